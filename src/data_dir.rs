@@ -12,7 +12,7 @@ use uuid::Uuid;
 /// The longest content of the lock file that is read, in bytes.
 const MAX_LOCK_BYTES: u64 = 256;
 
-/// The path of the SQLite database in the data folder.
+/// Returns the path of the SQLite database in the data folder.
 pub fn database_file(data_dir: &Path) -> PathBuf {
     data_dir.join("carrel.db")
 }
@@ -23,6 +23,7 @@ pub fn database_file(data_dir: &Path) -> PathBuf {
 /// Another process holds the lock, or the lock file cannot be created.
 pub fn lock(folder: &Path) -> Result<File, Box<dyn Error + Send + Sync>> {
     let path = folder.join("carrel.lock");
+    // The file is not truncated: it holds the id of the folder.
     let file = File::options().create(true).truncate(false).read(true).write(true).open(&path);
     let file = file.map_err(|cause| format!("could not open the file {}: {cause}", path.display()))?;
     match file.try_lock() {
@@ -36,11 +37,10 @@ pub fn lock(folder: &Path) -> Result<File, Box<dyn Error + Send + Sync>> {
     }
 }
 
-/// The id of a data folder, kept in the file of its lock. As long as the lock is held, no other living process has this id.
+/// Returns the id of a data folder, which the file of its lock keeps. As long as the lock is held, no other living process has this
+/// id. A copy of the folder has another one. If the id cannot be stored, on a full disk for example, it is a temporary one.
 ///
-/// It is bound to the device and inode of the file: a copy or a restored backup of the folder is another folder, whose process
-/// must not end the leases of this one. `carrel.id`, by which the database identifies the index of the folder, is a separate id,
-/// because a copy keeps it. If the id cannot be stored, on a full disk for example, the process uses a temporary one.
+/// `carrel.id`, by which the database identifies the index of the folder, is a separate id, which a copy keeps.
 pub fn folder_id(lock: &mut File) -> Uuid {
     kept_id(lock).unwrap_or_else(|error| {
         warn!(%error, "could not store the id of data_dir: if this process dies, its jobs wait until their leases expire");
@@ -50,6 +50,7 @@ pub fn folder_id(lock: &mut File) -> Uuid {
 
 fn kept_id(lock: &mut File) -> io::Result<Uuid> {
     let found = lock.metadata()?;
+    // Bound to device and inode: the process of a copy, or of a restored backup, must not end the leases of this one.
     let place = format!("{} {}", found.dev(), found.ino());
     let mut content = Vec::new();
     lock.seek(SeekFrom::Start(0))?;
@@ -60,6 +61,7 @@ fn kept_id(lock: &mut File) -> io::Result<Uuid> {
         return Ok(id);
     }
     let id = Uuid::new_v4();
+    // A `kill -9` before the write leaves an empty file, and the next start stores a new id.
     lock.set_len(0)?;
     lock.seek(SeekFrom::Start(0))?;
     lock.write_all(format!("{id} {place}\n").as_bytes())?;
@@ -67,10 +69,10 @@ fn kept_id(lock: &mut File) -> io::Result<Uuid> {
     Ok(id)
 }
 
-/// Creates a folder that only its owner may open, if it does not exist.
+/// Creates a folder that only its owner may open, if it does not exist. One that exists keeps its permissions.
 ///
 /// # Errors
-/// It cannot be created.
+/// The folder cannot be created, or given to the owner of the folder around it.
 pub fn private_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -87,6 +89,7 @@ pub fn private_folder(folder: &Path) -> io::Result<()> {
 pub fn give_to_owner(made: &Path) -> io::Result<()> {
     let Some(folder) = made.parent().filter(|folder| folder.is_dir()) else { return Ok(()) };
     let around = std::fs::metadata(folder)?;
+    // `lchown` does not follow a link that another user may have put there meanwhile.
     if rustix::process::geteuid().is_root() && around.uid() != 0 {
         lchown(made, Some(around.uid()), Some(around.gid()))?;
     }

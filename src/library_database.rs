@@ -18,7 +18,7 @@ use crate::settings::{FilesUrl, Settings};
 pub struct LostDatabase {
     /// Its file, or its name and host.
     place: String,
-    /// `missing` or `empty`.
+    /// How it was lost: `missing` or `empty`.
     state: &'static str,
     data_dir: PathBuf,
     /// The parts of a library that are in `data_dir`.
@@ -26,7 +26,7 @@ pub struct LostDatabase {
 }
 
 impl LostDatabase {
-    /// The advice to the operator.
+    /// What the operator can do about a lost database.
     pub const ADVICE: &'static str =
         "restore the database, or, to start a new library with this data_dir, run `carrel migrate` first";
 
@@ -49,7 +49,7 @@ impl std::error::Error for LostDatabase {}
 /// Why a database could not be connected to.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The database was lost.
+    /// The database is missing or empty, although `data_dir` holds a library.
     #[error(transparent)]
     Lost(#[from] LostDatabase),
     /// It cannot be reached or read.
@@ -57,7 +57,7 @@ pub enum ConnectError {
     Open {
         /// Its file, or its name and host; never the password.
         place: String,
-        /// The setting that names it.
+        /// The setting that says where it is: `database.url` or `data_dir`.
         setting: &'static str,
         /// The error of the database, the driver or the operating system.
         #[source]
@@ -73,7 +73,7 @@ impl ConnectError {
     }
 }
 
-/// The setting that says where the database is.
+/// Returns the setting that says where the database is.
 pub fn setting_of_database(settings: &Settings) -> &'static str {
     if settings.database.url.is_some() { "database.url" } else { "data_dir" }
 }
@@ -85,6 +85,7 @@ pub fn setting_of_database(settings: &Settings) -> &'static str {
 pub async fn connect(settings: &Settings) -> Result<Db, ConnectError> {
     require_file(settings)?;
     let db = connect_to_any(settings).await?;
+    // PostgreSQL has no file to look at, so the tables decide.
     if !has_library(settings, &db).await? {
         fail_if_lost(settings, "empty")?;
     }
@@ -124,7 +125,7 @@ async fn has_library(settings: &Settings, db: &Db) -> Result<bool, ConnectError>
     db.has_tables().await.map_err(|cause| ConnectError::unopened(settings, cause))
 }
 
-/// Opens the database for the service.
+/// Connects to the database for the service, checks it, and brings its tables up to date.
 ///
 /// # Errors
 /// As [`connect`]; the database is damaged, or its tables cannot be brought up to date.
@@ -134,12 +135,13 @@ pub async fn open_for_service(settings: &Settings) -> Result<Db, ConnectError> {
     Ok(db)
 }
 
-/// Fails if the file of an SQLite database was lost. This must run before SQLite opens the
-/// file, because SQLite removes the write-ahead log of an empty file.
+/// Fails if the file of an SQLite database was lost.
 ///
 /// # Errors
 /// The file is missing or has no bytes, and `data_dir` holds a library.
 pub fn require_file(settings: &Settings) -> Result<(), LostDatabase> {
+    // Must run before SQLite opens the file: SQLite removes the write-ahead log of an empty one,
+    // which may still be restored.
     let Some(file) = settings.database_url().sqlite_file() else { return Ok(()) };
     match fs::metadata(&file) {
         Ok(found) if found.len() == 0 => fail_if_lost(settings, "empty"),
@@ -166,8 +168,7 @@ fn fail_if_lost(settings: &Settings, state: &'static str) -> Result<(), LostData
     Err(LostDatabase { place, state, data_dir, contents })
 }
 
-/// Returns the parts of a library that are in `data_dir`; none if it is new. The first start creates the database before `carrel.id` and the
-/// index, so one that was interrupted leaves nothing that counts here.
+/// Returns the parts of a library that are in `data_dir`; none if it is new.
 fn library_contents(settings: &Settings) -> Vec<&'static str> {
     let data_dir = &settings.data_dir;
     let files = match settings.files_url() {
@@ -175,6 +176,8 @@ fn library_contents(settings: &Settings) -> Vec<&'static str> {
         FilesUrl::S3(_) => false,
     };
     let index = has_entries(&IndexFolder::path_in(data_dir));
+    // The first start creates the database before `carrel.id` and the index, so one that was interrupted
+    // leaves nothing that counts here.
     if !IndexFolder::has_id(data_dir) || !(index || files) {
         return Vec::new();
     }
@@ -190,7 +193,7 @@ fn has_entries(folder: &Path) -> bool {
 mod tests {
     use super::*;
 
-    /// A data folder and settings for it.
+    /// The data folder of a test, with its settings.
     struct Home {
         folder: tempfile::TempDir,
         settings: Settings,

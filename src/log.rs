@@ -21,11 +21,12 @@ pub use output::{LogGuard, LostLines, lost_lines, report_lost_lines, run_bounded
 /// Starts the log of the whole process on stderr, which includes panics, until the guard is dropped.
 ///
 /// # Errors
-/// The process already has a log.
+/// The process has a log already.
 pub fn start(settings: &Log) -> Result<LogGuard, TryInitError> {
     let (queue, guard) = output::to_stderr();
     subscriber(settings, queue, io::stderr().is_terminal()).try_init()?;
-    panic::set_hook(Box::new(panicked));
+    // The default hook prints the message of a panic, which may contain text of a library.
+    panic::set_hook(Box::new(log_panic));
     Ok(guard)
 }
 
@@ -35,21 +36,25 @@ const SILENCED: [&str; 9] = [
     "tokenizers=off",
     // It quotes invalid values of Content-Length and Transfer-Encoding.
     "actix_http::h1::decoder=warn",
+    // These name the hosts of saved pages.
     "hyper_util=warn",
     "reqwest=warn",
     "rustls=warn",
     // The span of a connection attempt holds the URL of the database, which is printed with every line within it.
     "sea_orm::driver=warn",
+    // It logs statements.
     "sqlx=warn",
     "html5ever=off",
+    // It repeats a needless warning twice a minute.
     "qdrant_edge=error",
 ];
 
-/// Filters out the lines of [`SILENCED`]. This is a separate filter in addition to that of the setting, which may enable a module of a
-/// library (`reqwest::connect=debug`) or everything within a span (`[request]=trace`): in one filter these would take precedence.
-fn keep_back(asked: &EnvFilter) -> EnvFilter {
+/// Filters out the lines of [`SILENCED`], whatever the setting enables.
+fn silence_filter(requested: &EnvFilter) -> EnvFilter {
+    // A separate filter: in one with the setting, a module of a library (`reqwest::connect=debug`) or everything within a span
+    // (`[request]=trace`) would take precedence.
     // No lower than the setting, so that lines that are not written cost nothing.
-    let lowest = asked.max_level_hint().unwrap_or(LevelFilter::TRACE);
+    let lowest = requested.max_level_hint().unwrap_or(LevelFilter::TRACE);
     let silenced = SILENCED.iter().filter_map(|directive| directive.parse().ok());
     silenced.fold(EnvFilter::new(lowest.to_string()), EnvFilter::add_directive)
 }
@@ -58,30 +63,30 @@ fn subscriber<W>(settings: &Log, sink: W, colours: bool) -> Box<dyn Subscriber +
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    let asked = EnvFilter::new(settings.level.as_str());
-    let kept_back = keep_back(&asked);
+    let requested = EnvFilter::new(settings.level.as_str());
+    let silence = silence_filter(&requested);
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(asked)
+        .with_env_filter(requested)
         .with_writer(sink)
         .with_ansi(colours && settings.format == LogFormat::Text)
         // It would report a failed write on stderr, with a macro that panics when stderr is closed.
         .log_internal_errors(false);
     match settings.format {
-        LogFormat::Text => Box::new(builder.finish().with(kept_back)),
+        LogFormat::Text => Box::new(builder.finish().with(silence)),
         LogFormat::Json => {
-            Box::new(builder.json().flatten_event(true).with_span_list(false).finish().with(kept_back))
+            Box::new(builder.json().flatten_event(true).with_span_list(false).finish().with(silence))
         }
     }
 }
 
-fn panicked(info: &PanicHookInfo<'_>) {
+fn log_panic(info: &PanicHookInfo<'_>) {
     let place = info.location().map(ToString::to_string).unwrap_or_default();
     error!(panic.place = place, "panicked: {}", literal_message(info.payload()));
 }
 
-/// The message of a panic if it is a literal of the program. A formatted message may contain text of a library:
-/// slicing inside a character quotes the whole text, for one.
+/// Returns the message of a panic if it is a literal of the program.
 fn literal_message(payload: &dyn Any) -> &'static str {
+    // A formatted message may contain text of a library: slicing inside a character quotes the whole text, for one.
     payload.downcast_ref::<&'static str>().copied().unwrap_or("(a message that is not shown)")
 }
 
@@ -209,7 +214,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Of the threat table (row L3).
+    /// Covers the threat table (row L3).
     #[test]
     fn line_breaks_and_escapes_in_fields_are_neutralized() {
         let forged = "x\r\n2026-01-01T00:00:00Z ERROR carrel: forged\u{1b}[2J\u{7}";
@@ -222,7 +227,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Of the fault table (row 39).
+    /// Covers the fault table (row 39).
     #[test]
     fn closed_sink_loses_lines_and_nothing_else() {
         for format in ["text", "json"] {
@@ -230,7 +235,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Of the threat table (row L1).
+    /// Covers the threat table (row L1).
     #[test]
     fn panic_logs_only_literal_messages() {
         let literal = panic::catch_unwind(|| panic!("the core is gone")).unwrap_err();

@@ -12,7 +12,7 @@ use tracing::error;
 const POLICY: &str =
     "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Mounts `/`.
+/// Mounts the page at `/`, which needs no session.
 pub fn mount(config: &mut ServiceConfig) {
     config.route("/", web::get().to(serve));
 }

@@ -112,7 +112,7 @@ mod tests {
         cursors().seal(USER, "chunks", position)
     }
 
-    /// Of the threat table (row T3).
+    /// Covers the threat table (row T3).
     #[test]
     fn cursor_is_bound_to_its_user_list_and_key() {
         let cursor = sealed(&("a".into(), 1));
@@ -149,7 +149,7 @@ mod tests {
             prop_assert_eq!(cursors().open(Uuid::from_u128(user), &list, &cursor), Ok(position));
         }
 
-        /// Of the threat table (row T3).
+        /// Covers the threat table (row T3).
         #[test]
         fn changed_cursor_is_refused(number in any::<u64>(), at in any::<prop::sample::Index>(), c in "[ -~]") {
             let cursor = sealed(&("page".into(), number));
@@ -158,7 +158,7 @@ mod tests {
             prop_assert!(changed == cursor || open(&changed) == Err(InvalidCursor));
         }
 
-        /// Of the threat table (row T3).
+        /// Covers the threat table (row T3).
         #[test]
         fn longer_or_shorter_cursor_is_refused(number in any::<u64>(), at in any::<prop::sample::Index>(), more in "[A-Za-z0-9_=-]{1,4}") {
             let cursor = sealed(&("page".into(), number));

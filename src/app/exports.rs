@@ -20,7 +20,7 @@ use crate::routing;
 /// The file is read and sent in chunks of this size.
 const CHUNK_BYTES: usize = 256 * 1024;
 
-/// Mounts the route.
+/// Mounts the route of the archive.
 pub fn mount(config: &mut ServiceConfig) {
     let methods = ["GET", "HEAD"].map(str::to_owned).to_vec();
     config.service(
@@ -51,15 +51,17 @@ async fn send(request: &HttpRequest, ctx: &OperationContext) -> Result<HttpRespo
         .insert_header((CONTENT_LENGTH, length))
         .insert_header((CACHE_CONTROL, "no-store"))
         .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        // With the length a browser shows the progress, and notices a download that ended early.
         .no_chunking(length)
         .streaming(chunks(file, local)))
 }
 
-/// The chunks of the file. A local copy that was made of it is deleted at the end.
+/// Returns the contents of the file in chunks.
 fn chunks(
     file: tokio::fs::File,
     local: LocalFile,
 ) -> impl futures_util::Stream<Item = Result<Bytes, std::io::Error>> {
+    // `local` is kept with the stream, because it deletes its copy when it is dropped.
     stream::try_unfold((file, local), |(mut file, local)| async move {
         let mut chunk = vec![0; CHUNK_BYTES];
         let length = file.read(&mut chunk).await?;

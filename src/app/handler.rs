@@ -17,7 +17,7 @@ use crate::http::session::{require_own_origin, signed_in};
 use crate::http::task::run_to_end;
 use crate::routing::{ReadOperation, Route, RouteSurface};
 
-/// The web app: a session authenticates every request, which counts in no limit and is not recorded.
+/// The surface of the web app. A session authenticates every request, which counts towards no limit and is not recorded.
 pub struct WebApp;
 
 impl RouteSurface for WebApp {
@@ -57,6 +57,7 @@ async fn execute<O: Operation, R: Request>(
     payload: Payload,
     read: ReadOperation<O, R>,
 ) -> Result<O::Reply, Error> {
+    // Before the session is looked up: a request that another site caused must not even be a use of it.
     require_own_origin(request, ctx)?;
     let caller = signed_in(request, ctx).await?;
     let parse = async |caller: &Caller| {
@@ -66,6 +67,7 @@ async fn execute<O: Operation, R: Request>(
         };
         ParsedRequest {
             operation: operation.await,
+            // The header is part of REST only.
             idempotency_key: None,
             slot_wait: slot_wait::<O>(request, caller),
         }

@@ -17,7 +17,7 @@ use crate::http::cache;
 use crate::rest::{V1Routes, V2Routes};
 use crate::routing;
 
-/// Mounts everything under /app/api. The routes of REST are under /library.
+/// Mounts /app/api. The routes of REST are under /library.
 pub fn mount(config: &mut ServiceConfig) {
     let unknown = || routing::refuse::<WebApp>(Vec::new());
     let library = web::scope("/library")

@@ -19,7 +19,7 @@ use super::assistants::{ListAssistants, TestConnection};
 use super::handler::WebApp;
 use crate::routing::{Route, route};
 
-/// The web app's own routes.
+/// The routes that only the web app has, below /app/api.
 pub static ROUTES: &[Route] = &[
     route!(WebApp, GET "/keys" as "GET /keys" => ListKeys),
     route!(WebApp, POST "/keys" as "POST /keys" => CreateKey, status |_| StatusCode::CREATED),

@@ -25,7 +25,7 @@ use crate::http::task::run_to_end;
 use crate::http::{body, peer};
 use crate::routing;
 
-/// The longest body of these routes.
+/// The longest body of these routes, which are short forms.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 
 type EmailText = Words<1, 254>;
@@ -36,7 +36,7 @@ request! {
     struct SignInRequest {
         /// The e-mail address of the account.
         email: EmailText,
-        /// The password.
+        /// The password of the account.
         password: PasswordText,
     }
 }
@@ -46,7 +46,7 @@ request! {
     struct CreateAccountRequest {
         /// The e-mail address of the account.
         email: EmailText,
-        /// The password.
+        /// The password of the new account.
         password: PasswordText,
         /// The name of the user.
         name?: Text<300>,
@@ -56,7 +56,7 @@ request! {
 request! {
     /// The confirmation of the deletion of an account.
     struct DeleteAccountRequest {
-        /// The password.
+        /// The password of the account to delete.
         password: PasswordText,
     }
 }
@@ -64,14 +64,14 @@ request! {
 request! {
     /// A change of the password.
     struct ChangePasswordRequest {
-        /// The current password.
+        /// The password that the account has now.
         current: PasswordText,
-        /// The new password.
+        /// The password that it gets.
         new: PasswordText,
     }
 }
 
-/// Mounts the routes.
+/// Mounts the routes that need or set the cookie.
 pub fn mount(config: &mut ServiceConfig) {
     let resource = |path, methods: &[&str], below_floor| {
         let methods = methods.iter().map(|method| (*method).to_owned()).collect();
@@ -110,7 +110,7 @@ where
     move |request, ctx, payload| Box::pin(run_to_end(request.clone(), handler(request, ctx, payload)))
 }
 
-/// The signed-in user.
+/// The signed-in user, as the web app shows it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SignedInUser {
@@ -140,6 +140,7 @@ async fn sign_up(request: HttpRequest, ctx: Data<OperationContext>, payload: Pay
         require_own_origin(&request, &ctx)?;
         let plan = ctx.signup_plan()?;
         let new = read_new_account(&request, &ctx, payload, plan).await?;
+        // After the fields are valid, so that a mistyped form does not use up the attempts of an address.
         ctx.sign_ups.admit(peer::ip_address(&request)).map_err(Error::TooManyFailures)?;
         let user = accounts::create(&ctx.core, new).await?;
         start_session(&request, &ctx, user).await
@@ -161,6 +162,7 @@ async fn sign_in(request: HttpRequest, ctx: Data<OperationContext>, payload: Pay
 
 async fn show_session(request: HttpRequest, ctx: Data<OperationContext>, _: Payload) -> HttpResponse {
     let found = async {
+        // Not `authenticate`, because a missing cookie is answered before the query is checked.
         let secret = session_secret(&request, &ctx).ok_or(Error::NotSignedIn)?;
         read_query::<NoFields>(request.query_string())?;
         let (_, user) = sessions::authenticate(&ctx.core, &ctx.keys, &secret).await?;
@@ -242,12 +244,13 @@ async fn read_new_account(
     })
 }
 
-/// Starts a session and returns its secret. The session that the browser had ends.
+/// Starts a session and returns the user with its secret.
 async fn start_session(
     request: &HttpRequest,
     ctx: &OperationContext,
     user: user::Model,
 ) -> Result<(user::Model, String), Error> {
+    // The session that the browser presents ends: another site may have planted it (faults-and-threats, row C2).
     let secret = sessions::open(&ctx.core, &user, session_secret(request, ctx).as_ref()).await?;
     Ok((user, secret.expose().to_owned()))
 }
@@ -289,7 +292,7 @@ mod tests {
         format!("{:?}", read_json::<R>(body.to_string().as_bytes()).unwrap())
     }
 
-    /// Of the threat table (row L2).
+    /// Covers the threat table (row L2).
     #[test]
     fn debug_output_of_requests_hides_passwords() {
         let account = json!({ "email": "a@b.example", "password": "canary" });

@@ -23,7 +23,6 @@ pub enum AiCommand {
     Status,
 }
 
-/// Runs the command.
 pub async fn run(command: AiCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
     let core = opening::core(settings).await?;
     let now = core.clock.now();

@@ -36,7 +36,6 @@ pub struct DisconnectArgs {
     id: GrantId,
 }
 
-/// Runs the command.
 pub async fn run(command: AppCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
     let core = opening::core(settings).await?;
     match command {

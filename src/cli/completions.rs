@@ -17,7 +17,7 @@ pub struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Prints the script.
+/// Returns the script, which is printed as it is.
 pub fn run(args: &CompletionsArgs) -> Result<CommandOutput, Failure> {
     let mut script = Vec::new();
     generate(args.shell, &mut command(), "carrel", &mut script);

@@ -36,11 +36,13 @@ pub struct ExportArgs {
 pub async fn run(args: ExportArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
     let core = opening::core(settings).await?;
     let owner = args.owner.find(&core).await?;
+    // Before the export is packed, which takes long. `copy_file` checks again.
     if args.file.exists() {
         let cause = io::Error::new(io::ErrorKind::AlreadyExists, "the file already exists");
         return Err(Failure::Path { what: "write", path: args.file, cause });
     }
     let begun = exports::begin(&core, owner.id).await?;
+    // The export is stored as a job, so it is packed later if no server runs now.
     let Some(done) = wait_for_end(&core, settings, &begun).await? else {
         let queued =
             ExportOutput { export_id: begun.id, status: begun.state, file: None, server_running: false };
@@ -90,6 +92,7 @@ fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
     io::copy(&mut std::fs::File::open(from)?, temporary.as_file_mut())?;
+    // Before the rename: after a power loss the name must not stand for an incomplete file.
     temporary.as_file().sync_all()?;
     temporary.persist_noclobber(to).map(drop).map_err(|error| error.error)
 }

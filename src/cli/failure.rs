@@ -21,13 +21,13 @@ const USAGE: &str = "USAGE";
 /// Why a command failed. Its `Display` says what is wrong and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The settings are wrong.
+    /// A setting is unknown or invalid; names every such setting.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// The service could not start, or ended badly.
     #[error("{}", chain(.0.as_ref()))]
     Service(Box<dyn std::error::Error + Send + Sync>),
-    /// The database could not be opened.
+    /// The database could not be opened, such as because its server is down.
     #[error("{}", chain(.0))]
     Database(ConnectError),
     /// The database was lost: it is missing or empty.
@@ -41,9 +41,9 @@ pub enum Failure {
     NoDatabase {
         /// Where the database was looked for, with the preposition.
         place: String,
-        /// The setting that names the place.
+        /// The setting that says where the database is.
         setting: &'static str,
-        /// The environment variable of the setting.
+        /// The environment variable that sets it.
         variable: String,
     },
     /// A file or folder cannot be read or written.
@@ -51,16 +51,16 @@ pub enum Failure {
     Path {
         /// The action that failed, in the infinitive.
         what: &'static str,
-        /// The file or folder.
+        /// The path of the file or folder.
         path: PathBuf,
-        /// The error of the operating system.
+        /// The error of the operating system for it.
         #[source]
         cause: io::Error,
     },
     /// No account has this e-mail address.
     #[error("there is no account with the e-mail address {0}; `carrel user list` shows the accounts")]
     NoAccount(String),
-    /// There are no accounts at all.
+    /// The command works for the only account, and there is none.
     #[error("there are no accounts; `carrel user add` creates one")]
     NoAccounts,
     /// The account was not named, and there are several.
@@ -69,7 +69,7 @@ pub enum Failure {
     /// An account with this e-mail address exists.
     #[error("an account with the e-mail address {0} exists already")]
     EmailTaken(String),
-    /// No key has this id.
+    /// No account has a key with this id.
     #[error("there is no key with this id; `carrel key list` shows the keys of an account")]
     NoKey,
     /// The account has no import of this id.
@@ -81,13 +81,13 @@ pub enum Failure {
     /// The account has no project of this id.
     #[error("the account has no project with this id; `carrel project list` shows them")]
     NoProject,
-    /// There is no password, and no terminal to ask for it.
+    /// No password was given, and there is no terminal to ask for it.
     #[error("there is no terminal to ask for the password: give it on standard input, with --password-stdin")]
     NoTerminal,
-    /// The password could not be read.
+    /// The terminal or standard input failed while the password was read.
     #[error("could not read the password: {0}")]
     Password(#[source] io::Error),
-    /// The two passwords that were typed are not the same.
+    /// The two passwords that were typed differ.
     #[error("the two passwords are not the same")]
     PasswordsDiffer,
     /// There is no terminal to confirm a deletion on.
@@ -99,8 +99,8 @@ pub enum Failure {
     /// The text that was typed does not confirm the deletion.
     #[error("the e-mail address that was typed is not that of the account: nothing was deleted")]
     NotConfirmed,
-    /// The rules of the service forbid it.
-    #[error("{}", words(.0))]
+    /// An operation was refused by its rules, or failed.
+    #[error("{}", describe(.0))]
     Refused(#[from] Error),
     /// The models could not be fetched, found or imported.
     #[error("{}", chain(.0.as_ref()))]
@@ -108,18 +108,18 @@ pub enum Failure {
     /// A file could not be imported, or not to its end.
     #[error("the import failed after {rows} rows: {reason}")]
     NotImported {
-        /// Rows that were processed.
+        /// The rows of the file that were processed before.
         rows: u64,
-        /// Why it could not continue.
+        /// Why the import could not continue.
         reason: String,
     },
     /// The import was paused or undone while the command waited for it.
     #[error("the import was paused or undone after {rows} rows; see `carrel imports list`")]
     Interrupted {
-        /// Rows that were processed.
+        /// The rows of the file that were processed before.
         rows: u64,
     },
-    /// An export could not be packed.
+    /// The export could not be packed; the text is the reason.
     #[error("the export failed: {0}")]
     NotExported(String),
     /// The runtime of the command could not be started.
@@ -128,7 +128,7 @@ pub enum Failure {
     /// The report could not be written as JSON.
     #[error("could not write the report: {0}")]
     ReportFailed(#[source] serde_json::Error),
-    /// stdout cannot be written to.
+    /// Standard output could not be written to, for another reason than a closed pipe.
     #[error("could not write to standard output: {0}")]
     OutputFailed(#[source] io::Error),
 }
@@ -159,7 +159,8 @@ impl Failure {
         ExitCode::FAILURE
     }
 
-    /// The stable name of the failure, for programs. A refusal by the rules of the service has the code of the REST API.
+    /// Returns the stable name of the failure, for programs. A refusal by the rules of the service has the
+    /// code of the REST API.
     fn code(&self) -> &'static str {
         match self {
             Self::Settings(_) => "SETTINGS_INVALID",
@@ -197,12 +198,13 @@ fn object(code: &str, message: &str) -> String {
     json!({ "error": { "code": code, "message": message } }).to_string()
 }
 
-/// An error of an operation for the operator: every fault, and the cause that clients are not shown.
-pub fn words(error: &Error) -> String {
+/// Returns an error of an operation for the operator: every fault, and the cause that clients are not shown.
+pub fn describe(error: &Error) -> String {
     if let Error::Invalid(invalid) = error {
         let faults = invalid.faults.iter().map(|fault| format!("{}: {}", fault.field, fault.reason));
         return faults.collect::<Vec<_>>().join("; ");
     }
+    // The texts of these errors are for clients of the service, which can do less about them.
     if let Error::Busy(_) = error {
         return "the database is busy; try again".to_owned();
     }
@@ -218,6 +220,7 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut cause = error.source();
     while let Some(deeper) = cause {
         let more = deeper.to_string();
+        // Many errors repeat their cause in their own text.
         if !text.contains(&more) {
             text = format!("{text}: {more}");
         }
@@ -238,7 +241,7 @@ mod tests {
         let fault = |field: &str| Fault { field: field.to_owned(), reason: "must be given".to_owned() };
         let invalid = Error::Invalid(Invalid { faults: vec![fault("email"), fault("password")] });
 
-        assert_eq!(words(&invalid), "email: must be given; password: must be given");
+        assert_eq!(describe(&invalid), "email: must be given; password: must be given");
     }
 
     #[test]
@@ -246,7 +249,7 @@ mod tests {
         let refused = Error::ScopeNotAllowed(vec![Scope::AskLibrary, Scope::WriteNotes]);
 
         assert_eq!(
-            words(&refused),
+            describe(&refused),
             "the plan of this account does not include the scopes: ask:library, write:notes"
         );
     }
@@ -264,7 +267,7 @@ mod tests {
     #[test]
     fn cause_of_an_internal_error_is_printed() {
         assert_eq!(
-            words(&Error::internal("the disk is full")),
+            describe(&Error::internal("the disk is full")),
             "an internal error occurred: the disk is full"
         );
     }

@@ -9,26 +9,34 @@ use super::failure::Failure;
 use crate::data_dir::{database_file, give_to_owner, private_folder};
 use crate::settings::Settings;
 
-/// Creates the folder if it does not exist.
-pub fn make(settings: &Settings) -> Result<(), Failure> {
+/// Creates the data folder if it does not exist.
+///
+/// # Errors
+/// [`Failure::Path`] when it cannot be created.
+pub fn create(settings: &Settings) -> Result<(), Failure> {
     let folder = &settings.data_dir;
     let made = private_folder(folder);
     made.map_err(|cause| Failure::Path { what: "make the folder", path: folder.clone(), cause })
 }
 
-/// Creates the file of an SQLite database, and the folder for it, if they do not exist. SQLite creates its other files with the
-/// permissions of the database.
-pub fn make_with_database(settings: &Settings) -> Result<(), Failure> {
-    make(settings)?;
+/// Creates the file of an SQLite database, and the folder for it, if they do not exist.
+///
+/// # Errors
+/// [`Failure::Path`] when one of them cannot be created.
+pub fn create_with_database(settings: &Settings) -> Result<(), Failure> {
+    create(settings)?;
     if settings.database.url.is_some() {
         return Ok(());
     }
+    // Created here, because SQLite would create it with the usual permissions. Its other files
+    // get those of the database.
     let file = database_file(&settings.data_dir);
-    make_file(&file).map_err(|cause| Failure::Path { what: "make the database", path: file, cause })
+    create_file(&file).map_err(|cause| Failure::Path { what: "make the database", path: file, cause })
 }
 
-fn make_file(file: &Path) -> io::Result<()> {
+fn create_file(file: &Path) -> io::Result<()> {
     match OpenOptions::new().append(true).create_new(true).mode(0o600).open(file) {
+        // A command that root runs must not leave a file that the service cannot open.
         Ok(_) => give_to_owner(file),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
@@ -46,8 +54,8 @@ mod tests {
     fn folder_and_database_are_accessible_to_their_owner_only() {
         let settings = crate::cli::tests::settings("folder");
 
-        make_with_database(&settings).unwrap();
-        make_with_database(&settings).unwrap();
+        create_with_database(&settings).unwrap();
+        create_with_database(&settings).unwrap();
 
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&settings.data_dir), 0o700);
@@ -58,14 +66,14 @@ mod tests {
     #[test]
     fn files_made_by_root_belong_to_the_account_of_the_service() {
         let settings = crate::cli::tests::settings("service");
-        make(&settings).unwrap();
+        create(&settings).unwrap();
         if chown(&settings.data_dir, Some(65534), Some(65534)).is_err() {
             eprintln!("skipped: only root may give a folder to another account");
             return;
         }
         let files = settings.data_dir.join("files");
 
-        make_with_database(&settings).unwrap();
+        create_with_database(&settings).unwrap();
         private_folder(&files).unwrap();
 
         let owner = |path: &Path| fs::metadata(path).unwrap().uid();

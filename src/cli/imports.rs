@@ -63,7 +63,6 @@ pub struct RowsArgs {
     outcome: Option<RowOutcome>,
 }
 
-/// Runs the command.
 pub async fn run(command: ImportsCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
     let core = &opening::core(settings).await?;
     match command {
@@ -130,6 +129,7 @@ async fn rows(core: &CoreContext, args: RowsArgs) -> Result<CommandOutput, Failu
     loop {
         let some = imports::list_rows(core, &import, RowQuery { outcome, after, limit: PAGE_ROWS }).await?;
         let Some(last) = some.last() else { break };
+        // By the last row, not by a number of rows: an import may add rows meanwhile.
         after = Some((last.line, last.id));
         rows.extend(ImportRowView::from_rows(core.db.read(), &import, some).await?);
     }

@@ -66,7 +66,6 @@ fn name(text: &str) -> Result<String, String> {
     validation::label(text, rules::MAX_NAME_CHARS).map(|()| text.to_owned())
 }
 
-/// Runs the command.
 pub async fn run(command: KeyCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
     let core = opening::core(settings).await?;
     match command {
@@ -100,6 +99,7 @@ async fn list(core: &CoreContext, owner: &OwnerArgs) -> Result<CommandOutput, Fa
 
 async fn revoke(core: &CoreContext, id: KeyId) -> Result<CommandOutput, Failure> {
     let revoked = async {
+        // The command has only the id, and every change starts from its owner.
         let owner = changes::owner_of(&core.accounts_db, id).await?;
         changes::revoke(&core.accounts_db, owner, id).await
     };
@@ -134,6 +134,7 @@ impl KeySummary {
             name: row.name,
             kind: row.kind,
             display: row.display,
+            // After a downgrade scopes beyond the plan are kept and ignored (contract.md, section 3).
             effective_scopes: row.scopes.within(plan),
             scopes: row.scopes,
             hourly_limit: rules::hourly_limit(row.hourly_limit, limits),

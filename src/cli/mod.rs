@@ -124,6 +124,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
 
 impl Cli {
     fn run(self) -> Result<CommandOutput, Failure> {
+        // Not refused here: `doctor` reports wrong settings, and `completions` needs none.
         let settings = Settings::load(self.config.as_deref(), Settings::environment());
         match self.command.unwrap_or(Command::Serve) {
             Command::Serve => serve::run(settings?),

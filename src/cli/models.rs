@@ -40,12 +40,11 @@ pub struct ModelImportArgs {
     path: PathBuf,
 }
 
-/// Runs the command.
 pub async fn run(command: ModelsCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
     let store = Store::new(settings.model_folders());
     match command {
         ModelsCommand::Pull(PullArgs { name }) => {
-            folder::make(settings)?;
+            folder::create(settings)?;
             for model in models_to_fetch(name.as_deref())? {
                 fetch(&store, model).await?;
             }
@@ -54,7 +53,7 @@ pub async fn run(command: ModelsCommand, settings: &Settings) -> Result<CommandO
         ModelsCommand::List => list(&store),
         ModelsCommand::Verify => verify(&store),
         ModelsCommand::Import(ModelImportArgs { path }) => {
-            folder::make(settings)?;
+            folder::create(settings)?;
             import(&store, Catalogue::built_in(), &path).map_err(|cause| Failure::Models(cause.into()))?;
             list(&store)
         }
@@ -125,6 +124,7 @@ fn verify(store: &Store) -> Result<CommandOutput, Failure> {
         let fault = store.verify(model).err().map(|broken| broken.to_string());
         VerifiedModel { name: model.name.clone(), ok: fault.is_none(), fault }
     };
+    // An optional model counts only once it was fetched.
     let used = |model: &&Model| !model.optional || store.find(model).is_some();
     let models: Vec<_> = Catalogue::built_in().models().iter().filter(used).map(verified).collect();
     let report = ModelReport { ok: models.iter().all(|model| model.ok), models };

@@ -28,7 +28,8 @@ impl OwnerArgs {
     /// Finds the account that was named, or the only one.
     ///
     /// # Errors
-    /// There is no such account, or there are several and none was named; the database fails.
+    /// [`Failure::NoAccount`], [`Failure::NoAccounts`] or [`Failure::SeveralAccounts`];
+    /// [`Failure::Refused`] when the database fails.
     pub async fn find(&self, core: &CoreContext) -> Result<user::Model, Failure> {
         match &self.email {
             Some(email) => account(core, email).await,
@@ -48,7 +49,7 @@ async fn only_account(core: &CoreContext) -> Result<user::Model, Failure> {
 /// Opens the database that the settings name, and brings its tables up to date. It must have been created before.
 ///
 /// # Errors
-/// [`Failure::NoDatabase`]; the database was lost or cannot be opened.
+/// [`Failure::NoDatabase`]; [`Failure::LostDatabase`]; [`Failure::Database`] when it cannot be opened.
 pub async fn core(settings: &Settings) -> Result<CoreContext, Failure> {
     let Some(db) = library_database::connect_existing(settings).await? else {
         return Err(no_database(settings));
@@ -56,27 +57,28 @@ pub async fn core(settings: &Settings) -> Result<CoreContext, Failure> {
     migrated(settings, db).await
 }
 
-/// The same, and creates the database where there is none. One that was lost is not replaced.
+/// Opens the database like [`core()`], and creates it if there is none. One that was lost is not replaced.
 ///
 /// # Errors
-/// The database was lost, or cannot be opened or created.
+/// [`Failure::LostDatabase`]; [`Failure::Database`] when it cannot be opened or created.
 pub async fn core_or_new(settings: &Settings) -> Result<CoreContext, Failure> {
+    // Before anything is created: a new file in the place of a lost one would hide the loss.
     library_database::require_file(settings)?;
-    folder::make_with_database(settings)?;
+    folder::create_with_database(settings)?;
     migrated(settings, library_database::connect(settings).await?).await
 }
 
-/// The same, and creates the database also where another one was lost.
+/// Opens the database like [`core()`], and creates it even if another one was lost.
 ///
 /// # Errors
-/// The database cannot be opened or created.
+/// [`Failure::Database`] when it cannot be opened or created.
 pub async fn core_of_any_database(settings: &Settings) -> Result<CoreContext, Failure> {
-    folder::make_with_database(settings)?;
+    folder::create_with_database(settings)?;
     let db = Db::open(settings.database_url().expose()).await;
     Ok(context_over(settings, db.map_err(|cause| ConnectError::unopened(settings, cause))?))
 }
 
-/// Opens the database and leaves its tables as they are, to look at it.
+/// Opens the database and leaves its tables as they are, for commands that only look at it.
 ///
 /// # Errors
 /// The database was lost or cannot be opened.
@@ -106,10 +108,10 @@ fn no_database(settings: &Settings) -> Failure {
     Failure::NoDatabase { place, setting, variable }
 }
 
-/// The account with this e-mail address.
+/// Returns the account with this e-mail address.
 ///
 /// # Errors
-/// [`Failure::NoAccount`]; the database fails.
+/// [`Failure::NoAccount`]; [`Failure::Refused`] when the database fails.
 pub async fn account(core: &CoreContext, email: &str) -> Result<user::Model, Failure> {
     match accounts::by_email(core, email).await {
         Ok(found) => Ok(found),
@@ -118,7 +120,7 @@ pub async fn account(core: &CoreContext, email: &str) -> Result<user::Model, Fai
     }
 }
 
-/// The name of the database system.
+/// Returns the name of the database system, for output.
 pub fn kind(core: &CoreContext) -> &'static str {
     if core.db.is_postgres() { "PostgreSQL" } else { "SQLite" }
 }

@@ -10,7 +10,7 @@ use text::is_control_or_bidi;
 
 use super::failure::Failure;
 
-/// The output of a command.
+/// The output of a command, in both forms, with its exit status.
 #[derive(Debug)]
 pub struct CommandOutput {
     text: String,
@@ -19,28 +19,31 @@ pub struct CommandOutput {
 }
 
 impl CommandOutput {
-    /// A report in both forms.
+    /// Makes the output of a report: `Display` is the text, `Serialize` the JSON object.
+    ///
+    /// # Errors
+    /// [`Failure::ReportFailed`] when the report cannot be written as JSON.
     pub fn of(report: &(impl Serialize + Display)) -> Result<Self, Failure> {
         let json = serde_json::to_value(report).map_err(Failure::ReportFailed)?;
         Ok(Self { text: report.to_string(), json, is_success: true })
     }
 
-    /// No output.
+    /// Makes the output of a command that prints nothing and succeeds.
     pub fn nothing() -> Self {
         Self { text: String::new(), json: Value::Null, is_success: true }
     }
 
-    /// The same output with this exit status: that of a failure for reports of something that is wrong.
+    /// Sets whether the exit status is that of success. A report of something that is wrong is printed, and is a failure.
     pub fn with_success(self, is_success: bool) -> Self {
         Self { is_success, ..self }
     }
 
-    /// Whether the status is that of success.
+    /// Whether the exit status is that of success.
     pub fn is_good(&self) -> bool {
         self.is_success
     }
 
-    /// Prints it and says how the process is to end.
+    /// Prints the output and returns the exit status.
     pub fn print(&self, json: bool) -> ExitCode {
         if self.json.is_null() {
             // Nothing to print. stdout is not even locked, because a thread that still runs may hold the lock.
@@ -69,8 +72,8 @@ impl CommandOutput {
     }
 }
 
-/// An untrusted text for one line of the terminal: characters that could move the cursor, change colours or reverse the text are
-/// replaced by `?`.
+/// Returns an untrusted text for one line of the terminal: characters that could move the cursor, change colours or reverse the
+/// text are replaced by `?`.
 pub fn shown(text: &str) -> String {
     text.chars().map(|c| if is_control_or_bidi(c) { '?' } else { c }).collect()
 }

@@ -19,24 +19,24 @@ const MAX_ANSWER_BYTES: u64 = 64 << 10;
 /// What answers at the address of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerState {
-    /// A server that is ready.
+    /// A server that is ready (`/readyz` answers 200).
     Ready,
-    /// A server that starts, drains, or lacks something it needs.
+    /// A server that starts, drains, or lacks something it needs (`/readyz` answers 503).
     NotReady,
-    /// Another program than Carrel.
+    /// Another program, or an answer that is not one of `/readyz`.
     OtherProgram,
-    /// Nothing.
+    /// Nothing accepts connections there, or nothing answers in time.
     NotRunning,
 }
 
 /// The answer of the server to `/readyz`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerAnswer {
-    /// What answers.
+    /// What answered at the address.
     pub state: ServerState,
-    /// `storage` of its `/readyz`.
+    /// The member `storage` of the answer; `None` while the server starts or stops.
     pub storage: Option<String>,
-    /// `index` of its `/readyz`; `None` while it starts or stops.
+    /// The member `index` of the answer; `None` while the server starts or stops, or if another version writes it differently.
     pub index: Option<IndexHealth>,
 }
 
@@ -45,12 +45,12 @@ pub async fn is_server_running(settings: &Settings) -> bool {
     matches!(find_state(settings).await, ServerState::Ready | ServerState::NotReady)
 }
 
-/// What answers at the address of the server.
+/// Returns what answers at the address of the server.
 async fn find_state(settings: &Settings) -> ServerState {
     ask(settings).await.state
 }
 
-/// Asks for `/readyz`.
+/// Requests `/readyz` from the server that the settings name.
 pub async fn ask(settings: &Settings) -> ServerAnswer {
     let address = reachable(settings.server.listen);
     match timeout(ANSWER_TIMEOUT, get_readiness(address)).await {
@@ -72,8 +72,9 @@ fn reachable(listen: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, listen.port())
 }
 
-/// Sends one request in plain HTTP. The HTTP client of the service refuses private addresses.
+/// Sends one request, and returns the response as it was received.
 async fn get_readiness(address: SocketAddr) -> std::io::Result<Vec<u8>> {
+    // Written by hand: the HTTP client of the service refuses private addresses.
     let mut stream = TcpStream::connect(address).await?;
     let request = format!("GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
@@ -83,6 +84,7 @@ async fn get_readiness(address: SocketAddr) -> std::io::Result<Vec<u8>> {
 }
 
 fn judge(answer: &[u8]) -> ServerState {
+    // Another program on the port may speak anything, even no HTTP.
     let status = answer.strip_prefix(b"HTTP/1.1 ").and_then(|rest| rest.get(..3));
     match status {
         Some(b"200") => ServerState::Ready,

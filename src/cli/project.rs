@@ -64,7 +64,6 @@ pub struct ProjectIdArgs {
     id: ProjectId,
 }
 
-/// Runs the command.
 pub async fn run(command: ProjectCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
     let core = opening::core(settings).await?;
     match command {

@@ -94,7 +94,6 @@ pub struct DeleteArgs {
     yes: bool,
 }
 
-/// Runs the command.
 pub async fn run(command: UserCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
     match command {
         UserCommand::Add(args) => add(args, settings).await,
@@ -114,6 +113,7 @@ pub async fn run(command: UserCommand, settings: &Settings) -> Result<CommandOut
 
 async fn add(args: AddArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
     let AddArgs { email, plan, name, password_stdin } = args;
+    // The first account is often the first command, so it may create the database.
     let core = opening::core_or_new(settings).await?;
     // Before the password is typed. If two commands run at the same time, the insert decides.
     if let Ok(taken) = accounts::by_email(&core, &email).await {
@@ -149,6 +149,7 @@ async fn set_disabled(email: &str, disabled: bool, settings: &Settings) -> Resul
     changed(&core, email).await
 }
 
+/// Shows the account as it is after a change.
 async fn changed(core: &CoreContext, email: &str) -> Result<CommandOutput, Failure> {
     CommandOutput::of(&AccountView::from(opening::account(core, email).await?))
 }

@@ -23,11 +23,11 @@ const MAX_START_DELAY: Duration = Duration::from_secs(5);
 const NOT_STARTED: &str = "the running server has not started this job: it is busy or uses another database";
 const NO_ANSWER: &str = "the server does not answer";
 
-/// The progress of the job.
+/// The progress of the job, as `poll` of [`until_done`] reports it.
 pub enum Progress<T> {
-    /// The job is done.
+    /// The job has ended, with this result.
     Done(T),
-    /// The job is not done; the reason if it does not continue.
+    /// The job has not ended. Holds the reason if it does not continue at present.
     Open(Option<String>),
 }
 
@@ -59,6 +59,7 @@ pub async fn until_done<T>(
             notice.print(NO_ANSWER.to_owned());
         }
     }
+    // Once more: the job may have ended after the last look at it and before the server stopped.
     Ok(match poll().await? {
         Progress::Done(done) => Some(done),
         Progress::Open(_) => None,

@@ -45,6 +45,7 @@ pub struct AnswerSlots {
     state: Arc<Mutex<SlotState>>,
 }
 
+/// The counters and the queue, which change under one lock.
 #[derive(Debug, Default)]
 struct SlotState {
     building: usize,
@@ -94,10 +95,14 @@ impl AnswerSlots {
                 state.begin(user);
                 return Ok(AnswerPermit { slots: Some(self.clone()), user });
             }
+            // Queued under the same lock as the check, so that no slot is released in between and missed. The wait is
+            // outside of it.
             state.queue.push(user)?
         };
         match timeout(self.max_wait, permit).await {
             Ok(Ok(permit)) => Ok(permit),
+            // A slot that is granted at this very moment is not lost: its permit is dropped with the channel, and
+            // releases it.
             Ok(Err(_)) | Err(_) => Err(Error::Busy(QUEUE_RETRY_AFTER)),
         }
     }
@@ -141,6 +146,7 @@ impl SlotState {
         let Some(load) = self.loads.get_mut(&user) else { return };
         load.building = load.building.saturating_sub(building);
         load.unsent_bytes = load.unsent_bytes.saturating_sub(unsent_bytes);
+        // Idle accounts leave the map, which would otherwise grow with every account.
         if *load == AnswerLoad::default() {
             self.loads.remove(&user);
         }

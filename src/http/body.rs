@@ -38,9 +38,9 @@ const MEMORY_SHARES: Shares =
 /// the longest body, there is still room for a second one of that length.
 const FILE_SHARES: Shares =
     Shares { total: 2 << 30, reserve: 0, account: 256 << 20, network: 64 << 20, anonymous: 256 << 20 };
-/// Memory of all complete bodies that are read back from a scratch file; increased if `server.max_body_bytes` is larger than a
-/// share. While two accounts hold the longest body each, a third one still has half a share. The longest body that needs no account
-/// has 5 MiB (`http::push`).
+/// Memory of all complete bodies that are read back from a scratch file; increased if `server.max_body_bytes` is larger
+/// than a share. While two accounts hold the longest body each, a third one still has half a share. The longest body that
+/// needs no account has 5 MiB (`http::push`).
 const COMPLETE_SHARES: Shares =
     Shares { total: 96 << 20, reserve: 0, account: 32 << 20, network: 8 << 20, anonymous: 32 << 20 };
 /// Longest wait for that memory. Most operations take milliseconds, so a longer wait means overload.
@@ -89,7 +89,7 @@ struct CompleteBody {
     memory: Hold,
 }
 
-/// Holds the memory share of a body until its request is dropped, after its operation has ended.
+/// Holds the memory share of a body until its request is dropped, which is after its operation has ended.
 struct RequestMemory {
     _hold: Hold,
 }
@@ -105,6 +105,7 @@ pub async fn read(
     sender: Sender,
     max_bytes: usize,
 ) -> Result<Bytes, Error> {
+    // Before a byte is read: a client that announces too much must not send it first.
     if declared_length(request).is_some_and(|length| length > max_bytes as u64) {
         return Err(too_large(max_bytes));
     }
@@ -122,6 +123,7 @@ pub async fn read(
         let next = timeout_at(deadline, payload.next()).await.map_err(|_| Error::BodyTimeout)?;
         let Some(chunk) = next else { return incoming.hand_over(request).await };
         let chunk = chunk.map_err(|_| Error::invalid("body", "ended before all of it had arrived"))?;
+        // Also without a declared length, which a chunked body does not have.
         if incoming.length + chunk.len() > max_bytes {
             return Err(too_large(max_bytes));
         }
@@ -217,17 +219,20 @@ impl<'a> IncomingBody<'a> {
     /// Returns the bytes; the request holds their memory share from now on.
     async fn hand_over(self, request: &HttpRequest) -> Result<Bytes, Error> {
         let CompleteBody { bytes, memory } = self.finish().await?;
+        // The parsed values live until the request is answered, so the share must outlive this function.
         request.extensions_mut().insert(RequestMemory { _hold: memory });
         Ok(bytes)
     }
 
     async fn finish(mut self) -> Result<CompleteBody, Error> {
+        // The rest goes to the file too, so that the bytes are read back in one piece.
         if self.file.is_some() {
             self.spill().await?;
         }
         let Some(spilled) = self.file.take() else {
             return Ok(CompleteBody { bytes: self.buffered.freeze(), memory: self.memory });
         };
+        // Given back before the wait: a body that waits for its memory must not hold what arriving bodies need.
         self.buffered = BytesMut::new();
         self.memory.release();
         let mut memory = self.limits.complete.hold(self.sender);
@@ -268,13 +273,14 @@ fn scratch_error(error: io::Error) -> Error {
 
 /// Returns the length of the longest JSON body that this server accepts, in bytes.
 pub fn max_json_bytes(request: &HttpRequest) -> usize {
+    // Without limits every body is refused.
     request.app_data::<Data<BodyLimits>>().map_or(0, |limits| limits.max_bytes)
 }
 
 /// Refuses a body that is not declared as JSON, or that has a content coding. A charset in the type is ignored: JSON is UTF-8.
 ///
 /// # Errors
-/// [`Error::UnsupportedType`].
+/// [`Error::UnsupportedType`] names what the body must be.
 pub fn require_json(request: &HttpRequest) -> Result<(), Error> {
     let declared = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = declared.unwrap_or_default().split(';').next().unwrap_or_default().trim();

@@ -38,7 +38,7 @@ pub enum Sender {
 }
 
 impl Sender {
-    /// The address of a request that is not authenticated.
+    /// Returns the sender of a request that is not authenticated. Addresses of one IPv6 network are one sender.
     pub fn anonymous(address: Option<IpAddr>) -> Self {
         Self::Network(address.map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), network))
     }
@@ -62,11 +62,11 @@ pub struct Shares {
     pub total: usize,
     /// The part of `total` that is left for bodies and answers of at most [`SMALL_HOLD_BYTES`].
     pub reserve: usize,
-    /// Most bytes of one account.
+    /// The maximum of one account.
     pub account: usize,
-    /// Most bytes of one network address that is not authenticated.
+    /// The maximum of one network address that is not authenticated.
     pub network: usize,
-    /// Most bytes of all addresses that are not authenticated.
+    /// The maximum of all addresses together that are not authenticated.
     pub anonymous: usize,
 }
 
@@ -114,6 +114,7 @@ impl Budget {
         let own = own + bytes;
         let fits = match size {
             HoldSize::Small => others + own <= self.shares.total,
+            // Half of what the others leave: see the module documentation.
             HoldSize::Large => own <= (self.shares.total - self.shares.reserve).saturating_sub(others) / 2,
         };
         if !fits || own > share || anonymous > self.shares.anonymous {
@@ -133,11 +134,13 @@ impl Budget {
         }
         if let Some(own) = usage.by_sender.get_mut(&sender) {
             *own = own.saturating_sub(bytes);
+            // Senders without bytes leave the map, which would otherwise grow with every address.
             if *own == 0 {
                 usage.by_sender.remove(&sender);
             }
         }
         drop(usage);
+        // All of them: the one that has waited longest may need more than was released.
         self.freed.notify_waiters();
     }
 }
@@ -193,7 +196,7 @@ impl Hold {
         }
     }
 
-    /// Returns the held bytes.
+    /// Returns the held bytes, a multiple of the size in which they are acquired.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -11,5 +11,6 @@ pub const BY_SESSION: &str = "Cookie";
 /// Keeps responses out of caches. A cache that stores one nevertheless must separate it by the request headers that `vary` names.
 /// Headers that a response has already are kept.
 pub fn no_store(vary: &'static str) -> DefaultHeaders {
+    // `DefaultHeaders` adds only what is missing, so a handler can allow caching of its own response.
     DefaultHeaders::new().add((CACHE_CONTROL, "no-store")).add((VARY, vary))
 }

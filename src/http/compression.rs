@@ -62,9 +62,9 @@ const BROTLI_BUFFER_BYTES: usize = 8 << 10;
 /// How a body is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
-    /// `br` (RFC 7932).
+    /// `br` (RFC 7932), which is preferred if the client accepts both equally.
     Brotli,
-    /// `gzip` (RFC 1952).
+    /// `gzip` (RFC 1952), which most clients support.
     Gzip,
 }
 
@@ -76,13 +76,14 @@ impl Coding {
         let quality = |coding| own(coding).or_else(|| listed_quality(&accepted, &Preference::Any));
         let brotli = quality(ContentEncoding::Brotli).unwrap_or(Quality::ZERO);
         let gzip = quality(ContentEncoding::Gzip).unwrap_or(Quality::ZERO);
+        // Brotli wins a tie: it compresses JSON better, in about the same time.
         let (coding, best) = if brotli >= gzip { (Self::Brotli, brotli) } else { (Self::Gzip, gzip) };
         // A client that does not mention the plain body accepts it, but does not prefer it to a coding that it mentions.
         let plain = own(ContentEncoding::Identity).unwrap_or(Quality::ZERO);
         (best > Quality::ZERO && best >= plain).then_some(coding)
     }
 
-    /// Its name in `Content-Encoding`.
+    /// Returns its name in `Content-Encoding`.
     fn name(self) -> HeaderValue {
         HeaderValue::from_static(match self {
             Self::Brotli => "br",
@@ -130,6 +131,7 @@ pub async fn compress(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let response = next.call(request).await?.map_into_boxed_body();
+    // A stream has no known size and is returned here: compressing it would need memory that nothing counts.
     if !is_compressible(response.response()) {
         return Ok(response);
     }
@@ -144,6 +146,7 @@ pub async fn compress(
         None => body,
         Some(coding) => match encoded(&request, coding, body.clone()).await {
             Some(encoded) => {
+                // A length that the handler set is that of the plain body.
                 head.headers_mut().remove(CONTENT_LENGTH);
                 head.headers_mut().insert(CONTENT_ENCODING, coding.name());
                 encoded

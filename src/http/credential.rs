@@ -10,9 +10,10 @@ use errors::Error;
 /// The credential in `Authorization: Bearer` or `X-API-Key`; `None` if there is none.
 ///
 /// # Errors
-/// [`Error::KeyInQuery`] for a key in the URL, whatever else is sent; [`Error::KeyInvalid`] for two credentials that differ, and for
-/// another scheme than Bearer.
+/// [`Error::KeyInQuery`] for a key in the URL, whatever else is sent; [`Error::KeyInvalid`] for two credentials that differ,
+/// and for another scheme than Bearer.
 pub fn credential(request: &HttpRequest) -> Result<Option<Credential>, Error> {
+    // First, with a valid header too: the key is in logs and must be replaced (contract.md, section 2).
     if in_query(request.query_string()) {
         return Err(Error::KeyInQuery);
     }
@@ -24,9 +25,11 @@ pub fn credential(request: &HttpRequest) -> Result<Option<Credential>, Error> {
         presented.push(header.to_str().map_err(|_| Error::KeyInvalid)?.trim().to_owned());
     }
     let Some(first) = presented.first() else { return Ok(None) };
+    // Never "any that works": proxy and service could choose different ones (faults-and-threats, row A3).
     if presented.iter().any(|other| other != first) {
         return Err(Error::KeyInvalid);
     }
+    // A text that is neither a key nor a token is a failed authentication, which counts for the address.
     let token =
         || Secret::parse_token(ACCESS_PREFIX, first).map_or(Credential::Other, Credential::AccessToken);
     Ok(Some(Secret::parse_key(first).map_or_else(token, Credential::ApiKey)))
@@ -37,7 +40,7 @@ fn in_query(query: &str) -> bool {
     url::form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name.eq_ignore_ascii_case("api_key"))
 }
 
-/// The scheme is compared without case (RFC 9110, section 11.1).
+/// Returns the token of a Bearer header. The scheme is compared without case (RFC 9110, section 11.1).
 fn bearer(header: &str) -> Result<String, Error> {
     let (scheme, token) = header.trim().split_once(' ').unwrap_or((header.trim(), ""));
     if scheme.eq_ignore_ascii_case("bearer") { Ok(token.trim().to_owned()) } else { Err(Error::KeyInvalid) }
@@ -68,7 +71,7 @@ mod tests {
         assert!(matches!(read(TestRequest::get()), Ok(None)));
     }
 
-    /// Of the threat table (row A2).
+    /// Covers the threat table (row A2).
     #[test]
     fn key_in_the_url_is_refused_with_a_valid_header_too() {
         for uri in ["/?api_key=x", "/?API_KEY=", "/?a=b&api%5Fkey=x"] {
@@ -77,7 +80,7 @@ mod tests {
         }
     }
 
-    /// Of the threat table (row A3).
+    /// Covers the threat table (row A3).
     #[test]
     fn credentials_that_differ_and_other_schemes_are_refused() {
         let two =

@@ -30,7 +30,7 @@ pub enum BelowFloor {
 /// How the surface of a resource answers a request that it refuses.
 pub type Refusal = fn(&HttpRequest, &OperationContext, Error) -> HttpResponse;
 
-/// The rule of one resource.
+/// The rule of one resource, which its middleware finds in the resource's data.
 #[derive(Clone, Copy)]
 struct DiskFloorRule {
     below_floor: BelowFloor,
@@ -80,6 +80,7 @@ async fn check(request: &HttpRequest, ctx: &OperationContext, below_floor: Below
     match below_floor {
         BelowFloor::ServesAll => Ok(()),
         BelowFloor::ServesSignedIn => {
+            // The room first: the session is looked up in the database only below the floor.
             let Err(full) = ctx.disk.require_room() else { return Ok(()) };
             match signed_in(request, ctx).await {
                 Ok(_) => Ok(()),

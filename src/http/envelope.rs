@@ -37,6 +37,7 @@ struct SuccessEnvelope<'a, T: ?Sized> {
     meta: ResponseMeta<'a>,
 }
 
+/// The envelope of an error. `()` becomes the `null` of `data`.
 #[derive(Serialize)]
 struct FailureEnvelope<'a> {
     success: bool,
@@ -45,7 +46,7 @@ struct FailureEnvelope<'a> {
     meta: ResponseMeta<'a>,
 }
 
-/// A successful response with its data.
+/// Returns a successful response with its data.
 pub fn success<T: Serialize + ?Sized>(
     request: &HttpRequest,
     ctx: &OperationContext,
@@ -56,7 +57,7 @@ pub fn success<T: Serialize + ?Sized>(
     json(status, &body)
 }
 
-/// A failed response, with the headers that belong to its error. Logs the cause of an internal error.
+/// Returns a failed response, with the headers that belong to its error. Logs the cause of an internal error.
 pub fn failure(request: &HttpRequest, ctx: &OperationContext, error: &Error) -> HttpResponse {
     if let Error::Internal(_) = error {
         error!(cause = error.chain(), "a request failed inside");
@@ -79,6 +80,7 @@ pub fn failure(request: &HttpRequest, ctx: &OperationContext, error: &Error) -> 
     if let Error::MethodNotAllowed(methods) = error {
         add(ALLOW, methods.join(", "));
     }
+    // The challenge that a 401 for a bearer credential has (RFC 6750, section 3).
     if matches!(error, Error::KeyInvalid | Error::KeyInQuery) {
         add(WWW_AUTHENTICATE, "Bearer".to_owned());
     }
@@ -89,7 +91,7 @@ pub fn failure(request: &HttpRequest, ctx: &OperationContext, error: &Error) -> 
     response
 }
 
-/// A failed response with this `error`, such as a stored one.
+/// Returns a failed response with this `error`, such as the one that is stored under an Idempotency-Key.
 pub fn failure_with_body(
     request: &HttpRequest,
     ctx: &OperationContext,
@@ -105,7 +107,7 @@ pub fn failure_with_body(
     }
 }
 
-/// Adds the limit headers of an admitted call.
+/// Adds the headers of the limit that is nearest to its end (contract.md, section 2).
 pub fn add_limit_headers(response: &mut HttpResponse, quota: &Quota) {
     for (name, value) in [
         (LIMIT, u64::from(quota.limit)),

@@ -14,7 +14,8 @@ use validation::{NoFields, Request, read_json, read_object, read_query};
 use super::body;
 use super::budget::Sender;
 
-/// Whether the fields of a request come in its body. The body of a GET or DELETE is ignored.
+/// Whether the fields of a request come in its body. The body of a GET, HEAD or DELETE has no meaning (RFC
+/// 9110, section 9.3) and is ignored.
 pub fn takes_body(request: &HttpRequest) -> bool {
     !matches!(*request.method(), Method::GET | Method::HEAD | Method::DELETE)
 }
@@ -35,25 +36,26 @@ pub async fn read_body(request: &HttpRequest, caller: &Caller, payload: Payload)
     Ok(body)
 }
 
-/// Reads the fields of a request from the query, or from the body; then the query must be empty. A missing body is like an empty
-/// object if no field is required.
+/// Reads the fields of a request from the query, or from the body; then the query must be empty. A missing body is like an
+/// empty object if no field is required.
 ///
 /// # Errors
-/// Everything that is wrong with query and body.
+/// Every fault of the query and of the body together.
 pub fn read_fields<R: Request>(request: &HttpRequest, body: &[u8]) -> Result<R, Invalid> {
     if !takes_body(request) {
         return read_query(request.query_string());
     }
     let query = read_query::<NoFields>(request.query_string());
     let body =
+        // If a field is required, the fault is that the body is not JSON, not a list of all missing fields.
         if body.is_empty() { read_object(Map::new()).or_else(|_| read_json(body)) } else { read_json(body) };
     Invalid::together(query, body).map(|(_, body)| body)
 }
 
-/// The variable parts of the path, in order, percent-decoded once. The router matches a path in which `%2F`, `%25` and `%2B`
-/// are still encoded and the rest is decoded already, so the parts are read from the path as it was sent. A part that is not
-/// UTF-8 becomes empty, and then names nothing.
+/// Returns the variable parts of the path, in order, percent-decoded once. A part that is not UTF-8
+/// becomes empty, and then names nothing.
 pub fn target(request: &HttpRequest) -> Target {
+    // Not `match_info`: its parts are decoded but for `%2F`, `%25` and `%2B`, so they are neither plain nor as sent.
     let pattern = request.match_pattern().unwrap_or_default();
     let parts = pattern.split('/').zip(request.uri().path().split('/'));
     let variable = parts.filter(|(pattern, _)| pattern.starts_with('{'));

@@ -13,7 +13,7 @@ use super::envelope::failure;
 use super::task::run_to_end;
 use super::upload_deadline::UploadDeadline;
 
-/// Mounts the route.
+/// Mounts the route. Other methods are refused with the envelope of REST.
 pub fn mount(config: &mut ServiceConfig) {
     let other = |request: HttpRequest| async move {
         match request.app_data::<Data<OperationContext>>() {
@@ -64,6 +64,8 @@ async fn receive(ctx: &OperationContext, request: &HttpRequest, mut payload: Pay
             Ok(Some(Err(_))) => Err(Error::invalid("body", "ended before all of it had arrived")),
             Err(timeout) => Err(timeout),
         };
+        // The part that was written is removed at once; after a `kill -9` the start removes it (faults-and-threats,
+        // row 32).
         if let Err(error) = written {
             receiver.abort().await;
             return Err(error);
@@ -80,6 +82,7 @@ fn put_request(request: &HttpRequest) -> Result<PutRequest, Error> {
         match &*name {
             "expires" if expires_at.is_none() => expires_at = value.parse().ok(),
             "signature" if signature.is_none() => signature = Some(value.into_owned()),
+            // The signature does not cover other parameters, and a repeated one is ambiguous.
             _ => return Err(refused()),
         }
     }

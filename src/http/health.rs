@@ -28,7 +28,7 @@ const MAX_WRITER_BUSY: Duration = Duration::from_secs(60);
 /// Jobs are counted again after this time.
 const JOB_COUNT_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Whether the service takes requests: not while it starts or drains.
+/// Whether the service takes requests: not while it starts or drains. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Readiness {
     ready: Arc<AtomicBool>,
@@ -78,7 +78,7 @@ impl StorageCheck {
     }
 }
 
-/// The time of the last count of jobs: every client may ask, and each count reads rows.
+/// The time of the last count of jobs. Every client may ask, and each count reads rows.
 #[derive(Debug, Default)]
 pub struct JobCounts(Mutex<Option<Instant>>);
 
@@ -91,6 +91,7 @@ impl JobCounts {
         match jobs::depths(core.db.read()).await {
             Ok(depths) => depths.into_iter().for_each(|Depth { track, waiting, running, since }| {
                 let late =
+                    // The clock may have been set back since (faults-and-threats, row 22).
                     since.map_or(0, |since| (core.clock.now().millis() - since.millis()).max(0) / 1000);
                 metrics::gauge!("carrel_jobs_late_seconds", "track" => track).set(late as f64);
                 metrics::gauge!("carrel_jobs", "track" => track, "state" => "waiting").set(waiting as f64);
@@ -98,6 +99,7 @@ impl JobCounts {
             }),
             Err(error) => tracing::warn!(%error, "could not count the jobs"),
         }
+        // After a failure too: a database in trouble must not get a count for each scrape.
         *last = Some(Instant::now());
     }
 }
@@ -134,7 +136,7 @@ impl Readiness {
         self.ready.store(ready, Ordering::SeqCst);
     }
 
-    /// Whether the service takes requests.
+    /// Whether the service takes requests; `false` until [`Self::set`] is called.
     pub fn is_set(&self) -> bool {
         self.ready.load(Ordering::SeqCst)
     }
@@ -168,6 +170,7 @@ impl Readiness {
         if let Some((_, dependencies)) = last.filter(|(at, _)| at.elapsed() < CHECK_INTERVAL) {
             return dependencies;
         }
+        // The lock is held meanwhile, so that a flood of requests makes one check at a time.
         let is_database_reachable = service.is_database_reachable().await;
         let storage = self.storage().await;
         let index = service.context.retrieval.probe().await.ok();
@@ -177,17 +180,17 @@ impl Readiness {
     }
 }
 
-/// Mounts /healthz and /readyz.
+/// Mounts /healthz and /readyz, which need no key.
 pub fn mount(config: &mut ServiceConfig) {
     config.configure(mount_alive).route("/readyz", web::get().to(ready));
 }
 
-/// Mounts /healthz.
+/// Mounts /healthz alone, for a process that does not serve yet.
 pub fn mount_alive(config: &mut ServiceConfig) {
     config.route("/healthz", web::get().to(alive));
 }
 
-/// Mounts /metrics.
+/// Mounts /metrics, in the text format of Prometheus.
 pub fn mount_metrics(config: &mut ServiceConfig) {
     config.route("/metrics", web::get().to(metrics));
 }
@@ -202,6 +205,7 @@ async fn ready(service: Data<Service>, readiness: Data<Readiness>) -> impl Respo
     let is_ready = readiness.is_set()
         && is_database_reachable
         && storage.is_ready()
+        // A missing index is an answer. Only one that is loaded and does not answer makes the service unready.
         && probed.is_some()
         && actors.iter().all(|actor| actor.up);
     let ctx = &service.context;
@@ -245,6 +249,7 @@ async fn metrics(
     job_counts: Data<JobCounts>,
 ) -> impl Responder {
     job_counts.refresh(&service.context.core).await;
+    // The supervisor counts by itself, so the counters are set, not increased.
     for actor in service.health() {
         metrics::gauge!("carrel_actor_up", "actor" => actor.name).set(if actor.up { 1.0 } else { 0.0 });
         metrics::counter!("carrel_actor_restarts_total", "actor" => actor.name).absolute(actor.restarts);

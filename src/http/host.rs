@@ -42,6 +42,7 @@ fn is_known(request: &HttpRequest) -> bool {
         // HTTP/1.0 needs none, and no browser speaks it.
         (None, _) => true,
         (Some(host), None) => host.to_str().is_ok_and(|host| may_be_ours(host, &ctx.core.base_url)),
+        // RFC 9112, section 3.2: two `Host` headers are an error, and proxies differ in which one they use.
         (Some(_), Some(_)) => false,
     }
 }
@@ -49,6 +50,8 @@ fn is_known(request: &HttpRequest) -> bool {
 /// Whether this is the host of `server.base_url`, an IP address, or a name of a local network: a name that public DNS does not have
 /// cannot be made to resolve to this service by others. Ports are not compared, because a proxy in front has another one.
 fn may_be_ours(host: &str, base_url: &str) -> bool {
+    // The parser of URLs reads the host as browsers do, so every spelling of an IP address, and text before an `@`,
+    // is understood.
     let Ok(asked) = Url::parse(&format!("http://{}/", host.trim())) else { return false };
     match asked.host() {
         Some(Host::Ipv4(_) | Host::Ipv6(_)) => true,
@@ -106,7 +109,7 @@ mod tests {
         }
     }
 
-    /// Of the threat table (row H3).
+    /// Covers the threat table (row H3).
     #[test]
     fn names_of_public_dns_and_broken_hosts_are_not_ours() {
         for host in [

@@ -14,7 +14,7 @@ use uuid::Uuid;
 /// The header with the id of a request, which the log has too.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The id of a request.
+/// The id of a request, in the extensions of the request.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestId(pub Uuid);
 
@@ -33,6 +33,8 @@ pub async fn request(
     if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
         answer.headers_mut().insert(REQUEST_ID, value);
     }
+    // The path itself has ids and the tokens of callbacks, which belong in no log, and each would be a time series of
+    // its own.
     let pattern = answer.request().match_pattern().unwrap_or_else(|| "unknown".to_owned());
     let status = answer.status().as_u16();
     metrics::counter!("carrel_requests_total", "method" => method, "route" => pattern.clone(), "status" => status.to_string())
@@ -69,7 +71,7 @@ mod tests {
     use super::*;
     use crate::log::tests::Sink;
 
-    /// Of the threat table (row H6).
+    /// Covers the threat table (row H6).
     #[actix_web::test]
     async fn unknown_method_is_logged_as_a_constant() {
         let sink = Sink::default();

@@ -2,12 +2,13 @@
 
 use actix_web::http::Method;
 
-/// Whether this is a method that the service never supports: TRACE or CONNECT.
+/// Whether this is a method that the service never supports: TRACE would send back headers with credentials, and CONNECT
+/// is for proxies (faults-and-threats, row H6).
 pub fn is_unserved(method: &Method) -> bool {
     matches!(*method, Method::TRACE | Method::CONNECT)
 }
 
-/// The methods that routes of this service have.
+/// Returns every method that a route of this service may have, for `Allow` where no path is known.
 pub fn known_methods() -> Vec<String> {
     ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map(str::to_owned).to_vec()
 }

@@ -7,14 +7,14 @@ use std::time::Duration;
 pub struct Pace {
     /// Time that a body may take in addition to its length at the minimum rate.
     pub grace: Duration,
-    /// The minimum rate.
+    /// The rate below which a body uses up its grace.
     pub min_bytes_per_second: u32,
 }
 
 impl Pace {
-    /// Returns the time after the start by which more than these bytes must have arrived. Bytes that were only announced earn no
-    /// time: otherwise a body that announces much could stall for long.
+    /// Returns the time after the start by which more than these bytes must have arrived.
     pub fn allowed(self, received_bytes: u64) -> Duration {
+        // Announced bytes earn nothing: otherwise a client could announce a long body and stall.
         let earned = received_bytes.saturating_mul(1000) / u64::from(self.min_bytes_per_second.max(1));
         self.grace.saturating_add(Duration::from_millis(earned))
     }
@@ -24,7 +24,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// Of the fault table (row 25).
+    /// Covers the fault table (row 25).
     #[test]
     fn slow_body_earns_time_by_what_has_arrived() {
         let pace = Pace { grace: Duration::from_secs(20), min_bytes_per_second: 64 << 10 };

@@ -14,10 +14,12 @@ const MAX_CLIENT_CHARS: usize = 100;
 #[derive(Clone, Debug, Default)]
 pub struct TrustedProxies(pub Vec<IpNet>);
 
-/// The IP address of the connection, or the last one before a trusted proxy (contract.md, section 3).
+/// Returns the IP address of the client: that of the connection, or the last one before
+/// a trusted proxy (contract.md, section 3).
 pub fn ip_address(request: &HttpRequest) -> Option<IpAddr> {
     let peer = request.peer_addr()?.ip();
     let proxies = request.app_data::<Data<TrustedProxies>>()?;
+    // A socket for both families reports IPv4 addresses as `::ffff:a.b.c.d`.
     let trusted = |ip: IpAddr| proxies.0.iter().any(|net| net.contains(&ip.to_canonical()));
     if !trusted(peer) {
         return Some(peer.to_canonical());
@@ -26,6 +28,8 @@ pub fn ip_address(request: &HttpRequest) -> Option<IpAddr> {
         request.headers().get_all("X-Forwarded-For").filter_map(|h| h.to_str().ok()).collect();
     let hops = chain.iter().flat_map(|header| header.split(',')).map(|hop| hop.trim().parse::<IpAddr>());
     let mut last = peer;
+    // From the end, where each proxy appends the address that it sees. What stands before the first untrusted address
+    // is a claim of the client.
     for hop in hops.collect::<Vec<_>>().into_iter().rev() {
         let Ok(hop) = hop else { break };
         last = hop;
@@ -59,7 +63,7 @@ mod tests {
         ip_address(&request.to_http_request())
     }
 
-    /// Of the threat table (row H7).
+    /// Covers the threat table (row H7).
     #[test]
     fn forwarded_addresses_are_read_up_to_the_last_trusted_proxy() {
         assert_eq!(from("192.0.2.9", "198.51.100.1"), "192.0.2.9".parse().ok());

@@ -18,10 +18,10 @@ use super::{body, peer};
 
 /// The longest notification: no feed is longer (faults-and-threats.md, P4).
 const MAX_NOTIFICATION_BYTES: usize = 5 << 20;
-/// The longest challenge that is sent back.
+/// The longest challenge that is sent back. A hub that sends a longer one is refused.
 const MAX_CHALLENGE_BYTES: usize = 4096;
 
-/// Mounts the callback.
+/// Mounts the callback, which hubs call without a key.
 pub fn mount(config: &mut ServiceConfig) {
     let other = || async { HttpResponse::MethodNotAllowed().finish() };
     config.service(
@@ -41,6 +41,7 @@ async fn verify(request: HttpRequest, ctx: Data<OperationContext>) -> HttpRespon
     match confirmed.await {
         Ok(challenge) => HttpResponse::Ok()
             .insert_header((CONTENT_TYPE, "text/plain; charset=utf-8"))
+            // The body is text of the sender, and must not be taken for HTML of this origin.
             .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
             .body(challenge),
         Err(error) => refusal(&error),
@@ -52,7 +53,7 @@ async fn notify(request: HttpRequest, ctx: Data<OperationContext>, payload: Payl
     run_to_end(request.clone(), async move {
         let handled = async {
             let callback = callback_url(&request)?;
-            // Before the body is read.
+            // Before the body is read: a request for an unknown callback must not cost memory for it.
             ensure_subscribed(&ctx.feeds, &callback).await?;
             let sender = Sender::anonymous(peer::ip_address(&request));
             let body = body::read(&request, payload, sender, MAX_NOTIFICATION_BYTES).await?;
@@ -78,6 +79,7 @@ fn refusal(error: &Error) -> HttpResponse {
 
 fn callback_url(request: &HttpRequest) -> Result<CallbackUrl, Error> {
     let part = |name| request.match_info().get(name).ok_or(Error::not_found());
+    // A malformed id is answered like an unknown one.
     let source = part("id")?.parse().map_err(|_| Error::not_found())?;
     Ok(CallbackUrl { source, token: part("token")?.to_owned() })
 }

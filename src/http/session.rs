@@ -42,7 +42,7 @@ pub async fn authenticate(
     sessions::authenticate(&ctx.core, &ctx.keys, &secret).await
 }
 
-/// The secret in the session's cookie.
+/// Returns the secret in the session's cookie; `None` if the cookie is missing or malformed.
 pub fn session_secret(request: &HttpRequest, ctx: &OperationContext) -> Option<Secret> {
     Secret::parse_token(SESSION_PREFIX, request.cookie(cookie_name(ctx))?.value())
 }
@@ -56,16 +56,19 @@ fn is_https(ctx: &OperationContext) -> bool {
     ctx.core.base_url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
 }
 
-/// The cookie of a session: hidden from scripts and from other sites, and sent over https only where the service has it.
+/// Returns the cookie of a session: hidden from scripts and from other sites, and sent over https
+/// only where the service has it.
 pub fn cookie(ctx: &OperationContext, secret: &str) -> Cookie<'static> {
     let age = i64::try_from(SESSION_LIFETIME.as_secs()).unwrap_or(i64::MAX);
     let cookie = Cookie::build(cookie_name(ctx), secret.to_owned());
+    // `Lax`, not `Strict`: the redirect of an assistant to /oauth/authorize must find the session.
     let cookie = cookie.path("/").http_only(true).same_site(SameSite::Lax);
     cookie.secure(is_https(ctx)).max_age(CookieAge::seconds(age)).finish()
 }
 
-/// The cookie that makes a browser delete the session's cookie.
+/// Returns the cookie that makes a browser delete the session's cookie.
 pub fn expired_cookie(ctx: &OperationContext) -> Cookie<'static> {
+    // Path and attributes must be those of the cookie that it replaces.
     let mut expired = cookie(ctx, "");
     expired.set_max_age(CookieAge::ZERO);
     expired
@@ -75,16 +78,19 @@ pub fn expired_cookie(ctx: &OperationContext) -> Cookie<'static> {
 /// the origin of each such request.
 ///
 /// # Errors
-/// [`Error::ForeignOrigin`].
+/// [`Error::ForeignOrigin`] when a header names another origin or site.
 pub fn require_own_origin(request: &HttpRequest, ctx: &OperationContext) -> Result<(), Error> {
     if matches!(*request.method(), Method::GET | Method::HEAD) {
         return Ok(());
     }
+    // A request without either header comes from no browser, so no site can have caused it. An unreadable header
+    // equals nothing and is refused.
     let header = |name: &str| {
         request.headers().get(name).map(|value| value.to_str().unwrap_or("unreadable").to_owned())
     };
     let is_own_origin = header(ORIGIN.as_str()).is_none_or(|origin| origin == origin_of(&ctx.core.base_url));
     let is_own_site =
+        // `none` is the user's own navigation, such as from the address bar.
         header("Sec-Fetch-Site").is_none_or(|site| matches!(site.as_str(), "same-origin" | "none"));
     if is_own_origin && is_own_site { Ok(()) } else { Err(Error::ForeignOrigin) }
 }

@@ -14,8 +14,11 @@ pub async fn run_to_end(
     request: HttpRequest,
     work: impl Future<Output = HttpResponse> + 'static,
 ) -> HttpResponse {
+    // A client that disconnects drops this future, and with it only the handle of the task. A task does not inherit
+    // the span, which gives its log lines the request id.
     match actix_web::rt::spawn(work.in_current_span()).await {
         Ok(response) => response,
+        // Nothing aborts the task, so it ended by a panic.
         Err(_) => match request.app_data::<Data<OperationContext>>() {
             Some(ctx) => envelope::failure(&request, ctx, &Error::internal("the request's task panicked")),
             None => HttpResponse::InternalServerError().finish(),
@@ -36,7 +39,7 @@ mod tests {
         panic!("a bug")
     }
 
-    /// Of the fault table (row 29).
+    /// Covers the fault table (row 29).
     #[actix_web::test]
     async fn panic_of_a_handler_is_a_500_of_its_request_alone() {
         let request = TestRequest::default().to_http_request();

@@ -25,7 +25,7 @@ pub struct UploadDeadline {
 }
 
 impl UploadDeadline {
-    /// Starts with a file of which nothing has arrived.
+    /// Starts the time of a file of which nothing has arrived.
     pub fn start() -> Self {
         Self { started_at: Instant::now(), received_bytes: 0, write_time: Duration::ZERO }
     }
@@ -59,7 +59,9 @@ impl UploadDeadline {
     /// Returns when the request is ended if nothing arrives from `now` on.
     fn next_deadline(&self, now: Instant) -> Instant {
         let allowed = UPLOAD_PACE.allowed(self.received_bytes).saturating_add(self.write_time);
+        // The rate alone bounds nothing: a client at the minimum rate earns time without end.
         let allowed = allowed.min(MAX_UPLOAD_TIME);
+        // A client that was fast at first has earned much time, and must not be silent for as long.
         (self.started_at + allowed).min(now + MAX_SILENCE)
     }
 }

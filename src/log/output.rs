@@ -21,7 +21,7 @@ const REPORT_EVERY: Duration = Duration::from_secs(60);
 
 /// The counters of this process, from the moment that its log was started.
 static COUNTERS: OnceLock<Counters> = OnceLock::new();
-/// Lost lines that the log has reported already.
+/// The number of lost lines that the log has reported already.
 static REPORTED: AtomicU64 = AtomicU64::new(0);
 
 /// Log lines that were lost since the process began.
@@ -48,7 +48,7 @@ impl Counters {
     }
 }
 
-/// The log lines that this process has lost; zeros when its log was not started.
+/// Returns the log lines that this process has lost; zeros if its log was not started.
 pub fn lost_lines() -> LostLines {
     COUNTERS.get().map(Counters::read).unwrap_or_default()
 }
@@ -64,6 +64,7 @@ pub async fn report_lost_lines() {
 fn report_newly_lost() {
     let LostLines { queue_full, write_failed } = lost_lines();
     let total = queue_full.saturating_add(write_failed);
+    // One exchange: the guard and the periodic report may run at the same time.
     let before = REPORTED.swap(total, Ordering::Relaxed);
     if total > before {
         let lost = total - before;
@@ -186,7 +187,7 @@ mod tests {
         }
     }
 
-    /// Of the fault table (row 39).
+    /// Covers the fault table (row 39).
     #[test]
     fn blocked_writer_loses_lines_and_counts_them() {
         let (release, blocked) = mpsc::channel();
@@ -202,7 +203,7 @@ mod tests {
         drop(worker);
     }
 
-    /// Of the fault table (row 39).
+    /// Covers the fault table (row 39).
     #[test]
     fn failed_lines_are_counted_and_later_ones_written() {
         let written = Arc::new(Mutex::new(Vec::new()));

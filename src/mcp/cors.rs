@@ -17,7 +17,7 @@ use crate::http::cors::{ALLOWED_HEADERS, EXPOSED_HEADERS};
 /// The request headers on which a response depends: the origin that may read it, and the credential (as `http::cache::BY_KEY`).
 const VARY_HEADERS: &str = "Origin, Authorization, X-API-Key";
 
-/// Origins that may use MCP in addition to the service's own.
+/// Origins that may use MCP in addition to the service's own (`mcp.allowed_origins`).
 #[derive(Clone, Debug)]
 pub struct AllowedOrigins(pub Vec<String>);
 
@@ -32,6 +32,7 @@ impl OriginCheck {
     /// Checks `Origin` and `Host` of a request. `listed` are the origins that are allowed besides that of `base_url`.
     pub fn of(request: &HttpRequest, base_url: &str, listed: &[String]) -> Self {
         let origin = match single_header(request, ORIGIN.as_str()) {
+            // Only browsers send `Origin`, and DNS rebinding needs a browser.
             SingleHeader::Missing => Some(None),
             SingleHeader::Value(origin) if is_listed(origin, base_url, listed) => {
                 HeaderValue::from_str(origin).ok().map(Some)
@@ -51,8 +52,9 @@ impl OriginCheck {
         self.is_allowed
     }
 
-    /// Adds the headers that let the page that sent the request read the response, also if it is an error.
+    /// Adds the headers that let the page that sent the request read the response, even if it is an error.
     pub fn apply(&self, headers: &mut HeaderMap) {
+        // Also for a refused origin: a cache must not serve that response to an allowed one.
         headers.insert(VARY, HeaderValue::from_static(VARY_HEADERS));
         if let (Some(origin), true) = (&self.origin, self.is_allowed) {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
@@ -61,7 +63,7 @@ impl OriginCheck {
     }
 }
 
-/// The response to a preflight. It needs no key: browsers send none with it.
+/// Returns the response to a preflight. It needs no key: browsers send none with it.
 pub fn preflight() -> HttpResponse {
     let mut response = HttpResponse::new(StatusCode::NO_CONTENT);
     let headers: [(HeaderName, &'static str); 4] = [
@@ -83,8 +85,8 @@ fn is_listed(origin: &str, base_url: &str, listed: &[String]) -> bool {
     own || listed.iter().any(|listed| listed.trim_end_matches('/').eq_ignore_ascii_case(origin))
 }
 
-/// Whether `Host` names the service, or this machine, as a proxy on it does. Ports are not compared: DNS rebinding shows in the
-/// name.
+/// Whether `Host` names the service, or this machine, as a proxy on it does. Ports are not compared:
+/// DNS rebinding shows in the name.
 fn is_own_host(host: &str, base_url: &str) -> bool {
     let Ok(sent) = Url::parse(&format!("http://{host}/")) else { return false };
     let base = Url::parse(base_url).ok();
@@ -92,6 +94,7 @@ fn is_own_host(host: &str, base_url: &str) -> bool {
         return true;
     }
     match sent.host() {
+        // A proxy on this machine may pass on its own target as `Host`.
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.is_loopback(),
@@ -126,7 +129,7 @@ mod tests {
         assert!(check(&[]).is_allowed());
     }
 
-    /// Of the threat table (row O9).
+    /// Covers the threat table (row O9).
     #[test]
     fn other_origins_are_refused_and_read_nothing() {
         for origin in [
@@ -146,7 +149,7 @@ mod tests {
         assert!(!check(&[("Origin", BASE), ("Origin", "https://evil.example")]).is_allowed());
     }
 
-    /// Of the threat table (row O9).
+    /// Covers the threat table (row O9).
     #[test]
     fn host_is_the_name_of_the_service_or_this_machine() {
         for host in [

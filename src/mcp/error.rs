@@ -13,7 +13,7 @@ use tracing::error;
 use super::rpc::{INTERNAL_ERROR, RpcError};
 use crate::http::error::{status, whole_seconds};
 
-/// The methods that /mcp supports.
+/// The methods that /mcp supports, as the value of `Allow`. There is no GET, because there is no stream of events.
 pub const METHODS: &str = "POST, OPTIONS";
 
 /// The error in the result of a tool: code, message and details. `None` for an error that is reported by HTTP.
@@ -36,20 +36,21 @@ fn retry_seconds(wait: Duration) -> u64 {
     whole_seconds(wait).max(1)
 }
 
-/// The challenge by which a client finds the authorization server (RFC 9728, section 5.1). Only a request with a credential can
-/// have an invalid token (RFC 6750, section 3.1).
+/// Returns the challenge by which a client finds the authorization server (RFC 9728, section 5.1).
 pub fn challenge(base_url: &str, has_credential: bool) -> String {
+    // Only a request with a credential can have an invalid token (RFC 6750, section 3.1). There is no `scope`:
+    // clients would request only what it names (D4).
     let error = if has_credential { r#", error="invalid_token""# } else { "" };
     format!(r#"Bearer resource_metadata="{base_url}/.well-known/oauth-protected-resource/mcp"{error}"#)
 }
 
-/// The challenge for a connected application that may ask its user for more scopes.
+/// Returns the challenge for a connected application that may ask its user for these scopes in addition.
 pub fn step_up(base_url: &str, scopes: &[Scope]) -> String {
     let names: Vec<_> = scopes.iter().map(|scope| scope.name()).collect();
     format!(r#"{}, error="insufficient_scope", scope="{}""#, challenge(base_url, false), names.join(" "))
 }
 
-/// Reports an error by HTTP. An error that belongs in a result is a bad request here: no tool was called.
+/// Reports an error by HTTP. Logs the cause of an internal error.
 pub fn refusal(error: &Error, base_url: &str, has_credential: bool) -> RpcError {
     if let Error::Internal(_) = error {
         error!(cause = error.chain(), "could not answer an MCP request");
@@ -57,6 +58,7 @@ pub fn refusal(error: &Error, base_url: &str, has_credential: bool) -> RpcError 
     let spec = error.spec();
     let (status, wait) = match spec.mcp {
         McpDelivery::Http => (status(error), error.retry_after()),
+        // No tool was called, so there is no result that could hold the error.
         McpDelivery::ToolResult => (StatusCode::BAD_REQUEST, None),
     };
     // The specification of 2026-07-28 reserves -32000 to -32019 for older revisions; other numbers are free.

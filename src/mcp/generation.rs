@@ -10,23 +10,23 @@ use text::one_line;
 use super::headers::{self, McpHeaders, SingleHeader, decode_name};
 use super::rpc::{INVALID_PARAMS, METHOD_NOT_FOUND, RpcError, RpcRequest};
 
-/// The revision without a handshake.
+/// The revision without a handshake, which is the newest one.
 pub const MODERN: &str = "2026-07-28";
 /// The revisions with a handshake, newest first.
 pub const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// Every supported revision, newest first.
 pub const SUPPORTED: [&str; 5] = [MODERN, LEGACY[0], LEGACY[1], LEGACY[2], LEGACY[3]];
 
-/// The headers differ from the body.
+/// A header is missing, or differs from what it repeats of the body.
 pub const HEADER_MISMATCH: i32 = -32020;
-/// The protocol version is not supported.
+/// The protocol version is not supported; `error.data` lists the supported ones.
 pub const UNSUPPORTED_VERSION: i32 = -32022;
 
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";
 
-/// The two generations of MCP.
+/// The two generations of MCP, which differ in where a request states its version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolGeneration {
     /// The revisions that begin with `initialize`.
@@ -35,23 +35,23 @@ pub enum ProtocolGeneration {
     Modern,
 }
 
-/// A supported method.
+/// A supported method of at least one generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpMethod {
-    /// `initialize`: the handshake.
+    /// `initialize`, the handshake of legacy revisions.
     Initialize,
-    /// `ping`.
+    /// `ping`, which only legacy revisions have.
     Ping,
     /// `server/discover`: the contents of the handshake.
     Discover,
-    /// `tools/list`.
+    /// `tools/list`, whose result depends on the caller.
     ListTools,
-    /// `tools/call`.
+    /// `tools/call`, the only method that counts towards the limits.
     CallTool,
 }
 
 impl McpMethod {
-    /// The method of this name in this generation.
+    /// Returns the method of this name; `None` if this generation does not have it.
     fn find(name: &str, generation: ProtocolGeneration) -> Option<Self> {
         match (name, generation) {
             (INITIALIZE, ProtocolGeneration::Legacy) => Some(Self::Initialize),
@@ -88,12 +88,15 @@ pub fn identify(
         return Err(mismatch(headers::VERSION));
     }
     let version = stated.or(header);
+    // A version that is not legacy counts as modern, so that a client of a future revision
+    // learns which ones are supported.
     let is_modern = match version {
         Some(version) => request.method == DISCOVER || !LEGACY.contains(&version),
         None => request.method == DISCOVER || version_member.is_some(),
     };
     if !is_modern {
         let method = McpMethod::find(&request.method, ProtocolGeneration::Legacy)
+            // The status differs by generation: 200 for legacy revisions, and 404 since 2026-07-28.
             .ok_or_else(|| not_found(StatusCode::OK))?;
         return Ok((ProtocolGeneration::Legacy, method));
     }
@@ -103,6 +106,8 @@ pub fn identify(
     if let Some(version) = version.filter(|version| *version != MODERN && !has_legacy_header_only) {
         return Err(unsupported(version));
     }
+    // The method before `_meta`: an `initialize` with modern headers must be answered as
+    // unknown, whatever else it lacks.
     let method = McpMethod::find(&request.method, ProtocolGeneration::Modern)
         .ok_or_else(|| not_found(StatusCode::NOT_FOUND))?;
     if stated.is_none() {
@@ -120,6 +125,7 @@ pub fn identify(
     if header.is_none() {
         return Err(mismatch(headers::VERSION));
     }
+    // Values are compared with case; names of headers are not.
     if headers.method != SingleHeader::Value(&request.method) {
         return Err(mismatch(headers::METHOD));
     }
@@ -140,12 +146,12 @@ fn compare_names(header: SingleHeader<'_>, params: &Map<String, Value>) -> Resul
     }
 }
 
-/// The name of the client in the `_meta` of a modern request.
+/// Returns the name of the client in the `_meta` of a modern request; `None` if it has none.
 pub fn client_of_request(params: &Map<String, Value>) -> Option<String> {
     client_name(meta(params, CLIENT_KEY)?)
 }
 
-/// The name of the client in an `initialize`.
+/// Returns the name of the client in an `initialize`; `None` for other methods.
 pub fn client_of_handshake(request: &RpcRequest) -> Option<String> {
     (request.method == INITIALIZE).then(|| request.params.get("clientInfo").and_then(client_name)).flatten()
 }

@@ -5,17 +5,17 @@ use actix_web::http::header::{ACCEPT, Accept, Header as _, Quality};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// The protocol revision of the client.
+/// The header with the protocol revision of the client. Legacy clients of early revisions send none.
 pub const VERSION: &str = "MCP-Protocol-Version";
-/// Mirrors `method` of the body.
+/// The header that repeats `method` of the body, so that proxies can route without parsing it.
 pub const METHOD: &str = "Mcp-Method";
-/// Mirrors `params.name` of the body.
+/// The header that repeats `params.name` of the body, possibly encoded ([`decode_name`]).
 pub const NAME: &str = "Mcp-Name";
 
 /// A header that may be sent once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SingleHeader<'a> {
-    /// The header is missing.
+    /// The request does not have the header.
     Missing,
     /// One value, without surrounding whitespace.
     Value(&'a str),
@@ -23,19 +23,19 @@ pub enum SingleHeader<'a> {
     Malformed,
 }
 
-/// The headers that mirror the body.
+/// The headers that repeat parts of the body.
 #[derive(Clone, Copy, Debug)]
 pub struct McpHeaders<'a> {
-    /// [`VERSION`].
+    /// The value of [`VERSION`], the protocol revision.
     pub version: SingleHeader<'a>,
-    /// [`METHOD`].
+    /// The value of [`METHOD`], which is compared with the body.
     pub method: SingleHeader<'a>,
-    /// [`NAME`].
+    /// The value of [`NAME`], not decoded yet.
     pub name: SingleHeader<'a>,
 }
 
 impl<'a> McpHeaders<'a> {
-    /// Reads the headers of a request.
+    /// Reads the three headers of a request; whether they agree with the body is checked later.
     pub fn from_request(request: &'a HttpRequest) -> Self {
         Self {
             version: single_header(request, VERSION),
@@ -45,7 +45,7 @@ impl<'a> McpHeaders<'a> {
     }
 }
 
-/// Reads the header of this name.
+/// Reads the header of this name, ignoring the case of the name.
 pub fn single_header<'a>(request: &'a HttpRequest, name: &str) -> SingleHeader<'a> {
     let mut values = request.headers().get_all(name);
     match (values.next(), values.next()) {
@@ -70,6 +70,8 @@ pub fn accepts_json(request: &HttpRequest) -> bool {
     if !request.headers().contains_key(ACCEPT) {
         return true;
     }
+    // The specification requires two media types in `Accept`. Requiring them here would only
+    // refuse clients such as curl.
     let Ok(Accept(ranges)) = Accept::parse(request) else { return true };
     ranges.is_empty()
         || ranges

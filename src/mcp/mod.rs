@@ -59,7 +59,10 @@ async fn respond(
     origins: Data<AllowedOrigins>,
     payload: Payload,
 ) -> HttpResponse {
+    // Before authentication: a page that reached the service by DNS rebinding must not learn whether a
+    // key is valid (row O9).
     let check = OriginCheck::of(&request, &ctx.core.base_url, &origins.0);
+    // A preflight carries no key, and clients in browsers give up if it is refused (P4).
     let mut response = if request.method() == Method::OPTIONS {
         cors::preflight()
     } else if check.is_allowed() {
@@ -79,10 +82,12 @@ async fn answer(
     payload: Payload,
 ) -> Result<HttpResponse, RpcError> {
     let info = request_info(request);
+    // A malformed credential counts as one, so that the challenge says `invalid_token`.
     let has_credential = !matches!(info.credential, Ok(None));
     let caller = ctx.authenticator().authenticate(info).await;
     let mut caller = caller.map_err(|error| refusal(&error, &ctx.core.base_url, has_credential))?;
     Sender::note(request, caller.user);
+    // Not answered yet if it is invalid: the key was used even then.
     let message = read_message(request, ctx, &caller, payload).await;
     // Before the response, so that the use is recorded when the client receives it.
     record_use(ctx, &mut caller, message.as_ref().ok()).await;
@@ -125,9 +130,12 @@ async fn read_message(
 
 async fn read_body(request: &HttpRequest, caller: &Caller, payload: Payload) -> Result<Bytes, Error> {
     if request.method() != Method::POST {
+        // 405, and only after authentication: some clients try to open a stream by GET, and reconnect in a loop
+        // after any other refusal (P14).
         return Err(Error::MethodNotAllowed(METHODS.split(", ").map(str::to_owned).collect()));
     }
     let sender = Sender::Account(caller.user);
+    // The operator may have set a lower limit for all bodies.
     let max_bytes = body::max_json_bytes(request).min(MAX_MESSAGE_BYTES);
     let body = body::read(request, payload, sender, max_bytes).await?;
     body::require_json(request)?;
@@ -142,6 +150,7 @@ async fn record_use(ctx: &OperationContext, caller: &mut Caller, message: Option
         caller.client = Some(client);
     }
     let Some(client) = generation::client_of_handshake(rpc) else { return authenticator.record_use(caller) };
+    // The name is for the activity view only, so the request goes on without it.
     if let Err(error) = authenticator.record_client_info(caller, client).await {
         warn!(cause = error.chain(), "could not store the name of a client");
     }

@@ -11,22 +11,22 @@ use validation::parse_json;
 
 /// The body is not JSON.
 pub const PARSE_ERROR: i32 = -32700;
-/// The body is JSON, but not a request.
+/// The body is JSON, but no JSON-RPC request, or the HTTP request around it cannot be served.
 pub const INVALID_REQUEST: i32 = -32600;
 /// The method does not exist in this generation.
 pub const METHOD_NOT_FOUND: i32 = -32601;
 /// Parameters of the protocol itself are missing or wrong. Wrong arguments of a tool are reported in its result instead.
 pub const INVALID_PARAMS: i32 = -32602;
-/// An internal error.
+/// The server failed; the message does not contain the cause.
 pub const INTERNAL_ERROR: i32 = -32603;
 
 /// The id of a request, which its response repeats.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum RpcId {
-    /// An integer.
+    /// An integer within 64 bits, signed or not.
     Number(Number),
-    /// A string.
+    /// A string of any content, even an empty one.
     Text(String),
 }
 
@@ -39,14 +39,14 @@ pub enum RpcMessage {
     Notification,
 }
 
-/// A request.
+/// A request, whose parameters are not checked yet.
 #[derive(Debug)]
 pub struct RpcRequest {
-    /// The id.
+    /// The id, which the response repeats.
     pub id: RpcId,
-    /// The method.
+    /// The name of the method, which may be unknown.
     pub method: String,
-    /// The parameters; empty if there were none.
+    /// The parameters; empty if the request has none.
     pub params: Map<String, Value>,
 }
 
@@ -67,30 +67,30 @@ impl RpcError {
         Self { status, id: None, code, message: message.to_string(), data: None, headers: Vec::new() }
     }
 
-    /// An error with the status 400.
+    /// Creates an error with the status 400 and without an id.
     pub fn bad_request(code: i32, message: impl fmt::Display) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, message)
     }
 
-    /// The same error as the response to the request with this id.
+    /// Makes the error the response to the request with this id; `None` if the id could not be read.
     pub fn with_id(mut self, id: Option<RpcId>) -> Self {
         self.id = id;
         self
     }
 
-    /// The same error with `data` for programs.
+    /// Adds `data`, which clients read instead of the message.
     pub fn with_data(mut self, data: Value) -> Self {
         self.data = Some(data);
         self
     }
 
-    /// The same error with a header.
+    /// Adds a header. A value that is not valid in a header is left out of the response.
     pub fn with_header(mut self, name: HeaderName, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
 
-    /// The HTTP response.
+    /// Makes the HTTP response. It has no `id` if none could be read.
     pub fn into_response(self) -> HttpResponse {
         let mut error = json!({ "code": self.code, "message": self.message });
         if let (Some(data), Some(members)) = (self.data, error.as_object_mut()) {
@@ -115,12 +115,15 @@ impl RpcError {
     }
 }
 
-/// The successful response to a request.
+/// Returns the successful response to the request with this id.
 pub fn success(id: &RpcId, result: Value) -> HttpResponse {
     HttpResponse::Ok().json(json!({ "jsonrpc": "2.0", "id": id, "result": result }))
 }
 
 /// Parses the body of a request.
+///
+/// # Errors
+/// The body is not one JSON-RPC message; the error has the id if that could be read.
 pub fn parse(body: &[u8]) -> Result<RpcMessage, RpcError> {
     let json = parse_json(body).map_err(|_| parse_error(body))?;
     let Value::Object(mut members) = json else {
@@ -130,6 +133,7 @@ pub fn parse(body: &[u8]) -> Result<RpcMessage, RpcError> {
         ));
     };
     let id = members.remove("id");
+    // Read before anything is refused, because the response to a refused request repeats its id.
     let readable = id.clone().and_then(parse_id);
     let refused = |message: &str| RpcError::bad_request(INVALID_REQUEST, message).with_id(readable.clone());
     if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
@@ -138,6 +142,7 @@ pub fn parse(body: &[u8]) -> Result<RpcMessage, RpcError> {
     let Some(Value::String(method)) = members.remove("method") else {
         return Err(refused("method must be a string"));
     };
+    // A notification is not answered, so nothing more of it is checked.
     if id.is_none() {
         return Ok(RpcMessage::Notification);
     }
@@ -153,8 +158,9 @@ pub fn parse(body: &[u8]) -> Result<RpcMessage, RpcError> {
     }
 }
 
-/// Repeated members are valid JSON, but ambiguous: two parsers may see two different requests.
+/// Tells a body that is not JSON from one with repeated members.
 fn parse_error(body: &[u8]) -> RpcError {
+    // Repeated members are valid JSON, but two parsers may see two different requests.
     match serde_json::from_slice::<Value>(body) {
         Ok(_) => RpcError::bad_request(INVALID_REQUEST, "an object of the body has the same member twice"),
         Err(_) => RpcError::bad_request(PARSE_ERROR, "the body is not valid JSON in UTF-8"),
@@ -164,6 +170,7 @@ fn parse_error(body: &[u8]) -> RpcError {
 fn parse_id(id: Value) -> Option<RpcId> {
     match id {
         Value::String(text) => Some(RpcId::Text(text)),
+        // `null` and fractions are refused: the specification allows only strings and integers.
         Value::Number(number) if number.is_i64() || number.is_u64() => Some(RpcId::Number(number)),
         Value::Number(_) | Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }

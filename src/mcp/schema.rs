@@ -7,12 +7,12 @@ use validation::Request;
 
 use crate::schema;
 
-/// The input schema of a tool with these arguments.
+/// Returns the input schema of a tool with these arguments.
 pub fn input<R: Request>() -> Value {
     schema::for_model::<R>()
 }
 
-/// The output schema of a tool that runs this operation.
+/// Returns the output schema of a tool that runs this operation.
 pub fn output<O: Operation>() -> Value {
     schema::plain::<O::Reply>()
 }

@@ -17,10 +17,11 @@ use super::sign_in::{SignInForm, sign_in_page};
 use super::views::{ConsentPage, RequestView};
 use crate::http::peer;
 
-/// The longest request: one with the longest state, redirect URI and resource fits several times over.
+/// The longest request that is stored for after the sign-in. A request with the longest state, redirect URI
+/// and resource fits several times over.
 const MAX_QUERY_BYTES: usize = 16 * 1024;
 
-/// Answers a request for authorization.
+/// Answers a request for authorization: by the sign-in page, by the consent page, or by an error for the user or the client.
 pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>) -> HttpResponse {
     let params = Params::parse(request.query_string().as_bytes());
     let authorization = match request::read(&ctx, peer::ip_address(&request), &params).await {
@@ -44,6 +45,7 @@ async fn ask_to_sign_in(
     params: &Params,
     authorization: &AuthorizationRequest,
 ) -> HttpResponse {
+    // The query becomes a row that any client can add, so its length is bounded here.
     let query = query_of_request(params);
     if query.len() > MAX_QUERY_BYTES {
         let text = "It is longer than 16 KiB. Start again in the app that you want to connect.";
@@ -74,7 +76,7 @@ const PASSED_PARAMS: [&str; 11] = [
     "request_uri",
 ];
 
-/// The request as the query of the next page.
+/// Returns the request as the query of the next page.
 fn query_of_request(params: &Params) -> String {
     params.query_of(&PASSED_PARAMS)
 }
@@ -88,6 +90,8 @@ async fn ask_for_consent(
 ) -> HttpResponse {
     let view = RequestView::of(&authorization, Some(user.plan));
     let offered = authorization.offered(user.plan);
+    // The request stays on the server, and the form has only the ticket: a page cannot exchange the redirect URI or
+    // add scopes.
     let ticket = match ctx.grants.create_consent_ticket(authorization, browser, offered).await {
         Ok(ticket) => ticket,
         Err(error) => return page::failure(&error),

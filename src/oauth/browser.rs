@@ -10,7 +10,10 @@ use errors::Error;
 
 use crate::http::session::{authenticate, require_own_origin};
 
-/// The browser's session and its user; `None` without a valid session.
+/// Returns the session of the browser and its user; `None` without a valid session.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
 pub async fn signed_in(
     ctx: &OperationContext,
     request: &HttpRequest,
@@ -25,10 +28,12 @@ pub async fn signed_in(
     }
 }
 
-/// Whether a form comes from the service's own pages. They send no referrer, and for that browsers send `Origin: null` even to the
-/// own site; then `Sec-Fetch-Site` decides.
+/// Returns whether a form comes from the service's own pages, so that no other site can submit it
+/// for the user (faults-and-threats, row C1).
 pub fn is_own_form(request: &HttpRequest, ctx: &OperationContext) -> bool {
     let header = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
+    // The pages send no referrer, and without one browsers send `Origin: null` even to the same origin.
+    // `Sec-Fetch-Site` then tells it from the `null` of a sandboxed frame.
     let is_own_null_origin =
         header("Origin") == Some(b"null") && header("Sec-Fetch-Site") == Some(b"same-origin");
     is_own_null_origin || require_own_origin(request, ctx).is_ok()

@@ -17,7 +17,8 @@ use crate::http::peer;
 /// Authenticates the client by the method that it registered. A failure counts for the IP address.
 ///
 /// # Errors
-/// The client is unknown, did not authenticate, or failed too often.
+/// [`OAuthError::InvalidClient`]; [`OAuthError::TooManyAttempts`] after too many failures of the address;
+/// [`OAuthError::InvalidRequest`] for two methods at once.
 pub async fn authenticate(
     ctx: &OperationContext,
     request: &HttpRequest,
@@ -56,6 +57,7 @@ fn read_credentials(
     let secret = form.one("client_secret")?;
     let mut headers = request.headers().get_all(AUTHORIZATION);
     let (header, second) = (headers.next(), headers.next());
+    // RFC 6749, section 2.3: a client must not use more than one method in a request.
     if second.is_some() || (header.is_some() && secret.is_some()) {
         return Err(OAuthError::InvalidRequest("a client must authenticate in one way only"));
     }
@@ -65,6 +67,8 @@ fn read_credentials(
             secret.map_or(ClientCredentials::None, |secret| ClientCredentials::Post(secret.to_owned()));
         return Ok(Some((id.to_owned(), credentials)));
     };
+    // A malformed header is a failed authentication, not a bad request: the challenge tells
+    // the client what is expected.
     let Some((name, secret)) = header.to_str().ok().and_then(parse_basic) else { return Ok(None) };
     if id.is_some_and(|id| id != name) {
         return Err(OAuthError::InvalidRequest("client_id differs from that of the Authorization header"));
@@ -72,7 +76,8 @@ fn read_credentials(
     Ok(Some((name, ClientCredentials::Basic(secret))))
 }
 
-/// Id and secret of `Authorization: Basic`; both are form-encoded before they are joined.
+/// Returns the id and the secret of `Authorization: Basic`. Both are form-encoded before they
+/// are joined (RFC 6749, section 2.3.1).
 fn parse_basic(header: &str) -> Option<(String, String)> {
     let (scheme, encoded) = header.trim().split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {

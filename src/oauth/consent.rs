@@ -13,7 +13,7 @@ use super::error::OAuthError;
 use super::page::{self, expired_form, send_error, send_response};
 use super::params::Params;
 
-/// Answers the form.
+/// Records the decision and sends the browser back to the client.
 pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     let Ok(form) = Params::read(&request, payload).await else { return expired_form() };
     if !is_own_form(&request, &ctx) {
@@ -25,6 +25,8 @@ pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: P
         Ok(session) => session.map(|(browser, _)| browser),
         Err(error) => return page::failure(&error),
     };
+    // An answered or foreign ticket, and a browser that has signed out, get the same page: nothing reveals which
+    // tickets exist.
     let (Some(ticket), Some(browser)) = (ticket, browser) else { return expired_form() };
     match ctx.grants.decide_consent(browser, &ticket, allowed_scopes(&form)).await {
         Ok(Some(decision)) => redirect(&ctx, &decision),
@@ -33,9 +35,10 @@ pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: P
     }
 }
 
-/// The scopes that the user allowed: none, unless the button says so.
+/// Returns the scopes that the user ticked; none if the user did not press "Allow". An empty decision is a denial.
 fn allowed_scopes(form: &Params) -> Scopes {
     match form.one("decision") {
+        // Scopes that were not requested have no effect: they are compared with the request behind the ticket.
         Ok(Some("allow")) => form.all("scope").filter_map(|name| name.parse().ok()).collect(),
         Ok(_) | Err(_) => Scopes::default(),
     }

@@ -48,6 +48,7 @@ pub async fn find_client(
     if let Some((DocumentAge::Fresh, known)) = known {
         return Ok(known);
     }
+    // An app whose site is unreachable for a while can still be connected by its last document.
     let document = match fetch(ctx, from, id).await {
         Ok(document) => document,
         Err(error) => match known {
@@ -80,6 +81,7 @@ fn is_document_url(id: &str, base_url: &str) -> bool {
     let is_plain = parsed.username().is_empty() && parsed.password().is_none() && parsed.fragment().is_none();
     let are_both_local = is_local(base_url) && is_local(id);
     let is_scheme_allowed = parsed.scheme() == "https" || (parsed.scheme() == "http" && are_both_local);
+    // Only the normal form: each other spelling of the URL would be a client of its own.
     is_scheme_allowed && is_plain && parsed.path() != "/" && parsed.as_str() == id
 }
 
@@ -89,11 +91,13 @@ async fn fetch(
     id: &str,
 ) -> Result<Map<String, Value>, AuthorizationError> {
     let too_many = "too many new apps were connected from your IP address; try again later";
+    // Before the fetch, which any client can cause without an account.
     ctx.grants.admit_document_read(from).map_err(|_| refused(too_many))?;
     let url = PageUrl::parse(id).map_err(|_| refused("its client_id is not a URL that may be fetched"))?;
     let request = FetchRequest {
         accept: "application/json",
         max_bytes: Some(MAX_DOCUMENT_BYTES),
+        // Another URL would describe a client that does not have this id.
         follow_redirects: false,
         ..FetchRequest::page()
     };

@@ -13,28 +13,28 @@ use crate::http::error::status;
 /// Why an OAuth request is refused. `Display` is the `error_description`, for the developer of the client.
 #[derive(Debug, thiserror::Error)]
 pub enum OAuthError {
-    /// A parameter that must be sent is missing.
+    /// A required parameter is missing or empty.
     #[error("the parameter {0} is missing")]
     MissingParameter(&'static str),
-    /// A parameter that may be sent once was sent more than once.
+    /// A parameter was repeated that may be sent only once (RFC 6749, section 3.1).
     #[error("the parameter {0} is repeated; send it once")]
     RepeatedParameter(&'static str),
-    /// Anything else that is wrong with the request.
+    /// Another fault of the request; the text is the description.
     #[error("{0}")]
     InvalidRequest(&'static str),
-    /// The endpoint does not support the method; those that it supports.
+    /// The endpoint does not support the method. Holds the methods that it supports, as the value of `Allow`.
     #[error("the endpoint does not support the method; it supports {0}")]
     MethodNotAllowed(&'static str),
-    /// The body is not of the type that is expected.
+    /// The body has another type than the endpoint reads; the text is the description.
     #[error("{0}")]
     UnsupportedMediaType(&'static str),
-    /// The body is too large.
+    /// The body is longer than the endpoint accepts.
     #[error("the body is too large: at most {limit} bytes are allowed")]
     BodyTooLarge {
-        /// Bytes that are allowed.
+        /// The bytes that are accepted.
         limit: u64,
     },
-    /// The body arrived too slowly.
+    /// The body arrived more slowly than `http::pace` allows.
     #[error("the body arrived too slowly; send it again")]
     BodyTimeout,
     /// The client is unknown, or did not authenticate by the method that it registered.
@@ -43,13 +43,13 @@ pub enum OAuthError {
         /// Whether it sent `Authorization`, which is answered with a challenge (RFC 6749, section 5.2).
         by_header: bool,
     },
-    /// The code or the refresh token is not valid.
+    /// The code or the refresh token is unknown, spent, expired or another client's; the text is the description.
     #[error("{0}")]
     InvalidGrant(&'static str),
-    /// The grant type is not supported.
+    /// `grant_type` is neither `authorization_code` nor `refresh_token`.
     #[error("grant_type must be authorization_code or refresh_token")]
     UnsupportedGrantType,
-    /// The response type is not supported.
+    /// `response_type` is not `code`, the only one of OAuth 2.1.
     #[error("response_type must be code")]
     UnsupportedResponseType,
     /// Request objects are not supported (OpenID Connect Core, section 6).
@@ -58,34 +58,34 @@ pub enum OAuthError {
     /// Request objects are not supported (OpenID Connect Core, section 6).
     #[error("request objects are not supported; send the parameters themselves instead of request_uri")]
     RequestUriNotSupported,
-    /// The scope is unknown, or exceeds what was granted.
+    /// No requested scope may be granted, or a refresh requests more than was granted; the text is the description.
     #[error("{0}")]
     InvalidScope(&'static str),
     /// The resource is not the MCP server of this service.
     #[error("resource must be the URL of the MCP server of this service")]
     InvalidTarget,
-    /// A redirect URI that may not be registered.
+    /// A registration contains a redirect URI that is not allowed; the text is the description.
     #[error("{0}")]
     InvalidRedirectUri(&'static str),
-    /// Other client metadata that may not be registered.
+    /// A registration contains other metadata that is not allowed; the text is the description.
     #[error("{0}")]
     InvalidClientMetadata(&'static str),
     /// The operator does not allow applications to register themselves.
     #[error("registration is closed; the operator opens it with the setting oauth.registration")]
     RegistrationClosed,
-    /// The user declined on the consent page.
+    /// The user declined, or allowed no scope.
     #[error("the user declined")]
     AccessDenied,
     /// Too many failures or registrations from one IP address.
     #[error("too many attempts; try again later (see Retry-After)")]
     TooManyAttempts(Duration),
-    /// An error that is not about OAuth: a full disk, a busy component, a failed database.
+    /// An error that is not about OAuth. Only a temporary one, such as a full disk, is described to the client.
     #[error("{}", describe(.0))]
     Internal(Error),
 }
 
 impl OAuthError {
-    /// The status and the `error` code.
+    /// Returns the status and the `error` code.
     fn spec(&self) -> (StatusCode, &'static str) {
         match self {
             Self::MissingParameter(_) | Self::RepeatedParameter(_) | Self::InvalidRequest(_) => {
@@ -95,6 +95,7 @@ impl OAuthError {
             Self::UnsupportedMediaType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid_request"),
             Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "invalid_request"),
             Self::BodyTimeout => (StatusCode::REQUEST_TIMEOUT, "invalid_request"),
+            // Clients register again on this status, such as after the service removed an unused client (P11).
             Self::InvalidClient { .. } => (StatusCode::UNAUTHORIZED, "invalid_client"),
             Self::InvalidGrant(_) => (StatusCode::BAD_REQUEST, "invalid_grant"),
             Self::UnsupportedGrantType => (StatusCode::BAD_REQUEST, "unsupported_grant_type"),
@@ -106,23 +107,24 @@ impl OAuthError {
             Self::InvalidRedirectUri(_) => (StatusCode::BAD_REQUEST, "invalid_redirect_uri"),
             Self::InvalidClientMetadata(_) => (StatusCode::BAD_REQUEST, "invalid_client_metadata"),
             Self::RegistrationClosed | Self::AccessDenied => (StatusCode::FORBIDDEN, "access_denied"),
+            // No RFC has a code for rate limits. This is the only one that invites a client to try again.
             Self::TooManyAttempts(_) => (StatusCode::TOO_MANY_REQUESTS, "temporarily_unavailable"),
             Self::Internal(error) if is_temporary(error) => (status(error), "temporarily_unavailable"),
             Self::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "server_error"),
         }
     }
 
-    /// The HTTP status, where the client is answered directly.
+    /// Returns the HTTP status where the client is answered directly, not by a redirect.
     pub fn status(&self) -> StatusCode {
         self.spec().0
     }
 
-    /// The `error` code.
+    /// Returns the value of `error` in the response.
     pub fn code(&self) -> &'static str {
         self.spec().1
     }
 
-    /// How long the client waits before it tries again; `None` where the same request would fail again.
+    /// Returns how long the client should wait; `None` if the same request would fail again.
     pub fn retry_after(&self) -> Option<Duration> {
         if let Self::TooManyAttempts(wait) = self {
             Some(*wait)
@@ -158,6 +160,7 @@ impl From<Error> for OAuthError {
         if let Error::UnsupportedType(why) = error {
             return Self::UnsupportedMediaType(why);
         }
+        // Only `http::body` returns this error here: OAuth parameters are checked by this module.
         if let Error::Invalid(_) = error {
             return Self::InvalidRequest("the body ended before all of it had arrived");
         }
@@ -168,6 +171,8 @@ impl From<Error> for OAuthError {
 impl From<TokenError> for OAuthError {
     fn from(error: TokenError) -> Self {
         match error {
+            // The client was removed after it had authenticated, so no challenge would help. `client::authenticate`
+            // reports its own failures.
             TokenError::InvalidClient => Self::InvalidClient { by_header: false },
             TokenError::InvalidGrant(why) | TokenError::UnknownGrant(why) => Self::InvalidGrant(why),
             TokenError::InvalidScope => {
@@ -205,19 +210,19 @@ pub enum AuthorizationError {
     Page {
         /// The heading of the page.
         title: &'static str,
-        /// What is wrong and what to do.
+        /// What is wrong, and what the user can do.
         text: String,
     },
     /// The client, at its redirect URI.
     Redirect {
-        /// One of the client's redirect URIs.
+        /// A redirect URI that the client registered.
         redirect_uri: String,
-        /// The `state` of the request, where it could be read.
+        /// The `state` of the request; `None` if it was missing or repeated.
         state: Option<String>,
-        /// What is wrong.
+        /// The fault that the client is told.
         error: OAuthError,
     },
-    /// Another error, such as of the database.
+    /// Another error, such as that the database failed. The user sees a page.
     Internal(Error),
 }
 

@@ -12,11 +12,12 @@ use serde_json::{Value, json};
 
 use super::open::{self, CacheControl};
 
-/// Mounts /.well-known. Clients try several paths, and some fail on a response that is not JSON, so unknown paths have one too.
+/// Mounts the metadata documents below /.well-known.
 pub fn mount(config: &mut ServiceConfig) {
     config
         .service(
             web::resource([
+                // Clients try the path form first, then the root (P3).
                 "/.well-known/oauth-protected-resource",
                 "/.well-known/oauth-protected-resource/mcp",
             ])
@@ -24,11 +25,14 @@ pub fn mount(config: &mut ServiceConfig) {
         )
         .service(
             web::resource([
+                // The form with the path is for clients that append the path of the MCP server (P3).
                 "/.well-known/oauth-authorization-server",
                 "/.well-known/oauth-authorization-server/mcp",
             ])
             .to(authorization_server),
         )
+        // Clients probe several paths, such as `openid-configuration`, and some take a page of HTML with status 200
+        // for metadata.
         .service(web::resource(["/.well-known/{name:.*}", "/mcp/.well-known/{name:.*}"]).to(not_found));
 }
 
@@ -49,7 +53,9 @@ async fn not_found(request: HttpRequest) -> HttpResponse {
 fn resource(ctx: &OperationContext) -> Value {
     json!({
         "resource": ctx.grants.resource(),
+        // The same bytes as `issuer` and as the `iss` of responses: strict clients compare them (D11).
         "authorization_servers": [&*ctx.core.base_url],
+        // Only scopes that can be granted: clients request all that are listed (P7).
         "scopes_supported": scopes(),
         "bearer_methods_supported": ["header"],
         "resource_name": "Carrel",
@@ -69,6 +75,7 @@ fn server(ctx: &OperationContext) -> Value {
         "grant_types_supported": ["authorization_code", "refresh_token"],
         "token_endpoint_auth_methods_supported": ClientAuth::NAMES,
         "revocation_endpoint_auth_methods_supported": ClientAuth::NAMES,
+        // MCP clients refuse a server whose metadata does not list S256.
         "code_challenge_methods_supported": [pkce::METHOD],
         "authorization_response_iss_parameter_supported": true,
     });

@@ -32,6 +32,7 @@ pub fn mount(config: &mut ServiceConfig) {
     config
         .configure(metadata::mount)
         .service(
+            // Each registration adds a row for a client without an account.
             disk_floor::resource("/oauth/register", BelowFloor::Refuses, open::refused).to(register::serve),
         )
         .service(disk_floor::resource("/oauth/token", BelowFloor::ServesAll, open::refused).to(token::serve))
@@ -43,6 +44,7 @@ pub fn mount(config: &mut ServiceConfig) {
 }
 
 fn mount_pages(config: &mut ServiceConfig) {
+    // The caller is a browser, so the refusal is a page too.
     let other = || {
         web::to(|| async {
             let text = "Start in the app that you want to connect.";

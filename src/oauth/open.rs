@@ -17,16 +17,16 @@ use super::error::OAuthError;
 use crate::http::cors::{ALLOWED_HEADERS, EXPOSED_HEADERS};
 use crate::http::error::whole_seconds;
 
-/// Whether a response may be cached.
+/// Whether caches may store a response (design: mcp-oauth.md, P20).
 #[derive(Clone, Copy, Debug)]
 pub enum CacheControl {
-    /// No: it contains a secret, or depends on one.
+    /// No: the response contains a secret, or depends on one.
     NoStore,
-    /// By every cache, for five minutes.
+    /// By every cache, for five minutes: the response is the same for all clients.
     Public,
 }
 
-/// A JSON response.
+/// A JSON response with this status, and with the headers that allow or forbid caching.
 pub fn json(status: StatusCode, cache: CacheControl, body: &Value) -> HttpResponse {
     let mut response = HttpResponse::build(status).content_type("application/json").body(body.to_string());
     let mut set = |name: HeaderName, value: &'static str| {
@@ -34,6 +34,7 @@ pub fn json(status: StatusCode, cache: CacheControl, body: &Value) -> HttpRespon
     };
     match cache {
         CacheControl::NoStore => {
+            // RFC 6749, section 5.1, requires both headers on responses that contain tokens.
             set(CACHE_CONTROL, "no-store");
             set(PRAGMA, "no-cache");
         }
@@ -70,20 +71,24 @@ pub fn refused(_: &HttpRequest, _: &OperationContext, error: Error) -> HttpRespo
     share(error_response(error.into()))
 }
 
-/// Answers a client with an error (RFC 6749, section 5.2).
+/// An error as JSON (RFC 6749, section 5.2).
 fn error_response(error: OAuthError) -> HttpResponse {
     let body = json!({ "error": error.code(), "error_description": error.to_string() });
     let mut response = json(error.status(), CacheControl::NoStore, &body);
     let headers = response.headers_mut();
     if let Some(wait) = error.retry_after() {
+        // A wait of zero would ask the client to repeat the request at once.
         headers.insert(RETRY_AFTER, whole_seconds(wait).max(1).into());
     }
+    // RFC 6749, section 5.2: the challenge is required if the client sent `Authorization`, with the scheme that it
+    // used.
     if let OAuthError::InvalidClient { by_header: true } = error {
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"carrel\""));
     }
     if let OAuthError::MethodNotAllowed(methods) = error {
         headers.insert(ALLOW, HeaderValue::from_static(methods));
     }
+    // Busy components and full disks are also `Internal`, but they are answered as such and are no bugs to look at.
     if error.status() == StatusCode::INTERNAL_SERVER_ERROR
         && let OAuthError::Internal(cause) = error
     {
@@ -95,12 +100,14 @@ fn error_response(error: OAuthError) -> HttpResponse {
 /// Lets pages of every origin read the response.
 fn share(mut response: HttpResponse) -> HttpResponse {
     let headers = response.headers_mut();
+    // `*` is safe here: no cookie authenticates these requests, and a browser sends none without `Allow-Credentials`.
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED_HEADERS));
     response
 }
 
 fn preflight(methods: &'static str) -> HttpResponse {
+    // A browser sends a preflight without credentials, and gives up on the request if it is refused (P4).
     let mut response = HttpResponse::new(StatusCode::NO_CONTENT);
     let headers = [
         (ALLOW, methods),
@@ -123,7 +130,7 @@ mod tests {
     use super::*;
     use crate::oauth::page;
 
-    /// Of the fault table (row 5).
+    /// Covers the fault table (row 5).
     #[test]
     fn storage_faults_are_answered_with_retry_after() {
         for (error, status, wait) in [

@@ -1,8 +1,5 @@
 //! The pages that users see: HTML that works without scripts, is never framed, never cached, loads nothing from other sites, and
 //! sends no referrer.
-//!
-//! The policy has no `form-action`: browsers apply it to all redirects after a form, also to the last one, to an application's own
-//! scheme.
 
 use std::time::Duration;
 
@@ -23,6 +20,8 @@ use super::views::{PageFrame, StopPage};
 use crate::http::error::{status, whole_seconds};
 
 const STYLE: &str = include_str!("style.css");
+// Without `form-action`: Chromium applies it to every redirect after a form, also to the last one, to an
+// application's own scheme (P13).
 const POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// Mounts the stylesheet of the pages.
@@ -37,7 +36,7 @@ async fn style() -> HttpResponse {
         .body(STYLE)
 }
 
-/// A page with this heading.
+/// Returns a page with this title, which is also its heading.
 pub fn page(status: StatusCode, title: &str, body: &impl Template) -> HttpResponse {
     let rendered = body.render().and_then(|body| PageFrame { title, body: &body }.render());
     match rendered {
@@ -49,7 +48,7 @@ pub fn page(status: StatusCode, title: &str, body: &impl Template) -> HttpRespon
     }
 }
 
-/// A page that says why the request cannot continue.
+/// Returns a page that says why the request cannot continue.
 pub fn stop(status: StatusCode, title: &str, text: &str) -> HttpResponse {
     page(status, title, &StopPage { text })
 }
@@ -58,6 +57,8 @@ pub fn stop(status: StatusCode, title: &str, text: &str) -> HttpResponse {
 pub fn redirect(url: &str) -> HttpResponse {
     match HeaderValue::from_str(url) {
         Ok(url) => {
+            // 303, never 307: a browser would repeat the form, with the password, to the target (RFC 9700, section
+            // 4.12).
             let mut response = HttpResponse::new(StatusCode::SEE_OTHER);
             response.headers_mut().insert(LOCATION, url);
             protect(response)
@@ -75,6 +76,7 @@ pub fn send_response(
 ) -> HttpResponse {
     let mut params = response.to_vec();
     params.extend(state.map(|state| ("state", state)));
+    // On errors too, so that a client can tell which server answered (RFC 9207, section 2).
     params.push(("iss", &ctx.core.base_url));
     redirect(&with_query_params(redirect_uri, &params))
 }
@@ -101,7 +103,7 @@ pub fn send_error(
     send_response(ctx, redirect_uri, state, &[("error", error.code()), ("error_description", &description)])
 }
 
-/// The page for too many requests from one IP address.
+/// Returns the page for too many requests from one IP address.
 pub fn too_many_requests(wait: Duration) -> HttpResponse {
     let text = "This page was opened too often from your IP address. Try again in a moment.";
     with_retry_after(stop(StatusCode::TOO_MANY_REQUESTS, "Wait a moment", text), wait)
@@ -112,7 +114,7 @@ fn with_retry_after(mut response: HttpResponse, wait: Duration) -> HttpResponse 
     response
 }
 
-/// The page of an error that is not about OAuth.
+/// Returns the page for an error that is not about OAuth. Logs the cause, unless the error is temporary.
 pub fn failure(error: &Error) -> HttpResponse {
     if !is_temporary(error) {
         error!(cause = error.chain(), "an OAuth page failed inside");
@@ -138,7 +140,7 @@ pub fn refused(_: &HttpRequest, _: &OperationContext, error: Error) -> HttpRespo
     failure(&error)
 }
 
-/// The page for a form that was sent from another site, too late or twice.
+/// Returns the page for a form that was sent from another site, too late, or twice.
 pub fn expired_form() -> HttpResponse {
     let text = "It was answered already, is too old, or belongs to another browser. Start again in the app that you want \
                 to connect.";

@@ -8,7 +8,7 @@ use super::error::OAuthError;
 use crate::http::budget::Sender;
 use crate::http::{body, peer};
 
-/// The longest form; those of honest clients are much shorter.
+/// The longest form; forms of honest clients are much shorter.
 const MAX_FORM_BYTES: usize = 32 * 1024;
 
 /// The parameter of this name was sent more than once.
@@ -36,18 +36,20 @@ impl Params {
     pub async fn read(request: &HttpRequest, payload: Payload) -> Result<Self, OAuthError> {
         let content_type =
             request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        // Parameters of the query are never read: a URL with secrets ends up in logs (RFC 6749, section 2.3.1).
         let essence = content_type.split(';').next().unwrap_or_default().trim();
         if !essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
             return Err(OAuthError::InvalidRequest("the body must be application/x-www-form-urlencoded"));
         }
+        // The client is not authenticated before its form has been read, so the body counts for the network address.
         let sender = Sender::anonymous(peer::ip_address(request));
         Ok(Self::parse(&body::read(request, payload, sender, MAX_FORM_BYTES).await?))
     }
 
-    /// The value of a parameter that may be sent once.
+    /// Returns the value of a parameter that must not be repeated; `None` if it is missing or empty.
     ///
     /// # Errors
-    /// It was sent more than once.
+    /// [`RepeatedParameter`] if it was sent more than once, even with the same value.
     pub fn one(&self, name: &'static str) -> Result<Option<&str>, RepeatedParameter> {
         let mut values = self.0.iter().filter(|(sent, _)| sent == name).map(|(_, value)| value.as_str());
         match (values.next(), values.next()) {
@@ -56,13 +58,13 @@ impl Params {
         }
     }
 
-    /// All values of a parameter that may be repeated.
+    /// Returns the values of a parameter that may be repeated, without empty ones.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let sent = self.0.iter().filter(move |(sent, _)| sent == name);
         sent.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     }
 
-    /// The parameters with these names, as a query.
+    /// Returns the parameters with these names as a query, in the order in which they were sent.
     pub fn query_of(&self, names: &[&str]) -> String {
         let chosen = self.0.iter().filter(|(sent, _)| names.contains(&sent.as_str()));
         url::form_urlencoded::Serializer::new(String::new()).extend_pairs(chosen).finish()

@@ -26,7 +26,7 @@ const RESPONSE_TYPES: [&str; 1] = ["code"];
 pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     open::post(&request, async {
         register(&request, &ctx, payload).await.map_err(|error| {
-            // Attackers try out what may be registered.
+            // Counted as a failure of the IP address: attackers try out which redirect URIs may be registered.
             let is_invalid =
                 matches!(error, OAuthError::InvalidRedirectUri(_) | OAuthError::InvalidClientMetadata(_));
             if is_invalid { record_failure(&ctx, &request, error) } else { error }
@@ -40,6 +40,7 @@ async fn register(
     ctx: &OperationContext,
     payload: Payload,
 ) -> Result<HttpResponse, OAuthError> {
+    // Before the body is read: a closed registration should cost nothing.
     if !ctx.grants.is_registration_open() {
         return Err(OAuthError::RegistrationClosed);
     }
@@ -59,16 +60,18 @@ async fn register(
     Ok(open::json(StatusCode::CREATED, CacheControl::NoStore, &response_body(&client, secret.as_ref())))
 }
 
-/// Reads the metadata of a client.
+/// Reads the metadata of a client. Members that are not used here, such as `software_id`, are ignored.
 ///
 /// # Errors
-/// Metadata that may not be registered.
+/// [`InvalidClientMetadata`]: a member has the wrong type, or the client supports nothing that this server supports.
 pub fn client_metadata(members: &Map<String, Value>) -> Result<ClientMetadata, InvalidClientMetadata> {
     let redirect_uris = texts(members, "redirect_uris")
         .map_err(|()| InvalidClientMetadata::RedirectUri("redirect_uris must be an array of strings"))?
         .ok_or(InvalidClientMetadata::RedirectUri("redirect_uris is missing"))?;
+    // `refresh_token` alone is not enough: every connection begins with a code.
     require_any(members, "grant_types", &GRANT_TYPES[..1], "grant_types must contain authorization_code")?;
     require_any(members, "response_types", &RESPONSE_TYPES, "response_types must contain code")?;
+    // `None` stands for `client_secret_basic` (RFC 7591, section 2).
     let auth = match text(members, "token_endpoint_auth_method")? {
         None => None,
         Some(name) => Some(name.parse::<ClientAuth>().map_err(|_| {
@@ -100,7 +103,7 @@ fn require_any(
     }
 }
 
-/// A string; an empty one is missing.
+/// Returns a string; `None` if it is missing, null or empty.
 fn text(members: &Map<String, Value>, name: &str) -> Result<Option<String>, InvalidClientMetadata> {
     match members.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -113,7 +116,10 @@ fn text(members: &Map<String, Value>, name: &str) -> Result<Option<String>, Inva
     }
 }
 
-/// A list of strings, if it is sent; an error if it is anything else.
+/// Returns a list of strings; `None` if it is missing or null.
+///
+/// # Errors
+/// The member is anything else.
 pub fn texts(members: &Map<String, Value>, name: &str) -> Result<Option<Vec<String>>, ()> {
     match members.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -129,9 +135,12 @@ fn response_body(client: &oauth_client::Model, secret: Option<&Secret>) -> Value
     let mut body = Map::new();
     let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
     put("client_id", json!(client.id));
+    // Whole seconds: some clients reject a number with a fraction (P8).
     put("client_id_issued_at", json!(client.created_at.millis().div_euclid(1000)));
+    // Absent members are left out: some clients reject `null` and empty strings (P8).
     if let Some(secret) = secret {
         put("client_secret", json!(secret.expose()));
+        // Required with a secret (RFC 7591, section 3.2.1). Zero means that it does not expire.
         put("client_secret_expires_at", json!(0));
     }
     if let Some(name) = &client.name {
@@ -142,6 +151,7 @@ fn response_body(client: &oauth_client::Model, secret: Option<&Secret>) -> Value
     }
     put("redirect_uris", json!(client.redirect_uris.0));
     put("token_endpoint_auth_method", json!(client.auth));
+    // Both, whatever was requested: clients that omit `grant_types` expect a refresh token nevertheless (P19).
     put("grant_types", json!(GRANT_TYPES));
     put("response_types", json!(RESPONSE_TYPES));
     Value::Object(body)

@@ -15,22 +15,23 @@ use super::error::{AuthorizationError, OAuthError};
 use super::params::Params;
 use super::resource;
 
-/// The longest `state`; those of honest clients are much shorter.
+/// The longest `state` that is sent back; those of honest clients are much shorter.
 const MAX_STATE_BYTES: usize = 4096;
-/// Scopes of OpenID Connect that clients request by habit. They are ignored.
+/// Scopes of OpenID Connect that clients request by habit, some in every request. They are ignored (design: mcp-oauth.md, P7).
 const IGNORED_SCOPES: [&str; 5] = ["openid", "profile", "email", "offline_access", "phone"];
 
 /// What the user of an unknown client can do.
 const UNREGISTERED_TEXT: &str = "It may have registered long ago and been removed since. Remove the connection in the app, then \
                             add it again.";
-/// The description of a scope of which nothing may be granted.
+/// The `error_description` if none of the requested scopes may be granted.
 pub const UNGRANTABLE_SCOPE: &str =
     "scope has no scope that an application may be granted; see scopes_supported";
 
 /// Reads and checks a request. `from` is the IP address of the browser.
 ///
 /// # Errors
-/// What is wrong with it, and whether the user or the client is informed.
+/// [`AuthorizationError::Page`] while the redirect URI is not known to be the
+/// client's, and [`AuthorizationError::Redirect`] from then on.
 pub async fn read(
     ctx: &OperationContext,
     from: Option<IpAddr>,
@@ -43,6 +44,7 @@ pub async fn read(
             Ok(AuthorizationRequest { client, redirect_uri, state, challenge, scopes })
         }
         Err(error) => {
+            // A repeated `state` may be the fault itself. The client then gets the error without one.
             let state = params.one("state").unwrap_or_default().map(str::to_owned);
             Err(AuthorizationError::Redirect { redirect_uri, state, error })
         }
@@ -58,6 +60,7 @@ async fn find_client(
         title: "This app is not registered here",
         text: UNREGISTERED_TEXT.to_owned(),
     };
+    // A repeated id is like an unknown one: there is no client that the error could be sent to.
     let id = params.one("client_id").map_err(|_| unknown())?.ok_or_else(unknown)?;
     if document::is_document_id(ctx, id) {
         return document::find_client(ctx, from, id).await;
@@ -76,6 +79,8 @@ fn redirect_uri(
         .one("redirect_uri")
         .map_err(|_| refused("The app sent more than one redirect URL.".to_owned()))?
         .ok_or_else(|| refused("The app sent no redirect URL.".to_owned()))?;
+    // By default compared as strings: a normalized URL could match one that the client never registered (RFC 9700, section
+    // 4.1.3).
     if ctx.grants.redirect_rules().is_registered(&client.redirect_uris.0, requested) {
         return Ok(requested.to_owned());
     }
@@ -93,10 +98,12 @@ struct AuthorizationParams {
 }
 
 fn authorization_params(ctx: &OperationContext, params: &Params) -> Result<AuthorizationParams, OAuthError> {
+    // OAuth 2.1 only recommends `state`; spec.md requires it.
     let state = params.one("state")?.ok_or(OAuthError::MissingParameter("state"))?;
     if state.len() > MAX_STATE_BYTES {
         return Err(OAuthError::InvalidRequest("state must have at most 4096 bytes"));
     }
+    // A `request_uri` is never fetched: the client could make the service send requests to hosts of its choice.
     if params.one("request")?.is_some() {
         return Err(OAuthError::RequestNotSupported);
     }
@@ -111,6 +118,7 @@ fn authorization_params(ctx: &OperationContext, params: &Params) -> Result<Autho
         return Err(OAuthError::InvalidRequest("response_mode must be query"));
     }
     let challenge = params.one("code_challenge")?.ok_or(OAuthError::MissingParameter("code_challenge"))?;
+    // A missing method means `plain` (RFC 7636, section 4.3), which is refused.
     if params.one("code_challenge_method")? != Some(pkce::METHOD) {
         return Err(OAuthError::InvalidRequest("code_challenge_method must be S256"));
     }
@@ -124,8 +132,8 @@ fn authorization_params(ctx: &OperationContext, params: &Params) -> Result<Autho
     Ok(AuthorizationParams { state: state.to_owned(), challenge: challenge.to_owned(), scopes })
 }
 
-/// The requested scopes that may be granted; reading the library if none is requested; `None` if none of the requested ones may be
-/// granted.
+/// The requested scopes that may be granted; reading the library if none is requested; `None` if none of
+/// the requested ones may be granted.
 pub fn scopes(requested: Option<&str>) -> Option<Scopes> {
     let names =
         requested.unwrap_or_default().split_whitespace().filter(|name| !IGNORED_SCOPES.contains(name));
@@ -133,6 +141,7 @@ pub fn scopes(requested: Option<&str>) -> Option<Scopes> {
     if names.is_empty() {
         return Some([Scope::ReadLibrary].as_slice().into());
     }
+    // Unknown scopes are dropped, not refused: clients send scopes of other servers along with valid ones (P7).
     let known = names.iter().filter_map(|name| name.parse().ok());
     let grantable: Scopes = known.filter(|scope| Scope::GRANTABLE.contains(scope)).collect();
     (!grantable.is_empty()).then_some(grantable)

@@ -2,14 +2,18 @@
 
 use url::Url;
 
-/// Whether all of these name the MCP server. Clients send its URL with or without a slash at the end, or the base URL of the service.
+/// Whether all of these name the MCP server; true if there are none, because the service has only this resource.
 pub fn is_own<'a>(base_url: &str, mut resources: impl Iterator<Item = &'a str>) -> bool {
+    // The base URL is accepted too: some clients send only the origin, and JavaScript's `new URL(x).href` adds a
+    // slash to it (P1).
     let own = [normalize(base_url), normalize(&format!("{base_url}/mcp"))];
     resources.all(|resource| normalize(resource).is_some_and(|resource| own.contains(&Some(resource))))
 }
 
 /// The URL with scheme and host in lower case and without a slash at the end; `None` for what cannot name a resource.
 fn normalize(url: &str) -> Option<String> {
+    // Checked before parsing: the parser would turn `\` into `/`, decode parts of the host, and complete
+    // `https:host`.
     if url.contains(['#', '?', '@', '\\', '%']) || !url.contains("://") {
         return None;
     }

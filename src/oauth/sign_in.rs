@@ -23,11 +23,11 @@ use crate::http::session::{cookie, session_secret};
 
 /// The contents of the form on the sign-in page.
 pub struct SignInForm<'a> {
-    /// The ticket of the request to continue with.
+    /// The ticket behind which the request waits.
     pub ticket: &'a Secret,
-    /// The e-mail address that was typed before.
+    /// The e-mail address of the last attempt; empty on the first page.
     pub email: &'a str,
-    /// What was wrong with the last attempt.
+    /// Why the last attempt failed, in a sentence for the user; `None` on the first page.
     pub fault: Option<&'a str>,
 }
 
@@ -42,7 +42,7 @@ pub fn sign_in_page(
     page(status, "Sign in", &SignInPage { request, ticket: ticket.expose(), email, fault })
 }
 
-/// Answers the form.
+/// Signs the user in and redirects to the consent page, or shows the form again.
 pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     let Ok(form) = Params::read(&request, payload).await else { return expired_form() };
     if !is_own_form(&request, &ctx) {
@@ -91,16 +91,19 @@ async fn start_session(
     ticket: &Secret,
     query: &str,
 ) -> Result<HttpResponse, Error> {
+    // Spent only now, so that a mistyped password can be corrected on the same page. A form that is submitted twice
+    // gets one session.
     if !ctx.grants.spend_sign_in_ticket(ticket).await? {
         return Ok(expired_form());
     }
+    // The session that the browser presents ends: another site may have planted it (faults-and-threats, row C2).
     let secret = sessions::open(&ctx.core, user, session_secret(request, ctx).as_ref()).await?;
     let mut response = redirect(&format!("{}/oauth/authorize?{query}", ctx.core.base_url));
     response.add_cookie(&cookie(ctx, secret.expose())).map_err(|error| Error::internal(error.to_string()))?;
     Ok(response)
 }
 
-/// The ticket of the form, and the query of its request.
+/// Returns the ticket of the form, and the query of the request behind it; `None` if the ticket is malformed, spent or expired.
 async fn find_ticket(ctx: &OperationContext, form: &Params) -> Result<Option<(Secret, String)>, Error> {
     let sent = form.one("ticket").ok().flatten();
     let Some(ticket) = sent.and_then(|sent| Secret::parse_token(SIGN_IN_PREFIX, sent)) else {

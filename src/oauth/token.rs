@@ -26,6 +26,7 @@ async fn tokens(
     payload: Payload,
 ) -> Result<HttpResponse, OAuthError> {
     let form = Params::read(request, payload).await?;
+    // `resource` is absent: it may be repeated (RFC 8707, section 2).
     for name in ["grant_type", "code", "redirect_uri", "code_verifier", "refresh_token", "scope"] {
         form.one(name)?;
     }
@@ -44,6 +45,7 @@ async fn tokens(
         "token_type": "Bearer",
         "expires_in": tokens.access_lifetime.as_secs(),
         "refresh_token": tokens.refresh.expose(),
+        // Always sent: the user may have allowed less than was requested (RFC 6749, section 5.1).
         "scope": tokens.scopes.to_string(),
     });
     Ok(open::json(StatusCode::OK, CacheControl::NoStore, &body))
@@ -75,6 +77,8 @@ async fn exchange(
 /// Counts a guessed code or token as a failure of the IP address. One that was valid before is no guess.
 fn record_guess(ctx: &OperationContext, request: &HttpRequest, error: TokenError) -> OAuthError {
     match error {
+        // Only an unknown one counts: a token that was valid before comes from a client that lost a race or a response,
+        // and must not block its address.
         TokenError::UnknownGrant(why) => record_failure(ctx, request, OAuthError::InvalidGrant(why)),
         TokenError::InvalidClient
         | TokenError::InvalidGrant(_)
@@ -102,6 +106,7 @@ fn requested_scopes(scope: Option<&str>) -> Result<Option<Scopes>, OAuthError> {
     let Some(scope) = scope else { return Ok(None) };
     let requested =
         request::scopes(Some(scope)).ok_or(OAuthError::InvalidScope(request::UNGRANTABLE_SCOPE))?;
+    // `request::scopes` returns the default for `offline_access` alone. A refresh with it must keep its scopes.
     let names_any = scope.split_whitespace().any(|name| requested.iter().any(|scope| scope.name() == name));
     Ok(names_any.then_some(requested))
 }

@@ -51,6 +51,7 @@ fn sentence(scope: Scope) -> &'static str {
         Scope::WriteProjects => "Add saved pages and notes to your projects",
         Scope::WriteBookmarks => "Save pages to your library and tag them",
         Scope::WriteNotes => "Write notes on what you saved",
+        // Never offered: `Scope::GRANTABLE` has the five above.
         Scope::Mcp
         | Scope::AskLibrary
         | Scope::WriteUploads
@@ -88,10 +89,11 @@ fn sentence(scope: Scope) -> &'static str {
 </html>
 "#
 )]
+/// The HTML around every page. Its URLs are relative, like those of all pages.
 pub struct PageFrame<'a> {
-    /// Heading and window title.
+    /// The heading, and the title of the window.
     pub title: &'a str,
-    /// The rendered template of the page.
+    /// The rendered template of the page, as HTML that is not escaped again.
     pub body: &'a str,
 }
 
@@ -120,13 +122,13 @@ allowed, and decide.</p>
 "#
 )]
 pub struct SignInPage<'a> {
-    /// The request.
+    /// The application, and what it asks for.
     pub request: RequestView,
-    /// The ticket of the request to continue with.
+    /// The ticket behind which the request waits, for the form.
     pub ticket: &'a str,
-    /// The e-mail address that was typed before.
+    /// The e-mail address of the last attempt; empty on the first page.
     pub email: &'a str,
-    /// What was wrong with the last attempt.
+    /// Why the last attempt failed; `None` on the first page.
     pub fault: Option<&'a str>,
 }
 
@@ -162,13 +164,13 @@ described at <span class="host">{{ document }}</span>.{% endif %}{% if let Some(
 "#
 )]
 pub struct ConsentPage<'a> {
-    /// The request.
+    /// The application, and what it asks for within the plan of the user.
     pub request: RequestView,
     /// The e-mail address of the signed-in user.
     pub email: &'a str,
-    /// The ticket of the request.
+    /// The ticket behind which the request waits, for the form.
     pub ticket: &'a str,
-    /// The query of the same request for another account.
+    /// The query of the same request with `prompt=login`.
     pub other_account: &'a str,
 }
 
@@ -181,6 +183,6 @@ pub struct ConsentPage<'a> {
 "#
 )]
 pub struct StopPage<'a> {
-    /// The reason, and what the user can do.
+    /// What is wrong, and what the user can do.
     pub text: &'a str,
 }

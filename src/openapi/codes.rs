@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use crate::routing::Route;
 use crate::schema::{has_field, is_id};
 
-/// An error code.
+/// An error code with everything that the document says of it.
 #[derive(Debug)]
 pub struct Code {
-    /// Its name.
+    /// The code, as it is in `error.code`.
     pub name: &'static str,
     /// The HTTP status of its responses.
     pub status: u16,
@@ -25,22 +25,22 @@ pub struct Code {
 /// Which routes may return a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Routes {
-    /// All routes.
+    /// Every route of the document.
     All,
-    /// Routes that require a scope.
+    /// Routes that require a scope of the key.
     Scoped,
     /// Routes that identify an object by its id or its name.
     Naming,
-    /// Routes with a request body.
+    /// Routes whose requests have a body.
     WithBody,
     /// Routes whose body has a URL, and these.
     WithUrl(&'static [&'static str]),
     /// POST routes, because of `Idempotency-Key`.
     Post,
-    /// Only these routes.
+    /// Only the routes with these names.
     Only(&'static [&'static str]),
-    /// No route of the document: the code is returned by routes of the web app, by the URL that a file is sent to, or for a path or method
-    /// without a route.
+    /// No route of the document: the code is returned by routes of the web app, by the URL that a file is sent to, or for a
+    /// path or method without a route.
     Undescribed,
 }
 
@@ -122,6 +122,7 @@ pub static CODES: LazyLock<Vec<Code>> = LazyLock::new(|| {
 });
 
 fn routes_of(code: &str) -> Routes {
+    // A test requires that every code has a row.
     ROUTES.iter().find(|(name, _)| *name == code).map_or(Routes::Undescribed, |(_, routes)| *routes)
 }
 

@@ -174,6 +174,7 @@ fn whole(schema: &Value, name: &str) -> i64 {
 
 /// Returns a different id for each kind of object.
 fn id(name: &str) -> String {
+    // Derived from the name, so that the document is the same at each build.
     let kind = name.bytes().fold(0x90_u8, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte));
     ID.strip_suffix("90")
         .filter(|_| name != "id")

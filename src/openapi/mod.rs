@@ -80,8 +80,9 @@ fn asset(kind: &'static str, content: &'static str) -> HttpResponse {
     cacheable(HttpResponse::Ok()).content_type(kind).body(content)
 }
 
-/// A response that caches keep for five minutes. It changes with the version of the program, which is not part of the URL.
+/// Lets caches keep a response for five minutes.
 fn cacheable(mut response: HttpResponseBuilder) -> HttpResponseBuilder {
+    // Not longer: the response changes with the version of the program, which is not part of the URL.
     response.insert_header((CACHE_CONTROL, "public, max-age=300"));
     response
 }

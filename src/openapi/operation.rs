@@ -11,6 +11,7 @@ use crate::schema;
 
 /// Returns the path with its variables named as in the activity view.
 pub fn path(route: &Route) -> String {
+    // The name, because it calls variables by what they are, such as `:bookmarkId`.
     let (_, pattern) = route.name.split_once(' ').unwrap_or_default();
     let parts = pattern.split('/').map(|part| match part.strip_prefix(':') {
         Some(variable) => format!("{{{variable}}}"),
@@ -19,7 +20,7 @@ pub fn path(route: &Route) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// Returns its tag: the first segment of its path.
+/// Returns the tag of a route: the first segment of its path.
 pub fn group(route: &Route) -> String {
     route.pattern.split('/').nth(1).unwrap_or_default().to_owned()
 }
@@ -27,6 +28,7 @@ pub fn group(route: &Route) -> String {
 /// Returns the operation's id in camel case: `listBookmarks`.
 pub fn name(route: &Route) -> String {
     let name = (route.operation)();
+    // The type is a full path, perhaps with generic parameters, and only its own name is of use.
     let name = name.split('<').next().unwrap_or(name).rsplit("::").next().unwrap_or(name);
     let mut letters = name.chars();
     letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
@@ -34,21 +36,21 @@ pub fn name(route: &Route) -> String {
 
 /// Converts the operation's id to words: `List bookmarks`.
 fn words(name: &str) -> String {
-    let mut said = String::new();
+    let mut spaced = String::new();
     for letter in name.chars() {
-        if said.is_empty() {
-            said.extend(letter.to_uppercase());
+        if spaced.is_empty() {
+            spaced.extend(letter.to_uppercase());
         } else if letter.is_uppercase() {
-            said.push(' ');
-            said.extend(letter.to_lowercase());
+            spaced.push(' ');
+            spaced.extend(letter.to_lowercase());
         } else {
-            said.push(letter);
+            spaced.push(letter);
         }
     }
-    said
+    spaced
 }
 
-/// Describes the operation under this name.
+/// Describes a route as an operation with this id.
 pub fn describe(
     route: &'static Route,
     name: &str,
@@ -131,30 +133,30 @@ fn body(schema: Value) -> Value {
 }
 
 /// Adds an example to every parameter, body and success response. Error responses already have one.
-pub fn give_examples(paths: &mut Map<String, Value>, schemas: &Map<String, Value>) {
+pub fn add_examples(paths: &mut Map<String, Value>, schemas: &Map<String, Value>) {
     for (path, methods) in paths {
         let Some(methods) = methods.as_object_mut() else { continue };
         for (method, operation) in methods {
             for parameter in operation["parameters"].as_array_mut().into_iter().flatten() {
                 let name = parameter["name"].as_str().unwrap_or_default().to_owned();
                 let shown = example::of(&parameter["schema"], &name, schemas);
-                give(parameter, shown);
+                set_example(parameter, shown);
             }
             if let Some(content) = operation.pointer_mut("/requestBody/content/application~1json") {
                 let shown = example::request(&content["schema"], schemas);
-                give(content, shown);
+                set_example(content, shown);
             }
             for (status, response) in operation["responses"].as_object_mut().into_iter().flatten() {
                 let Some(content) = response.pointer_mut("/content/application~1json") else { continue };
                 let request = example::Request { path, method, status };
                 let shown = example::success(&content["schema"], request, schemas);
-                give(content, shown);
+                set_example(content, shown);
             }
         }
     }
 }
 
-fn give(to: &mut Value, example: Value) {
+fn set_example(to: &mut Value, example: Value) {
     if let Some(members) = to.as_object_mut() {
         members.insert("example".to_owned(), example);
     }

@@ -182,6 +182,7 @@ impl Group {
     fn of(name: &str, document: &Value, server: &str) -> Self {
         let mut operations = Vec::new();
         for (path, methods) in document["paths"].as_object().into_iter().flatten() {
+            // In the order of reading, creating, changing and deleting, not in that of the document.
             for method in METHODS {
                 let described = &methods[method];
                 if at(described, "/tags/0").as_str() == Some(name) {
@@ -222,8 +223,8 @@ impl Operation {
     }
 }
 
-/// Returns the request as a runnable shell command, with values for the variables of the path and for required parameters, and the key
-/// from [`KEY_VARIABLE`].
+/// Returns the request as a runnable shell command, with values for the variables of the path and for required
+/// parameters, and the key from [`KEY_VARIABLE`].
 fn request(method: &str, path: &str, described: &Value, server: &str) -> String {
     let parameters = described["parameters"].as_array().into_iter().flatten();
     let required = parameters.filter(|parameter| parameter["in"] == "query" && parameter["required"] == true);
@@ -246,6 +247,7 @@ fn request(method: &str, path: &str, described: &Value, server: &str) -> String 
 
 /// Quotes a text as one word of a shell.
 fn quoted(text: &str) -> String {
+    // A quote cannot be escaped within single quotes: the word ends, an escaped quote follows, and the word goes on.
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
@@ -258,13 +260,14 @@ fn resolved<'a>(value: &'a Value, document: &'a Value) -> &'a Value {
 /// Returns the fields of a body; for a body with several variants, the fields of each.
 fn body_rows(schema: &Value) -> Vec<Row> {
     let mut rows = Vec::new();
-    gather(schema, "", &mut rows);
+    collect_rows(schema, "", &mut rows);
     rows
 }
 
-fn gather(schema: &Value, within: &str, rows: &mut Vec<Row>) {
+fn collect_rows(schema: &Value, within: &str, rows: &mut Vec<Row>) {
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    // A field of type null is one that this variant of the body must not have.
     let is_allowed = |(_, part): &(&String, &Value)| part["type"] != "null";
     for (name, part) in schema["properties"].as_object().into_iter().flatten().filter(is_allowed) {
         let whole = format!("{within}{name}");
@@ -277,9 +280,9 @@ fn gather(schema: &Value, within: &str, rows: &mut Vec<Row>) {
             about: sentence(&part["description"]),
         });
         let items = &part["items"];
-        gather(items, &format!("{whole}[]."), rows);
+        collect_rows(items, &format!("{whole}[]."), rows);
         for shape in items["oneOf"].as_array().into_iter().flatten() {
-            gather(shape, &format!("{whole}[] ({}).", text(&shape["title"])), rows);
+            collect_rows(shape, &format!("{whole}[] ({}).", text(&shape["title"])), rows);
         }
     }
 }
@@ -333,6 +336,7 @@ fn bounds(schema: &Value) -> String {
     let unit = |least: &str, most: &str, of: &str| {
         let (least, most) = (schema.get(least)?, schema.get(most)?);
         Some(match most.as_i64() {
+            // The largest integer stands for "no maximum", which readers need not see.
             Some(i64::MAX) => format!(", from {least}"),
             Some(_) | None => format!(", {least} to {most}{of}"),
         })

@@ -99,6 +99,7 @@ fn error_response(status: u16, codes: &[&Code]) -> Value {
     let more: &[(&str, &str, &str)] = match status {
         401 => &[("WWW-Authenticate", "string", "`Bearer`.")],
         429 => &[RETRY, LIMIT, REMAINING, RESET],
+        // Not every 409 has the header: only one for an Idempotency-Key whose request still runs.
         409 | 503 => &[RETRY],
         _ => &[],
     };

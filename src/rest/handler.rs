@@ -31,7 +31,7 @@ const UNKNOWN_ROUTE: &str = "unknown";
 const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// REST: an API key authenticates every request, which counts and is recorded in the activity view.
+/// The surface of REST. An API key authenticates every request, which counts and is recorded in the activity view.
 pub struct Rest;
 
 impl RouteSurface for Rest {
@@ -80,8 +80,10 @@ async fn execute<O: Operation>(
     let authenticator = ctx.authenticator();
     let caller = match authenticator.authenticate(request_info(request)).await {
         Ok(caller) => caller,
+        // Without a caller there is no limit to count towards, and no activity view to show it in.
         Err(error) => return Outcome::uncounted(error),
     };
+    // Before the limits: a refused request is a use of the key too.
     authenticator.record_use(&caller);
     let status = |result: &Result<Response<O::Reply>, Error>| activity_status(result, success);
     let activity = ActivityEntry { endpoint: Endpoint::Route(name), status: &status };
@@ -97,7 +99,7 @@ fn request_info(request: &HttpRequest) -> RequestInfo {
     }
 }
 
-/// The status that the activity view shows.
+/// Returns the status that the activity view shows, which is that of the response.
 fn activity_status<R>(result: &Result<Response<R>, Error>, success: fn(&R) -> StatusCode) -> String {
     match result {
         Ok(Response::Fresh(reply)) => success(reply).as_str().to_owned(),
@@ -106,13 +108,14 @@ fn activity_status<R>(result: &Result<Response<R>, Error>, success: fn(&R) -> St
     }
 }
 
-/// Reads the operation and the Idempotency-Key of a request, and reports everything that is wrong with both.
+/// Reads the operation and the Idempotency-Key of a request. An error names every fault of both.
 async fn parse<O: Operation, R: Request>(
     request: &HttpRequest,
     caller: &Caller,
     payload: Payload,
     read: ReadOperation<O, R>,
 ) -> ParsedRequest<O> {
+    // From here on the bytes of body and answer count for the account, not for its address.
     Sender::note(request, caller.user);
     let body = match read_body(request, caller, payload).await {
         Ok(body) => body,
@@ -129,6 +132,7 @@ async fn parse<O: Operation, R: Request>(
 }
 
 fn idempotency_key(request: &HttpRequest, body: &[u8]) -> Result<Option<IdempotencyKey>, Invalid> {
+    // The contract defines the header for POST alone (contract.md, section 2).
     if *request.method() != Method::POST {
         return Ok(None);
     }
@@ -137,6 +141,7 @@ fn idempotency_key(request: &HttpRequest, body: &[u8]) -> Result<Option<Idempote
     if keys.any(|other| other != key) {
         return Err(Invalid::new(IDEMPOTENCY_KEY, "is given more than once"));
     }
+    // With the body: the same key with another body is a conflict (contract.md, section 2).
     IdempotencyKey::new(key.as_bytes(), request.method().as_str(), request.path(), body).map(Some)
 }
 
@@ -155,8 +160,10 @@ async fn respond<O: Operation>(
     if let Some(quota) = &quota {
         envelope::add_limit_headers(&mut response, quota);
     }
+    // Last, so that what is stored is what the client gets. A `kill -9` before it leaves a claim without a heartbeat.
     if let Some(claim) = claim {
         let settled = settle::<O>(ctx, claim, &result, success);
+        // The write counts for the account in the queue of the database, as those of the operation do.
         match Sender::of(request) {
             Sender::Account(user) => on_behalf_of(user, settled).await,
             Sender::Network(_) => settled.await,
@@ -177,6 +184,7 @@ async fn settle<O: Operation>(
             let body = O::stored_body(reply).ok();
             body.map(|body| StoredResponse { status: success(reply).as_u16(), body: body.to_string() })
         }
+        // A replay has no claim: the stored response stays as it is.
         Ok(Response::Replayed(_)) => None,
         Err(error) => {
             let status = status(error).as_u16();

@@ -13,12 +13,12 @@ pub use v2::V2Routes;
 use crate::http::cache;
 use crate::routing::{self, Route};
 
-/// The routes of REST v1.
+/// The routes of REST v1, which the OpenAPI document lists too.
 pub static V1: &[Route] = V1Routes::<Rest>::ROUTES;
-/// The routes of REST v2.
+/// The routes of REST v2, which the OpenAPI document lists too.
 pub static V2: &[Route] = V2Routes::<Rest>::ROUTES;
 
-/// Mounts everything under /rest.
+/// Mounts /rest. Unknown paths have the envelope and need a key too (contract.md, section 2).
 pub fn mount(config: &mut ServiceConfig) {
     let unknown = || routing::refuse::<Rest>(Vec::new());
     let version = |path, routes| {

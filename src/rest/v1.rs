@@ -27,7 +27,7 @@ use crate::routing::{Route, RouteSurface, route};
 pub struct V1Routes<S>(PhantomData<S>);
 
 impl<S: RouteSurface> V1Routes<S> {
-    /// The routes.
+    /// The routes of the table, in the order of the documentation.
     pub const ROUTES: &'static [Route] = &[
         route!(
             S,

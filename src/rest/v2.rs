@@ -12,7 +12,7 @@ use crate::routing::{Route, RouteSurface, route};
 pub struct V2Routes<S>(PhantomData<S>);
 
 impl<S: RouteSurface> V2Routes<S> {
-    /// The routes.
+    /// The routes of the table, in the order of the documentation.
     pub const ROUTES: &'static [Route] = &[
         route!(
             S,

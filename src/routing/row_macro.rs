@@ -17,6 +17,7 @@ macro_rules! route {
     (@statuses read $read:expr) => { &[actix_web::http::StatusCode::OK] };
     (@statuses read $read:expr, status $($status:tt)+) => { $crate::routing::route!(@statuses status $($status)+) };
     (@statuses status |_| StatusCode::$status:ident) => { &[actix_web::http::StatusCode::$status] };
+    // A function that chooses the status chooses between these two.
     (@statuses status $status:expr) => {
         &[actix_web::http::StatusCode::OK, actix_web::http::StatusCode::CREATED]
     };
@@ -34,6 +35,7 @@ macro_rules! route {
             operation: || std::any::type_name::<$op>(),
             statuses: $crate::routing::route!(@statuses $($($how)+)?),
             reply: |generator| generator.subschema_for::<<$op as actors::operation::Operation>::Reply>(),
+            // The types of the operation end here: a table holds plain function pointers.
             answer: |route, request, payload| {
                 Box::pin(<$surface as $crate::routing::RouteSurface>::answer::<$op, _>(
                     route,

@@ -27,6 +27,8 @@ pub trait RouteSurface: 'static {
 
 /// Mounts a table: each pattern once, with all its methods. Other methods are refused.
 pub fn mount<S: RouteSurface>(config: &mut ServiceConfig, routes: &'static [Route]) {
+    // In the order of the table: the router takes the first pattern that matches, so
+    // `/bookmarks/exists` must come before `/bookmarks/{id}`.
     let mut patterns: Vec<&'static str> = Vec::new();
     for route in routes {
         if !patterns.contains(&route.pattern) {
@@ -38,17 +40,20 @@ pub fn mount<S: RouteSurface>(config: &mut ServiceConfig, routes: &'static [Rout
         let mut methods = Vec::new();
         for route in routes.iter().filter(|route| route.pattern == pattern) {
             methods.push(route.method.to_string());
+            // `http::head` handles HEAD as GET, so it belongs in `Allow`.
             if route.method == Method::GET {
                 methods.push(Method::HEAD.to_string());
             }
             let answer = move |request, payload| (route.answer)(route, request, payload);
             resource = resource.route(web::method(route.method.clone()).to(answer));
         }
+        // The fallback is that of the resource: the router would otherwise answer 405 by
+        // itself, without key and envelope.
         config.service(resource.default_service(refuse::<S>(methods)));
     }
 }
 
-/// The fallback of a path with these methods ([`RouteSurface::refuse`]).
+/// Returns the fallback of a path with these methods ([`RouteSurface::refuse`]).
 pub fn refuse<S: RouteSurface>(methods: Vec<String>) -> actix_web::Route {
     web::to(move |request: HttpRequest| S::refuse(request, methods.clone()))
 }

@@ -6,9 +6,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 use validation::separate_null;
 
-/// Removes references to design documents, such as ` (spec.md: Limits)`, from descriptions: clients do not have those documents.
+/// Removes references to documents of the design from descriptions: clients do not have those documents.
 fn without_sources(schema: &mut Schema) {
     let Some(Value::String(words)) = schema.get_mut("description") else { return };
+    // A reference stands in parentheses, such as ` (spec.md: Limits)`.
     for begins in [" (spec.md", " (contract.md"] {
         while let Some(at) = words.find(begins) {
             let end = words.get(at..).and_then(|rest| rest.find(')')).map_or(words.len(), |end| at + end + 1);
@@ -32,6 +33,7 @@ pub fn plain<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12()
         .for_serialize()
         .with(|settings| {
+            // Some clients do not resolve `$ref` in the schemas of tools.
             settings.inline_subschemas = true;
             settings.meta_schema = None;
         })
@@ -45,7 +47,7 @@ pub fn plain<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Returns the doc comment of a schema's type.
+/// Returns the description of a schema, which is the doc comment of its type.
 pub fn described_by(schema: &Value) -> Option<&str> {
     schema.get("description").and_then(Value::as_str)
 }

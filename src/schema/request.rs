@@ -15,6 +15,7 @@ fn simplify(schema: &mut Value) {
     remove_null(schema);
     let Some(members) = schema.as_object_mut() else { return };
     members.remove("pattern");
+    // The largest integer stands for "no maximum".
     if members.get("maximum").is_some_and(|maximum| *maximum == json!(i64::MAX)) {
         members.remove("maximum");
     }

@@ -23,7 +23,7 @@ use crate::{app, http, mcp, oauth, openapi, rest, start_page};
 /// Samples of histograms are folded this often.
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The HTTP servers of the service.
+/// The HTTP servers of the service, as they are stopped.
 pub struct Listeners {
     /// The main server, and the server of the metrics if it has a separate address.
     pub servers: Vec<ServerHandle>,
@@ -95,13 +95,16 @@ fn main_server(
             .app_data(proxies.clone())
             .app_data(origins.clone())
             .app_data(recorder.clone())
+            // The last `wrap` is the outermost: a request passes these from the bottom up.
             .wrap(middleware::from_fn(unserved::refuse))
             .wrap(middleware::from_fn(http::host::refuse_unknown))
+            // Within the log, which records HEAD as such.
             .wrap(middleware::from_fn(http::head::as_get))
             // Within the log, which counts its time too, and within `track`, which counts the bytes that it leaves.
             .wrap(middleware::from_fn(http::compression::compress))
             .wrap(middleware::from_fn(http::log::request))
             .wrap(protective_headers())
+            // Outermost, because it counts the bytes of the final body.
             .wrap(middleware::from_fn(wire::track))
             .configure(health::mount)
             .configure(start_page::mount)
@@ -120,8 +123,8 @@ fn main_server(
     })
 }
 
-/// Headers of every response: no page is shown in a frame of another site, and no response is interpreted as another type than its
-/// own.
+/// Headers of every response: no page is shown in a frame of another site, and no response is interpreted
+/// as another type than its own.
 fn protective_headers() -> middleware::DefaultHeaders {
     middleware::DefaultHeaders::new()
         .add(("X-Frame-Options", "DENY"))
@@ -142,12 +145,17 @@ fn metrics_server(
             .app_data(job_counts.clone())
             .configure(health::mount_metrics)
     });
+    // The service handles signals itself: it stops its parts in an order.
     let server = server.disable_signals().shutdown_timeout(wire::SHUTDOWN_SECONDS).workers(1);
     Ok(server.bind(address)?.run())
 }
 
-/// The recorder of metrics, which all services of the process share.
+/// Returns the recorder of metrics, which all services of the process share.
+///
+/// # Errors
+/// Another recorder is installed.
 pub fn recorder() -> Result<PrometheusHandle, StartError> {
+    // A process can install one recorder, and tests start several services in one process.
     static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
     if let Some(installed) = RECORDER.get() {
         return Ok(installed.clone());

@@ -55,7 +55,7 @@ pub type StartError = Box<dyn Error + Send + Sync>;
 
 /// What tests replace of the service's surroundings.
 pub struct Overrides {
-    /// The command that starts the child processes which parse foreign bytes.
+    /// The command that starts the child processes, which parse foreign bytes.
     pub sandbox: SandboxCommand,
 }
 
@@ -69,27 +69,27 @@ impl Overrides {
     }
 }
 
-/// A running service.
+/// A service that has started. Dropping it without [`RunningService::stop`] loses what is buffered.
 pub struct RunningService {
     /// The address of the main server.
     pub address: SocketAddr,
-    /// Held while the service runs, so that the address also answers while it stops.
+    /// Held while the service runs, so that another server can answer at the address while this one stops.
     listener: TcpListener,
     connections: Arc<Connections>,
     service: Service,
     readiness: Readiness,
     servers: Vec<ServerHandle>,
-    /// Once it is cancelled, connections are closed after their answers.
+    /// Cancelled when the stop begins: connections are closed after their answers from then on.
     drain: CancellationToken,
     background: Vec<JoinHandle<()>>,
     /// Held while the service runs, so that no other process uses the folder.
     _lock: File,
 }
 
-/// How long a stop takes at most (contract.md, section 10: 30 seconds), but for the server that answers meanwhile, whose last
-/// connections have another second.
+/// How long a stop takes at most, so that it stays within 30 seconds with the last second of the server that
+/// answers meanwhile (contract.md, section 10).
 const STOP_TIMEOUT: Duration = Duration::from_secs(28);
-/// How long the HTTP servers have to stop. Longer than they give the requests in progress, so it is only for workers that hang.
+/// How long the HTTP servers have to stop. Longer than they give the requests in progress, so it only ends workers that hang.
 const SERVER_STOP_TIMEOUT: Duration = Duration::from_secs(SHUTDOWN_SECONDS + 1);
 /// How long the blocking tasks that still run after the stop may take, before the exit of the process ends them.
 const BLOCKING_TASK_TIMEOUT: Duration = Duration::from_millis(500);
@@ -99,7 +99,7 @@ const HAND_OVER_TIME: Duration = Duration::from_millis(100);
 /// Runs the service until a signal ends it. Blocks.
 ///
 /// # Errors
-/// What prevents the start: a setting, the database, the index, the address.
+/// What prevents the start: a setting, the folder of the data, the database, the index, the address.
 pub fn serve(settings: Settings) -> Result<(), StartError> {
     // Returns unused memory to the system even while no thread allocates. Not in the child processes that parse files: they must
     // have one thread until they are confined.
@@ -112,6 +112,7 @@ pub fn serve(settings: Settings) -> Result<(), StartError> {
     run_on_system(run_until_signal(settings))?
 }
 
+/// Starts the service, waits for a signal, and stops it.
 async fn run_until_signal(settings: Settings) -> Result<(), StartError> {
     let started_at = Instant::now();
     // Before the start, which may take minutes for a large index: a signal during the start shuts down gracefully too.
@@ -129,8 +130,7 @@ async fn run_until_signal(settings: Settings) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Runs a future on a new system. Blocking tasks that still run at its end are waited for at most [`BLOCKING_TASK_TIMEOUT`]: a
-/// runtime that is dropped would wait for them without bound, such as for a merge of the index, beyond the time that a stop may take.
+/// Runs a future on a new system, and ends what still runs after it.
 ///
 /// # Errors
 /// The runtime cannot be created.
@@ -141,6 +141,8 @@ fn run_on_system<T>(future: impl Future<Output = T>) -> io::Result<T> {
     let output = system.block_on(future);
     // Drops the tasks that have not ended, and with them the child processes that they started.
     drop(system);
+    // A runtime that is dropped waits for its blocking tasks without bound, such as for a merge of the
+    // index. A stop must not.
     if let Some(runtime) = Arc::into_inner(runtime) {
         runtime.shutdown_timeout(BLOCKING_TASK_TIMEOUT);
     }
@@ -164,7 +166,7 @@ pub async fn start(settings: Settings, clock: Arc<dyn Clock>) -> Result<RunningS
     start_with(settings, clock, Overrides::none()?).await
 }
 
-/// Starts the service with these overrides.
+/// Starts the service with these overrides. The address answers from the bind on, first as alive and not ready.
 ///
 /// # Errors
 /// As [`serve`].
@@ -184,15 +186,20 @@ pub async fn start_with(
         let folder = settings.data_dir.display();
         warn!("data_dir {folder} is readable by other users; run `chmod 700 {folder}`");
     }
+    // Before anything in the folder is opened: only one process may use it.
     let mut lock = lock(&settings.data_dir)?;
     let disk = disk_space(&settings);
+    // Opening the database and the index needs space, which a full disk has only in what was set aside.
     disk.release_reserves_to_start()?;
+    // The id stays the same over restarts, so a restart can put back the jobs of a process that died.
     let lease_owner = LeaseOwner(folder_id(&mut lock));
     let listen_address = settings.server.listen;
+    // An address in use is reported before the database is touched.
     let listener = TcpListener::bind(listen_address)
         .map_err(|error| format!("could not listen on server.listen = {listen_address}: {error}"))?;
     let address = listener.local_addr()?;
     let connections = Connections::from_settings(&settings.server);
+    // Before the database is opened: migrations and the replay of the index can take minutes.
     let not_ready = NotReadyServer::start(&listener, connections.clone())?;
     let base_url = settings.base_url(address).as_str().to_owned();
     let db = library_database::open_for_service(&settings).await?;
@@ -205,6 +212,7 @@ pub async fn start_with(
     not_ready.stop().await;
     let Listeners { servers, drain } =
         listen(&settings, listener.try_clone()?, connections.clone(), &service, &readiness)?;
+    // Only now: the database has created its files with the usual permissions.
     private_files(&settings.data_dir);
     let (db, measured) = (core.db.clone(), core.db.clone());
     let (watched, verified) = (core.db.clone(), core.db.clone());
@@ -220,6 +228,7 @@ pub async fn start_with(
         actix_web::rt::spawn(readiness.clone().watch_storage(service.clone())),
     ];
     background.extend(load_models(&settings, &service, embedding));
+    // Last: from now on load balancers send requests.
     readiness.set(true);
     Ok(RunningService {
         address,
@@ -235,9 +244,10 @@ pub async fn start_with(
 }
 
 impl RunningService {
-    /// Stops the service: requests in progress are answered, and buffered rows are written.
+    /// Stops the service: requests in progress are answered, buffered rows are written, and jobs in progress are put back.
     pub async fn stop(self) {
         let deadline = Instant::now() + STOP_TIMEOUT;
+        // First, so that load balancers stop sending requests while those in progress are answered.
         self.readiness.set(false);
         self.drain.cancel();
         // At the same time: while another process holds the lock of the database, both wait for it.
@@ -287,12 +297,12 @@ impl RunningService {
         );
     }
 
-    /// The service behind the HTTP server, for tests.
+    /// Returns the service behind the HTTP server, for tests.
     pub fn service(&self) -> &Service {
         &self.service
     }
 
-    /// The context of operations, for tests.
+    /// Returns the context of operations, for tests.
     pub fn context(&self) -> &OperationContext {
         &self.service.context
     }

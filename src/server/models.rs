@@ -16,6 +16,7 @@ pub fn load_models(settings: &Settings, service: &Service, embedding: Option<Mod
     let speech = if is_local { catalogue.for_purpose(Purpose::Speech) } else { Vec::new() };
     let mut tasks = Vec::new();
     for model in embedding.iter().chain(speech.first()) {
+        // The tasks below wait until the files are there, so a model that an operator puts there is loaded too.
         if settings.models.auto && store.find(model).is_none() {
             tasks.push(actix_web::rt::spawn(fetch_model(store.clone(), model.clone())));
         }

@@ -35,7 +35,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 /// The delay before connections are accepted again after too many are open, or after accepting one failed.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// The server. It runs in a separate thread, because the start of the service may keep the other ones busy.
+/// The server that answers while the service starts or stops.
 pub struct NotReadyServer {
     cancelled: CancellationToken,
     ended: oneshot::Receiver<()>,
@@ -47,10 +47,13 @@ impl NotReadyServer {
     /// # Errors
     /// The system has no more sockets or threads.
     pub fn start(listener: &TcpListener, connections: Arc<Connections>) -> io::Result<Self> {
+        // A clone shares the socket and its queue, so connections that arrive between two servers
+        // wait instead of being refused.
         let listener = listener.try_clone()?;
         listener.set_nonblocking(true)?;
         let (cancelled, (end, ended)) = (CancellationToken::new(), oneshot::channel());
         let until = cancelled.clone();
+        // A thread of its own: the start of the service may keep the others busy for minutes.
         thread::Builder::new().name("not-ready".to_owned()).spawn(move || {
             let serve = serve(listener, &connections, until);
             if let Err(cause) = Runtime::new().and_then(|runtime| runtime.block_on(serve)) {
@@ -83,6 +86,7 @@ async fn serve(
     loop {
         let has_room = connections.has_room();
         tokio::select! {
+            // The stop comes first: a flood of connections must not delay it.
             biased;
             () = cancelled.cancelled() => break,
             Some(_) = served.join_next() => {}
@@ -104,6 +108,7 @@ async fn serve(
             () = sleep(ACCEPT_RETRY_DELAY), if !has_room => {}
         }
     }
+    // Only this clone: the socket stays open, and its queue holds connections for the next server.
     drop(listener);
     let _ = timeout(SHUTDOWN_TIMEOUT, async { while served.join_next().await.is_some() {} }).await;
     Ok(())
@@ -119,6 +124,7 @@ fn http() -> impl ServiceFactory<TcpStream, Config = (), Response = (), Error = 
         .into_factory()
         .map_err(|error: Error| error.error_response());
     HttpService::build()
+        // The next request belongs to the main server.
         .keep_alive(KeepAlive::Disabled)
         .client_request_timeout(HEAD_TIMEOUT)
         .finish(map_config(application, |()| AppConfig::default()))
@@ -144,7 +150,6 @@ mod tests {
         Connections::new(1000, 1000, Vec::new())
     }
 
-    /// Returns the whole response.
     async fn ask(address: SocketAddr, path: &str) -> String {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).await.unwrap();
@@ -195,7 +200,7 @@ mod tests {
         server.stop().await;
     }
 
-    /// Of the fault table (row 28).
+    /// Covers the fault table (row 28).
     #[actix_web::test]
     async fn connection_over_the_share_of_its_address_is_closed() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -211,7 +216,7 @@ mod tests {
         server.stop().await;
     }
 
-    /// Of the fault table (row 28).
+    /// Covers the fault table (row 28).
     #[actix_web::test]
     async fn connection_over_the_total_waits_in_the_queue() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -111,16 +111,17 @@ fn fetch_settings(settings: &Settings, base_url: &str) -> FetchSettings {
         file_timeout: settings.fetch.file_timeout,
         max_file_bytes: settings.fetch.max_file_bytes,
         allow_private: settings.fetch.allow_private.clone(),
+        // The service must not fetch its own pages (faults-and-threats, row S16).
         own_url: PageUrl::parse(base_url).ok(),
     }
 }
 
-/// The floor for the disks of the index and of an SQLite database, and what is set aside on them.
+/// Returns the disks of the index and of an SQLite database, with the floor and with what is set aside on them.
 pub fn disk_space(settings: &Settings) -> DiskSpace {
     DiskSpace::with_reserves(database_folders(settings), settings.storage.min_free_bytes)
 }
 
-/// The folder of the index and, where SQLite is elsewhere, that of the database.
+/// Returns the folders whose disks need free space: that of the index and, where SQLite is elsewhere, that of the database.
 fn database_folders(settings: &Settings) -> Vec<PathBuf> {
     let mut folders = vec![settings.data_dir.clone()];
     let file = settings.database_url().sqlite_file();
@@ -144,7 +145,7 @@ fn grants(oauth: &Oauth) -> GrantSettings {
     }
 }
 
-/// The endpoint that answers questions, if one is set; the settings require a model with a URL.
+/// Returns the endpoint that answers questions; `None` if none is set. The settings require a model with a URL.
 fn chat(settings: &Settings) -> Option<ChatSettings> {
     let chat = &settings.ai.chat;
     Some(ChatSettings {
@@ -159,6 +160,7 @@ fn chat(settings: &Settings) -> Option<ChatSettings> {
 /// # Errors
 /// The store cannot be opened.
 pub fn files(settings: &Settings) -> Result<Arc<dyn BlobStore>, StartError> {
+    // Not the scratch folder of the data: opening that would empty it under a running server.
     let own = std::env::temp_dir().join(format!("carrel-{}", std::process::id()));
     let disk = DiskSpace::new(database_folders(settings), settings.storage.min_free_bytes);
     let files = blobs(settings, &Scratch::open(own, disk.clone())?, disk.clone())?;
@@ -192,7 +194,7 @@ fn blobs(settings: &Settings, scratch: &Scratch, disk: DiskSpace) -> Result<Arc<
     }
 }
 
-/// The sender of e-mail, if `mail.url` is set.
+/// Returns the sender of e-mail; `None` if `mail.url` is not set.
 fn mail(settings: &Settings, base_url: &str) -> Result<Option<Mailer>, StartError> {
     let transport = match &settings.mail.url {
         None => return Ok(None),
@@ -205,7 +207,7 @@ fn mail(settings: &Settings, base_url: &str) -> Result<Option<Mailer>, StartErro
     Ok(Some(Mailer::new(MailSettings { transport, from, host })?))
 }
 
-/// The endpoint that transcribes recordings, if one is set; the settings require a model with a URL.
+/// Returns the endpoint that transcribes recordings; `None` if none is set. The settings require a model with a URL.
 fn transcription(settings: &Settings) -> Option<EndpointSettings> {
     let endpoint = &settings.ai.transcription;
     Some(EndpointSettings {

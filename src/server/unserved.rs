@@ -12,8 +12,7 @@ use actors::context::OperationContext;
 use crate::http::envelope::failure;
 use crate::http::methods::{is_unserved, known_methods};
 
-/// Answers TRACE and CONNECT with 405 and `Allow`. Under /rest the key comes first (contract.md, section 11), so there the
-/// routes refuse them.
+/// Answers TRACE and CONNECT with 405 and `Allow` on all paths but those of REST.
 ///
 /// # Errors
 /// Those of the service behind it.
@@ -21,6 +20,8 @@ pub(super) async fn refuse(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
+    // Under /rest the key comes before everything else (contract.md, section 11), so there
+    // the routes refuse these methods.
     let under_rest = request.path() == "/rest" || request.path().starts_with("/rest/");
     if !is_unserved(request.method()) || under_rest {
         return Ok(next.call(request).await?.map_into_boxed_body());

@@ -113,6 +113,7 @@ pub struct DatabaseUrl(Secret);
 impl DatabaseUrl {
     /// A SQLite database in this file, made when it is not there.
     pub(super) fn sqlite(file: &Path) -> Self {
+        // The path becomes a part of a URL, where a plain `?` would begin the parameters.
         let path = file.to_string_lossy().replace('%', "%25").replace('?', "%3F");
         Self(format!("sqlite://{path}?mode=rwc").into())
     }
@@ -187,6 +188,7 @@ impl Text for Origin {
 
     fn read(text: &str) -> Option<Self> {
         let parsed = Url::parse(text).ok().filter(|url| url.has_host() && bare(url))?;
+        // The parser adds a slash to http and https, and none to other schemes.
         let whole = parsed.as_str().trim_end_matches('/').to_owned();
         matches!(parsed.path(), "" | "/").then_some(Self(whole))
     }

@@ -166,6 +166,7 @@ fn without_secrets(text: &str) -> String {
         return "(hidden)".to_owned();
     }
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    // From the last `@`: a password may contain one that is not encoded.
     let rest = rest.rsplit_once('@').map_or_else(|| rest.to_owned(), |(_, host)| format!("***@{host}"));
     match rest.split_once('?') {
         Some((place, _)) => format!("{scheme}://{place}?***"),

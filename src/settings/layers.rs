@@ -56,6 +56,7 @@ impl Layers {
         });
         let ours = |(name, text): (String, String)| Some((name.strip_prefix(PREFIX)?.to_lowercase(), text));
         let mut found: Vec<_> = variables.filter_map(ours).collect();
+        // The order of the environment is arbitrary, and that of the faults should not be.
         found.sort();
         for (name, text) in found {
             self.add(name.split("__").map(str::to_owned).collect(), Value::from(text), &source);
@@ -79,6 +80,7 @@ impl Layers {
     fn replace_by_default(&mut self, error: &Error) -> Result<(), SettingsError> {
         let keys = self.setting_of(&error.path);
         let name = keys.join(".");
+        // A default that is refused too cannot be replaced again: the loop would not end.
         let again = self.faults.iter().any(|fault| fault.setting() == name);
         let value = self.merged.find_value(&name).unwrap_or_else(|_| "".into());
         let from = self.source_of(&name, &keys);
@@ -166,6 +168,7 @@ fn parse(path: &Path, content: &str) -> Result<Dict, SettingsError> {
     let not_toml = |line, why: String| SettingsError::NotToml { path: path.to_owned(), line, why };
     let table: toml::Table = toml::from_str(content).map_err(|error| {
         let before = error.span().and_then(|span| content.get(..span.start)).unwrap_or_default();
+        // The message alone: the `Display` of the error quotes the line, which may hold a secret.
         not_toml(before.matches('\n').count() + 1, error.message().replace('\n', " "))
     })?;
     match Value::serialize(&table) {

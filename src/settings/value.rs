@@ -123,6 +123,7 @@ impl<const MIN: u64, const MAX: u64> Visitor<'_> for IntegerVisitor<MIN, MAX> {
         Err(E::invalid_value(Unexpected::Unsigned(number), &self))
     }
 
+    // Integers of TOML are signed.
     fn visit_i64<E: Error>(self, number: i64) -> Result<u64, E> {
         match u64::try_from(number) {
             Ok(number) => self.visit_u64(number),
@@ -213,6 +214,7 @@ impl Text for IpNet {
     const EXPECTED: &'static str = "a network like 10.1.0.0/16 or an address";
 
     fn read(text: &str) -> Option<Self> {
+        // A single address is a network of one.
         let address = |_| text.parse::<IpAddr>().map(IpNet::from);
         text.parse::<IpNet>().or_else(address).ok().map(|net| net.trunc())
     }

@@ -113,7 +113,7 @@ mod tests {
 
     use super::*;
 
-    /// Of the threat table (row U4).
+    /// Covers the threat table (row U4).
     #[test]
     fn file_type_is_detected_by_first_bytes() {
         let files = [
@@ -136,7 +136,7 @@ mod tests {
         }
     }
 
-    /// Of the threat table (row U4).
+    /// Covers the threat table (row U4).
     #[test]
     fn files_of_other_types_are_not_detected() {
         for other in [

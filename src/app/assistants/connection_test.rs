@@ -62,15 +62,15 @@ pub struct TestConnectionResponse {
 #[derive(Default)]
 struct TestProgress {
     reports: Vec<StepReport>,
-    /// The client that was registered.
+    /// The client that was registered; `None` before that step.
     client: Option<ClientId>,
 }
 
 /// Why the test ended early.
 enum TestFailure {
-    /// A step failed, and is reported.
+    /// A step failed, which the report of the test says.
     Step,
-    /// The service itself failed.
+    /// The service itself failed, which says nothing about the connection.
     Internal(Error),
 }
 
@@ -102,6 +102,7 @@ impl TestProgress {
 /// [`Error::Busy`] while another test runs; [`Error::Internal`] when the service itself fails. The client and the key are removed in
 /// that case too.
 pub async fn run(ctx: &OperationContext, caller: &Caller) -> Result<TestConnectionResponse, Error> {
+    // Held to the end: with one test at a time, the client of this name is that of this test.
     let lock = ctx.grants.begin_connection_test()?;
     let probe = ProbeClient::new().map_err(Error::internal)?;
     let test = ConnectionTest { ctx, probe: &probe, client_name: lock.client_name() };

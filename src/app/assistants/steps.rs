@@ -107,6 +107,7 @@ impl ConnectionTest<'_> {
         let found = tokio::time::timeout(LOOKUP_TIMEOUT, lookup).await;
         let unknown = || format!("the name {host} does not resolve here");
         let found: Vec<_> = found.map_err(|_| unknown())?.map_err(|_| unknown())?.collect();
+        // The guard of fetches without the exceptions of `fetch.allow_private`: it knows which addresses are public.
         let everywhere = Guard::default();
         let is_public = everywhere.check_url(&page).is_ok()
             && !found.is_empty()
@@ -196,6 +197,7 @@ impl ConnectionTest<'_> {
         let (accounts, now) = (&self.ctx.core.accounts_db, self.ctx.core.clock.now());
         let (key, secret) = changes::create_test_key(accounts, caller.user, caller.plan, now).await?;
         let listed = self.list_tools(&secret).await;
+        // The key may have expired meanwhile, which ends it too.
         match self.ctx.keys.revoke(caller.user, key).await {
             Ok(()) | Err(Error::NotFound(_)) => listed,
             Err(error) => Err(error.into()),
@@ -216,7 +218,9 @@ impl ConnectionTest<'_> {
 
     async fn call(&self, secret: &Secret, message: &Value) -> Result<ProbeResponse, StepError> {
         let request = self.probe.post_json(self.ctx.grants.resource(), message);
+        // Both types, as the specification requires of clients; a proxy may insist on it.
         let request = request.header("Accept", "application/json, text/event-stream");
+        // The newest revision with a handshake, which all assistants speak (design: mcp-oauth.md, section 1.2).
         let request = request.header("MCP-Protocol-Version", LEGACY[0]);
         Ok(send(request.bearer_auth(secret.expose())).await?)
     }

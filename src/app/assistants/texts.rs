@@ -25,22 +25,22 @@ struct AssistantFile {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Assistant {
-    /// The id.
+    /// Stable id of the assistant, such as `claude`.
     pub id: String,
-    /// The name to show.
+    /// Name of the assistant, for display.
     pub name: String,
     /// The programs that the instructions apply to.
     pub about: String,
-    /// Where the assistant runs.
+    /// Where the assistant runs, which decides what URL it can reach.
     pub runs: AssistantLocation,
-    /// What the user does, in order.
+    /// What the user does, one step after another.
     pub steps: Vec<String>,
-    /// Notes about limits and requirements.
+    /// Notes about limits and requirements of the assistant.
     pub facts: Vec<String>,
-    /// Texts to copy.
+    /// Commands and settings to copy.
     #[serde(default, rename(deserialize = "snippet"))]
     pub snippets: Vec<Snippet>,
-    /// Links to open.
+    /// Links that open an application and set it up.
     #[serde(default, rename(deserialize = "link"))]
     pub links: Vec<Link>,
 }
@@ -51,7 +51,7 @@ pub struct Assistant {
 pub enum AssistantLocation {
     /// On the machines of its vendor: the URL must be https and public.
     Cloud,
-    /// On the machine of the user.
+    /// On the machine of the user: any URL that this machine reaches.
     Here,
 }
 
@@ -63,7 +63,7 @@ pub struct Snippet {
     pub label: String,
     /// `text`, `shell`, `json` or `toml`.
     pub language: String,
-    /// The text.
+    /// The text to copy, with the URL of this service.
     pub text: String,
 }
 
@@ -71,13 +71,13 @@ pub struct Snippet {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// What the link does.
+    /// What happens when the link is opened.
     pub label: String,
     /// The URL, with a scheme of the application.
     pub url: String,
 }
 
-/// The texts for the MCP server at this URL, in the order in which they are shown.
+/// Returns the assistants, with their texts for the MCP server at this URL, in the order in which they are shown.
 pub fn all(mcp: &str) -> Vec<Assistant> {
     let vscode = json!({ "name": "carrel", "type": "http", "url": mcp }).to_string();
     let vscode = utf8_percent_encode(&vscode, NON_ALPHANUMERIC).to_string();

@@ -11,7 +11,7 @@ pub const SEE_DATABASE_FILES: &str = "do what `database files` says of damage; i
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckState {
-    /// Nothing is wrong.
+    /// The check found nothing wrong.
     #[serde(rename = "ok")]
     Good,
     /// The service works, with a limitation.
@@ -25,26 +25,26 @@ pub enum CheckState {
 pub struct Check {
     /// The name of what was checked.
     pub name: &'static str,
-    /// Its state.
+    /// How serious the finding is.
     pub state: CheckState,
-    /// The finding.
+    /// What was found, as a sentence for the operator.
     pub found: String,
-    /// The advice; `None` if the state is good.
+    /// What the operator can do; `None` if the state is good.
     pub advice: Option<String>,
 }
 
 impl Check {
-    /// A check that found nothing wrong.
+    /// Makes the result of a check that found nothing wrong.
     pub fn good(name: &'static str, found: impl Into<String>) -> Self {
         Self { name, state: CheckState::Good, found: found.into(), advice: None }
     }
 
-    /// A check that found a limitation.
+    /// Makes the result of a check that found a limitation, with advice.
     pub fn warning(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { name, state: CheckState::Warning, found: found.into(), advice: Some(advice.into()) }
     }
 
-    /// A check that found that the service does not work, or not safely.
+    /// Makes the result of a check that found that the service does not work, or not safely, with advice.
     pub fn wrong(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { name, state: CheckState::Wrong, found: found.into(), advice: Some(advice.into()) }
     }

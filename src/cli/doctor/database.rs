@@ -103,7 +103,7 @@ async fn check_accounts(core: &CoreContext) -> Check {
             Check::warning(name, "there are none", "create one: `carrel user add`")
         }
         Ok(some) => Check::good(name, format!("there are {}", some.len())),
-        Err(error) => Check::wrong(name, failure::words(&error), SEE_DATABASE_FILES),
+        Err(error) => Check::wrong(name, failure::describe(&error), SEE_DATABASE_FILES),
     }
 }
 

@@ -22,8 +22,8 @@ struct CheckedFolder {
     has_reserve: bool,
 }
 
-/// Measures the disk of each folder that exists. If a running service refuses writes for lack of space, one of the
-/// checks reports it.
+/// Measures the disk of each folder that exists. If a running service refuses writes for lack of space,
+/// one of the checks reports it.
 pub fn check(settings: &Settings, server: &ServerAnswer) -> Vec<Check> {
     let floor = settings.storage.min_free_bytes;
     let folders = folders(settings).into_iter().filter(|folder| folder.path.is_dir());

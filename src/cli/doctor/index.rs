@@ -25,6 +25,7 @@ pub async fn check(settings: &Settings, core: &CoreContext, server: &ServerAnswe
     if let Some(fault) = unreadable(&folder) {
         return fault;
     }
+    // A running service has the index open, so only its own report can be used.
     if let Some(health) = &server.index {
         return with_set_aside(settings, judge_open(&folder, health));
     }
@@ -125,7 +126,7 @@ async fn inspect(settings: &Settings, core: &CoreContext) -> Result<Option<Inspe
         return Ok(None);
     }
     let inspection = repair::inspect(&core.db, &settings.data_dir).await;
-    inspection.map(Some).map_err(|error| failure::words(&error))
+    inspection.map(Some).map_err(|error| failure::describe(&error))
 }
 
 fn judge(folder: &Path, inspection: Option<Inspection>) -> Check {

@@ -12,7 +12,7 @@ const NAME: &str = "jobs";
 /// A job that waits for longer while a server runs is late.
 const MAX_WAIT: Duration = Duration::from_secs(3600);
 
-/// Counts the jobs.
+/// Counts the jobs of all users, and judges those that are late or failed.
 pub async fn check(core: &CoreContext, server_running: bool) -> Check {
     let db = core.db.read();
     let depths = match jobs::depths(db).await {
@@ -47,6 +47,7 @@ fn judge(depths: &[Depth], failed: &[(String, i64)], now: Timestamp, server_runn
                 "see the log for failures, or raise ingest.workers, .fetches or .files",
             )
         }
+        // Without a server jobs wait as they should.
         Some(_) => Check::good(NAME, format!("{counts}; no server is running, and the next start continues")),
         None => Check::good(NAME, counts),
     }

@@ -13,7 +13,7 @@ const NAME: &str = "library sizes";
 pub async fn check(core: &CoreContext, repairs: bool) -> Check {
     match compare(core, repairs).await {
         Ok(check) => check,
-        Err(error) => Check::wrong(NAME, failure::words(&error), SEE_DATABASE_FILES),
+        Err(error) => Check::wrong(NAME, failure::describe(&error), SEE_DATABASE_FILES),
     }
 }
 
@@ -26,6 +26,7 @@ async fn compare(core: &CoreContext, repairs: bool) -> Result<Check, Error> {
     if !repairs {
         return Ok(Check::warning(NAME, found, "run `carrel doctor --repair`"));
     }
+    // One after another: two recounts of a library at the same time would correct it twice.
     for user in users {
         library_quota::recount(&core.db, user).await?;
     }

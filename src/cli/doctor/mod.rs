@@ -51,6 +51,7 @@ pub async fn run(
 }
 
 async fn check_all(settings: &Settings, repairs: bool) -> Vec<Check> {
+    // First, because what a running server reports decides how the disk, the database and the index are judged.
     let server = probe::ask(settings).await;
     let mut checks = vec![check_settings(settings), base_url::check(settings, &server).await];
     checks.push(check_folder(&settings.data_dir));
@@ -78,6 +79,7 @@ async fn check_all(settings: &Settings, repairs: bool) -> Vec<Check> {
 
 /// Checks the background work, if the tables are up to date.
 async fn check_work(core: &CoreContext, server: &ServerAnswer) -> Vec<Check> {
+    // The queries of these checks need the tables of this version.
     if !matches!(core.db.pending_migrations().await, Ok(0)) {
         return Vec::new();
     }
@@ -138,6 +140,7 @@ fn check_folder(folder: &Path) -> Check {
 fn try_to_write(folder: &Path) -> io::Result<()> {
     let trial = folder.join(format!(".doctor-{}", std::process::id()));
     let written = fs::write(&trial, b"carrel doctor");
+    // Removed even if only a part of it could be written.
     let removed = fs::remove_file(&trial);
     written.and(removed)
 }

@@ -22,6 +22,7 @@ pub async fn store(
 ) -> Result<FileLease, Failure> {
     let fault = |cause| Failure::Path { what: "read", path: path.to_owned(), cause };
     let (mut source, length) = open(path).await.map_err(fault)?;
+    // The first part before anything is stored: an empty file leaves no trace.
     let mut part = read_part(&mut *source).await.map_err(fault)?;
     if part.is_empty() {
         return Err(fault(io::Error::new(ErrorKind::UnexpectedEof, "it is empty")));

@@ -44,6 +44,7 @@ pub struct ImportArgs {
 pub async fn run(args: ImportArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
     let core = opening::core(settings).await?;
     let owner = args.owner.find(&core).await?;
+    // Before the file is copied to the store, which takes long for a large one.
     imports::ensure_can_begin(&core, owner.id).await?;
     let store = server::files(settings).map_err(Failure::Service)?;
     let file = file::store(&core, &*store, owner.id, &args.file).await?;

@@ -47,7 +47,7 @@ struct SkippedRow {
 }
 
 impl ImportReport {
-    /// The report of an import.
+    /// Reads the report of an import.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.
@@ -141,7 +141,7 @@ pub struct QueuedImport {
 }
 
 impl QueuedImport {
-    /// The view of an import that was begun.
+    /// Describes an import that was begun while no server runs.
     pub fn of(import: &import::Model) -> Self {
         Self {
             import_id: import.id,

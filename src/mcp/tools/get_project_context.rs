@@ -18,12 +18,13 @@ request! {
     }
 }
 
-/// Creates the operation from the arguments. Assistants see the pinned notes (spec.md: MCP server).
+/// Creates the operation from the arguments.
 pub fn read(arguments: GetProjectContextArguments) -> Result<ReadContext, Error> {
     Ok(ReadContext {
         project: arguments.project_id.into_inner(),
         query: arguments.query.map(Words::into_inner),
         max_chars: arguments.max_chars.and_then(Integer::convert),
+        // Assistants see only the pinned notes; over REST the operation shows all (spec.md: MCP server).
         pinned_notes: true,
     })
 }

@@ -26,9 +26,9 @@ use validation::{Request, read_object};
 use super::schema;
 use crate::http::answer_slots::slot_wait;
 
-/// A tool.
+/// A tool: how it is listed, and how it is called.
 pub struct Tool {
-    /// Its name on the wire.
+    /// Its name in `tools/list` and `tools/call`.
     pub name: &'static str,
     title: &'static str,
     description: &'static str,
@@ -52,10 +52,11 @@ struct ToolHints {
 
 impl ToolHints {
     /// Reads the library and changes nothing.
+    // Hosts decide by these hints whether to ask the user before a call, so they must be honest.
     const READS: Self = Self { read_only: true, idempotent: true, open_world: false };
     /// Adds something once, which is fetched from the web.
     const SAVES: Self = Self { read_only: false, idempotent: true, open_world: true };
-    /// Adds something each time.
+    /// Adds something at each call, even with the same arguments.
     const WRITES: Self = Self { read_only: false, idempotent: false, open_world: false };
 }
 
@@ -143,7 +144,7 @@ pub static TOOLS: &[Tool] = &[
 ];
 
 impl Tool {
-    /// The tool of this name.
+    /// Returns the tool of this name; `None` if there is none.
     pub fn find(name: &str) -> Option<&'static Self> {
         TOOLS.iter().find(|tool| tool.name == name)
     }
@@ -153,7 +154,7 @@ impl Tool {
         self.scopes.iter().all(|scope| scopes.has(*scope))
     }
 
-    /// Its description in `tools/list`.
+    /// Returns its entry in `tools/list`.
     pub fn description(&self) -> Value {
         json!({
             "name": self.name,
@@ -187,7 +188,7 @@ impl Tool {
     }
 }
 
-/// A call of a tool.
+/// A call of a tool, before its arguments are read.
 struct ToolCall<'a> {
     http: &'a HttpRequest,
     ctx: &'a OperationContext,
@@ -203,9 +204,12 @@ impl<'a> ToolCall<'a> {
     ) -> LocalBoxFuture<'a, Result<Value, Error>> {
         Box::pin(async move {
             let ToolCall { http, ctx, caller, tool, arguments } = self;
+            // Faults of the arguments are an error of the tool, not of the protocol, so that the
+            // model can correct them (SEP-1303).
             let operation = || read(read_object(arguments_object(arguments)?)?);
             let parse = async |caller: &Caller| ParsedRequest {
                 operation: operation(),
+                // MCP has no idempotency keys; tools that a client may repeat are idempotent by what they do.
                 idempotency_key: None,
                 slot_wait: slot_wait::<O>(http, caller),
             };
@@ -217,7 +221,7 @@ impl<'a> ToolCall<'a> {
     }
 }
 
-/// The status that the activity view shows.
+/// Returns the status that the activity view shows: `ok`, or the code of the error.
 fn activity_status<R>(result: &Result<Response<R>, Error>) -> String {
     match result {
         Ok(Response::Fresh(_) | Response::Replayed(_)) => "ok".to_owned(),
@@ -227,6 +231,7 @@ fn activity_status<R>(result: &Result<Response<R>, Error>) -> String {
 
 fn arguments_object(arguments: Option<Value>) -> Result<Map<String, Value>, Error> {
     match arguments {
+        // Clients leave out the arguments of a tool that requires none, or send null.
         None | Some(Value::Null) => Ok(Map::new()),
         Some(Value::Object(members)) => Ok(members),
         Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {

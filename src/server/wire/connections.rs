@@ -21,8 +21,8 @@ const MAX_PER_WORKER: usize = 25_600;
 /// It takes at least as many addresses to use up all connections.
 const MIN_ADDRESSES_TO_FILL: usize = 4;
 
-/// The open connections of the process: those of all workers of the main server, and those of the server that answers while the
-/// service is not ready.
+/// The open connections of the process: those of all workers of the main server, and those of the server that answers
+/// while the service is not ready.
 #[derive(Debug)]
 pub struct Connections {
     workers: usize,
@@ -58,8 +58,8 @@ impl Connections {
         Self::of_workers(workers, max_per_worker, settings.max_connections_per_address, trusted)
     }
 
-    /// At most `max` connections at a time. One address that is not a trusted proxy may have `max_per_address` of them, and at most
-    /// a quarter.
+    /// At most `max` connections at a time. One address that is not a trusted proxy may have `max_per_address` of
+    /// them, and at most a quarter.
     #[cfg(test)]
     pub fn new(max: usize, max_per_address: usize, trusted: Vec<IpNet>) -> Arc<Self> {
         Self::of_workers(1, max, max_per_address, trusted)
@@ -72,17 +72,18 @@ impl Connections {
         trusted: Vec<IpNet>,
     ) -> Arc<Self> {
         let max = workers * max_per_worker;
+        // A quarter even if the setting allows more: at least four addresses are needed to use up all connections.
         let max_per_address = max_per_address.min(max / MIN_ADDRESSES_TO_FILL).max(1);
         let open = Mutex::default();
         Arc::new(Self { workers, max_per_worker, max, max_per_address, trusted, open })
     }
 
-    /// The workers of the main server.
+    /// Returns the number of workers of the main server.
     pub fn workers(&self) -> usize {
         self.workers
     }
 
-    /// The most connections that one of them serves at the same time.
+    /// Returns the maximum number of connections that one worker serves at the same time.
     pub fn max_per_worker(&self) -> usize {
         self.max_per_worker
     }
@@ -95,6 +96,7 @@ impl Connections {
     /// Counts a connection of this peer; `None` if the peer already has the maximum. Unlike in a `concurrency::KeyedSemaphore`,
     /// connections of trusted proxies are counted without a bound.
     pub fn try_acquire(self: &Arc<Self>, peer: Option<IpAddr>) -> Option<ConnectionPermit> {
+        // One client must not have two shares, as `a.b.c.d` and as `::ffff:a.b.c.d`.
         let peer = peer.map(|address| address.to_canonical());
         let bounded = peer.filter(|address| !self.trusted.iter().any(|proxies| proxies.contains(address)));
         let network = bounded.map(network);
@@ -145,6 +147,7 @@ impl Drop for ConnectionPermit {
 /// queue instead of taking the files that the database needs.
 fn max_per_worker(max_files: Option<u64>, workers: usize) -> usize {
     let files = max_files.and_then(|files| usize::try_from(files).ok()).unwrap_or(usize::MAX);
+    // Half of the files at least: with a very low limit the reserve alone would leave none for connections.
     let for_connections = files.saturating_sub(RESERVED_FILES).max(files / 2);
     (for_connections / workers.max(1)).clamp(1, MAX_PER_WORKER)
 }

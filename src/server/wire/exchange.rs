@@ -18,9 +18,9 @@ use super::unsent::{UnsentAnswer, UnsentAnswers, long_head_bytes};
 use crate::http::answer_slots::release_slot;
 use crate::http::budget::Sender;
 
-/// A body is handed to the connection in pieces of this size. The connection copies each piece, so a larger one would be in memory
-/// twice while its reader is slow. Together with a response head of the usual length, a piece fits into the 8 KiB with which
-/// actix-http begins to write.
+/// A body is handed to the connection in pieces of this size. The connection copies each piece, so a larger one would be in
+/// memory twice while its reader is slow. Together with a response head of the usual length, a piece fits into the 8 KiB
+/// with which actix-http begins to write.
 const PIECE_BYTES: usize = 7 << 10;
 
 /// The state that a connection shares with the answers on it. It never leaves the connection's worker.
@@ -28,7 +28,7 @@ const PIECE_BYTES: usize = 7 << 10;
 pub struct Exchange {
     is_answering: Cell<bool>,
     has_ended: Cell<bool>,
-    /// The caller that the answer is for.
+    /// The caller that the answer is for. Known only once the request is authenticated.
     caller: Cell<Sender>,
     /// Memory of the head of its request, if that is long. It is kept at least until the answer is encoded.
     long_head_bytes: Cell<usize>,
@@ -39,8 +39,8 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// The state of a connection without a request, whose answers are counted by `unsent`; `drain` is cancelled when the service
-    /// stops.
+    /// The state of a connection without a request, whose answers are counted by `unsent`; `drain`
+    /// is cancelled when the service stops.
     pub fn new(unsent: UnsentAnswers, drain: CancellationToken) -> Rc<Self> {
         Rc::new(Self {
             is_answering: Cell::new(false),
@@ -84,6 +84,7 @@ impl Exchange {
         let bytes = part_bytes + self.long_head_bytes.get();
         let counted = self.answer.borrow().as_ref().map_or(0, UnsentAnswer::bytes);
         if bytes > counted {
+            // Released first, so that the part does not count in addition to the one before it.
             drop(self.answer.take());
             let answer = self.unsent.count(self.caller.get(), bytes);
             *self.answer.borrow_mut() = answer;
@@ -120,9 +121,11 @@ pub async fn track(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let exchange = request.conn_data::<Rc<Exchange>>().cloned();
+    // Made before the handler runs, so that an answer that is given up also ends.
     let guard = exchange.clone().map(AnswerGuard);
     let mut response = next.call(request).await?.map_into_boxed_body();
     if let Some(exchange) = &exchange {
+        // After the handler, which notes the account.
         exchange.caller.set(Sender::of(response.request()));
     }
     // After 408 the rest of the body may still arrive, so the start of a next request could not be found.

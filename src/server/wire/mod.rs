@@ -45,8 +45,8 @@ pub use exchange::track;
 
 /// A client that takes longer for the head of its first request is answered with 408.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
-/// Requests in progress have this many seconds to end when the service stops. It leaves time to write what is buffered within the 30
-/// seconds of a stop.
+/// Requests in progress have this many seconds to end when the service stops. It leaves time to write what is buffered within
+/// the 30 seconds of a stop.
 pub const SHUTDOWN_SECONDS: u64 = 20;
 /// A client that comes back within this finds its connection open.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
@@ -54,13 +54,13 @@ const KEEP_ALIVE: Duration = Duration::from_secs(60);
 const CROWDED_KEEP_ALIVE: Duration = Duration::from_secs(5);
 /// Time for the rest of a body that is no longer read, so that its sender sees the response before the connection is closed.
 const UNREAD_BODY: Duration = Duration::from_secs(1);
-/// Time for a next request on an open connection while the service stops. One that was sent before the client could know
-/// is answered.
+/// Time for a next request on an open connection while the service stops. One that was sent before
+/// the client could know is answered.
 const DRAIN: Duration = Duration::from_millis(300);
 /// Encoded bytes after which no more of an answer is encoded until they are written.
 const WRITE_BUFFER_BYTES: usize = 4 << 10;
-/// Bytes of an answer that the kernel buffers in addition to those in flight. Without a limit it buffers up to 4 MiB for a peer that
-/// does not read.
+/// Bytes of an answer that the kernel buffers in addition to those in flight. Without a limit it buffers up to 4 MiB for
+/// a peer that does not read.
 const MAX_KERNEL_UNSENT_BYTES: u32 = 128 << 10;
 
 /// What all workers of the server share.
@@ -95,10 +95,12 @@ impl Wire {
     fn accept(&self, io: TcpStream) -> Result<(Transport, Protocol, Option<SocketAddr>), DispatchError> {
         let peer = io.peer_addr().ok();
         let Some(permit) = self.connections.try_acquire(peer.map(|peer| peer.ip())) else {
+            // An error makes the server drop the stream, which closes it without an answer.
             return Err(DispatchError::Io(io::ErrorKind::ConnectionRefused.into()));
         };
         // Answers are written in pieces: the last one must not wait until the peer has acknowledged the others.
         let _ = io.set_nodelay(true);
+        // The options only improve how it is sent, so a system without them is served all the same.
         let _ = SockRef::from(&io).set_tcp_notsent_lowat(MAX_KERNEL_UNSENT_BYTES);
         let transport = Transport::new(io, permit, self.deadlines, self.unsent.clone(), self.drain.clone());
         Ok((transport, Protocol::Http1, peer))
@@ -135,6 +137,7 @@ where
             let http = HttpService::build()
                 .keep_alive(KEEP_ALIVE)
                 .client_request_timeout(HEAD_TIMEOUT)
+                // A client that still sends a body when it is refused would see a reset instead of the answer.
                 .client_disconnect_timeout(UNREAD_BODY)
                 .h1_write_buffer_size(WRITE_BUFFER_BYTES)
                 .on_connect_ext(|transport: &Transport, data: &mut Extensions| {

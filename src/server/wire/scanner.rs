@@ -18,11 +18,11 @@ const CONNECT: &[u8] = b"CONNECT ";
 /// Where the next byte of the connection belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// Between two requests.
+    /// Between two requests: the next byte begins a head.
     Boundary,
-    /// Within a head.
+    /// Within a head that has not ended yet.
     Head,
-    /// Within a body.
+    /// Within a body, or between its chunks.
     Body,
     /// Behind a head after which the connection is no longer followed.
     Opaque,
@@ -91,7 +91,7 @@ enum ScanStep {
     Incomplete,
     /// The head ends here: its length, and how its body is framed.
     HeadComplete { head_bytes: usize, framing: Framing },
-    /// The request ends here.
+    /// The body, and with it the request, ends here.
     RequestComplete,
     /// This is not a request, or no longer HTTP.
     NotHttp,
@@ -187,6 +187,7 @@ impl Head {
         } else if line.name().eq_ignore_ascii_case(b"transfer-encoding") {
             self.chunked = true;
         } else if line.name().eq_ignore_ascii_case(b"content-length") {
+            // The parser refuses a second length that differs, so the last one is as good as the first.
             self.length = line.number;
         } else if line.name().eq_ignore_ascii_case(b"upgrade") {
             self.upgrades |= line.is_websocket();
@@ -250,6 +251,7 @@ impl HeaderLine {
     }
 
     fn push_value(&mut self, byte: u8) {
+        // The parser refuses a length with other characters, so they need no attention here.
         if byte.is_ascii_digit() {
             self.number = self.number.saturating_mul(10).saturating_add(u64::from(byte - b'0'));
         }

@@ -53,7 +53,7 @@ enum ReadDeadline {
     Drain,
 }
 
-/// The connection.
+/// A connection with its deadlines, between actix-http and the TCP stream.
 pub struct Transport {
     io: TcpStream,
     deadlines: Deadlines,
@@ -70,7 +70,7 @@ pub struct Transport {
     is_blocked: bool,
     drain: Pin<Box<WaitForCancellationFutureOwned>>,
     is_draining: bool,
-    /// A head has ended.
+    /// Whether a head has ended on this connection.
     has_had_request: bool,
     permit: ConnectionPermit,
 }
@@ -146,8 +146,10 @@ impl Transport {
         let scanned = self.scanner.scan(fresh);
         let surplus = fresh.get(scanned.consumed..).unwrap_or_default();
         if surplus.is_empty() && self.read_ahead.is_empty() {
+            // Not `clear`: a connection that waits must not keep the memory of earlier requests.
             self.read_ahead = Vec::new();
         } else {
+            // What was read ahead comes from the same place as the surplus, so the surplus is put back in front.
             drop(self.read_ahead.splice(..0, surplus.iter().copied()));
         }
         buffer.set_filled(before + scanned.consumed);
@@ -155,6 +157,7 @@ impl Transport {
         if let Some(head_bytes) = scanned.head_bytes {
             self.exchange.begin(head_bytes);
             self.has_had_request = true;
+            // The deadline of the head is met; the next head has a new one.
             self.reading = None;
         }
     }
@@ -200,6 +203,8 @@ impl Transport {
             Position::Boundary if self.has_had_request && !is_answering => {
                 Some((ReadDeadline::Idle, self.deadlines.idle))
             }
+            // While a request is answered nothing is expected of the client but its body, whose
+            // deadline is that of `http::body`.
             Position::Boundary | Position::Body | Position::Opaque => None,
         }
     }
@@ -216,6 +221,7 @@ impl AsyncRead for Transport {
             // `poll_flush` wakes the connection when the answer has left.
             return Poll::Pending;
         }
+        // A fast sender would otherwise be read until its body is in memory as a whole.
         if this.burst >= MAX_BURST_BYTES {
             this.burst = 0;
             context.waker().wake_by_ref();
@@ -244,6 +250,8 @@ impl AsyncWrite for Transport {
             return Poll::Ready(written);
         }
         this.is_blocked = true;
+        // A peer over its budget has at most this short time, so that a reader that continues
+        // at once keeps its connection.
         let left = this.allowance.left();
         let limit = if this.exchange.may_stay() { left } else { left.min(MAX_OVER_BUDGET_TIME) };
         let (_, timer) = this.writing.get_or_insert_with(|| (Instant::now(), Box::pin(sleep(limit))));
@@ -263,6 +271,7 @@ impl AsyncWrite for Transport {
         if has_ended {
             this.allowance = WriteAllowance::new(this.deadlines.write);
         }
+        // `poll_read` has returned `Pending` without a waker of the socket while the next request was held back.
         if has_ended || was_blocked {
             context.waker().wake_by_ref();
         }

@@ -24,8 +24,8 @@ const MIN_FREE_READ_BUFFER_BYTES: usize = 1 << 10;
 /// short answers, or ones whose memory is shared.
 const SHARES: Shares =
     Shares { total: 256 << 20, reserve: 32 << 20, account: 48 << 20, network: 8 << 20, anonymous: 32 << 20 };
-/// How long a peer may block writing when its answer exceeds the budget: peers that read continuously are not closed because others
-/// do not read.
+/// How long a peer may block writing when its answer exceeds the budget: peers that read continuously are not
+/// closed because others do not read.
 pub const MAX_OVER_BUDGET_TIME: Duration = Duration::from_millis(250);
 /// A peer that reads more slowly than this uses up its allowance.
 const MIN_BYTES_PER_SECOND: u64 = 8 << 10;
@@ -61,11 +61,13 @@ impl UnsentAnswers {
         if bytes <= FREE_BYTES {
             return None;
         }
+        // An answer without an account needs no slot, so there is none to delay.
         let of_account = match caller {
             Sender::Account(user) => Some(self.slots.count_unsent(user, bytes)),
             Sender::Network(_) => None,
         };
         metrics::gauge!(GAUGE).increment(bytes as f64);
+        // The hold is empty at first: the budget counts only answers whose readers are slow.
         Some(UnsentAnswer { bytes, hold: self.budget.hold(caller), _of_account: of_account })
     }
 }
@@ -79,12 +81,12 @@ pub struct UnsentAnswer {
 }
 
 impl UnsentAnswer {
-    /// Returns the counted bytes.
+    /// Returns the counted bytes of the answer and of its long head.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether the budget allows it.
+    /// Whether the budget allows the answer to stay in memory. Acquires its bytes if so.
     pub fn is_allowed(&mut self) -> bool {
         self.hold.grow_to(self.bytes).is_ok()
     }
@@ -96,8 +98,8 @@ impl Drop for UnsentAnswer {
     }
 }
 
-/// How long a peer may still block writing. It earns time by the bytes that it reads, which distinguishes a slow peer from one that
-/// hardly reads at all.
+/// How long a peer may still block writing. It earns time by the bytes that it reads, which distinguishes a slow peer from
+/// one that hardly reads at all.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteAllowance {
     max: Duration,
@@ -105,12 +107,12 @@ pub struct WriteAllowance {
 }
 
 impl WriteAllowance {
-    /// Starts with the full allowance.
+    /// Starts with the full allowance, which is also its maximum.
     pub fn new(max: Duration) -> Self {
         Self { max, left: max }
     }
 
-    /// Returns the remaining time.
+    /// Returns the time for which the peer may still block.
     pub fn left(&self) -> Duration {
         self.left
     }
@@ -119,6 +121,7 @@ impl WriteAllowance {
     pub fn settle(&mut self, blocked: Duration, written: usize) {
         let written = u64::try_from(written).unwrap_or(u64::MAX);
         let earned = Duration::from_millis(written.saturating_mul(1000) / MIN_BYTES_PER_SECOND);
+        // Not above the maximum: a peer cannot save up time by reading fast at first.
         self.left = self.left.saturating_sub(blocked).saturating_add(earned).min(self.max);
     }
 }

@@ -177,7 +177,7 @@ pub(super) fn standby() -> DbErr {
 mod tests {
     use super::*;
 
-    /// Fault table (row 5).
+    /// Covers the fault table (row 5).
     #[test]
     fn sqlite_codes_map_to_their_faults() {
         let cases = [

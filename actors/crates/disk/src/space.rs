@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(space(MIB).level(12 * MIB, 16 * MIB), SpaceLevel::Full);
     }
 
-    /// Fault table (row 8).
+    /// Covers the fault table (row 8).
     #[test]
     fn disk_without_free_inodes_is_below_the_floor() {
         let none = Space { free_inodes: MIN_FREE_INODES - 1, ..space(100 * MIB) };

@@ -234,7 +234,7 @@ mod tests {
     /// Set in the process that changes its own score: the score stays for the life of a process, and this one runs other tests.
     const IS_CHILD: &str = "CARREL_TEST_OOM_CHILD";
 
-    /// Fault table (row 38).
+    /// Covers the fault table (row 38).
     #[test]
     fn child_is_the_first_victim_of_the_oom_killer() {
         if env::var_os(IS_CHILD).is_some() {

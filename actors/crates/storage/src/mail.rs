@@ -274,7 +274,7 @@ mod tests {
         assert!(mailer(transport).is_ok());
     }
 
-    /// Fault table (row 20).
+    /// Covers the fault table (row 20).
     #[test]
     fn message_id_is_the_same_at_every_attempt() {
         let mailer = mailer(MailTransport::Folder("letters".into())).unwrap();

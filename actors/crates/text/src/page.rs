@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(read("👩‍👩‍👧‍👦é👩‍👩‍👧‍👦", 3), ["👩‍👩‍👧‍👦", "é", "👩‍👩‍👧‍👦"]);
     }
 
-    /// Threat table (row J3): a client may send any offset.
+    /// Covers the threat table (row J3): a client may send any offset.
     #[test]
     fn offset_within_a_cluster_is_used_unchanged() {
         assert_eq!(page("e\u{301}x", 1, 5).text, "\u{301}x");
@@ -153,7 +153,7 @@ mod tests {
             }
         }
 
-        /// Threat table (row J3): a client may send any offset.
+        /// Covers the threat table (row J3): a client may send any offset.
         #[test]
         fn any_offset_and_size_give_a_page(text in any::<String>(), offset in 0usize..60, size in 1usize..60) {
             let page = page(&text, offset, size);

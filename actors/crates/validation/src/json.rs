@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(faulty(r#"{"title": "t", "limit": 1e300}"#), ["limit"]);
     }
 
-    /// Threat table (row J1).
+    /// Covers the threat table (row J1).
     #[test]
     fn body_with_too_many_values_is_refused_while_parsing() {
         let items = vec!["{}"; MAX_VALUES + 1].join(",");
@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(faulty(&format!("{{\"items\": [{objects}]}}")).len(), MAX_FAULTS);
     }
 
-    /// Threat table (row J1).
+    /// Covers the threat table (row J1).
     #[test]
     fn repeated_member_is_a_fault() {
         assert_eq!(faulty(r#"{"title": "a", "title": "b"}"#), ["title"]);

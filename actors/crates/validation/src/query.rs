@@ -176,7 +176,7 @@ mod tests {
         assert_eq!("moon".parse::<SourceChoice>(), Err(UnknownName));
     }
 
-    /// Threat table (row J2).
+    /// Covers the threat table (row J2).
     #[test]
     fn all_faults_are_reported_together() {
         assert_eq!(faulty("q=&limit=0&source=moon&id=nope&zap=1"), ["q", "limit", "source", "id", "zap"]);
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(faulty(&format!("{long}=1&q=a")), ["n".repeat(100)]);
     }
 
-    /// Threat table (row J2).
+    /// Covers the threat table (row J2).
     #[test]
     fn unusual_spellings_of_numbers_are_faults() {
         for limit in ["-1", "1.5", "1e1", "+5", "%205", "٣", "", "99999999999999999999"] {
@@ -214,13 +214,13 @@ mod tests {
         }
     }
 
-    /// Threat table (row J2).
+    /// Covers the threat table (row J2).
     #[test]
     fn bytes_that_are_not_utf8_are_a_fault() {
         assert_eq!(faulty("q=%ff%fe"), ["query"]);
     }
 
-    /// Threat table (row J2).
+    /// Covers the threat table (row J2).
     #[test]
     fn missing_blank_long_and_repeated_parameters_are_faults() {
         for query in ["", "q=%20%09", "q=123456", "q=a&q=b", "q=a%00"] {

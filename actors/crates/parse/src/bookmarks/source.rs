@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(opened(endless.as_bytes(), None).err(), Some(ImportError::Damaged));
     }
 
-    /// Threat table (row P4): attributes take quadratic time.
+    /// Covers the threat table (row P4): attributes take quadratic time.
     #[test]
     fn list_with_a_flood_of_attributes_is_damaged() {
         let attributes: String = (0..200_000).map(|n| format!(" a{n}=x")).collect();

@@ -192,7 +192,7 @@ pub mod tests {
         assert_eq!((archive.read_entry("a", 3), archive.read_entry("none", 9)), (None, None));
     }
 
-    /// Threat table (row P5): one entry that unpacks to gigabytes.
+    /// Covers the threat table (row P5): one entry that unpacks to gigabytes.
     #[test]
     fn decompression_bomb_is_rejected() {
         let zeroes = vec![0; 64 << 20];
@@ -201,7 +201,7 @@ pub mod tests {
         assert_eq!(archive.open_entry("bomb").err(), Some(ImportError::UnpackedTooLarge));
     }
 
-    /// Threat table (row P5): many texts, each within its own bound.
+    /// Covers the threat table (row P5): many texts, each within its own bound.
     #[test]
     fn archive_texts_are_read_once_and_share_one_bound() {
         let zeroes = vec![0; 1 << 20];
@@ -217,7 +217,7 @@ pub mod tests {
         assert_eq!(archive.claim_text("0", 1 << 20), Err("its text belongs to another row"));
     }
 
-    /// Threat table (row P5): many lists, each within its own bound.
+    /// Covers the threat table (row P5): many lists, each within its own bound.
     #[test]
     fn archive_lists_share_one_bound() {
         let zeroes = vec![0; 1 << 20];

@@ -223,7 +223,7 @@ fn date_without_a_zone_is_accepted() {
     assert_eq!(read.items[0].published_at, Some(1_767_323_045_000));
 }
 
-/// Threat table (row P4): entities that expand to gigabytes, or to files.
+/// Covers the threat table (row P4): entities that expand to gigabytes, or to files.
 #[test]
 fn entity_bomb_is_not_expanded() {
     let bomb = concat!(

@@ -268,7 +268,7 @@ mod tests {
         }
     }
 
-    /// Threat table (row P6): depth exhausts the stack of a parser.
+    /// Covers the threat table (row P6): depth exhausts the stack of a parser.
     #[test]
     fn million_nested_elements_are_rejected() {
         assert_eq!(check(&"<div>".repeat(1_000_000)), Err(ArticleError::TooDeep));
@@ -317,7 +317,7 @@ mod tests {
         }
     }
 
-    /// Threat table (row P6): attributes take quadratic time.
+    /// Covers the threat table (row P6): attributes take quadratic time.
     #[test]
     fn million_attributes_of_one_tag_are_rejected() {
         let many: String = (0..1_000_000).map(|n| format!(" a{n}=\"x y\"")).collect();

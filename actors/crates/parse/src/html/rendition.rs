@@ -210,7 +210,7 @@ mod tests {
         );
     }
 
-    /// Threat table (rows X1, X2, X3).
+    /// Covers the threat table (rows X1, X2, X3).
     #[test]
     fn scripts_and_hostile_links_are_removed() {
         let html = html(

@@ -295,7 +295,7 @@ fn payloads() -> Vec<String> {
     all
 }
 
-/// Threat table (rows X1, X2, X3, X7).
+/// Covers the threat table (rows X1, X2, X3, X7).
 #[test]
 fn html_of_a_hostile_page_is_harmless() {
     let url = Url::parse("https://site.example/a/page").unwrap();
@@ -309,7 +309,7 @@ fn html_of_a_hostile_page_is_harmless() {
     }
 }
 
-/// Threat table (rows X1, X2, X3, X7).
+/// Covers the threat table (rows X1, X2, X3, X7).
 #[test]
 fn article_of_a_hostile_page_is_harmless() {
     for payload in payloads() {
@@ -329,7 +329,7 @@ fn article_of_a_hostile_page_is_harmless() {
     }
 }
 
-/// Threat table (rows X1, X2, X3, X7).
+/// Covers the threat table (rows X1, X2, X3, X7).
 #[test]
 fn hostile_html_from_an_archive_is_cleaned() {
     for payload in payloads() {

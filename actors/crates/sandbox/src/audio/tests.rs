@@ -178,7 +178,7 @@ async fn truncated_audio_reports_its_lost_seconds() {
     assert!(reader.lost_seconds() < 0.1, "{}", reader.lost_seconds());
 }
 
-/// Threat table (row P2).
+/// Covers the threat table (row P2).
 #[test]
 fn decoding_slower_than_playback_is_aborted() {
     let after = |minutes: usize, seconds| {

@@ -166,7 +166,7 @@ async fn one_child_reads_several_pages() {
     assert_eq!(sandbox.idle_count(), 1);
 }
 
-/// Fault table (row 31).
+/// Covers the fault table (row 31).
 #[tokio::test]
 async fn child_runs_at_a_lower_priority() {
     let normal = rustix::process::getpriority_process(None).unwrap();
@@ -176,7 +176,7 @@ async fn child_runs_at_a_lower_priority() {
     assert_eq!(article.description, Some((normal + NICE_INCREMENT).to_string()));
 }
 
-/// Fault table (row 35).
+/// Covers the fault table (row 35).
 #[tokio::test]
 async fn hanging_child_is_killed_and_the_next_page_is_read() {
     let sandbox = sandbox_with_short_wall_time();
@@ -193,7 +193,7 @@ async fn hanging_child_is_killed_and_the_next_page_is_read() {
     assert_reads_page(&sandbox).await;
 }
 
-/// Fault table (row 35).
+/// Covers the fault table (row 35).
 #[tokio::test]
 async fn each_job_has_its_own_processor_time_limit() {
     let sandbox = Sandbox::new(command(), SandboxSettings { cpu_seconds: 1, ..settings() });
@@ -204,7 +204,7 @@ async fn each_job_has_its_own_processor_time_limit() {
     assert_reads_page(&sandbox).await;
 }
 
-/// Fault table (row 35).
+/// Covers the fault table (row 35).
 #[tokio::test]
 async fn crash_fails_one_job_only() {
     let sandbox = sandbox();
@@ -216,7 +216,7 @@ async fn crash_fails_one_job_only() {
     }
 }
 
-/// Fault table (rows 35, 38).
+/// Covers the fault table (rows 35, 38).
 #[tokio::test]
 async fn memory_over_the_limit_fails_one_job_only() {
     let sandbox = sandbox();
@@ -286,7 +286,7 @@ async fn twenty_concurrent_pages_share_two_children() {
     assert_eq!(sandbox.idle_count(), 2);
 }
 
-/// Threat table (row P6).
+/// Covers the threat table (row P6).
 #[tokio::test]
 async fn nested_element_bomb_is_rejected_immediately() {
     let bomb = Page {
@@ -322,7 +322,7 @@ async fn child_is_replaced_after_its_jobs() {
     assert_eq!(sandbox.idle_count(), 0);
 }
 
-/// Threat table (row P1).
+/// Covers the threat table (row P1).
 #[tokio::test]
 async fn confined_child_reaches_nothing() {
     let sandbox = sandbox();

@@ -97,7 +97,7 @@ async fn assert_reads_pdf(sandbox: &Sandbox) {
     assert_eq!(read.pages, ["Still here."]);
 }
 
-/// Threat table (row P1).
+/// Covers the threat table (row P1).
 #[tokio::test]
 async fn mutilated_file_does_not_affect_the_next() {
     let sandbox = sandbox();
@@ -108,7 +108,7 @@ async fn mutilated_file_does_not_affect_the_next() {
     }
 }
 
-/// Threat table (row P1).
+/// Covers the threat table (row P1).
 #[tokio::test]
 async fn mutilated_real_files_give_text_or_an_error() {
     let sandbox = sandbox();

@@ -56,7 +56,7 @@ mod tests {
         }
     }
 
-    /// Of the threat table (row L2).
+    /// Covers the threat table (row L2).
     #[test]
     fn debug_output_of_a_request_hides_its_password() {
         let request = read_json::<PasswordRequest>(br#"{"secret": "canary"}"#).unwrap();

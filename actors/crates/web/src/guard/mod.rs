@@ -210,7 +210,7 @@ mod tests {
         guard.check_url(&PageUrl::parse(&format!("http://{host}/")).expect(host))
     }
 
-    /// Threat table (rows S1, S2, S3, S4, S5, S6).
+    /// Covers the threat table (rows S1, S2, S3, S4, S5, S6).
     #[test]
     fn private_addresses_are_rejected_in_every_notation() {
         for guard in [guard(&[]), guard(&["127.0.0.1/32"])] {
@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(home.check_ip("10.0.0.9".parse().unwrap()), Err(UrlRejection::Private));
     }
 
-    /// Threat table (row S16).
+    /// Covers the threat table (row S16).
     #[test]
     fn own_origin_is_rejected() {
         for (base_url, host, verdict) in [
@@ -278,7 +278,7 @@ mod tests {
         }
     }
 
-    /// Threat table (row S13).
+    /// Covers the threat table (row S13).
     #[test]
     fn ports_of_other_services_are_rejected() {
         for port in [22, 25, 3306, 6379, 9200] {

@@ -95,7 +95,7 @@ mod tests {
         }
     }
 
-    /// Threat table (rows S1, S3).
+    /// Covers the threat table (rows S1, S3).
     #[test]
     fn edges_of_special_networks_are_not_public() {
         for text in [
@@ -153,7 +153,7 @@ mod tests {
     }
 
     proptest! {
-        /// Threat table (rows S1, S4).
+        /// Covers the threat table (rows S1, S4).
         #[test]
         fn addresses_that_std_calls_special_are_not_public(number: u32) {
             let address = Ipv4Addr::from(number);

@@ -20,7 +20,7 @@ fn url_is_parsed_as_in_a_browser() {
     }
 }
 
-/// Threat table (row S11).
+/// Covers the threat table (row S11).
 #[test]
 fn other_schemes_and_relative_urls_are_rejected() {
     for text in [
@@ -47,7 +47,7 @@ fn other_schemes_and_relative_urls_are_rejected() {
     }
 }
 
-/// Threat table (row S12).
+/// Covers the threat table (row S12).
 #[test]
 fn credentials_are_rejected() {
     for text in [
@@ -61,7 +61,7 @@ fn credentials_are_rejected() {
     }
 }
 
-/// Threat table (row S14).
+/// Covers the threat table (row S14).
 #[test]
 fn malformed_urls_and_control_characters_are_rejected() {
     for text in [

@@ -100,7 +100,7 @@ async fn corrupt_compressed_body_is_an_error() {
     }
 }
 
-/// Threat table (row S19).
+/// Covers the threat table (row S19).
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn decompression_bombs_are_bounded_in_memory() {

@@ -19,7 +19,7 @@ fn rejection(error: FetchError) -> UrlRejection {
     rejection
 }
 
-/// Threat table (row S1).
+/// Covers the threat table (row S1).
 #[tokio::test]
 async fn private_address_is_rejected_without_a_connection() {
     let web = web().await;
@@ -51,7 +51,7 @@ async fn private_networks_are_rejected_by_default() {
     assert!(web.heads().is_empty());
 }
 
-/// Threat table (row S9).
+/// Covers the threat table (row S9).
 #[tokio::test]
 async fn redirect_to_a_private_address_is_not_followed() {
     let web = web().await;
@@ -87,7 +87,7 @@ async fn redirect_to_a_private_address_is_not_followed() {
     assert!(canary.heads().is_empty());
 }
 
-/// Threat table (row S7).
+/// Covers the threat table (row S7).
 #[tokio::test]
 async fn name_is_fetched_only_if_all_its_addresses_are_allowed() {
     let web = web().await;
@@ -118,7 +118,7 @@ async fn name_is_fetched_only_if_all_its_addresses_are_allowed() {
     assert!(canary.heads().is_empty());
 }
 
-/// Threat table (row S8).
+/// Covers the threat table (row S8).
 #[tokio::test]
 async fn rebinding_name_reaches_only_the_checked_address() {
     let web = web().await;
@@ -134,7 +134,7 @@ async fn rebinding_name_reaches_only_the_checked_address() {
     assert!(canary.heads().is_empty());
 }
 
-/// Threat table (row S16).
+/// Covers the threat table (row S16).
 #[tokio::test]
 async fn own_origin_is_rejected_also_after_a_redirect() {
     let (web, service) = (web().await, TestServer::start(|_| ok("text/html", "the service")).await);

@@ -16,7 +16,7 @@ async fn server_with(answer: impl Fn() -> Answer + Send + Sync + 'static) -> Tes
     TestServer::start(move |_| answer()).await
 }
 
-/// Threat table (row S17).
+/// Covers the threat table (row S17).
 #[tokio::test]
 async fn endless_body_is_cut_at_the_bound() {
     let web = server_with(|| Answer::Endless(head(200, &[HTML]), b"flood ".repeat(1000))).await;
@@ -26,7 +26,7 @@ async fn endless_body_is_cut_at_the_bound() {
     assert!(error.is_permanent());
 }
 
-/// Threat table (row S17).
+/// Covers the threat table (row S17).
 #[tokio::test]
 async fn announced_length_over_the_bound_is_refused_early() {
     let web = server_with(|| Answer::Stall(head(200, &[HTML, ("Content-Length", "10000000000")]))).await;
@@ -43,7 +43,7 @@ async fn body_may_be_exactly_as_long_as_the_bound() {
     assert!(matches!(fetcher().get(&web.url("/"), at_most(4)).await, Err(FetchError::TooLarge(4))));
 }
 
-/// Threat table (row S18).
+/// Covers the threat table (row S18).
 #[tokio::test]
 async fn slow_server_times_out_in_every_phase() {
     let chunk = b"1\r\nx\r\n".to_vec();
@@ -62,7 +62,7 @@ async fn slow_server_times_out_in_every_phase() {
     }
 }
 
-/// Threat table (row S18).
+/// Covers the threat table (row S18).
 #[tokio::test]
 async fn redirects_share_one_deadline() {
     let web = server_with(|| Answer::Slow(head(302, &[("Location", "/"), ("Content-Length", "0")]))).await;
@@ -70,7 +70,7 @@ async fn redirects_share_one_deadline() {
     assert!(matches!(get_error(&fetcher_with_short_timeout(), &web.url("/")).await, FetchError::Timeout(_)));
 }
 
-/// Threat table (row S18).
+/// Covers the threat table (row S18).
 #[tokio::test]
 async fn unfinished_tls_handshake_times_out() {
     let web = server_with(|| Answer::Stall(Vec::new())).await;
@@ -79,7 +79,7 @@ async fn unfinished_tls_handshake_times_out() {
     assert!(matches!(get_error(&fetcher_with_short_timeout(), &url).await, FetchError::Timeout(_)));
 }
 
-/// Threat table (row S20).
+/// Covers the threat table (row S20).
 #[tokio::test]
 async fn too_many_or_too_large_headers_are_refused() {
     let many = "X: y\r\n".repeat(10_000);

@@ -22,7 +22,7 @@ async fn page_is_returned_with_its_metadata() {
     assert_eq!((fetched.body.as_slice(), fetched.text().as_str()), (b"\xCC\xE8\xF0".as_slice(), "Мир"));
 }
 
-/// Threat table (row S21).
+/// Covers the threat table (row S21).
 #[tokio::test]
 async fn request_has_no_headers_that_identify_a_user() {
     let web = TestServer::start(|head| match path(head) {
@@ -59,7 +59,7 @@ async fn redirects_are_followed_to_the_final_url() {
     assert_eq!((mixed.url, mixed.redirected_permanently), (web.url("/page"), false));
 }
 
-/// Threat table (row S10).
+/// Covers the threat table (row S10).
 #[tokio::test]
 async fn at_most_ten_redirects_are_followed() {
     let web = TestServer::start(|head| match path(head).trim_start_matches('/').parse::<u32>() {
@@ -72,7 +72,7 @@ async fn at_most_ten_redirects_are_followed() {
     assert!(matches!(get_error(&fetcher(), &web.url("/11")).await, FetchError::TooManyRedirects));
 }
 
-/// Threat table (row S10).
+/// Covers the threat table (row S10).
 #[tokio::test]
 async fn redirect_loop_is_an_error() {
     let web = TestServer::start(|head| redirect(302, if path(head) == "/a" { "/b" } else { "/a" })).await;
