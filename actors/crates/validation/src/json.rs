@@ -207,9 +207,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::field_types::{
-        Alternatives, Choice, ExactlyOne, Flag, Fraction, Id, Integer, JoinedRequest, List, Sha256Hex, Words,
-    };
+    use crate::field_types::{Choice, Flag, Fraction, Id, Integer, List, Words};
     use crate::{choices, request};
 
     choices! {
@@ -233,22 +231,6 @@ mod tests {
     }
 
     request! {
-        /// A thing.
-        struct ThingRequest {
-            /// A note.
-            note_id?: Id<Uuid>,
-            /// A file.
-            sum?: Sha256Hex,
-            /// Its role.
-            role?: Choice<Role>,
-        }
-    }
-
-    impl Alternatives for ThingRequest {
-        const NAMES: &'static [&'static str] = &["noteId", "sum"];
-    }
-
-    request! {
         /// A body.
         struct BodyRequest {
             /// The title.
@@ -261,8 +243,6 @@ mod tests {
             limit?: Integer<1, 9>,
             /// A flag.
             favorite?: Flag,
-            /// Things.
-            things?: List<ExactlyOne<ThingRequest>, 1, 9>,
         }
     }
 
@@ -295,27 +275,6 @@ mod tests {
         found.sort();
 
         assert_eq!(found, ["favorite", "items[1].bookmarkId", "items[1].zap", "limit", "progress", "title"]);
-    }
-
-    #[test]
-    fn object_without_exactly_one_alternative_is_a_fault() {
-        let (id, sum) = ("01890000-0000-7000-8000-000000000000", "aB".repeat(32));
-        let things = format!(
-            r#"[{{}}, {{"noteId": "{id}"}}, {{"noteId": "{id}", "sum": "{sum}"}}, {{"role": "x"}}, {{"noteId": null, "sum": "{sum}"}}, {{"sum": "{}"}}]"#,
-            "g".repeat(64)
-        );
-
-        let found = faulty(&format!(r#"{{"things": {things}, "limit": 0}}"#));
-
-        assert_eq!(
-            found,
-            ["things[0]", "things[2]", "things[3]", "things[3].role", "things[5].sum", "limit", "title"]
-        );
-        let body = format!(r#"{{"title": "t", "things": [{{"noteId": null, "sum": "{sum}"}}]}}"#);
-        let things = read(body.as_bytes()).unwrap().things.unwrap();
-        let [thing] = <[_; 1]>::try_from(things.map(ExactlyOne::into_inner)).unwrap();
-        assert_eq!(thing.sum.map(Sha256Hex::into_inner), Some(sum.to_lowercase()));
-        assert!(thing.note_id.is_none() && thing.role.is_none());
     }
 
     #[test]
@@ -385,13 +344,11 @@ mod tests {
             (r#"{"title": "t", "items": {}}"#, "items", "must be an array"),
             (r#"{"title": "t", "items": []}"#, "items", "must have 1 to 3 items"),
             (r#"{"title": "t", "items": [7]}"#, "items[0]", "must be an object"),
-            (r#"{"title": "t", "things": [7]}"#, "things[0]", "must be an object"),
             (
                 r#"{"title": "t", "items": [{"role": "x"}]}"#,
                 "items[0].role",
                 "must be one of source, background",
             ),
-            (r#"{"title": "t", "things": [{}]}"#, "things[0]", "must have exactly one of noteId, sum"),
         ] {
             assert_eq!(reasons(body), [(field.to_owned(), reason.to_owned())], "{body}");
         }
@@ -403,20 +360,6 @@ mod tests {
         assert!(read("01890000-0000-7000-8000-00000000000a").is_ok());
         assert!(read("01890000-0000-7000-8000-00000000000A").is_ok());
         assert!(read("nonsense").is_err());
-    }
-
-    #[test]
-    fn joined_object_has_the_fields_of_both() {
-        type Both = JoinedRequest<ItemRequest, BodyRequest>;
-        let both = read_json::<Both>(br#"{"role": "background", "title": "t"}"#).unwrap();
-        assert_eq!(both.first.role.map(Choice::into_inner), Some(Role::Background));
-        assert_eq!(both.second.title.into_inner(), "t");
-
-        let refused = read_json::<Both>(br#"{"role": "x", "zap": 1}"#).unwrap_err();
-        assert_eq!(
-            refused.faults.iter().map(|fault| fault.field.as_str()).collect::<Vec<_>>(),
-            ["zap", "title", "role"]
-        );
     }
 
     #[test]

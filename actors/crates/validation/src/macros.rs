@@ -90,7 +90,13 @@ macro_rules! request {
     (@field [$(#[$meta:meta])* $vis:vis struct $name:ident] [$($done:tt)*] [$($names:tt)*]) => {
         $(#[$meta])*
         #[derive(Debug, ::deserr::Deserr, ::schemars::JsonSchema)]
-        #[deserr(rename_all = camelCase, deny_unknown_fields, where_predicate = __Deserr_E: $crate::RequestError)]
+        #[deserr(
+            rename_all = camelCase,
+            deny_unknown_fields,
+            error = $crate::Faults<M>,
+            generic_param = M,
+            where_predicate = M: $crate::ReadMode
+        )]
         #[schemars(rename_all = "camelCase", deny_unknown_fields)]
         $vis struct $name { $($done)* }
 

@@ -7,7 +7,7 @@ use deserr::{IntoValue, Map, Sequence, Value, ValueKind, deserialize};
 use errors::Invalid;
 use percent_encoding::percent_decode_str;
 
-use super::faults::{FaultList, QueryFaults};
+use super::faults::{FaultList, Faults, QueryMode};
 use super::request::Request;
 
 /// Reads a query string.
@@ -21,7 +21,7 @@ pub fn read_query<R: Request>(query: &str) -> Result<R, Invalid> {
     let parameters: Vec<(String, String)> =
         url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
     let repeated = repeated_names::<R>(&parameters);
-    let read = deserialize::<R, _, QueryFaults>(QueryValue::Parameters(parameters));
+    let read = deserialize::<R, _, Faults<QueryMode>>(QueryValue::Parameters(parameters));
     let mut repeated_faults = FaultList::default();
     for name in repeated {
         repeated_faults.add(name, "is given more than once");

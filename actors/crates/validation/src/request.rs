@@ -3,11 +3,11 @@
 use deserr::Deserr;
 use schemars::JsonSchema;
 
-use super::faults::{ImportFaults, JsonFaults, QueryFaults};
+use super::faults::{Faults, ImportMode, JsonMode, QueryMode};
 
 /// A request: a struct that [`request!`](crate::request!) declares.
 pub trait Request:
-    Deserr<JsonFaults> + Deserr<QueryFaults> + Deserr<ImportFaults> + JsonSchema + 'static
+    Deserr<Faults<JsonMode>> + Deserr<Faults<QueryMode>> + Deserr<Faults<ImportMode>> + JsonSchema + 'static
 {
     /// The names of its fields.
     const FIELD_NAMES: &'static [FieldName];

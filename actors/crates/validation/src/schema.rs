@@ -70,12 +70,6 @@ pub fn remove_null(schema: &mut Value) {
     }
 }
 
-/// Gives a schema a title.
-pub(crate) fn titled(mut schema: Schema, title: &str) -> Schema {
-    schema.insert("title".to_owned(), json!(title));
-    schema
-}
-
 /// A comment may have several lines in the source.
 fn join_lines(schema: &mut Schema) {
     if let Some(Value::String(description)) = schema.get_mut("description") {
@@ -86,9 +80,7 @@ fn join_lines(schema: &mut Schema) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field_types::{
-        Alternatives, ExactlyOne, Flag, Fraction, Id, JoinedRequest, List, Text, Words,
-    };
+    use crate::field_types::{Flag, Fraction, Id, List, Text, Words};
     use crate::macros::NoFields;
     use crate::request;
     use uuid::Uuid;
@@ -106,10 +98,6 @@ mod tests {
         }
     }
 
-    impl Alternatives for ItemRequest {
-        const NAMES: &'static [&'static str] = &["noteId", "url"];
-    }
-
     request! {
         /// A request.
         #[expect(dead_code, reason = "only its schema is looked at")]
@@ -122,16 +110,7 @@ mod tests {
             /// A folder.
             folder~: Text<9>,
             /// Items.
-            items?: List<ExactlyOne<ItemRequest>, 1, 3>,
-        }
-    }
-
-    request! {
-        /// Another request.
-        #[expect(dead_code, reason = "only its schema is looked at")]
-        struct OperationRequest {
-            /// The operation.
-            op: Words<1, 9>,
+            items?: List<ItemRequest, 1, 3>,
         }
     }
 
@@ -163,26 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn exactly_one_is_a_shape_for_each_alternative() {
+    fn items_of_a_list_are_described_in_place() {
         let schema = schema_of::<SchemaRequest>();
         let list = &schema["properties"]["items"]["anyOf"][0];
-        let shape = &list["items"]["oneOf"][0];
+        let item = &list["items"];
 
         assert_eq!((&list["minItems"], &list["maxItems"]), (&json!(1), &json!(3)));
-        assert_eq!((&shape["title"], &shape["required"]), (&json!("noteId"), &json!(["noteId"])));
-        let note = json!({ "type": "string", "format": "uuid", "description": "A note." });
-        assert_eq!(shape["properties"]["noteId"], note);
-        assert_eq!(shape["properties"]["url"], json!({ "type": "null" }));
-        assert_eq!(shape["properties"]["pinned"]["anyOf"][0], json!({ "type": "boolean" }));
-        assert_eq!(list["items"]["oneOf"][1]["title"], "url");
-    }
-
-    #[test]
-    fn joined_schema_has_the_fields_of_both() {
-        let schema = schema_of::<JoinedRequest<OperationRequest, SchemaRequest>>();
-
-        assert_eq!(schema["required"], json!(["op", "title"]));
-        assert_eq!(schema["properties"].as_object().unwrap().len(), 5);
-        assert_eq!(schema["additionalProperties"], false);
+        assert_eq!(item["additionalProperties"], false);
+        assert_eq!(item["properties"]["noteId"]["anyOf"][0], json!({ "type": "string", "format": "uuid" }));
+        assert_eq!(item["properties"]["pinned"]["anyOf"][0], json!({ "type": "boolean" }));
     }
 }

@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use entity::id::{BookmarkId, EntryId, HighlightId, NoteId, ProjectId};
-use entity::kind::ItemRole;
+use entity::id::ProjectId;
 use entity::project;
 use entity::scope::Scope;
 use entity::time::Timestamp;
@@ -12,6 +11,7 @@ use sea_orm::ConnectionTrait;
 use serde::Serialize;
 use web::PageUrl;
 
+use super::item_object::ItemObject;
 use super::items::{self, ItemView};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
@@ -23,35 +23,13 @@ use library::bookmarks::{self, NewBookmark};
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
 use library::projects::{self, ItemRef, NewItem, ResolvedItem};
-use validation::{Alternatives, Choice, ExactlyOne, Id, List, UrlText, request};
-
-request! {
-    /// An item of a project: exactly one of the ids and `url`, and its role.
-    pub struct ItemRequest {
-        /// A bookmark.
-        pub bookmark_id?: Id<BookmarkId>,
-        /// A highlight.
-        pub highlight_id?: Id<HighlightId>,
-        /// A note.
-        pub note_id?: Id<NoteId>,
-        /// An entry of a followed feed.
-        pub entry_id?: Id<EntryId>,
-        /// A URL. It is saved to the library first.
-        pub url?: UrlText,
-        /// The item's role in the project. Default `source`.
-        pub role?: Choice<ItemRole>,
-    }
-}
-
-impl Alternatives for ItemRequest {
-    const NAMES: &'static [&'static str] = &["bookmarkId", "highlightId", "noteId", "entryId", "url"];
-}
+use validation::{List, request};
 
 request! {
     /// Items to be added to a project.
     pub struct AddItemsRequest {
         /// The items to add. Either all are added or none.
-        pub items: List<ExactlyOne<ItemRequest>, 1, 100>,
+        pub items: List<ItemObject, 1, 100>,
     }
 }
 
@@ -66,27 +44,8 @@ impl FromRequest for AddItems {
     type Request = AddItemsRequest;
 
     fn from_request(target: &Target, request: AddItemsRequest) -> Result<Self, Error> {
-        let items = request.items.map(|item| read_item(item.into_inner()));
-        // `ExactlyOne` refuses an item that names nothing.
-        let items = items
-            .into_iter()
-            .collect::<Option<_>>()
-            .ok_or_else(|| Error::internal("an item of a request names nothing"))?;
-        Ok(Self { project: target.id(0)?, items })
+        Ok(Self { project: target.id(0)?, items: request.items.map(ItemObject::into_inner) })
     }
-}
-
-/// Reads an item of a request; `None` if it names nothing.
-fn read_item(item: ItemRequest) -> Option<NewItem> {
-    let role = item.role.map_or(ItemRole::Source, Choice::into_inner);
-    let refs = [
-        item.bookmark_id.map(|id| ItemRef::Bookmark(id.into_inner())),
-        item.highlight_id.map(|id| ItemRef::Highlight(id.into_inner())),
-        item.note_id.map(|id| ItemRef::Note(id.into_inner())),
-        item.entry_id.map(|id| ItemRef::Entry(id.into_inner())),
-        item.url.map(|url| ItemRef::Url(url.into_inner())),
-    ];
-    Some(NewItem { item: refs.into_iter().flatten().next()?, role })
 }
 
 /// The items of the request, in its order and each once: those that were added, and those that the project contained already.
@@ -165,42 +124,4 @@ async fn save_pages(
         *slot = Some(ResolvedItem::from_bookmark(&row, saved.contains(&key), item.role));
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use errors::Invalid;
-    use validation::read_json;
-
-    use super::*;
-
-    const ID: &str = "01890000-0000-7000-8000-000000000000";
-
-    fn read_items(items: &str) -> Result<Vec<NewItem>, Invalid> {
-        let body = format!(r#"{{"items": {items}}}"#);
-        let request = read_json::<AddItemsRequest>(body.as_bytes())?;
-        let read = request.items.into_inner().into_iter();
-        Ok(read.filter_map(|item| read_item(item.into_inner())).collect())
-    }
-
-    #[test]
-    fn item_names_one_object_and_is_a_source_by_default() {
-        let items = read_items(&format!(
-            r#"[{{"noteId": "{ID}"}}, {{"url": "https://a.example", "role": "background", "entryId": null}}]"#
-        ));
-
-        let note = NewItem { item: ItemRef::Note(ID.parse().unwrap()), role: ItemRole::Source };
-        let url = NewItem { item: ItemRef::Url("https://a.example".into()), role: ItemRole::Background };
-        assert_eq!(items.unwrap(), [note, url]);
-    }
-
-    #[test]
-    fn item_that_names_none_or_two_objects_is_a_fault() {
-        let faulty = read_items(&format!(
-            r#"[{{}}, {{"noteId": "{ID}"}}, {{"noteId": "{ID}", "url": "https://a.example"}}, {{"role": "source"}}]"#
-        ));
-
-        let fields: Vec<_> = faulty.unwrap_err().faults.into_iter().map(|fault| fault.field).collect();
-        assert_eq!(fields, ["items[0]", "items[2]", "items[3]"]);
-    }
 }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 
 use super::inline_schema;
 use super::text::text_of;
-use crate::faults::RequestError;
+use crate::faults::{Faults, ReadMode};
 
 /// A whole number from `MIN` to `MAX`. JSON has one type of number: `3`, `3.0` and `3e0` are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,20 +58,20 @@ impl Flag {
     }
 }
 
-impl<E: RequestError, const MIN: i64, const MAX: i64> Deserr<E> for Integer<MIN, MAX> {
+impl<M: ReadMode, const MIN: i64, const MAX: i64> Deserr<Faults<M>> for Integer<MIN, MAX> {
     fn deserialize_from_value<V: IntoValue>(
         value: Value<V>,
         location: ValuePointerRef<'_>,
-    ) -> Result<Self, E> {
+    ) -> Result<Self, Faults<M>> {
         let number = match value {
             Value::Integer(number) => i64::try_from(number).ok(),
             Value::NegativeInteger(number) => Some(number),
             Value::Float(number) => whole(number),
-            Value::String(text) if E::FROM_TEXT => digits(&text_of(Value::<V>::String(text), location, "")?),
+            Value::String(text) if M::FROM_TEXT => digits(&text_of(Value::<V>::String(text), location, "")?),
             Value::String(_) | Value::Null | Value::Boolean(_) | Value::Sequence(_) | Value::Map(_) => None,
         };
         let number = number.filter(|number| (MIN..=MAX).contains(number));
-        number.map(Self).ok_or_else(|| E::fault(location, Self::reason()))
+        number.map(Self).ok_or_else(|| Faults::new(location, Self::reason()))
     }
 }
 
@@ -86,16 +86,16 @@ fn digits(text: &str) -> Option<i64> {
     if text.bytes().all(|b| b.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
-impl<E: RequestError> Deserr<E> for Fraction {
+impl<M: ReadMode> Deserr<Faults<M>> for Fraction {
     #[expect(clippy::cast_precision_loss, reason = "only 0 and 1 are within the bounds")]
     fn deserialize_from_value<V: IntoValue>(
         value: Value<V>,
         location: ValuePointerRef<'_>,
-    ) -> Result<Self, E> {
+    ) -> Result<Self, Faults<M>> {
         let number = match value {
             Value::Integer(number) => Some(number as f64),
             Value::Float(number) => Some(number),
-            Value::String(text) if E::FROM_TEXT => decimal(&text_of(Value::<V>::String(text), location, "")?),
+            Value::String(text) if M::FROM_TEXT => decimal(&text_of(Value::<V>::String(text), location, "")?),
             Value::String(_)
             | Value::NegativeInteger(_)
             | Value::Null
@@ -104,7 +104,7 @@ impl<E: RequestError> Deserr<E> for Fraction {
             | Value::Map(_) => None,
         };
         let number = number.filter(|number| (0.0..=1.0).contains(number));
-        number.map(Self).ok_or_else(|| E::fault(location, "must be a number from 0 to 1"))
+        number.map(Self).ok_or_else(|| Faults::new(location, "must be a number from 0 to 1"))
     }
 }
 
@@ -112,16 +112,16 @@ fn decimal(text: &str) -> Option<f64> {
     if text.bytes().all(|b| b.is_ascii_digit() || b == b'.') { text.parse().ok() } else { None }
 }
 
-impl<E: RequestError> Deserr<E> for Flag {
+impl<M: ReadMode> Deserr<Faults<M>> for Flag {
     fn deserialize_from_value<V: IntoValue>(
         value: Value<V>,
         location: ValuePointerRef<'_>,
-    ) -> Result<Self, E> {
+    ) -> Result<Self, Faults<M>> {
         const REASON: &str = "must be true or false";
         let flag = match value {
             Value::Boolean(flag) => Some(flag),
-            Value::String(text) if E::FROM_TEXT => {
-                match text_of::<V, E>(Value::String(text), location, REASON)?.as_str() {
+            Value::String(text) if M::FROM_TEXT => {
+                match text_of::<V, M>(Value::String(text), location, REASON)?.as_str() {
                     "true" => Some(true),
                     "false" => Some(false),
                     _ => None,
@@ -135,7 +135,7 @@ impl<E: RequestError> Deserr<E> for Flag {
             | Value::Sequence(_)
             | Value::Map(_) => None,
         };
-        flag.map(Self).ok_or_else(|| E::fault(location, REASON))
+        flag.map(Self).ok_or_else(|| Faults::new(location, REASON))
     }
 }
 
