@@ -21,6 +21,7 @@ impl FaultList {
     }
 
     fn push(&mut self, fault: Fault) {
+        // A linear search is enough: the list has at most `MAX_FAULTS` entries.
         if !self.is_full() && !self.0.iter().any(|earlier| earlier.field == fault.field) {
             self.0.push(fault);
         }
@@ -53,15 +54,16 @@ pub trait ReadMode: 'static {
     const UNKNOWN_NAME: &'static str;
 }
 
-/// A JSON object.
+/// A JSON object: the body of a request, or the arguments of a tool. Values have the types of JSON, and nothing is cut.
 #[derive(Debug)]
 pub enum JsonMode {}
 
-/// A query string.
+/// A query string. All values are texts, and nothing is cut.
 #[derive(Debug)]
 pub enum QueryMode {}
 
-/// A row of an imported file.
+/// A row of an imported file, which another program wrote by its own limits. Values have the types of JSON, and long texts and
+/// lists are cut.
 #[derive(Debug)]
 pub enum ImportMode {}
 
@@ -157,6 +159,7 @@ impl<M: ReadMode> DeserializeError for Faults<M> {
 }
 
 /// The path of a value in a request, like `items[2].bookmarkId`.
+// The recursion is bounded, because serde_json refuses values that are nested more deeply than 128 levels.
 fn path(location: ValuePointerRef<'_>) -> String {
     match location {
         ValuePointerRef::Origin => String::new(),

@@ -11,10 +11,10 @@ use serde_json::{Map, Number, Value as Json};
 use super::faults::{FaultList, Faults, ImportMode, JsonMode, MAX_FAULTS, MAX_NAME_CHARS, ReadMode};
 use super::request::Request;
 
-/// Reads a JSON object.
+/// Reads a JSON object from the bytes of a body.
 ///
 /// # Errors
-/// Every fault in it.
+/// [`Invalid`] with every fault of the object; with one fault of `body` when the bytes are no JSON object.
 pub fn read_json<R: Request>(body: &[u8]) -> Result<R, Invalid> {
     let (json, repeated) = parse_and_find_repeated(body)?;
     match json {
@@ -28,21 +28,21 @@ pub fn read_json<R: Request>(body: &[u8]) -> Result<R, Invalid> {
 /// Reads a JSON object that was parsed before.
 ///
 /// # Errors
-/// Every fault in it.
+/// [`Invalid`] with every fault of the object.
 pub fn read_object<R: Request>(members: Map<String, Json>) -> Result<R, Invalid> {
     read_members::<R, JsonMode>(members, FaultList::default())
 }
 
-/// Reads a row of an imported file, which was parsed before. Texts and lists that are too long are cut, because other programs have
-/// other limits.
+/// Reads a row of an imported file, which was parsed before. Texts and lists that are too long are cut, because other programs
+/// have other limits. A URL that is too long is a fault: a cut one would be another URL.
 ///
 /// # Errors
-/// Every fault in it.
+/// [`Invalid`] with every fault of the row.
 pub fn read_import<R: Request>(members: Map<String, Json>) -> Result<R, Invalid> {
     read_members::<R, ImportMode>(members, FaultList::default())
 }
 
-/// Parses any JSON value.
+/// Parses any JSON value, which need not be an object.
 ///
 /// # Errors
 /// The body is not JSON, has too many values, or an object has a member more than once.
@@ -69,12 +69,14 @@ fn read_members<R: Deserr<Faults<M>>, M: ReadMode>(
 const MAX_VALUES: usize = 50_000;
 
 /// Parses any JSON value, with a fault for each member that its object has more than once.
+// The reader of `serde_json::Value` would keep the last of several members with one name and report nothing.
 fn parse_and_find_repeated(body: &[u8]) -> Result<(Json, FaultList), Invalid> {
     let state = ParseState::default();
     let mut reader = serde_json::Deserializer::from_slice(body);
     let builder = ValueBuilder { state: &state, path: &JsonPath::Body };
     let parsed = builder.deserialize(&mut reader).and_then(|json| reader.end().map(|()| json));
     let ParseState { values, repeated, .. } = state;
+    // serde_json does not tell its own errors from those of the builder; the count shows which one it is.
     let json = parsed.map_err(|_| match values.get() {
         0..=MAX_VALUES => Invalid::new("body", "is not valid JSON in UTF-8"),
         _ => Invalid::new("body", format!("holds more than {MAX_VALUES} values")),
@@ -101,12 +103,13 @@ impl fmt::Display for JsonPath<'_> {
 }
 
 /// What was found in a body so far.
+// Cells, because the builders of nested values share it.
 #[derive(Default)]
 struct ParseState {
     values: Cell<usize>,
     repeated: RefCell<FaultList>,
-    /// Repetitions that were found, also those of one path. It bounds how many paths are formatted, which can be as long as
-    /// the body is deep.
+    /// Number of repetitions that were found, including several of one path. It bounds how many paths are formatted, because a
+    /// path can be as long as the body is deep.
     repetitions: Cell<usize>,
 }
 
@@ -211,37 +214,25 @@ mod tests {
     use crate::{choices, request};
 
     choices! {
-        /// A role.
         enum Role {
-            /// A source.
             Source = "source",
-            /// Background.
             Background = "background",
         }
     }
 
     request! {
-        /// An item.
         struct ItemRequest {
-            /// A bookmark.
             bookmark_id?: Id<Uuid>,
-            /// Its role.
             role?: Choice<Role>,
         }
     }
 
     request! {
-        /// A body.
         struct BodyRequest {
-            /// The title.
             title: Words<1, 10>,
-            /// The items.
             items?: List<ItemRequest, 1, 3>,
-            /// Progress.
             progress?: Fraction,
-            /// A limit.
             limit?: Integer<1, 9>,
-            /// A flag.
             favorite?: Flag,
         }
     }
@@ -299,7 +290,7 @@ mod tests {
         assert_eq!(faulty(r#"{"title": "t", "limit": 1e300}"#), ["limit"]);
     }
 
-    /// Threat table (row J1).
+    /// Covers the threat table (row J1).
     #[test]
     fn body_with_too_many_values_is_refused_while_parsing() {
         let items = vec!["{}"; MAX_VALUES + 1].join(",");
@@ -319,7 +310,7 @@ mod tests {
         assert_eq!(faulty(&format!("{{\"items\": [{objects}]}}")).len(), MAX_FAULTS);
     }
 
-    /// Threat table (row J1).
+    /// Covers the threat table (row J1).
     #[test]
     fn repeated_member_is_a_fault() {
         assert_eq!(faulty(r#"{"title": "a", "title": "b"}"#), ["title"]);

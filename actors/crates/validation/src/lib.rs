@@ -21,6 +21,7 @@
 //! | [`Id`], [`Time`], [`Choice`] (its enum: `entity::kind` or [`choices!`]) | ids, times, names |
 //! | [`List`], any request as a nested object | lists and objects |
 //! | [`Patch`] (`name~: T`) | a change that can clear the value |
+//! | a type that implements `Deserr<Faults<M>>` for every [`ReadMode`], and `JsonSchema` | an object that only one request has |
 //!
 //! The surfaces make their schemas from the same types, so each bound is written in one place. A fault names its field by the path
 //! in the request and never repeats the value. Unknown and repeated names are faults.

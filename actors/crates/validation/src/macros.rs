@@ -100,6 +100,7 @@ macro_rules! request {
         #[schemars(rename_all = "camelCase", deny_unknown_fields)]
         $vis struct $name { $($done)* }
 
+        // The derived reader does not tell its names.
         impl $crate::Request for $name {
             const FIELD_NAMES: &'static [$crate::FieldName] = &[$($names)*];
         }
@@ -107,7 +108,7 @@ macro_rules! request {
 }
 
 request! {
-    /// A request without fields.
+    /// A request without fields, in which every name is a fault.
     pub struct NoFields {}
 }
 
@@ -120,17 +121,11 @@ mod tests {
     request! {
         /// A request with a field of every form.
         struct FormsRequest {
-            /// Required.
             plain_field: Flag,
-            /// Optional.
             optional_field?: Flag,
-            /// Can be cleared.
             patch_field~: Text<9>,
-            /// Renamed.
             query as "q": Words<1, 9>,
-            /// Renamed, optional.
             kind? as "type": Words<1, 9>,
-            /// Renamed, can be cleared.
             folder~ as "dir": Text<9>
         }
     }

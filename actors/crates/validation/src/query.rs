@@ -10,11 +10,12 @@ use percent_encoding::percent_decode_str;
 use super::faults::{FaultList, Faults, QueryMode};
 use super::request::Request;
 
-/// Reads a query string.
+/// Reads a query string, without its question mark. A `+` stands for a space.
 ///
 /// # Errors
-/// Every fault in it.
+/// [`Invalid`] with every fault of the parameters; with one fault of `query` when it is not UTF-8.
 pub fn read_query<R: Request>(query: &str) -> Result<R, Invalid> {
+    // `form_urlencoded` would replace bytes that are not UTF-8 without an error.
     if percent_decode_str(query).decode_utf8().is_err() {
         return Err(Invalid::new("query", "is not UTF-8"));
     }
@@ -40,6 +41,7 @@ pub fn read_query<R: Request>(query: &str) -> Result<R, Invalid> {
 /// Returns the names of the request's fields that are given more than once.
 fn repeated_names<R: Request>(parameters: &[(String, String)]) -> BTreeSet<String> {
     let mut seen = BTreeSet::new();
+    // A parameter that the request does not have is a fault already.
     let known = parameters.iter().map(|(name, _)| name).filter(|name| R::has_field(name));
     known.filter(|name| !seen.insert(name.as_str())).cloned().collect()
 }
@@ -117,33 +119,21 @@ mod tests {
     use crate::{choices, request};
 
     choices! {
-        /// A source.
         enum SourceChoice {
-            /// All.
             All = "all",
-            /// Feeds.
             Feeds = "feeds",
         }
     }
 
     request! {
-        /// A query.
         struct QueryRequest {
-            /// The query.
             query as "q": Words<1, 5>,
-            /// The limit.
             limit?: Integer<1, 20>,
-            /// The source.
             source?: Choice<SourceChoice>,
-            /// An id.
             id?: Id<Uuid>,
-            /// A flag.
             unread?: Flag,
-            /// A number.
             share?: Fraction,
-            /// A time.
             after?: Time,
-            /// A text.
             folder?: Text<9>,
         }
     }
@@ -176,7 +166,7 @@ mod tests {
         assert_eq!("moon".parse::<SourceChoice>(), Err(UnknownName));
     }
 
-    /// Threat table (row J2).
+    /// Covers the threat table (row J2).
     #[test]
     fn all_faults_are_reported_together() {
         assert_eq!(faulty("q=&limit=0&source=moon&id=nope&zap=1"), ["q", "limit", "source", "id", "zap"]);
@@ -206,7 +196,7 @@ mod tests {
         assert_eq!(faulty(&format!("{long}=1&q=a")), ["n".repeat(100)]);
     }
 
-    /// Threat table (row J2).
+    /// Covers the threat table (row J2).
     #[test]
     fn unusual_spellings_of_numbers_are_faults() {
         for limit in ["-1", "1.5", "1e1", "+5", "%205", "٣", "", "99999999999999999999"] {
@@ -214,13 +204,13 @@ mod tests {
         }
     }
 
-    /// Threat table (row J2).
+    /// Covers the threat table (row J2).
     #[test]
     fn bytes_that_are_not_utf8_are_a_fault() {
         assert_eq!(faulty("q=%ff%fe"), ["query"]);
     }
 
-    /// Threat table (row J2).
+    /// Covers the threat table (row J2).
     #[test]
     fn missing_blank_long_and_repeated_parameters_are_faults() {
         for query in ["", "q=%20%09", "q=123456", "q=a&q=b", "q=a%00"] {

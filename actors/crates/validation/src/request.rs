@@ -19,9 +19,10 @@ pub trait Request:
 }
 
 /// The name of a field in a query string or a JSON object.
+// A macro can name a field only by its identifier, which is converted when names are compared.
 #[derive(Clone, Copy, Debug)]
 pub enum FieldName {
-    /// This name.
+    /// This name, which the declaration states with `as`.
     Exact(&'static str),
     /// The name of the struct's field in camel case.
     CamelCaseOf(&'static str),

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::request::Request;
 
-/// Returns the JSON Schema of a request: all rules that can be said, without references. `null` is one of two alternatives where
-/// it is allowed.
+/// Returns the JSON Schema of a request: all rules that a schema can express, without references. Where `null` is allowed, it is
+/// one of two alternatives.
 pub fn schema_of<R: Request>() -> Value {
     let settings = SchemaSettings::draft2020_12().for_deserialize().with(|settings| {
         settings.inline_subschemas = true;
@@ -70,7 +70,7 @@ pub fn remove_null(schema: &mut Value) {
     }
 }
 
-/// A comment may have several lines in the source.
+/// Replaces the line breaks of a description, which are those of the comment in the source.
 fn join_lines(schema: &mut Schema) {
     if let Some(Value::String(description)) = schema.get_mut("description") {
         *description = description.replace('\n', " ");
@@ -86,20 +86,15 @@ mod tests {
     use uuid::Uuid;
 
     request! {
-        /// An item.
         #[expect(dead_code, reason = "only its schema is looked at")]
         struct ItemRequest {
-            /// A note.
             note_id?: Id<Uuid>,
-            /// A URL.
             url?: Words<1, 9>,
-            /// Pinned.
             pinned?: Flag,
         }
     }
 
     request! {
-        /// A request.
         #[expect(dead_code, reason = "only its schema is looked at")]
         struct SchemaRequest {
             /// A title
@@ -109,7 +104,6 @@ mod tests {
             progress?: Fraction,
             /// A folder.
             folder~: Text<9>,
-            /// Items.
             items?: List<ItemRequest, 1, 3>,
         }
     }

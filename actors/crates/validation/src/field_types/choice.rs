@@ -13,7 +13,7 @@ use crate::faults::{Faults, ReadMode};
 pub struct Choice<T>(T);
 
 impl<T> Choice<T> {
-    /// Returns the value.
+    /// Returns the value that the request names.
     pub fn into_inner(self) -> T {
         self.0
     }

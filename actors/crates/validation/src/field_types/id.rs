@@ -14,19 +14,19 @@ use crate::faults::{Faults, ReadMode};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Id<T>(T);
 
-/// A time of RFC 3339.
+/// A time in the format of RFC 3339, such as `2024-05-06T07:08:09.000Z`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Time(Timestamp);
 
 impl<T> Id<T> {
-    /// Returns the id.
+    /// Returns the id. Whether the object exists, and whose it is, is not known yet.
     pub fn into_inner(self) -> T {
         self.0
     }
 }
 
 impl Time {
-    /// Returns the time.
+    /// Returns the time, in whole milliseconds.
     pub fn into_inner(self) -> Timestamp {
         self.0
     }

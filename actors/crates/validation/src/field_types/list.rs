@@ -8,17 +8,17 @@ use schemars::JsonSchema;
 use super::inline_schema;
 use crate::faults::{Faults, ReadMode};
 
-/// A list of `MIN` to `MAX` items.
+/// A list of `MIN` to `MAX` items. In imports a longer list is cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List<T, const MIN: usize, const MAX: usize>(Vec<T>);
 
 impl<T, const MIN: usize, const MAX: usize> List<T, MIN, MAX> {
-    /// Returns the items.
+    /// Returns the items, in the order of the request.
     pub fn into_inner(self) -> Vec<T> {
         self.0
     }
 
-    /// Converts each item.
+    /// Converts each item, in the order of the request.
     pub fn map<U>(self, convert: impl FnMut(T) -> U) -> Vec<U> {
         self.0.into_iter().map(convert).collect()
     }
@@ -33,6 +33,7 @@ impl<M: ReadMode, T: Deserr<Faults<M>>, const MIN: usize, const MAX: usize> Dese
     ) -> Result<Self, Faults<M>> {
         let Value::Sequence(items) = value else { return Err(Faults::new(location, "must be an array")) };
         let count = if M::CUTS { items.len().min(MAX) } else { items.len() };
+        // A list that is too long is one fault; its items are not read.
         if count < MIN || count > MAX {
             return Err(Faults::new(location, format!("must have {MIN} to {MAX} items")));
         }

@@ -11,21 +11,21 @@ use crate::faults::{Faults, ReadMode};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Integer<const MIN: i64, const MAX: i64>(i64);
 
-/// A number from 0 to 1.
+/// A number from 0 to 1, both included. In a query string it has only digits and a decimal point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fraction(f64);
 
-/// `true` or `false`.
+/// `true` or `false`. In a query string it is one of these words, in lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flag(bool);
 
 impl<const MIN: i64, const MAX: i64> Integer<MIN, MAX> {
-    /// Minimum.
+    /// The smallest number that the field accepts.
     pub const MIN: i64 = MIN;
-    /// Maximum.
+    /// The largest number that the field accepts; `i64::MAX` means no maximum.
     pub const MAX: i64 = MAX;
 
-    /// Returns the number.
+    /// Returns the number, which is within the bounds.
     pub fn into_inner(self) -> i64 {
         self.0
     }
@@ -45,14 +45,14 @@ impl<const MIN: i64, const MAX: i64> Integer<MIN, MAX> {
 }
 
 impl Fraction {
-    /// Returns the number.
+    /// Returns the number, from 0 to 1.
     pub fn into_inner(self) -> f64 {
         self.0
     }
 }
 
 impl Flag {
-    /// Returns the flag.
+    /// Returns whether the flag is set.
     pub fn into_inner(self) -> bool {
         self.0
     }
@@ -75,14 +75,17 @@ impl<M: ReadMode, const MIN: i64, const MAX: i64> Deserr<Faults<M>> for Integer<
     }
 }
 
-/// Returns a number without a fraction.
+/// Returns a number without a fraction as an integer. Returns `None` for other numbers, and beyond 2^53, where an `f64` does not
+/// represent every integer.
 #[expect(clippy::cast_possible_truncation, reason = "an f64 represents all these integers exactly")]
 fn whole(number: f64) -> Option<i64> {
     const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;
     (number.fract() == 0.0 && number.abs() <= MAX_EXACT_INTEGER).then_some(number as i64)
 }
 
+/// Reads an integer of a query string.
 fn digits(text: &str) -> Option<i64> {
+    // `parse` alone would accept a sign.
     if text.bytes().all(|b| b.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
@@ -108,7 +111,9 @@ impl<M: ReadMode> Deserr<Faults<M>> for Fraction {
     }
 }
 
+/// Reads a number of a query string.
 fn decimal(text: &str) -> Option<f64> {
+    // `parse` alone would accept a sign, an exponent and `inf`.
     if text.bytes().all(|b| b.is_ascii_digit() || b == b'.') { text.parse().ok() } else { None }
 }
 

@@ -17,6 +17,7 @@ pub struct Password<const MAX: usize>(Zeroizing<String>);
 impl<const MAX: usize> Password<MAX> {
     /// Returns the password in plain text.
     pub fn into_inner(mut self) -> String {
+        // Taken out, because a value that is wiped when it is dropped cannot be moved out of.
         mem::take(&mut *self.0)
     }
 }
@@ -49,14 +50,12 @@ mod tests {
     request! {
         /// A request with a password and a text of the same bounds.
         struct PasswordRequest {
-            /// A secret.
             secret: Password<9>,
-            /// A secret.
             text?: Text<9>,
         }
     }
 
-    /// Of the threat table (row L2).
+    /// Covers the threat table (row L2).
     #[test]
     fn debug_output_of_a_request_hides_its_password() {
         let request = read_json::<PasswordRequest>(br#"{"secret": "canary"}"#).unwrap();

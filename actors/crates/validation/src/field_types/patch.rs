@@ -13,7 +13,7 @@ pub enum Patch<T> {
     Absent,
     /// The field is `null`: the value is cleared.
     Null,
-    /// The new value.
+    /// The field has a value, which replaces the old one.
     Value(T),
 }
 
@@ -27,7 +27,7 @@ impl<T> Patch<T> {
         }
     }
 
-    /// Converts the new value.
+    /// Converts the new value; keeps `Absent` and `Null`.
     pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Patch<U> {
         self.and_then(|value| Some(convert(value)))
     }

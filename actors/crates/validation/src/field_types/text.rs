@@ -55,7 +55,7 @@ macro_rules! read_text {
         }
 
         impl<$($generics)*> $type {
-            /// Returns the text.
+            /// Returns the text, which keeps the rules of its type.
             pub fn into_inner(self) -> String {
                 self.0
             }
@@ -92,7 +92,7 @@ impl<M: ReadMode> Deserr<Faults<M>> for Sha256Hex {
 }
 
 impl Sha256Hex {
-    /// Returns the digits.
+    /// Returns the 64 digits, in lower case.
     pub fn into_inner(self) -> String {
         self.0
     }
