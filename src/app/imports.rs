@@ -46,7 +46,7 @@ const MAX_FORM_OVERHEAD_BYTES: u64 = 4096;
 /// Longest wait for another file of the same user. It may take hours to arrive, and a request waits even if its client has left.
 const MAX_UPLOAD_WAIT: Duration = Duration::from_secs(10);
 
-/// Mounts the route.
+/// Mounts `POST /imports`, and `GET /imports`, which has the same path.
 pub fn mount(config: &mut ServiceConfig) {
     let methods = ["GET", "HEAD", "POST"].map(str::to_owned).to_vec();
     let list = |request, payload| {
@@ -85,6 +85,7 @@ async fn begin(
         return Err(too_large(ctx));
     }
     let _lock = lock_uploads(&ctx.upload_locks, caller.user, MAX_UPLOAD_WAIT).await?;
+    // `BeginImport` checks it again. This check spares the client the upload of a file that would be refused.
     imports::ensure_can_begin(&ctx.core, caller.user).await?;
     let deadline = UploadDeadline::start();
     let faults = Vec::new();

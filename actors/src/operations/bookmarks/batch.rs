@@ -37,7 +37,7 @@ enum BatchOperation {
 }
 
 request! {
-    /// Operations on bookmarks.
+    /// Operations on bookmarks. Each succeeds or fails by itself.
     pub struct BatchBookmarksRequest {
         /// The operations, carried out in this order.
         pub operations: List<OperationObject, 1, 100>,
@@ -170,7 +170,7 @@ pub struct BatchBookmarksResponse {
 struct BatchResult {
     /// Index of the operation in the request, from 0.
     index: usize,
-    /// Whether the operation succeeded.
+    /// Whether the operation succeeded. If not, it changed nothing.
     ok: bool,
     /// The bookmark after the operation; absent after a deletion.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -189,6 +189,7 @@ impl Operation for BatchBookmarks {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BatchBookmarksResponse, Error> {
+        // Held until the response is built, which can be large.
         let _permit = ctx.batch_slots.acquire(caller.user).await?;
         let mut results = Vec::with_capacity(self.operations.len());
         for (index, operation) in self.operations.into_iter().enumerate() {
@@ -205,9 +206,9 @@ impl Operation for BatchBookmarks {
     }
 }
 
-/// Returns the result of a failed operation. Logs the cause of an internal error: the response as a whole is a success, so that
-/// nothing else logs it.
+/// Returns the result of a failed operation.
 fn failed(index: usize, error: Error) -> BatchResult {
+    // The response as a whole is a success, so the cause is logged nowhere else.
     if let Error::Internal(_) = error {
         error!(cause = error.chain(), "an operation of a batch failed");
     }

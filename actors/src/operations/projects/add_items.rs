@@ -33,7 +33,7 @@ request! {
     }
 }
 
-/// Items to be added.
+/// The items to add, and the project that they are added to.
 #[derive(Debug)]
 pub struct AddItems {
     project: ProjectId,
@@ -71,6 +71,7 @@ impl Operation for AddItems {
         let project = projects::lock(&txn, caller.user, self.project).await?;
         let mut resolved = Vec::with_capacity(self.items.len());
         for (n, item) in self.items.iter().enumerate() {
+            // A URL resolves to `None`: its bookmark is saved below, once the whole request is known to be valid.
             let found = projects::resolve_item(&txn, caller.user, item).await;
             resolved.push(found.map_err(|error| error.of_item(&format!("items[{n}]")))?);
         }
@@ -89,15 +90,16 @@ impl Operation for AddItems {
             added: items::views(&ctx.core, &txn, caller.user, items.new).await?,
             already_present: items::views(&ctx.core, &txn, caller.user, items.existing).await?,
         };
+        // The size of the library is checked after the changes: the rollback of the transaction removes them again.
         room.must_hold(&txn).await?;
         txn.commit().await?;
+        // Only now: before the commit, no worker would see the jobs of the saved pages.
         ctx.job_signal.notify();
         Ok(reply)
     }
 }
 
-/// Saves the URLs among the items. They are saved in the order of their normalised URLs: two requests that save the same pages in
-/// different orders would deadlock.
+/// Saves the URLs among the items.
 async fn save_pages(
     txn: &impl ConnectionTrait,
     project: &project::Model,
@@ -111,6 +113,7 @@ async fn save_pages(
             pages.push((PageUrl::parse(url)?.key(), url, item, slot));
         }
     }
+    // Two requests that save the same pages in different orders would deadlock.
     pages.sort_by(|a, b| a.0.cmp(&b.0));
     let mut saved = HashSet::new();
     for (key, url, item, slot) in pages {
@@ -120,7 +123,7 @@ async fn save_pages(
         if created {
             saved.insert(key.clone());
         }
-        // Of a URL that is named twice both items are new.
+        // If a URL is named twice, its bookmark exists the second time. Both items still count as new.
         *slot = Some(ResolvedItem::from_bookmark(&row, saved.contains(&key), item.role));
     }
     Ok(())

@@ -37,7 +37,7 @@ const ALTERNATIVES: [&str; 5] = ["bookmarkId", "highlightId", "noteId", "entryId
 pub struct ItemObject(NewItem);
 
 impl ItemObject {
-    /// Returns the item.
+    /// Returns the object to add and its role.
     pub fn into_inner(self) -> NewItem {
         self.0
     }
@@ -117,9 +117,7 @@ mod tests {
     use super::*;
 
     request! {
-        /// Items.
         struct ItemListRequest {
-            /// The items.
             items: List<ItemObject, 1, 100>,
         }
     }
