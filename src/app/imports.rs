@@ -1,5 +1,8 @@
-//! POST /imports: a file in a form (multipart, RFC 7578), written to the store while it arrives and never held in memory.
+//! POST /imports: a file in a form (multipart, RFC 7578), written to the store while it arrives and never held in memory. The faults
+//! of all fields are reported together. Once a fault is found, the rest of the form is read for further faults, and not stored.
 
+use std::collections::BTreeSet;
+use std::mem;
 use std::time::Duration;
 
 use actix_multipart::{Field, Multipart, MultipartError};
@@ -14,8 +17,9 @@ use actors::operations::imports::{BeginImport, ImportResponse, ListImports};
 use actors::pipeline;
 use concurrency::KeyedMutex;
 use entity::id::UserId;
-use errors::Error;
-use futures_util::TryStreamExt;
+use errors::{Error, Fault, Invalid};
+use futures_util::stream::Fuse;
+use futures_util::{StreamExt, TryStreamExt};
 use library::imports::{self, ImportFile};
 use library::stored_files::FileLease;
 use parse::bookmarks::Format;
@@ -35,12 +39,14 @@ use crate::routing::{self, RouteSurface};
 
 /// The longest field other than the file.
 const MAX_FIELD_BYTES: usize = 64;
+/// Fields of a form that are read. A valid form has at most three; of a longer one, the faults in the first fields are reported.
+const MAX_FIELDS: usize = 16;
 /// Bytes of a form for its boundaries, the headers of its parts and the fields other than the file.
 const MAX_FORM_OVERHEAD_BYTES: u64 = 4096;
 /// Longest wait for another file of the same user. It may take hours to arrive, and a request waits even if its client has left.
 const MAX_UPLOAD_WAIT: Duration = Duration::from_secs(10);
 
-/// Mounts the route.
+/// Mounts `POST /imports`, and `GET /imports`, which has the same path.
 pub fn mount(config: &mut ServiceConfig) {
     let methods = ["GET", "HEAD", "POST"].map(str::to_owned).to_vec();
     let list = |request, payload| {
@@ -79,8 +85,11 @@ async fn begin(
         return Err(too_large(ctx));
     }
     let _lock = lock_uploads(&ctx.upload_locks, caller.user, MAX_UPLOAD_WAIT).await?;
+    // `BeginImport` checks it again. This check spares the client the upload of a file that would be refused.
     imports::ensure_can_begin(&ctx.core, caller.user).await?;
-    let mut reader = FormReader { ctx, user: caller.user, announced, deadline: UploadDeadline::start() };
+    let deadline = UploadDeadline::start();
+    let faults = Vec::new();
+    let mut reader = FormReader { ctx, user: caller.user, announced, deadline, skipped: 0, faults };
     let parse = async |_: &Caller| reader.read(request, payload).await.into();
     pipeline::execute::<BeginImport>(ctx, &caller, None, parse).await.into_reply()
 }
@@ -118,11 +127,17 @@ struct FormReader<'a> {
     /// The least number of bytes of the file.
     announced: u64,
     deadline: UploadDeadline,
+    /// Bytes of fields that were read only to find the faults of the fields after them.
+    skipped: u64,
+    /// The faults that were found so far, at most one for each field.
+    faults: Vec<Fault>,
 }
 
 /// The fields of the form.
 #[derive(Default)]
 struct ImportForm {
+    /// The names of all fields that were sent.
+    names: BTreeSet<String>,
     file: Option<FileLease>,
     file_name: Option<String>,
     format: Option<Format>,
@@ -133,73 +148,141 @@ impl FormReader<'_> {
     async fn read(&mut self, request: &HttpRequest, payload: Payload) -> Result<BeginImport, Error> {
         const NOT_A_FORM: Error =
             Error::UnsupportedType("the body must be multipart/form-data with a field named file");
-        read_query::<NoFields>(request.query_string())?;
         let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let content_type = content_type.unwrap_or_default().trim_start().to_ascii_lowercase();
         if !content_type.starts_with("multipart/form-data") {
             return Err(NOT_A_FORM);
         }
+        if let Err(invalid) = read_query::<NoFields>(request.query_string()) {
+            self.faults = invalid.faults;
+        }
         let mut inner = payload.into_inner();
         let multipart = Multipart::from_request(request, &mut inner).await;
-        let mut multipart = multipart.map_err(|_| NOT_A_FORM)?;
-        let mut form = ImportForm::default();
-        while let Some(field) = self.next(multipart.try_next()).await? {
-            self.read_field(&mut form, field).await?;
+        let form = self.read_fields(multipart.map_err(|_| NOT_A_FORM)?).await?;
+        let ImportForm { file, file_name, format, dry_run, .. } = form;
+        match file {
+            Some(file) if self.faults.is_empty() => {
+                Ok(BeginImport { file, file_name, format, dry_run: dry_run.unwrap_or(false) })
+            }
+            Some(_) | None => Err(self.refusal()),
         }
-        let ImportForm { file, file_name, format, dry_run } = form;
-        let file = file.ok_or_else(|| Error::invalid("file", "is required"))?;
-        Ok(BeginImport { file, file_name, format, dry_run: dry_run.unwrap_or(false) })
     }
 
-    async fn read_field(&mut self, form: &mut ImportForm, mut field: Field) -> Result<(), Error> {
-        match field.name().unwrap_or_default().to_owned().as_str() {
-            "file" if form.file.is_none() => {
-                let disposition = field.content_disposition();
+    async fn read_fields(&mut self, mut multipart: Multipart) -> Result<ImportForm, Error> {
+        let mut form = ImportForm::default();
+        let mut fields = 0;
+        while let Some(field) = self.next(multipart.try_next()).await? {
+            // A `Field` panics when it is polled after its end, as `skip` does with a field that was read completely.
+            let mut field = field.fuse();
+            self.read_field(&mut form, &mut field).await?;
+            self.skip(&mut field).await?;
+            fields += 1;
+            if fields == MAX_FIELDS {
+                return Err(self.refusal());
+            }
+        }
+        if !form.names.contains("file") {
+            self.add_fault("file", "is required");
+        }
+        Ok(form)
+    }
+
+    /// Reads a field, or adds its fault. A field with a fault may have a rest that was not read.
+    async fn read_field(&mut self, form: &mut ImportForm, field: &mut Fuse<Field>) -> Result<(), Error> {
+        let name = field.get_ref().name().unwrap_or_default().to_owned();
+        let is_repeated = !form.names.insert(name.clone());
+        match name.as_str() {
+            "file" | "format" | "dryRun" if is_repeated => self.add_fault(&name, "is given more than once"),
+            "file" => {
+                let disposition = field.get_ref().content_disposition();
                 form.file_name = disposition.and_then(|sent| sent.get_filename()).map(str::to_owned);
-                form.file = Some(self.store_file(&mut field).await?);
+                form.file = self.store_file(field).await?;
             }
-            "format" if form.format.is_none() => {
-                let name = self.read_text(&mut field).await?;
-                let must_be = || format!("must be one of {}", Format::NAMES.join(", "));
-                form.format = Some(name.parse::<Format>().map_err(|_| Error::invalid("format", must_be()))?);
+            "format" => {
+                if let Some(name) = self.read_text(field).await? {
+                    form.format = name.parse::<Format>().ok();
+                    if form.format.is_none() {
+                        self.add_fault("format", format!("must be one of {}", Format::NAMES.join(", ")));
+                    }
+                }
             }
-            "dryRun" if form.dry_run.is_none() => {
-                form.dry_run = match self.read_text(&mut field).await?.as_str() {
-                    "true" => Some(true),
-                    "false" => Some(false),
-                    _ => return Err(Error::invalid("dryRun", "must be true or false")),
-                };
+            "dryRun" => {
+                if let Some(text) = self.read_text(field).await? {
+                    match text.as_str() {
+                        "true" => form.dry_run = Some(true),
+                        "false" => form.dry_run = Some(false),
+                        _ => self.add_fault("dryRun", "must be true or false"),
+                    }
+                }
             }
-            repeated @ ("file" | "format" | "dryRun") => {
-                return Err(Error::invalid(repeated, "is given more than once"));
-            }
-            _ => return Err(Error::invalid("body", "has a field other than file, format and dryRun")),
+            _ => self.add_fault("body", "has a field other than file, format and dryRun"),
         }
         Ok(())
     }
 
-    async fn read_text(&mut self, field: &mut Field) -> Result<String, Error> {
-        let mut text = Vec::new();
-        while let Some(chunk) = self.next(field.try_next()).await? {
-            self.deadline.record_received(chunk.len());
-            text.extend_from_slice(&chunk);
-            if text.len() > MAX_FIELD_BYTES {
-                return Err(Error::invalid(
-                    "body",
-                    format!("has a field of more than {MAX_FIELD_BYTES} bytes that is not the file"),
-                ));
-            }
+    /// Adds a fault, unless the field has one already.
+    fn add_fault(&mut self, field: &str, reason: impl Into<String>) {
+        if !self.faults.iter().any(|earlier| earlier.field == field) {
+            self.faults.push(Fault { field: field.to_owned(), reason: reason.into() });
         }
-        String::from_utf8(text).map_err(|_| Error::invalid("body", "has a field that is not UTF-8"))
     }
 
-    /// Writes the file to the store while it arrives. A file that does not arrive completely is removed.
-    async fn store_file(&mut self, field: &mut Field) -> Result<FileLease, Error> {
+    /// Returns the error of a form in which faults were found.
+    fn refusal(&mut self) -> Error {
+        Error::Invalid(Invalid { faults: mem::take(&mut self.faults) })
+    }
+
+    /// Reads the text of a field; `None` if it has a fault.
+    async fn read_text(&mut self, field: &mut Fuse<Field>) -> Result<Option<String>, Error> {
+        let mut text = Vec::new();
+        while let Some(chunk) = self.next_chunk(field).await? {
+            text.extend_from_slice(&chunk);
+            if text.len() > MAX_FIELD_BYTES {
+                let reason = format!("has a field of more than {MAX_FIELD_BYTES} bytes that is not the file");
+                self.add_fault("body", reason);
+                return Ok(None);
+            }
+        }
+        let text = String::from_utf8(text).ok();
+        if text.is_none() {
+            self.add_fault("body", "has a field that is not UTF-8");
+        }
+        Ok(text)
+    }
+
+    /// Reads the rest of a field that is not used, because the form has faults. Returns the number of bytes.
+    async fn skip(&mut self, field: &mut Fuse<Field>) -> Result<u64, Error> {
+        let skipped_before = self.skipped;
+        while let Some(chunk) = self.next_chunk(field).await? {
+            self.skipped = self.skipped.saturating_add(chunk.len() as u64);
+            // A form without faults has no rest, so there is a fault to report.
+            if self.skipped > self.ctx.uploads.import_bytes {
+                return Err(self.refusal());
+            }
+        }
+        Ok(self.skipped - skipped_before)
+    }
+
+    /// Writes the file to the store while it arrives. A file that does not arrive completely is removed. Returns `None` if the
+    /// form has faults.
+    async fn store_file(&mut self, field: &mut Fuse<Field>) -> Result<Option<FileLease>, Error> {
+        // The form will be refused. Its file is read to find the faults of the fields after it.
+        if !self.faults.is_empty() {
+            if self.skip(field).await? == 0 {
+                self.add_fault("file", "is empty");
+            }
+            return Ok(None);
+        }
         let ctx = self.ctx;
         let store = &*ctx.uploads.store;
         let mut file = ImportFile::begin(&ctx.core, store, self.user, self.announced).await?;
         match self.copy(field, &mut file).await {
-            Ok(()) => file.finish().await,
+            Ok(0) => {
+                file.abort().await;
+                self.add_fault("file", "is empty");
+                Ok(None)
+            }
+            Ok(_) => file.finish().await.map(Some),
             Err(error) => {
                 file.abort().await;
                 Err(error)
@@ -207,31 +290,41 @@ impl FormReader<'_> {
         }
     }
 
-    async fn copy(&mut self, field: &mut Field, file: &mut ImportFile<'_>) -> Result<(), Error> {
+    /// Writes the content of the field to the file. Returns the number of bytes.
+    async fn copy(&mut self, field: &mut Fuse<Field>, file: &mut ImportFile<'_>) -> Result<u64, Error> {
         let (mut part, mut received) = (Vec::with_capacity(PART_BYTES), 0);
-        while let Some(chunk) = self.next(field.try_next()).await? {
-            self.deadline.record_received(chunk.len());
+        while let Some(chunk) = self.next_chunk(field).await? {
             received += chunk.len() as u64;
             if received > self.ctx.uploads.import_bytes {
                 return Err(too_large(self.ctx));
             }
             part.extend_from_slice(&chunk);
             if part.len() >= PART_BYTES {
-                let write = file.write(Bytes::from(std::mem::take(&mut part)));
+                let write = file.write(Bytes::from(mem::take(&mut part)));
                 self.deadline.wait_for_write(write).await?;
             }
         }
-        if received == 0 {
-            return Err(Error::invalid("file", "is empty"));
+        if !part.is_empty() {
+            file.write(Bytes::from(part)).await?;
         }
-        if part.is_empty() { Ok(()) } else { file.write(Bytes::from(part)).await }
+        Ok(received)
+    }
+
+    async fn next_chunk(&mut self, field: &mut Fuse<Field>) -> Result<Option<Bytes>, Error> {
+        let chunk = self.next(field.try_next()).await?;
+        self.deadline.record_received(chunk.as_ref().map_or(0, Bytes::len));
+        Ok(chunk)
     }
 
     /// Waits for the next field or chunk of the form. The wait ends with an error when the client is too slow, so that what was
     /// stored is removed.
-    async fn next<T>(&self, next: impl Future<Output = Result<T, MultipartError>>) -> Result<T, Error> {
-        let next = self.deadline.wait_for(next).await?;
-        next.map_err(|_| Error::invalid("body", "is not a complete multipart form"))
+    async fn next<T>(&mut self, next: impl Future<Output = Result<T, MultipartError>>) -> Result<T, Error> {
+        // After an error the form is not polled again: the connection may be gone, and its stream would never end.
+        let Ok(next) = self.deadline.wait_for(next).await? else {
+            self.add_fault("body", "is not a complete multipart form");
+            return Err(self.refusal());
+        };
+        Ok(next)
     }
 }
 

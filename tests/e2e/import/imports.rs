@@ -646,6 +646,62 @@ async fn invalid_imports_are_refused_and_valid_ones_are_private() {
     assert_eq!(other.get(path).await.data(200)["imports"], json!([]));
 }
 
+/// Returns a part of a form with the boundary `x`.
+fn form_part(names: &str, content: &str) -> String {
+    format!("--x\r\nContent-Disposition: form-data; {names}\r\n\r\n{content}\r\n")
+}
+
+#[actix_web::test]
+async fn faults_of_all_fields_of_a_form_are_reported() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let path = "/app/api/imports";
+    let file = bookmark_list("<DT><A HREF=\"https://a.example/\">A</A>");
+    let invalid = [("format", "evernote"), ("dryRun", "perhaps"), ("colour", "blue"), ("dryRun", "true")];
+    let with_query = format!("{path}?zap=1");
+    let long = "e".repeat(100);
+    let after_file = [
+        form_part("name=\"file\"; filename=\"f\"", &file),
+        form_part("name=\"format\"", "evernote"),
+        form_part("name=\"file\"; filename=\"g\"", &file),
+        form_part("name=\"dryRun\"", "perhaps"),
+        "--x--\r\n".to_owned(),
+    ];
+    let incomplete = form_part("name=\"format\"", "evernote") + "--x\r\nContent-Disp";
+    let kind = "multipart/form-data; boundary=x";
+
+    for (answer, fields) in [
+        (session.post_file(path, file.as_bytes(), &invalid).await, vec!["format", "dryRun", "body"]),
+        (session.post_file(path, b"", &[("format", "evernote")]).await, vec!["format", "file"]),
+        (
+            session
+                .post_file(path, file.as_bytes(), &[("format", long.as_str()), ("dryRun", "perhaps")])
+                .await,
+            vec!["body", "dryRun"],
+        ),
+        (
+            session.post_file(&with_query, file.as_bytes(), &[("dryRun", "perhaps")]).await,
+            vec!["zap", "dryRun"],
+        ),
+        (session.post_file(path, file.as_bytes(), &[("colour", "blue"); 20]).await, vec!["body"]),
+        (
+            session.post_bytes(path, kind, after_file.concat().into_bytes()).await,
+            vec!["format", "file", "dryRun"],
+        ),
+        (session.post_bytes(path, kind, incomplete.into_bytes()).await, vec!["format", "body"]),
+        (
+            session
+                .post_bytes(path, kind, (form_part("name=\"dryRun\"", "perhaps") + "--x--\r\n").into())
+                .await,
+            vec!["dryRun", "file"],
+        ),
+    ] {
+        assert_eq!(answer.error_code(400), "VALIDATION_FAILED");
+        assert_eq!(answer.faults(), fields);
+    }
+    assert_eq!(session.get(path).await.data(200)["imports"], json!([]));
+}
+
 #[actix_web::test]
 async fn killed_import_continues_without_loss_or_repetition() {
     let home = Home::new().await;

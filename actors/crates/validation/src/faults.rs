@@ -1,10 +1,9 @@
 //! The faults that are found while a request is read: how they are collected, bounded and named.
 
-use std::convert::Infallible;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
 
-use deserr::{DeserializeError, ErrorKind, IntoValue, MergeWithError, ValuePointerRef, take_cf_content};
+use deserr::{DeserializeError, ErrorKind, IntoValue, MergeWithError, ValuePointerRef};
 use errors::{Fault, Invalid};
 
 /// Faults that are reported for one request. More would only make the answer large.
@@ -22,6 +21,7 @@ impl FaultList {
     }
 
     fn push(&mut self, fault: Fault) {
+        // A linear search is enough: the list has at most `MAX_FAULTS` entries.
         if !self.is_full() && !self.0.iter().any(|earlier| earlier.field == fault.field) {
             self.0.push(fault);
         }
@@ -46,23 +46,24 @@ impl FaultList {
 
 /// The form in which a request arrives. It decides how the types of fields read their values.
 pub trait ReadMode: 'static {
-    /// See [`RequestError::FROM_TEXT`].
+    /// Whether all values are texts, so that numbers and flags are read from their text, and an empty value is a fault.
     const FROM_TEXT: bool;
-    /// See [`RequestError::CUTS`].
+    /// Whether texts and lists that are too long are cut rather than refused.
     const CUTS: bool;
     /// The reason of the fault for a name that is not in the request's type.
     const UNKNOWN_NAME: &'static str;
 }
 
-/// A JSON object.
+/// A JSON object: the body of a request, or the arguments of a tool. Values have the types of JSON, and nothing is cut.
 #[derive(Debug)]
 pub enum JsonMode {}
 
-/// A query string.
+/// A query string. All values are texts, and nothing is cut.
 #[derive(Debug)]
 pub enum QueryMode {}
 
-/// A row of an imported file.
+/// A row of an imported file, which another program wrote by its own limits. Values have the types of JSON, and long texts and
+/// lists are cut.
 #[derive(Debug)]
 pub enum ImportMode {}
 
@@ -84,41 +85,22 @@ impl ReadMode for ImportMode {
     const UNKNOWN_NAME: &'static str = JsonMode::UNKNOWN_NAME;
 }
 
-/// The faults of a request that arrived in the form `M`.
+/// The faults of a request that arrived in the form `M`. The types of fields implement `Deserr<Faults<M>>` for every `M`.
+// The form is a parameter of the error, because that is all that deserr hands from the reader of a request down to its fields.
 #[derive(Debug)]
 pub struct Faults<M> {
     list: FaultList,
     mode: PhantomData<M>,
 }
 
-/// The faults of a JSON object.
-pub type JsonFaults = Faults<JsonMode>;
-/// The faults of a query string.
-pub type QueryFaults = Faults<QueryMode>;
-/// The faults of a row of an imported file.
-pub type ImportFaults = Faults<ImportMode>;
-
-/// An error of reading a request. The types of fields implement `Deserr<E>` for every `E` of this trait.
-pub trait RequestError: DeserializeError {
-    /// Whether all values are texts, so that numbers and flags are read from their text, and an empty value is a fault.
-    const FROM_TEXT: bool;
-    /// Whether texts and lists that are too long are cut rather than refused.
-    const CUTS: bool;
-
-    /// Creates an error of one fault.
-    fn fault(location: ValuePointerRef<'_>, reason: impl Into<String>) -> Self {
-        let kind = ErrorKind::Unexpected { msg: reason.into() };
-        take_cf_content(Self::error::<Infallible>(None, kind, location))
-    }
-}
-
-impl<M: ReadMode> RequestError for Faults<M> {
-    const FROM_TEXT: bool = M::FROM_TEXT;
-    const CUTS: bool = M::CUTS;
-}
-
 impl<M> Faults<M> {
-    /// Returns these faults.
+    /// Creates a report of one fault. `reason` is a phrase that follows the name of the field and never repeats the value.
+    pub fn new(location: ValuePointerRef<'_>, reason: impl Into<String>) -> Self {
+        let mut faults = Self::default();
+        faults.list.add(path(location), reason);
+        faults
+    }
+
     pub(crate) fn into_list(self) -> FaultList {
         self.list
     }
@@ -162,7 +144,7 @@ impl<M: ReadMode> DeserializeError for Faults<M> {
             ErrorKind::UnknownKey { key, .. } => {
                 faults.list.add(path(location.push_key(key)), M::UNKNOWN_NAME)
             }
-            // Only derived structs report this; the types of fields state other reasons.
+            // Only derived structs report this. The types of fields state their own reasons.
             ErrorKind::IncorrectValueKind { .. } => faults.list.add(path(location), "must be an object"),
             ErrorKind::UnknownValue { accepted, .. } => {
                 faults.list.add(path(location), format!("must be one of {}", accepted.join(", ")));
@@ -177,6 +159,7 @@ impl<M: ReadMode> DeserializeError for Faults<M> {
 }
 
 /// The path of a value in a request, like `items[2].bookmarkId`.
+// The recursion is bounded, because serde_json refuses values that are nested more deeply than 128 levels.
 fn path(location: ValuePointerRef<'_>) -> String {
     match location {
         ValuePointerRef::Origin => String::new(),

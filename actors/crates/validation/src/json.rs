@@ -11,10 +11,10 @@ use serde_json::{Map, Number, Value as Json};
 use super::faults::{FaultList, Faults, ImportMode, JsonMode, MAX_FAULTS, MAX_NAME_CHARS, ReadMode};
 use super::request::Request;
 
-/// Reads a JSON object.
+/// Reads a JSON object from the bytes of a body.
 ///
 /// # Errors
-/// Every fault in it.
+/// [`Invalid`] with every fault of the object; with one fault of `body` when the bytes are no JSON object.
 pub fn read_json<R: Request>(body: &[u8]) -> Result<R, Invalid> {
     let (json, repeated) = parse_and_find_repeated(body)?;
     match json {
@@ -28,21 +28,21 @@ pub fn read_json<R: Request>(body: &[u8]) -> Result<R, Invalid> {
 /// Reads a JSON object that was parsed before.
 ///
 /// # Errors
-/// Every fault in it.
+/// [`Invalid`] with every fault of the object.
 pub fn read_object<R: Request>(members: Map<String, Json>) -> Result<R, Invalid> {
     read_members::<R, JsonMode>(members, FaultList::default())
 }
 
-/// Reads a row of an imported file, which was parsed before. Texts and lists that are too long are cut, because other programs have
-/// other limits.
+/// Reads a row of an imported file, which was parsed before. Texts and lists that are too long are cut, because other programs
+/// have other limits. A URL that is too long is a fault: a cut one would be another URL.
 ///
 /// # Errors
-/// Every fault in it.
+/// [`Invalid`] with every fault of the row.
 pub fn read_import<R: Request>(members: Map<String, Json>) -> Result<R, Invalid> {
     read_members::<R, ImportMode>(members, FaultList::default())
 }
 
-/// Parses any JSON value.
+/// Parses any JSON value, which need not be an object.
 ///
 /// # Errors
 /// The body is not JSON, has too many values, or an object has a member more than once.
@@ -69,12 +69,14 @@ fn read_members<R: Deserr<Faults<M>>, M: ReadMode>(
 const MAX_VALUES: usize = 50_000;
 
 /// Parses any JSON value, with a fault for each member that its object has more than once.
+// The reader of `serde_json::Value` would keep the last of several members with one name and report nothing.
 fn parse_and_find_repeated(body: &[u8]) -> Result<(Json, FaultList), Invalid> {
     let state = ParseState::default();
     let mut reader = serde_json::Deserializer::from_slice(body);
     let builder = ValueBuilder { state: &state, path: &JsonPath::Body };
     let parsed = builder.deserialize(&mut reader).and_then(|json| reader.end().map(|()| json));
     let ParseState { values, repeated, .. } = state;
+    // serde_json does not tell its own errors from those of the builder; the count shows which one it is.
     let json = parsed.map_err(|_| match values.get() {
         0..=MAX_VALUES => Invalid::new("body", "is not valid JSON in UTF-8"),
         _ => Invalid::new("body", format!("holds more than {MAX_VALUES} values")),
@@ -101,12 +103,13 @@ impl fmt::Display for JsonPath<'_> {
 }
 
 /// What was found in a body so far.
+// Cells, because the builders of nested values share it.
 #[derive(Default)]
 struct ParseState {
     values: Cell<usize>,
     repeated: RefCell<FaultList>,
-    /// Repetitions that were found, also those of one path. It bounds how many paths are formatted, which can be as long as
-    /// the body is deep.
+    /// Number of repetitions that were found, including several of one path. It bounds how many paths are formatted, because a
+    /// path can be as long as the body is deep.
     repetitions: Cell<usize>,
 }
 
@@ -207,62 +210,30 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::field_types::{
-        Alternatives, Choice, ExactlyOne, Flag, Fraction, Id, Integer, JoinedRequest, List, Sha256Hex, Words,
-    };
+    use crate::field_types::{Choice, Flag, Fraction, Id, Integer, List, Words};
     use crate::{choices, request};
 
     choices! {
-        /// A role.
         enum Role {
-            /// A source.
             Source = "source",
-            /// Background.
             Background = "background",
         }
     }
 
     request! {
-        /// An item.
         struct ItemRequest {
-            /// A bookmark.
             bookmark_id?: Id<Uuid>,
-            /// Its role.
             role?: Choice<Role>,
         }
     }
 
     request! {
-        /// A thing.
-        struct ThingRequest {
-            /// A note.
-            note_id?: Id<Uuid>,
-            /// A file.
-            sum?: Sha256Hex,
-            /// Its role.
-            role?: Choice<Role>,
-        }
-    }
-
-    impl Alternatives for ThingRequest {
-        const NAMES: &'static [&'static str] = &["noteId", "sum"];
-    }
-
-    request! {
-        /// A body.
         struct BodyRequest {
-            /// The title.
             title: Words<1, 10>,
-            /// The items.
             items?: List<ItemRequest, 1, 3>,
-            /// Progress.
             progress?: Fraction,
-            /// A limit.
             limit?: Integer<1, 9>,
-            /// A flag.
             favorite?: Flag,
-            /// Things.
-            things?: List<ExactlyOne<ThingRequest>, 1, 9>,
         }
     }
 
@@ -295,27 +266,6 @@ mod tests {
         found.sort();
 
         assert_eq!(found, ["favorite", "items[1].bookmarkId", "items[1].zap", "limit", "progress", "title"]);
-    }
-
-    #[test]
-    fn object_without_exactly_one_alternative_is_a_fault() {
-        let (id, sum) = ("01890000-0000-7000-8000-000000000000", "aB".repeat(32));
-        let things = format!(
-            r#"[{{}}, {{"noteId": "{id}"}}, {{"noteId": "{id}", "sum": "{sum}"}}, {{"role": "x"}}, {{"noteId": null, "sum": "{sum}"}}, {{"sum": "{}"}}]"#,
-            "g".repeat(64)
-        );
-
-        let found = faulty(&format!(r#"{{"things": {things}, "limit": 0}}"#));
-
-        assert_eq!(
-            found,
-            ["things[0]", "things[2]", "things[3]", "things[3].role", "things[5].sum", "limit", "title"]
-        );
-        let body = format!(r#"{{"title": "t", "things": [{{"noteId": null, "sum": "{sum}"}}]}}"#);
-        let things = read(body.as_bytes()).unwrap().things.unwrap();
-        let [thing] = <[_; 1]>::try_from(things.map(ExactlyOne::into_inner)).unwrap();
-        assert_eq!(thing.sum.map(Sha256Hex::into_inner), Some(sum.to_lowercase()));
-        assert!(thing.note_id.is_none() && thing.role.is_none());
     }
 
     #[test]
@@ -385,13 +335,11 @@ mod tests {
             (r#"{"title": "t", "items": {}}"#, "items", "must be an array"),
             (r#"{"title": "t", "items": []}"#, "items", "must have 1 to 3 items"),
             (r#"{"title": "t", "items": [7]}"#, "items[0]", "must be an object"),
-            (r#"{"title": "t", "things": [7]}"#, "things[0]", "must be an object"),
             (
                 r#"{"title": "t", "items": [{"role": "x"}]}"#,
                 "items[0].role",
                 "must be one of source, background",
             ),
-            (r#"{"title": "t", "things": [{}]}"#, "things[0]", "must have exactly one of noteId, sum"),
         ] {
             assert_eq!(reasons(body), [(field.to_owned(), reason.to_owned())], "{body}");
         }
@@ -403,20 +351,6 @@ mod tests {
         assert!(read("01890000-0000-7000-8000-00000000000a").is_ok());
         assert!(read("01890000-0000-7000-8000-00000000000A").is_ok());
         assert!(read("nonsense").is_err());
-    }
-
-    #[test]
-    fn joined_object_has_the_fields_of_both() {
-        type Both = JoinedRequest<ItemRequest, BodyRequest>;
-        let both = read_json::<Both>(br#"{"role": "background", "title": "t"}"#).unwrap();
-        assert_eq!(both.first.role.map(Choice::into_inner), Some(Role::Background));
-        assert_eq!(both.second.title.into_inner(), "t");
-
-        let refused = read_json::<Both>(br#"{"role": "x", "zap": 1}"#).unwrap_err();
-        assert_eq!(
-            refused.faults.iter().map(|fault| fault.field.as_str()).collect::<Vec<_>>(),
-            ["zap", "title", "role"]
-        );
     }
 
     #[test]

@@ -21,7 +21,7 @@
 //! | [`Id`], [`Time`], [`Choice`] (its enum: `entity::kind` or [`choices!`]) | ids, times, names |
 //! | [`List`], any request as a nested object | lists and objects |
 //! | [`Patch`] (`name~: T`) | a change that can clear the value |
-//! | [`ExactlyOne`], [`OpenObject`], [`JoinedRequest`] | objects of several shapes |
+//! | a type that implements `Deserr<Faults<M>>` for every [`ReadMode`], and `JsonSchema` | an object that only one request has |
 //!
 //! The surfaces make their schemas from the same types, so each bound is written in one place. A fault names its field by the path
 //! in the request and never repeats the value. Unknown and repeated names are faults.
@@ -41,12 +41,10 @@ mod request;
 mod schema;
 
 pub use entity::kind::{NamedKind, UnknownName};
-pub use faults::{
-    Faults, ImportFaults, ImportMode, JsonFaults, JsonMode, QueryFaults, QueryMode, ReadMode, RequestError,
-};
+pub use faults::{Faults, ImportMode, JsonMode, QueryMode, ReadMode};
 pub use field_types::{
-    Alternatives, Choice, Content, ExactlyOne, FileName, Flag, Fraction, Id, Integer, JoinedRequest, Label,
-    List, MAX_URL_CHARS, OpenObject, Password, Patch, Sha256Hex, Shapes, Text, Time, UrlText, Words, label,
+    Choice, Content, FileName, Flag, Fraction, Id, Integer, Label, List, MAX_URL_CHARS, Password, Patch,
+    Sha256Hex, Text, Time, UrlText, Words, label,
 };
 pub use json::{parse_json, read_import, read_json, read_object};
 pub use macros::NoFields;

@@ -90,10 +90,17 @@ macro_rules! request {
     (@field [$(#[$meta:meta])* $vis:vis struct $name:ident] [$($done:tt)*] [$($names:tt)*]) => {
         $(#[$meta])*
         #[derive(Debug, ::deserr::Deserr, ::schemars::JsonSchema)]
-        #[deserr(rename_all = camelCase, deny_unknown_fields, where_predicate = __Deserr_E: $crate::RequestError)]
+        #[deserr(
+            rename_all = camelCase,
+            deny_unknown_fields,
+            error = $crate::Faults<M>,
+            generic_param = M,
+            where_predicate = M: $crate::ReadMode
+        )]
         #[schemars(rename_all = "camelCase", deny_unknown_fields)]
         $vis struct $name { $($done)* }
 
+        // The derived reader does not tell its names.
         impl $crate::Request for $name {
             const FIELD_NAMES: &'static [$crate::FieldName] = &[$($names)*];
         }
@@ -101,7 +108,7 @@ macro_rules! request {
 }
 
 request! {
-    /// A request without fields.
+    /// A request without fields, in which every name is a fault.
     pub struct NoFields {}
 }
 
@@ -114,17 +121,11 @@ mod tests {
     request! {
         /// A request with a field of every form.
         struct FormsRequest {
-            /// Required.
             plain_field: Flag,
-            /// Optional.
             optional_field?: Flag,
-            /// Can be cleared.
             patch_field~: Text<9>,
-            /// Renamed.
             query as "q": Words<1, 9>,
-            /// Renamed, optional.
             kind? as "type": Words<1, 9>,
-            /// Renamed, can be cleared.
             folder~ as "dir": Text<9>
         }
     }

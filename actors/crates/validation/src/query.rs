@@ -7,21 +7,22 @@ use deserr::{IntoValue, Map, Sequence, Value, ValueKind, deserialize};
 use errors::Invalid;
 use percent_encoding::percent_decode_str;
 
-use super::faults::{FaultList, QueryFaults};
+use super::faults::{FaultList, Faults, QueryMode};
 use super::request::Request;
 
-/// Reads a query string.
+/// Reads a query string, without its question mark. A `+` stands for a space.
 ///
 /// # Errors
-/// Every fault in it.
+/// [`Invalid`] with every fault of the parameters; with one fault of `query` when it is not UTF-8.
 pub fn read_query<R: Request>(query: &str) -> Result<R, Invalid> {
+    // `form_urlencoded` would replace bytes that are not UTF-8 without an error.
     if percent_decode_str(query).decode_utf8().is_err() {
         return Err(Invalid::new("query", "is not UTF-8"));
     }
     let parameters: Vec<(String, String)> =
         url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
     let repeated = repeated_names::<R>(&parameters);
-    let read = deserialize::<R, _, QueryFaults>(QueryValue::Parameters(parameters));
+    let read = deserialize::<R, _, Faults<QueryMode>>(QueryValue::Parameters(parameters));
     let mut repeated_faults = FaultList::default();
     for name in repeated {
         repeated_faults.add(name, "is given more than once");
@@ -40,6 +41,7 @@ pub fn read_query<R: Request>(query: &str) -> Result<R, Invalid> {
 /// Returns the names of the request's fields that are given more than once.
 fn repeated_names<R: Request>(parameters: &[(String, String)]) -> BTreeSet<String> {
     let mut seen = BTreeSet::new();
+    // A parameter that the request does not have is a fault already.
     let known = parameters.iter().map(|(name, _)| name).filter(|name| R::has_field(name));
     known.filter(|name| !seen.insert(name.as_str())).cloned().collect()
 }
@@ -117,33 +119,21 @@ mod tests {
     use crate::{choices, request};
 
     choices! {
-        /// A source.
         enum SourceChoice {
-            /// All.
             All = "all",
-            /// Feeds.
             Feeds = "feeds",
         }
     }
 
     request! {
-        /// A query.
         struct QueryRequest {
-            /// The query.
             query as "q": Words<1, 5>,
-            /// The limit.
             limit?: Integer<1, 20>,
-            /// The source.
             source?: Choice<SourceChoice>,
-            /// An id.
             id?: Id<Uuid>,
-            /// A flag.
             unread?: Flag,
-            /// A number.
             share?: Fraction,
-            /// A time.
             after?: Time,
-            /// A text.
             folder?: Text<9>,
         }
     }

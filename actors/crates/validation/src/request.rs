@@ -3,11 +3,11 @@
 use deserr::Deserr;
 use schemars::JsonSchema;
 
-use super::faults::{ImportFaults, JsonFaults, QueryFaults};
+use super::faults::{Faults, ImportMode, JsonMode, QueryMode};
 
 /// A request: a struct that [`request!`](crate::request!) declares.
 pub trait Request:
-    Deserr<JsonFaults> + Deserr<QueryFaults> + Deserr<ImportFaults> + JsonSchema + 'static
+    Deserr<Faults<JsonMode>> + Deserr<Faults<QueryMode>> + Deserr<Faults<ImportMode>> + JsonSchema + 'static
 {
     /// The names of its fields.
     const FIELD_NAMES: &'static [FieldName];
@@ -19,9 +19,10 @@ pub trait Request:
 }
 
 /// The name of a field in a query string or a JSON object.
+// A macro can name a field only by its identifier, which is converted when names are compared.
 #[derive(Clone, Copy, Debug)]
 pub enum FieldName {
-    /// This name.
+    /// This name, which the declaration states with `as`.
     Exact(&'static str),
     /// The name of the struct's field in camel case.
     CamelCaseOf(&'static str),

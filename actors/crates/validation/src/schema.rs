@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::request::Request;
 
-/// Returns the JSON Schema of a request: all rules that can be said, without references. `null` is one of two alternatives where
-/// it is allowed.
+/// Returns the JSON Schema of a request: all rules that a schema can express, without references. Where `null` is allowed, it is
+/// one of two alternatives.
 pub fn schema_of<R: Request>() -> Value {
     let settings = SchemaSettings::draft2020_12().for_deserialize().with(|settings| {
         settings.inline_subschemas = true;
@@ -70,13 +70,7 @@ pub fn remove_null(schema: &mut Value) {
     }
 }
 
-/// Gives a schema a title.
-pub(crate) fn titled(mut schema: Schema, title: &str) -> Schema {
-    schema.insert("title".to_owned(), json!(title));
-    schema
-}
-
-/// A comment may have several lines in the source.
+/// Replaces the line breaks of a description, which are those of the comment in the source.
 fn join_lines(schema: &mut Schema) {
     if let Some(Value::String(description)) = schema.get_mut("description") {
         *description = description.replace('\n', " ");
@@ -86,32 +80,21 @@ fn join_lines(schema: &mut Schema) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field_types::{
-        Alternatives, ExactlyOne, Flag, Fraction, Id, JoinedRequest, List, Text, Words,
-    };
+    use crate::field_types::{Flag, Fraction, Id, List, Text, Words};
     use crate::macros::NoFields;
     use crate::request;
     use uuid::Uuid;
 
     request! {
-        /// An item.
         #[expect(dead_code, reason = "only its schema is looked at")]
         struct ItemRequest {
-            /// A note.
             note_id?: Id<Uuid>,
-            /// A URL.
             url?: Words<1, 9>,
-            /// Pinned.
             pinned?: Flag,
         }
     }
 
-    impl Alternatives for ItemRequest {
-        const NAMES: &'static [&'static str] = &["noteId", "url"];
-    }
-
     request! {
-        /// A request.
         #[expect(dead_code, reason = "only its schema is looked at")]
         struct SchemaRequest {
             /// A title
@@ -121,17 +104,7 @@ mod tests {
             progress?: Fraction,
             /// A folder.
             folder~: Text<9>,
-            /// Items.
-            items?: List<ExactlyOne<ItemRequest>, 1, 3>,
-        }
-    }
-
-    request! {
-        /// Another request.
-        #[expect(dead_code, reason = "only its schema is looked at")]
-        struct OperationRequest {
-            /// The operation.
-            op: Words<1, 9>,
+            items?: List<ItemRequest, 1, 3>,
         }
     }
 
@@ -163,26 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn exactly_one_is_a_shape_for_each_alternative() {
+    fn items_of_a_list_are_described_in_place() {
         let schema = schema_of::<SchemaRequest>();
         let list = &schema["properties"]["items"]["anyOf"][0];
-        let shape = &list["items"]["oneOf"][0];
+        let item = &list["items"];
 
         assert_eq!((&list["minItems"], &list["maxItems"]), (&json!(1), &json!(3)));
-        assert_eq!((&shape["title"], &shape["required"]), (&json!("noteId"), &json!(["noteId"])));
-        let note = json!({ "type": "string", "format": "uuid", "description": "A note." });
-        assert_eq!(shape["properties"]["noteId"], note);
-        assert_eq!(shape["properties"]["url"], json!({ "type": "null" }));
-        assert_eq!(shape["properties"]["pinned"]["anyOf"][0], json!({ "type": "boolean" }));
-        assert_eq!(list["items"]["oneOf"][1]["title"], "url");
-    }
-
-    #[test]
-    fn joined_schema_has_the_fields_of_both() {
-        let schema = schema_of::<JoinedRequest<OperationRequest, SchemaRequest>>();
-
-        assert_eq!(schema["required"], json!(["op", "title"]));
-        assert_eq!(schema["properties"].as_object().unwrap().len(), 5);
-        assert_eq!(schema["additionalProperties"], false);
+        assert_eq!(item["additionalProperties"], false);
+        assert_eq!(item["properties"]["noteId"]["anyOf"][0], json!({ "type": "string", "format": "uuid" }));
+        assert_eq!(item["properties"]["pinned"]["anyOf"][0], json!({ "type": "boolean" }));
     }
 }

@@ -2,11 +2,14 @@
 //!
 //! The operations are carried out one after the other. A failed one is reported in its own result; the others are carried out.
 
+use std::borrow::Cow;
+
+use deserr::{Deserr, IntoValue, Value, ValuePointerRef};
 use entity::id::BookmarkId;
 use entity::scope::Scope;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 use tracing::error;
 
 use super::change::{ChangeBookmark, ChangeBookmarkRequest};
@@ -16,9 +19,9 @@ use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
-use errors::{Error, ErrorBody};
+use errors::{Error, ErrorBody, Invalid};
 use library::bookmarks::{CreateBookmarkRequest, NewBookmark};
-use validation::{Choice, Id, JoinedRequest, List, OpenObject, Shapes, choices, read_object, request};
+use validation::{Faults, Id, List, ReadMode, read_object, request};
 
 /// The operations of the request; those that could not be read with their faults.
 #[derive(Debug)]
@@ -33,106 +36,109 @@ enum BatchOperation {
     Delete(DeleteBookmark),
 }
 
-choices! {
-    /// The name of the operation `create`.
-    pub enum CreateOp {
-        /// Creates a bookmark.
-        Create = "create",
-    }
-}
-
-choices! {
-    /// The name of the operation `update`.
-    pub enum UpdateOp {
-        /// Changes a bookmark.
-        Update = "update",
-    }
-}
-
-choices! {
-    /// The name of the operation `delete`.
-    pub enum DeleteOp {
-        /// Deletes a bookmark.
-        Delete = "delete",
-    }
-}
-
 request! {
-    /// The operation `create` of a batch: creates a bookmark.
-    pub struct CreateOpRequest {
-        /// The operation.
-        pub op: Choice<CreateOp>,
-    }
-}
-
-request! {
-    /// The operation `update` of a batch: changes the given fields of a bookmark.
-    pub struct UpdateOpRequest {
-        /// The operation.
-        pub op: Choice<UpdateOp>,
-        /// The bookmark.
-        pub id: Id<BookmarkId>,
-    }
-}
-
-request! {
-    /// The operation `delete` of a batch: deletes a bookmark.
-    pub struct DeleteOpRequest {
-        /// The operation.
-        pub op: Choice<DeleteOp>,
-        /// The bookmark.
-        pub id: Id<BookmarkId>,
-    }
-}
-
-type CreateShape = JoinedRequest<CreateOpRequest, CreateBookmarkRequest>;
-type UpdateShape = JoinedRequest<UpdateOpRequest, ChangeBookmarkRequest>;
-
-/// The shapes that an operation of a batch may have.
-#[derive(Debug)]
-pub enum BatchShapes {}
-
-impl Shapes for BatchShapes {
-    fn schemas(generator: &mut SchemaGenerator) -> Vec<(&'static str, Schema)> {
-        vec![
-            ("create", CreateShape::json_schema(generator)),
-            ("update", UpdateShape::json_schema(generator)),
-            ("delete", DeleteOpRequest::json_schema(generator)),
-        ]
-    }
-}
-
-request! {
-    /// Operations on bookmarks.
+    /// Operations on bookmarks. Each succeeds or fails by itself.
     pub struct BatchBookmarksRequest {
         /// The operations, carried out in this order.
-        pub operations: List<OpenObject<BatchShapes>, 1, 100>,
+        pub operations: List<OperationObject, 1, 100>,
     }
+}
+
+request! {
+    /// The bookmark that an operation changes or deletes.
+    pub struct BatchTargetRequest {
+        /// The bookmark.
+        pub id: Id<BookmarkId>,
+    }
+}
+
+/// An operation whose members are not read yet.
+// The members are read only after the whole request: a fault in one operation must not refuse the others.
+#[derive(Debug)]
+pub struct OperationObject(Map<String, Json>);
+
+impl<M: ReadMode> Deserr<Faults<M>> for OperationObject {
+    fn deserialize_from_value<V: IntoValue>(
+        value: Value<V>,
+        location: ValuePointerRef<'_>,
+    ) -> Result<Self, Faults<M>> {
+        match Json::from(value) {
+            Json::Object(members) => Ok(Self(members)),
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) => {
+                Err(Faults::new(location, "must be an object"))
+            }
+        }
+    }
+}
+
+impl JsonSchema for OperationObject {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "OperationObject".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let create = CreateBookmarkRequest::json_schema(generator);
+        let change = ChangeBookmarkRequest::json_schema(generator);
+        let target = BatchTargetRequest::json_schema(generator);
+        json_schema!({ "oneOf": [
+            operation_schema("create", "creates a bookmark", &[&create]),
+            operation_schema("update", "changes the given fields of a bookmark", &[&target, &change]),
+            operation_schema("delete", "deletes a bookmark", &[&target]),
+        ] })
+    }
+}
+
+/// Returns the schema of an operation: an object with its name as `op`, and the fields of these requests.
+fn operation_schema(op: &str, effect: &str, requests: &[&Schema]) -> Schema {
+    let name = json!({ "type": "string", "enum": [op], "description": "The operation." });
+    let mut properties = Map::from_iter([("op".to_owned(), name)]);
+    let mut required = vec![json!("op")];
+    for request in requests {
+        let fields = request.get("properties").and_then(Json::as_object);
+        properties.extend(fields.into_iter().flatten().map(|(name, field)| (name.clone(), field.clone())));
+        required.extend(request.get("required").and_then(Json::as_array).into_iter().flatten().cloned());
+    }
+    json_schema!({
+        "title": op,
+        "description": format!("The operation `{op}` of a batch: {effect}."),
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
 }
 
 impl FromRequest for BatchBookmarks {
     type Request = BatchBookmarksRequest;
 
     fn from_request(_: &Target, request: BatchBookmarksRequest) -> Result<Self, Error> {
-        let read = |operation: OpenObject<BatchShapes>| BatchOperation::read(operation.into_inner());
-        Ok(Self { operations: request.operations.map(read) })
+        Ok(Self { operations: request.operations.map(|operation| BatchOperation::read(operation.0)) })
     }
 }
 
 impl BatchOperation {
     fn read(members: Map<String, Json>) -> Result<Self, Error> {
-        match members.get("op").and_then(Json::as_str) {
+        let (op, fields) = take_member(members, "op");
+        match op.get("op").and_then(Json::as_str) {
             Some("create") => {
-                let shape: CreateShape = read_object(members)?;
-                Ok(Self::Create(Box::new(CreateBookmark(NewBookmark::from_fields(shape.second)?))))
+                let request: CreateBookmarkRequest = read_object(fields)?;
+                Ok(Self::Create(Box::new(CreateBookmark(NewBookmark::from_fields(request)?))))
             }
             Some("update") => {
-                let shape: UpdateShape = read_object(members)?;
-                Ok(Self::Update(Box::new(ChangeBookmark::new(shape.first.id.into_inner(), shape.second))))
+                let (target, changes) = take_member(fields, "id");
+                let (changes, target) = Invalid::together(
+                    read_object::<ChangeBookmarkRequest>(changes),
+                    read_object::<BatchTargetRequest>(target),
+                )?;
+                Ok(Self::Update(Box::new(ChangeBookmark::new(target.id.into_inner(), changes))))
             }
             Some("delete") => {
-                let shape: DeleteOpRequest = read_object(members)?;
-                Ok(Self::Delete(DeleteBookmark(shape.id.into_inner())))
+                let target: BatchTargetRequest = read_object(fields)?;
+                Ok(Self::Delete(DeleteBookmark(target.id.into_inner())))
             }
             Some(_) | None => Err(Error::invalid("op", "must be one of create, update, delete")),
         }
@@ -147,6 +153,12 @@ impl BatchOperation {
     }
 }
 
+/// Splits an object into the member with this name and the others.
+fn take_member(members: Map<String, Json>, name: &str) -> (Map<String, Json>, Map<String, Json>) {
+    // `Map::remove` would put the last member in the place of the removed one, and faults are reported in the order of members.
+    members.into_iter().partition(|(member, _)| member == name)
+}
+
 /// The result of each operation, in the order of the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct BatchBookmarksResponse {
@@ -158,7 +170,7 @@ pub struct BatchBookmarksResponse {
 struct BatchResult {
     /// Index of the operation in the request, from 0.
     index: usize,
-    /// Whether the operation succeeded.
+    /// Whether the operation succeeded. If not, it changed nothing.
     ok: bool,
     /// The bookmark after the operation; absent after a deletion.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,6 +189,7 @@ impl Operation for BatchBookmarks {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BatchBookmarksResponse, Error> {
+        // Held until the response is built, which can be large.
         let _permit = ctx.batch_slots.acquire(caller.user).await?;
         let mut results = Vec::with_capacity(self.operations.len());
         for (index, operation) in self.operations.into_iter().enumerate() {
@@ -193,9 +206,9 @@ impl Operation for BatchBookmarks {
     }
 }
 
-/// Returns the result of a failed operation. Logs the cause of an internal error: the response as a whole is a success, so that
-/// nothing else logs it.
+/// Returns the result of a failed operation.
 fn failed(index: usize, error: Error) -> BatchResult {
+    // The response as a whole is a success, so the cause is logged nowhere else.
     if let Error::Internal(_) = error {
         error!(cause = error.chain(), "an operation of a batch failed");
     }
@@ -205,7 +218,7 @@ fn failed(index: usize, error: Error) -> BatchResult {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use validation::schema_of;
 
     use super::*;
 
@@ -235,8 +248,41 @@ mod tests {
             ["id", "title", "url"]
         );
         assert_eq!(read(json!({ "op": "update", "progress": 2 })).unwrap_err(), ["progress", "id"]);
+        assert_eq!(
+            read(json!({ "favorite": 1, "id": "x", "op": "update", "progress": 2, "zap": 1 })).unwrap_err(),
+            ["favorite", "progress", "zap", "id"]
+        );
         assert_eq!(read(json!({ "op": "delete", "id": id, "title": "x" })).unwrap_err(), ["title"]);
         assert_eq!(read(json!({ "op": "explode" })).unwrap_err(), ["op"]);
         assert_eq!(read(json!({})).unwrap_err(), ["op"]);
+    }
+
+    #[test]
+    fn schema_has_a_shape_for_each_operation() {
+        let schema = schema_of::<BatchBookmarksRequest>();
+        let operations = &schema["properties"]["operations"];
+        let [create, update, delete] = operations["items"]["oneOf"].as_array().unwrap().as_slice() else {
+            panic!("{operations}")
+        };
+
+        assert_eq!((&operations["minItems"], &operations["maxItems"]), (&json!(1), &json!(100)));
+        assert_eq!((&create["title"], &create["required"]), (&json!("create"), &json!(["op", "url"])));
+        assert_eq!(create["properties"]["op"]["enum"], json!(["create"]));
+        assert_eq!(create["properties"]["id"], Json::Null);
+        assert_eq!((&update["title"], &update["required"]), (&json!("update"), &json!(["op", "id"])));
+        assert_eq!(update["properties"].as_object().unwrap().len(), 10);
+        assert_eq!(update["properties"]["archived"]["anyOf"][0], json!({ "type": "boolean" }));
+        let expected = json!({
+            "title": "delete",
+            "description": "The operation `delete` of a batch: deletes a bookmark.",
+            "type": "object",
+            "properties": {
+                "op": { "type": "string", "enum": ["delete"], "description": "The operation." },
+                "id": { "type": "string", "format": "uuid", "description": "The bookmark." },
+            },
+            "required": ["op", "id"],
+            "additionalProperties": false,
+        });
+        assert_eq!(*delete, expected);
     }
 }

@@ -12,7 +12,7 @@ mod show;
 mod view;
 
 pub use add::{AddBookmark, AddBookmarkResponse, ProjectMembership};
-pub use batch::{BatchBookmarks, CreateOpRequest, DeleteOpRequest, UpdateOpRequest};
+pub use batch::BatchBookmarks;
 pub use change::ChangeBookmark;
 pub use create::{CreateBookmark, CreateBookmarkResponse};
 pub use exists::BookmarkExists;

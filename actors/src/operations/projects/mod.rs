@@ -5,6 +5,7 @@ mod add_items;
 mod context;
 mod decisions;
 mod edit;
+mod item_object;
 mod items;
 mod list;
 mod notes;

@@ -6,27 +6,27 @@ use schemars::JsonSchema;
 
 use super::inline_schema;
 use super::text::text_of;
-use crate::faults::RequestError;
+use crate::faults::{Faults, ReadMode};
 
 /// The name of a value of `T`: an enum of [`entity::kind`], or one that [`choices!`](crate::choices) declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice<T>(T);
 
 impl<T> Choice<T> {
-    /// Returns the value.
+    /// Returns the value that the request names.
     pub fn into_inner(self) -> T {
         self.0
     }
 }
 
-impl<E: RequestError, T: NamedKind> Deserr<E> for Choice<T> {
+impl<M: ReadMode, T: NamedKind> Deserr<Faults<M>> for Choice<T> {
     fn deserialize_from_value<V: IntoValue>(
         value: Value<V>,
         location: ValuePointerRef<'_>,
-    ) -> Result<Self, E> {
+    ) -> Result<Self, Faults<M>> {
         let reason = format!("must be one of {}", T::NAMES.join(", "));
         let text = text_of(value, location, &reason)?;
-        text.parse().map(Self).map_err(|_| E::fault(location, reason))
+        text.parse().map(Self).map_err(|_| Faults::new(location, reason))
     }
 }
 

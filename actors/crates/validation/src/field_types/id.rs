@@ -8,50 +8,50 @@ use schemars::JsonSchema;
 
 use super::inline_schema;
 use super::text::text_of;
-use crate::faults::RequestError;
+use crate::faults::{Faults, ReadMode};
 
 /// An id: a UUID with hyphens, in upper or lower case. `T` is one of the types of [`entity::id`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Id<T>(T);
 
-/// A time of RFC 3339.
+/// A time in the format of RFC 3339, such as `2024-05-06T07:08:09.000Z`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Time(Timestamp);
 
 impl<T> Id<T> {
-    /// Returns the id.
+    /// Returns the id. Whether the object exists, and whose it is, is not known yet.
     pub fn into_inner(self) -> T {
         self.0
     }
 }
 
 impl Time {
-    /// Returns the time.
+    /// Returns the time, in whole milliseconds.
     pub fn into_inner(self) -> Timestamp {
         self.0
     }
 }
 
-impl<E: RequestError, T: FromStr> Deserr<E> for Id<T> {
+impl<M: ReadMode, T: FromStr> Deserr<Faults<M>> for Id<T> {
     fn deserialize_from_value<V: IntoValue>(
         value: Value<V>,
         location: ValuePointerRef<'_>,
-    ) -> Result<Self, E> {
+    ) -> Result<Self, Faults<M>> {
         const REASON: &str = "must be an id (a UUID)";
         let text = text_of(value, location, REASON)?;
         // The types of ids read only lower case.
-        text.to_ascii_lowercase().parse().map(Self).map_err(|_| E::fault(location, REASON))
+        text.to_ascii_lowercase().parse().map(Self).map_err(|_| Faults::new(location, REASON))
     }
 }
 
-impl<E: RequestError> Deserr<E> for Time {
+impl<M: ReadMode> Deserr<Faults<M>> for Time {
     fn deserialize_from_value<V: IntoValue>(
         value: Value<V>,
         location: ValuePointerRef<'_>,
-    ) -> Result<Self, E> {
+    ) -> Result<Self, Faults<M>> {
         const REASON: &str = "must be a time like 2024-05-06T07:08:09.000Z";
         let text = text_of(value, location, REASON)?;
-        Timestamp::parse(&text).map(Self).ok_or_else(|| E::fault(location, REASON))
+        Timestamp::parse(&text).map(Self).ok_or_else(|| Faults::new(location, REASON))
     }
 }
 

@@ -1,29 +1,24 @@
 //! The types of fields: what a field may hold is part of its type.
 
 mod choice;
-mod exactly_one;
 mod id;
-mod joined_request;
 mod list;
 mod number;
-mod open_object;
 mod password;
 mod patch;
 mod patterns;
 mod text;
 
 pub use choice::Choice;
-pub use exactly_one::{Alternatives, ExactlyOne};
 pub use id::{Id, Time};
-pub use joined_request::JoinedRequest;
 pub use list::List;
 pub use number::{Flag, Fraction, Integer};
-pub use open_object::{OpenObject, Shapes};
 pub use password::Password;
 pub use patch::Patch;
 pub use text::{Content, FileName, Label, MAX_URL_CHARS, Sha256Hex, Text, UrlText, Words, label};
 
 /// The functions of a schema that stands where the type is used, without a name.
+// A name would be the same for all bounds of a type, and schemars takes schemas with one name for the same.
 macro_rules! inline_schema {
     ($name:literal, |$generator:ident| $schema:expr) => {
         fn inline_schema() -> bool {

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::inline_schema;
 use super::text::Text;
-use crate::faults::RequestError;
+use crate::faults::{Faults, ReadMode};
 
 /// A password of up to `MAX` characters, which may be empty: a [`Text`] that is never shown, and is wiped when it is dropped.
 pub struct Password<const MAX: usize>(Zeroizing<String>);
@@ -17,6 +17,7 @@ pub struct Password<const MAX: usize>(Zeroizing<String>);
 impl<const MAX: usize> Password<MAX> {
     /// Returns the password in plain text.
     pub fn into_inner(mut self) -> String {
+        // Taken out, because a value that is wiped when it is dropped cannot be moved out of.
         mem::take(&mut *self.0)
     }
 }
@@ -27,12 +28,12 @@ impl<const MAX: usize> fmt::Debug for Password<MAX> {
     }
 }
 
-impl<E: RequestError, const MAX: usize> Deserr<E> for Password<MAX> {
+impl<M: ReadMode, const MAX: usize> Deserr<Faults<M>> for Password<MAX> {
     fn deserialize_from_value<V: IntoValue>(
         value: Value<V>,
         location: ValuePointerRef<'_>,
-    ) -> Result<Self, E> {
-        let text = <Text<MAX> as Deserr<E>>::deserialize_from_value(value, location);
+    ) -> Result<Self, Faults<M>> {
+        let text = <Text<MAX> as Deserr<Faults<M>>>::deserialize_from_value(value, location);
         text.map(|text| Self(Zeroizing::new(text.into_inner())))
     }
 }
@@ -49,9 +50,7 @@ mod tests {
     request! {
         /// A request with a password and a text of the same bounds.
         struct PasswordRequest {
-            /// A secret.
             secret: Password<9>,
-            /// A secret.
             text?: Text<9>,
         }
     }

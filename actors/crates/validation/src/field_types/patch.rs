@@ -3,7 +3,7 @@
 use deserr::{Deserr, IntoValue, Value, ValuePointerRef};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use crate::faults::RequestError;
+use crate::faults::{Faults, ReadMode};
 
 /// A change of a value that can be cleared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub enum Patch<T> {
     Absent,
     /// The field is `null`: the value is cleared.
     Null,
-    /// The new value.
+    /// The field has a value, which replaces the old one.
     Value(T),
 }
 
@@ -27,7 +27,7 @@ impl<T> Patch<T> {
         }
     }
 
-    /// Converts the new value.
+    /// Converts the new value; keeps `Absent` and `Null`.
     pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Patch<U> {
         self.and_then(|value| Some(convert(value)))
     }
@@ -42,11 +42,11 @@ impl<T> Patch<T> {
     }
 }
 
-impl<E: RequestError, T: Deserr<E>> Deserr<E> for Patch<T> {
+impl<M: ReadMode, T: Deserr<Faults<M>>> Deserr<Faults<M>> for Patch<T> {
     fn deserialize_from_value<V: IntoValue>(
         value: Value<V>,
         location: ValuePointerRef<'_>,
-    ) -> Result<Self, E> {
+    ) -> Result<Self, Faults<M>> {
         Option::<T>::deserialize_from_value(value, location)
             .map(|value| value.map_or(Patch::Null, Patch::Value))
     }

@@ -1,8 +1,8 @@
 //! Patterns of JSON Schemas that say the rules of texts.
 
-/// Without NUL, and not only spaces.
+/// Without NUL, and not only spaces ([`super::Words`]).
 pub const WORDS: &str = r"^[^\u0000]*[^\s\u0000][^\u0000]*$";
-/// Without NUL.
+/// Without NUL, possibly empty ([`super::Text`]).
 pub const TEXT: &str = r"^[^\u0000]*$";
 /// No path, no control characters, and not only spaces.
 pub const FILE_NAME: &str =
@@ -20,7 +20,7 @@ macro_rules! invisible {
     };
 }
 
-/// None of these, and not only spaces and joiners.
+/// None of these characters, and not only spaces and joiners ([`super::Label`]).
 pub const LABEL: &str =
     concat!("^[^", invisible!(), r"]*[^\s\u200c\u200d", invisible!(), "][^", invisible!(), "]*$");
 

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use text::{is_deceptive, is_joiner};
 
 use super::{inline_schema, patterns};
-use crate::faults::RequestError;
+use crate::faults::{Faults, ReadMode};
 
 /// Maximum length of a URL in characters.
 pub const MAX_URL_CHARS: usize = 8192;
@@ -42,20 +42,20 @@ pub struct Sha256Hex(String);
 /// Implements the reader of a type of texts. `cut` is the length to which a text is cut where texts are cut.
 macro_rules! read_text {
     ([$($generics:tt)*] $type:ty, $(cut $max:expr,)? |$text:ident| $read:expr) => {
-        impl<E: RequestError, $($generics)*> Deserr<E> for $type {
+        impl<M: ReadMode, $($generics)*> Deserr<Faults<M>> for $type {
             fn deserialize_from_value<V: IntoValue>(
                 value: Value<V>,
                 location: ValuePointerRef<'_>,
-            ) -> Result<Self, E> {
+            ) -> Result<Self, Faults<M>> {
                 let $text = text_of(value, location, "must be a string")?;
-                $(let $text = if E::CUTS { cut($text, $max) } else { $text };)?
+                $(let $text = if M::CUTS { cut($text, $max) } else { $text };)?
                 let read: Result<String, String> = $read;
-                read.map(Self).map_err(|reason| E::fault(location, reason))
+                read.map(Self).map_err(|reason| Faults::new(location, reason))
             }
         }
 
         impl<$($generics)*> $type {
-            /// Returns the text.
+            /// Returns the text, which keeps the rules of its type.
             pub fn into_inner(self) -> String {
                 self.0
             }
@@ -76,23 +76,23 @@ read_text!([const MAX: usize] FileName<MAX>, |text| file_name(text, MAX));
 read_text!([] UrlText, |text| words(text, 1, MAX_URL_CHARS));
 read_text!([] Content, |text| Ok(text.replace('\0', "\u{fffd}")));
 
-impl<E: RequestError> Deserr<E> for Sha256Hex {
+impl<M: ReadMode> Deserr<Faults<M>> for Sha256Hex {
     fn deserialize_from_value<V: IntoValue>(
         value: Value<V>,
         location: ValuePointerRef<'_>,
-    ) -> Result<Self, E> {
+    ) -> Result<Self, Faults<M>> {
         const REASON: &str = "must be 64 hexadecimal digits";
         let text = text_of(value, location, REASON)?;
         if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             Ok(Self(text.to_ascii_lowercase()))
         } else {
-            Err(E::fault(location, REASON))
+            Err(Faults::new(location, REASON))
         }
     }
 }
 
 impl Sha256Hex {
-    /// Returns the digits.
+    /// Returns the 64 digits, in lower case.
     pub fn into_inner(self) -> String {
         self.0
     }
@@ -133,14 +133,14 @@ impl JsonSchema for Sha256Hex {
 }
 
 /// Returns the text of a value. `mismatch` is the reason of the fault if it has none.
-pub(super) fn text_of<V: IntoValue, E: RequestError>(
+pub(super) fn text_of<V: IntoValue, M: ReadMode>(
     value: Value<V>,
     location: ValuePointerRef<'_>,
     mismatch: &str,
-) -> Result<String, E> {
-    let Value::String(text) = value else { return Err(E::fault(location, mismatch)) };
-    if E::FROM_TEXT && text.is_empty() {
-        return Err(E::fault(location, "must not be empty"));
+) -> Result<String, Faults<M>> {
+    let Value::String(text) = value else { return Err(Faults::new(location, mismatch)) };
+    if M::FROM_TEXT && text.is_empty() {
+        return Err(Faults::new(location, "must not be empty"));
     }
     Ok(text)
 }
@@ -204,10 +204,10 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     use super::*;
-    use crate::faults::{ImportFaults, JsonFaults};
+    use crate::faults::{ImportMode, JsonMode};
 
-    fn read<T: Deserr<JsonFaults>>(json: Json) -> Result<T, String> {
-        deserialize::<T, _, JsonFaults>(json)
+    fn read<T: Deserr<Faults<JsonMode>>>(json: Json) -> Result<T, String> {
+        deserialize::<T, _, Faults<JsonMode>>(json)
             .map_err(|faults| faults.into_list().into_invalid().faults.swap_remove(0).reason)
     }
 
@@ -267,9 +267,9 @@ mod tests {
 
     #[test]
     fn imports_cut_texts_but_no_urls() {
-        let cut = |json| deserialize::<Text<2>, _, ImportFaults>(json).map(Text::into_inner).ok();
+        let cut = |json| deserialize::<Text<2>, _, Faults<ImportMode>>(json).map(Text::into_inner).ok();
         assert_eq!(cut(json!("ä\0öü")).as_deref(), Some("äö"));
         let long = json!("u".repeat(MAX_URL_CHARS + 1));
-        assert!(deserialize::<UrlText, _, ImportFaults>(long).is_err());
+        assert!(deserialize::<UrlText, _, Faults<ImportMode>>(long).is_err());
     }
 }
