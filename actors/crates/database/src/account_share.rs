@@ -56,6 +56,8 @@ impl SharePermit {
     /// for a connection would wait as long. They are refused immediately, and so are new ones until the whole share is free again.
     pub fn record(&self, error: &DbErr) {
         if is_unavailable(error) {
+            // The semaphore is closed, not only drained, so that waiters are woken with an error. `KeyedSemaphore` creates a new one for
+            // the account once nothing holds this one.
             self.0.semaphore().close();
         }
     }

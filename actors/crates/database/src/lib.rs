@@ -98,7 +98,7 @@ fn with_suffix(database: &Path, suffix: &str) -> PathBuf {
     path.into()
 }
 
-/// Maximum number of bound values of a statement in SQLite.
+/// Maximum number of bound values of a statement in SQLite; PostgreSQL allows twice as many.
 const MAX_STATEMENT_VALUES: usize = 32_766;
 
 /// Inserts rows in as few statements as possible. Returns the number of rows that were inserted; with `conflict`, fewer than were
@@ -116,17 +116,18 @@ where
 {
     let rows_per_statement = MAX_STATEMENT_VALUES / E::Column::iter().count().max(1);
     let mut rows = rows.into_iter().map(IntoActiveModel::into_active_model).peekable();
-    let mut made = 0;
+    let mut inserted = 0;
     while rows.peek().is_some() {
         let mut insert = E::insert_many(rows.by_ref().take(rows_per_statement));
         if let Some(conflict) = conflict {
             insert = insert.on_conflict(conflict.clone());
         }
+        // A statement that skips every row is reported as a conflict instead of a count of 0.
         if let TryInsertResult::Inserted(count) = insert.try_insert().exec_without_returning(db).await? {
-            made += count;
+            inserted += count;
         }
     }
-    Ok(made)
+    Ok(inserted)
 }
 
 /// The open database. Clones share the pools.
@@ -211,6 +212,7 @@ impl Db {
         let select = Statement::from_string(self.read.get_database_backend(), select);
         // Without this table no migration was applied.
         let rows = self.read.query_all_raw(select).await.unwrap_or_default();
+        // A missing table and an unreachable database both fail the query above; the ping tells them apart.
         self.read.ping().await?;
         let applied = rows.iter().map(|row| row.try_get_by_index(0)).collect::<Result<Vec<String>, _>>()?;
         let known: Vec<_> = Migrator::migrations().iter().map(|known| known.name().to_owned()).collect();
@@ -255,6 +257,7 @@ impl Db {
     /// for which this is done holds its share of the connections ([`on_behalf_of`]).
     pub async fn begin(&self) -> Result<Transaction, DbErr> {
         self.write.allow()?;
+        // Before the connection: an account that waits for its share holds none.
         let share = self.write.share().await?;
         let begun = if self.is_postgres() {
             // A caller that goes away while PostgreSQL answers BEGIN would leave a transaction open that the driver does not
@@ -264,6 +267,8 @@ impl Db {
             begin.await.map_err(|cause| DbErr::Custom(format!("BEGIN was not answered: {cause}")))?
         } else {
             let options = TransactionOptions {
+                // A deferred transaction that reads before it writes fails at once with SQLITE_BUSY_SNAPSHOT when another process wrote
+                // in between; the busy timeout does not apply to it.
                 sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
                 ..TransactionOptions::default()
             };
@@ -288,12 +293,13 @@ impl Db {
     /// removed or replaced (`rescue`).
     ///
     /// # Errors
-    /// The log could not be checkpointed, as on a full disk; the connections are closed all the same. Not those of a replaced database
-    /// that could not be copied: the last one to close would remove its log.
+    /// The log could not be checkpointed, as on a full disk; the connections are closed all the same. The database was replaced and could
+    /// not be copied: its connections stay open.
     pub async fn close(self) -> Result<(), DbErr> {
         if !self.health.are_files_in_place() {
             self.rescue().await;
             if self.health.database_path() == DatabasePath::Taken && !self.health.is_rescued() {
+                // The last connection to close would remove the log, which may hold the only copy of some writes.
                 std::mem::forget(self);
                 return Err(fault::removed());
             }
@@ -304,8 +310,8 @@ impl Db {
         } else if self.health.is_damaged() {
             Err(fault::damaged())
         } else {
-            // Into the file that is open, wherever it was moved: what was acknowledged before is kept with it. Not by the writer,
-            // whose connection may be replaced first: a new one opens the file that is at the path.
+            // Through a reader, whose connection still has the original file open, wherever it was moved. The writer's connection may
+            // be replaced, and a new one opens the file that is at the path.
             self.read.pool.execute_unprepared(TRUNCATE_LOG).await.map(drop)
         };
         let pools = self.pools();
@@ -330,7 +336,8 @@ impl Db {
     /// The database takes no writes, or a migration fails; on SQLite nothing is changed then.
     pub async fn migrate(&self) -> Result<(), DbErr> {
         if !self.is_postgres() {
-            // SQLite makes tables within transactions too: of two processes that begin at once, one waits for the other.
+            // SQLite can create tables in a transaction, so a failed migration leaves nothing behind, and of two processes that start
+            // at the same time one waits for the other.
             let txn = retry_while_locked(async || self.begin().await).await?;
             Migrator::up(txn.inner(), None).await?;
             return txn.commit().await;
@@ -338,7 +345,7 @@ impl Db {
         let jobs = self.for_jobs();
         // The lock belongs to this transaction. The migrations run on another connection of the pool, each in its own transaction.
         let guard = jobs.write.pool.begin().await?;
-        // The migration of another node, and this one, may take longer than any request.
+        // Waiting for the migration of another node, and this one itself, may take longer than any request.
         for timeout in ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"] {
             guard.execute_unprepared(&format!("SET LOCAL {timeout} = 0")).await?;
         }
@@ -409,10 +416,10 @@ fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOption
     let mut options = ConnectOptions::new(url);
     options
         .max_connections(connections)
-        // None is opened unless it is needed: a new connection opens whatever file is at the path.
+        // With a minimum the pool opens connections in the background, to whatever file is at the path by then.
         .min_connections(0)
         .acquire_timeout(BUSY_TIMEOUT)
-        // A connection does not break between two statements: asking it each time costs more than a small read.
+        // A connection to a file does not break between two statements, and a ping before each costs more than a small read.
         .test_before_acquire(false)
         // Connections to a file do not age. As long as one is open, a file that is removed can be read, and the write-ahead log
         // is the same file.
@@ -442,6 +449,8 @@ fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOption
 fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectOptions {
     let lending = health.clone();
     options.map_sqlx_sqlite_before_acquire(move |connection, _| {
+        // The driver's transaction depth: a ROLLBACK that SQLite refused leaves it above 0. Distrust is tested here too, because a check
+        // of the database may record it while the connection is idle.
         let is_sound = !lending.take_writer_distrust() && !connection.is_in_transaction();
         Box::pin(async move { Ok(is_sound) })
     });
@@ -454,6 +463,7 @@ fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectO
                 if !is_sound {
                     return Ok(false);
                 }
+                // The depth says nothing about a BEGIN that the driver did not send, so SQLite itself is asked.
                 let is_outside = is_in_autocommit(connection).await;
                 if !is_outside {
                     error!("the writer is in a transaction after its use, or does not answer: it is closed, and what was not committed is rolled back");
