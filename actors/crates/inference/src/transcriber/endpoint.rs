@@ -70,6 +70,7 @@ impl Endpoint {
         );
         if let Some(key) = &settings.key {
             let mut bearer = HeaderValue::from_str(&format!("Bearer {}", key.as_str()))?;
+            // Debug output of the headers does not show a sensitive value.
             bearer.set_sensitive(true);
             headers.insert(AUTHORIZATION, bearer);
         }
@@ -130,6 +131,7 @@ async fn read(mut response: reqwest::Response) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.ok()? {
         bytes.extend_from_slice(&chunk);
+        // The length is counted while the body is read: a Content-Length may be missing or wrong.
         if bytes.len() > MAX_RESPONSE_BYTES {
             return None;
         }

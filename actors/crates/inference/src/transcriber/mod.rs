@@ -152,6 +152,7 @@ fn clean_segment(text: &str) -> Option<String> {
     let valid = text.replace(char::REPLACEMENT_CHARACTER, "");
     let words: Vec<&str> = valid.split_whitespace().collect();
     let text = words.join(" ");
+    // Speech models describe sounds in these brackets; a transcript contains only what was said.
     let brackets = [('[', ']'), ('(', ')'), ('*', '*'), ('♪', '♪')];
     let is_noise = brackets.iter().any(|(open, close)| {
         text.strip_prefix(*open)

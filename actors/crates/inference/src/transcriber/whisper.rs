@@ -88,6 +88,7 @@ impl Transcriber for Whisper {
             // The receiver is gone when the service is stopping.
             let _ = sender.send(inner.transcribe(&window, language.as_deref()));
         };
+        // A separate thread, because a thread of the runtime would keep the lower priority for its next task.
         let thread = std::thread::Builder::new().name("speech".to_owned()).spawn(work);
         async move {
             thread.map_err(|_| TranscribeError::Model)?;

@@ -167,7 +167,9 @@ impl<W: Write> Writer<'_, '_, W> {
         }
         self.size(sizes.len())?;
         self.size(name.len())?;
+        // 0 is the type number of single precision.
         self.number(if format == ArrayFormat::Half { HALF_PRECISION } else { 0 })?;
+        // ggml lists the dimension that varies fastest first.
         for size in sizes.into_iter().rev() {
             self.size(size)?;
         }
