@@ -157,6 +157,7 @@ impl MatchWindow {
 
     /// Returns whether the first match is too far from the last one, or its key matches again later.
     fn can_drop(&self, first: &TermMatch, last: &TermMatch) -> bool {
+        // Two characters are left for an ellipsis on each side.
         last.to - first.from > MAX_SNIPPET_CHARS - 2
             || self.counts.get(first.key).is_some_and(|count| *count > 1)
     }

@@ -45,6 +45,7 @@ impl CrashCounter {
         if *stage != Stage::Stopping {
             let crashes = self.crashes();
             *stage = Stage::Opening { crashes };
+            // Written before the index is opened: a process that the engine aborts, or that SIGBUS ends, writes nothing afterwards.
             self.write(crashes + 1);
         }
     }

@@ -109,9 +109,11 @@ impl Marker {
         let (draft, target) = (folder.join(MARKER_DRAFT), folder.join(MARKER_FILE));
         let mut file = File::create(&draft)?;
         file.write_all(&serde_json::to_vec(self)?)?;
+        // Synced before the rename: otherwise a power loss could leave the new name with an empty file.
         file.sync_all()?;
         drop(file);
         fs::rename(&draft, &target)?;
+        // The rename is durable only once the folder is synced.
         File::open(folder)?.sync_all()
     }
 
@@ -153,6 +155,7 @@ impl FileStamp {
         let until = Instant::now() + checksum_time;
         let mut found = Vec::new();
         collect_stamps(folder, Path::new(""), &mut found)?;
+        // Smallest first, so that as many files as possible get a checksum in the time.
         found.sort_by_key(|stamp| stamp.bytes);
         for stamp in &mut found {
             stamp.checksum = checksum(&folder.join(&stamp.path), until)?;
@@ -172,6 +175,7 @@ impl FileStamp {
         let Some(found) = Self::of(folder, &self.path).filter(|found| found.bytes == self.bytes) else {
             return FilesState::Changed;
         };
+        // Not read: an index has gigabytes, and every start would wait for them.
         if found.modified == self.modified {
             return FilesState::Same;
         }

@@ -194,6 +194,8 @@ impl PassageIndex for EdgeIndex {
         self.check_dimensions(points.iter().filter_map(|point| point.dense.as_ref()))?;
         let _writing = self.lock_writing();
         self.require_free(MIN_FREE_TO_ADD_BYTES)?;
+        // Before the write: a search must know the language of every passage that it can find. If the write fails, the entry names a
+        // language too many, which only makes queries longer.
         if let Some(known) = self.lock_languages().get_mut(tenant) {
             known.extend(points.iter().map(|point| point.language));
         }
@@ -202,6 +204,7 @@ impl PassageIndex for EdgeIndex {
             points.into_iter().map(|point| point::to_engine(tenant, point, name.as_deref())).collect();
         let insert = ConditionalInsertOperation {
             points_op: PointInsertOperations::PointsList(stored),
+            // The condition applies to points that exist: an id that another tenant has is skipped instead of taken over.
             condition: filter::owned_by(tenant),
             update_mode: None,
         };
@@ -269,6 +272,7 @@ impl PassageIndex for EdgeIndex {
     }
 
     fn count(&self) -> Result<usize, IndexError> {
+        // An exact count gathers the ids of all passages: a hundred megabytes for two million.
         let request = CountRequest { filter: None, exact: true };
         self.shard.read("count", |shard| shard.count(request))
     }
@@ -283,10 +287,12 @@ impl PassageIndex for EdgeIndex {
         self.require_not_abandoned()?;
         self.require_free(MIN_FREE_TO_DELETE_BYTES)?;
         self.reload_if_blocked()?;
+        // The engine may let a flush wait for an optimization in progress.
         self.shard.flush()
     }
 
     fn maintain(&self) -> Result<bool, IndexError> {
+        // Without the lock for writing: the engine adds and searches passages while it optimizes.
         let _optimizing = self.lock_optimizing();
         self.require_not_abandoned()?;
         self.require_space_to_optimize()?;
@@ -329,6 +335,7 @@ impl PassageIndex for EdgeIndex {
     }
 
     fn abandon(&self) {
+        // Both locks: an optimization writes into the folder too.
         let _optimizing = self.lock_optimizing();
         let _writing = self.lock_writing();
         self.abandoned.store(true, Ordering::SeqCst);
