@@ -102,6 +102,7 @@ impl<K: Copy + Eq + Hash, P> FairQueue<K, P> {
         if most.len() <= own + 1 {
             return false;
         }
+        // The newest one has waited least.
         drop(most.pop_back());
         self.length = self.length.saturating_sub(1);
         true

@@ -107,6 +107,7 @@ impl Workers {
         address: Option<IpAddr>,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, WorkError> {
+        // Before the thread is started, so that waiting callers cost no threads.
         let permit = self.passwords.acquire(address).await?;
         let (done, outcome) = oneshot::channel();
         // A separate thread: a thread of the runtime would keep the lower priority, and starting one costs little compared to a hash.
