@@ -31,6 +31,7 @@ impl Space {
         let disk = statvfs(folder)?;
         Ok(Self {
             total_bytes: disk.f_blocks.saturating_mul(disk.f_frsize),
+            // Not `f_bfree`, which includes the blocks that only root may use.
             free_bytes: disk.f_bavail.saturating_mul(disk.f_frsize),
             total_inodes: disk.f_files,
             free_inodes: disk.f_favail,
