@@ -197,8 +197,10 @@ fn waiting_jobs(track: Track, users_at_maximum: &[UserId]) -> Select<Entity> {
     let mut waiting = Entity::find()
         .filter(Expr::cust("state = 'queued' AND queue_position IS NOT NULL"))
         .filter(Column::Track.eq(track.number()))
+        // The index `job_running` would refuse the lease of such a job and so roll back the whole claim.
         .filter(Column::Subject.not_in_subquery(running_subjects));
     if !users_at_maximum.is_empty() {
+        // `try_acquire` would refuse these jobs too, but at the head of the queue they would use up the limit of the query.
         waiting = waiting.filter(Column::UserId.is_not_in(users_at_maximum.iter().copied()));
     }
     waiting.order_by_asc(Column::Priority).order_by_asc(Column::QueuePosition).order_by_asc(Column::Id)
@@ -242,8 +244,10 @@ async fn lease(
     job.attempts += 1;
     job.state = JobState::Running;
     job.queue_position = None;
+    // The fencing token: ids are unique, so no other claim writes the same one.
     job.lease_token = Some(JobId::new(now).0);
     job.lease_owner = Some(owner.0);
+    // The id alone identifies the row: this transaction has locked it on PostgreSQL, and is the only writer on SQLite.
     Entity::update_many()
         .col_expr(Column::State, Expr::value(job.state))
         .col_expr(Column::QueuePosition, Expr::value(job.queue_position))

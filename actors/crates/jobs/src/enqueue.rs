@@ -44,6 +44,7 @@ pub async fn enqueue_all(
     if subjects.peek().is_none() {
         return Ok(());
     }
+    // Two transactions may compute the same position; their jobs then run in the order of their ids.
     let first_position = fairness::next_position(db, user, kind.name(), (track, priority)).await?;
     let rows = subjects.zip(first_position..).map(|(subject, position)| Model {
         queue_position: Some(position),

@@ -29,6 +29,7 @@ pub(crate) async fn next_position(
     kind: &str,
     (track, priority): (i16, i16),
 ) -> Result<i64, DbErr> {
+    // Both positions are read from an end of an index, so the cost does not grow with the number of waiting jobs.
     let waiting = jobs_with_position().filter(Column::Track.eq(track)).filter(Column::Priority.eq(priority));
     let smallest =
         first_position(db, waiting.clone().order_by_asc(Column::QueuePosition)).await?.unwrap_or(0);
