@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn writes_behind_a_failed_one_are_refused_at_once() {
+    async fn writes_waiting_behind_a_failed_one_are_refused() {
         const TIMEOUT: DbErr = DbErr::ConnectionAcquire(ConnAcquireErr::Timeout);
         let shares = AccountShares::of_pool(1, NO_TIMEOUT);
         let failing = on_behalf_of(account(1), shares.acquire()).await.unwrap().unwrap();

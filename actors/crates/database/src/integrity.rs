@@ -56,7 +56,7 @@ pub enum OpenError {
     Damaged(#[from] Damage),
 }
 
-/// Damage that SQLite reports counts as damage, whatever statement met it: the operator must restore a copy.
+/// An error by which any statement reports damage becomes [`OpenError::Damaged`], because the operator must restore a copy.
 impl From<DbErr> for OpenError {
     fn from(error: DbErr) -> Self {
         match StorageFault::of(&error) {

@@ -259,7 +259,7 @@ impl Db {
         self.write.allow()?;
         // Before the connection: an account that waits for its share holds none.
         let share = self.write.share().await?;
-        let begun = if self.is_postgres() {
+        let started = if self.is_postgres() {
             // A caller that goes away while PostgreSQL answers BEGIN would leave a transaction open that the driver does not
             // know of: what others write through that connection would be acknowledged and lost. So BEGIN is never cut off.
             let pool = self.write.pool.clone();
@@ -274,7 +274,7 @@ impl Db {
             };
             self.write.pool.begin_with_options(options).await
         };
-        let inner = begun.map_err(|error| {
+        let inner = started.map_err(|error| {
             let error = self.health.record_write(error);
             if let Some(share) = &share {
                 share.record(&error);
@@ -350,16 +350,17 @@ impl Db {
             guard.execute_unprepared(&format!("SET LOCAL {timeout} = 0")).await?;
         }
         guard.execute_unprepared(&format!("SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")).await?;
-        let done = Migrator::up(&jobs.write.pool, None).await;
+        let migrated = Migrator::up(&jobs.write.pool, None).await;
         // Releases the lock, also after a failure.
         guard.commit().await?;
-        done
+        migrated
     }
 }
 
 async fn sqlite(url: &str) -> Result<Db, DbErr> {
     // The writer comes first: it creates the file and turns the write-ahead log on. Its commits reach the disk before they are
-    // acknowledged (synchronous FULL).
+    // acknowledged (synchronous FULL); with NORMAL a power loss could take the last ones. Readers commit nothing, and NORMAL still
+    // syncs around the checkpoints that they run.
     let health = Arc::new(StorageHealth::default());
     let writer = || guarded(pool(url, 1, "FULL"), &health);
     let reader = || checking_files(pool(url, MAX_READERS, "NORMAL"), &health);
@@ -394,10 +395,10 @@ async fn open_all(readers: &DatabaseConnection) -> Result<(), DbErr> {
 /// Retries until no other process holds the file. When two processes turn the write-ahead log on at the same time, SQLite fails one of
 /// them at once, whatever its busy timeout.
 async fn retry_while_locked<T>(attempt: impl AsyncFn() -> Result<T, DbErr>) -> Result<T, DbErr> {
-    let begun = Instant::now();
+    let started_at = Instant::now();
     loop {
         match attempt().await {
-            Err(error) if is_locked(&error) && begun.elapsed() < START_TIMEOUT => {
+            Err(error) if is_locked(&error) && started_at.elapsed() < START_TIMEOUT => {
                 tokio::time::sleep(RETRY_INTERVAL).await
             }
             done => return done,
@@ -429,8 +430,10 @@ fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOption
         .map_sqlx_sqlite_opts(move |sqlite| {
             sqlite
                 .create_if_missing(true)
+                // Reads do not wait for the writer.
                 .pragma("journal_mode", "WAL")
                 .pragma("synchronous", synchronous)
+                // SQLite enforces foreign keys only on connections that ask for it.
                 .pragma("foreign_keys", "ON")
                 // Deleted texts are overwritten with zeros, so that a copy of the file does not contain them.
                 .pragma("secure_delete", "ON")

@@ -59,7 +59,7 @@ impl LockFiles {
         let file = match lock {
             SessionLock::Index => &mut self.index,
         };
-        Ok(file.get_or_insert_with(|| LockFile::beside(database, lock.file_suffix())).hold())
+        Ok(file.get_or_insert_with(|| LockFile::for_database(database, lock.file_suffix())).hold())
     }
 }
 

@@ -334,7 +334,7 @@ async fn removed_database_is_not_created_by_a_new_connection() {
 }
 
 #[tokio::test]
-async fn closed_database_is_not_taken_for_a_removed_one() {
+async fn closing_does_not_count_as_a_removed_file() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
 

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_of_one_disk_share_what_is_announced() {
+    fn folders_of_one_disk_share_announced_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let disk = DiskSpace::new(vec![folder.path().to_owned(), folder.path().to_owned()], 1);
         let files = disk.with_folder(folder.path().to_owned());

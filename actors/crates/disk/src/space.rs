@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn deletions_go_on_below_the_floor_until_little_is_left() {
+    fn deletions_continue_below_the_floor_until_the_disk_is_full() {
         assert_eq!(space(100 * MIB + 1).level(0, 100 * MIB), SpaceLevel::AboveFloor);
         assert_eq!(space(100 * MIB).level(0, 100 * MIB), SpaceLevel::BelowFloor);
         assert_eq!(space(8 * MIB).level(0, 100 * MIB), SpaceLevel::BelowFloor);

@@ -215,7 +215,8 @@ fn has_state(state: JobState) -> SimpleExpr {
 /// the number of ended leases. Call it before the next process of the owner claims anything.
 ///
 /// The claim counts the crash, as with an expired lease. A job that crashed before keeps its lease: if the process crashes
-/// again and again, the pause between its attempts tells the job that crashes it from those that only run at the same time.
+/// again and again, the pause between its attempts separates the job that causes the crashes from those that only run at the
+/// same time.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -329,7 +330,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn leases_of_a_crashed_process_end_once_and_for_itself() {
+    async fn only_leases_of_the_crashed_process_end_and_only_once() {
         let queue = TestQueue::new().await;
         queue.enqueue(queue.add_user().await, subject(1)).await;
         let job = queue.claim_one(NOON).await;

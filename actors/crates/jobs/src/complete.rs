@@ -230,7 +230,7 @@ pub async fn release_all(db: &Db, owner: LeaseOwner, now: Timestamp) -> Result<u
         .col_expr(Column::Error, Expr::value(None::<String>))
         .col_expr(Column::FinishedAt, Expr::value(Some(now)))
         .filter(leased())
-        // Of a job that was claimed in between there is no other.
+        // A job that the process claims between the two statements stays leased: its claim took the only waiting row of that job.
         .filter(Expr::exists(same_job))
         .exec(&txn)
         .await?;

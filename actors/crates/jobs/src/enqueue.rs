@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn running_job_goes_on_when_it_is_withdrawn() {
+    async fn running_job_continues_when_it_is_withdrawn() {
         let queue = TestQueue::new().await;
         let user = queue.add_user().await;
         queue.enqueue(user, subject(1)).await;

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn deferred_job_gets_a_turn_when_its_time_comes() {
+    async fn deferred_job_gets_a_position_when_it_is_due() {
         let queue = TestQueue::new().await;
         queue.enqueue(queue.add_user().await, subject(1)).await;
         let job = queue.claim_one(NOON).await;

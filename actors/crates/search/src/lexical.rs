@@ -50,6 +50,7 @@ pub fn analyze_query(text: &str, languages: &[Language]) -> SparseVector {
     let language = detect_language(text);
     let text = normalize(text, TextRole::Query);
     let own = Analyzer::of(language);
+    // A stop word of the query's language is left out for all languages, although it may be a content word in another one.
     let content: Vec<&str> = split_words(&text).filter(|word| !own.content_words(word).is_empty()).collect();
     let vector = analyze(&content.join(" "), languages, Analyzer::content_words);
     if vector.is_empty() { analyze(&text, languages, Analyzer::all_words) } else { vector }

@@ -179,19 +179,19 @@ fn smtp(url: &str) -> Result<AsyncSmtpTransport<Tokio1Executor>, MailConfigError
     // A URL has an IPv6 address in brackets; certificates and `IpAddr` have none.
     let host =
         parsed.host_str().ok_or_else(|| invalid("names no server"))?.trim_matches(['[', ']']).to_owned();
-    let built = AsyncSmtpTransport::<Tokio1Executor>::from_url(url)
+    let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url)
         .map_err(|_| invalid("is not the URL of a mail server"))?;
     let is_local = host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
     let tls = || {
         TlsParameters::new(host.clone())
             .map_err(|_| invalid("names a server for which there can be no certificate"))
     };
-    let built = match (parsed.scheme(), parsed.username().is_empty() || is_local) {
-        ("smtps", _) => built,
-        (_, true) => built.tls(Tls::Opportunistic(tls()?)),
-        (_, false) => built.tls(Tls::Required(tls()?)),
+    let builder = match (parsed.scheme(), parsed.username().is_empty() || is_local) {
+        ("smtps", _) => builder,
+        (_, true) => builder.tls(Tls::Opportunistic(tls()?)),
+        (_, false) => builder.tls(Tls::Required(tls()?)),
     };
-    Ok(built.timeout(Some(SEND_TIMEOUT)).build())
+    Ok(builder.timeout(Some(SEND_TIMEOUT)).build())
 }
 
 /// Converts the error of a server to its status: the text of its answer may hold addresses.

@@ -166,7 +166,9 @@ fn form(model: &str, language: Option<&str>, window: &[i16]) -> Vec<u8> {
 fn write_wav(window: &[i16], out: &mut Vec<u8>) {
     let bytes = u32::try_from(window.len() * 2).unwrap_or(u32::MAX);
     out.extend_from_slice(b"RIFF");
+    // 36 bytes of the header follow this length.
     out.extend_from_slice(&bytes.saturating_add(36).to_le_bytes());
+    // A format chunk of 16 bytes: PCM, one channel.
     out.extend_from_slice(b"WAVEfmt \x10\0\0\0\x01\0\x01\0");
     out.extend_from_slice(&SAMPLE_RATE_HZ.to_le_bytes());
     out.extend_from_slice(&(2 * SAMPLE_RATE_HZ).to_le_bytes());

@@ -1,6 +1,6 @@
-//! A mutex whose waiters take turns: the most urgent first, and no account twice in a row while others wait. It differs from
-//! `concurrency::FairSemaphore` in that priority, and in that its holder can ask whether it should yield. Jobs wait in it, whose
-//! number is bounded already.
+//! A mutex whose waiters take turns: the most urgent first, and no account twice in a row while others wait. Unlike
+//! `concurrency::FairSemaphore` it knows priorities, and its holder can ask whether it should yield. It does not bound its waiters:
+//! they are jobs, whose number is bounded already.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -61,7 +61,7 @@ fn is_marker_char(c: char) -> bool {
 }
 
 /// Parses the text between brackets as a list of numbers and ranges; 0 stands for a number that cannot be that of a passage. `None` if
-/// it is no such list.
+/// it is not such a list.
 fn parse_numbers(inner: &str) -> Option<Vec<usize>> {
     let mut found = Vec::new();
     for part in inner.split([',', ';']) {

@@ -201,8 +201,8 @@ impl IndexFolder {
         Ok(OpenedIndex { index: Arc::new(index), audit_reason, found })
     }
 
-    /// Opens the index as [`Self::open`] does, on a separate thread. When the future is dropped, because the service was told to
-    /// stop, the thread is not waited for, and the process does not count as one that crashed while it opened the index.
+    /// Opens the index as [`Self::open`] does, on a separate thread. When the future is dropped, because the service stops, nothing waits
+    /// for the thread, and the process does not count as one that crashed while it opened the index.
     ///
     /// # Errors
     /// The same as [`Self::open`]; [`IndexError::Panicked`] when the thread panicked.
@@ -223,7 +223,7 @@ impl IndexFolder {
         opened
     }
 
-    /// The service stops: an opening in progress does not count as one that ended the process.
+    /// Records that the service stops, so that an opening in progress does not count as a crash.
     pub fn cancel_opening(&self) {
         self.crash_counter.cancel_opening();
     }

@@ -26,7 +26,7 @@ const READ_BYTES: usize = 1 << 20;
 /// Identifies an index and its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marker {
-    /// Id of this generation of the index: a new index has a new one, and so has an index that was doubted and compared.
+    /// Id of this generation of the index: a new index has a new one, and so has an index after it was compared.
     pub generation: IndexId,
     /// Raised at each start and, while passages change, every minute. A restored copy of the folder has a lower one than the database.
     pub sequence: u64,
@@ -128,8 +128,8 @@ impl Marker {
         }
     }
 
-    /// Compares the files with those that the stop left which wrote this marker. Reads a file whose time of change differs, because
-    /// times change without the content. Blocks, and reads for 10 seconds at most.
+    /// Compares the files with their stamps in this marker, which an orderly stop wrote. Reads a file whose time of change differs,
+    /// because times change without the content. Blocks, and reads for 10 seconds at most.
     #[must_use]
     pub fn compare_files(&self, folder: &Path) -> FilesState {
         let until = Instant::now() + MAX_VERIFICATION_TIME;

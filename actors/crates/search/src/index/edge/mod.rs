@@ -128,7 +128,8 @@ impl EdgeIndex {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Err(IndexError::Blocked),
         };
-        // Without space the engine would end the process. And the old shard is flushed, by path, into whatever is in the folder.
+        // Without space the engine would end the process. When the old shard is dropped, the engine flushes it by path, so the folder
+        // must still be its own.
         self.require_free(MIN_FREE_TO_ADD_BYTES)?;
         if self.is_in_place() { self.shard.reload() } else { Err(IndexError::Blocked) }
     }
@@ -154,7 +155,7 @@ impl EdgeIndex {
         if free < bytes { Err(IndexError::Full) } else { Ok(()) }
     }
 
-    /// Refuses unless there is space to write everything once more, which optimizing may do.
+    /// Refuses unless there is space for a second copy of everything, which optimizing may write.
     fn require_space_to_optimize(&self) -> Result<(), IndexError> {
         let free = available_bytes(&self.folder).map_err(measurement_error("measure the disk of"))?;
         let used = allocated_bytes(&self.folder).map_err(measurement_error("measure the files of"))?;
@@ -353,7 +354,7 @@ impl PassageIndex for EdgeIndex {
 }
 
 impl Drop for EdgeIndex {
-    /// The engine flushes a shard that is dropped, by path, into whatever index is in the folder by then. The shard of an
+    /// When a shard is dropped, the engine flushes it by path, even into another index that is in the folder by then. The shard of an
     /// abandoned index is leaked instead. That costs its memory until the service ends, and happens only after an accident or
     /// when the service ends.
     fn drop(&mut self) {
