@@ -426,6 +426,7 @@ fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOption
         // is the same file.
         .idle_timeout(None::<Duration>)
         .max_lifetime(None::<Duration>)
+        // By default every statement is logged at the level Info.
         .sqlx_logging_level(LevelFilter::Trace)
         .map_sqlx_sqlite_opts(move |sqlite| {
             sqlite

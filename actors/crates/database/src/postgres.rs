@@ -143,6 +143,7 @@ fn options(
     options
         .max_connections(connections)
         .acquire_timeout(ACQUIRE_TIMEOUT)
+        // By default every statement is logged at the level Info.
         .sqlx_logging_level(LevelFilter::Trace)
         .map_sqlx_postgres_opts(move |postgres| {
             postgres.options([

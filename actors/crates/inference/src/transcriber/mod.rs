@@ -87,6 +87,7 @@ pub enum TranscribeError {
 impl TranscribeError {
     /// Returns whether the same window would be refused again.
     pub fn is_permanent(&self) -> bool {
+        // These are about the window. Others, such as 401 or 404, are about the service or its settings, which may change.
         matches!(self, Self::Refused { status: 400 | 413 | 415 | 422, .. })
     }
 }

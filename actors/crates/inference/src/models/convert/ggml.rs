@@ -47,6 +47,7 @@ impl<W: Write> Writer<'_, '_, W> {
         let (encoder_layers, decoder_layers) = (self.from.layers("encoder"), self.from.layers("decoder"));
         let heads = width / HEAD_WIDTH;
         self.number(MAGIC)?;
+        // In the order in which whisper.cpp reads its hyperparameters.
         for size in [
             vocabulary,
             AUDIO_POSITIONS,
