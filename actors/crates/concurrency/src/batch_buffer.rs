@@ -32,6 +32,7 @@ impl<T> BatchBuffer<T> {
     pub fn put_back(&mut self, mut unwritten: Vec<T>) -> usize {
         unwritten.append(&mut self.items);
         let lost = unwritten.len().saturating_sub(self.batch_size.saturating_mul(MAX_UNWRITTEN_BATCHES));
+        // Without a bound the buffer would grow for as long as the database takes no writes.
         unwritten.drain(..lost);
         self.items = unwritten;
         lost

@@ -44,7 +44,7 @@ impl<K: Copy + Eq + Hash, P> FairQueue<K, P> {
     /// # Errors
     /// [`QueueFull`] when there is no room.
     pub fn push(&mut self, account: K) -> Result<oneshot::Receiver<P>, QueueFull> {
-        // Callers that gave up keep their room until it is needed: to find them takes time in the length of the queue.
+        // Callers that gave up keep their place until it is needed, because finding them takes time proportional to the queue.
         if !self.has_room(account) {
             self.remove_cancelled();
         }
@@ -63,6 +63,7 @@ impl<K: Copy + Eq + Hash, P> FairQueue<K, P> {
 
     /// Removes the caller whose turn it is among those of accounts that are `ready`, and returns it with its account.
     pub fn pop(&mut self, ready: impl Fn(&K) -> bool) -> Option<(K, oneshot::Sender<P>)> {
+        // An account that is not ready keeps its place in the order.
         let place = self.turns.iter().position(ready)?;
         let account = self.turns.remove(place)?;
         let own = self.waiting.get_mut(&account)?;
@@ -102,6 +103,7 @@ impl<K: Copy + Eq + Hash, P> FairQueue<K, P> {
         if most.len() <= own + 1 {
             return false;
         }
+        // The newest one has waited least.
         drop(most.pop_back());
         self.length = self.length.saturating_sub(1);
         true

@@ -87,6 +87,7 @@ impl<K: Copy + Eq + Hash> Drop for FairPermit<K> {
     fn drop(&mut self) {
         let Some(semaphore) = self.semaphore.take() else { return };
         let mut state = semaphore.state();
+        // The permit goes to the next caller directly: if it became available first, a caller that arrives now could take it.
         while let Some((_, next)) = state.queue.pop(|_| true) {
             match next.send(FairPermit { semaphore: Some(semaphore.clone()) }) {
                 Ok(()) => return,

@@ -25,6 +25,7 @@ impl Heartbeat {
     {
         let task = tokio::spawn(async move {
             loop {
+                // Not an interval, which would make up for the periods that a slow action took.
                 tokio::time::sleep(period).await;
                 if let Err(error) = action().await {
                     warn!(cause = error_chain(&error), what = purpose, "heartbeat failed");

@@ -32,6 +32,7 @@ impl<K: Eq + Hash, V> KeyedWeakMap<K, V> {
     /// Returns the value of this key; the one that `make` returns if none is referenced. Takes time in the number of keys that are held.
     pub fn get_or_insert_with(&self, key: K, make: impl FnOnce() -> V) -> Arc<V> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Dropping the last holder of a value does not remove its entry, so dead entries are removed here.
         all.retain(|_, value| value.strong_count() > 0);
         let held = all.get(&key).and_then(Weak::upgrade);
         held.unwrap_or_else(|| {

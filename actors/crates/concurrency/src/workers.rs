@@ -11,14 +11,14 @@ use tokio::sync::{AcquireError, Semaphore, oneshot};
 use super::fair_semaphore::{FairSemaphore, PermitError};
 use super::priority::lower_thread_priority;
 
-/// Most password hashes at the same time; on a machine with one core it is one. Each takes 19 MiB and a core for tens of
-/// milliseconds, so strangers can take 38 MiB and two cores at most, however many sign-ins they send.
+/// Maximum number of simultaneous password hashes; on a machine with one core it is one. Each takes 19 MiB and a core for tens of
+/// milliseconds, so callers without an account take 38 MiB and two cores at most, however many sign-ins they send.
 const MAX_PASSWORD_HASHES: usize = 2;
 /// Added to the nice value of the thread of a password hash. Next to a busy thread of normal priority a hash gets a quarter of the
 /// core.
 const PASSWORD_NICE: i32 = 5;
-/// Longest wait for a password hash. On an idle machine 40 sign-ins at once are served in 4 seconds where a hash takes 200 ms; beside
-/// requests that use every core a hash gets a quarter of one, and callers past this get 503.
+/// Maximum wait for a password hash. On an idle machine 40 simultaneous sign-ins take 4 seconds if a hash takes 200 ms. Next to
+/// requests that use every core a hash gets a quarter of one, and callers that wait longer than this get 503.
 const MAX_PASSWORD_WAIT: Duration = Duration::from_secs(10);
 
 /// Why work has no result.
@@ -107,12 +107,14 @@ impl Workers {
         address: Option<IpAddr>,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, WorkError> {
+        // Before the thread is started, so that waiting callers cost no threads.
         let permit = self.passwords.acquire(address).await?;
         let (done, outcome) = oneshot::channel();
         // A separate thread: a thread of the runtime would keep the lower priority, and starting one costs little compared to a hash.
         let thread = thread::Builder::new().name("password".to_owned()).spawn(move || {
             let _permit = permit;
             lower_thread_priority(PASSWORD_NICE);
+            // The caller may have gone away.
             let _ = done.send(work());
         });
         thread.map_err(WorkError::NoThread)?;

@@ -56,6 +56,8 @@ impl SharePermit {
     /// for a connection would wait as long. They are refused immediately, and so are new ones until the whole share is free again.
     pub fn record(&self, error: &DbErr) {
         if is_unavailable(error) {
+            // The semaphore is closed, not only drained, so that waiters are woken with an error. `KeyedSemaphore` creates a new one for
+            // the account once nothing holds this one.
             self.0.semaphore().close();
         }
     }
@@ -103,7 +105,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn writes_behind_a_failed_one_are_refused_at_once() {
+    async fn writes_waiting_behind_a_failed_one_are_refused() {
         const TIMEOUT: DbErr = DbErr::ConnectionAcquire(ConnAcquireErr::Timeout);
         let shares = AccountShares::of_pool(1, NO_TIMEOUT);
         let failing = on_behalf_of(account(1), shares.acquire()).await.unwrap().unwrap();

@@ -27,7 +27,7 @@ pub async fn checkpoint_below_floor(db: Db, disk: DiskSpace) {
 }
 
 async fn checkpoint(db: &Db) -> Result<(), DbErr> {
-    // Uses a connection for reads, because the connection of the writer is replaced after a failure.
+    // Through a reader, because the connection of the writer is replaced after a failure. PASSIVE waits for no reader or writer.
     db.read().execute_unprepared("PRAGMA wal_checkpoint(PASSIVE)").await.map(drop)
 }
 

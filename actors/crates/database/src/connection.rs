@@ -57,13 +57,14 @@ impl Connection {
         }
     }
 
-    /// Inspects the result of a statement and releases its account's share. A write succeeds only if the files are in place after it, because a
-    /// write to a removed file is lost.
+    /// Inspects the result of a statement and releases its account's share.
     fn record<T>(&self, share: Option<SharePermit>, result: Result<T, DbErr>) -> Result<T, DbErr> {
         let result = match self.access {
             Access::Read => result.inspect_err(|error| {
                 self.health.record_read(error);
             }),
+            // A write that was made to a removed file is lost, so it must not be acknowledged. The test before the statement cannot see a
+            // file that is removed while it runs.
             Access::Write => result
                 .map_err(|error| self.health.record_write(error))
                 .and_then(|done| self.health.require_files().map(|()| done)),

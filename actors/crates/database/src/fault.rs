@@ -36,6 +36,7 @@ pub enum StorageFault {
 impl StorageFault {
     /// Returns the fault behind an error of the database; `None` when the statement itself, or a lock, was the reason.
     pub fn of(error: &DbErr) -> Option<Self> {
+        // `DbErr::Custom` carries only a text, so the errors of this module are recognised by it.
         if let DbErr::Custom(text) = error {
             return Self::of_own(text);
         }
@@ -66,6 +67,7 @@ impl StorageFault {
     fn of_sqlite(code: u32) -> Option<Self> {
         const IOERR_NOMEM: u32 = 3082;
         const IOERR_SHMSIZE: u32 = 4874;
+        // Primary codes: 7 NOMEM, 8 READONLY, 10 IOERR, 11 CORRUPT, 13 FULL, 14 CANTOPEN, 26 NOTADB.
         match (code, code & 0xff) {
             (IOERR_NOMEM, _) | (_, 7) => Some(Self::OutOfMemory),
             // The shared memory file of the write-ahead log could not grow: for lack of space, or, rarely, because the disk fails.
@@ -82,6 +84,7 @@ impl StorageFault {
 
     /// Returns the fault for an SQLSTATE (appendix A of the PostgreSQL manual).
     fn of_sqlstate(code: &str) -> Option<Self> {
+        // disk_full, out_of_memory, io_error, read_only_sql_transaction, data_corrupted and index_corrupted.
         match code {
             "53100" => Some(Self::Full),
             "53200" => Some(Self::OutOfMemory),
@@ -146,6 +149,7 @@ pub(super) fn driver_error(error: &DbErr) -> Option<&Arc<sqlx::Error>> {
 
 /// Returns whether the database is unreachable, or a connection or a lock was not free in time: the next statement would wait as long.
 pub(super) fn is_unavailable(error: &DbErr) -> bool {
+    // SQLSTATE of a statement that waited for a lock longer than `lock_timeout`.
     const LOCK_NOT_AVAILABLE: &str = "55P03";
     let database = driver_error(error).and_then(|cause| cause.as_database_error());
     let code = database.and_then(|database| database.code());
@@ -204,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn crashed_driver_counts_as_want_of_memory() {
+    fn crashed_driver_counts_as_out_of_memory() {
         let crashed = DbErr::Query(RuntimeErr::SqlxError(Arc::new(sqlx::Error::WorkerCrashed)));
 
         assert_eq!(StorageFault::of(&crashed), Some(StorageFault::OutOfMemory));

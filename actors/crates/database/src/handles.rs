@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn want_of_handles_is_logged_once_in_its_interval() {
+    fn handle_exhaustion_is_logged_once_per_interval() {
         let (report, start) = (HandleReport::default(), Instant::now());
 
         assert!(report.is_due(start));

@@ -46,6 +46,7 @@ impl StorageHealth {
         }
         if fault == StorageFault::NoHandles {
             self.handles.report();
+        // SQLite reports only that it could not open a file (code 14), not why.
         } else if is_not_opened(error) {
             self.handles.report_if_exhausted();
         }
@@ -89,6 +90,7 @@ impl StorageHealth {
 
     /// Records damage. Writes are stopped until a check finds none or the service is started on an undamaged database.
     pub fn set_damaged(&self) {
+        // Every statement that reads a damaged page reports it; only the first is logged.
         if self.damage_met.fetch_add(1, Ordering::SeqCst) == 0 {
             let until = if self.has_files() { "a check finds none" } else { "the service is started again" };
             error!("damage was met in the database: writes are stopped until {until}; run `carrel doctor`");
@@ -107,8 +109,9 @@ impl StorageHealth {
 
     /// Clears the damage after a check, unless damage was met since this number was read. Returns whether it was cleared.
     pub(super) fn clear_damage(&self, met: u64) -> bool {
-        // Its caches may hold pages that were read from other content of the file.
+        // The writer's caches may hold pages that a failing disk returned.
         self.distrust_writer();
+        // Fails if damage was met while the check ran: it may be in pages that the check had read before.
         self.damage_met.compare_exchange(met, 0, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
 
@@ -130,6 +133,7 @@ impl StorageHealth {
     /// Returns whether the files that are open are those at the paths of the database. Logs when that changes. It costs a few microseconds.
     pub fn are_files_in_place(&self) -> bool {
         let Some(files) = self.files.get() else { return true };
+        // The last connection that is closed removes the log, which must not count as displaced.
         if self.is_closing.load(Ordering::SeqCst) {
             return !self.is_displaced.load(Ordering::SeqCst);
         }

@@ -26,7 +26,7 @@ pub(super) struct StartCheckBounds {
 /// The bounds of the service. A check takes about a second for every 200 MiB, so ten seconds for the largest short file.
 const START_CHECK_BOUNDS: StartCheckBounds = StartCheckBounds { whole_bytes: 16 << 20, short_bytes: 2 << 30 };
 
-/// Reads the pages of every table.
+/// Reads the pages of every table. `(1)`: the first fault is enough; the default lists a hundred.
 pub(super) const QUICK_CHECK: &str = "PRAGMA quick_check(1)";
 /// Reads the indexes too, and compares them with the tables.
 pub(super) const FULL_CHECK: &str = "PRAGMA integrity_check(1)";
@@ -56,7 +56,7 @@ pub enum OpenError {
     Damaged(#[from] Damage),
 }
 
-/// Damage that SQLite reports counts as damage, whatever statement met it: the operator must restore a copy.
+/// An error by which any statement reports damage becomes [`OpenError::Damaged`], because the operator must restore a copy.
 impl From<DbErr> for OpenError {
     fn from(error: DbErr) -> Self {
         match StorageFault::of(&error) {
@@ -103,13 +103,14 @@ impl Db {
     pub async fn check_while_serving(&self) {
         let file = match self.file().await {
             Ok(Some(file)) if size_of(&file) > START_CHECK_BOUNDS.whole_bytes => file,
+            // A smaller file was checked before the start.
             Ok(_) => return,
             Err(error) => return warn!(%error, "could not check the database for damage"),
         };
         let started = Instant::now();
         let checked = self.quick_check_by_table().await;
         if self.health.require_files().is_err() {
-            // Another file was checked.
+            // The file was replaced meanwhile, so the check read another one.
             return;
         }
         match checked {
@@ -158,8 +159,8 @@ impl Db {
         Ok(())
     }
 
-    /// Whether the file is to be checked before the service starts. A file may rightly be shorter than its pages after a crash, when the
-    /// log holds the others; but so is one that was cut, whose missing pages a checkpoint would fill with zeros.
+    /// Returns whether the file must be checked before the service starts. After a crash a sound file may be shorter than its pages, because
+    /// the log holds the others. A file that was cut is short too, and a checkpoint would fill its missing pages with zeros.
     async fn needs_check_before_start(&self, file: &Path, bounds: StartCheckBounds) -> Result<bool, DbErr> {
         let bytes = size_of(file);
         if bytes <= bounds.whole_bytes {
@@ -174,7 +175,7 @@ impl Db {
         }
         let (log, missing) = (with_suffix(file, LOG_SUFFIX), bytes / page_size + 1..=pages);
         let are_in_log = tokio::task::spawn_blocking(move || log_pages::has_pages(&log, missing)).await;
-        // Without an answer the check gives one.
+        // If the log could not be read, only the check can tell whether pages are missing.
         Ok(!matches!(are_in_log, Ok(Ok(true))))
     }
 

@@ -98,7 +98,7 @@ fn with_suffix(database: &Path, suffix: &str) -> PathBuf {
     path.into()
 }
 
-/// Maximum number of bound values of a statement in SQLite.
+/// Maximum number of bound values of a statement in SQLite; PostgreSQL allows twice as many.
 const MAX_STATEMENT_VALUES: usize = 32_766;
 
 /// Inserts rows in as few statements as possible. Returns the number of rows that were inserted; with `conflict`, fewer than were
@@ -116,17 +116,18 @@ where
 {
     let rows_per_statement = MAX_STATEMENT_VALUES / E::Column::iter().count().max(1);
     let mut rows = rows.into_iter().map(IntoActiveModel::into_active_model).peekable();
-    let mut made = 0;
+    let mut inserted = 0;
     while rows.peek().is_some() {
         let mut insert = E::insert_many(rows.by_ref().take(rows_per_statement));
         if let Some(conflict) = conflict {
             insert = insert.on_conflict(conflict.clone());
         }
+        // A statement that skips every row is reported as a conflict instead of a count of 0.
         if let TryInsertResult::Inserted(count) = insert.try_insert().exec_without_returning(db).await? {
-            made += count;
+            inserted += count;
         }
     }
-    Ok(made)
+    Ok(inserted)
 }
 
 /// The open database. Clones share the pools.
@@ -211,6 +212,7 @@ impl Db {
         let select = Statement::from_string(self.read.get_database_backend(), select);
         // Without this table no migration was applied.
         let rows = self.read.query_all_raw(select).await.unwrap_or_default();
+        // A missing table and an unreachable database both fail the query above; the ping tells them apart.
         self.read.ping().await?;
         let applied = rows.iter().map(|row| row.try_get_by_index(0)).collect::<Result<Vec<String>, _>>()?;
         let known: Vec<_> = Migrator::migrations().iter().map(|known| known.name().to_owned()).collect();
@@ -255,8 +257,9 @@ impl Db {
     /// for which this is done holds its share of the connections ([`on_behalf_of`]).
     pub async fn begin(&self) -> Result<Transaction, DbErr> {
         self.write.allow()?;
+        // Before the connection: an account that waits for its share holds none.
         let share = self.write.share().await?;
-        let begun = if self.is_postgres() {
+        let started = if self.is_postgres() {
             // A caller that goes away while PostgreSQL answers BEGIN would leave a transaction open that the driver does not
             // know of: what others write through that connection would be acknowledged and lost. So BEGIN is never cut off.
             let pool = self.write.pool.clone();
@@ -264,12 +267,14 @@ impl Db {
             begin.await.map_err(|cause| DbErr::Custom(format!("BEGIN was not answered: {cause}")))?
         } else {
             let options = TransactionOptions {
+                // A deferred transaction that reads before it writes fails at once with SQLITE_BUSY_SNAPSHOT when another process wrote
+                // in between; the busy timeout does not apply to it.
                 sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
                 ..TransactionOptions::default()
             };
             self.write.pool.begin_with_options(options).await
         };
-        let inner = begun.map_err(|error| {
+        let inner = started.map_err(|error| {
             let error = self.health.record_write(error);
             if let Some(share) = &share {
                 share.record(&error);
@@ -288,12 +293,13 @@ impl Db {
     /// removed or replaced (`rescue`).
     ///
     /// # Errors
-    /// The log could not be checkpointed, as on a full disk; the connections are closed all the same. Not those of a replaced database
-    /// that could not be copied: the last one to close would remove its log.
+    /// The log could not be checkpointed, as on a full disk; the connections are closed all the same. The database was replaced and could
+    /// not be copied: its connections stay open.
     pub async fn close(self) -> Result<(), DbErr> {
         if !self.health.are_files_in_place() {
             self.rescue().await;
             if self.health.database_path() == DatabasePath::Taken && !self.health.is_rescued() {
+                // The last connection to close would remove the log, which may hold the only copy of some writes.
                 std::mem::forget(self);
                 return Err(fault::removed());
             }
@@ -304,8 +310,8 @@ impl Db {
         } else if self.health.is_damaged() {
             Err(fault::damaged())
         } else {
-            // Into the file that is open, wherever it was moved: what was acknowledged before is kept with it. Not by the writer,
-            // whose connection may be replaced first: a new one opens the file that is at the path.
+            // Through a reader, whose connection still has the original file open, wherever it was moved. The writer's connection may
+            // be replaced, and a new one opens the file that is at the path.
             self.read.pool.execute_unprepared(TRUNCATE_LOG).await.map(drop)
         };
         let pools = self.pools();
@@ -330,7 +336,8 @@ impl Db {
     /// The database takes no writes, or a migration fails; on SQLite nothing is changed then.
     pub async fn migrate(&self) -> Result<(), DbErr> {
         if !self.is_postgres() {
-            // SQLite makes tables within transactions too: of two processes that begin at once, one waits for the other.
+            // SQLite can create tables in a transaction, so a failed migration leaves nothing behind, and of two processes that start
+            // at the same time one waits for the other.
             let txn = retry_while_locked(async || self.begin().await).await?;
             Migrator::up(txn.inner(), None).await?;
             return txn.commit().await;
@@ -338,21 +345,22 @@ impl Db {
         let jobs = self.for_jobs();
         // The lock belongs to this transaction. The migrations run on another connection of the pool, each in its own transaction.
         let guard = jobs.write.pool.begin().await?;
-        // The migration of another node, and this one, may take longer than any request.
+        // Waiting for the migration of another node, and this one itself, may take longer than any request.
         for timeout in ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"] {
             guard.execute_unprepared(&format!("SET LOCAL {timeout} = 0")).await?;
         }
         guard.execute_unprepared(&format!("SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")).await?;
-        let done = Migrator::up(&jobs.write.pool, None).await;
+        let migrated = Migrator::up(&jobs.write.pool, None).await;
         // Releases the lock, also after a failure.
         guard.commit().await?;
-        done
+        migrated
     }
 }
 
 async fn sqlite(url: &str) -> Result<Db, DbErr> {
     // The writer comes first: it creates the file and turns the write-ahead log on. Its commits reach the disk before they are
-    // acknowledged (synchronous FULL).
+    // acknowledged (synchronous FULL); with NORMAL a power loss could take the last ones. Readers commit nothing, and NORMAL still
+    // syncs around the checkpoints that they run.
     let health = Arc::new(StorageHealth::default());
     let writer = || guarded(pool(url, 1, "FULL"), &health);
     let reader = || checking_files(pool(url, MAX_READERS, "NORMAL"), &health);
@@ -387,10 +395,10 @@ async fn open_all(readers: &DatabaseConnection) -> Result<(), DbErr> {
 /// Retries until no other process holds the file. When two processes turn the write-ahead log on at the same time, SQLite fails one of
 /// them at once, whatever its busy timeout.
 async fn retry_while_locked<T>(attempt: impl AsyncFn() -> Result<T, DbErr>) -> Result<T, DbErr> {
-    let begun = Instant::now();
+    let started_at = Instant::now();
     loop {
         match attempt().await {
-            Err(error) if is_locked(&error) && begun.elapsed() < START_TIMEOUT => {
+            Err(error) if is_locked(&error) && started_at.elapsed() < START_TIMEOUT => {
                 tokio::time::sleep(RETRY_INTERVAL).await
             }
             done => return done,
@@ -409,21 +417,24 @@ fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOption
     let mut options = ConnectOptions::new(url);
     options
         .max_connections(connections)
-        // None is opened unless it is needed: a new connection opens whatever file is at the path.
+        // With a minimum the pool opens connections in the background, to whatever file is at the path by then.
         .min_connections(0)
         .acquire_timeout(BUSY_TIMEOUT)
-        // A connection does not break between two statements: asking it each time costs more than a small read.
+        // A connection to a file does not break between two statements, and a ping before each costs more than a small read.
         .test_before_acquire(false)
         // Connections to a file do not age. As long as one is open, a file that is removed can be read, and the write-ahead log
         // is the same file.
         .idle_timeout(None::<Duration>)
         .max_lifetime(None::<Duration>)
+        // By default every statement is logged at the level Info.
         .sqlx_logging_level(LevelFilter::Trace)
         .map_sqlx_sqlite_opts(move |sqlite| {
             sqlite
                 .create_if_missing(true)
+                // Reads do not wait for the writer.
                 .pragma("journal_mode", "WAL")
                 .pragma("synchronous", synchronous)
+                // SQLite enforces foreign keys only on connections that ask for it.
                 .pragma("foreign_keys", "ON")
                 // Deleted texts are overwritten with zeros, so that a copy of the file does not contain them.
                 .pragma("secure_delete", "ON")
@@ -442,6 +453,8 @@ fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOption
 fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectOptions {
     let lending = health.clone();
     options.map_sqlx_sqlite_before_acquire(move |connection, _| {
+        // The driver's transaction depth: a ROLLBACK that SQLite refused leaves it above 0. Distrust is tested here too, because a check
+        // of the database may record it while the connection is idle.
         let is_sound = !lending.take_writer_distrust() && !connection.is_in_transaction();
         Box::pin(async move { Ok(is_sound) })
     });
@@ -454,6 +467,7 @@ fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectO
                 if !is_sound {
                     return Ok(false);
                 }
+                // The depth says nothing about a BEGIN that the driver did not send, so SQLite itself is asked.
                 let is_outside = is_in_autocommit(connection).await;
                 if !is_outside {
                     error!("the writer is in a transaction after its use, or does not answer: it is closed, and what was not committed is rolled back");

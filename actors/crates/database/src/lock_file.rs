@@ -36,7 +36,7 @@ pub(super) struct LockFile {
 
 impl LockFile {
     /// Returns the file whose name is that of the database with this suffix. Nothing is opened yet.
-    pub(super) fn beside(database: &Path, suffix: &str) -> Self {
+    pub(super) fn for_database(database: &Path, suffix: &str) -> Self {
         Self {
             path: with_suffix(database, suffix),
             database: database.to_owned(),
@@ -80,16 +80,16 @@ impl LockFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             opened => return opened,
         }
-        match self.make() {
-            // Another process was faster.
+        match self.create() {
+            // Another process created it first.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => File::open(&self.path),
-            made => made,
+            created => created,
         }
     }
 
     /// Creates the file with access for the accounts that may write the database. An account that may only read it cannot lock the services
     /// out.
-    fn make(&self) -> io::Result<File> {
+    fn create(&self) -> io::Result<File> {
         let database = fs::metadata(&self.database)?;
         let writers = database.mode() & 0o222;
         // A lock needs the right to read (`0o4`), which is one bit left of the right to write (`0o2`).
@@ -154,7 +154,7 @@ mod tests {
 
         /// Returns the lock as another process has it: a file that is opened twice is locked against itself.
         fn lock(&self) -> LockFile {
-            LockFile::beside(&self.path("a.db"), ".lock")
+            LockFile::for_database(&self.path("a.db"), ".lock")
         }
 
         /// Makes a file that can neither be opened nor made.
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn lock_of_a_removed_file_is_taken_again() {
+    fn lock_of_a_removed_file_is_acquired_again() {
         let folder = Folder::new();
         let (mut one, mut other) = (folder.lock(), folder.lock());
         assert!(one.hold());
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn lock_file_that_cannot_be_made_counts_as_held() {
+    fn lock_file_that_cannot_be_created_counts_as_held() {
         let folder = Folder::new();
         let (mut one, mut other) = (folder.lock(), folder.lock());
         folder.break_lock_file();

@@ -24,6 +24,8 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 /// (they lock one row of `library_usage` first), so this is time for a burst of some hundred short ones.
 const MAX_SHARE_WAIT: Duration = Duration::from_secs(5);
 
+// Together 31 connections, and one for the locks: three services fit into PostgreSQL's default of 100.
+
 /// Reads and changes of libraries by requests. A write may wait for two locks, for the row that counts what its account has and for
 /// what it changes, so it is refused within 8 seconds, and those that wait behind it after 4. A transaction of an import that takes a
 /// hundred rows may hold the first lock for a second or two.
@@ -86,8 +88,8 @@ pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
     Ok(Db { read, write, by_work: Some(Arc::new(by_work)), health, locks })
 }
 
-/// Returns why no connection can be made. A pool tries a refused one again until its time is over, and then says only that; a
-/// connection outside of it says what the system or the server does.
+/// Returns why no connection can be made. A pool retries a refused connection until its timeout and then reports only the timeout; a
+/// connection outside of the pool fails with the answer of the system or the server.
 async fn cause_of(url: &str, error: DbErr) -> DbErr {
     let attempt = async {
         let mut connection = PgConnection::connect(url).await?;
@@ -141,6 +143,7 @@ fn options(
     options
         .max_connections(connections)
         .acquire_timeout(ACQUIRE_TIMEOUT)
+        // By default every statement is logged at the level Info.
         .sqlx_logging_level(LevelFilter::Trace)
         .map_sqlx_postgres_opts(move |postgres| {
             postgres.options([

@@ -57,6 +57,7 @@ impl Db {
             return Err(failed(io::ErrorKind::StorageFull.into()));
         }
         let into = format!("VACUUM INTO '{}'", draft.display().to_string().replace('\'', "''"));
+        // Through a reader, whose connection still has the old file open; that of the writer may be replaced.
         let written = self.read.pool.execute_raw(Statement::from_string(DatabaseBackend::Sqlite, into)).await;
         // Renamed when it is complete, so that a crash leaves no file that looks like a complete copy.
         let placed = match written {
@@ -64,6 +65,7 @@ impl Db {
             Err(error) => Err(error),
         };
         if placed.is_err() {
+            // A draft that cannot be removed now is removed before the next copy.
             let _ = fs::remove_file(&draft);
         }
         placed.map(|()| copy)
@@ -85,12 +87,11 @@ impl Db {
         }
     }
 
-    /// Checkpoints the write-ahead log into the database file that is open, and truncates the log. Returns false if it should be tried
+    /// Checkpoints the write-ahead log into the database file that is open, and truncates the log. Returns `false` if it should be tried
     /// again, because a read transaction is in the way.
-    ///
-    /// The readers' connections are never replaced. That of the writer may be, and the new one would open the other database.
     async fn truncate_log(&self) -> bool {
         let checkpoint = Statement::from_string(DatabaseBackend::Sqlite, TRUNCATE_LOG);
+        // Through a reader: the writer's connection may be replaced by one that opens the other database.
         match self.read.pool.query_one_raw(checkpoint).await {
             // The first column states whether the checkpoint was blocked.
             Ok(row) => row.is_some_and(|row| row.try_get_by_index::<i64>(0).is_ok_and(|busy| busy == 0)),
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn copy_that_is_there_is_kept() {
+    async fn existing_copy_is_kept() {
         let database = TestDatabase::new();
         let db = open(&database).await;
         fs::write(database.file(".rescued"), "of another accident").unwrap();

@@ -59,7 +59,7 @@ impl LockFiles {
         let file = match lock {
             SessionLock::Index => &mut self.index,
         };
-        Ok(file.get_or_insert_with(|| LockFile::beside(database, lock.file_suffix())).hold())
+        Ok(file.get_or_insert_with(|| LockFile::for_database(database, lock.file_suffix())).hold())
     }
 }
 
@@ -104,9 +104,9 @@ impl Db {
 
 async fn hold_in_session(session: &DatabaseConnection, lock: SessionLock) -> Result<bool, DbErr> {
     let number = lock.number();
-    // A session can take a lock any number of times, and PostgreSQL counts them: where it has the lock, this only looks. In one
-    // statement, for the pool may replace a broken connection between two. A key of 64 bits has its halves in two columns of
-    // pg_locks, and objsubid 1.
+    // A session can take a lock any number of times, and PostgreSQL counts them, so a lock that the session has is only looked up. One
+    // statement does both, because the pool may replace a broken connection between two. In pg_locks a key of 64 bits is split
+    // into two columns, with objsubid 1.
     let query = format!(
         "SELECT CASE WHEN EXISTS (
              SELECT 1 FROM pg_locks
@@ -118,7 +118,7 @@ async fn hold_in_session(session: &DatabaseConnection, lock: SessionLock) -> Res
     held.map_or(Ok(false), |row| row.try_get_by_index(0))
 }
 
-/// Releases every lock before the connection is closed: the server may be late to see its end.
+/// Releases every lock before the connection is closed, because the server may notice the end of a connection late.
 async fn release_session(session: DatabaseConnection) -> Result<(), DbErr> {
     if session.get_postgres_connection_pool().size() == 0 {
         return session.close().await;

@@ -101,7 +101,7 @@ async fn lock_is_held_by_one_until_its_database_is_closed() {
 }
 
 #[tokio::test]
-async fn lock_is_of_the_database_whatever_its_path() {
+async fn lock_is_the_same_for_every_path_of_a_database() {
     let database = TestDatabase::new();
     let one = database.with_numbers().await;
     let links = tempfile::tempdir().unwrap();
@@ -141,12 +141,12 @@ async fn postgres_session_takes_its_lock_once() {
 }
 
 #[tokio::test]
-async fn tables_are_looked_at_without_being_changed() {
+async fn pending_migrations_are_counted_without_applying_them() {
     let database = TestDatabase::new();
 
-    let looked = Db::connect(&database.url).await.unwrap();
-    assert_eq!(looked.pending_migrations().await.unwrap(), Migrator::migrations().len());
-    assert_eq!(looked.pending_migrations().await.unwrap(), Migrator::migrations().len());
+    let connected = Db::connect(&database.url).await.unwrap();
+    assert_eq!(connected.pending_migrations().await.unwrap(), Migrator::migrations().len());
+    assert_eq!(connected.pending_migrations().await.unwrap(), Migrator::migrations().len());
 
     let opened = Db::open(&database.url).await.unwrap();
     assert_eq!(opened.pending_migrations().await.unwrap(), 0);
@@ -179,7 +179,7 @@ async fn writer_survives_a_transaction_that_sqlite_ended() {
     fail_and_roll_back(&txn).await;
     drop(txn);
 
-    // An ordinary refusal, then writes of both kinds: each has to be there for another process.
+    // After an ordinary failure, writes with and without a transaction must be visible to another process.
     let txn = db.begin().await.unwrap();
     insert(&txn, 1).await.unwrap_err();
     drop(txn);
@@ -195,7 +195,7 @@ async fn writer_is_replaced_when_a_statement_left_a_transaction_open() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
 
-    // The driver does not know of it.
+    // The driver does not know of a transaction that was begun as a plain statement.
     db.write().execute_unprepared("BEGIN IMMEDIATE").await.unwrap();
     insert(db.write(), 2).await.unwrap();
     db.write().execute_unprepared("SAVEPOINT outer").await.unwrap();
@@ -224,7 +224,7 @@ async fn transaction_refuses_everything_after_a_failed_statement() {
 async fn writer_is_replaced_when_it_is_distrusted() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
-    // Lives as long as its connection.
+    // A temporary table lives as long as its connection, so it shows whether the connection was replaced.
     db.write().execute_unprepared("CREATE TEMP TABLE mark (n INTEGER)").await.unwrap();
     db.write().execute_unprepared("SELECT * FROM mark").await.unwrap();
 
@@ -334,7 +334,7 @@ async fn removed_database_is_not_created_by_a_new_connection() {
 }
 
 #[tokio::test]
-async fn closed_database_is_not_taken_for_a_removed_one() {
+async fn closing_does_not_count_as_a_removed_file() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
 

@@ -78,13 +78,14 @@ impl Transaction {
     /// removed meanwhile: the changes are kept only if it comes back.
     pub async fn commit(self) -> Result<(), DbErr> {
         self.allow()?;
+        // The share is held until the commit has ended, because the commit uses the connection.
         let Self { inner, health, share: _share, .. } = self;
         inner.commit().await.map_err(|error| {
-            // Whether SQLite has left the transaction is not known: the connection is not used again.
+            // It is unknown whether SQLite has left the transaction, so the connection is not used again.
             health.distrust_writer();
             health.record_write(error)
         })?;
-        // After the commit, so that nothing is acknowledged that was written to a removed file.
+        // Tested after the commit, so that a write to a removed file is not acknowledged.
         health.require_files()
     }
 

@@ -41,8 +41,8 @@ impl CheckDepth {
 /// The schedule of the checks and their depth.
 #[derive(Debug, Default)]
 struct VerificationSchedule {
-    made: usize,
-    last_sound: Option<Instant>,
+    checks_planned: usize,
+    last_passed_at: Option<Instant>,
     /// The outcome that was logged last; the same one is not logged again.
     reported: Option<Discriminant<OpenError>>,
 }
@@ -50,22 +50,22 @@ struct VerificationSchedule {
 impl VerificationSchedule {
     /// Returns the delay and the depth of the next check.
     fn plan_next(&mut self, now: Instant) -> (Duration, CheckDepth) {
-        if self.last_sound.take().is_some_and(|at| now.duration_since(at) > RELAPSE_WINDOW) {
-            self.made = 0;
+        if self.last_passed_at.take().is_some_and(|at| now.duration_since(at) > RELAPSE_WINDOW) {
+            self.checks_planned = 0;
         }
-        let depth = if self.made == 0 { CheckDepth::Quick } else { CheckDepth::Full };
+        let depth = if self.checks_planned == 0 { CheckDepth::Quick } else { CheckDepth::Full };
         let [first, second, later] = CHECK_DELAYS;
-        let pause = match self.made {
+        let pause = match self.checks_planned {
             0 => first,
             1 => second,
             _ => later,
         };
-        self.made += 1;
+        self.checks_planned += 1;
         (pause, depth)
     }
 
-    fn end_sound(&mut self, now: Instant) {
-        self.last_sound = Some(now);
+    fn record_passed(&mut self, now: Instant) {
+        self.last_passed_at = Some(now);
         self.reported = None;
     }
 
@@ -103,7 +103,7 @@ impl Db {
             let (pause, depth) = schedule.plan_next(Instant::now());
             tokio::time::sleep(pause).await;
             match self.verify(depth).await {
-                Ok(()) => schedule.end_sound(Instant::now()),
+                Ok(()) => schedule.record_passed(Instant::now()),
                 Err(error) => schedule.report(&error),
             }
         }
@@ -111,14 +111,16 @@ impl Db {
 
     /// Checks the database, and lets writes continue if there is no damage.
     async fn verify(&self, depth: CheckDepth) -> Result<(), OpenError> {
+        // Read before the check, so that damage that is met while it runs keeps writes stopped.
         let met = self.health.damage_met();
         let started = Instant::now();
         self.health.require_files()?;
         CheckConnection::connect(self).await?.check(depth.pragma().to_owned()).await?;
-        // It was another file that was checked if this one was replaced meanwhile.
+        // If the file was replaced meanwhile, the check read another one.
         self.health.require_files()?;
-        // A commit has every other connection drop the pages in its cache: some may be what the disk returned when it failed. A new
-        // connection commits it, since the writer's own cache may hold such a page, which would be written to the file.
+        // After a commit every other connection drops the pages in its cache, some of which a failing disk may have returned. A new
+        // connection commits, because the writer's own cache may hold such a page and would write it to the file. Nothing uses
+        // `user_version`, which stays 0.
         self.health.distrust_writer();
         let committed = self.write.pool.execute_unprepared("PRAGMA user_version = 0").await;
         committed.map_err(|error| self.health.record_write(error))?;
@@ -146,9 +148,9 @@ mod tests {
         assert_eq!(schedule.plan_next(start), (first, CheckDepth::Quick));
         assert_eq!(schedule.plan_next(start), (second, CheckDepth::Full));
         assert_eq!(schedule.plan_next(start), (later, CheckDepth::Full));
-        schedule.end_sound(start);
+        schedule.record_passed(start);
         assert_eq!(schedule.plan_next(start + RELAPSE_WINDOW), (later, CheckDepth::Full));
-        schedule.end_sound(start);
+        schedule.record_passed(start);
         assert_eq!(schedule.plan_next(start + RELAPSE_WINDOW + POLL_INTERVAL), (first, CheckDepth::Quick));
     }
 
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn damage_that_is_over_lets_writes_go_on() {
+    async fn verification_after_transient_damage_resumes_writes() {
         let database = TestDatabase::new();
         let db = database.with_numbers().await;
         db.health().set_damaged();
@@ -171,7 +173,7 @@ mod tests {
             db.verify(depth).await.unwrap();
         }
 
-        // It tells of a commit by another connection, after which no page in the cache of this one is used.
+        // `data_version` changes when another connection commits; a connection that sees that drops the pages in its cache.
         assert_ne!(data_version(&mut reader).await, before);
 
         assert!(!db.health().is_damaged());
@@ -192,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn damage_that_is_there_keeps_writes_stopped() {
+    async fn persistent_damage_keeps_writes_stopped() {
         let database = TestDatabase::new();
         let path = database.large_file().await;
         let db = Db::connect(&database.url).await.unwrap();

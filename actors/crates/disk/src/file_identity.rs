@@ -10,6 +10,8 @@ pub struct FileIdentity {
     inode: u64,
 }
 
+// A file system reuses the number of an inode only when its file is removed and closed, so no other file has the identity of one that is
+// open.
 impl From<&Metadata> for FileIdentity {
     fn from(found: &Metadata) -> Self {
         Self { device: found.dev(), inode: found.ino() }

@@ -30,9 +30,9 @@ impl Ledger {
 
     /// Returns whether the disk was measured, and has room for these bytes in addition to all announced bytes and the floor.
     pub fn has_room_for(&self, bytes: u64, min_free_bytes: u64) -> bool {
-        let taken = [self.announced_bytes, self.written_bytes, bytes, min_free_bytes, OVERHEAD_BYTES];
-        let taken = taken.into_iter().fold(0, u64::saturating_add);
-        self.free_bytes.is_some_and(|free_bytes| free_bytes >= taken)
+        let required = [self.announced_bytes, self.written_bytes, bytes, min_free_bytes, OVERHEAD_BYTES];
+        let required = required.into_iter().fold(0, u64::saturating_add);
+        self.free_bytes.is_some_and(|free_bytes| free_bytes >= required)
     }
 
     /// Announces bytes if there is room for them or the free space is unknown. Returns whether they were announced.

@@ -118,6 +118,7 @@ impl DiskSpace {
     fn from_volumes(all: impl Iterator<Item = Volume>, min_free_bytes: u64) -> Self {
         let mut volumes: Vec<Arc<Volume>> = Vec::new();
         for volume in all {
+            // Announcements of all folders of a disk must meet in one ledger.
             if !volumes.iter().any(|known| known.is_same_disk(&volume)) {
                 volumes.push(Arc::new(volume));
             }
@@ -139,6 +140,7 @@ impl DiskSpace {
     }
 
     fn watch_folder(&self, folder: PathBuf) -> Arc<Volume> {
+        // Before the lock, because the measurement blocks while a network file system does not answer.
         let volume = Volume::new(folder, None, self.0.min_free_bytes);
         let mut watched = self.0.watched.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = watched.iter().find(|known| known.is_same_disk(&volume)) {
@@ -228,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_of_one_disk_share_what_is_announced() {
+    fn folders_of_one_disk_share_announced_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let disk = DiskSpace::new(vec![folder.path().to_owned(), folder.path().to_owned()], 1);
         let files = disk.with_folder(folder.path().to_owned());

@@ -38,6 +38,7 @@ impl DiskReservation {
 
     /// Records that announced bytes are on the disk, where the next measurement finds them. Call it after the write.
     pub fn record_written(&mut self, bytes: u64) {
+        // Only announced bytes are in the ledger.
         let written = bytes.min(self.left_bytes);
         self.left_bytes -= written;
         if let Some(volume) = self.disk.target() {

@@ -60,6 +60,7 @@ impl Scratch {
     /// [`io::Error`] when the file cannot be created; [`io::ErrorKind::StorageFull`] when it would take a disk of the service below
     /// its floor.
     pub fn writer(&self, length: Option<u64>) -> io::Result<ScratchWriter> {
+        // Before the file is created, so that a refusal leaves nothing behind.
         let reservation = self.reserve(length)?;
         let (scratch_file, file) = self.file()?;
         let file = BufWriter::with_capacity(BUFFER_BYTES, tokio::fs::File::from_std(file));
@@ -119,9 +120,9 @@ impl ScratchWriter {
         Ok(self.scratch_file)
     }
 
-    // Bytes count as announced until the disk has them, because a measurement does not see what is still in the buffer.
     async fn flush(&mut self) -> io::Result<()> {
         self.file.flush().await?;
+        // Only now: a measurement does not see bytes that are still in the buffer, so they count as announced until then.
         self.reservation.record_written(self.buffered_bytes);
         self.buffered_bytes = 0;
         Ok(())

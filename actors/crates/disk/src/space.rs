@@ -31,6 +31,7 @@ impl Space {
         let disk = statvfs(folder)?;
         Ok(Self {
             total_bytes: disk.f_blocks.saturating_mul(disk.f_frsize),
+            // Not `f_bfree`, which includes the blocks that only root may use.
             free_bytes: disk.f_bavail.saturating_mul(disk.f_frsize),
             total_inodes: disk.f_files,
             free_inodes: disk.f_favail,
@@ -62,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn deletions_go_on_below_the_floor_until_little_is_left() {
+    fn deletions_continue_below_the_floor_until_the_disk_is_full() {
         assert_eq!(space(100 * MIB + 1).level(0, 100 * MIB), SpaceLevel::AboveFloor);
         assert_eq!(space(100 * MIB).level(0, 100 * MIB), SpaceLevel::BelowFloor);
         assert_eq!(space(8 * MIB).level(0, 100 * MIB), SpaceLevel::BelowFloor);

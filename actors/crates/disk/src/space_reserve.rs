@@ -76,6 +76,7 @@ impl SpaceReserve {
         let before = self.length().unwrap_or(0);
         let mut file =
             OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&self.path)?;
+        // `set_len` would make a sparse file, which reserves nothing.
         let filled = match fallocate(&file, FallocateFlags::empty(), 0, self.bytes) {
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_zeros(&mut file, self.bytes),
             filled => filled.map_err(Into::into),

@@ -82,6 +82,7 @@ impl Volume {
     /// [`io::Error`] when the disk cannot be measured or the space cannot be released.
     pub fn release_to_start(&self) -> io::Result<()> {
         let Some(reserve) = &self.reserve else { return Ok(()) };
+        // Measured anew: other programs may have used the space since the last measurement.
         if available_bytes(&self.folder)? < START_BYTES && reserve.remove()? {
             info!("the disk is full: the space that was set aside is used to start");
         }
@@ -142,6 +143,7 @@ impl Volume {
     }
 
     fn measure(&self) -> SpaceLevel {
+        // Read before the measurement, so that bytes which are written while it runs stay counted.
         let written_before = self.ledger().written_bytes();
         let found = self.space();
         // The missing part of the reserve is not available to writers: it is to be refilled, or was released for work below the floor.

@@ -460,6 +460,7 @@ fn members<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
 
 impl From<DbErr> for Error {
     fn from(error: DbErr) -> Self {
+        // Before the test whether the database is unreachable: a file that cannot be opened is a `DbErr::Conn` too.
         match StorageFault::of(&error) {
             Some(StorageFault::Full) => return Error::StorageFull,
             Some(
@@ -495,7 +496,10 @@ fn is_locked(error: &DbErr) -> bool {
     };
     let code = cause.as_database_error().and_then(|database| database.code());
     let Some(code) = code else { return false };
+    // SQLSTATEs have five characters, and some of them, such as 40001, are numbers too.
     let sqlite = code.parse::<u32>().is_ok_and(|number| code.len() < 5 && matches!(number & 0xff, 5 | 6));
+    // lock_not_available, deadlock_detected, serialization_failure, query_canceled (a timeout), idle_in_transaction_session_timeout,
+    // admin_shutdown, crash_shutdown and cannot_connect_now.
     sqlite || matches!(&*code, "55P03" | "40P01" | "40001" | "57014" | "25P03" | "57P01" | "57P02" | "57P03")
 }
 
@@ -520,9 +524,11 @@ impl From<BlobError> for Error {
         match error {
             BlobError::Full => Error::StorageFull,
             BlobError::Failed(cause) => {
+                // Logged here, because `StorageFailure` carries no cause.
                 error!(%cause, "a file of the store could not be read or written");
                 StorageFailure::Transient.into()
             }
+            // Not `NotFound`: the database has the item, so the store must have its file.
             BlobError::Missing | BlobError::PresignedOnly => Error::internal(error),
         }
     }

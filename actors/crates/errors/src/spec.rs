@@ -71,6 +71,7 @@ macro_rules! error_table {
             pub fn spec(&self) -> &'static ErrorSpec {
                 match self {
                     $($variant => {
+                        // A copy of the row, because the position of a variant in `ERRORS` is not known here.
                         static ROW: ErrorSpec = $spec;
                         &ROW
                     })+

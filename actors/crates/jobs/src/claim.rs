@@ -197,8 +197,10 @@ fn waiting_jobs(track: Track, users_at_maximum: &[UserId]) -> Select<Entity> {
     let mut waiting = Entity::find()
         .filter(Expr::cust("state = 'queued' AND queue_position IS NOT NULL"))
         .filter(Column::Track.eq(track.number()))
+        // The index `job_running` would refuse the lease of such a job and so roll back the whole claim.
         .filter(Column::Subject.not_in_subquery(running_subjects));
     if !users_at_maximum.is_empty() {
+        // `try_acquire` would refuse these jobs too, but at the head of the queue they would use up the limit of the query.
         waiting = waiting.filter(Column::UserId.is_not_in(users_at_maximum.iter().copied()));
     }
     waiting.order_by_asc(Column::Priority).order_by_asc(Column::QueuePosition).order_by_asc(Column::Id)
@@ -213,7 +215,8 @@ fn has_state(state: JobState) -> SimpleExpr {
 /// the number of ended leases. Call it before the next process of the owner claims anything.
 ///
 /// The claim counts the crash, as with an expired lease. A job that crashed before keeps its lease: if the process crashes
-/// again and again, the pause between its attempts tells the job that crashes it from those that only run at the same time.
+/// again and again, the pause between its attempts separates the job that causes the crashes from those that only run at the
+/// same time.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -242,8 +245,10 @@ async fn lease(
     job.attempts += 1;
     job.state = JobState::Running;
     job.queue_position = None;
+    // The fencing token: ids are unique, so no other claim writes the same one.
     job.lease_token = Some(JobId::new(now).0);
     job.lease_owner = Some(owner.0);
+    // The id alone identifies the row: this transaction has locked it on PostgreSQL, and is the only writer on SQLite.
     Entity::update_many()
         .col_expr(Column::State, Expr::value(job.state))
         .col_expr(Column::QueuePosition, Expr::value(job.queue_position))
@@ -325,7 +330,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn leases_of_a_crashed_process_end_once_and_for_itself() {
+    async fn only_leases_of_the_crashed_process_end_and_only_once() {
         let queue = TestQueue::new().await;
         queue.enqueue(queue.add_user().await, subject(1)).await;
         let job = queue.claim_one(NOON).await;

@@ -59,6 +59,7 @@ async fn replace_dead(
     if end_as_dead.exec(db).await?.rows_affected == 0 {
         return Ok(false);
     }
+    // After the update, whose row count tells whether the attempt still holds its lease.
     let former = Entity::delete_many()
         .filter(Column::Kind.eq(&job.kind))
         .filter(Column::Subject.eq(job.subject))
@@ -73,6 +74,7 @@ async fn replace_dead(
 /// # Errors
 /// [`DbErr`] when the database fails.
 pub async fn mark_dead(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
+    // The worker may have renewed its lease since the claim listed the job.
     let has_expired = Column::LeaseUntil.lt(now);
     replace_dead(db, job, end(job, JobState::Dead, Some(crash_reason(job)), now).filter(has_expired)).await
 }
@@ -116,6 +118,7 @@ pub async fn defer(
     now: Timestamp,
 ) -> Result<bool, DbErr> {
     let queued = QueuedState {
+        // The claim counted the attempt.
         attempts: if deferral.counts_attempt { job.attempts } else { job.attempts - 1 },
         crashes: job.crashes,
         progress: job.progress,
@@ -160,6 +163,7 @@ fn is_deferred_with(reason: &str) -> Condition {
 pub async fn advance(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
     let renewed = Entity::update_many()
         .col_expr(Column::LeaseUntil, Expr::value(now + LEASE_DURATION))
+        // 1 and not 0, because this attempt is still in progress.
         .col_expr(Column::Attempts, Expr::value(1))
         .col_expr(Column::Crashes, Expr::value(0));
     Ok(renewed.filter(is_leased(job)).exec(db).await?.rows_affected > 0)
@@ -171,6 +175,7 @@ pub async fn advance(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> 
 /// # Errors
 /// [`DbErr`] when the database fails.
 pub async fn release(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
+    // The row and not the claim, because `advance` may have reset the attempts since.
     let Some(job) = &reload(db, job).await? else { return Ok(false) };
     let position =
         Some(fairness::next_position(db, job.user_id, &job.kind, (job.track, job.priority)).await?);
@@ -225,7 +230,7 @@ pub async fn release_all(db: &Db, owner: LeaseOwner, now: Timestamp) -> Result<u
         .col_expr(Column::Error, Expr::value(None::<String>))
         .col_expr(Column::FinishedAt, Expr::value(Some(now)))
         .filter(leased())
-        // Of a job that was claimed in between there is no other.
+        // A job that the process claims between the two statements stays leased: its claim took the only waiting row of that job.
         .filter(Expr::exists(same_job))
         .exec(&txn)
         .await?;
@@ -290,6 +295,7 @@ impl QueuedState<'_> {
             .filter(Expr::exists(same_job).not())
             .exec(db)
             .await?;
+        // No row: the lease is lost, or the same job waits already. `finish` changes nothing in the first case.
         if requeued.rows_affected > 0 { Ok(true) } else { finish(db, job, now).await }
     }
 }
@@ -312,6 +318,7 @@ pub fn backoff(job: &Model) -> Duration {
         4 => 120,
         5..=i32::MAX => 720,
     };
+    // The last byte of a UUIDv7 is random; its first ones are a time, which jobs of one burst share.
     let spread = job.id.0.as_bytes().last().copied().unwrap_or_default();
     let base = Duration::from_secs(60 * minutes);
     base + base * u32::from(spread) / 1024

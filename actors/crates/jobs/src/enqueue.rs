@@ -44,6 +44,7 @@ pub async fn enqueue_all(
     if subjects.peek().is_none() {
         return Ok(());
     }
+    // Two transactions may compute the same position; their jobs then run in the order of their ids.
     let first_position = fairness::next_position(db, user, kind.name(), (track, priority)).await?;
     let rows = subjects.zip(first_position..).map(|(subject, position)| Model {
         queue_position: Some(position),
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn running_job_goes_on_when_it_is_withdrawn() {
+    async fn running_job_continues_when_it_is_withdrawn() {
         let queue = TestQueue::new().await;
         let user = queue.add_user().await;
         queue.enqueue(user, subject(1)).await;

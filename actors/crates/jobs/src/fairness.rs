@@ -29,6 +29,7 @@ pub(crate) async fn next_position(
     kind: &str,
     (track, priority): (i16, i16),
 ) -> Result<i64, DbErr> {
+    // Both positions are read from an end of an index, so the cost does not grow with the number of waiting jobs.
     let waiting = jobs_with_position().filter(Column::Track.eq(track)).filter(Column::Priority.eq(priority));
     let smallest =
         first_position(db, waiting.clone().order_by_asc(Column::QueuePosition)).await?.unwrap_or(0);
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn deferred_job_gets_a_turn_when_its_time_comes() {
+    async fn deferred_job_gets_a_position_when_it_is_due() {
         let queue = TestQueue::new().await;
         queue.enqueue(queue.add_user().await, subject(1)).await;
         let job = queue.claim_one(NOON).await;

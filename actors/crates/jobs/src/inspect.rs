@@ -24,11 +24,13 @@ pub async fn has_room(db: &impl ConnectionTrait, user: UserId, priority: Priorit
     let waiting = match priority {
         Priority::Now => Condition::all()
             .add(Expr::cust("state = 'queued' AND queue_position IS NOT NULL"))
+            // All tracks are listed, because `job_user_due` has the track before the priority.
             .add(Column::Track.is_in(Track::ALL.map(Track::number))),
         Priority::Backlog => Condition::all()
             .add(Expr::cust("state IN ('queued', 'running')"))
             .add(Column::State.eq(JobState::Queued)),
     };
+    // It reads as far as the bound; a count would read the whole backlog.
     let beyond = Entity::owned_by(user)
         .select_only()
         .column(Column::Id)

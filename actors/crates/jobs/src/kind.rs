@@ -260,6 +260,7 @@ impl Priority {
     pub(crate) fn number(self) -> i16 {
         match self {
             Priority::Now => 0,
+            // A gap, so that a priority between the two needs no change of rows.
             Priority::Backlog => 10,
         }
     }

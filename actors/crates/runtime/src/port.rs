@@ -49,7 +49,9 @@ impl<A: Actor<Context = Context<A>>> Port<A> {
         Context<A>: ToEnvelope<A, M>,
     {
         let _permit = self.state.permits.try_acquire().map_err(|_| self.count_refusal())?;
+        // After a crash the address of the former actor stays until the supervisor replaces it.
         let address = self.address().filter(Addr::connected).ok_or(AskError::Busy)?;
+        // actix queues this message even when the mailbox is full, so the permits are what bounds the questions.
         let answer = address.send(message).timeout(self.state.timeout).await;
         answer.map_err(|error| match error {
             MailboxError::Closed => AskError::Crashed,

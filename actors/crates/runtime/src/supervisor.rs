@@ -61,7 +61,8 @@ async fn run_supervised<A>(state: Arc<PortState<A>>, config: SupervisorConfig, m
 where
     A: Actor<Context = Context<A>>,
 {
-    let (mut pause, mut deaths, mut window_began) = (MIN_RESTART_PAUSE, 0, Instant::now());
+    let (mut pause, mut crashes, mut window_began) = (MIN_RESTART_PAUSE, 0, Instant::now());
+    // Not `actix::Supervisor`: it is a future around the actor, and a panic of the actor ends it too.
     loop {
         let started_at = Instant::now();
         if let Some(exit) = start(&state, config, &make) {
@@ -77,15 +78,15 @@ where
             pause = MIN_RESTART_PAUSE;
         }
         if window_began.elapsed() > CRASH_WINDOW {
-            (deaths, window_began) = (0, Instant::now());
+            (crashes, window_began) = (0, Instant::now());
         }
-        deaths += 1;
-        if deaths > MAX_CRASHES {
+        crashes += 1;
+        if crashes > MAX_CRASHES {
             state.health.given_up.store(true, Ordering::Relaxed);
-            error!(actor = config.name, deaths, "an actor keeps crashing and is left down");
+            error!(actor = config.name, deaths = crashes, "an actor keeps crashing and is left down");
             return;
         }
-        warn!(actor = config.name, deaths, "an actor crashed and is restarted");
+        warn!(actor = config.name, deaths = crashes, "an actor crashed and is restarted");
         sleep(pause).await;
         pause = (pause * 2).min(MAX_RESTART_PAUSE);
     }
@@ -104,6 +105,7 @@ where
     // Without this a panic in `make` would end the task that restarts the actor.
     let actor = catch_unwind(AssertUnwindSafe(make)).ok()?;
     let mut context = Context::new();
+    // The default of 16 would make `Port::tell` refuse most messages of a burst.
     context.set_mailbox_capacity(config.permits as usize);
     #[cfg(debug_assertions)]
     let crash = state.crash.clone();

@@ -18,7 +18,7 @@ use crate::index::{Hit, HybridHits};
 /// Maximum number of passages of one document in a ranking (contract.md, section 5).
 const MAX_PASSAGES_PER_DOCUMENT: usize = 3;
 
-/// Normalized scores reach from this many standard deviations below the mean (0) to as many above it (1).
+/// Normalized scores reach from this many standard deviations below the mean (0) to as many above it (1), as in Qdrant's fusion.
 const SCALE_DEVIATIONS: f32 = 3.0;
 
 /// Minimum cosine similarity of a passage that shares no word with the query, when the model knows all words of the query. Measured:
@@ -56,8 +56,9 @@ impl DenseWeight {
     #[must_use]
     pub fn for_query(query: &str, pieces: WordPieceCounts) -> Self {
         let words = query.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).count();
-        let signs = query.split_whitespace().filter(|part| !part.contains(char::is_alphanumeric)).count();
-        let words = words + signs.min(pieces.unknown);
+        // A symbol such as an emoji counts as a word only if the model does not know it; punctuation it knows.
+        let symbols = query.split_whitespace().filter(|part| !part.contains(char::is_alphanumeric)).count();
+        let words = words + symbols.min(pieces.unknown);
         let known = to_f32(pieces.all.saturating_sub(pieces.unknown));
         let per_word = (known + MIN_PIECES_OF_UNKNOWN_WORDS * to_f32(pieces.unknown)) / to_f32(words.max(1));
         Self(
@@ -82,6 +83,7 @@ impl DenseWeight {
 /// Returns the best passages of both legs, at most `limit`; equal scores in the order of their ids.
 #[must_use]
 pub fn fuse(hits: &HybridHits, dense_weight: DenseWeight, limit: usize) -> Vec<RankedPassage> {
+    // A leg that found nothing must not halve the scores of the other one below.
     let weight = if hits.dense.is_empty() { 0.0 } else { dense_weight.0 };
     let mut sums: BTreeMap<Uuid, RankedPassage> = BTreeMap::new();
     let lexical = Scale::of(&hits.lexical);
@@ -94,6 +96,7 @@ pub fn fuse(hits: &HybridHits, dense_weight: DenseWeight, limit: usize) -> Vec<R
         let score = weight * dense.normalize(hit.score);
         match sums.get_mut(&hit.id) {
             Some(sum) => sum.score += score,
+            // The cosine itself is compared, because normalized scores are relative to the other hits of the same query.
             None if dense_weight.admits(hit.score) => {
                 sums.insert(hit.id, RankedPassage { id: hit.id, document: hit.document, score });
             }
@@ -101,6 +104,7 @@ pub fn fuse(hits: &HybridHits, dense_weight: DenseWeight, limit: usize) -> Vec<R
         }
     }
     let mut ranked: Vec<RankedPassage> = sums.into_values().collect();
+    // A stable sort: equal scores stay in the order of the map, which is that of the ids.
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
     limit_per_document(ranked, limit)
         .map(|passage| RankedPassage { score: (passage.score / (1.0 + weight)).clamp(0.0, 1.0), ..passage })
@@ -135,6 +139,7 @@ impl Scale {
         let count = to_f32(hits.len().max(1));
         let mean = hits.iter().map(|hit| hit.score).sum::<f32>() / count;
         let squares: f32 = hits.iter().map(|hit| (hit.score - mean).powi(2)).sum();
+        // The deviation of a sample; a single hit has none.
         let deviation = (squares / (count - 1.0).max(1.0)).sqrt();
         Self { zero: mean - SCALE_DEVIATIONS * deviation, width: 2.0 * SCALE_DEVIATIONS * deviation }
     }

@@ -157,6 +157,7 @@ impl MatchWindow {
 
     /// Returns whether the first match is too far from the last one, or its key matches again later.
     fn can_drop(&self, first: &TermMatch, last: &TermMatch) -> bool {
+        // Two characters are left for an ellipsis on each side.
         last.to - first.from > MAX_SNIPPET_CHARS - 2
             || self.counts.get(first.key).is_some_and(|count| *count > 1)
     }
@@ -166,6 +167,7 @@ impl MatchWindow {
 fn excerpt(text: &str, words: &[Word<'_>], from: usize, to: usize) -> String {
     let total = words.last().map_or(0, |word| word.to);
     let slack = (MAX_SNIPPET_CHARS - 2).saturating_sub(to - from);
+    // Not so late that the passage ends before the snippet is full.
     let earliest = from.saturating_sub(slack / 2).min(total.saturating_sub(MAX_SNIPPET_CHARS - 1));
     let start = first_word(words, earliest, from);
     let (byte, first) = start.map_or((0, 0), |word| (word.byte, word.from));
@@ -176,6 +178,7 @@ fn excerpt(text: &str, words: &[Word<'_>], from: usize, to: usize) -> String {
         snippet.push_str(rest);
         return snippet;
     }
+    // One character is left for the ellipsis at the end.
     let limit = first + room - 1;
     let last = words.iter().rev().find(|word| word.to <= limit && word.from >= first && word.text != " ");
     let shown = match last {

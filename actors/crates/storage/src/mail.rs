@@ -124,6 +124,7 @@ impl Mailer {
         match &self.sender {
             Sender::Smtp(server) => {
                 let message = self.message(email)?;
+                // The timeout of the client is for each answer of the server; this one bounds all of them together.
                 let sent = tokio::time::timeout(SEND_TIMEOUT, server.send(message)).await;
                 sent.map_err(|_| SendError::Transient("it did not answer in time".to_owned()))?
                     .map(drop)
@@ -175,21 +176,22 @@ impl Mailer {
 fn smtp(url: &str) -> Result<AsyncSmtpTransport<Tokio1Executor>, MailConfigError> {
     let invalid = |what: &str| MailConfigError(format!("mail.url {what}"));
     let parsed = Url::parse(url).map_err(|_| invalid("is not a URL"))?;
+    // A URL has an IPv6 address in brackets; certificates and `IpAddr` have none.
     let host =
         parsed.host_str().ok_or_else(|| invalid("names no server"))?.trim_matches(['[', ']']).to_owned();
-    let built = AsyncSmtpTransport::<Tokio1Executor>::from_url(url)
+    let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url)
         .map_err(|_| invalid("is not the URL of a mail server"))?;
     let is_local = host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
     let tls = || {
         TlsParameters::new(host.clone())
             .map_err(|_| invalid("names a server for which there can be no certificate"))
     };
-    let built = match (parsed.scheme(), parsed.username().is_empty() || is_local) {
-        ("smtps", _) => built,
-        (_, true) => built.tls(Tls::Opportunistic(tls()?)),
-        (_, false) => built.tls(Tls::Required(tls()?)),
+    let builder = match (parsed.scheme(), parsed.username().is_empty() || is_local) {
+        ("smtps", _) => builder,
+        (_, true) => builder.tls(Tls::Opportunistic(tls()?)),
+        (_, false) => builder.tls(Tls::Required(tls()?)),
     };
-    Ok(built.timeout(Some(SEND_TIMEOUT)).build())
+    Ok(builder.timeout(Some(SEND_TIMEOUT)).build())
 }
 
 /// Converts the error of a server to its status: the text of its answer may hold addresses.
@@ -209,6 +211,7 @@ fn write_file(file: &Path, content: &str) -> std::io::Result<()> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
+    // Renamed when it is complete, so that a program that collects `.eml` files finds no partial one.
     let draft = file.with_extension("part");
     let mut open = std::fs::OpenOptions::new();
     let mut to = open.write(true).create(true).truncate(true).mode(0o600).open(&draft)?;

@@ -13,9 +13,9 @@ use crate::Db;
 /// may lead to megabytes of overflow pages, which are not counted.
 const STEPS_BETWEEN_INTERRUPT_CHECKS: i32 = 20;
 
-/// A connection outside of the pools, for `PRAGMA quick_check` and `PRAGMA integrity_check`. It reads the file and its schema: the
-/// connections of the pools may answer from what they read before. When this is dropped, its statement is interrupted; the driver's
-/// thread would run it to its end. Closing a pool does not wait for it.
+/// A connection outside of the pools, for `PRAGMA quick_check` and `PRAGMA integrity_check`. It reads the file and its schema anew, whereas
+/// the connections of the pools may answer from their caches. When it is dropped, its statement is interrupted; otherwise the driver's
+/// thread would run the statement to its end. It belongs to no pool, because closing a pool waits for all of its connections.
 pub(crate) struct CheckConnection {
     connection: SqliteConnection,
     /// The progress handler, which runs on the driver's thread, interrupts the statement when this is dropped.
@@ -43,6 +43,7 @@ impl CheckConnection {
     /// # Errors
     /// See [`Self::check`].
     pub(super) async fn check_table(&mut self, table: &str) -> Result<(), OpenError> {
+        // A PRAGMA takes no bound values, so the name is quoted.
         self.check(format!("PRAGMA quick_check('{}')", table.replace('\'', "''"))).await
     }
 
@@ -55,8 +56,8 @@ impl CheckConnection {
         verdict(rows.fetch_optional(&mut self.connection).await.map_err(failed)?)
     }
 
-    /// Never closes the connection. Otherwise the last one of the process would checkpoint the write-ahead log into the file and remove
-    /// the log: where that is of another database, which was there before a copy was restored, it would destroy the copy.
+    /// Never closes the connection. The last connection to close would checkpoint the write-ahead log into the file and remove the log. If
+    /// the file is a restored copy and the log belongs to the database that was there before, that would destroy the copy.
     pub(super) fn keep_log(self) {
         std::mem::forget(self);
     }
@@ -67,6 +68,8 @@ impl CheckConnection {
     /// See [`Self::check`].
     pub(super) async fn check_completely(&mut self) -> Result<(), OpenError> {
         self.check(FULL_CHECK.to_owned()).await?;
+        // `integrity_check` does not test foreign keys. A connection that read the schema before the tables were created would find no
+        // orphans: SQLite compiles this PRAGMA to nothing then.
         let orphans = sqlx::query("PRAGMA foreign_key_check").fetch_all(&mut self.connection);
         match orphans.await.map_err(failed)?.len() {
             0 => Ok(()),

@@ -13,8 +13,8 @@ const LOG_HEADER_BYTES: u64 = 32;
 const FRAME_HEADER_BYTES: u64 = 24;
 const WORD_BYTES: usize = 4;
 
-/// Whether a log has a frame of each of these pages. A frame that was written before the log was last reset has other salts and does not
-/// count. Checksums are not verified: a torn frame at the end counts. Blocks.
+/// Returns whether a log has a frame of each of these pages. A frame that was written before the log was last reset has other salts
+/// and does not count. Checksums are not verified: a torn frame at the end counts. Blocks.
 ///
 /// SQLite holds its locks on the database and on the index of the log, so opening and closing the log itself releases none.
 ///
@@ -31,6 +31,7 @@ pub fn has_pages(log: &Path, pages: RangeInclusive<u64>) -> io::Result<bool> {
     let frame_bytes = FRAME_HEADER_BYTES + u64::from(page_bytes);
     let frames = (log_bytes - LOG_HEADER_BYTES) / frame_bytes;
     let page_count = pages.end().saturating_add(1).saturating_sub(*pages.start());
+    // This also bounds the memory of the set below: a damaged file may declare any number of pages.
     if page_count > frames {
         return Ok(false);
     }
@@ -39,6 +40,8 @@ pub fn has_pages(log: &Path, pages: RangeInclusive<u64>) -> io::Result<bool> {
         // The page number, the size of the database after a commit, and two salts.
         let [page, _, of_frame_1, of_frame_2] =
             read_words::<4>(&file, LOG_HEADER_BYTES + frame * frame_bytes)?;
+        // SQLite reads the log up to the first frame of other salts. Frames behind it are left over from before the reset, even if their
+        // salts match.
         if (of_frame_1, of_frame_2) != (salt_1, salt_2) {
             break;
         }

@@ -39,10 +39,12 @@ impl Heads {
         scratch.mixed.resize(length * self.width, 0.0);
         for head in 0..self.count {
             let (query, key, value) = (
+                // Views into the rows: the kernels read strided matrices, so no head is copied out.
                 self.columns(rows, length, head * self.width)?,
                 self.columns(rows, length, width + head * self.width)?,
                 self.columns(rows, length, 2 * width + head * self.width)?,
             );
+            // The rows are those of one text without padding, so no attention mask is needed.
             gemm.gemm(
                 &mut scratch.scores,
                 GemmInputA::Unpacked(query),

@@ -61,6 +61,7 @@ impl Config {
         if self.model_type != "bert" {
             return Err("type is not bert");
         }
+        // `gelu_new` and its like approximate GELU in other ways than the kernel does.
         if self.hidden_act != "gelu" {
             return Err("activation is not gelu");
         }

@@ -46,6 +46,7 @@ impl SimdOp for Dequantize<'_> {
             floats.store(floats.mul_add(sums, factors, base), out);
         }
 
+        // The rest of the row, in the same order of operations as the vectors above.
         let rest = self.sums.iter().zip(self.weights).zip(self.columns).zip(self.bias).skip(whole);
         for ((((sum, weights), column), bias), out) in rest.zip(out_rest) {
             let sum = zero.mul_add(-weights, *sum as f32);

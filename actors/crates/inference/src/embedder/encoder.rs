@@ -111,6 +111,7 @@ fn read_position_rows(weights: &mut Weights, config: &Config) -> Result<Vec<f32>
     let width = config.width;
     let token_type = weights.tensor("embeddings.token_type_embeddings.weight", &[2, width])?;
     let mut rows = weights.tensor("embeddings.position_embeddings.weight", &[config.positions, width])?;
+    // The tokenizer returns no more tokens, so the rows of later positions are never read.
     rows.truncate(tokenizer::MAX_TOKENS * width);
     rows.shrink_to_fit();
     for row in rows.chunks_exact_mut(width) {

@@ -61,6 +61,7 @@ impl QuantizedRows {
     pub(super) fn quantize(&mut self, x: &[f32], width: usize, passes: QuantPasses, largest: u8) {
         self.scales.clear();
         self.scales.extend(x.chunks_exact(width).map(|row| Scale::for_row(row, largest)));
+        // The residual of the rows follows their bytes, so that one product multiplies both and reads the weights once.
         let bytes = match passes {
             QuantPasses::Single => x.len(),
             QuantPasses::ResidualCorrected => 2 * x.len(),

@@ -7,6 +7,7 @@ const MAX_GROUP_ROWS: usize = 512;
 /// time.
 pub(super) fn group_by_length(lengths: &[usize], threads: usize) -> Vec<Vec<usize>> {
     let rows_per_thread = lengths.iter().sum::<usize>().div_ceil(threads.max(1));
+    // With few texts the groups become smaller, so that every thread gets one.
     let max_rows = rows_per_thread.clamp(1, MAX_GROUP_ROWS);
     let mut order: Vec<(usize, usize)> = lengths.iter().copied().enumerate().collect();
     order.sort_by_key(|(_, length)| std::cmp::Reverse(*length));

@@ -33,11 +33,14 @@ impl Int8 {
         let (mut factors, mut weights) = (Vec::with_capacity(bias.len()), Vec::with_capacity(bias.len()));
         for row in matrix.chunks_exact(inputs) {
             let (low, high) = MinMax::new(row).dispatch();
+            // Symmetric, so the weights need no zero point and only that of the input has to be subtracted from the sums.
             let factor = high.max(-low) / 127.0;
+            // A column of zeros would divide by zero.
             let inverse = if factor > 0.0 { factor.recip() } else { 0.0 };
             let mut sum = 0f32;
             bytes.extend(row.iter().map(|weight| {
                 let weight = (weight * inverse).round();
+                // A float holds the sum exactly: it is far below 2^24.
                 sum += weight;
                 weight as i8
             }));
@@ -75,9 +78,11 @@ impl Int8 {
         let (scales, rest_scales) = rows.scales.split_at(out.len() / outputs);
         self.dequantize(sums, scales, &self.bias, epilogue == Epilogue::Accumulate, out);
         if context.passes == QuantPasses::ResidualCorrected {
+            // The first pass has added the bias, so the residual is added without one.
             rows.no_bias.resize(outputs, 0.0);
             self.dequantize(rest, rest_scales, &rows.no_bias, true, out);
         }
+        // After both passes, because GELU of a sum is not the sum of its parts.
         if epilogue == Epilogue::Gelu {
             Gelu {}.map_mut(out);
         }

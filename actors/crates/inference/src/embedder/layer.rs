@@ -14,7 +14,7 @@ use super::{
 pub(super) struct Layer {
     heads: Heads,
     inner: usize,
-    /// Queries, keys and values as one map.
+    /// Queries, keys and values as one map, so that the rows are read and quantized once for the three.
     qkv_proj: Linear,
     out_proj: Linear,
     attention_norm: Norm,
@@ -89,6 +89,7 @@ impl Layer {
             self.qkv_proj.run(context, x, qkv, Epilogue::Overwrite)?;
         }
 
+        // Attention is the only step that looks at other rows, so it runs text by text, and every other step runs on blocks of rows.
         let (mut qkv, mut outputs) = (qkv.as_slice(), mixed.as_mut_slice());
         for length in lengths {
             let (rows, rest) = qkv.split_at(3 * length * width);
@@ -100,6 +101,7 @@ impl Layer {
         for (x, mixed) in x.chunks_mut(ROW_BLOCK * width).zip(mixed.chunks(ROW_BLOCK * width)) {
             self.out_proj.run(context, mixed, x, Epilogue::Accumulate)?;
             self.attention_norm.apply(x);
+            // Only one block at a time: this intermediate result is the widest of the layer.
             inner.resize(x.len() / width * self.inner, 0.0);
             self.up.run(context, x, inner, Epilogue::Gelu)?;
             self.down.run(context, inner, x, Epilogue::Accumulate)?;

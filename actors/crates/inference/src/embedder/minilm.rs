@@ -95,6 +95,7 @@ impl MiniLm {
         let tokenizer =
             WordPieceTokenizer::open(&folder.join("tokenizer.json")).map_err(OpenError::Tokenizer)?;
         let tokens = tokenizer.vocabulary_size();
+        // Otherwise a token without a row would be found only when a text contains it.
         if tokens > config.vocab_size {
             return Err(OpenError::Vocabulary { tokens, rows: config.vocab_size });
         }
@@ -115,6 +116,7 @@ impl MiniLm {
             match (vectors, finished.as_mut()) {
                 (Ok(vectors), Ok(finished)) => finished.extend(group.iter().copied().zip(vectors)),
                 (Err(cause), Ok(_)) => *finished = Err(cause),
+                // Another thread has failed, and the whole batch fails with it.
                 (Ok(_) | Err(_), Err(_)) => return,
             }
         }
@@ -156,6 +158,7 @@ impl Embedder for MiniLm {
         };
         self.pools.batch(|| self.embed_groups(&batch));
         let mut finished = batch.finished.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+        // The threads finish their groups in any order.
         finished.sort_unstable_by_key(|(number, _)| *number);
         Ok(finished.into_iter().map(|(_, vector)| vector).collect())
     }

@@ -17,6 +17,7 @@ impl Scale {
     /// Returns the scale that maps the range of a row, extended to zero, to the bytes from 0 to `largest`.
     pub(super) fn for_row(row: &[f32], largest: u8) -> Self {
         let (low, high) = MinMax::new(row).dispatch();
+        // With zero in the range, the zero point fits into a byte, and zero itself is exact.
         let (low, high) = (low.min(0.0), high.max(0.0));
         let factor = (high - low) / f32::from(largest);
         if factor > 0.0 {
@@ -28,6 +29,7 @@ impl Scale {
 
     /// Returns the scale for the residual of rounding with this scale, which is at most half a step in each direction.
     pub(super) fn of_residual(self, largest: u8) -> Self {
+        // `largest` is odd, so `largest / 2` of the finer steps are exactly half a step of this scale.
         Self { factor: self.factor / f32::from(largest - 1), zero: largest / 2 }
     }
 
@@ -72,6 +74,7 @@ impl SimdOp for RowQuantizer<'_> {
             let high = ints.narrow_saturate(c, d);
             bytes.store(shorts.narrow_saturate(low, high), out);
         }
+        // The rest of the row rounds ties to even as the vectors above do, so a number has the same byte wherever it stands in a row.
         for (number, out) in self.row.iter().skip(whole).zip(out_rest) {
             *out = ((number * inverse).round_ties_even() as i32 + zero).clamp(0, 255) as u8;
         }

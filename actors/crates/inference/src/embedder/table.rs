@@ -32,6 +32,7 @@ impl Table {
             Precision::Int8 => {
                 let (mut rows, mut factors) =
                     (Vec::with_capacity(count * columns), Vec::with_capacity(count));
+                // Row by row: the exact table would take four times the memory of this one while it is converted.
                 weights.rows(name, shape, |row| {
                     let factor = row.iter().fold(0f32, |largest, value| largest.max(value.abs())) / 127.0;
                     let inverse = if factor > 0.0 { factor.recip() } else { 0.0 };

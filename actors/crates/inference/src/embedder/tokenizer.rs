@@ -36,6 +36,7 @@ impl WordPieceTokenizer {
     /// Returns the tokens of a text with the two special tokens, at most [`MAX_TOKENS`]. A text that is too long is truncated, but
     /// keeps the closing token.
     pub(super) fn encode(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
+        // `encode_fast` computes no offsets into the text, which nothing reads.
         let mut tokens = self.0.encode_fast(text, true)?.get_ids().to_vec();
         if let Some(last) = tokens.last().copied()
             && tokens.len() > MAX_TOKENS

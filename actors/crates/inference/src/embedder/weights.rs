@@ -11,7 +11,7 @@ use safetensors::{Dtype, tensor::Metadata};
 /// Maximum length of the header, which has a few kilobytes in supported models.
 const MAX_HEADER_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Bytes per read: a few hundred rows of a table.
+/// Bytes per read: a few hundred rows of a table. A multiple of four, so that no float is split between two reads.
 const READ_BYTES: usize = 512 * 1024;
 
 /// Why weights cannot be read.
@@ -55,12 +55,14 @@ impl Weights {
         let mut length = [0; 8];
         file.read_exact(&mut length)?;
         let header = u64::from_le_bytes(length);
+        // A damaged file may declare any length.
         if header > MAX_HEADER_BYTES.min(found) {
             return Err(WeightsError::Length { declared: header, found });
         }
         let tensors: Metadata = serde_json::from_reader((&mut file).take(header))?;
         let start = 8 + header;
         let declared = start + tensors.data_len() as u64;
+        // A download that was cut has a valid header, but not all of its tensors.
         if declared != found {
             return Err(WeightsError::Length { declared, found });
         }

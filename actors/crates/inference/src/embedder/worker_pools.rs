@@ -22,6 +22,7 @@ impl WorkerPools {
                 .build()
         });
         Ok(Self {
+            // At normal priority: a user waits for a query.
             query: single_thread_pool("embed-query".to_owned()).build()?,
             batch: batch.collect::<Result<_, _>>()?,
         })
@@ -45,6 +46,7 @@ impl WorkerPools {
 
 fn run_in_all(pools: &[ThreadPool], work: &(impl Fn() + Sync)) {
     if let [pool, others @ ..] = pools {
+        // A scope spawns into one pool only, so there is a nested scope for each. Each waits for its own thread, which borrows `work`.
         pool.in_place_scope(|scope| {
             scope.spawn(|_| work());
             run_in_all(others, work);

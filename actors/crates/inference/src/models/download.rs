@@ -86,6 +86,7 @@ pub(super) async fn download(
 ) -> Result<(), DownloadError> {
     loop {
         let before = part_length(part).await?;
+        // An earlier process received it all, and was killed before it verified the digest.
         if before == file.bytes {
             return Ok(());
         }

@@ -96,6 +96,7 @@ fn archive(package: &Package, requirement: String, into: &Path) -> Result<PathBu
     let mut files = std::fs::read_dir(into).map_err(PackageError::Read)?;
     let file = files.next().ok_or_else(|| PackageError::Read(io::ErrorKind::NotFound.into()))?;
     let path = file.map_err(PackageError::Read)?.path();
+    // The configured index may be any server, so only the digest shows that this is the package of the catalogue.
     match Digest::of_file(&path).map_err(PackageError::Read)? {
         found if found == package.sha256 => Ok(path),
         found => Err(PackageError::Digest { package: requirement, found }),

@@ -114,6 +114,7 @@ impl Stage {
     /// Adds the files of the model, its sources and their pieces from a folder or an archive, whatever their names.
     pub(super) fn add_from(&self, path: &Path) -> Result<(), UnpackError> {
         visit_files(path, &mut |bytes, read| {
+            // Only files of a known length can be files of the model. Others are not copied: a folder may hold gigabytes of them.
             let has_known_length = self.wanted_files().iter().any(|file| file.bytes == bytes);
             if has_known_length { self.add_file(bytes, read) } else { Ok(()) }
         })
@@ -153,6 +154,7 @@ impl Stage {
                 self.verify_part(file)?;
             }
         }
+        // Removed only after the conversion, so that a process that is killed before need not download them again.
         self.model.sources.iter().try_for_each(|source| self.remove_file(source))?;
         self.model.downloads().iter().flat_map(piece_files).try_for_each(|piece| self.remove_file(&piece))
     }
@@ -190,6 +192,7 @@ impl Stage {
     }
 
     fn add_file(&self, bytes: u64, read: &mut dyn Read) -> io::Result<()> {
+        // The digest is known only after the last byte, so an unknown file is copied first.
         let copied = self.folder.join(".taken");
         // The length declared in an archive may be too small.
         let (length, digest) = copy(&mut read.take(bytes + 1), &mut File::create(&copied)?)?;
@@ -204,6 +207,7 @@ impl Stage {
     }
 
     fn move_into_place(&self, part: &Path, file: &ModelFile) -> Result<(), StageError> {
+        // A file under its own name counts as verified; a later process does not compute its digest again.
         let target = self.folder.join(&file.name);
         // Synced before the rename, so that the file is complete even after a power failure.
         let on_disk = File::open(part).and_then(|part| part.sync_all());

@@ -70,6 +70,7 @@ impl Endpoint {
         );
         if let Some(key) = &settings.key {
             let mut bearer = HeaderValue::from_str(&format!("Bearer {}", key.as_str()))?;
+            // Debug output of the headers does not show a sensitive value.
             bearer.set_sensitive(true);
             headers.insert(AUTHORIZATION, bearer);
         }
@@ -130,6 +131,7 @@ async fn read(mut response: reqwest::Response) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.ok()? {
         bytes.extend_from_slice(&chunk);
+        // The length is counted while the body is read: a Content-Length may be missing or wrong.
         if bytes.len() > MAX_RESPONSE_BYTES {
             return None;
         }
@@ -164,7 +166,9 @@ fn form(model: &str, language: Option<&str>, window: &[i16]) -> Vec<u8> {
 fn write_wav(window: &[i16], out: &mut Vec<u8>) {
     let bytes = u32::try_from(window.len() * 2).unwrap_or(u32::MAX);
     out.extend_from_slice(b"RIFF");
+    // 36 bytes of the header follow this length.
     out.extend_from_slice(&bytes.saturating_add(36).to_le_bytes());
+    // A format chunk of 16 bytes: PCM, one channel.
     out.extend_from_slice(b"WAVEfmt \x10\0\0\0\x01\0\x01\0");
     out.extend_from_slice(&SAMPLE_RATE_HZ.to_le_bytes());
     out.extend_from_slice(&(2 * SAMPLE_RATE_HZ).to_le_bytes());

@@ -1,6 +1,6 @@
-//! A mutex whose waiters take turns: the most urgent first, and no account twice in a row while others wait. It differs from
-//! `concurrency::FairSemaphore` in that priority, and in that its holder can ask whether it should yield. Jobs wait in it, whose
-//! number is bounded already.
+//! A mutex whose waiters take turns: the most urgent first, and no account twice in a row while others wait. Unlike
+//! `concurrency::FairSemaphore` it knows priorities, and its holder can ask whether it should yield. It does not bound its waiters:
+//! they are jobs, whose number is bounded already.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -51,6 +51,7 @@ impl<K: Copy + Eq> WaitQueue<K> {
     /// Returns the number of the ticket whose turn it is.
     fn next_ticket(&self) -> Option<u64> {
         let rank = |(number, waiter): &&(u64, Waiter<K>)| {
+            // `false` sorts before `true`: other accounts go before the one that had the lock last.
             (waiter.priority, self.last_account == Some(waiter.account), *number)
         };
         self.waiting.iter().min_by_key(rank).map(|(number, _)| *number)
@@ -123,6 +124,7 @@ impl<K: Copy + Eq> Ticket<'_, K> {
 impl<K> Drop for Ticket<'_, K> {
     fn drop(&mut self) {
         self.mutex.queue().waiting.retain(|(number, _)| *number != self.number);
+        // All are woken, because each decides by itself whether it is next, and the one that left may have been.
         self.mutex.changed.notify_waiters();
     }
 }

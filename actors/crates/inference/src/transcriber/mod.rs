@@ -87,6 +87,7 @@ pub enum TranscribeError {
 impl TranscribeError {
     /// Returns whether the same window would be refused again.
     pub fn is_permanent(&self) -> bool {
+        // These are about the window. Others, such as 401 or 404, are about the service or its settings, which may change.
         matches!(self, Self::Refused { status: 400 | 413 | 415 | 422, .. })
     }
 }
@@ -152,6 +153,7 @@ fn clean_segment(text: &str) -> Option<String> {
     let valid = text.replace(char::REPLACEMENT_CHARACTER, "");
     let words: Vec<&str> = valid.split_whitespace().collect();
     let text = words.join(" ");
+    // Speech models describe sounds in these brackets; a transcript contains only what was said.
     let brackets = [('[', ']'), ('(', ')'), ('*', '*'), ('♪', '♪')];
     let is_noise = brackets.iter().any(|(open, close)| {
         text.strip_prefix(*open)

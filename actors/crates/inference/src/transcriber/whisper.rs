@@ -88,6 +88,7 @@ impl Transcriber for Whisper {
             // The receiver is gone when the service is stopping.
             let _ = sender.send(inner.transcribe(&window, language.as_deref()));
         };
+        // A separate thread, because a thread of the runtime would keep the lower priority for its next task.
         let thread = std::thread::Builder::new().name("speech".to_owned()).spawn(work);
         async move {
             thread.map_err(|_| TranscribeError::Model)?;
@@ -151,6 +152,7 @@ impl Inner {
         parameters.set_no_context(true);
         parameters.set_suppress_blank(true);
         parameters.set_suppress_nst(true);
+        // whisper.cpp would print to stdout.
         parameters.set_print_special(false);
         parameters.set_print_progress(false);
         parameters.set_print_realtime(false);

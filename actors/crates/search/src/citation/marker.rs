@@ -61,7 +61,7 @@ fn is_marker_char(c: char) -> bool {
 }
 
 /// Parses the text between brackets as a list of numbers and ranges; 0 stands for a number that cannot be that of a passage. `None` if
-/// it is no such list.
+/// it is not such a list.
 fn parse_numbers(inner: &str) -> Option<Vec<usize>> {
     let mut found = Vec::new();
     for part in inner.split([',', ';']) {
@@ -93,6 +93,7 @@ fn parse(answer: &str, open: usize) -> Option<CitationMarker> {
     let closing = closing_bracket(opening);
     let inner = without_name(rest.get(opening.len_utf8()..)?);
     let (inner, tail) = inner.split_at_checked(inner.find(|c| !is_marker_char(c))?)?;
+    // Some models write the name of the source behind the number; it ends within 60 bytes.
     let end = if opening == '【' && tail.starts_with('†') {
         tail.get(tail.get(..60.min(tail.len())).unwrap_or(tail).find(closing)?..)?
     } else {

@@ -28,5 +28,6 @@ pub(super) fn find(passage: &str, claim: &str) -> Range<usize> {
 }
 
 fn words(text: &str) -> HashSet<String> {
+    // Words of one letter are in almost every sentence.
     text.unicode_words().filter(|word| word.chars().nth(1).is_some()).map(str::to_lowercase).collect()
 }

@@ -15,6 +15,7 @@ pub(super) fn neutralize(answer: &str) -> String {
         let is_markup = match (c, chars.peek()) {
             ('<', Some(next)) => next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?'),
             (']', Some('(')) => true,
+            // A reference definition of Markdown begins its line.
             (']', Some(':')) => line == LineState::Bracket,
             ('!', Some('[')) => true,
             (_, Some(_) | None) => false,

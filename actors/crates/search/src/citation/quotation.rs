@@ -67,6 +67,7 @@ impl FoldedText {
 
     /// Returns the first range of the quotation in scalar values of the source; `None` if it is blank or not in the text.
     pub fn find(&self, quotation: &str) -> Option<Range<usize>> {
+        // Passages are NFC; a model may write letters and accents apart.
         let nfc: String = quotation.trim().nfc().collect();
         let wanted = Self::of(&nfc).text;
         if wanted.is_empty() {
@@ -87,6 +88,7 @@ impl FoldedText {
     fn source_range(&self, start: usize, end: usize) -> Option<Range<usize>> {
         let first = *self.origin.get(start)?;
         let last = *self.origin.get(end.checked_sub(1)?)?;
+        // The lower-case form of a letter may have several letters, and a range must not begin or end inside of one.
         let begins = start.checked_sub(1).and_then(|before| self.origin.get(before)) != Some(&first);
         let ends = self.origin.get(end) != Some(&last);
         (begins && ends).then_some(first..last + 1)

@@ -67,6 +67,7 @@ impl AuditReason {
             AuditReason::Foreign | AuditReason::OlderCopy | AuditReason::MaintainedElsewhere => {
                 found.map(|marker| marker.as_of - MAX_COPY_TIME)
             }
+            // Any passage may have labels from after the backup.
             AuditReason::NewerThanDatabase => Some(Timestamp::from_millis(0)),
         }
     }

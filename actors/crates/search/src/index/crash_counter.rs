@@ -25,7 +25,7 @@ enum Stage {
     Opening {
         crashes: u32,
     },
-    /// It was told to stop, whether or not it is opening the index.
+    /// It stops, whether or not it is opening the index.
     Stopping,
 }
 
@@ -45,6 +45,7 @@ impl CrashCounter {
         if *stage != Stage::Stopping {
             let crashes = self.crashes();
             *stage = Stage::Opening { crashes };
+            // Written before the index is opened: a process that the engine aborts, or that SIGBUS ends, writes nothing afterwards.
             self.write(crashes + 1);
         }
     }
@@ -58,7 +59,7 @@ impl CrashCounter {
         self.write(0);
     }
 
-    /// The process was told to stop. If it is opening the index it no longer counts as crashed, nor does it with a later opening.
+    /// Records that the process stops: neither an opening in progress nor a later one counts as a crash.
     pub fn cancel_opening(&self) {
         let mut stage = self.stage();
         if let Stage::Opening { crashes } = *stage {

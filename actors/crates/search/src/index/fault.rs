@@ -40,6 +40,7 @@ pub(super) fn classify_cause(cause: &str) -> EngineFault {
 /// Whether a cause contains one of these codes. The engine writes the code in one of two ways.
 fn has_errno(cause: &str, errnos: &[i32]) -> bool {
     errnos.iter().any(|code| {
+        // The two forms are those of `Display` and of `Debug` of an `io::Error`.
         cause.contains(&format!("(os error {code})")) || cause.contains(&format!("Os {{ code: {code},"))
     })
 }

@@ -180,6 +180,7 @@ impl IndexFolder {
     pub fn open(&self, recorded: Option<Marker>, now: Timestamp) -> Result<OpenedIndex, IndexError> {
         let path = self.path();
         create_private(&path).map_err(|cause| environment_error(&path, cause))?;
+        // Before anything is changed: the marker belongs to the process that has the index open.
         if is_in_use(&path) {
             return Err(IndexError::InUse { folder: path });
         }
@@ -200,8 +201,8 @@ impl IndexFolder {
         Ok(OpenedIndex { index: Arc::new(index), audit_reason, found })
     }
 
-    /// Opens the index as [`Self::open`] does, on a separate thread. When the future is dropped, because the service was told to
-    /// stop, the thread is not waited for, and the process does not count as one that crashed while it opened the index.
+    /// Opens the index as [`Self::open`] does, on a separate thread. When the future is dropped, because the service stops, nothing waits
+    /// for the thread, and the process does not count as one that crashed while it opened the index.
     ///
     /// # Errors
     /// The same as [`Self::open`]; [`IndexError::Panicked`] when the thread panicked.
@@ -222,7 +223,7 @@ impl IndexFolder {
         opened
     }
 
-    /// The service stops: an opening in progress does not count as one that ended the process.
+    /// Records that the service stops, so that an opening in progress does not count as a crash.
     pub fn cancel_opening(&self) {
         self.crash_counter.cancel_opening();
     }
@@ -234,6 +235,7 @@ impl IndexFolder {
     /// it cannot be measured. Then nothing was moved or removed.
     pub fn set_aside(&self, cause: &str, now: Timestamp) -> Result<(), IndexError> {
         let (path, time) = (self.path(), now.to_string().replace(':', "-"));
+        // Before the move: without space for a new index the service would be left with none.
         self.require_space_to_create(&path)?;
         // Listed before the move, so that the index that is moved aside now is not removed with the older ones.
         let before = set_aside_folders(&self.data_dir);
@@ -269,6 +271,7 @@ impl IndexFolder {
         }
         let crashes = self.crash_counter.crashes();
         if crashes >= MAX_CRASHES_WHILE_OPENING {
+            // The index that replaces it starts without crashes.
             self.crash_counter.finish_opening();
             return Ok(Err(format!("{crashes} processes in a row died when they opened it")));
         }

@@ -26,7 +26,7 @@ const READ_BYTES: usize = 1 << 20;
 /// Identifies an index and its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marker {
-    /// Id of this generation of the index: a new index has a new one, and so has an index that was doubted and compared.
+    /// Id of this generation of the index: a new index has a new one, and so has an index after it was compared.
     pub generation: IndexId,
     /// Raised at each start and, while passages change, every minute. A restored copy of the folder has a lower one than the database.
     pub sequence: u64,
@@ -109,9 +109,11 @@ impl Marker {
         let (draft, target) = (folder.join(MARKER_DRAFT), folder.join(MARKER_FILE));
         let mut file = File::create(&draft)?;
         file.write_all(&serde_json::to_vec(self)?)?;
+        // Synced before the rename: otherwise a power loss could leave the new name with an empty file.
         file.sync_all()?;
         drop(file);
         fs::rename(&draft, &target)?;
+        // The rename is durable only once the folder is synced.
         File::open(folder)?.sync_all()
     }
 
@@ -126,8 +128,8 @@ impl Marker {
         }
     }
 
-    /// Compares the files with those that the stop left which wrote this marker. Reads a file whose time of change differs, because
-    /// times change without the content. Blocks, and reads for 10 seconds at most.
+    /// Compares the files with their stamps in this marker, which an orderly stop wrote. Reads a file whose time of change differs,
+    /// because times change without the content. Blocks, and reads for 10 seconds at most.
     #[must_use]
     pub fn compare_files(&self, folder: &Path) -> FilesState {
         let until = Instant::now() + MAX_VERIFICATION_TIME;
@@ -153,6 +155,7 @@ impl FileStamp {
         let until = Instant::now() + checksum_time;
         let mut found = Vec::new();
         collect_stamps(folder, Path::new(""), &mut found)?;
+        // Smallest first, so that as many files as possible get a checksum in the time.
         found.sort_by_key(|stamp| stamp.bytes);
         for stamp in &mut found {
             stamp.checksum = checksum(&folder.join(&stamp.path), until)?;
@@ -172,6 +175,7 @@ impl FileStamp {
         let Some(found) = Self::of(folder, &self.path).filter(|found| found.bytes == self.bytes) else {
             return FilesState::Changed;
         };
+        // Not read: an index has gigabytes, and every start would wait for them.
         if found.modified == self.modified {
             return FilesState::Same;
         }

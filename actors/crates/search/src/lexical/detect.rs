@@ -87,6 +87,7 @@ impl ScriptCounts {
     fn east_asian_language(&self) -> Language {
         if self.hangul > self.east_asian() / 2 {
             Language::Korean
+        // Japanese mixes kana with Han letters; Chinese has no kana.
         } else if self.kana > self.east_asian() / 10 {
             Language::Japanese
         } else {

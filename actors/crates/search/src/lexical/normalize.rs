@@ -19,6 +19,7 @@ pub fn normalize(text: &str, role: TextRole) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }
+    // Most texts are normalized already, and then nothing is copied.
     let text: Cow<str> = match is_nfkc_quick(text.chars()) {
         IsNormalized::Yes => Cow::Borrowed(text),
         IsNormalized::No | IsNormalized::Maybe => Cow::Owned(text.nfkc().collect()),

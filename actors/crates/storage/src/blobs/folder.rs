@@ -104,6 +104,7 @@ impl BlobWriter for FolderWriter {
         // At most one part is being written while the caller fills the next.
         self.finish_part().await?;
         let bytes = part.len() as u64;
+        // Announced part by part, because `create` keeps no space for the file.
         let mut reservation = self.disk.reserve(Some(bytes))?;
         let write: UploadPart = self.upload.put_part(part.into());
         self.last_part =

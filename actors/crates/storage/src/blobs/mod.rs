@@ -150,6 +150,7 @@ impl From<object_store::Error> for BlobError {
         if matches!(error, object_store::Error::NotFound { .. }) {
             return BlobError::Missing;
         }
+        // The library wraps the error of the operating system, so all causes are searched.
         let mut cause = error.source();
         while let Some(inner) = cause {
             if inner.downcast_ref::<io::Error>().is_some_and(is_full) {
@@ -173,6 +174,7 @@ fn is_full(error: &io::Error) -> bool {
 
 /// Returns the path of a file in the store: its id, in a folder named by the last two digits of the id, so that no folder grows large.
 pub fn blob_path(id: FileId) -> String {
+    // The last byte of a UUIDv7 is random. Its first bytes are a time, so all new files would share a folder.
     let [.., last] = *id.0.as_bytes();
     format!("{last:02x}/{id}")
 }

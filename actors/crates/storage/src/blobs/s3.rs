@@ -39,7 +39,8 @@ impl fmt::Debug for S3Settings {
     }
 }
 
-/// Size of the parts of a multipart upload: S3 takes at most 10,000 parts of a file, none but the last below 5 MiB.
+/// Size of the parts of a multipart upload. S3 takes at most 10,000 parts of a file, none but the last below 5 MiB, so a file may have
+/// 312 GiB.
 const UPLOAD_PART_BYTES: usize = 32 << 20;
 
 /// A store in a bucket that speaks S3.
@@ -152,6 +153,7 @@ impl PresignedUploads for S3Store {
     }
 
     async fn head(&self, path: &str) -> Result<Option<ReceivedObject>, BlobError> {
+        // `ObjectStore::head` does not return the content type; a request for nothing but the head of the object does.
         let head = GetOptions { head: true, ..GetOptions::default() };
         let found: GetResult = match self.store.get_opts(&self.key(path), head).await.map_err(BlobError::from)
         {
@@ -169,6 +171,7 @@ impl PresignedUploads for S3Store {
 
     async fn sha256(&self, path: &str) -> Result<String, BlobError> {
         let mut bytes = self.store.get(&self.key(path)).await?.into_stream();
+        // The bytes are read, because the ETag of an object is not its SHA-256.
         let mut digest = Sha256::new();
         while let Some(part) = bytes.next().await {
             digest.update(&part?);

@@ -99,6 +99,7 @@ impl<'a> ByteReader<'a> {
         let length = usize::from(self.byte()?) + 256 * usize::from(self.byte()?);
         let bytes = self.take(length)?;
         let text = std::str::from_utf8(bytes).map_err(|_| ConvertError::Format("a name"))?;
+        // The length includes the terminating zero.
         Ok(text.trim_end_matches('\0'))
     }
 
@@ -116,6 +117,7 @@ impl<'a> ByteReader<'a> {
         if kind == HALF_PRECISION && expected_length != Some(length) {
             return Err(ConvertError::Format("a shape"));
         }
+        // An array without halves makes the conversion fail only if it is needed.
         Ok(Variable { shape, rank, halves: if kind == HALF_PRECISION { halves } else { &[] } })
     }
 }

@@ -47,6 +47,7 @@ impl<W: Write> Writer<'_, '_, W> {
         let (encoder_layers, decoder_layers) = (self.from.layers("encoder"), self.from.layers("decoder"));
         let heads = width / HEAD_WIDTH;
         self.number(MAGIC)?;
+        // In the order in which whisper.cpp reads its hyperparameters.
         for size in [
             vocabulary,
             AUDIO_POSITIONS,
@@ -167,7 +168,9 @@ impl<W: Write> Writer<'_, '_, W> {
         }
         self.size(sizes.len())?;
         self.size(name.len())?;
+        // 0 is the type number of single precision.
         self.number(if format == ArrayFormat::Half { HALF_PRECISION } else { 0 })?;
+        // ggml lists the dimension that varies fastest first.
         for size in sizes.into_iter().rev() {
             self.size(size)?;
         }

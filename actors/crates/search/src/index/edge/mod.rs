@@ -128,7 +128,8 @@ impl EdgeIndex {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Err(IndexError::Blocked),
         };
-        // Without space the engine would end the process. And the old shard is flushed, by path, into whatever is in the folder.
+        // Without space the engine would end the process. When the old shard is dropped, the engine flushes it by path, so the folder
+        // must still be its own.
         self.require_free(MIN_FREE_TO_ADD_BYTES)?;
         if self.is_in_place() { self.shard.reload() } else { Err(IndexError::Blocked) }
     }
@@ -154,7 +155,7 @@ impl EdgeIndex {
         if free < bytes { Err(IndexError::Full) } else { Ok(()) }
     }
 
-    /// Refuses unless there is space to write everything once more, which optimizing may do.
+    /// Refuses unless there is space for a second copy of everything, which optimizing may write.
     fn require_space_to_optimize(&self) -> Result<(), IndexError> {
         let free = available_bytes(&self.folder).map_err(measurement_error("measure the disk of"))?;
         let used = allocated_bytes(&self.folder).map_err(measurement_error("measure the files of"))?;
@@ -194,6 +195,8 @@ impl PassageIndex for EdgeIndex {
         self.check_dimensions(points.iter().filter_map(|point| point.dense.as_ref()))?;
         let _writing = self.lock_writing();
         self.require_free(MIN_FREE_TO_ADD_BYTES)?;
+        // Before the write: a search must know the language of every passage that it can find. If the write fails, the entry names a
+        // language too many, which only makes queries longer.
         if let Some(known) = self.lock_languages().get_mut(tenant) {
             known.extend(points.iter().map(|point| point.language));
         }
@@ -202,6 +205,7 @@ impl PassageIndex for EdgeIndex {
             points.into_iter().map(|point| point::to_engine(tenant, point, name.as_deref())).collect();
         let insert = ConditionalInsertOperation {
             points_op: PointInsertOperations::PointsList(stored),
+            // The condition applies to points that exist: an id that another tenant has is skipped instead of taken over.
             condition: filter::owned_by(tenant),
             update_mode: None,
         };
@@ -269,6 +273,7 @@ impl PassageIndex for EdgeIndex {
     }
 
     fn count(&self) -> Result<usize, IndexError> {
+        // An exact count gathers the ids of all passages: a hundred megabytes for two million.
         let request = CountRequest { filter: None, exact: true };
         self.shard.read("count", |shard| shard.count(request))
     }
@@ -283,10 +288,12 @@ impl PassageIndex for EdgeIndex {
         self.require_not_abandoned()?;
         self.require_free(MIN_FREE_TO_DELETE_BYTES)?;
         self.reload_if_blocked()?;
+        // The engine may let a flush wait for an optimization in progress.
         self.shard.flush()
     }
 
     fn maintain(&self) -> Result<bool, IndexError> {
+        // Without the lock for writing: the engine adds and searches passages while it optimizes.
         let _optimizing = self.lock_optimizing();
         self.require_not_abandoned()?;
         self.require_space_to_optimize()?;
@@ -329,6 +336,7 @@ impl PassageIndex for EdgeIndex {
     }
 
     fn abandon(&self) {
+        // Both locks: an optimization writes into the folder too.
         let _optimizing = self.lock_optimizing();
         let _writing = self.lock_writing();
         self.abandoned.store(true, Ordering::SeqCst);
@@ -346,7 +354,7 @@ impl PassageIndex for EdgeIndex {
 }
 
 impl Drop for EdgeIndex {
-    /// The engine flushes a shard that is dropped, by path, into whatever index is in the folder by then. The shard of an
+    /// When a shard is dropped, the engine flushes it by path, even into another index that is in the folder by then. The shard of an
     /// abandoned index is leaked instead. That costs its memory until the service ends, and happens only after an accident or
     /// when the service ends.
     fn drop(&mut self) {

@@ -71,5 +71,6 @@ pub fn facet_language(value: &FacetValue) -> Option<Language> {
 }
 
 fn id_value(id: Uuid) -> Value {
+    // As text, which is what the engine's index of UUIDs reads.
     Value::from(id.to_string())
 }

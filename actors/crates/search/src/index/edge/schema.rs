@@ -100,6 +100,7 @@ pub fn create_vector(model: &VectorModel) -> UpdateOperation {
 /// Returns the payload fields that have an index, with the type of the index.
 pub fn payload_indexes() -> [(&'static str, PayloadFieldSchema); 6] {
     [
+        // The version has no index: it is compared only among the passages of one document.
         (USER, uuid_index(true)),
         (DOCUMENT, uuid_index(false)),
         (COLLECTIONS, uuid_index(false)),
@@ -124,6 +125,7 @@ pub fn field_path(label: &str) -> JsonPath {
 
 fn uuid_index(is_tenant: bool) -> PayloadFieldSchema {
     let params =
+        // With `is_tenant` the engine stores the points of a user together, because every query is confined to one user.
         UuidIndexParamsBuilder::new().is_tenant(is_tenant).memory(Memory::Cold).enable_hnsw(false).build();
     PayloadFieldSchema::FieldParams(PayloadSchemaParams::Uuid(params))
 }

@@ -70,6 +70,7 @@ impl Shard {
     /// # Errors
     /// As [`Self::read`], and [`IndexError::Panicked`]. Unless the engine merely refused the operation, the shard is blocked afterwards.
     pub fn update(&self, action: &'static str, operation: UpdateOperation) -> Result<(), IndexError> {
+        // Under the read lock, so that searches continue: the engine orders its changes itself. The write lock is for a reload.
         self.write(|| self.read(action, |shard| shard.update(operation)))
     }
 
@@ -144,6 +145,7 @@ impl Shard {
     fn write<T>(&self, write: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
         let written = catch_unwind(AssertUnwindSafe(write)).unwrap_or(Err(IndexError::Panicked));
         let is_faulty = match &written {
+            // A refused request leaves the index unchanged, and the engine takes the next one.
             Err(IndexError::Engine { fault, .. }) => *fault != EngineFault::InvalidRequest,
             Err(error) => matches!(error, IndexError::Panicked),
             Ok(_) => false,
@@ -162,6 +164,7 @@ pub fn exists_in(folder: &Path) -> bool {
 
 fn load(folder: &Path, model: Option<&VectorModel>) -> Result<EdgeShard, OperationError> {
     let shard = if exists_in(folder) {
+        // Without vectors: the stored ones stay, and settings of a newer version of the service apply to an old shard.
         EdgeShard::load(folder, Some(schema::tunable_config().build()))?
     } else {
         EdgeShard::new(folder, schema::new_config(model))?

@@ -50,7 +50,7 @@ fn uncommitted_writes_outlive_a_killed_process() {
 }
 
 #[test]
-fn another_model_gets_a_vector_of_its_own() {
+fn another_model_gets_a_separate_vector() {
     let folder = tempfile::tempdir().unwrap();
     let index = EdgeIndex::open(folder.path(), None).unwrap();
     index.upsert(&tenant(), vec![point(1)]).unwrap();
@@ -80,6 +80,7 @@ fn optimizing_changes_no_search_result() {
         sparse: words(&[n % 10, 1_000 + n]),
         ..point(n)
     };
+    // 3,200 vectors of 384 floats are 4.9 MB, more than a segment may grow to in memory.
     for start in (0..3_200).step_by(400) {
         index.upsert(&tenant(), (start..start + 400).map(passage).collect()).unwrap();
     }
