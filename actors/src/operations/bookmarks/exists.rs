@@ -21,7 +21,7 @@ pub struct BookmarkExists(String);
 request! {
     /// A URL to look up.
     pub struct BookmarkExistsRequest {
-        /// The URL to look up.
+        /// The URL to look up; it is normalised first.
         pub url: UrlText,
     }
 }
@@ -39,7 +39,9 @@ impl FromRequest for BookmarkExists {
 #[serde(rename_all = "camelCase")]
 pub struct BookmarkExistsResponse {
     exists: bool,
+    /// The bookmark with this URL; null if there is none. Deleted bookmarks are not found.
     bookmark_id: Option<BookmarkId>,
+    /// The form in which URLs are compared: without fragment, tracking parameters and a default port.
     normalized_url: String,
 }
 

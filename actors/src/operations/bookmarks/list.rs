@@ -26,7 +26,7 @@ const DEFAULT_LIMIT: u64 = 50;
 /// Deletions in one response. A client that missed more repeats the request with the time of the last one.
 const MAX_DELETED_ROWS: u64 = 1000;
 
-/// A page of bookmarks.
+/// Lists bookmarks that match all filters, in one of several orders.
 #[derive(Debug)]
 pub struct ListBookmarks {
     page: PageRequest,
@@ -69,7 +69,7 @@ choices! {
         SavedAt = "savedAt",
         /// By the time of saving, newest first.
         SavedAtDescending = "-savedAt",
-        /// By title.
+        /// By title, in the order of the database's collation.
         Title = "title",
         /// By the time of the last change, oldest first.
         UpdatedAt = "updatedAt",
@@ -85,7 +85,7 @@ request! {
         pub cursor?: CursorText,
         /// Maximum number of bookmarks. Default 50.
         pub limit?: PageLimit,
-        /// Returns bookmarks whose title or URL contains these words.
+        /// Returns bookmarks whose title or URL contains each of these words.
         pub words? as "q": Words<1, 500>,
         /// Returns bookmarks with this tag.
         pub tag?: TagName,
@@ -143,7 +143,9 @@ impl FromRequest for ListBookmarks {
 #[serde(rename_all = "camelCase")]
 pub struct ListBookmarksResponse {
     bookmarks: Vec<BookmarkView>,
+    /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
+    /// Bookmarks deleted since `updatedSince`, at most 1,000, oldest deletion first; absent without `includeDeleted`.
     #[serde(skip_serializing_if = "Option::is_none")]
     deleted: Option<Vec<DeletedBookmark>>,
 }
@@ -179,6 +181,7 @@ impl Operation for ListBookmarks {
             collection::Entity::one_of(user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
         }
         let mut query = self.filter.apply(bookmark::Entity::owned_by(user), user);
+        // The title and the content type, by which the list is sorted and filtered, are columns of the document.
         query = query.join(JoinType::InnerJoin, document_of_bookmark());
         if let Some(after) = &after {
             query = query.filter(self.sort.is_after(after));
@@ -298,9 +301,9 @@ impl Filter {
     }
 }
 
-/// Selects bookmarks whose title or URL contains every word. Compares in lower case, because SQLite and PostgreSQL differ in the
-/// case that `LIKE` ignores.
+/// Selects bookmarks whose title or URL contains every word.
 fn contains_words(words: &str) -> Condition {
+    // Compared in lower case, because `LIKE` ignores case on SQLite, for ASCII letters only, and not on PostgreSQL.
     words.split_whitespace().fold(Condition::all(), |all, word| {
         let like = || LikeExpr::new(format!("%{}%", escape_like(&word.to_lowercase()))).escape('\\');
         let title = Expr::expr(Func::lower(document::Column::Title.into_expr())).like(like());
@@ -367,6 +370,7 @@ impl Sort {
     }
 
     fn position(self, row: &bookmark::Model, title: &str) -> BookmarkPosition {
+        // Only the key of this order is part of the cursor, so that cursors by time are short.
         let number = match self {
             Sort::SavedAt(_) => row.saved_at.millis(),
             Sort::UpdatedAt(_) => row.updated_at.millis(),

@@ -21,7 +21,7 @@ use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
 use validation::{Id, Text, Words, request};
 
-/// The changes; `None` keeps a field, `Some(None)` removes its value.
+/// Changes the given fields of a collection; `None` keeps a field, `Some(None)` removes its value.
 #[derive(Debug)]
 pub struct ChangeCollection {
     id: CollectionId,
@@ -33,7 +33,7 @@ pub struct ChangeCollection {
 request! {
     /// The changes of a collection.
     pub struct ChangeCollectionRequest {
-        /// The new name.
+        /// The new name, which need not be unique.
         pub name?: CollectionName,
         /// The new description. `null` removes it.
         pub description~: CollectionDescription,

@@ -17,7 +17,7 @@ use library::bookmarks;
 use library::owned_transaction::begin_request;
 use validation::NoFields;
 
-/// The collection to delete.
+/// Deletes a collection of the user; its bookmarks stay in the library.
 #[derive(Debug)]
 pub struct DeleteCollection(CollectionId);
 
@@ -29,7 +29,7 @@ impl FromRequest for DeleteCollection {
     }
 }
 
-/// The collection was deleted.
+/// The collection was deleted; its bookmarks are in the library.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DeleteCollectionResponse {}
 
