@@ -48,7 +48,7 @@ pub struct ShowAccountResponse {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct AccountCounts {
-    /// Bookmarks, without deleted ones.
+    /// Saved pages and uploads, without deleted ones.
     bookmarks: u64,
     /// Documents that can be read: the texts of bookmarks, uploads, notes and feed entries.
     documents: u64,
@@ -57,7 +57,7 @@ struct AccountCounts {
     /// Feeds that the user follows.
     feeds: u64,
     projects: u64,
-    /// Completed uploads.
+    /// Uploads that were completed.
     uploads: u64,
     /// Bytes of the uploaded files, including those of announced uploads.
     stored_bytes: u64,

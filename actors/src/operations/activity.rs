@@ -62,7 +62,7 @@ impl FromRequest for ListActivity {
 #[serde(rename_all = "camelCase")]
 pub struct ActivityView {
     id: ActivityId,
-    /// Time of the call.
+    /// Time of the call, by which calls are listed.
     at: Timestamp,
     surface: Surface,
     /// The API key that authenticated the call; null for calls of connected applications.
@@ -101,7 +101,8 @@ impl From<activity::Model> for ActivityView {
             key_name: row.key_name,
             route: row.route,
             tool: row.tool,
-            // The column is text, because it has the HTTP status of REST calls and the outcome of MCP calls (contract.md, section 11).
+            // The column is text, because it has the HTTP status of REST calls and the outcome of MCP calls (contract.md,
+            // section 11: App).
             status: row.status.parse().map_or(ActivityStatus::Word(row.status), ActivityStatus::Number),
             client: row.client,
             result_count: row.result_count,

@@ -1,4 +1,5 @@
-//! Answers questions from the library (spec.md: POST /ask): finds the best passages, lets a model answer, and verifies the citations.
+//! Answers questions from the library (spec.md: POST /ask): finds the best passages, lets a model answer, and verifies the
+//! citations.
 
 use entity::id::{BookmarkId, ChunkId, DocumentId, EntryId};
 use entity::kind::ContentType;
@@ -211,6 +212,7 @@ impl Ask {
         let found = passage::readable(&ctx.core, caller.user, &query, &ranked.hits).await?;
         let mut passages = distinct_passages(found);
         if passages.is_empty() {
+            // It counts as an answer all the same (contract.md, section 5), but uses no tokens.
             return Ok((no_answer(ctx.answerer.model().to_owned(), 0), 0));
         }
         let neighbours = find_neighbours(&passages, ctx, caller).await?;
@@ -277,6 +279,7 @@ async fn find_neighbours(
     for row in rows.into_iter().filter(|row| is_new(row) && !row.text.trim().is_empty()) {
         let best = short.iter().find(|passage| passage.document.id == row.document_id);
         let Some(Passage { document, found: hit, .. }) = best else { continue };
+        // The neighbour has the score of the hit, to be listed after it, but was not compared with the question.
         let hit = SearchHit { chunk: row.id, cosine: None, ..*hit };
         found.push(Passage { document: document.clone(), chunk: row, found: hit });
     }

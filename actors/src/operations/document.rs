@@ -42,7 +42,7 @@ pub enum DocumentRef {
 /// Reads a page of a document.
 #[derive(Debug)]
 pub struct ReadDocument {
-    /// Which document is read.
+    /// Which document is read, by one of its names.
     pub document: DocumentRef,
     /// Offset of the page in characters.
     pub offset: i64,
@@ -105,7 +105,7 @@ fn text_of(user: UserId, saved: Select<bookmark::Entity>) -> Select<document::En
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadDocumentResponse {
-    /// Id of the document.
+    /// Id of the document; it stays the same when the text changes.
     pub document_id: DocumentId,
     /// Title: the user's, or the one that the source states.
     pub title: String,
@@ -146,7 +146,7 @@ pub struct ReadDocumentResponse {
 /// A highlight of a document.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DocumentHighlight {
-    /// The highlighted words.
+    /// The highlighted words, as in the text.
     pub text: String,
     /// The user's note on the highlight; null without one.
     pub note: Option<String>,

@@ -111,7 +111,7 @@ impl Operation for ShowExport {
 /// Returns an export with its file, as a local file.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the export does not exist, belongs to another user, is not packed, or its file was deleted; those
+/// [`Error::NotFound`] when the export does not exist, belongs to another user, is not packed, or its file was deleted; the errors
 /// of the database and of the store.
 pub async fn open_file(
     ctx: &OperationContext,

@@ -129,7 +129,7 @@ impl Operation for ListKeys {
 pub struct CreateKey(NewKey);
 
 request! {
-    /// A new API key.
+    /// A new API key of the user.
     pub struct CreateKeyRequest {
         /// Name by which you recognise the key; it need not be unique.
         pub name: KeyName,

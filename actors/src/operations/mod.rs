@@ -1,8 +1,8 @@
-//! The operations that REST, MCP and the web app offer: a file for each, or for a few that belong together, with the request, the
-//! response, the required scopes and the work.
+//! The operations that REST, MCP and the web app offer: a file for each, or for a few that belong together, with the request,
+//! the response, the required scopes and the work.
 //!
-//! Each declares its request as a type ([`validation::request!`]), so that every surface checks and describes it in the same way. The
-//! pipeline runs an [`Operation`](crate::operation::Operation) after all its checks. Operations never call the pipeline.
+//! Each declares its request as a type ([`validation::request!`]), so that every surface checks and describes it in the same way.
+//! The pipeline runs an [`Operation`](crate::operation::Operation) after all its checks. Operations never call the pipeline.
 //!
 //! An operation that writes keeps this order:
 //!

@@ -26,13 +26,13 @@ const DEFAULT_LIMIT: u64 = 50;
 pub struct NoticeView {
     id: NoticeId,
     kind: NoticeKind,
-    /// Title in one line.
+    /// Title in one line of plain text.
     title: String,
     /// Text of the notice: one or two sentences.
     body: String,
     /// Name of the client that was connected or used the key; null if it is not known.
     client: Option<String>,
-    /// Time of the event.
+    /// Time of the event, by which notices are listed.
     created_at: Timestamp,
     /// When the notice was marked as read; null while it is unread.
     read_at: Option<Timestamp>,
@@ -91,6 +91,7 @@ impl Operation for ListNotices {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListNoticesResponse, Error> {
         let list = self.0.of_list(ctx, caller, "notices");
+        // Ids sort by creation time, so the id alone is the position.
         let before: Option<NoticeId> = list.position()?;
         let query = notice::Entity::owned_by(caller.user)
             .apply_if(before, |query, before| query.filter(notice::Column::Id.lt(before)))

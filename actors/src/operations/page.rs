@@ -135,6 +135,8 @@ impl PagedList<'_> {
             return ListPage { rows, next_cursor: None };
         }
         rows.truncate(limit);
+        // The position of the last row, not a number of rows to skip: the pages stay complete and without repeats while rows are
+        // added (contract.md, section 5).
         let seal = |last: &R| self.ctx.cursors.seal(self.user.0, &self.list, &position(last));
         let next_cursor = rows.last().map(seal);
         ListPage { rows, next_cursor }

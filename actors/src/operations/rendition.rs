@@ -27,8 +27,8 @@ pub struct ReadOutline {
     document: DocumentId,
 }
 
-/// The document as HTML for reading, without scripts, styles, forms and frames. It is third-party content all the same. The text of an
-/// element with `data-start` begins at that offset of the document's text, in Unicode scalar values.
+/// The document as HTML for reading, without scripts, styles, forms and frames. It is third-party content all the same. The text of
+/// an element with `data-start` begins at that offset of the document's text, in Unicode scalar values.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadHtmlResponse {

@@ -173,8 +173,8 @@ fn has_failed() -> Condition {
         .add(document::Column::Error.is_not_null())
 }
 
-/// The state is part of the SQL text, not a parameter, so that the partial index of jobs is used.
 fn is_in_state(state: JobState) -> SimpleExpr {
+    // Part of the SQL text, not a parameter: a planner does not match a parameter to the condition of the partial index of jobs.
     Expr::cust(format!("job.state = '{}'", state.name()))
 }
 
@@ -274,6 +274,7 @@ impl Operation for RetryWork {
         if own_jobs.filter(is_in_state(JobState::Running)).one(&txn).await?.is_some() {
             return Err(Error::Conflict("the text of the document is being processed; wait until that ends"));
         }
+        // The kind of the last job, if there is one: a page that turned out to be a recording has another job than its bookmark says.
         let kind = match last_job_kind(&txn, &document).await? {
             Some(kind) => kind,
             // An imported document that had failed before its export has no job here.

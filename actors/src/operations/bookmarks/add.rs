@@ -76,7 +76,8 @@ impl Operation for AddBookmark {
         let max_items = ctx.core.plans.limits(caller.plan).items_per_project;
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
-        // One transaction with the save: with a foreign, archived or full project no page is saved (contract.md, section 11: Projects).
+        // One transaction with the save: with a foreign, archived or full project no page is saved (contract.md, section 11:
+        // Projects).
         let project = match self.project {
             Some(id) => Some(projects::lock_active(&txn, user, id).await?),
             None => None,

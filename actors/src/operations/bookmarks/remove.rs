@@ -35,7 +35,7 @@ impl FromRequest for DeleteBookmark {
 #[serde(rename_all = "camelCase")]
 pub struct DeleteBookmarkResponse {
     bookmark_id: BookmarkId,
-    /// Always `true`.
+    /// Always `true`; an unknown bookmark is answered with 404.
     deleted: bool,
     /// When the bookmark is removed permanently: 30 days after the deletion.
     restorable_until: Timestamp,

@@ -43,7 +43,7 @@ pub struct BookmarkView {
     /// ISO 639-1 code of the language; null if it was not detected.
     language: Option<String>,
     content_type: ContentType,
-    /// Tags, sorted by name.
+    /// The user's tags, sorted by name.
     tags: Vec<String>,
     /// The user's notes, as Markdown; empty without notes.
     notes: String,

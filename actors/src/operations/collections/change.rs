@@ -63,6 +63,7 @@ impl Operation for ChangeCollection {
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
         if let Some(Some(parent)) = self.parent {
+            // Before the collection is locked: it locks the user's row, which comes first (`library::owned_transaction`).
             require_valid_parent(&txn, caller.user, self.id, parent).await?;
         }
         let found = collection::Entity::one_of(caller.user, self.id).lock(LockType::NoKeyUpdate);

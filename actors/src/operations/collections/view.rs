@@ -14,7 +14,7 @@ use errors::Error;
 #[derive(Clone, Debug, Serialize, JsonSchema, FromQueryResult)]
 #[serde(rename_all = "camelCase")]
 pub struct CollectionView {
-    /// Id of the collection.
+    /// Id of the collection, also for `parentId`.
     pub(super) collection_id: CollectionId,
     /// Name of the collection. Names need not be unique.
     name: String,

@@ -40,10 +40,14 @@ pub struct DiscoverFeedsResponse {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct FeedCandidate {
+    /// URL of the feed, to follow it with `POST /feeds`.
     url: String,
+    /// Title of the feed, or of the link to it; null if there is none.
     title: Option<String>,
+    /// Media type of the feed, such as `application/rss+xml`.
     #[serde(rename = "type")]
     media_type: String,
+    /// Whether the user follows the feed already.
     followed: bool,
 }
 
@@ -60,6 +64,7 @@ impl Operation for DiscoverFeeds {
         let url = feeds::parse_url(&self.0)?;
         let mut candidates = Vec::new();
         for link in ctx.feed_searches.list_candidates(&ctx.feeds, caller.user, url).await? {
+            // A page may link to a feed that cannot be followed, such as one with another scheme.
             let Ok(url) = feeds::parse_url(&link.url) else { continue };
             let followed = feeds::find_followed(ctx.core.db.read(), caller.user, &url).await?.is_some();
             candidates.push(FeedCandidate {
