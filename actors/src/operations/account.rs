@@ -66,6 +66,7 @@ struct AccountCounts {
 impl Operation for ShowAccount {
     type Reply = ShowAccountResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadUser];
+    // A response of a few fixed fields needs no slot.
     const NEEDS_ANSWER_SLOT: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ShowAccountResponse, Error> {

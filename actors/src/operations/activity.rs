@@ -1,4 +1,5 @@
-//! Lists the activity of an account (contract.md, section 9).
+//! Lists the activity of an account (contract.md, section 9). It needs no scope, because only the session of the web app
+//! reaches it.
 
 use entity::activity;
 use entity::id::{ActivityId, GrantId, KeyId};

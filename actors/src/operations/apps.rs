@@ -1,4 +1,6 @@
 //! Lists and disconnects the applications that a user connected by OAuth (contract.md, section 9).
+//!
+//! They need no scope, because only the session of the web app reaches them.
 
 use entity::id::GrantId;
 use entity::kind::GrantState;

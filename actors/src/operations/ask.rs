@@ -127,6 +127,7 @@ impl Operation for Ask {
     const SCOPES: &'static [Scope] = &[Scope::AskLibrary];
     /// The scope writes nothing, but every answer is counted in rows.
     const NEEDS_SPACE: bool = true;
+    // It waits for a search slot and for the model instead.
     const NEEDS_ANSWER_SLOT: bool = false;
 
     fn count(reply: &AskResponse) -> Option<usize> {
@@ -147,7 +148,8 @@ impl Operation for Ask {
             answers::claim(&ctx.core.db, caller.user, ctx.core.plans.limits(caller.plan), now).await?;
         match self.answer(caller, ctx, filter).await {
             Ok((response, tokens)) => {
-                // Begun only now: an open transaction would block the user's other writes while the model answers.
+                // Begun only now: an open transaction would block the user's other writes while the model answers. It also marks
+                // the Idempotency-Key, so that a repeated request neither asks nor counts again.
                 let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
                 let pauses =
                     answers::settle(&txn, claim, tokens, ctx.daily_tokens, ctx.core.clock.now()).await?;

@@ -1,4 +1,6 @@
 //! Lists, creates, changes, regenerates and revokes API keys in the web app (contract.md, section 9).
+//!
+//! They need no scope, because only the session of the web app reaches them.
 
 use entity::api_key;
 use entity::id::KeyId;
@@ -88,6 +90,7 @@ fn read_scopes(names: Option<ScopeNames>) -> Result<Option<Scopes>, Error> {
     if faults.is_empty() { Ok(Some(scopes.into_iter().collect())) } else { Err(Invalid { faults }.into()) }
 }
 
+// Not part of `from_request`, which has no clock.
 fn require_future(ctx: &OperationContext, expires_at: Option<Timestamp>) -> Result<(), Error> {
     match expires_at {
         Some(end) if end <= ctx.core.clock.now() => Err(Error::invalid("expiresAt", "must be in the future")),

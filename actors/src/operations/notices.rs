@@ -1,4 +1,6 @@
 //! Lists notices and marks them as read (contract.md, section 9).
+//!
+//! They need no scope, because only the session of the web app reaches them.
 
 use entity::id::NoticeId;
 use entity::kind::NoticeKind;

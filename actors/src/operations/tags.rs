@@ -136,6 +136,7 @@ impl Operation for RenameTag {
         if old != new {
             remove_tag(&txn, caller.user, &tagged, &old).await?;
             add_tag(&txn, caller.user, &tagged, &new).await?;
+            // Clients that keep a copy in step ask for bookmarks by the time of their last change.
             bookmarks::touch_many(&txn, caller.user, &tagged, ctx.core.clock.now()).await?;
             room.must_hold(&txn).await?;
         }

@@ -132,6 +132,7 @@ struct BudgetShare {
 
 impl Operation for ReadUsage {
     type Reply = ReadUsageResponse;
+    // Any valid key may read its usage (spec.md: GET /usage).
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadUsageResponse, Error> {
@@ -145,10 +146,10 @@ impl Operation for ReadUsage {
             .await?;
         // Answers that a crash interrupted are still counted in the row until the clean-up.
         let expired = answers::count_expired(&ctx.core.db, caller.user, now).await?;
-        let of = |group| month.iter().find(move |row| row.budget_group == group);
+        let row_of = |group| month.iter().find(move |row| row.budget_group == group);
         let share = |group| BudgetShare {
             group,
-            share: share(of(group).map_or(0, |row| row.tokens), limits.ai_tokens_per_month),
+            share: share(row_of(group).map_or(0, |row| row.tokens), limits.ai_tokens_per_month),
         };
         Ok(ReadUsageResponse {
             plan: caller.plan,
@@ -156,7 +157,7 @@ impl Operation for ReadUsage {
             mcp: day(counts.mcp, limits.mcp_per_day),
             key: key_usage(caller, ctx).await?,
             answers: MonthUsage {
-                this_month: of(BudgetGroup::Chat).map_or(0, |row| row.times - expired).max(0),
+                this_month: row_of(BudgetGroup::Chat).map_or(0, |row| row.times - expired).max(0),
                 limit: limits.answers_per_month,
                 resets_at: now.month().end(),
             },

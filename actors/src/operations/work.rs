@@ -1,4 +1,6 @@
 //! Lists the documents whose texts are queued, being extracted, or failed, and retries failed ones.
+//!
+//! They need no scope, because only the session of the web app reaches them.
 
 use std::collections::HashMap;
 
@@ -150,6 +152,7 @@ impl Operation for ListWork {
         Ok(ListWorkResponse {
             // A request without `stage` may not have a cursor, so it gets none.
             next_cursor: next_cursor.filter(|_| self.only_failed),
+            // Counted by statements of their own, so the numbers may differ from `work` by what changed meanwhile.
             waiting: jobs(JobState::Queued).count(db).await?,
             running: jobs(JobState::Running).count(db).await?,
             failed: failed.count(db).await?,
@@ -274,7 +277,8 @@ impl Operation for RetryWork {
         if own_jobs.filter(is_in_state(JobState::Running)).one(&txn).await?.is_some() {
             return Err(Error::Conflict("the text of the document is being processed; wait until that ends"));
         }
-        // The kind of the last job, if there is one: a page that turned out to be a recording has another job than its bookmark says.
+        // The kind of the last job, if there is one: a page that turned out to be a recording has another job than the kind of
+        // its bookmark suggests.
         let kind = match last_job_kind(&txn, &document).await? {
             Some(kind) => kind,
             // An imported document that had failed before its export has no job here.

@@ -62,6 +62,7 @@ pub struct ProjectMembership {
 impl Operation for AddBookmark {
     type Reply = AddBookmarkResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    // Tools that write count two calls (spec.md: Limits, rule 3).
     const WEIGHT: u32 = 2;
 
     fn scopes(&self) -> Scopes {

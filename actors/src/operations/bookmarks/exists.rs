@@ -48,6 +48,7 @@ pub struct BookmarkExistsResponse {
 impl Operation for BookmarkExists {
     type Reply = BookmarkExistsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
+    // A response of a few fixed fields needs no slot.
     const NEEDS_ANSWER_SLOT: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BookmarkExistsResponse, Error> {

@@ -58,8 +58,8 @@ enum Sort {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
-    Up,
-    Down,
+    Ascending,
+    Descending,
 }
 
 choices! {
@@ -177,6 +177,7 @@ impl Operation for ListBookmarks {
         let user = caller.user;
         let list = self.page.of_list(ctx, caller, self.filter.list_name(self.sort));
         let after: Option<BookmarkPosition> = list.position()?;
+        // An unknown collection is answered with 404, not with an empty list.
         if let Some(id) = self.filter.collection {
             collection::Entity::one_of(user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
         }
@@ -319,11 +320,11 @@ fn escape_like(word: &str) -> String {
 impl From<BookmarkSort> for Sort {
     fn from(sort: BookmarkSort) -> Self {
         match sort {
-            BookmarkSort::SavedAt => Sort::SavedAt(Direction::Up),
-            BookmarkSort::SavedAtDescending => Sort::SavedAt(Direction::Down),
+            BookmarkSort::SavedAt => Sort::SavedAt(Direction::Ascending),
+            BookmarkSort::SavedAtDescending => Sort::SavedAt(Direction::Descending),
             BookmarkSort::Title => Sort::Title,
-            BookmarkSort::UpdatedAt => Sort::UpdatedAt(Direction::Up),
-            BookmarkSort::UpdatedAtDescending => Sort::UpdatedAt(Direction::Down),
+            BookmarkSort::UpdatedAt => Sort::UpdatedAt(Direction::Ascending),
+            BookmarkSort::UpdatedAtDescending => Sort::UpdatedAt(Direction::Descending),
         }
     }
 }
@@ -332,11 +333,11 @@ impl Sort {
     /// Returns the name of the order in requests ([`BookmarkSort`]).
     fn name(self) -> &'static str {
         match self {
-            Sort::SavedAt(Direction::Up) => "savedAt",
-            Sort::SavedAt(Direction::Down) => "-savedAt",
+            Sort::SavedAt(Direction::Ascending) => "savedAt",
+            Sort::SavedAt(Direction::Descending) => "-savedAt",
             Sort::Title => "title",
-            Sort::UpdatedAt(Direction::Up) => "updatedAt",
-            Sort::UpdatedAt(Direction::Down) => "-updatedAt",
+            Sort::UpdatedAt(Direction::Ascending) => "updatedAt",
+            Sort::UpdatedAt(Direction::Descending) => "-updatedAt",
         }
     }
 
@@ -362,7 +363,7 @@ impl Sort {
             }
             Sort::Title => {
                 let text = after.title.as_str();
-                (Direction::Up.is_after(title(), text), title().eq(text), Direction::Up)
+                (Direction::Ascending.is_after(title(), text), title().eq(text), Direction::Ascending)
             }
         };
         let later_id = direction.is_after(C::Id.into_expr(), after.id);
@@ -388,16 +389,16 @@ fn title() -> Expr {
 impl Direction {
     fn order(self) -> Order {
         match self {
-            Direction::Up => Order::Asc,
-            Direction::Down => Order::Desc,
+            Direction::Ascending => Order::Asc,
+            Direction::Descending => Order::Desc,
         }
     }
 
     fn is_after(self, column: Expr, value: impl Into<sea_orm::Value>) -> Expr {
         let value = Expr::value(value);
         match self {
-            Direction::Up => column.gt(value),
-            Direction::Down => column.lt(value),
+            Direction::Ascending => column.gt(value),
+            Direction::Descending => column.lt(value),
         }
     }
 }

@@ -142,9 +142,9 @@ async fn tags(
     ids: &[BookmarkId],
 ) -> Result<HashMap<BookmarkId, Vec<String>>, Error> {
     let own = bookmark_tag::Entity::owned_by(user);
-    let of = own.filter(bookmark_tag::Column::BookmarkId.is_in(ids.iter().copied()));
+    let selected = own.filter(bookmark_tag::Column::BookmarkId.is_in(ids.iter().copied()));
     let mut found: HashMap<BookmarkId, Vec<String>> = HashMap::new();
-    for row in of.order_by_asc(bookmark_tag::Column::Name).all(db).await? {
+    for row in selected.order_by_asc(bookmark_tag::Column::Name).all(db).await? {
         found.entry(row.bookmark_id).or_default().push(row.name);
     }
     Ok(found)
@@ -155,8 +155,8 @@ async fn notes(
     user: UserId,
     ids: &[BookmarkId],
 ) -> Result<HashMap<BookmarkId, String>, Error> {
-    let of = note::Entity::owned_by(user).filter(note::Column::BookmarkId.is_in(ids.iter().copied()));
-    let rows = of.all(db).await?.into_iter();
+    let selected = note::Entity::owned_by(user).filter(note::Column::BookmarkId.is_in(ids.iter().copied()));
+    let rows = selected.all(db).await?.into_iter();
     Ok(rows.filter_map(|row| Some((row.bookmark_id?, row.body))).collect())
 }
 
@@ -166,9 +166,9 @@ async fn collections(
     ids: &[BookmarkId],
 ) -> Result<HashMap<BookmarkId, Vec<CollectionId>>, Error> {
     let own = collection_bookmark::Entity::owned_by(user);
-    let of = own.filter(collection_bookmark::Column::BookmarkId.is_in(ids.iter().copied()));
+    let selected = own.filter(collection_bookmark::Column::BookmarkId.is_in(ids.iter().copied()));
     let mut found: HashMap<BookmarkId, Vec<CollectionId>> = HashMap::new();
-    for row in of.order_by_asc(collection_bookmark::Column::AddedAt).all(db).await? {
+    for row in selected.order_by_asc(collection_bookmark::Column::AddedAt).all(db).await? {
         found.entry(row.bookmark_id).or_default().push(row.collection_id);
     }
     Ok(found)

@@ -54,6 +54,7 @@ struct FeedCandidate {
 impl Operation for DiscoverFeeds {
     type Reply = DiscoverFeedsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadFeeds];
+    // It waits for another server instead.
     const NEEDS_ANSWER_SLOT: bool = false;
 
     fn count(reply: &DiscoverFeedsResponse) -> Option<usize> {

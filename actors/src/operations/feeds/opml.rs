@@ -67,8 +67,8 @@ impl FromRequest for ImportOpml {
     }
 }
 
-/// The numbers of feeds of the OPML document by outcome. New feeds are followed immediately; their entries arrive once the feeds are
-/// fetched in the background.
+/// The numbers of feeds of the OPML document by outcome. New feeds are followed immediately; their entries arrive once the feeds
+/// are fetched in the background.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportOpmlResponse {

@@ -55,6 +55,7 @@ impl FromRequest for CreateHighlight {
             text: request.text.into_inner(),
             note: request.note.map(Text::into_inner),
             color: request.color.map(Words::into_inner),
+            // The bounds of `TextOffset` are those of the column, so no conversion fails.
             start: request.start_offset.convert().unwrap_or(0),
             end: request.end_offset.convert().unwrap_or(0),
         })

@@ -67,6 +67,7 @@ impl From<note::Model> for CreateNoteResponse {
 impl Operation for CreateNote {
     type Reply = CreateNoteResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteNotes];
+    // Tools that write count two calls (spec.md: Limits, rule 3).
     const WEIGHT: u32 = 2;
 
     fn scopes(&self) -> Scopes {

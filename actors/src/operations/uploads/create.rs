@@ -41,6 +41,7 @@ impl FromRequest for CreateUpload {
         Ok(Self(NewUpload {
             filename: request.filename.into_inner(),
             content_type: request.content_type.into_inner(),
+            // The bounds of the field are positive, so the conversion does not fail.
             bytes: request.bytes.convert().unwrap_or_default(),
         }))
     }
@@ -98,6 +99,7 @@ impl Operation for CreateUpload {
     ) -> Result<Value, Error> {
         let id = stored.get("uploadId").and_then(Value::as_str).and_then(|id| id.parse().ok());
         let id: UploadId = id.ok_or_else(|| Error::internal("a stored response names no upload"))?;
+        // The upload may have been removed since the response was stored.
         let row = upload::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?;
         let put_url = uploads::put_url(&ctx.core, &ctx.uploads, &row.ok_or(Error::not_found())?).await?;
         if let Some(members) = stored.as_object_mut() {
