@@ -233,7 +233,7 @@ pub async fn update_labels(ctx: &IndexingContext, job: &job::Model) -> Result<()
     let id = DocumentId(job.subject);
     if let Some(document) = document::Entity::one_of(job.user_id, id).one(ctx.core.db.read()).await? {
         let labels = load_labels(&ctx.core, &document).await?;
-        ctx.retrieval.relabel(job.user_id, id, labels).await?;
+        ctx.retrieval.update_labels(job.user_id, id, labels).await?;
         document::Entity::update_owned(job.user_id)
             .col_expr(document::Column::IndexedAt, Expr::value(Some(ctx.core.clock.now())))
             .filter(document::Column::Id.eq(id))

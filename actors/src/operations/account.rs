@@ -17,7 +17,7 @@ use errors::Error;
 use library::uploads::stored_bytes;
 use validation::NoFields;
 
-/// Shows the account of the caller.
+/// Shows the account of the caller: profile, plan, and how much the library contains.
 #[derive(Debug)]
 pub struct ShowAccount;
 
@@ -34,34 +34,45 @@ impl FromRequest for ShowAccount {
 #[serde(rename_all = "camelCase")]
 pub struct ShowAccountResponse {
     user_id: UserId,
+    /// E-mail address with which the user signs in.
     email: String,
+    /// Name that the user gave; null if none was given.
     name: Option<String>,
     plan: Plan,
+    /// When the account was created.
     created_at: Timestamp,
+    /// Numbers of items in the library.
     counts: AccountCounts,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct AccountCounts {
+    /// Saved pages and uploads, without deleted ones.
     bookmarks: u64,
+    /// Documents that can be read: the texts of bookmarks, uploads, notes and feed entries.
     documents: u64,
     highlights: u64,
     collections: u64,
+    /// Feeds that the user follows.
     feeds: u64,
     projects: u64,
+    /// Uploads that were completed.
     uploads: u64,
+    /// Bytes of the uploaded files, including those of announced uploads.
     stored_bytes: u64,
 }
 
 impl Operation for ShowAccount {
     type Reply = ShowAccountResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadUser];
+    // A response of a few fixed fields needs no slot.
     const NEEDS_ANSWER_SLOT: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ShowAccountResponse, Error> {
         let (db, id) = (ctx.core.db.read(), caller.user);
         let completed = upload::Column::CompletedAt.is_not_null();
+        // The account may have been deleted after the request was authenticated.
         let row = user::Entity::find_by_id(id).one(db).await?.ok_or(Error::not_found())?;
         Ok(ShowAccountResponse {
             user_id: row.id,

@@ -1,4 +1,5 @@
-//! Lists the activity of an account (contract.md, section 9).
+//! Lists the activity of an account (contract.md, section 9). It needs no scope, because only the session of the web app
+//! reaches it.
 
 use entity::activity;
 use entity::id::{ActivityId, GrantId, KeyId};
@@ -19,7 +20,7 @@ use validation::{Choice, Id, request};
 
 const DEFAULT_LIMIT: u64 = 50;
 
-/// Lists the activity, newest first.
+/// Lists the calls of the user's keys and connected applications, newest first.
 #[derive(Debug)]
 pub struct ListActivity {
     page: PageRequest,
@@ -29,17 +30,17 @@ pub struct ListActivity {
 }
 
 request! {
-    /// A page of the activity, and what it is restricted to.
+    /// A page of the activity, with filters that must all match.
     pub struct ListActivityRequest {
         /// The `nextCursor` of the page before. Without it the first page is returned.
         pub cursor?: CursorText,
-        /// Lines at most; 50 when left out.
+        /// Maximum number of calls. Default 50.
         pub limit?: PageLimit,
-        /// Of this key.
+        /// Returns only calls that this API key authenticated.
         pub key_id?: Id<KeyId>,
-        /// Of this connected application.
+        /// Returns only calls of this connected application.
         pub app_id?: Id<GrantId>,
-        /// By this surface.
+        /// Returns only calls of this surface: `rest` or `mcp`.
         pub surface?: Choice<Surface>,
     }
 }
@@ -57,20 +58,28 @@ impl FromRequest for ListActivity {
     }
 }
 
-/// A call of a key, a connected app or a session.
+/// A call of an API key or a connected application. Activity never contains queries, notes or texts of documents.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ActivityView {
     id: ActivityId,
+    /// Time of the call, by which calls are listed.
     at: Timestamp,
     surface: Surface,
+    /// The API key that authenticated the call; null for calls of connected applications.
     key_id: Option<KeyId>,
+    /// The connected application that called; null for calls with an API key.
     app_id: Option<GrantId>,
+    /// Name of the key at the time of the call.
     key_name: Option<String>,
+    /// Method and pattern of the route, such as `GET /documents/:id`; null for MCP.
     route: Option<String>,
+    /// Name of the MCP tool; null for REST.
     tool: Option<String>,
     status: ActivityStatus,
+    /// Name of the client, as it states it.
     client: Option<String>,
+    /// Number of results in the response; null for calls that return no results.
     result_count: Option<i32>,
 }
 
@@ -93,6 +102,8 @@ impl From<activity::Model> for ActivityView {
             key_name: row.key_name,
             route: row.route,
             tool: row.tool,
+            // The column is text, because it has the HTTP status of REST calls and the outcome of MCP calls (contract.md,
+            // section 11: App).
             status: row.status.parse().map_or(ActivityStatus::Word(row.status), ActivityStatus::Number),
             client: row.client,
             result_count: row.result_count,
@@ -127,6 +138,7 @@ impl Operation for ListActivity {
         let list = self.page.of_list(ctx, caller, name);
         let before: Option<ActivityPosition> = list.position()?;
         let older = before.map(|last| {
+            // Several calls may have the same millisecond, so the id decides between them.
             let same_time = Condition::all().add(C::At.eq(last.at)).add(C::Id.lt(last.id));
             Condition::any().add(C::At.lt(last.at)).add(same_time)
         });

@@ -1,4 +1,6 @@
 //! Lists and disconnects the applications that a user connected by OAuth (contract.md, section 9).
+//!
+//! They need no scope, because only the session of the web app reaches them.
 
 use entity::id::GrantId;
 use entity::kind::GrantState;
@@ -20,17 +22,17 @@ use validation::NoFields;
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppView {
-    /// Id of the connection.
+    /// Id of the connection. Connecting the application again keeps it.
     pub id: GrantId,
-    /// Name of the application, made safe to show.
+    /// Name under which the application registered, made safe to show.
     pub client_name: String,
-    /// Home page that the application registered.
+    /// Home page that the application registered; null if it registered none.
     pub client_uri: Option<String>,
-    /// Granted scopes.
+    /// Scopes that the user granted; scopes that the plan does not include are ignored.
     pub scopes: Scopes,
-    /// When the user consented.
+    /// When the application was last connected.
     pub connected_at: Timestamp,
-    /// When one of its tokens was last used.
+    /// When one of its tokens was last used; null before the first use.
     pub last_used_at: Option<Timestamp>,
 }
 
@@ -64,8 +66,8 @@ impl FromRequest for ListApps {
 #[serde(rename_all = "camelCase")]
 pub struct EndedConnectionView {
     client_name: String,
-    /// `disconnected`: by the user, or because it was not used for long. `revoked`: by the application, or because one of its
-    /// secrets was used twice.
+    /// `disconnected`: ended by the user, or because it was not used for long. `revoked`: ended by the application, or because one
+    /// of its codes or tokens was used twice.
     state: GrantState,
     connected_at: Timestamp,
     last_used_at: Option<Timestamp>,
@@ -86,7 +88,7 @@ impl From<(oauth_grant::Model, oauth_client::Model)> for EndedConnectionView {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ListAppsResponse {
     apps: Vec<AppView>,
-    /// Connections that have ended.
+    /// Connections that have ended. They are removed together with the registration of their application.
     ended: Vec<EndedConnectionView>,
 }
 
@@ -105,7 +107,7 @@ impl Operation for ListApps {
     }
 }
 
-/// Disconnects an application.
+/// Ends a connection of the user: its tokens are refused from now on, and the application must be connected again.
 #[derive(Debug)]
 pub struct DisconnectApp(GrantId);
 
@@ -117,7 +119,7 @@ impl FromRequest for DisconnectApp {
     }
 }
 
-/// The application is disconnected.
+/// The application is disconnected; its next call is refused.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DisconnectAppResponse {}
 

@@ -1,4 +1,5 @@
-//! Answers questions from the library (spec.md: POST /ask): finds the best passages, lets a model answer, and verifies the citations.
+//! Answers questions from the library (spec.md: POST /ask): finds the best passages, lets a model answer, and verifies the
+//! citations.
 
 use entity::id::{BookmarkId, ChunkId, DocumentId, EntryId};
 use entity::kind::ContentType;
@@ -24,9 +25,9 @@ use errors::Error;
 use library::owned_transaction::begin_request;
 use validation::{Id, List, Words, request};
 
-/// A question.
+/// The field `question`: 1 to 2,000 characters.
 pub type QuestionText = Words<1, 2_000>;
-/// The bookmarks to which an answer is limited.
+/// The bookmarks to which an answer is limited (spec.md: Limits, rule 6). An empty list is invalid.
 pub type AnswerSources = List<Id<BookmarkId>, 1, 50>;
 /// Maximum number of passages that the model is given.
 const MAX_PASSAGES: usize = 8;
@@ -39,12 +40,12 @@ const SHORT_PASSAGE_CHARS: usize = 500;
 /// The answer when no passage is found.
 const NO_ANSWER: &str = "There is nothing about this in your library.";
 
-/// Answers a question.
+/// Answers a question with the model of the service. An answer counts towards the plan's answers of the month and its AI budget.
 #[derive(Debug)]
 pub struct Ask {
-    /// The question.
+    /// The user's question, which is also the query of the search for passages.
     pub question: String,
-    /// Answers only from these bookmarks.
+    /// Answers only from the texts and notes of these bookmarks; `None` answers from the whole library.
     pub bookmarks: Option<Vec<BookmarkId>>,
 }
 
@@ -53,7 +54,7 @@ request! {
     pub struct AskRequest {
         /// The question to answer from the library.
         pub question: QuestionText,
-        /// Answers only from these bookmarks.
+        /// Answers only from these bookmarks and the notes on them. Default: the whole library.
         pub bookmark_ids?: AnswerSources,
     }
 }
@@ -77,9 +78,9 @@ pub struct AskResponse {
     answer: String,
     /// The passages that the markers refer to.
     citations: Vec<Citation>,
-    /// Number of passages that the model was given.
+    /// Number of passages that the model was given; 0 if nothing relevant was found.
     passages_read: usize,
-    /// Name of the model.
+    /// Name of the model that answered.
     model: String,
 }
 
@@ -89,25 +90,25 @@ pub struct AskResponse {
 pub struct Citation {
     /// Number in the marker `[n]`, from 1.
     n: usize,
-    /// The document.
+    /// The document that contains the passage.
     document_id: DocumentId,
-    /// The cited passage.
+    /// The cited passage; `GET /documents/:id/chunks` lists it with its text.
     chunk_id: ChunkId,
     /// The bookmark whose text or note contains the passage; null for other documents.
     bookmark_id: Option<BookmarkId>,
     /// The feed entry whose text contains the passage; null for other documents.
     entry_id: Option<EntryId>,
-    /// The document's title.
+    /// Title of the document that contains the passage.
     title: String,
-    /// URL of the source.
+    /// URL of the page or file; for uploads and notes their page in the web app.
     url: String,
-    /// Type of the original.
+    /// Type of the source from which the text was extracted.
     content_type: ContentType,
     /// The quoted text: what the document's text contains from `quoteStart` to `quoteEnd`.
     quote: String,
     /// Offset of the first character of the quote, in Unicode scalar values. It lies within the cited passage.
     quote_start: usize,
-    /// Offset after the last character of the quote.
+    /// Offset after the last character of the quote, in Unicode scalar values.
     quote_end: usize,
     /// Page of a PDF, from 1; null for other documents.
     page: Option<i32>,
@@ -126,6 +127,7 @@ impl Operation for Ask {
     const SCOPES: &'static [Scope] = &[Scope::AskLibrary];
     /// The scope writes nothing, but every answer is counted in rows.
     const NEEDS_SPACE: bool = true;
+    // It waits for a search slot and for the model instead.
     const NEEDS_ANSWER_SLOT: bool = false;
 
     fn count(reply: &AskResponse) -> Option<usize> {
@@ -133,6 +135,7 @@ impl Operation for Ask {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<AskResponse, Error> {
+        // Before the pause and the counts: 404 comes before 402 (contract.md, section 2: order of checks).
         let filter = self.filter(caller, ctx).await?;
         let now = ctx.core.clock.now();
         if let Err(paused) = ai::check_not_paused(&ctx.core.db, now).await {
@@ -140,10 +143,13 @@ impl Operation for Ask {
             ctx.retrieval.refresh_pause(&ctx.core.db).await?;
             return Err(paused);
         }
+        // Counted before the model is asked, so that simultaneous questions cannot exceed the plan's answers.
         let claim =
             answers::claim(&ctx.core.db, caller.user, ctx.core.plans.limits(caller.plan), now).await?;
         match self.answer(caller, ctx, filter).await {
             Ok((response, tokens)) => {
+                // Begun only now: an open transaction would block the user's other writes while the model answers. It also marks
+                // the Idempotency-Key, so that a repeated request neither asks nor counts again.
                 let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
                 let pauses =
                     answers::settle(&txn, claim, tokens, ctx.daily_tokens, ctx.core.clock.now()).await?;
@@ -155,6 +161,7 @@ impl Operation for Ask {
                 Ok(response)
             }
             Err(error) => {
+                // The client gets the error of the answer, not that of the release: a claim left behind expires with its lease.
                 if let Err(error) = answers::release(&ctx.core.db, claim).await {
                     warn!(
                         cause = error.chain(),
@@ -175,6 +182,7 @@ impl Ask {
     async fn filter(&self, caller: &Caller, ctx: &OperationContext) -> Result<Filter, Error> {
         let Some(ids) = &self.bookmarks else { return Ok(Filter::default()) };
         let mut ids = ids.clone();
+        // An id that is named twice would be counted twice below, but is one row.
         ids.sort_unstable();
         ids.dedup();
         let own = bookmark::Entity::owned_by(caller.user).filter(bookmark::Column::Id.is_in(ids.clone()));
@@ -206,6 +214,7 @@ impl Ask {
         let found = passage::readable(&ctx.core, caller.user, &query, &ranked.hits).await?;
         let mut passages = distinct_passages(found);
         if passages.is_empty() {
+            // It counts as an answer all the same (contract.md, section 5), but uses no tokens.
             return Ok((no_answer(ctx.answerer.model().to_owned(), 0), 0));
         }
         let neighbours = find_neighbours(&passages, ctx, caller).await?;
@@ -217,6 +226,7 @@ impl Ask {
         let texts: Vec<&str> = passages.iter().map(|passage| passage.chunk.text.as_str()).collect();
         let cited = citation::cite(&text::clean(&text), &texts);
         if cited.is_empty() {
+            // An error, so that the answer is not counted.
             warn!("the model's answer contains only markers");
             return Err(Error::AiUnavailable);
         }
@@ -271,6 +281,7 @@ async fn find_neighbours(
     for row in rows.into_iter().filter(|row| is_new(row) && !row.text.trim().is_empty()) {
         let best = short.iter().find(|passage| passage.document.id == row.document_id);
         let Some(Passage { document, found: hit, .. }) = best else { continue };
+        // The neighbour has the score of the hit, to be listed after it, but was not compared with the question.
         let hit = SearchHit { chunk: row.id, cosine: None, ..*hit };
         found.push(Passage { document: document.clone(), chunk: row, found: hit });
     }

@@ -17,7 +17,7 @@ use validation::request;
 
 const DEFAULT_LIMIT: u64 = 50;
 
-/// Lists the passages of a document.
+/// Lists the passages of the current text of a document, in the order of the text.
 #[derive(Debug)]
 pub struct ListChunks {
     document: DocumentId,
@@ -49,6 +49,7 @@ impl FromRequest for ListChunks {
 pub struct ListChunksResponse {
     document_id: DocumentId,
     chunks: Vec<ChunkView>,
+    /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
@@ -56,17 +57,22 @@ pub struct ListChunksResponse {
 #[serde(rename_all = "camelCase")]
 struct ChunkView {
     chunk_id: ChunkId,
+    /// Number of the passage in the document, from 0.
     index: i32,
     text: String,
+    /// Offset of the first character in the document's text, in Unicode scalar values.
     start_offset: i32,
+    /// Offset after the last character, in Unicode scalar values.
     end_offset: i32,
+    /// Page of a PDF, from 1; null for other documents.
     page: Option<i32>,
+    /// Start of the passage in a recording, in seconds; null for other documents.
     start_seconds: Option<f64>,
+    /// End of the passage in a recording, in seconds; null for other documents.
     end_seconds: Option<f64>,
 }
 
-/// The position of a passage. A cursor is valid for the version that it was made for; if the text was replaced since, the list
-/// starts at its beginning.
+/// The position of a passage within a version of the text.
 #[derive(Serialize, Deserialize)]
 struct ChunkPosition {
     version: i32,
@@ -86,6 +92,7 @@ impl Operation for ListChunks {
         let position: Option<ChunkPosition> = list.position()?;
         let found = document::Entity::one_of(caller.user, self.document).one(ctx.core.db.read()).await?;
         let document = found.ok_or(Error::not_found())?;
+        // Ordinals of another version are those of other passages, so if the text was replaced since, the list starts again.
         let after = position.filter(|last| last.version == document.version).map_or(-1, |last| last.after);
         let query = chunk::Entity::owned_by(caller.user)
             .filter(chunk::Column::DocumentId.eq(document.id))

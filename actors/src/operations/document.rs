@@ -20,9 +20,9 @@ use errors::Error;
 use page::ReadableDocument;
 use validation::{Integer, request};
 
-/// The field `offset`: where a page begins.
+/// The field `offset`: where a page begins, in Unicode scalar values. Past the end of the text it is valid, and the page is empty.
 pub type PageOffset = Integer<0, { i64::MAX }>;
-/// The field `maxChars`: how long a page may be.
+/// The field `maxChars`: how long a page may be, in Unicode scalar values (spec.md: Limits, rule 6).
 pub type PageChars = Integer<1, 20_000>;
 const DEFAULT_PAGE_CHARS: u32 = 12_000;
 /// Characters of a page that count as one call of an assistant (spec.md: Limits, rule 3).
@@ -31,22 +31,22 @@ const CHARS_PER_CALL: u32 = 12_000;
 /// The identification of a document in a request.
 #[derive(Debug)]
 pub enum DocumentRef {
-    /// The document's id.
+    /// The id of the document itself.
     Document(DocumentId),
-    /// The id of its bookmark.
+    /// The id of its bookmark; selects the saved text, not the note on the bookmark.
     Bookmark(BookmarkId),
-    /// The URL that was saved.
+    /// The URL that was saved, in any spelling that is normalised to the same URL.
     Url(String),
 }
 
 /// Reads a page of a document.
 #[derive(Debug)]
 pub struct ReadDocument {
-    /// The document.
+    /// Which document is read, by one of its names.
     pub document: DocumentRef,
     /// Offset of the page in characters.
     pub offset: i64,
-    /// Maximum length of the page in characters.
+    /// Maximum length of the page in characters; `None` means 12,000.
     pub max_chars: Option<u32>,
 }
 
@@ -84,6 +84,7 @@ impl ReadDocument {
             DocumentRef::Document(id) => document::Entity::one_of(user, *id),
             DocumentRef::Bookmark(id) => text_of(user, bookmark::Entity::one_of(user, *id)),
             DocumentRef::Url(url) => {
+                // Like a malformed id in a path: what cannot be saved is not found (contract.md, section 1).
                 let key = PageUrl::parse(url).map_err(|_| Error::not_found())?.key();
                 let saved = bookmark::Entity::owned_by(user).filter(bookmark::Column::NormalizedUrl.eq(key));
                 text_of(user, saved)
@@ -95,6 +96,7 @@ impl ReadDocument {
 
 /// Selects the document that is the text of a bookmark.
 fn text_of(user: UserId, saved: Select<bookmark::Entity>) -> Select<document::Entity> {
+    // Not by `document.bookmark_id`, which the note on the bookmark has too.
     let id = saved.select_only().column(bookmark::Column::DocumentId).into_query();
     document::Entity::readable_by(user).filter(document::Column::Id.in_subquery(id))
 }
@@ -103,33 +105,33 @@ fn text_of(user: UserId, saved: Select<bookmark::Entity>) -> Select<document::En
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadDocumentResponse {
-    /// The document.
+    /// Id of the document; it stays the same when the text changes.
     pub document_id: DocumentId,
-    /// Its title.
+    /// Title: the user's, or the one that the source states.
     pub title: String,
-    /// URL of the source.
+    /// URL of the page or file; for uploads and notes their page in the web app.
     pub url: String,
-    /// Type of the original.
+    /// Type of the source from which the text was extracted.
     pub content_type: ContentType,
-    /// The author.
+    /// Names of the authors; null if the source states none.
     pub author: Option<String>,
     /// The bookmark of the document; null for an entry that is not bookmarked and for a note of a project.
     pub bookmark_id: Option<BookmarkId>,
-    /// The feed entry.
+    /// The feed entry whose text this is; null for other documents.
     pub entry_id: Option<EntryId>,
-    /// When it was saved.
+    /// When it was saved; for entries and notes when they were created.
     pub saved_at: Timestamp,
-    /// The user's tags.
+    /// The user's tags on the bookmark.
     pub tags: Vec<String>,
-    /// The user's notes.
+    /// The user's notes on the bookmark, as Markdown; empty without notes.
     pub notes: String,
     /// The user's highlights, in the order of the text.
     pub highlights: Vec<DocumentHighlight>,
-    /// Whether the text is ready.
+    /// `processing`, `ready` (readable and searchable) or `failed`.
     pub status: DocumentStatus,
-    /// Why the last attempt to read the document failed.
+    /// Why the last attempt to read the document failed; null if it did not fail.
     pub error: Option<String>,
-    /// Text of the page.
+    /// Text of the page; empty past the end.
     pub text: String,
     /// Offset of the page in the document's text, in Unicode scalar values.
     pub offset: i64,
@@ -144,9 +146,9 @@ pub struct ReadDocumentResponse {
 /// A highlight of a document.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DocumentHighlight {
-    /// The highlighted text.
+    /// The highlighted words, as in the text.
     pub text: String,
-    /// The user's note on it.
+    /// The user's note on the highlight; null without one.
     pub note: Option<String>,
 }
 
@@ -155,6 +157,7 @@ impl Operation for ReadDocument {
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
 
     fn weight(&self) -> u32 {
+        // By the characters that are requested, not returned, because the call is counted before it runs (spec.md: Limits, rule 3).
         self.max_chars.unwrap_or(DEFAULT_PAGE_CHARS).div_ceil(CHARS_PER_CALL).max(1)
     }
 

@@ -17,7 +17,7 @@ use errors::Error;
 use library::exports;
 use validation::NoFields;
 
-/// An export.
+/// An export of the whole library into one file.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExportView {
@@ -27,12 +27,15 @@ pub struct ExportView {
     url: Option<String>,
     /// Length of the file in bytes; while it is being packed, the length so far; null before that.
     bytes: Option<i64>,
+    /// Why the export failed; null unless it failed.
     error: Option<String>,
+    /// When the export was requested.
     created_at: Timestamp,
+    /// When the export was packed or failed; null before that.
     finished_at: Option<Timestamp>,
 }
 
-/// An export.
+/// An export, with the state that it has now.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ExportResponse {
     export: ExportView,
@@ -71,6 +74,7 @@ impl FromRequest for BeginExport {
 impl Operation for BeginExport {
     type Reply = ExportResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
+    /// The scope only reads, but the export writes a file.
     const NEEDS_SPACE: bool = true;
     const NEEDS_ANSWER_SLOT: bool = false;
 
@@ -81,7 +85,7 @@ impl Operation for BeginExport {
     }
 }
 
-/// Shows an export.
+/// Shows an export, so that a client can wait for its file.
 #[derive(Debug)]
 pub struct ShowExport(ExportId);
 
@@ -107,7 +111,7 @@ impl Operation for ShowExport {
 /// Returns an export with its file, as a local file.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the export does not exist, belongs to another user, is not packed, or its file was deleted; those
+/// [`Error::NotFound`] when the export does not exist, belongs to another user, is not packed, or its file was deleted; the errors
 /// of the database and of the store.
 pub async fn open_file(
     ctx: &OperationContext,

@@ -29,14 +29,15 @@ pub struct ListImportRows {
     page: PageRequest,
 }
 
+// `RowOutcome` also has `Incidental`, which no listed row has.
 choices! {
-    /// The outcomes by which rows are listed. [`RowOutcome`] also has outcomes that no listed row has.
+    /// The outcomes by which rows are listed.
     pub enum ListedRowOutcome {
         /// The row created an item.
         Created = "created",
         /// The row updated an existing item.
         Updated = "updated",
-        /// The row was skipped.
+        /// The row was not imported; its `reason` says why.
         Skipped = "skipped",
     }
 }
@@ -54,7 +55,7 @@ impl From<ListedRowOutcome> for RowOutcome {
 request! {
     /// A page of the rows of an import.
     pub struct ListImportRowsRequest {
-        /// Only rows with this outcome.
+        /// Returns only rows with this outcome. Default: all rows.
         pub outcome?: Choice<ListedRowOutcome>,
         /// The `nextCursor` of the page before. Without it the first page is returned.
         pub cursor?: CursorText,
@@ -79,7 +80,7 @@ impl FromRequest for ListImportRows {
 pub struct ImportRowView {
     /// Number of the line in the file where the row begins.
     pub line: i64,
-    /// Outcome of the row.
+    /// Outcome of the row; in a dry run the outcome that it would have.
     pub outcome: RowOutcome,
     /// Kind of the imported item; null for a skipped row.
     pub kind: Option<ImportedKind>,
@@ -87,7 +88,7 @@ pub struct ImportRowView {
     pub id: Option<Uuid>,
     /// Title of the item, or its URL if it has none; null for a skipped row and for a deleted item.
     pub name: Option<String>,
-    /// Why the row was skipped.
+    /// Why the row was skipped; null for other rows.
     pub reason: Option<String>,
 }
 
@@ -119,12 +120,14 @@ impl ImportRowView {
 #[serde(rename_all = "camelCase")]
 pub struct ListImportRowsResponse {
     rows: Vec<ImportRowView>,
+    /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
 impl Operation for ListImportRows {
     type Reply = ListImportRowsResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    // The defaults follow from the scope, which writes; this operation reads a long list.
     const NEEDS_SPACE: bool = false;
     const NEEDS_ANSWER_SLOT: bool = true;
 

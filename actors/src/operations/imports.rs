@@ -18,7 +18,7 @@ use library::imports::{self, NewImport, TextCounts, UndoReport};
 use library::stored_files::FileLease;
 use validation::NoFields;
 
-/// An import.
+/// An import of a file: the export of another program, or of this service.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportView {
@@ -38,8 +38,11 @@ pub struct ImportView {
     unread_columns: Vec<String>,
     /// Numbers of documents by the state of their texts; null in a list of imports.
     texts: Option<TextCounts>,
+    /// Why the import failed; null unless it failed.
     error: Option<String>,
+    /// When the import was requested.
     created_at: Timestamp,
+    /// When the import ended; null before that.
     finished_at: Option<Timestamp>,
 }
 
@@ -47,11 +50,13 @@ pub struct ImportView {
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportReport {
+    /// Number of items that the import created.
     created: i32,
+    /// Number of existing items that the import updated.
     updated: i32,
     /// The first skipped rows; empty in a list of imports.
     skipped: Vec<SkippedRow>,
-    /// Number of skipped rows.
+    /// Number of all skipped rows, also those that `skipped` does not list.
     skipped_rows: i32,
     /// Skipped rows that are not stored one by one, counted by reason: all after the first 10,000.
     unlisted_faults: Vec<FaultCount>,
@@ -62,18 +67,22 @@ pub struct ImportReport {
 /// The number of rows that were skipped for a reason.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FaultCount {
+    /// Why the rows were skipped.
     reason: String,
+    /// Number of rows that were skipped for it.
     rows: u64,
 }
 
-/// A skipped row.
+/// A row of the file that was not imported.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SkippedRow {
+    /// Number of the line in the file where the row begins.
     line: i64,
+    /// Why the row was skipped.
     reason: String,
 }
 
-/// An import.
+/// An import, with the state that it has now.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ImportResponse {
     import: ImportView,
@@ -102,6 +111,7 @@ enum ImportDetail {
 
 async fn view(ctx: &OperationContext, row: import::Model, detail: ImportDetail) -> Result<ImportView, Error> {
     let report = match row.state {
+        // The numbers still change.
         ImportState::Running | ImportState::Undoing => None,
         ImportState::DryRunDone
         | ImportState::Paused
@@ -155,7 +165,7 @@ async fn report(
 
 /// Begins an import of a file that was received.
 pub struct BeginImport {
-    /// The received file.
+    /// The received file, with the lease that protects it from the clean-up until the import refers to it.
     pub file: FileLease,
     /// Name of the file, if the client gave one.
     pub file_name: Option<String>,
@@ -178,7 +188,7 @@ impl Operation for BeginImport {
     }
 }
 
-/// Shows an import.
+/// Shows an import, so that a client can wait for its end.
 #[derive(Debug)]
 pub struct ShowImport(ImportId);
 
@@ -201,7 +211,7 @@ impl Operation for ShowImport {
     }
 }
 
-/// Lists the latest imports.
+/// Lists the latest 50 imports of the user.
 #[derive(Debug)]
 pub struct ListImports;
 
@@ -242,21 +252,33 @@ pub struct ChangeImportState(ImportId, ImportTransition);
 
 impl ChangeImportState {
     /// Starts an import after its dry run.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when the id in the path is malformed.
     pub fn start(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?, ImportTransition::Start))
     }
 
     /// Pauses an import and the fetching of its pages.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when the id in the path is malformed.
     pub fn pause(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?, ImportTransition::Pause))
     }
 
-    /// Resumes a paused import.
+    /// Resumes a paused or failed import where it stopped.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when the id in the path is malformed.
     pub fn resume(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?, ImportTransition::Resume))
     }
 
     /// Undoes an import: deletes what it created, except items that the user has changed since.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when the id in the path is malformed.
     pub fn undo(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?, ImportTransition::Undo))
     }

@@ -1,4 +1,6 @@
 //! Lists, creates, changes, regenerates and revokes API keys in the web app (contract.md, section 9).
+//!
+//! They need no scope, because only the session of the web app reaches them.
 
 use entity::api_key;
 use entity::id::KeyId;
@@ -16,27 +18,35 @@ use crate::target::Target;
 use errors::{Error, Fault, Invalid};
 use validation::{Choice, Integer, Label, List, NoFields, Time, Words, request};
 
-/// Name of a key.
+/// The field `name`: how the user recognises the key. Names need not be unique.
 pub type KeyName = Label<{ rules::MAX_NAME_CHARS }>;
-/// Names of scopes.
+/// The field `scopes`: 1 to 50 names, which are parsed once all fields have the right form.
 pub type ScopeNames = List<Words<1, 100>, 1, 50>;
-/// Requests per hour.
+/// The field `hourlyLimit`: requests per hour. A number over the plan's maximum is accepted and capped (contract.md, section 11).
 pub type HourlyLimit = Integer<1, { i32::MAX as i64 }>;
 
 /// A key as its owner sees it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KeyView {
+    /// Id of the key; a new secret does not change it.
     id: KeyId,
     name: String,
     kind: KeyKind,
+    /// The beginning and the end of the secret: `pk_`, four characters, `...` and four characters.
     display: String,
+    /// Scopes that the user selected.
     scopes: Scopes,
+    /// Those of `scopes` that the plan includes; the others are ignored.
     effective_scopes: Scopes,
+    /// Requests per hour: the number that the user set, or the plan's maximum if that is lower or none is set.
     hourly_limit: u32,
     created_at: Timestamp,
+    /// Time from which the key is refused; null if it does not expire.
     expires_at: Option<Timestamp>,
+    /// When the key was last used; null before its first use.
     last_used_at: Option<Timestamp>,
+    /// Name of the client that used the key last; null before its first use.
     last_client: Option<String>,
 }
 
@@ -59,7 +69,7 @@ fn view(ctx: &OperationContext, caller: &Caller, row: api_key::Model) -> KeyView
 /// Parses the names of scopes; `None` without a list.
 ///
 /// # Errors
-/// [`Error::Invalid`] that names each unknown scope.
+/// [`Error::Invalid`] with a fault for each unknown scope.
 fn read_scopes(names: Option<ScopeNames>) -> Result<Option<Scopes>, Error> {
     let Some(names) = names else { return Ok(None) };
     let names = names.map(Words::into_inner);
@@ -80,6 +90,7 @@ fn read_scopes(names: Option<ScopeNames>) -> Result<Option<Scopes>, Error> {
     if faults.is_empty() { Ok(Some(scopes.into_iter().collect())) } else { Err(Invalid { faults }.into()) }
 }
 
+// Not part of `from_request`, which has no clock.
 fn require_future(ctx: &OperationContext, expires_at: Option<Timestamp>) -> Result<(), Error> {
     match expires_at {
         Some(end) if end <= ctx.core.clock.now() => Err(Error::invalid("expiresAt", "must be in the future")),
@@ -87,7 +98,7 @@ fn require_future(ctx: &OperationContext, expires_at: Option<Timestamp>) -> Resu
     }
 }
 
-/// Lists the user's keys.
+/// Lists the user's keys, without those of connection tests.
 #[derive(Debug)]
 pub struct ListKeys;
 
@@ -99,7 +110,7 @@ impl FromRequest for ListKeys {
     }
 }
 
-/// All keys, oldest first.
+/// All keys of the user, oldest first. Revoked keys are deleted, so they are not listed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ListKeysResponse {
     keys: Vec<KeyView>,
@@ -110,27 +121,28 @@ impl Operation for ListKeys {
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListKeysResponse, Error> {
+        // On PostgreSQL these connections are separate, so keys are listed even while all others wait for locks of content.
         let rows = changes::list(&ctx.core.accounts_db, caller.user).await?;
         Ok(ListKeysResponse { keys: rows.into_iter().map(|row| view(ctx, caller, row)).collect() })
     }
 }
 
-/// Creates a key.
+/// Creates a key. Its scopes and the number of keys must be within the plan.
 #[derive(Debug)]
 pub struct CreateKey(NewKey);
 
 request! {
-    /// A key to create.
+    /// A new API key of the user.
     pub struct CreateKeyRequest {
-        /// Name of the key.
+        /// Name by which you recognise the key; it need not be unique.
         pub name: KeyName,
-        /// Surface of the key: REST or MCP.
+        /// What the key is for: the REST API (`rest`) or the MCP server (`mcp`). It cannot be changed later.
         pub kind: Choice<KeyKind>,
-        /// Scopes of the key. Default: reading the library.
+        /// Scopes of the key; all must be in the plan. Default: `read:library`. A key of kind `mcp` also gets the scope `mcp`.
         pub scopes?: ScopeNames,
-        /// Maximum number of requests per hour. Default: the plan's maximum.
+        /// Maximum number of requests per hour, capped at the plan's maximum, which is also the default.
         pub hourly_limit?: HourlyLimit,
-        /// Time from which the key is refused.
+        /// Time from which the key is refused; must be in the future. Default: never.
         pub expires_at?: Time,
     }
 }
@@ -150,9 +162,11 @@ impl FromRequest for CreateKey {
 }
 
 /// A key with its secret, which is shown only once.
+// No `Debug`, which would print the secret.
 #[derive(Serialize, JsonSchema)]
 pub struct KeySecretResponse {
     key: KeyView,
+    /// The secret, to send as `Authorization: Bearer`. Only its hash is stored, so it cannot be shown again.
     secret: String,
 }
 
@@ -168,7 +182,7 @@ impl Operation for CreateKey {
     }
 }
 
-/// Changes a key.
+/// Changes the given fields of a key; its secret stays valid.
 #[derive(Debug)]
 pub struct ChangeKey {
     id: KeyId,
@@ -178,13 +192,13 @@ pub struct ChangeKey {
 request! {
     /// The changes of a key.
     pub struct ChangeKeyRequest {
-        /// The new name.
+        /// The new name of the key.
         pub name?: KeyName,
-        /// New scopes of the key; they replace the former ones.
+        /// New scopes of the key; they replace the former ones. A key of kind `mcp` keeps the scope `mcp`.
         pub scopes?: ScopeNames,
         /// Maximum number of requests per hour; null for the plan's maximum.
         pub hourly_limit~: HourlyLimit,
-        /// Time from which the key is refused; null for never.
+        /// Time from which the key is refused; must be in the future, or null for never.
         pub expires_at~: Time,
     }
 }
@@ -203,7 +217,7 @@ impl FromRequest for ChangeKey {
     }
 }
 
-/// A key.
+/// A key, without its secret.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct KeyResponse {
     key: KeyView,
@@ -220,7 +234,7 @@ impl Operation for ChangeKey {
     }
 }
 
-/// Gives a key a new secret.
+/// Gives a key a new secret. The old secret is refused as soon as this is answered; id, scopes and history stay.
 #[derive(Debug)]
 pub struct RegenerateKey(KeyId);
 
@@ -242,7 +256,7 @@ impl Operation for RegenerateKey {
     }
 }
 
-/// Revokes a key.
+/// Revokes and deletes a key. Its secret is refused as soon as this is answered; its activity stays listed.
 #[derive(Debug)]
 pub struct RevokeKey(KeyId);
 
@@ -254,7 +268,7 @@ impl FromRequest for RevokeKey {
     }
 }
 
-/// The key is revoked.
+/// The key is revoked; requests with it get 401.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RevokeKeyResponse {}
 

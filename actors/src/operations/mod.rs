@@ -1,8 +1,18 @@
-//! The operations that REST, MCP and the web app offer: a file for each, or for a few that belong together, with the request, the
-//! response, the required scopes and the work.
+//! The operations that REST, MCP and the web app offer: a file for each, or for a few that belong together, with the request,
+//! the response, the required scopes and the work.
 //!
-//! Each declares its request as a type ([`validation::request!`]), so that every surface checks and describes it in the same way. The
-//! pipeline runs an [`Operation`](crate::operation::Operation) after all its checks. Operations never call the pipeline.
+//! Each declares its request as a type ([`validation::request!`]), so that every surface checks and describes it in the same way.
+//! The pipeline runs an [`Operation`](crate::operation::Operation) after all its checks. Operations never call the pipeline.
+//!
+//! An operation that writes keeps this order:
+//!
+//! 1. Work that needs no lock, such as fetching a feed or splitting a note, because a transaction makes all other writes of the
+//!    user wait (on SQLite those of every user).
+//! 2. [`begin_request`](library::owned_transaction::begin_request), which also marks the request's Idempotency-Key as used.
+//! 3. Locks, in the order that the module of the rows states; a row of another user is answered with 404, like an unknown one.
+//! 4. [`LibraryRoom`](library::library_quota::LibraryRoom), read before the first write, with `must_hold` after the last: the quota
+//!    is checked on what the transaction really added.
+//! 5. The commit, and only then the signal to the worker, which would not see the jobs of an open transaction.
 
 pub mod account;
 pub mod activity;

@@ -15,9 +15,9 @@ pub use change::{ChangeNote, DeleteNote};
 pub(super) use create::add_to_project;
 pub use create::{CreateNote, CreateNoteResponse, NoteTarget};
 
-/// The text of a note, as Markdown.
+/// The field `bodyMd`: the text of a note as Markdown, not empty (contract.md, section 5).
 pub type NoteBody = Words<1, MAX_BODY_CHARS>;
-/// The title of a note.
+/// The field `title` of a note: 1 to 300 characters.
 pub type NoteTitle = Words<1, 300>;
 
 /// A note on a bookmark or in a project.
@@ -25,13 +25,19 @@ pub type NoteTitle = Words<1, 300>;
 #[serde(rename_all = "camelCase")]
 pub struct NoteView {
     note_id: NoteId,
+    /// The document with the text of the note, by which search finds it.
     document_id: DocumentId,
+    /// The bookmark on which the note was written; null for a note of a project.
     bookmark_id: Option<BookmarkId>,
+    /// The project to which the note belongs; null for a note on a bookmark.
     project_id: Option<ProjectId>,
     title: String,
+    /// Text of the note, as Markdown.
     body_md: String,
+    /// Whether the note is listed first and given to assistants.
     pinned: bool,
     created_at: Timestamp,
+    /// When the title, the text or `pinned` last changed.
     updated_at: Timestamp,
 }
 
@@ -51,9 +57,9 @@ impl From<note::Model> for NoteView {
     }
 }
 
-/// A note.
+/// A note, with the text and title that it has now.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct NoteResponse {
-    /// The note.
+    /// The note after the request.
     pub note: NoteView,
 }

@@ -1,4 +1,6 @@
 //! Lists notices and marks them as read (contract.md, section 9).
+//!
+//! They need no scope, because only the session of the web app reaches them.
 
 use entity::id::NoticeId;
 use entity::kind::NoticeKind;
@@ -20,16 +22,21 @@ use validation::{NoFields, request};
 
 const DEFAULT_LIMIT: u64 = 50;
 
-/// A notice.
+/// A notice to the user: an application was connected, or a key was used for the first time (spec.md: Events).
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NoticeView {
     id: NoticeId,
     kind: NoticeKind,
+    /// Title in one line of plain text.
     title: String,
+    /// Text of the notice: one or two sentences.
     body: String,
+    /// Name of the client that was connected or used the key; null if it is not known.
     client: Option<String>,
+    /// Time of the event, by which notices are listed.
     created_at: Timestamp,
+    /// When the notice was marked as read; null while it is unread.
     read_at: Option<Timestamp>,
 }
 
@@ -47,7 +54,7 @@ impl From<notice::Model> for NoticeView {
     }
 }
 
-/// Lists notices, newest first.
+/// Lists the notices of the user, newest first.
 #[derive(Debug)]
 pub struct ListNotices(PageRequest);
 
@@ -74,7 +81,9 @@ impl FromRequest for ListNotices {
 #[serde(rename_all = "camelCase")]
 pub struct ListNoticesResponse {
     notices: Vec<NoticeView>,
+    /// Number of all unread notices, on this page or not.
     unread: u64,
+    /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
@@ -84,6 +93,7 @@ impl Operation for ListNotices {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListNoticesResponse, Error> {
         let list = self.0.of_list(ctx, caller, "notices");
+        // Ids sort by creation time, so the id alone is the position.
         let before: Option<NoticeId> = list.position()?;
         let query = notice::Entity::owned_by(caller.user)
             .apply_if(before, |query, before| query.filter(notice::Column::Id.lt(before)))
@@ -104,12 +114,15 @@ impl Operation for ListNotices {
 pub struct MarkRead(Option<NoticeId>);
 
 impl MarkRead {
-    /// Marks the notice in the path.
+    /// Marks the notice that the path names.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when the id in the path is malformed.
     pub fn one(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(Some(target.id(0)?)))
     }
 
-    /// Marks all notices.
+    /// Marks all notices of the user, also those that no page has listed.
     pub fn all(_: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(None))
     }
@@ -127,6 +140,7 @@ impl Operation for MarkRead {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<MarkReadResponse, Error> {
         if let Some(id) = self.0 {
+            // The update below cannot tell an unknown notice from one that is read already.
             notice::Entity::one_of(caller.user, id)
                 .one(ctx.core.db.read())
                 .await?
@@ -134,6 +148,7 @@ impl Operation for MarkRead {
         }
         let mut marked = notice::Entity::update_owned(caller.user)
             .col_expr(notice::Column::ReadAt, Expr::value(ctx.core.clock.now()))
+            // A notice keeps the time at which it was first read.
             .filter(notice::Column::ReadAt.is_null());
         if let Some(id) = self.0 {
             marked = marked.filter(notice::Column::Id.eq(id));

@@ -65,12 +65,12 @@ impl ListName {
         Self(kind.to_owned())
     }
 
-    /// Appends a filter or the order. A filter that the request leaves out appends nothing, so cursors stay valid when an operation
-    /// gets a new filter.
+    /// Appends a filter or the order. A filter that the request leaves out appends nothing, so that cursors remain valid when an
+    /// operation gets a new filter.
     #[must_use]
     pub fn with(mut self, name: &str, value: Option<impl Display>) -> Self {
         if let Some(value) = value.map(|value| value.to_string()) {
-            // The length keeps apart lists whose values contain the separators.
+            // The length distinguishes lists whose values contain the separators.
             let _ = write!(self.0, ";{name}={}:{value}", value.len());
         }
         self
@@ -100,6 +100,7 @@ impl PagedList<'_> {
         let open = |cursor: &String| self.ctx.cursors.open(self.user.0, &self.list, cursor);
         let position = self.request.cursor.as_ref().map(open).transpose();
         position.map_err(|_| {
+            // The same error for a cursor of another user, of another list and for a changed one (contract.md, section 5).
             Error::invalid("cursor", "is not a cursor of this list; use the nextCursor of its previous page")
         })
     }
@@ -134,6 +135,8 @@ impl PagedList<'_> {
             return ListPage { rows, next_cursor: None };
         }
         rows.truncate(limit);
+        // The position of the last row, not a number of rows to skip: the pages stay complete and without repeats while rows are
+        // added (contract.md, section 5).
         let seal = |last: &R| self.ctx.cursors.seal(self.user.0, &self.list, &position(last));
         let next_cursor = rows.last().map(seal);
         ListPage { rows, next_cursor }
@@ -142,7 +145,7 @@ impl PagedList<'_> {
 
 /// A page of a list.
 pub struct ListPage<R> {
-    /// The rows.
+    /// The rows of the page, at most the limit of the request.
     pub rows: Vec<R>,
     /// The cursor of the next page; `None` on the last page.
     pub next_cursor: Option<String>,

@@ -15,20 +15,20 @@ use crate::target::Target;
 use errors::Error;
 use validation::NoFields;
 
-/// Reads a document as HTML.
+/// Reads a document as HTML, for reading with the structure and the pictures of its source.
 #[derive(Debug)]
 pub struct ReadHtml {
     document: DocumentId,
 }
 
-/// Reads the headings of a document.
+/// Reads the headings of a document, as a table of contents.
 #[derive(Debug)]
 pub struct ReadOutline {
     document: DocumentId,
 }
 
-/// The document as HTML for reading, without scripts, styles, forms and frames. It is third-party content all the same. The text of an
-/// element with `data-start` begins at that offset of the document's text, in Unicode scalar values.
+/// The document as HTML for reading, without scripts, styles, forms and frames. It is third-party content all the same. The text of
+/// an element with `data-start` begins at that offset of the document's text, in Unicode scalar values.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadHtmlResponse {
@@ -106,6 +106,7 @@ async fn find_rendition(
     caller: &Caller,
     ctx: &OperationContext,
 ) -> Result<Option<rendition::Model>, Error> {
+    // The row of the rendition does not tell whether the document may still be read: one of a deleted bookmark is hidden.
     let found = document::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?;
     let document = found.ok_or(Error::not_found())?;
     Ok(rendition::Entity::one_of(caller.user, document.id).one(ctx.core.db.read()).await?)

@@ -16,9 +16,9 @@ use crate::target::Target;
 use errors::Error;
 use validation::{Choice, Id, Integer, Words, choices, request};
 
-/// A search text.
+/// The field `q`: a search text of 1 to 500 characters, not only spaces (spec.md: Limits, rule 6).
 pub type QueryText = Words<1, 500>;
-/// Maximum number of passages.
+/// The field `limit` of a search: 1 to 20 passages (spec.md: Limits, rule 6).
 pub type PassageLimit = Integer<1, 20>;
 const DEFAULT_LIMIT: usize = 8;
 /// Passages that are requested beyond the limit, because the index may still contain some that were just deleted or replaced.
@@ -26,12 +26,12 @@ const EXTRA_PASSAGES: usize = 20;
 /// Maximum number of passages that are requested, however many were deleted.
 const MAX_PASSAGES: usize = 1000;
 
-/// Searches the library.
+/// Searches the library by words and by meaning.
 #[derive(Debug)]
 pub struct Search {
-    /// The search text.
+    /// The search text as the user or the assistant wrote it.
     pub query: String,
-    /// Maximum number of passages.
+    /// Maximum number of passages; `None` means 8.
     pub limit: Option<usize>,
     /// Searches only bookmarks of this collection.
     pub collection: Option<CollectionId>,
@@ -42,13 +42,13 @@ pub struct Search {
 }
 
 choices! {
-    /// What is searched.
+    /// Which part of the library is searched.
     pub enum SearchScope {
-        /// Bookmarks only.
+        /// Only saved pages, uploads and notes.
         Bookmarks = "bookmarks",
-        /// Feed entries only.
+        /// Only entries of followed feeds.
         Feeds = "feeds",
-        /// Everything.
+        /// The whole library of the user.
         All = "all",
     }
 }
@@ -94,7 +94,7 @@ fn source(scope: SearchScope) -> Option<Source> {
 /// The passages that match the query.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SearchResponse {
-    /// Passages, best first.
+    /// The passages, best first, at most three of one document.
     pub results: Vec<SearchResult>,
     /// `lexical` if the results come from keyword matching only, because semantic search is unavailable; else null.
     #[schemars(extend("enum" = ["lexical", null]))]
@@ -104,6 +104,7 @@ pub struct SearchResponse {
 impl Operation for Search {
     type Reply = SearchResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
+    // A search waits for a slot of its own (`Retrieval::search`).
     const NEEDS_ANSWER_SLOT: bool = false;
 
     fn count(reply: &SearchResponse) -> Option<usize> {
@@ -111,6 +112,7 @@ impl Operation for Search {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<SearchResponse, Error> {
+        // The index would answer an unknown collection or feed with no results, not with 404 (contract.md, section 5).
         if let Some(id) = self.collection {
             collection::Entity::one_of(caller.user, id)
                 .one(ctx.core.db.read())

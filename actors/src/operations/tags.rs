@@ -33,19 +33,19 @@ const DEFAULT_LIMIT: u64 = 50;
 /// A tag (contract.md, section 6).
 #[derive(Clone, Debug, Serialize, JsonSchema, FromQueryResult)]
 pub struct TagView {
-    /// Name of the tag.
+    /// Name of the tag, which identifies it.
     name: String,
-    /// Number of bookmarks with the tag.
+    /// Number of bookmarks with the tag, without deleted ones.
     #[schemars(range(min = 0))]
     count: i64,
 }
 
-/// A page of tags.
+/// Lists the tags of the user's bookmarks, sorted by name.
 #[derive(Debug)]
 pub struct ListTags(PageRequest);
 
 request! {
-    /// A page of tags.
+    /// A page of the tags on bookmarks.
     pub struct ListTagsRequest {
         /// The `nextCursor` of the page before. Without it the first page is returned.
         pub cursor?: CursorText,
@@ -117,7 +117,7 @@ impl FromRequest for RenameTag {
     }
 }
 
-/// The tag.
+/// The tag under its new name; its count includes the bookmarks of a merged tag.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TagResponse {
     tag: TagView,
@@ -132,9 +132,11 @@ impl Operation for RenameTag {
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let tagged = lock_tagged(&txn, caller.user, &old).await?;
         let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
+        // Renaming a tag to itself would only change the times of its bookmarks, for which clients synchronise.
         if old != new {
             remove_tag(&txn, caller.user, &tagged, &old).await?;
             add_tag(&txn, caller.user, &tagged, &new).await?;
+            // Clients that keep a copy in step ask for bookmarks by the time of their last change.
             bookmarks::touch_many(&txn, caller.user, &tagged, ctx.core.clock.now()).await?;
             room.must_hold(&txn).await?;
         }
@@ -198,6 +200,7 @@ fn select_tags(user: UserId) -> sea_orm::Select<bookmark_tag::Entity> {
 /// [`Error::NotFound`] when all bookmarks with the tag are deleted; the database fails.
 async fn lock_tagged(txn: &impl ConnectionTrait, user: UserId, name: &str) -> Result<Vec<BookmarkId>, Error> {
     let has_tag = || bookmark::Column::Id.in_subquery(select_tagged(user, name));
+    // A tag that only deleted bookmarks have does not exist for the user.
     bookmark::Entity::owned_by(user).filter(has_tag()).one(txn).await?.ok_or(Error::not_found())?;
     let locked = bookmarks::lock(txn, bookmark::Entity::with_deleted(user).filter(has_tag())).await?;
     // Read again: a transaction that held a lock may have removed the tag from its bookmarks.
@@ -248,6 +251,7 @@ async fn add_tag(
         let row =
             |id: &BookmarkId| bookmark_tag::Model { bookmark_id: *id, name: name.to_owned(), user_id: user };
         let rows = batch.iter().map(|id| row(id).into_active_model());
+        // A bookmark may have the new tag already, when two tags are merged.
         bookmark_tag::Entity::insert_many(rows)
             .on_conflict(OnConflict::columns(unique).do_nothing().to_owned())
             .try_insert()

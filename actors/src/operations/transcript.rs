@@ -49,23 +49,28 @@ impl FromRequest for ReadTranscript {
 #[serde(rename_all = "camelCase")]
 pub struct ReadTranscriptResponse {
     document_id: DocumentId,
+    /// ISO 639-1 code of the spoken language; null if it was not detected.
     language: Option<String>,
+    /// `processing` while the recording is being transcribed, then `ready` or `failed`.
     status: DocumentStatus,
     segments: Vec<TranscriptSegment>,
+    /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct TranscriptSegment {
+    /// Number of the segment in the transcript, from 0.
     index: i32,
+    /// Start of the segment in the recording, in seconds.
     start_seconds: f64,
+    /// End of the segment in the recording, in seconds.
     end_seconds: f64,
     text: String,
 }
 
-/// The position of a segment. A cursor is valid for the version that it was made for; if the transcript was replaced since, the
-/// list starts at its beginning.
+/// The position of a segment within a version of the transcript.
 #[derive(Serialize, Deserialize)]
 struct SegmentPosition {
     version: i32,
@@ -84,9 +89,11 @@ impl Operation for ReadTranscript {
         let list = self.page.of_list(ctx, caller, format!("transcript:{}", self.document));
         let position: Option<SegmentPosition> = list.position()?;
         let found = document::Entity::one_of(caller.user, self.document).one(ctx.core.db.read()).await?;
+        // A document without a transcript is answered like an unknown one (contract.md, section 5).
         let document = found.filter(is_recording).ok_or(Error::not_found())?;
         let current = current_transcript(ctx, &document).await?;
         let version = current.as_ref().map_or(0, |transcript| transcript.version);
+        // The segments of another version are other ones, so if the transcript was replaced since, the list starts again.
         let after = position.filter(|last| last.version == version).map_or(-1, |last| last.after);
         let query = transcript_segment::Entity::owned_by(caller.user)
             .filter(transcript_segment::Column::DocumentId.eq(document.id))

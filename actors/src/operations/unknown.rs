@@ -1,4 +1,5 @@
-//! Answers requests for unknown routes and methods: they count and are logged like others.
+//! Answers requests for unknown routes and methods. They count and are logged like others (contract.md, section 11: Counting), so
+//! they are an operation that the pipeline runs.
 
 use entity::scope::Scope;
 

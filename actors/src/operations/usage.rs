@@ -38,10 +38,15 @@ impl FromRequest for ReadUsage {
 #[serde(rename_all = "camelCase")]
 pub struct ReadUsageResponse {
     plan: Plan,
+    /// REST requests of the UTC day.
     rest: DayUsage,
+    /// MCP tool calls of the UTC day.
     mcp: DayUsage,
+    /// The key of this request; null in the web app.
     key: Option<KeyUsage>,
+    /// Answers of `POST /ask` in the UTC month.
     answers: MonthUsage,
+    /// Shares of the AI budget of the UTC month that are used.
     ai_budget: AiBudget,
     uploads: UploadUsage,
     library: LibraryUsage,
@@ -51,8 +56,11 @@ pub struct ReadUsageResponse {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct DayUsage {
+    /// Number of calls since midnight UTC, including this one.
     today: u32,
+    /// The plan's maximum number of calls per day.
     limit: u32,
+    /// When the next day begins.
     resets_at: Timestamp,
 }
 
@@ -63,21 +71,27 @@ struct KeyUsage {
     name: String,
     kind: KeyKind,
     scopes: Scopes,
+    /// Maximum number of requests per hour.
     hourly_limit: u32,
+    /// Number of requests that the key may still send now, after this one.
     remaining: u32,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct MonthUsage {
+    /// Number of answers in this month.
     this_month: i64,
+    /// The plan's maximum number of answers per month.
     limit: u32,
+    /// When the next month begins.
     resets_at: Timestamp,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct AiBudget {
+    /// When the next month begins.
     resets_at: Timestamp,
     groups: Vec<BudgetShare>,
 }
@@ -87,7 +101,9 @@ struct AiBudget {
 #[serde(rename_all = "camelCase")]
 struct UploadUsage {
     stored_bytes: u64,
+    /// The plan's maximum of `storedBytes`.
     limit: u64,
+    /// The plan's maximum length of one file in bytes.
     largest: u64,
 }
 
@@ -95,6 +111,7 @@ struct UploadUsage {
 #[derive(Debug, Serialize, JsonSchema)]
 struct LibraryUsage {
     bytes: u64,
+    /// The plan's maximum of `bytes`.
     limit: u64,
 }
 
@@ -102,17 +119,20 @@ struct LibraryUsage {
 #[derive(Debug, Serialize, JsonSchema)]
 struct TransferUsage {
     bytes: u64,
+    /// The plan's maximum of `bytes`.
     limit: u64,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct BudgetShare {
     group: BudgetGroup,
+    /// Used share of the plan's tokens, from 0 to 1.
     share: f64,
 }
 
 impl Operation for ReadUsage {
     type Reply = ReadUsageResponse;
+    // Any valid key may read its usage (spec.md: GET /usage).
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadUsageResponse, Error> {
@@ -124,11 +144,12 @@ impl Operation for ReadUsage {
             .filter(usage_month::Column::Month.eq(now.month()))
             .all(ctx.core.db.read())
             .await?;
+        // Answers that a crash interrupted are still counted in the row until the clean-up.
         let expired = answers::count_expired(&ctx.core.db, caller.user, now).await?;
-        let of = |group| month.iter().find(move |row| row.budget_group == group);
+        let row_of = |group| month.iter().find(move |row| row.budget_group == group);
         let share = |group| BudgetShare {
             group,
-            share: share(of(group).map_or(0, |row| row.tokens), limits.ai_tokens_per_month),
+            share: share(row_of(group).map_or(0, |row| row.tokens), limits.ai_tokens_per_month),
         };
         Ok(ReadUsageResponse {
             plan: caller.plan,
@@ -136,7 +157,7 @@ impl Operation for ReadUsage {
             mcp: day(counts.mcp, limits.mcp_per_day),
             key: key_usage(caller, ctx).await?,
             answers: MonthUsage {
-                this_month: of(BudgetGroup::Chat).map_or(0, |row| row.times - expired).max(0),
+                this_month: row_of(BudgetGroup::Chat).map_or(0, |row| row.times - expired).max(0),
                 limit: limits.answers_per_month,
                 resets_at: now.month().end(),
             },

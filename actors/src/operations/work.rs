@@ -1,4 +1,6 @@
 //! Lists the documents whose texts are queued, being extracted, or failed, and retries failed ones.
+//!
+//! They need no scope, because only the session of the web app reaches them.
 
 use std::collections::HashMap;
 
@@ -40,7 +42,7 @@ pub struct ListWork {
 choices! {
     /// The stages whose documents are listed in pages.
     pub enum PagedStage {
-        /// The last attempt failed.
+        /// Documents whose last attempt failed.
         Failed = "failed",
     }
 }
@@ -74,11 +76,11 @@ impl FromRequest for ListWork {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 enum WorkStage {
-    /// Its job is queued.
+    /// Its job is queued, also between two attempts.
     Waiting,
-    /// Its job is running.
+    /// Its job is being carried out.
     Running,
-    /// The last attempt failed.
+    /// The last attempt failed, and no other will be made unless it is requested.
     Failed,
 }
 
@@ -108,10 +110,15 @@ struct WorkView {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListWorkResponse {
+    /// Number of all documents whose job is queued.
     waiting: u64,
+    /// Number of all documents whose job is running.
     running: u64,
+    /// Number of all documents that failed.
     failed: u64,
+    /// The first documents of each stage, running ones first, or a page of the failed ones.
     work: Vec<WorkView>,
+    /// Cursor of the next page of failed documents; null without `stage`, and on the last page.
     next_cursor: Option<String>,
 }
 
@@ -125,6 +132,7 @@ impl Operation for ListWork {
         let pending = document_jobs(user).filter(is_pending()).select_only().column(job::Column::Subject);
         let failed = document::Entity::readable_by(user)
             .filter(has_failed())
+            // A failed document whose next attempt is queued is listed with its job.
             .filter(document::Column::Id.not_in_subquery(pending.into_query()));
         let mut work = Vec::new();
         let list = self.page.of_list(ctx, caller, FAILED_LIST);
@@ -142,7 +150,9 @@ impl Operation for ListWork {
             list.fetch(latest_failed, |row| (row.updated_at, row.id)).await?;
         work.extend(rows.into_iter().map(WorkView::from_failed));
         Ok(ListWorkResponse {
+            // A request without `stage` may not have a cursor, so it gets none.
             next_cursor: next_cursor.filter(|_| self.only_failed),
+            // Counted by statements of their own, so the numbers may differ from `work` by what changed meanwhile.
             waiting: jobs(JobState::Queued).count(db).await?,
             running: jobs(JobState::Running).count(db).await?,
             failed: failed.count(db).await?,
@@ -166,8 +176,8 @@ fn has_failed() -> Condition {
         .add(document::Column::Error.is_not_null())
 }
 
-/// The state is part of the SQL text, not a parameter, so that the partial index of jobs is used.
 fn is_in_state(state: JobState) -> SimpleExpr {
+    // Part of the SQL text, not a parameter: a planner does not match a parameter to the condition of the partial index of jobs.
     Expr::cust(format!("job.state = '{}'", state.name()))
 }
 
@@ -186,6 +196,7 @@ async fn views(ctx: &OperationContext, user: UserId, jobs: Vec<job::Model>) -> R
     let documents: HashMap<_, _> = documents.into_iter().map(|row| (row.id, row)).collect();
     let mut views = Vec::with_capacity(jobs.len());
     for job in jobs {
+        // Hidden or deleted since the job was read.
         let Some(document) = documents.get(&DocumentId(job.subject)).cloned() else { continue };
         let is_transcription = JobKind::named(&job.kind) == Some(JobKind::Transcribe);
         let progress =
@@ -262,9 +273,12 @@ impl Operation for RetryWork {
             ));
         }
         let own_jobs = document_jobs(user).filter(job::Column::Subject.eq(document.id.0));
+        // A running job would overwrite the status that is set below with its own outcome.
         if own_jobs.filter(is_in_state(JobState::Running)).one(&txn).await?.is_some() {
             return Err(Error::Conflict("the text of the document is being processed; wait until that ends"));
         }
+        // The kind of the last job, if there is one: a page that turned out to be a recording has another job than the kind of
+        // its bookmark suggests.
         let kind = match last_job_kind(&txn, &document).await? {
             Some(kind) => kind,
             // An imported document that had failed before its export has no job here.

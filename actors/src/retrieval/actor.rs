@@ -79,7 +79,7 @@ pub enum Change {
     /// Removes all passages of a document of this user.
     Forget(UserId, DocumentId),
     /// Changes the labels of all passages of a document of this user.
-    Relabel(UserId, DocumentId, Labels),
+    UpdateLabels(UserId, DocumentId, Labels),
     /// Removes all passages of a user.
     ForgetUser(UserId),
     /// Removes passages that are in no row of the database.
@@ -95,7 +95,7 @@ impl Change {
                 Some(RequestKey::Put(put.document, put.version, first))
             }
             Change::Forget(_, document) => Some(RequestKey::Forget(*document)),
-            Change::Relabel(_, document, _) => Some(RequestKey::Relabel(*document)),
+            Change::UpdateLabels(_, document, _) => Some(RequestKey::UpdateLabels(*document)),
             Change::ForgetUser(user) => Some(RequestKey::ForgetUser(*user)),
             Change::Remove(_) => None,
         }
@@ -122,7 +122,7 @@ impl Handler<Change> for RetrievalActor {
                     Change::Forget(user, document) => {
                         index.delete_document(&Tenant::of(user.0), document.0, None)
                     }
-                    Change::Relabel(user, document, labels) => {
+                    Change::UpdateLabels(user, document, labels) => {
                         index.update_labels(&Tenant::of(user.0), document.0, &labels)
                     }
                     Change::ForgetUser(user) => index.delete_tenant(&Tenant::of(user.0)),

@@ -24,7 +24,7 @@ pub enum RequestKey {
     /// The removal of a document.
     Forget(DocumentId),
     /// The change of the labels of a document.
-    Relabel(DocumentId),
+    UpdateLabels(DocumentId),
     /// The removal of all documents of a user.
     ForgetUser(UserId),
     /// A search: the hash of its user and its words.

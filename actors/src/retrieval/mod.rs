@@ -147,8 +147,13 @@ impl Retrieval {
     ///
     /// # Errors
     /// The same errors as [`Self::remove`].
-    pub async fn relabel(&self, user: UserId, document: DocumentId, labels: Labels) -> Result<(), Error> {
-        self.port.ask(Change::Relabel(user, document, labels)).await?
+    pub async fn update_labels(
+        &self,
+        user: UserId,
+        document: DocumentId,
+        labels: Labels,
+    ) -> Result<(), Error> {
+        self.port.ask(Change::UpdateLabels(user, document, labels)).await?
     }
 
     /// Removes all passages of a user. Without any nothing happens.

@@ -6,7 +6,7 @@
 //! | To | Call |
 //! |---|---|
 //! | open the embedded index, or replace a damaged one | [`index::IndexFolder::open`] |
-//! | add, remove, relabel and search passages | [`index::PassageIndex`] |
+//! | add, remove and search passages, and update their labels | [`index::PassageIndex`] |
 //! | decide whether an index must be compared with the database | [`index::Marker`], [`index::IndexFolder::examine`] |
 //! | weigh the words of a passage, or of a query | [`lexical::analyze_passage`], [`lexical::analyze_query`] |
 //! | rank what both legs found | [`fusion::fuse`] |

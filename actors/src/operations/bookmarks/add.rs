@@ -18,14 +18,14 @@ use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
 use library::projects::{self, ResolvedItem};
 
-/// A page to be saved.
+/// Saves a page for an assistant and, if it names a project, adds the page to that project.
 #[derive(Debug)]
 pub struct AddBookmark {
-    /// URL of the page.
+    /// URL of the page, absolute and http or https.
     pub url: String,
     /// Tags, each once. A page that is saved already only gets these.
     pub tags: Vec<String>,
-    /// The project to add the page to.
+    /// The project to add the page to; the call then also needs the scope `write:projects`.
     pub project: Option<ProjectId>,
 }
 
@@ -35,15 +35,15 @@ pub struct AddBookmark {
 pub struct AddBookmarkResponse {
     /// Whether the bookmark is new. If not, the URL was saved before and only tags were added.
     pub created: bool,
-    /// The bookmark.
+    /// Id of the new or existing bookmark.
     pub bookmark_id: BookmarkId,
-    /// The document with its text.
+    /// The document with the text of the page.
     pub document_id: DocumentId,
-    /// Its title; the URL until the page was fetched.
+    /// Title of the page; the URL until the page was fetched.
     pub title: String,
-    /// URL of the source.
+    /// URL of the page that was saved.
     pub url: String,
-    /// Status of its text.
+    /// `processing` until the page was fetched and indexed, then `ready` or `failed`.
     pub status: DocumentStatus,
     /// The bookmark's place in the requested project; null without one.
     pub project: Option<ProjectMembership>,
@@ -53,7 +53,7 @@ pub struct AddBookmarkResponse {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectMembership {
-    /// The project.
+    /// Id of the requested project.
     pub project_id: ProjectId,
     /// Whether the bookmark was added. If not, the project contained it already.
     pub added: bool,
@@ -62,6 +62,7 @@ pub struct ProjectMembership {
 impl Operation for AddBookmark {
     type Reply = AddBookmarkResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    // Tools that write count two calls (spec.md: Limits, rule 3).
     const WEIGHT: u32 = 2;
 
     fn scopes(&self) -> Scopes {
@@ -76,6 +77,8 @@ impl Operation for AddBookmark {
         let max_items = ctx.core.plans.limits(caller.plan).items_per_project;
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
+        // One transaction with the save: with a foreign, archived or full project no page is saved (contract.md, section 11:
+        // Projects).
         let project = match self.project {
             Some(id) => Some(projects::lock_active(&txn, user, id).await?),
             None => None,

@@ -20,7 +20,7 @@ use library::notes;
 use library::owned_transaction::begin_request;
 use validation::{Flag, Fraction, Id, Text, Time, Words, request};
 
-/// The changes; `None` keeps a field.
+/// Changes the given fields of a bookmark; `None` keeps a field.
 #[derive(Debug)]
 pub struct ChangeBookmark {
     id: BookmarkId,
@@ -37,11 +37,11 @@ pub struct ChangeBookmark {
 request! {
     /// The changes of a bookmark.
     pub struct ChangeBookmarkRequest {
-        /// The new title.
+        /// The new title. A later fetch of the page does not replace it.
         pub title?: Words<1, 300>,
         /// The new tags. They replace all existing ones.
         pub tags?: TagNames,
-        /// The new notes. They replace the existing ones.
+        /// The new notes, as Markdown. They replace the existing ones; `null` removes them.
         pub notes~: BookmarkNotes,
         /// The new collections. They replace all existing ones.
         pub collection_ids?: CollectionIds,
@@ -51,7 +51,7 @@ request! {
         pub archived?: Flag,
         /// Reading progress, from 0 to 1.
         pub progress?: Fraction,
-        /// When the bookmark was saved.
+        /// When the bookmark was saved, by which lists are sorted.
         pub saved_at?: Time,
     }
 }
@@ -95,6 +95,7 @@ impl Operation for ChangeBookmark {
         let found = bookmark::Entity::one_of(caller.user, self.id).lock(LockType::NoKeyUpdate);
         let row = found.one(&txn).await?.ok_or(Error::not_found())?;
         let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
+        // The former text of the notes does not count while it is kept for the index.
         let rewritten = match self.notes {
             Some(_) => notes::document_on_bookmark(&txn, caller.user, row.id).await?,
             None => None,
@@ -128,6 +129,7 @@ impl ChangeBookmark {
         if let Some(collections) = self.collections {
             bookmarks::replace_collections(txn, &row, &collections, now).await?;
         }
+        // Titles, notes and tags are in other tables; the rest is one update, also if nothing in it changed, for `updatedAt`.
         let mut changed = row.into_active_model();
         if let Some(favorite) = self.favorite {
             changed.favorite = Set(favorite);

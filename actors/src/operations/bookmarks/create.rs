@@ -13,7 +13,7 @@ use errors::Error;
 use jobs::Priority;
 use library::bookmarks::{self, CreateBookmarkRequest, NewBookmark};
 
-/// A page to be saved.
+/// Saves a page, or adds tags to the bookmark that has its URL already.
 #[derive(Debug)]
 pub struct CreateBookmark(pub NewBookmark);
 
@@ -28,7 +28,7 @@ impl FromRequest for CreateBookmark {
 /// The bookmark, and whether it is new.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CreateBookmarkResponse {
-    /// The bookmark.
+    /// The new or existing bookmark.
     pub bookmark: BookmarkView,
     /// Whether the bookmark is new. If not, the URL was saved before and only tags were added.
     pub created: bool,
@@ -39,6 +39,7 @@ impl Operation for CreateBookmark {
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CreateBookmarkResponse, Error> {
+        // A page that is sent with its content is not fetched, so it may have a private URL (contract.md, section 11: v1).
         if self.0.content.is_none() {
             let guard = ctx.feeds.fetcher.guard();
             bookmarks::require_savable(ctx.core.db.read(), caller.user, &self.0.url, guard).await?;

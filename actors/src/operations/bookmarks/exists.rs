@@ -21,7 +21,7 @@ pub struct BookmarkExists(String);
 request! {
     /// A URL to look up.
     pub struct BookmarkExistsRequest {
-        /// The URL to look up.
+        /// The URL to look up; it is normalised first.
         pub url: UrlText,
     }
 }
@@ -39,13 +39,16 @@ impl FromRequest for BookmarkExists {
 #[serde(rename_all = "camelCase")]
 pub struct BookmarkExistsResponse {
     exists: bool,
+    /// The bookmark with this URL; null if there is none. Deleted bookmarks are not found.
     bookmark_id: Option<BookmarkId>,
+    /// The form in which URLs are compared: without fragment, tracking parameters and a default port.
     normalized_url: String,
 }
 
 impl Operation for BookmarkExists {
     type Reply = BookmarkExistsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
+    // A response of a few fixed fields needs no slot.
     const NEEDS_ANSWER_SLOT: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BookmarkExistsResponse, Error> {

@@ -26,7 +26,7 @@ const DEFAULT_LIMIT: u64 = 50;
 /// Deletions in one response. A client that missed more repeats the request with the time of the last one.
 const MAX_DELETED_ROWS: u64 = 1000;
 
-/// A page of bookmarks.
+/// Lists bookmarks that match all filters, in one of several orders.
 #[derive(Debug)]
 pub struct ListBookmarks {
     page: PageRequest,
@@ -58,8 +58,8 @@ enum Sort {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
-    Up,
-    Down,
+    Ascending,
+    Descending,
 }
 
 choices! {
@@ -69,7 +69,7 @@ choices! {
         SavedAt = "savedAt",
         /// By the time of saving, newest first.
         SavedAtDescending = "-savedAt",
-        /// By title.
+        /// By title, in the alphabetical order of the service's database.
         Title = "title",
         /// By the time of the last change, oldest first.
         UpdatedAt = "updatedAt",
@@ -85,7 +85,7 @@ request! {
         pub cursor?: CursorText,
         /// Maximum number of bookmarks. Default 50.
         pub limit?: PageLimit,
-        /// Returns bookmarks whose title or URL contains these words.
+        /// Returns bookmarks whose title or URL contains each of these words.
         pub words? as "q": Words<1, 500>,
         /// Returns bookmarks with this tag.
         pub tag?: TagName,
@@ -143,7 +143,9 @@ impl FromRequest for ListBookmarks {
 #[serde(rename_all = "camelCase")]
 pub struct ListBookmarksResponse {
     bookmarks: Vec<BookmarkView>,
+    /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
+    /// Bookmarks deleted since `updatedSince`, at most 1,000, oldest deletion first; absent without `includeDeleted`.
     #[serde(skip_serializing_if = "Option::is_none")]
     deleted: Option<Vec<DeletedBookmark>>,
 }
@@ -175,10 +177,12 @@ impl Operation for ListBookmarks {
         let user = caller.user;
         let list = self.page.of_list(ctx, caller, self.filter.list_name(self.sort));
         let after: Option<BookmarkPosition> = list.position()?;
+        // An unknown collection is answered with 404, not with an empty list.
         if let Some(id) = self.filter.collection {
             collection::Entity::one_of(user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
         }
         let mut query = self.filter.apply(bookmark::Entity::owned_by(user), user);
+        // The title and the content type, by which the list is sorted and filtered, are columns of the document.
         query = query.join(JoinType::InnerJoin, document_of_bookmark());
         if let Some(after) = &after {
             query = query.filter(self.sort.is_after(after));
@@ -298,9 +302,9 @@ impl Filter {
     }
 }
 
-/// Selects bookmarks whose title or URL contains every word. Compares in lower case, because SQLite and PostgreSQL differ in the
-/// case that `LIKE` ignores.
+/// Selects bookmarks whose title or URL contains every word.
 fn contains_words(words: &str) -> Condition {
+    // Compared in lower case, because `LIKE` ignores case on SQLite, for ASCII letters only, and not on PostgreSQL.
     words.split_whitespace().fold(Condition::all(), |all, word| {
         let like = || LikeExpr::new(format!("%{}%", escape_like(&word.to_lowercase()))).escape('\\');
         let title = Expr::expr(Func::lower(document::Column::Title.into_expr())).like(like());
@@ -316,11 +320,11 @@ fn escape_like(word: &str) -> String {
 impl From<BookmarkSort> for Sort {
     fn from(sort: BookmarkSort) -> Self {
         match sort {
-            BookmarkSort::SavedAt => Sort::SavedAt(Direction::Up),
-            BookmarkSort::SavedAtDescending => Sort::SavedAt(Direction::Down),
+            BookmarkSort::SavedAt => Sort::SavedAt(Direction::Ascending),
+            BookmarkSort::SavedAtDescending => Sort::SavedAt(Direction::Descending),
             BookmarkSort::Title => Sort::Title,
-            BookmarkSort::UpdatedAt => Sort::UpdatedAt(Direction::Up),
-            BookmarkSort::UpdatedAtDescending => Sort::UpdatedAt(Direction::Down),
+            BookmarkSort::UpdatedAt => Sort::UpdatedAt(Direction::Ascending),
+            BookmarkSort::UpdatedAtDescending => Sort::UpdatedAt(Direction::Descending),
         }
     }
 }
@@ -329,11 +333,11 @@ impl Sort {
     /// Returns the name of the order in requests ([`BookmarkSort`]).
     fn name(self) -> &'static str {
         match self {
-            Sort::SavedAt(Direction::Up) => "savedAt",
-            Sort::SavedAt(Direction::Down) => "-savedAt",
+            Sort::SavedAt(Direction::Ascending) => "savedAt",
+            Sort::SavedAt(Direction::Descending) => "-savedAt",
             Sort::Title => "title",
-            Sort::UpdatedAt(Direction::Up) => "updatedAt",
-            Sort::UpdatedAt(Direction::Down) => "-updatedAt",
+            Sort::UpdatedAt(Direction::Ascending) => "updatedAt",
+            Sort::UpdatedAt(Direction::Descending) => "-updatedAt",
         }
     }
 
@@ -359,7 +363,7 @@ impl Sort {
             }
             Sort::Title => {
                 let text = after.title.as_str();
-                (Direction::Up.is_after(title(), text), title().eq(text), Direction::Up)
+                (Direction::Ascending.is_after(title(), text), title().eq(text), Direction::Ascending)
             }
         };
         let later_id = direction.is_after(C::Id.into_expr(), after.id);
@@ -367,6 +371,7 @@ impl Sort {
     }
 
     fn position(self, row: &bookmark::Model, title: &str) -> BookmarkPosition {
+        // Only the key of this order is part of the cursor, so that cursors by time are short.
         let number = match self {
             Sort::SavedAt(_) => row.saved_at.millis(),
             Sort::UpdatedAt(_) => row.updated_at.millis(),
@@ -384,16 +389,16 @@ fn title() -> Expr {
 impl Direction {
     fn order(self) -> Order {
         match self {
-            Direction::Up => Order::Asc,
-            Direction::Down => Order::Desc,
+            Direction::Ascending => Order::Asc,
+            Direction::Descending => Order::Desc,
         }
     }
 
     fn is_after(self, column: Expr, value: impl Into<sea_orm::Value>) -> Expr {
         let value = Expr::value(value);
         match self {
-            Direction::Up => column.gt(value),
-            Direction::Down => column.lt(value),
+            Direction::Ascending => column.gt(value),
+            Direction::Descending => column.lt(value),
         }
     }
 }

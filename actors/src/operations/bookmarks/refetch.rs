@@ -39,6 +39,7 @@ impl Operation for RefetchBookmark {
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let row = bookmark::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::not_found())?;
         if row.kind == BookmarkKind::Page {
+            // A page that was saved with its content may have a private URL.
             bookmarks::require_fetchable(&row.url, ctx.feeds.fetcher.guard())?;
         }
         let (kind, now) = (text_job(&txn, &row).await?, ctx.core.clock.now());

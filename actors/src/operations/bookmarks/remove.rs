@@ -18,7 +18,7 @@ use library::bookmarks;
 use library::owned_transaction::begin_request;
 use validation::NoFields;
 
-/// The bookmark to delete.
+/// Deletes a bookmark. It can be restored for 30 days, and is in no list, search or project meanwhile.
 #[derive(Debug)]
 pub struct DeleteBookmark(pub BookmarkId);
 
@@ -35,7 +35,9 @@ impl FromRequest for DeleteBookmark {
 #[serde(rename_all = "camelCase")]
 pub struct DeleteBookmarkResponse {
     bookmark_id: BookmarkId,
+    /// Always `true`; an unknown bookmark is answered with 404.
     deleted: bool,
+    /// When the bookmark is removed permanently: 30 days after the deletion.
     restorable_until: Timestamp,
 }
 
@@ -58,7 +60,7 @@ impl Operation for DeleteBookmark {
     }
 }
 
-/// The bookmark to restore.
+/// Restores a deleted bookmark with its tags, notes, highlights, collections and projects.
 #[derive(Debug)]
 pub struct RestoreBookmark(BookmarkId);
 

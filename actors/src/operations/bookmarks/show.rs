@@ -12,7 +12,7 @@ use crate::target::Target;
 use errors::Error;
 use validation::NoFields;
 
-/// The bookmark to show.
+/// Shows one bookmark of the user.
 #[derive(Debug)]
 pub struct ShowBookmark(BookmarkId);
 

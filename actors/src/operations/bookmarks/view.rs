@@ -18,41 +18,56 @@ use library::context::CoreContext;
 #[serde(rename_all = "camelCase")]
 pub struct BookmarkView {
     bookmark_id: BookmarkId,
+    /// The document with the text; `GET /documents/:id` reads it.
     document_id: DocumentId,
     /// Whether it is a saved page or an upload.
     kind: BookmarkKind,
+    /// URL as it was saved; of an upload its page in the web app.
     url: String,
+    /// Title: the user's, or the one that the source states. The URL until the page was fetched.
     title: String,
+    /// Names of the authors; null if the source states none.
     author: Option<String>,
+    /// Name of the site; null if the page states none.
     site_name: Option<String>,
+    /// Description from the metadata of the page; null if it has none.
     description: Option<String>,
+    /// URL of the picture of the page; null if it names none.
     image_url: Option<String>,
-    /// Publication date that the page states: a date, or a time with its UTC offset.
+    /// Publication date that the page states: a date, or a time with its UTC offset; null if it states none.
     published_at: Option<String>,
-    /// Canonical URL that the page states.
+    /// Canonical URL that the page states; null if it states none.
     canonical_url: Option<String>,
-    /// What is missing from the text, such as scanned pages of a PDF.
+    /// What is missing from the text, such as scanned pages of a PDF; null if the text is complete.
     lacks: Option<String>,
     /// ISO 639-1 code of the language; null if it was not detected.
     language: Option<String>,
     content_type: ContentType,
+    /// The user's tags, sorted by name.
     tags: Vec<String>,
+    /// The user's notes, as Markdown; empty without notes.
     notes: String,
+    /// Collections that contain the bookmark, in the order in which it was added to them.
     collection_ids: Vec<CollectionId>,
     favorite: bool,
     archived: bool,
+    /// Reading progress, from 0 to 1. A bookmark with less than 1 is unread.
     progress: f64,
+    /// Number of words of the text; null until it was extracted.
     word_count: Option<i32>,
     saved_at: Timestamp,
+    /// When the bookmark or its text, notes, tags, highlights or collections last changed.
     updated_at: Timestamp,
+    /// `processing` until the text is readable and searchable, then `ready`, or `failed` after a failed attempt.
     status: DocumentStatus,
+    /// Why the last attempt to make the text failed; null if it did not fail.
     error: Option<String>,
 }
 
-/// A bookmark.
+/// A bookmark, as it is after the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct BookmarkResponse {
-    /// The bookmark.
+    /// The bookmark after the request.
     pub bookmark: BookmarkView,
 }
 
@@ -71,7 +86,7 @@ pub async fn one(
 /// Returns the views of bookmarks of one user, in their order, with four queries.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn many(
     core: &CoreContext,
     db: &impl ConnectionTrait,
@@ -87,11 +102,13 @@ pub async fn many(
     let mut notes = notes(db, user, &ids).await?;
     let mut collections = collections(db, user, &ids).await?;
     let views = rows.into_iter().filter_map(|row| {
+        // No document: both were removed after the bookmarks were read.
         let document = documents.remove(&row.document_id)?;
         Some(BookmarkView {
             bookmark_id: row.id,
             document_id: row.document_id,
             kind: row.kind,
+            // The URL of the bookmark as the user gave it, unless it has none: uploads have a page in the web app.
             url: if document.url.is_some() { row.url } else { core.url_of(&document) },
             title: document.title,
             author: document.author,
@@ -125,9 +142,9 @@ async fn tags(
     ids: &[BookmarkId],
 ) -> Result<HashMap<BookmarkId, Vec<String>>, Error> {
     let own = bookmark_tag::Entity::owned_by(user);
-    let of = own.filter(bookmark_tag::Column::BookmarkId.is_in(ids.iter().copied()));
+    let selected = own.filter(bookmark_tag::Column::BookmarkId.is_in(ids.iter().copied()));
     let mut found: HashMap<BookmarkId, Vec<String>> = HashMap::new();
-    for row in of.order_by_asc(bookmark_tag::Column::Name).all(db).await? {
+    for row in selected.order_by_asc(bookmark_tag::Column::Name).all(db).await? {
         found.entry(row.bookmark_id).or_default().push(row.name);
     }
     Ok(found)
@@ -138,8 +155,8 @@ async fn notes(
     user: UserId,
     ids: &[BookmarkId],
 ) -> Result<HashMap<BookmarkId, String>, Error> {
-    let of = note::Entity::owned_by(user).filter(note::Column::BookmarkId.is_in(ids.iter().copied()));
-    let rows = of.all(db).await?.into_iter();
+    let selected = note::Entity::owned_by(user).filter(note::Column::BookmarkId.is_in(ids.iter().copied()));
+    let rows = selected.all(db).await?.into_iter();
     Ok(rows.filter_map(|row| Some((row.bookmark_id?, row.body))).collect())
 }
 
@@ -149,9 +166,9 @@ async fn collections(
     ids: &[BookmarkId],
 ) -> Result<HashMap<BookmarkId, Vec<CollectionId>>, Error> {
     let own = collection_bookmark::Entity::owned_by(user);
-    let of = own.filter(collection_bookmark::Column::BookmarkId.is_in(ids.iter().copied()));
+    let selected = own.filter(collection_bookmark::Column::BookmarkId.is_in(ids.iter().copied()));
     let mut found: HashMap<BookmarkId, Vec<CollectionId>> = HashMap::new();
-    for row in of.order_by_asc(collection_bookmark::Column::AddedAt).all(db).await? {
+    for row in selected.order_by_asc(collection_bookmark::Column::AddedAt).all(db).await? {
         found.entry(row.bookmark_id).or_default().push(row.collection_id);
     }
     Ok(found)

@@ -21,7 +21,7 @@ use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
 use validation::{Id, Text, Words, request};
 
-/// The changes; `None` keeps a field, `Some(None)` removes its value.
+/// Changes the given fields of a collection; `None` keeps a field, `Some(None)` removes its value.
 #[derive(Debug)]
 pub struct ChangeCollection {
     id: CollectionId,
@@ -33,7 +33,7 @@ pub struct ChangeCollection {
 request! {
     /// The changes of a collection.
     pub struct ChangeCollectionRequest {
-        /// The new name.
+        /// The new name, which need not be unique.
         pub name?: CollectionName,
         /// The new description. `null` removes it.
         pub description~: CollectionDescription,
@@ -63,6 +63,7 @@ impl Operation for ChangeCollection {
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
         if let Some(Some(parent)) = self.parent {
+            // Before the collection is locked: it locks the user's row, which comes first (`library::owned_transaction`).
             require_valid_parent(&txn, caller.user, self.id, parent).await?;
         }
         let found = collection::Entity::one_of(caller.user, self.id).lock(LockType::NoKeyUpdate);

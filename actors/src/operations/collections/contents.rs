@@ -38,9 +38,9 @@ impl Membership {
         Ok(Self { collection: target.id(0)?, bookmark: target.id(1)? })
     }
 
-    /// Locks collection and bookmark until the transaction ends and returns the bookmark. Lock order: the collection first, as
-    /// deleting it does.
+    /// Locks collection and bookmark until the transaction ends and returns the bookmark.
     async fn lock(&self, txn: &impl ConnectionTrait, caller: &Caller) -> Result<bookmark::Model, Error> {
+        // Lock order: the collection first, as deleting it does.
         let collection = collection::Entity::one_of(caller.user, self.collection).lock(LockType::NoKeyUpdate);
         collection.one(txn).await?.ok_or(Error::not_found())?;
         let bookmark = bookmark::Entity::one_of(caller.user, self.bookmark).lock(LockType::NoKeyUpdate);
@@ -64,7 +64,7 @@ impl FromRequest for TakeFromCollection {
     }
 }
 
-/// The bookmark is in the collection.
+/// The bookmark is in the collection, whether it was in it before or not.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PutIntoCollectionResponse {}
 
@@ -84,7 +84,7 @@ impl Operation for PutIntoCollection {
     }
 }
 
-/// The bookmark is not in the collection.
+/// The bookmark is not in the collection, whether it was in it before or not.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TakeFromCollectionResponse {}
 

@@ -17,7 +17,7 @@ use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
 use validation::{Id, Text, request};
 
-/// A new collection.
+/// Creates a collection, at the top level or within another one.
 #[derive(Debug)]
 pub struct CreateCollection {
     name: String,
@@ -26,13 +26,13 @@ pub struct CreateCollection {
 }
 
 request! {
-    /// A collection to create.
+    /// A new collection of bookmarks.
     pub struct CreateCollectionRequest {
         /// Name of the collection. Names need not be unique.
         pub name: CollectionName,
-        /// Description of the collection.
+        /// Description of the collection, at most 100,000 characters.
         pub description?: CollectionDescription,
-        /// The parent collection.
+        /// The collection in which this one is nested. Default: none.
         pub parent_id?: Id<CollectionId>,
     }
 }

@@ -18,8 +18,8 @@ pub use view::{CollectionResponse, CollectionView};
 mod field_types {
     use validation::{Text, Words};
 
-    /// A name.
+    /// The field `name`: 1 to 300 characters.
     pub type CollectionName = Words<1, 300>;
-    /// A description.
+    /// The field `description`, which may be empty.
     pub type CollectionDescription = Text<100_000>;
 }

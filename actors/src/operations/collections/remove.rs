@@ -17,7 +17,7 @@ use library::bookmarks;
 use library::owned_transaction::begin_request;
 use validation::NoFields;
 
-/// The collection to delete.
+/// Deletes a collection of the user; its bookmarks stay in the library.
 #[derive(Debug)]
 pub struct DeleteCollection(CollectionId);
 
@@ -29,7 +29,7 @@ impl FromRequest for DeleteCollection {
     }
 }
 
-/// The collection was deleted.
+/// The collection was deleted; its bookmarks are in the library.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DeleteCollectionResponse {}
 
@@ -40,6 +40,7 @@ impl Operation for DeleteCollection {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DeleteCollectionResponse, Error> {
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        // The strongest lock: it waits for requests that put a bookmark or a collection into this one under weaker locks.
         let found = collection::Entity::one_of(caller.user, self.0).lock(LockType::Update);
         found.one(&txn).await?.ok_or(Error::not_found())?;
         let ids = Query::select()
@@ -51,7 +52,9 @@ impl Operation for DeleteCollection {
             bookmark::Entity::with_deleted(caller.user).filter(bookmark::Column::Id.in_subquery(ids));
         let members = bookmarks::lock(&txn, members).await?;
         bookmarks::touch_many(&txn, caller.user, &members, ctx.core.clock.now()).await?;
-        // The index is not updated: no search can name the collection any more, and the next update of a bookmark's labels drops it.
+        // The index is not updated: no search can name the collection any more, and the next update of a bookmark's labels
+        // drops it.
+        // The foreign keys delete the memberships and move nested collections to the top level.
         collection::Entity::delete_owned(caller.user)
             .filter(collection::Column::Id.eq(self.0))
             .exec(&txn)

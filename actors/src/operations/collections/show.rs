@@ -18,7 +18,7 @@ use validation::{NoFields, request};
 
 const DEFAULT_LIMIT: u64 = 50;
 
-/// The collection to show.
+/// Shows one collection with the number of its bookmarks.
 #[derive(Debug)]
 pub struct ShowCollection(CollectionId);
 
@@ -39,12 +39,12 @@ impl Operation for ShowCollection {
     }
 }
 
-/// A page of collections.
+/// Lists the collections of the user, nested ones too.
 #[derive(Debug)]
 pub struct ListCollections(PageRequest);
 
 request! {
-    /// A page of collections.
+    /// A page of the collections of the user.
     pub struct ListCollectionsRequest {
         /// The `nextCursor` of the page before. Without it the first page is returned.
         pub cursor?: CursorText,

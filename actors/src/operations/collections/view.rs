@@ -14,11 +14,11 @@ use errors::Error;
 #[derive(Clone, Debug, Serialize, JsonSchema, FromQueryResult)]
 #[serde(rename_all = "camelCase")]
 pub struct CollectionView {
-    /// The collection.
+    /// Id of the collection, also for `parentId`.
     pub(super) collection_id: CollectionId,
     /// Name of the collection. Names need not be unique.
     name: String,
-    /// Description of the collection.
+    /// Description of the collection; null if it has none.
     description: Option<String>,
     /// The parent collection; null for a top-level collection.
     parent_id: Option<CollectionId>,
@@ -29,10 +29,10 @@ pub struct CollectionView {
     updated_at: Timestamp,
 }
 
-/// A collection.
+/// A collection, as it is after the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CollectionResponse {
-    /// The collection.
+    /// The collection after the request.
     pub(super) collection: CollectionView,
 }
 

@@ -20,7 +20,7 @@ const GRAPHEME_MARGIN_CHARS: i64 = 64;
 
 /// A document that the caller may read.
 pub struct ReadableDocument {
-    /// The row.
+    /// The row, with the version and length of the text.
     pub document: Model,
     /// When its bookmark was saved, if it has one.
     pub saved_at: Option<Timestamp>,
@@ -40,6 +40,7 @@ impl ReadableDocument {
             .into();
         let found = query.join(JoinType::LeftJoin, saved).select_also(bookmark::Entity).one(db).await?;
         Ok(found.map(|(document, saved)| {
+            // The join is by id only; the owner of the bookmark is checked here.
             let saved = saved.filter(|saved| saved.user_id == document.user_id);
             Self {
                 saved_at: saved.as_ref().map(|saved| saved.saved_at),
@@ -53,13 +54,13 @@ impl ReadableDocument {
 /// The text of a page, and the user's tags, notes and highlights of the document.
 #[derive(Default)]
 pub struct DocumentPage {
-    /// Text of the page.
+    /// Text of the page; empty past the end of the document.
     pub text: String,
     /// Offset of the next page; `None` on the last page.
     pub next_offset: Option<usize>,
-    /// The user's tags, sorted.
+    /// The user's tags, sorted by name.
     pub tags: Vec<String>,
-    /// The user's notes.
+    /// The user's notes on the bookmark, as Markdown; empty without notes.
     pub notes: String,
     /// The user's highlights, in the order of the text.
     pub highlights: Vec<DocumentHighlight>,
@@ -79,6 +80,7 @@ pub async fn read(
     let mut rows = PageRow::find_by_statement(ctx.core.db.read().get_database_backend().build(&statement))
         .all(ctx.core.db.read())
         .await?;
+    // Here, not in SQL: the parts of a UNION have no order of their own, and there are at most some hundred rows.
     rows.sort_by(|a, b| (a.position, &a.text).cmp(&(b.position, &b.text)));
     let mut page = DocumentPage::default();
     let mut passages = Vec::new();

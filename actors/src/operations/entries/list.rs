@@ -22,7 +22,7 @@ use crate::target::Target;
 /// Entries of a page if the request names no limit.
 const DEFAULT_LIMIT: u64 = 50;
 
-/// A page of entries.
+/// Lists the entries of followed feeds that match all filters, newest first.
 #[derive(Debug)]
 pub struct ListEntries {
     page: PageRequest,
@@ -51,9 +51,9 @@ request! {
         pub unread?: Flag,
         /// Returns starred entries (`true`) or others (`false`).
         pub starred?: Flag,
-        /// Returns entries published after this time.
+        /// Returns entries published after this time; entries without a publication time count from their arrival.
         pub after?: Time,
-        /// Returns entries published before this time.
+        /// Returns entries published before this time; entries without a publication time count from their arrival.
         pub before?: Time,
     }
 }
@@ -78,6 +78,7 @@ impl FromRequest for ListEntries {
 #[serde(rename_all = "camelCase")]
 pub struct ListEntriesResponse {
     entries: Vec<EntryView>,
+    /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
@@ -106,6 +107,7 @@ impl Operation for ListEntries {
             let same = Condition::all().add(entry::Column::SortedAt.eq(at)).add(entry::Column::Id.lt(id));
             query = query.filter(Condition::any().add(entry::Column::SortedAt.lt(at)).add(same));
         }
+        // Not by the publication time: an entry that is dated in the future would stay first until then.
         let query = query.order_by_desc(entry::Column::SortedAt).order_by_desc(entry::Column::Id);
         let position = |row: &entry::Model| EntryPosition(row.sorted_at.millis(), row.id);
         let ListPage { rows, next_cursor } = list.fetch(query, position).await?;
@@ -135,7 +137,7 @@ impl EntryFilter {
     }
 }
 
-/// One entry.
+/// Shows one entry of a followed feed.
 #[derive(Debug)]
 pub struct ShowEntry(EntryId);
 

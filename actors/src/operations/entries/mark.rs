@@ -20,7 +20,7 @@ use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 
-/// The changes of one entry.
+/// Marks one entry as read or unread, and stars it or removes its star.
 #[derive(Debug)]
 pub struct ChangeEntry {
     id: EntryId,
@@ -99,6 +99,7 @@ impl FromRequest for MarkEntries {
 /// Number of entries that were marked as read.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct MarkEntriesResponse {
+    /// Number of entries that were unread before.
     marked: u64,
 }
 
@@ -119,6 +120,7 @@ impl Operation for MarkEntries {
         if let Some(before) = self.before {
             unread = unread.filter(publication_time().lt(before));
         }
+        // One statement, but in the transaction of the request, which also marks its Idempotency-Key.
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let marked = unread.exec(&txn).await?.rows_affected;
         txn.commit().await?;

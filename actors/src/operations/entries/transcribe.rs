@@ -16,7 +16,7 @@ use crate::ingest::media;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 
-/// The entry.
+/// Requests the transcript of an entry's recording.
 #[derive(Debug)]
 pub struct TranscribeEntry(EntryId);
 
@@ -40,6 +40,7 @@ impl Operation for TranscribeEntry {
             return Err(Error::Conflict("the entry has no recording"));
         }
         if media::has_transcript(&txn, user, row.document_id).await? {
+            // Nothing was written, so the transaction ends without a commit.
             return Ok(EntryResponse { entry: view::load_one(&txn, row).await? });
         }
         jobs::enqueue(&txn, user, JobKind::Transcribe, row.document_id.0, Priority::Now, now).await?;

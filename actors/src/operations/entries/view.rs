@@ -16,45 +16,63 @@ use serde::Serialize;
 pub struct EntryView {
     entry_id: EntryId,
     feed_id: FeedId,
+    /// The document with the text; `GET /documents/:id` reads it.
     document_id: DocumentId,
+    /// The bookmark of the entry; null if it is not bookmarked.
     bookmark_id: Option<BookmarkId>,
+    /// Title as the feed gives it.
     title: String,
+    /// URL of the entry's page, as the feed gives it.
     url: String,
+    /// Names of the authors; null if the feed names none.
     author: Option<String>,
+    /// Short summary in plain text; null if the feed contains none.
     summary: Option<String>,
+    /// Publication time; null if the feed names none.
     published_at: Option<Timestamp>,
     read: bool,
     starred: bool,
+    /// The recording of the entry, such as an episode of a podcast; null if it has none.
     enclosure: Option<EnclosureView>,
 }
 
 /// A recording that belongs to an entry.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EnclosureView {
+    /// URL of the recording, as the feed gives it.
     url: String,
+    /// Media type, such as `audio/mpeg`; null if the feed names none.
     #[serde(rename = "type")]
     media_type: Option<String>,
+    /// Length in bytes, as the feed states it; null if it does not.
     bytes: Option<i64>,
 }
 
 /// An entry of a feed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct EntryResponse {
-    /// The entry.
+    /// The entry after the request.
     pub entry: EntryView,
 }
 
 /// Loads the view of one entry.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
 pub async fn load_one(db: &impl ConnectionTrait, row: entry::Model) -> Result<EntryView, Error> {
     load_many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())
 }
 
-/// Loads the views of entries of one user, in their order.
+/// Loads the views of entries of one user, in their order, with one query.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
 pub async fn load_many(
     db: &impl ConnectionTrait,
     user: UserId,
     rows: Vec<entry::Model>,
 ) -> Result<Vec<EntryView>, Error> {
+    // An entry and its bookmark share one document (contract.md, section 11: v1), which refers to the bookmark.
     let documents = rows.iter().map(|row| row.document_id);
     let bookmarked = document::Entity::of(user)
         .filter(document::Column::Id.is_in(documents))

@@ -18,7 +18,7 @@ use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 
-/// The changes. `None` leaves a value as it is, `Some(None)` empties it.
+/// Changes the given fields of a feed; `None` keeps a field, `Some(None)` removes its value.
 #[derive(Debug)]
 pub struct ChangeFeed {
     id: FeedId,
@@ -64,6 +64,7 @@ impl Operation for ChangeFeed {
         let had_full_text = row.full_text;
         let row = self.apply(&txn, row).await?;
         room.must_hold(&txn).await?;
+        // Later entries are fetched when they arrive.
         if row.full_text && !had_full_text {
             enqueue_missing_pages(&txn, &row, now).await?;
         }

@@ -40,16 +40,21 @@ pub struct DiscoverFeedsResponse {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct FeedCandidate {
+    /// URL of the feed, to follow it with `POST /feeds`.
     url: String,
+    /// Title of the feed, or of the link to it; null if there is none.
     title: Option<String>,
+    /// Media type of the feed, such as `application/rss+xml`.
     #[serde(rename = "type")]
     media_type: String,
+    /// Whether the user follows the feed already.
     followed: bool,
 }
 
 impl Operation for DiscoverFeeds {
     type Reply = DiscoverFeedsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadFeeds];
+    // It waits for another server instead.
     const NEEDS_ANSWER_SLOT: bool = false;
 
     fn count(reply: &DiscoverFeedsResponse) -> Option<usize> {
@@ -60,6 +65,7 @@ impl Operation for DiscoverFeeds {
         let url = feeds::parse_url(&self.0)?;
         let mut candidates = Vec::new();
         for link in ctx.feed_searches.list_candidates(&ctx.feeds, caller.user, url).await? {
+            // A page may link to a feed that cannot be followed, such as one with another scheme.
             let Ok(url) = feeds::parse_url(&link.url) else { continue };
             let followed = feeds::find_followed(ctx.core.db.read(), caller.user, &url).await?.is_some();
             candidates.push(FeedCandidate {

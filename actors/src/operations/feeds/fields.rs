@@ -2,7 +2,7 @@
 
 use validation::Text;
 
-/// A title or a folder.
+/// A title or a folder, at most 300 characters; white space alone counts as none.
 pub type FeedName = Text<300>;
 
 /// Removes the white space around a name; returns `None` if nothing is left.

@@ -18,7 +18,7 @@ use crate::ingest::feed::deliver;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 
-/// The URL of the feed, and what the follower sets.
+/// Follows the feed of a URL, or returns the feed that the user follows already.
 #[derive(Debug)]
 pub struct FollowFeed {
     url: String,
@@ -28,13 +28,13 @@ pub struct FollowFeed {
 }
 
 request! {
-    /// A feed to follow.
+    /// A feed that the user wants to follow.
     pub struct FollowFeedRequest {
         /// URL of a feed, or of a page that links to one.
         pub url: UrlText,
-        /// A title that replaces the feed's own.
+        /// A title that replaces the feed's own. Default: the feed's own.
         pub title?: FeedName,
-        /// The folder of the feed.
+        /// Name of the folder in which the feed is listed. Default: none.
         pub folder?: FeedName,
         /// Whether to fetch the page of an entry if the feed contains only a summary. Default `false`.
         pub full_text?: Flag,
@@ -54,11 +54,11 @@ impl FromRequest for FollowFeed {
     }
 }
 
-/// The followed feed.
+/// The followed feed, with its first entries.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FollowFeedResponse {
     feed: FeedView,
-    /// `false`: it was followed already.
+    /// Whether the feed is new to the user, which decides the HTTP status: 201, or 200 if it was followed already.
     #[serde(skip)]
     pub created: bool,
 }
@@ -74,6 +74,7 @@ impl Operation for FollowFeed {
             let feed = view::load_one(ctx.core.db.read(), row).await?;
             return Ok(FollowFeedResponse { feed, created: false });
         }
+        // Fetched before the transaction, which must not wait for another server.
         let search = ctx.feed_searches.find_feed(&ctx.feeds, user, url).await?;
         let (feed, feed_url) = (search.found.feed.clone(), search.found.url.as_str().to_owned());
         let prepare = move || deliver::prepare_entries(feed, &feed_url);
@@ -85,13 +86,16 @@ impl Operation for FollowFeed {
         let Self { title, folder, full_text, .. } = self;
         let new = NewFeed { user, url: &found.url, title, folder, full_text };
         let (row, created) = feeds::follow_found(&txn, new, &found.feed, found.fetched.clone(), now).await?;
+        // Not created: the URL is of a page whose feed is followed already, or another request followed the feed meanwhile.
         if created {
+            // Refuses a full library before the entries are written in vain.
             room.must_fit(0)?;
             deliver::deliver_entries(&txn, &row, incoming, now).await?;
             room.must_hold(&txn).await?;
         }
         let feed = view::load_one(&txn, row).await?;
         txn.commit().await?;
+        // Only after the commit: requests that wait for this search take over the stored feed.
         search.end_stored();
         ctx.job_signal.notify();
         Ok(FollowFeedResponse { feed, created })

@@ -19,7 +19,7 @@ use crate::target::Target;
 /// Feeds of a page if the request names no limit.
 const DEFAULT_LIMIT: u64 = 50;
 
-/// A page of feeds.
+/// Lists the feeds that the user follows.
 #[derive(Debug)]
 pub struct ListFeeds(PageRequest);
 
@@ -46,6 +46,7 @@ impl FromRequest for ListFeeds {
 #[serde(rename_all = "camelCase")]
 pub struct ListFeedsResponse {
     feeds: Vec<FeedView>,
+    /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
@@ -70,7 +71,7 @@ impl Operation for ListFeeds {
     }
 }
 
-/// One feed.
+/// Shows one feed that the user follows.
 #[derive(Debug)]
 pub struct ShowFeed(FeedId);
 

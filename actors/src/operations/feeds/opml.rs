@@ -34,6 +34,7 @@ impl FromRequest for ExportOpml {
 /// The followed feeds as OPML.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ExportOpmlResponse {
+    /// An OPML 2.0 document with all followed feeds in their folders.
     opml: String,
 }
 
@@ -53,7 +54,7 @@ pub struct ImportOpml(String);
 request! {
     /// An OPML document to import.
     pub struct ImportOpmlRequest {
-        /// The OPML document.
+        /// The OPML document as text. Its folders become folders of feeds.
         pub opml: Content,
     }
 }
@@ -66,8 +67,8 @@ impl FromRequest for ImportOpml {
     }
 }
 
-/// The feeds of the OPML document, by their outcome. New feeds are followed at once; their entries arrive when they are
-/// fetched.
+/// The numbers of feeds of the OPML document by outcome. New feeds are followed immediately; their entries arrive once the feeds
+/// are fetched in the background.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportOpmlResponse {
@@ -92,10 +93,12 @@ impl Operation for ImportOpml {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ImportOpmlResponse, Error> {
+        // Parsed in the sandbox: no parser of foreign bytes runs in the process of the server.
         let outlines = distinct(parse_opml(&ctx.feeds.sandbox, &self.0).await?.feeds);
         let rows = outlines.into_iter().map(RowContent::Feed).collect();
         let import = imports::import_rows(&import_context(ctx), &caller.owner(), Format::Opml, rows).await?;
         ctx.job_signal.notify();
+        // An import counts a feed that was followed before as updated, and a URL that may not be fetched as skipped.
         let count = |rows: i32| usize::try_from(rows).unwrap_or_default();
         let (new, already_followed, refused) =
             (count(import.created), count(import.updated), count(import.skipped));
@@ -118,6 +121,7 @@ fn import_context(ctx: &OperationContext) -> ImportContext {
 fn distinct(mut outlines: Vec<Outline>) -> Vec<Outline> {
     let mut seen = HashSet::new();
     outlines.retain(|outline| {
+        // An invalid URL stays, so that it is counted and listed as refused.
         let url = feeds::parse_url(&outline.url);
         seen.insert(url.map_or_else(|_| outline.url.clone(), |url| url.normalized()))
     });

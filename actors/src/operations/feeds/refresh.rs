@@ -14,7 +14,7 @@ use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 
-/// The feed to fetch.
+/// Enqueues a fetch of a feed, with priority over scheduled ones.
 #[derive(Debug)]
 pub struct RefreshFeed(FeedId);
 

@@ -14,7 +14,7 @@ use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 
-/// The feed that the user no longer follows.
+/// Ends following a feed. Its entries are deleted with it, except the texts of entries that are bookmarked.
 #[derive(Debug)]
 pub struct UnfollowFeed(FeedId);
 

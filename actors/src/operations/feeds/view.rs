@@ -18,31 +18,47 @@ use serde::Serialize;
 #[serde(rename_all = "camelCase")]
 pub struct FeedView {
     feed_id: FeedId,
+    /// URL from which the feed is fetched.
     url: String,
+    /// URL of the site to which the feed belongs; null if the feed names none.
     site_url: Option<String>,
+    /// Title: the user's, or the feed's own.
     title: String,
+    /// Name of the folder in which the feed is listed; null if it is in none.
     folder: Option<String>,
+    /// Whether the page of an entry is fetched if the feed contains only a summary.
     full_text: bool,
+    /// Number of entries of the feed in the library.
     entry_count: i64,
+    /// Number of entries that are not marked as read.
     unread_count: i64,
+    /// Time of the last successful fetch; null before the first.
     last_fetched_at: Option<Timestamp>,
+    /// Why the last fetch failed, or its entries could not be added; null if neither failed.
     last_error: Option<String>,
+    /// Time of the next fetch; null if the server reported that the feed is gone permanently.
     next_fetch_at: Option<Timestamp>,
 }
 
-/// A followed feed.
+/// A followed feed, as it is after the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FeedResponse {
-    /// The feed.
+    /// The feed after the request.
     pub feed: FeedView,
 }
 
 /// Loads the view of one feed.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
 pub async fn load_one(db: &impl ConnectionTrait, row: feed::Model) -> Result<FeedView, Error> {
     load_many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())
 }
 
 /// Loads the views of feeds of one user, in their order, with four queries for any number of them.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
 pub async fn load_many(
     db: &impl ConnectionTrait,
     user: UserId,

@@ -24,7 +24,7 @@ use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
 use validation::{Integer, NoFields, Text, Words, request};
 
-/// The changes; `None` keeps a field, `Some(None)` removes its value.
+/// Changes the given fields of a highlight; `None` keeps a field, `Some(None)` removes its value.
 #[derive(Debug)]
 pub struct ChangeHighlight {
     id: HighlightId,
@@ -46,7 +46,7 @@ request! {
         pub text?: HighlightText,
         /// Offset of the first character in the document's text, in Unicode scalar values.
         pub start_offset?: TextOffset,
-        /// Offset after the last character.
+        /// Offset after the last character, in Unicode scalar values.
         pub end_offset?: TextOffset,
     }
 }
@@ -86,6 +86,7 @@ impl Operation for ChangeHighlight {
         row.end_offset = self.end.unwrap_or(row.end_offset);
         row.note = self.note.unwrap_or(row.note);
         row.color = self.color.unwrap_or(row.color);
+        // Only then: the text of the document may have changed since, and a note on the highlight can still be written.
         if changes_text {
             let quotation = Quotation { text: &row.text, start: row.start_offset, end: row.end_offset };
             require_quotation(&txn, caller.user, &bookmark, quotation).await?;
@@ -104,7 +105,7 @@ impl Operation for ChangeHighlight {
     }
 }
 
-/// The highlight to delete.
+/// Deletes a highlight of a bookmark, with the note on it.
 #[derive(Debug)]
 pub struct DeleteHighlight(HighlightId);
 
@@ -116,7 +117,7 @@ impl FromRequest for DeleteHighlight {
     }
 }
 
-/// The highlight was deleted.
+/// The highlight was deleted, with the note on it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DeleteHighlightResponse {}
 
@@ -148,6 +149,7 @@ async fn lock(
     id: HighlightId,
 ) -> Result<(bookmark::Model, highlight::Model), Error> {
     let found = highlight::Entity::one_of(user, id).one(txn).await?.ok_or(Error::not_found())?;
+    // The bookmark, not the highlight: its lock orders all changes of what belongs to it (`library::bookmarks::lock`).
     let bookmark = bookmark::Entity::one_of(user, found.bookmark_id).lock(LockType::NoKeyUpdate);
     let bookmark = bookmark.one(txn).await?.ok_or(Error::not_found())?;
     // Read again: another transaction may have changed it before the lock was acquired.

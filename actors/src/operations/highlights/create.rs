@@ -19,7 +19,7 @@ use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
 use validation::{Text, Words, request};
 
-/// A new highlight.
+/// Highlights words of the text of a bookmark.
 #[derive(Debug)]
 pub struct CreateHighlight {
     bookmark: BookmarkId,
@@ -31,17 +31,17 @@ pub struct CreateHighlight {
 }
 
 request! {
-    /// A highlight to create.
+    /// A new highlight in the text of a bookmark.
     pub struct CreateHighlightRequest {
         /// The text to highlight, exactly as in the document.
         pub text: HighlightText,
         /// Offset of the first character in the document's text, in Unicode scalar values.
         pub start_offset: TextOffset,
-        /// Offset after the last character.
+        /// Offset after the last character, in Unicode scalar values.
         pub end_offset: TextOffset,
-        /// A note on the highlight.
+        /// A note on the highlight, at most 100,000 characters.
         pub note?: HighlightNote,
-        /// Name of a colour.
+        /// Name of a colour, which the service does not interpret.
         pub color?: ColorName,
     }
 }
@@ -55,6 +55,7 @@ impl FromRequest for CreateHighlight {
             text: request.text.into_inner(),
             note: request.note.map(Text::into_inner),
             color: request.color.map(Words::into_inner),
+            // The bounds of `TextOffset` are those of the column, so no conversion fails.
             start: request.start_offset.convert().unwrap_or(0),
             end: request.end_offset.convert().unwrap_or(0),
         })

@@ -14,12 +14,12 @@ pub use view::{HighlightResponse, HighlightView};
 mod field_types {
     use validation::{Integer, Text, Words};
 
-    /// The highlighted text.
+    /// The field `text`: 1 to 10,000 characters.
     pub type HighlightText = Words<1, 10_000>;
     /// An offset in the text, in Unicode scalar values.
     pub type TextOffset = Integer<0, { i32::MAX as i64 }>;
-    /// A note on the highlight.
+    /// The field `note`, which may be empty.
     pub type HighlightNote = Text<100_000>;
-    /// Name of a colour.
+    /// The field `color`: a name of 1 to 50 characters.
     pub type ColorName = Words<1, 50>;
 }

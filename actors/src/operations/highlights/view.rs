@@ -13,14 +13,14 @@ pub struct HighlightView {
     highlight_id: HighlightId,
     /// The highlighted text, exactly as in the document.
     text: String,
-    /// The user's note on it.
+    /// The user's note on the highlight; null without one.
     note: Option<String>,
-    /// Name of the colour.
+    /// Name of the colour; null if none was set.
     color: Option<String>,
     /// Offset of the first character in the document's text, in Unicode scalar values. An imported highlight begins and ends at 0
     /// until the text is ready, and if the text does not contain it.
     start_offset: i32,
-    /// Offset after the last character.
+    /// Offset after the last character, in Unicode scalar values.
     end_offset: i32,
     created_at: Timestamp,
 }
@@ -39,7 +39,7 @@ impl From<highlight::Model> for HighlightView {
     }
 }
 
-/// A highlight.
+/// A highlight, as it is after the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct HighlightResponse {
     pub(super) highlight: HighlightView,

@@ -18,7 +18,7 @@ use library::notes::{self, LockedNote};
 use library::owned_transaction::begin_request;
 use validation::{Flag, NoFields, Words, request};
 
-/// The changes; `None` keeps a field.
+/// Changes the given fields of a note; `None` keeps a field.
 #[derive(Debug)]
 pub struct ChangeNote {
     id: NoteId,
@@ -30,7 +30,7 @@ pub struct ChangeNote {
 request! {
     /// The changes of a note.
     pub struct ChangeNoteRequest {
-        /// The new title.
+        /// The new title of the note.
         pub title?: NoteTitle,
         /// The new text, as Markdown.
         pub body_md?: NoteBody,
@@ -57,6 +57,7 @@ impl Operation for ChangeNote {
     const SCOPES: &'static [Scope] = &[Scope::WriteNotes];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<NoteResponse, Error> {
+        // Before the transaction, which makes other writes of the user wait, and on a worker thread: a note may be long.
         let new_text = match self.body {
             Some(body) => Some((body.clone(), notes::chunk_body_in_worker(&ctx.core, body).await?)),
             None => None,
@@ -69,6 +70,7 @@ impl Operation for ChangeNote {
         let room = LibraryRoom::of_request(&txn, &ctx.core, &owner).await?;
         let room = room.rewriting(&txn, Some(before.document_id)).await?;
         let mut row = before.clone();
+        // Unchanged values are not written: the same text would become a new version and be indexed again.
         if let Some(title) = self.title.filter(|title| *title != row.title) {
             row = notes::retitle(&txn, row, title, now).await?;
         }
@@ -91,7 +93,7 @@ impl Operation for ChangeNote {
     }
 }
 
-/// The note to delete.
+/// Deletes a note of a project or on a bookmark, with its document.
 #[derive(Debug)]
 pub struct DeleteNote(NoteId);
 
@@ -103,7 +105,7 @@ impl FromRequest for DeleteNote {
     }
 }
 
-/// The note was deleted.
+/// The note was deleted, with its document and its places in projects.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DeleteNoteResponse {}
 

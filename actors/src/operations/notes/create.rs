@@ -23,18 +23,19 @@ use library::projects;
 pub enum NoteTarget {
     /// A saved page or upload.
     Bookmark(BookmarkId),
-    /// A project.
+    /// A project that is not archived.
     Project(ProjectId),
 }
 
 /// A note to be written.
 #[derive(Debug)]
 pub struct CreateNote {
-    /// What it is added to.
+    /// What the note is added to.
     pub target: NoteTarget,
-    /// Its title; on a bookmark the first line of the paragraph.
+    /// Title of the note; on a bookmark the first line of the paragraph. `None` derives the title of
+    /// a project's note from its text, and gives a paragraph no title line.
     pub title: Option<String>,
-    /// Its text, as Markdown.
+    /// Text of the note, as Markdown.
     pub body: String,
 }
 
@@ -42,13 +43,13 @@ pub struct CreateNote {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateNoteResponse {
-    /// The note.
+    /// Id of the new note, or of the note to which the paragraph was added.
     pub note_id: NoteId,
-    /// The document with its text.
+    /// The document with the text of the note, by which search finds it.
     pub document_id: DocumentId,
-    /// The bookmark that it is on.
+    /// The bookmark on which the note is; null for a note of a project.
     pub bookmark_id: Option<BookmarkId>,
-    /// The project that it is in.
+    /// The project that contains the note; null for a note on a bookmark.
     pub project_id: Option<ProjectId>,
 }
 
@@ -66,6 +67,7 @@ impl From<note::Model> for CreateNoteResponse {
 impl Operation for CreateNote {
     type Reply = CreateNoteResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteNotes];
+    // Tools that write count two calls (spec.md: Limits, rule 3).
     const WEIGHT: u32 = 2;
 
     fn scopes(&self) -> Scopes {
@@ -98,12 +100,14 @@ pub(in crate::operations) async fn add_to_project(
     project: ProjectId,
     new: NewNote,
 ) -> Result<note::Model, Error> {
+    // Before the transaction, which makes other writes of the user wait.
     let text = notes::chunk_body_in_worker(&ctx.core, new.body.clone()).await?;
     let now = ctx.core.clock.now();
     let owner = caller.owner();
     let txn = begin_request(&ctx.core.db, &owner).await?;
     let project = projects::lock_active(&txn, caller.user, project).await?;
     let room = LibraryRoom::of_request(&txn, &ctx.core, &owner).await?;
+    // Checked twice: here before a long text is written in vain, and below with what its rows really take.
     room.must_fit(new.body.len())?;
     let row = notes::add_to_project(&txn, &project, new, text, Priority::Now, now).await?;
     projects::touch(&txn, &project, now).await?;
@@ -124,6 +128,7 @@ impl CreateNote {
         let owner = caller.owner();
         let txn = begin_request(&ctx.core.db, &owner).await?;
         let row = bookmark::Entity::one_of(caller.user, id).one(&txn).await?.ok_or(Error::not_found())?;
+        // The paragraph is added to the text under this lock, so of two simultaneous calls none overwrites the other's.
         let note = notes::lock_on_bookmark(&txn, &row).await?;
         let room = LibraryRoom::of_request(&txn, &ctx.core, &owner).await?;
         let room = room.rewriting(&txn, note.as_ref().map(|note| note.document_id)).await?;

@@ -28,13 +28,13 @@ const DEFAULT_MAX_CHARS: usize = 16_000;
 /// A request for the context of a project.
 #[derive(Debug)]
 pub struct ReadContext {
-    /// The project.
+    /// The project, which may be archived.
     pub project: ProjectId,
     /// Words by which passages are found; without them the response has no passages.
     pub query: Option<String>,
-    /// Maximum length of the response's JSON, in characters.
+    /// Maximum length of the response's JSON, in characters; `None` means 16,000.
     pub max_chars: Option<usize>,
-    /// Whether notes that are not pinned are left out.
+    /// Whether notes that are not pinned are left out, as for assistants (contract.md, section 11: Projects).
     pub pinned_notes: bool,
 }
 
@@ -83,34 +83,34 @@ pub struct ReadContextResponse {
 /// The project that the context belongs to.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ContextProject {
-    /// The project.
+    /// Id of the project that was requested.
     pub id: ProjectId,
-    /// Its name.
+    /// Name that the user gave the project.
     pub name: String,
-    /// Instructions for assistants.
+    /// The user's instructions for assistants; empty if there are none.
     pub instructions: String,
 }
 
-/// A decision in force.
+/// A decision of the project that is in force.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextDecision {
-    /// Title of the decision.
+    /// What was decided, in one line.
     pub title: String,
-    /// Always `decided`.
+    /// Always `decided`; other decisions are not returned.
     pub status: DecisionStatus,
-    /// When it was decided.
+    /// When the decision became `decided`.
     pub decided_at: Option<Timestamp>,
-    /// What was decided, and why.
+    /// What was decided, and why; may be empty.
     pub body: String,
 }
 
-/// A note of the project.
+/// A note of the project, or one that was added to it as an item.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ContextNote {
-    /// Its title.
+    /// Title of the note, in one line.
     pub title: String,
-    /// Its text, as Markdown.
+    /// Text of the note, as Markdown.
     pub body: String,
 }
 
@@ -120,13 +120,13 @@ pub struct ContextNote {
 pub struct ContextSource {
     /// The bookmark; null for an entry that is not bookmarked.
     pub bookmark_id: Option<BookmarkId>,
-    /// The document with its text.
+    /// The document with the text of the source.
     pub document_id: DocumentId,
-    /// Its title.
+    /// Title of the page, file or entry.
     pub title: String,
-    /// URL of the source.
+    /// URL of the page or file; for uploads and notes their page in the web app.
     pub url: String,
-    /// Role of the source in the project.
+    /// `source` if the project is about it, or `background`.
     pub role: ItemRole,
     /// Whether it is listed first and left out last.
     pub pinned: bool,

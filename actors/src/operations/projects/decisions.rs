@@ -26,14 +26,16 @@ use library::owned_transaction::begin_request;
 use library::projects;
 use validation::{Choice, NoFields, Text, Words, request};
 
-/// A decision.
+/// A decision of a project, whatever its status.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionView {
     id: DecisionId,
     title: String,
+    /// What was decided, and why; may be empty.
     body: String,
     status: DecisionStatus,
+    /// When the status became `decided`; null with another status.
     decided_at: Option<Timestamp>,
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -46,7 +48,7 @@ impl From<Model> for DecisionView {
     }
 }
 
-/// A decision.
+/// A decision, as it is after the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DecisionResponse {
     decision: DecisionView,
@@ -78,11 +80,12 @@ impl FromRequest for ListDecisions {
     }
 }
 
-/// Decisions, newest first.
+/// A page of a project's decisions, newest first.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListDecisionsResponse {
     decisions: Vec<DecisionView>,
+    /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
@@ -106,7 +109,7 @@ impl Operation for ListDecisions {
     }
 }
 
-/// A new decision.
+/// Records a decision in a project that is not archived.
 #[derive(Debug)]
 pub struct CreateDecision {
     project: ProjectId,
@@ -116,13 +119,13 @@ pub struct CreateDecision {
 }
 
 request! {
-    /// A decision to create.
+    /// A new decision in a project.
     pub struct CreateDecisionRequest {
-        /// Title of the decision.
+        /// What was decided, in one line of 1 to 300 characters.
         pub title: ProjectTitle,
-        /// What was decided, and why.
+        /// What was decided, and why. Default: empty.
         pub body?: ProjectText,
-        /// Status of the decision.
+        /// `proposed`, `decided` or `rejected`. Assistants see only decided ones. Default `proposed`.
         pub status?: Choice<DecisionStatus>,
     }
 }
@@ -191,16 +194,17 @@ impl DecisionPath {
     /// Locks the project for a change and returns it with the decision.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for an unknown project or decision, also of an archived project; [`Error::ProjectArchived`].
+    /// [`Error::NotFound`] for an unknown project or decision; [`Error::ProjectArchived`].
     async fn lock(&self, txn: &impl ConnectionTrait, user: UserId) -> Result<(project::Model, Model), Error> {
         let project = projects::lock(txn, user, self.project).await?;
         let found = Entity::within(&project).filter(Column::Id.eq(self.decision)).one(txn).await?;
+        // 404 before 409, also in an archived project (contract.md, section 2: order of checks).
         let decision = found.ok_or(Error::not_found())?;
         Ok((projects::require_active(project)?, decision))
     }
 }
 
-/// The changes; `None` keeps a field.
+/// Changes the given fields of a decision; `None` keeps a field.
 #[derive(Debug)]
 pub struct ChangeDecision {
     path: DecisionPath,
@@ -212,11 +216,11 @@ pub struct ChangeDecision {
 request! {
     /// The changes of a decision.
     pub struct ChangeDecisionRequest {
-        /// The new title.
+        /// The new title, 1 to 300 characters.
         pub title?: ProjectTitle,
-        /// What was decided, and why.
+        /// The new text: what was decided, and why. `null` empties it.
         pub body~: ProjectText,
-        /// Status of the decision.
+        /// The new status. `decidedAt` is set when it becomes `decided`, and removed when it becomes another one.
         pub status?: Choice<DecisionStatus>,
     }
 }
@@ -262,7 +266,7 @@ impl Operation for ChangeDecision {
     }
 }
 
-/// The decision to delete.
+/// Deletes a decision of a project that is not archived.
 #[derive(Debug)]
 pub struct DeleteDecision(DecisionPath);
 
@@ -274,7 +278,7 @@ impl FromRequest for DeleteDecision {
     }
 }
 
-/// The decision was deleted.
+/// The decision was deleted from its project.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DeleteDecisionResponse {}
 

@@ -21,7 +21,7 @@ use library::owned_transaction::begin_request;
 use library::projects;
 use validation::{Choice, NoFields, Text, Words, request};
 
-/// A new project.
+/// Creates a project. The number of projects has no limit.
 #[derive(Debug)]
 pub struct CreateProject {
     name: String,
@@ -31,15 +31,15 @@ pub struct CreateProject {
 }
 
 request! {
-    /// A project to create.
+    /// A new project of the user.
     pub struct CreateProjectRequest {
         /// Name of the project. Names need not be unique.
         pub name: ProjectTitle,
-        /// Description of the project.
+        /// Description of the project, at most 100,000 characters. Default: none.
         pub description?: ProjectText,
-        /// Instructions for assistants.
+        /// Instructions for assistants, at most 20,000 characters. Default: none.
         pub instructions?: Instructions,
-        /// Status of the project. An archived project cannot be changed.
+        /// Status of the project. An archived project cannot be changed. Default `active`.
         pub status?: Choice<ProjectStatus>,
     }
 }
@@ -95,7 +95,7 @@ impl Operation for CreateProject {
     }
 }
 
-/// The project to show.
+/// Shows one project of the user with its instructions.
 #[derive(Debug)]
 pub struct ShowProject(ProjectId);
 
@@ -117,7 +117,7 @@ impl Operation for ShowProject {
     }
 }
 
-/// The changes; `None` keeps a field. Of an archived project other fields only change together with its status.
+/// Changes the given fields of a project; `None` keeps a field. An archived project changes only if it becomes active again.
 #[derive(Debug)]
 pub struct ChangeProject {
     id: ProjectId,
@@ -130,13 +130,13 @@ pub struct ChangeProject {
 request! {
     /// The changes of a project.
     pub struct ChangeProjectRequest {
-        /// The new name.
+        /// The new name, which need not be unique.
         pub name?: ProjectTitle,
-        /// Description of the project.
+        /// The new description. `null` removes it.
         pub description~: ProjectText,
-        /// Instructions for assistants.
+        /// The new instructions for assistants. `null` removes them.
         pub instructions~: Instructions,
-        /// Status of the project. An archived project cannot be changed.
+        /// The new status. An archived project cannot be changed otherwise.
         pub status?: Choice<ProjectStatus>,
     }
 }
@@ -178,6 +178,7 @@ impl Operation for ChangeProject {
         let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
         let mut changed = self.apply(row.clone());
         if changed != row {
+            // A project that becomes active may be changed in the same request.
             if changed.status == ProjectStatus::Archived {
                 projects::require_active(row)?;
             }
@@ -191,7 +192,7 @@ impl Operation for ChangeProject {
     }
 }
 
-/// The project to delete, archived or not, with its decisions and notes. Its other items stay in the library.
+/// Deletes a project, archived or not, with its decisions and notes. Its other items stay in the library.
 #[derive(Debug)]
 pub struct DeleteProject(ProjectId);
 
@@ -203,7 +204,7 @@ impl FromRequest for DeleteProject {
     }
 }
 
-/// The project was deleted.
+/// The project was deleted, with its decisions and notes.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DeleteProjectResponse {}
 

@@ -29,23 +29,34 @@ use validation::{Choice, Flag, NoFields, request};
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemView {
+    /// Id of the item, by which it is changed and removed.
     item_id: ProjectItemId,
+    /// What was named when the item was added.
     kind: ItemKind,
+    /// The bookmark of the document; null if it has none.
     bookmark_id: Option<BookmarkId>,
+    /// The feed entry of the document; null if it has none.
     entry_id: Option<EntryId>,
+    /// The highlight; null for other kinds.
     highlight_id: Option<HighlightId>,
+    /// The note; null for other kinds.
     note_id: Option<NoteId>,
+    /// The document with the text; for a highlight the document that contains it.
     document_id: DocumentId,
+    /// Title of the page, file, entry or note.
     title: String,
+    /// URL of the page or file; for uploads and notes their page in the web app.
     url: String,
+    /// `source` if the project is about the item, or `background`.
     role: ItemRole,
+    /// Whether the item is listed first, and left out last when a context is too long.
     pinned: bool,
 }
 
 /// Returns the views of items of one user in their order, with two queries.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn views(
     core: &CoreContext,
     db: &impl ConnectionTrait,
@@ -58,6 +69,7 @@ pub async fn views(
     let notes: HashMap<DocumentId, NoteId> =
         notes.all(db).await?.into_iter().map(|note| (note.document_id, note.id)).collect();
     let views = rows.into_iter().filter_map(|row| {
+        // An item whose document is hidden is kept for when its bookmark is restored, but not shown.
         let document = documents.get(&row.document_id)?;
         Some(ItemView {
             item_id: row.id,
@@ -79,7 +91,7 @@ pub async fn views(
 /// Returns the visible documents of items, by their id.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn documents(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -116,11 +128,12 @@ impl FromRequest for ListItems {
     }
 }
 
-/// Items, newest first.
+/// A page of a project's items, newest first.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListItemsResponse {
     items: Vec<ItemView>,
+    /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
@@ -157,16 +170,17 @@ impl ItemPath {
     /// Locks the project for a change and returns it with the item.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for an unknown project or item, also of an archived project; [`Error::ProjectArchived`].
+    /// [`Error::NotFound`] for an unknown project or item; [`Error::ProjectArchived`].
     async fn lock(&self, txn: &impl ConnectionTrait, user: UserId) -> Result<(project::Model, Model), Error> {
         let project = projects::lock(txn, user, self.project).await?;
         let found = Entity::within(&project).filter(Column::Id.eq(self.item)).one(txn).await?;
+        // 404 before 409, also in an archived project (contract.md, section 2: order of checks).
         let item = found.ok_or(Error::not_found())?;
         Ok((projects::require_active(project)?, item))
     }
 }
 
-/// The changes; `None` keeps a field.
+/// Changes the given fields of an item; `None` keeps a field.
 #[derive(Debug)]
 pub struct ChangeItem {
     path: ItemPath,
@@ -177,9 +191,9 @@ pub struct ChangeItem {
 request! {
     /// The changes of an item of a project.
     pub struct ChangeItemRequest {
-        /// Role of the item in the project.
+        /// `source` if the project is about the item, or `background`.
         pub role?: Choice<ItemRole>,
-        /// Whether the item is listed first and left out last.
+        /// Whether the item is listed first, and left out last when a context is too long.
         pub pinned?: Flag,
     }
 }
@@ -196,7 +210,7 @@ impl FromRequest for ChangeItem {
     }
 }
 
-/// An item.
+/// An item of a project, as it is after the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ItemResponse {
     item: ItemView,

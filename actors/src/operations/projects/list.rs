@@ -26,14 +26,14 @@ use crate::target::Target;
 use errors::Error;
 use validation::{Choice, Integer, request};
 
-/// Maximum number of projects on a page.
+/// The field `limit` of a list of projects: 1 to 50 (spec.md: Limits, rule 6).
 pub type ProjectLimit = Integer<1, 50>;
 const DEFAULT_LIMIT: u64 = 20;
-/// Maximum number of returned projects in a cursor. Beyond it, projects that jump to the front are missing until the list is read
-/// from its start.
+/// Maximum number of returned projects in a cursor, which must stay short. Beyond it, projects that jump to the front are missing
+/// until the client reads the list from its start.
 const MAX_CURSOR_PROJECTS: usize = 900;
 
-/// A page of projects.
+/// Lists the projects of a status, most recently active first.
 #[derive(Debug)]
 pub struct ListProjects {
     status: ProjectStatus,
@@ -78,7 +78,7 @@ impl ListProjects {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListProjectsResponse {
-    /// The projects.
+    /// The projects of the page.
     pub projects: Vec<ProjectView>,
     /// Cursor of the next page; null on the last page.
     pub next_cursor: Option<String>,
@@ -140,11 +140,11 @@ impl ListProjects {
 /// The end of a page.
 #[derive(Serialize, Deserialize)]
 struct ProjectPosition {
-    /// When the first project of the list was active, in milliseconds.
+    /// When the first project of the list was last active at the time of the first page, in milliseconds.
     began: i64,
     /// When the last returned project of the original order was active, in milliseconds.
     at: i64,
-    /// That project.
+    /// Id of that project, for projects with the same time.
     id: ProjectId,
     /// Eight bytes of the id of each returned project, in Base64.
     shown: String,
@@ -162,8 +162,10 @@ impl ProjectPosition {
             }
         };
         let mut shown = URL_SAFE_NO_PAD.decode(&position.shown).ok()?;
+        // One more than the maximum is kept, so that the next page sees that the cursor is incomplete.
         shown.extend(rows.iter().flat_map(|row| random_part(row.id)));
         position.shown = URL_SAFE_NO_PAD.encode(shown.get(..(MAX_CURSOR_PROJECTS + 1) * 8).unwrap_or(&shown));
+        // The oldest row: projects that jumped are newer than the position, and must not move it back to the front.
         let last = (position.at, position.id);
         (position.at, position.id) =
             rows.iter().map(|row| (row.updated_at.millis(), row.id)).fold(last, Ord::min);
@@ -177,7 +179,8 @@ impl ProjectPosition {
         Condition::any().add(Column::UpdatedAt.lt(at)).add(same_time)
     }
 
-    /// Selects the projects that may have jumped over the pages that were read: they existed at the start and were active since.
+    /// Selects the projects that may have jumped over the pages that were read: they existed at the start and were active
+    /// since.
     fn jumped(&self) -> Condition {
         let began = Timestamp::from_millis(self.began);
         Condition::all()

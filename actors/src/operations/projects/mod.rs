@@ -25,17 +25,17 @@ pub use notes::{AddNote, ListNotes, WriteNote};
 pub use operator::{archive_project, create_project, list_projects};
 pub use view::ProjectView;
 
-/// Items on a page of a list in the web app without `limit`.
+/// Rows on a page of a project's items, notes or decisions if the request has no `limit`.
 const DEFAULT_LIMIT: u64 = 50;
 
 /// The types of the fields of projects (contract.md, section 11).
 mod field_types {
     use validation::{Text, Words};
 
-    /// A name of a project, or a title of a decision.
+    /// A name of a project, or a title of a decision: 1 to 300 characters.
     pub type ProjectTitle = Words<1, 300>;
-    /// A description, or the text of a decision.
+    /// A description, or the text of a decision; both may be empty.
     pub type ProjectText = Text<100_000>;
-    /// Instructions for assistants.
+    /// Instructions for assistants, which are never left out of a context (contract.md, section 11: Projects).
     pub type Instructions = Text<20_000>;
 }

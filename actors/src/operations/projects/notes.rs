@@ -29,7 +29,7 @@ pub struct AddNote {
 request! {
     /// A note to be added to a project by REST.
     pub struct AddNoteRequest {
-        /// Title of the note.
+        /// Title of the note, 1 to 300 characters.
         pub title: NoteTitle,
         /// Text of the note, as Markdown.
         pub body_md: NoteBody,
@@ -62,11 +62,11 @@ pub struct WriteNote(AddNote);
 request! {
     /// A note to be added to a project in the web app.
     pub struct WriteNoteRequest {
-        /// Title of the note.
+        /// Title of the note, 1 to 300 characters.
         pub title: NoteTitle,
         /// Text of the note, as Markdown.
         pub body_md: NoteBody,
-        /// Whether the note is listed first and given to assistants.
+        /// Whether the note is listed first and given to assistants. Default `false`.
         pub pinned?: Flag,
     }
 }
@@ -116,11 +116,12 @@ impl FromRequest for ListNotes {
     }
 }
 
-/// Notes, newest first.
+/// A page of a project's own notes, newest first.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListNotesResponse {
     notes: Vec<NoteView>,
+    /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 

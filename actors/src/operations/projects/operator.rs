@@ -20,7 +20,7 @@ use library::projects;
 /// Returns the projects of a user, most recently active first: those of a status, or all.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn list_projects(
     core: &CoreContext,
     user: UserId,
@@ -37,7 +37,8 @@ pub async fn list_projects(
 /// Creates a project from the fields of `POST /projects`.
 ///
 /// # Errors
-/// [`Error::Invalid`] names every wrong field; [`Error::LibraryFull`]; the database fails.
+/// [`Error::Invalid`] names every wrong field; [`Error::LibraryFull`] when the library has no room; [`Error::Internal`] when the
+/// database fails.
 pub async fn create_project(
     core: &CoreContext,
     user: UserId,

@@ -16,13 +16,13 @@ use errors::Error;
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectView {
-    /// The project.
+    /// Id of the project, as other calls take it.
     pub id: ProjectId,
-    /// Its name.
+    /// Name that the user gave the project. Names need not be unique.
     pub name: String,
-    /// Description of the project.
+    /// Description of the project; null if it has none.
     pub description: Option<String>,
-    /// Status of the project.
+    /// `active`, or `archived` if the project cannot be changed.
     pub status: ProjectStatus,
     /// Number of items. The project's own notes are not items.
     pub item_count: u64,
@@ -38,11 +38,12 @@ pub struct ProjectView {
 pub struct ProjectDetails {
     #[serde(flatten)]
     view: ProjectView,
+    /// The user's instructions for assistants; empty if there are none.
     instructions: String,
     created_at: Timestamp,
 }
 
-/// A project.
+/// A project, as it is after the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ProjectResponse {
     project: ProjectDetails,
@@ -51,7 +52,7 @@ pub struct ProjectResponse {
 /// Returns a project with its instructions and counts.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn one(db: &impl ConnectionTrait, row: project::Model) -> Result<ProjectResponse, Error> {
     let (instructions, created_at) = (row.instructions.clone(), row.created_at);
     let view = many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())?;
@@ -61,7 +62,7 @@ pub async fn one(db: &impl ConnectionTrait, row: project::Model) -> Result<Proje
 /// Returns the views of projects of one user in their order, with one query.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn many(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -98,18 +99,18 @@ async fn counts(
         .filter(project_item::Column::ProjectId.is_in(projects))
         .select_only()
         .columns([project_item::Column::ProjectId, project_item::Column::Kind])
-        .column_as(project_item::Column::Id.count(), "things")
+        .column_as(project_item::Column::Id.count(), "items")
         .group_by(project_item::Column::ProjectId)
         .group_by(project_item::Column::Kind)
         .into_tuple()
         .all(db)
         .await?;
     let mut found: HashMap<ProjectId, ItemCount> = HashMap::new();
-    for (project, kind, things) in rows {
-        let things = u64::try_from(things).unwrap_or_default();
+    for (project, kind, items) in rows {
+        let items = u64::try_from(items).unwrap_or_default();
         let count = found.entry(project).or_default();
-        count.items += things;
-        count.sources += if kind == ItemKind::Note { 0 } else { things };
+        count.items += items;
+        count.sources += if kind == ItemKind::Note { 0 } else { items };
     }
     Ok(found)
 }

@@ -14,7 +14,7 @@ use errors::Error;
 use library::uploads::{self, UploadCompletion};
 use validation::{Sha256Hex, request};
 
-/// Completes an upload.
+/// Completes an upload whose bytes have arrived: creates its bookmark and has its text extracted.
 #[derive(Debug)]
 pub struct CompleteUpload {
     upload: UploadId,
@@ -24,8 +24,8 @@ pub struct CompleteUpload {
 request! {
     /// The completion of an upload. The body may be empty.
     pub struct CompleteUploadRequest {
-        /// SHA-256 of the file in hexadecimal digits. If it does not match the bytes that arrived, the upload is not
-        /// completed.
+        /// SHA-256 of the file in hexadecimal digits. If the bytes that arrived have another one, the upload is not
+        /// completed. Default: it is not checked.
         pub sha256?: Sha256Hex,
     }
 }
@@ -43,8 +43,11 @@ impl FromRequest for CompleteUpload {
 #[serde(rename_all = "camelCase")]
 pub struct CompleteUploadResponse {
     upload_id: UploadId,
+    /// The document with the text of the file.
     document_id: DocumentId,
+    /// The bookmark of the upload.
     bookmark_id: BookmarkId,
+    /// Always `processing`; `GET /uploads/:id` shows the current status.
     status: DocumentStatus,
 }
 

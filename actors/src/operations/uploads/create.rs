@@ -18,18 +18,18 @@ use errors::Error;
 use library::uploads::{self, NewUpload, UploadTicket};
 use validation::{FileName, Integer, Words, request};
 
-/// Announces an upload.
+/// Announces an upload, and returns the URL for its bytes.
 #[derive(Debug)]
 pub struct CreateUpload(NewUpload);
 
 request! {
-    /// A file to upload.
+    /// A file that will be uploaded.
     pub struct CreateUploadRequest {
         /// Name of the file, without a path.
         pub filename: FileName<255>,
         /// Media type of the file: `audio/*`, `video/*` or `application/pdf`.
         pub content_type: Words<1, 255>,
-        /// Length of the file in bytes.
+        /// Length of the file in bytes, at most the plan's limit for an upload. A file of another length is refused.
         pub bytes: Integer<1, { i64::MAX }>,
     }
 }
@@ -41,6 +41,7 @@ impl FromRequest for CreateUpload {
         Ok(Self(NewUpload {
             filename: request.filename.into_inner(),
             content_type: request.content_type.into_inner(),
+            // The bounds of the field are positive, so the conversion does not fail.
             bytes: request.bytes.convert().unwrap_or_default(),
         }))
     }
@@ -50,9 +51,13 @@ impl FromRequest for CreateUpload {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateUploadResponse {
+    /// Id of the upload, for its completion.
     upload_id: UploadId,
+    /// URL that accepts the bytes by PUT, without an API key. It is a secret.
     put_url: String,
+    /// Headers to send with the PUT request.
     put_headers: BTreeMap<&'static str, String>,
+    /// When `putUrl` expires: 15 minutes after the announcement.
     expires_at: Timestamp,
 }
 
@@ -78,6 +83,7 @@ impl Operation for CreateUpload {
         Ok(uploads::announce(&ctx.core, &ctx.uploads, &caller.owner(), self.0).await?.into())
     }
 
+    // Without the URL: it is a secret and expires, so a replay within 24 hours gets a newly signed one (contract.md, section 11).
     fn stored_body(reply: &CreateUploadResponse) -> serde_json::Result<Value> {
         let mut body = serde_json::to_value(reply)?;
         if let Some(members) = body.as_object_mut() {
@@ -93,6 +99,7 @@ impl Operation for CreateUpload {
     ) -> Result<Value, Error> {
         let id = stored.get("uploadId").and_then(Value::as_str).and_then(|id| id.parse().ok());
         let id: UploadId = id.ok_or_else(|| Error::internal("a stored response names no upload"))?;
+        // The upload may have been removed since the response was stored.
         let row = upload::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?;
         let put_url = uploads::put_url(&ctx.core, &ctx.uploads, &row.ok_or(Error::not_found())?).await?;
         if let Some(members) = stored.as_object_mut() {

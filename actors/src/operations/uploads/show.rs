@@ -17,7 +17,7 @@ use errors::Error;
 use library::uploads;
 use validation::NoFields;
 
-/// Shows an upload.
+/// Shows an upload, so that a client can wait for its text.
 #[derive(Debug)]
 pub struct ShowUpload(UploadId);
 
@@ -50,13 +50,19 @@ pub enum UploadStatus {
 #[serde(rename_all = "camelCase")]
 pub struct ShowUploadResponse {
     upload_id: UploadId,
+    /// The document with the text; null before the upload is completed.
     document_id: Option<DocumentId>,
+    /// The bookmark of the upload; null before it is completed.
     bookmark_id: Option<BookmarkId>,
     status: UploadStatus,
     filename: String,
+    /// Media type that the client announced.
     content_type: String,
+    /// The announced length in bytes.
     bytes: i64,
+    /// Progress of the text, from 0 to 1. Only transcription has values in between.
     progress: f64,
+    /// Why the last attempt to extract the text failed; null if it did not fail.
     error: Option<String>,
 }
 
@@ -70,6 +76,7 @@ impl Operation for ShowUpload {
         let row = row.ok_or(Error::not_found())?;
         let document = match row.document_id {
             Some(id) => {
+                // Also hidden ones: the upload of a deleted bookmark keeps its status.
                 let own = document::Entity::of(caller.user).filter(document::Column::Id.eq(id));
                 own.one(ctx.core.db.read()).await?
             }
@@ -109,8 +116,10 @@ impl From<DocumentStatus> for UploadStatus {
     }
 }
 
-/// Returns the status of an upload that is not completed. Bytes that arrived in time may be completed later.
+/// Returns the status of an upload that is not completed.
 async fn status_without_document(ctx: &OperationContext, row: &upload::Model) -> Result<UploadStatus, Error> {
+    // Bytes that arrived in time may be completed later (contract.md, section 11: Uploads). The store is asked only when the row
+    // does not say whether they arrived.
     let in_time = row.arrived_at.is_some() || row.accepts_bytes(ctx.core.clock.now());
     if in_time || uploads::find_direct_upload(&ctx.uploads, row).await?.is_some() {
         Ok(UploadStatus::Awaiting)

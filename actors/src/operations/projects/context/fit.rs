@@ -14,6 +14,8 @@ const FALSE_EXTRA_CHARS: usize = 1;
 /// # Errors
 /// [`Error::Internal`] when a part is not serialisable.
 pub fn fit(context: &mut ReadContextResponse, max_chars: usize) -> Result<(), Error> {
+    // Measured once; afterwards the length of each dropped item is subtracted, because writing the whole again for each item would
+    // make the work quadratic.
     let mut size = chars(context)?;
     if size <= max_chars {
         return Ok(());
@@ -37,6 +39,7 @@ fn shrink<T: Serialize>(
     let mut dropped = dropped_before;
     while *size > max_chars {
         let Some(last) = list.pop() else { break };
+        // The last item of a list has no comma before it.
         let comma = usize::from(!list.is_empty());
         // The first drop turns `"truncated":false` into `true`.
         let flag = if dropped { 0 } else { FALSE_EXTRA_CHARS };

@@ -21,8 +21,9 @@ const MAX_TEXT_ROWS: u64 = 1400;
 /// Maximum number of sources. An empty source has 122 characters of JSON.
 const MAX_SOURCE_ROWS: u64 = 300;
 
-/// The length of title and body in characters, in the SQL of both databases.
+/// The length of title and body in characters.
 fn text_length() -> Expr {
+    // LENGTH counts characters on both databases. The cast is for PostgreSQL, where it returns 32 bits.
     Expr::cust("CAST(LENGTH(title) + LENGTH(body) AS BIGINT)")
 }
 
@@ -45,7 +46,7 @@ fn sort_by_ids<I: Eq + Hash, T>(ids: Vec<I>, mut found: HashMap<I, T>) -> Vec<T>
 /// Returns the decisions in force, newest first.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn decisions(
     ctx: &OperationContext,
     project: &project::Model,
@@ -88,7 +89,7 @@ struct NoteMeasure {
 /// Returns the project's own notes and the notes among its items: pinned ones first, then the newest, each once.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn notes(
     ctx: &OperationContext,
     project: &project::Model,
@@ -160,12 +161,13 @@ async fn note_items(ctx: &OperationContext, project: &project::Model) -> Result<
 /// Returns the items that are not notes: pinned ones first, then the newest, those of one request in its order.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn sources(ctx: &OperationContext, project: &project::Model) -> Result<Vec<ContextSource>, Error> {
     use project_item::Column;
     let rows = project_item::Entity::within(project)
         .filter(Column::Kind.ne(ItemKind::Note))
         .order_by_desc(Column::Pinned)
+        // Items of one request have the same time, and ids in the order of the request.
         .order_by_desc(Column::AddedAt)
         .order_by_asc(Column::Id)
         .limit(MAX_SOURCE_ROWS)

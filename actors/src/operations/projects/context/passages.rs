@@ -28,6 +28,7 @@ pub async fn find(
     query: &str,
 ) -> Result<Vec<SearchResult>, Error> {
     let documents = project_documents(ctx, project).await?;
+    // The search would be for nothing, and takes a slot.
     if documents.is_empty() {
         return Ok(Vec::new());
     }
