@@ -100,7 +100,7 @@ def started(program: str, folder: pathlib.Path, **settings: object) -> FaultySer
 def create_account(service: FaultyService) -> str:
     """Creates an account of the largest plan; returns its e-mail address."""
     email = f"user-{secrets.token_hex(4)}@faults.example"
-    service.cli("user", "add", "--email", email, "--plan", "research", "--password-stdin", given=PASSWORD + "\n")
+    service.cli("user", "add", "--email", email, "--plan", "research", "--password-stdin", stdin=PASSWORD + "\n")
     return email
 
 

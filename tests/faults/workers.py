@@ -348,7 +348,7 @@ class SecurityWorker(Worker):
             for credential in ended:
                 credential.ended_by_cli = True
             acknowledged = self.load.cli("user", "set-password", "--email", self.user.email, "--password-stdin",
-                                         given=new + "\n")
+                                         stdin=new + "\n")
             self.take_password(new, acknowledged, ended)
             eventually(lambda: self.user.works(self.user.session) or self.user.sign_in_again() or self.load.is_stopped())
 
