@@ -81,10 +81,10 @@ pub fn zip_archive(files: &[(&str, &[u8])]) -> Vec<u8> {
 
 /// Runs a dry run and then the import. Returns the report of the first and the import.
 async fn dry_run_and_import(session: &Client, file: &[u8]) -> (Value, Value) {
-    let looked = start_import(session, file, &[("dryRun", "true")]).await;
-    let looked = wait_for(session, &looked, "checked").await;
+    let dry_run = start_import(session, file, &[("dryRun", "true")]).await;
+    let dry_run = wait_for(session, &dry_run, "checked").await;
     let id = start_import(session, file, &[]).await;
-    (looked["report"].clone(), wait_for(session, &id, "done").await)
+    (dry_run["report"].clone(), wait_for(session, &id, "done").await)
 }
 
 fn report_counts(import: &Value) -> [i64; 3] {
@@ -113,7 +113,7 @@ async fn browser_bookmark_list_is_imported_and_pages_are_fetched() {
     let skipped = &done["report"]["skipped"][0];
     assert_eq!((&skipped["line"], skipped["reason"].as_str().unwrap().contains("http")), (&json!(10), true));
     assert_eq!(collections(&session).await, ["Birds", "Waders"]);
-    let read = eventually("the page is read", async || {
+    let read = eventually("the page is processed", async || {
         let listed = session.get("/app/api/library/bookmarks?q=Herons").await;
         let found = listed.data(200)["bookmarks"][0].clone();
         (found["status"] == "ready").then_some(found)
@@ -124,7 +124,7 @@ async fn browser_bookmark_list_is_imported_and_pages_are_fetched() {
         (&json!("Herons"), &json!(["a", "b"]), &json!("A note"))
     );
     assert_eq!(read["savedAt"], "2023-11-14T22:13:20.000Z");
-    eventually("its text is counted", async || {
+    eventually("the text of the page is counted", async || {
         (show_import(&session, &id).await["texts"]["ready"] == 1).then_some(())
     })
     .await;
@@ -226,17 +226,17 @@ async fn texts_without_a_page_become_notes() {
     let mymind =
         "id,type,title,url,content,note,tags,created\n1,Note,,,A bittern booms.,,,2023-11-14T22:13:20Z\n";
 
-    let (looked, first) = dry_run_and_import(&session, karakeep.to_string().as_bytes()).await;
+    let (dry_run, first) = dry_run_and_import(&session, karakeep.to_string().as_bytes()).await;
     let rows = format!("/app/api/imports/{}/rows", first["id"].as_str().unwrap());
     let (_, second) = dry_run_and_import(&session, mymind.as_bytes()).await;
 
-    assert_eq!((report_counts(&first), &first["report"]), ([1, 1, 1], &looked));
+    assert_eq!((report_counts(&first), &first["report"]), ([1, 1, 1], &dry_run));
     assert_eq!(report_counts(&second), [1, 0, 0]);
     let page = session.get(&format!("{rows}?limit=2")).await.data(200).clone();
-    let told = |row: &Value| {
+    let summary = |row: &Value| {
         (row["line"].clone(), row["outcome"].clone(), row["kind"].clone(), row["reason"].clone())
     };
-    let two: Vec<_> = page["rows"].as_array().unwrap().iter().map(told).collect();
+    let two: Vec<_> = page["rows"].as_array().unwrap().iter().map(summary).collect();
     assert_eq!(
         two,
         [
@@ -264,7 +264,7 @@ async fn texts_without_a_page_become_notes() {
         (&json!("They stand *still* for hours.\n\nTags: birds"), &json!("2023-11-14T22:13:20.000Z"))
     );
     of("A bittern booms.").await;
-    eventually("it is found", async || {
+    eventually("search finds the text", async || {
         let found = session.get("/app/api/library/search?q=bittern").await;
         (found.data(200)["results"].as_array().unwrap().len() == 1).then_some(())
     })
@@ -272,12 +272,12 @@ async fn texts_without_a_page_become_notes() {
     let (_, third) = dry_run_and_import(&session, mymind.as_bytes()).await;
     assert_eq!(report_counts(&third), [0, 1, 0]);
     // The first import created the project, which stays while it has a note. The third found the note of the second.
-    for (import, left) in [(first, 1), (second, 0), (third, 0)] {
+    for (import, remaining) in [(first, 1), (second, 0), (third, 0)] {
         let id = import["id"].as_str().unwrap().to_owned();
         post_step(&session, &id, "undo").await;
         wait_for(&session, &id, "undone").await;
         let there = session.get(&path).await.body["data"]["notes"].as_array().map_or(0, Vec::len);
-        assert_eq!(there, left);
+        assert_eq!(there, remaining);
     }
 }
 
@@ -296,15 +296,17 @@ async fn import_of_silent_hosts_does_not_delay_other_users() {
     let session = one.sign_in().await;
     let id = start_import(&session, bookmark_list(&links).as_bytes(), &[]).await;
     wait_for(&session, &id, "done").await;
-    let asked = || silent.iter().filter(|site| site.was_requested("/a") || site.was_requested("/b")).count();
-    eventually("as many as may are asked", async || (asked() >= 2).then_some(())).await;
+    let requested_count =
+        || silent.iter().filter(|site| site.was_requested("/a") || site.was_requested("/b")).count();
+    eventually("as many hosts as may be are requested", async || (requested_count() >= 2).then_some(()))
+        .await;
 
     let (key, site) = (other.full_key().await, Site::start().await);
     let saved = key.save(json!({ "url": site.page("/page", [article("A page", "A heron stands.")]) })).await;
     let sent = upload(&key, "application/pdf", &pdf_with_text("A paper about herons")).await;
 
     key.wait_for(&saved, "ready").await;
-    eventually("the upload is read", async || {
+    eventually("the upload is processed", async || {
         (key.get(&uploads::path(&sent)).await.data(200)["status"] == "ready").then_some(())
     })
     .await;
@@ -323,10 +325,10 @@ async fn pdfs_in_an_archive_are_read_with_page_numbers() {
     ]);
     let session = server.user(Plan::Pro).await.sign_in().await;
 
-    let (looked, done) = dry_run_and_import(&session, &file).await;
+    let (dry_run, done) = dry_run_and_import(&session, &file).await;
 
-    assert_eq!((report_counts(&done), &done["report"]), ([1, 0, 0], &looked));
-    let read = eventually("the paper is read", async || {
+    assert_eq!((report_counts(&done), &done["report"]), ([1, 0, 0], &dry_run));
+    let read = eventually("the PDF is processed", async || {
         let listed = session.get("/app/api/library/bookmarks").await;
         let found = listed.data(200)["bookmarks"][0].clone();
         (found["status"] == "ready").then_some(found)
@@ -345,12 +347,12 @@ async fn pdfs_in_an_archive_are_read_with_page_numbers() {
         chunks[0]["page"] == 1 && chunks[0]["text"].as_str().unwrap().contains("about herons"),
         "{chunks}"
     );
-    let (looked, again) = dry_run_and_import(&session, &file).await;
-    assert_eq!((report_counts(&again), &again["report"]), ([0, 1, 0], &looked));
+    let (dry_run, again) = dry_run_and_import(&session, &file).await;
+    assert_eq!((report_counts(&again), &again["report"]), ([0, 1, 0], &dry_run));
     // A plan without files keeps the URL.
     let free = server.user(Plan::Free).await.sign_in().await;
-    let (looked, done) = dry_run_and_import(&free, &file).await;
-    assert_eq!((report_counts(&done), &done["report"]), ([1, 0, 0], &looked));
+    let (dry_run, done) = dry_run_and_import(&free, &file).await;
+    assert_eq!((report_counts(&done), &done["report"]), ([1, 0, 0], &dry_run));
     let listed = free.get("/app/api/library/bookmarks").await;
     assert_eq!(listed.data(200)["bookmarks"][0]["url"], "https://f.example/p.pdf");
 }
@@ -365,9 +367,9 @@ async fn dry_run_changes_nothing_until_it_is_started() {
     );
 
     let id = start_import(&session, file.as_bytes(), &[("dryRun", "true")]).await;
-    let looked = wait_for(&session, &id, "checked").await;
+    let dry_run = wait_for(&session, &id, "checked").await;
 
-    assert_eq!((report_counts(&looked), &looked["dryRun"]), ([1, 1, 1], &json!(true)));
+    assert_eq!((report_counts(&dry_run), &dry_run["dryRun"]), ([1, 1, 1], &json!(true)));
     let rows = session.get(&format!("/app/api/imports/{id}/rows")).await.data(200)["rows"].clone();
     let outcomes: Vec<_> = rows.as_array().unwrap().iter().map(|row| row["outcome"].clone()).collect();
     assert_eq!(outcomes, ["created", "updated", "skipped"]);
@@ -412,8 +414,9 @@ async fn paused_import_fetches_nothing_until_resumed() {
     let pages = job::Entity::find().filter(job::Column::Kind.eq("fetch_page"));
     // One fetch may already be running.
     let waiting = eventually("no page is fetched", async || {
-        let left = pages.clone().filter(job::Column::State.ne(JobState::Done)).all(&rows).await.unwrap();
-        left.iter().all(|job| job.state == JobState::Queued).then_some(left)
+        let unfinished =
+            pages.clone().filter(job::Column::State.ne(JobState::Done)).all(&rows).await.unwrap();
+        unfinished.iter().all(|job| job.state == JobState::Queued).then_some(unfinished)
     })
     .await;
     assert!(!waiting.is_empty(), "all were fetched before the pause");
@@ -424,7 +427,7 @@ async fn paused_import_fetches_nothing_until_resumed() {
     assert_eq!(fetched() + waiting.len(), 15);
 
     assert_eq!(post_step(&session, &id, "resume").await["status"], "done");
-    eventually("the pages are read", async || {
+    eventually("the pages are processed", async || {
         (show_import(&session, &id).await["texts"]["ready"] == 15).then_some(())
     })
     .await;
@@ -509,7 +512,7 @@ async fn import_with_transient_failure_is_retried_and_shows_it() {
     std::os::unix::fs::symlink(&stored, &stored).unwrap();
 
     post_step(&session, &id, "start").await;
-    let waits = eventually("a try failed", async || {
+    let waits = eventually("an attempt has failed", async || {
         Some(show_import(&session, &id).await).filter(|import| import["error"].is_string())
     })
     .await;
@@ -560,8 +563,8 @@ async fn dry_run_without_its_file_does_not_start() {
     let started = session.post(&format!("/app/api/imports/{first}/start"), json!({})).await;
 
     assert_eq!(started.error_code(409), "CONFLICT");
-    let kept = show_import(&session, &first).await;
-    assert_eq!((&kept["status"], report_counts(&kept)), (&json!("checked"), [1, 0, 0]), "its report went");
+    let shown = show_import(&session, &first).await;
+    assert_eq!((&shown["status"], report_counts(&shown)), (&json!("checked"), [1, 0, 0]), "its report went");
 }
 
 #[actix_web::test]
@@ -569,23 +572,24 @@ async fn file_is_deleted_when_its_import_no_longer_needs_it() {
     let server = Server::start().await;
     let session = server.user(Plan::Free).await.sign_in().await;
     let file = bookmark_list("<DT><A HREF=\"https://m.example/\">A</A>");
-    let kept = async || stored_file::Entity::find().all(server.app().core.db.read()).await.unwrap().len();
+    let stored_count =
+        async || stored_file::Entity::find().all(server.app().core.db.read()).await.unwrap().len();
     let is_deleted =
-        async || eventually("the file is deleted", async || (kept().await == 0).then_some(())).await;
+        async || eventually("the file is deleted", async || (stored_count().await == 0).then_some(())).await;
 
-    let looked = start_import(&session, file.as_bytes(), &[("dryRun", "true")]).await;
-    wait_for(&session, &looked, "checked").await;
-    assert_eq!(kept().await, 1);
-    post_step(&session, &looked, "start").await;
-    let done = wait_for(&session, &looked, "done").await;
+    let dry_run = start_import(&session, file.as_bytes(), &[("dryRun", "true")]).await;
+    wait_for(&session, &dry_run, "checked").await;
+    assert_eq!(stored_count().await, 1);
+    post_step(&session, &dry_run, "start").await;
+    let done = wait_for(&session, &dry_run, "done").await;
     is_deleted().await;
     assert_eq!(report_counts(&done), [1, 0, 0]);
-    assert_eq!(post_step(&session, &looked, "pause").await["status"], "paused");
-    assert_eq!(post_step(&session, &looked, "resume").await["status"], "done");
+    assert_eq!(post_step(&session, &dry_run, "pause").await["status"], "paused");
+    assert_eq!(post_step(&session, &dry_run, "resume").await["status"], "done");
 
     let failed = start_import(&session, b"%PDF-1.7 words", &[]).await;
     wait_for(&session, &failed, "failed").await;
-    assert_eq!(kept().await, 1);
+    assert_eq!(stored_count().await, 1);
     post_step(&session, &failed, "undo").await;
     wait_for(&session, &failed, "undone").await;
     is_deleted().await;
@@ -658,7 +662,7 @@ async fn killed_import_continues_without_loss_or_repetition() {
         })
         .collect();
     let id = start_import(&session, bookmark_list(&links).as_bytes(), &[]).await;
-    eventually("some rows are in", async || {
+    eventually("some rows are imported", async || {
         (show_import(&session, &id).await["rows"].as_i64() >= Some(100)).then_some(())
     })
     .await;
@@ -703,7 +707,7 @@ async fn imported_annotations_become_highlights() {
 
     let first = start_import(&session, file.as_bytes(), &[]).await;
     assert_eq!(report_counts(&wait_for(&session, &first, "done").await), [1, 0, 0]);
-    let bookmark = eventually("the page is read", async || {
+    let bookmark = eventually("the page is processed", async || {
         let listed =
             session.get("/app/api/library/bookmarks?q=Herons").await.data(200)["bookmarks"][0].clone();
         (listed["status"] == "ready").then(|| listed["bookmarkId"].as_str().unwrap().to_owned())
@@ -747,16 +751,16 @@ async fn import_command_accepts_the_same_files() {
         "<DT><H3>F</H3><DL><DT><A HREF=\"https://c.example/1\">One</A></DL>\n<DT><A HREF=\"mailto:a@b\">Bad</A>",
     );
 
-    let looked = import(&["--dry-run", "-"], &file);
+    let dry_run = import(&["--dry-run", "-"], &file);
     let taken = import(&["-"], &file);
     let again = import(&["--format", "netscape", "-"], &file);
     let lines =
         import(&["--format", "jsonl", "-"], "{\"url\": \"https://c.example/2\", \"text\": \"T\"}\nno JSON\n");
 
     let three =
-        |said: &Value| ["created", "updated", "skippedLines"].map(|name| said[name].as_i64().unwrap());
-    assert_eq!([&looked, &taken, &again, &lines].map(three), [[1, 0, 1], [1, 0, 1], [0, 1, 1], [1, 0, 1]]);
-    assert_eq!([&looked, &taken].map(|said| said["status"].clone()), ["checked", "done"]);
+        |output: &Value| ["created", "updated", "skippedLines"].map(|name| output[name].as_i64().unwrap());
+    assert_eq!([&dry_run, &taken, &again, &lines].map(three), [[1, 0, 1], [1, 0, 1], [0, 1, 1], [1, 0, 1]]);
+    assert_eq!([&dry_run, &taken].map(|output| output["status"].clone()), ["checked", "done"]);
     assert_eq!(
         (&taken["format"], &taken["skipped"][0]["line"], &lines["skipped"][0]["line"]),
         (&json!("netscape"), &json!(6), &json!(2))
@@ -786,9 +790,9 @@ async fn imports_command_shows_pauses_and_undoes_imports() {
     };
     let file =
         bookmark_list("<DT><A HREF=\"https://c.example/1\">One</A>\n<DT><A HREF=\"mailto:a@b\">Bad</A>");
-    let looked =
+    let dry_run =
         running.run_command_with_input(&home, &["import", "--user", program::EMAIL, "--dry-run", "-"], &file);
-    let id = looked["importId"].as_str().unwrap();
+    let id = dry_run["importId"].as_str().unwrap();
     let comes_to = async |status: &str| {
         eventually(status, async || (imports("show", &[id])["status"] == status).then_some(())).await;
     };
@@ -807,10 +811,10 @@ async fn imports_command_shows_pauses_and_undoes_imports() {
     assert_eq!(imports("show", &[id])["undo"], json!({ "deleted": 1, "kept": 0, "additionsKept": 0 }));
 
     let listed = imports("list", &[])["imports"].clone();
-    assert_eq!((&listed[0]["importId"], &listed[0]["status"]), (&looked["importId"], &json!("undone")));
+    assert_eq!((&listed[0]["importId"], &listed[0]["status"]), (&dry_run["importId"], &json!("undone")));
     let session = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
-    let left = session.get("/app/api/library/bookmarks").await.data(200)["bookmarks"].clone();
-    assert_eq!(left, json!([]));
+    let remaining = session.get("/app/api/library/bookmarks").await.data(200)["bookmarks"].clone();
+    assert_eq!(remaining, json!([]));
     running.terminate().await;
 }
 
@@ -843,12 +847,12 @@ async fn import_command_reports_a_server_of_another_database() {
     let running = Program::start(&another, "data").await;
     let args = ["import", "--user", program::EMAIL, file.to_str().unwrap()];
 
-    let said = running.run_until_printed(&home, &args, "another database");
+    let printed = running.run_until_printed(&home, &args, "another database");
 
-    assert!(said.contains("you may stop waiting"), "{said}");
+    assert!(printed.contains("you may stop waiting"), "{printed}");
     running.terminate().await;
     let running = Program::start(&home, "data").await;
     let session = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
-    eventually("it is taken in", async || (titles(&session).await == ["One"]).then_some(())).await;
+    eventually("the file is imported", async || (titles(&session).await == ["One"]).then_some(())).await;
     running.terminate().await;
 }

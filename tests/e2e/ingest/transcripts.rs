@@ -563,7 +563,7 @@ async fn silent_host_delays_no_recording_of_other_users() {
     let item = format!("<item><title>Talk</title><enclosure url=\"{silent}\" type=\"audio/mpeg\"/></item>");
     let feed = feed_url(&site, &item);
     one.post("/rest/v1/feeds", json!({ "url": feed })).await.data(201);
-    let entry = eventually("the entry is there", async || {
+    let entry = eventually("the entry is listed", async || {
         let entries = one.get("/rest/v1/entries").await.data(200)["entries"].clone();
         entries.get(0).map(|entry| entry["entryId"].as_str().unwrap().to_owned())
     })
@@ -600,7 +600,7 @@ async fn enclosure_is_transcribed_on_request() {
     let (talk, text) = (item("/talk", &format!("<enclosure url=\"{sound}\" type=\"\"/>")), item("/text", ""));
     let feed = feed_url(&site, &format!("{talk}{text}"));
     key.post("/rest/v1/feeds", json!({ "url": feed })).await.data(201);
-    let entries = eventually("the entries are there", async || {
+    let entries = eventually("the entries are listed", async || {
         let entries = key.get("/rest/v1/entries").await.data(200)["entries"].clone();
         entries.as_array().filter(|all| all.len() == 2).cloned()
     })
@@ -678,7 +678,7 @@ async fn followed_episode(key: &Key, site: &Site) -> (Value, String) {
         "<item><title>A talk</title><link>{page}</link><enclosure url=\"{file}\" type=\"audio/wav\"/></item>"
     );
     key.post("/rest/v1/feeds", json!({ "url": feed_url(site, &item) })).await.data(201);
-    let entry = eventually("the entry is there", async || {
+    let entry = eventually("the entry is listed", async || {
         key.get("/rest/v1/entries").await.data(200)["entries"].get(0).cloned()
     })
     .await;
@@ -725,7 +725,7 @@ async fn feed_update_keeps_a_concurrent_transcript() {
     with_concurrent_transcript(&server, user.id(), &entry["documentId"], refresh).await.data(202);
 
     let path = format!("/rest/v1/entries/{}", entry["entryId"].as_str().unwrap());
-    eventually("the update is there", async || {
+    eventually("the update is shown", async || {
         let shown = key.get(&path).await.data(200)["entry"].clone();
         (shown["summary"] == "Notes of it.").then_some(())
     })

@@ -58,15 +58,15 @@ async fn only_own_and_listed_origins_may_send_requests() {
         }
         assert!(preflight.header_number("access-control-max-age") > 0);
         for (client, status) in [(&server.anonymous(), 401), (&key, 200)] {
-            let asked =
+            let answer =
                 client.clone().with("origin", origin).post("/mcp", message("tools/list", json!({}))).await;
-            assert_eq!(asked.status, if welcome { status } else { 403 }, "{origin}");
+            assert_eq!(answer.status, if welcome { status } else { 403 }, "{origin}");
             assert_eq!(
-                asked.header("access-control-allow-origin"),
+                answer.header("access-control-allow-origin"),
                 if welcome { origin } else { "" },
                 "{origin}"
             );
-            assert_eq!(asked.header("cache-control"), "no-store");
+            assert_eq!(answer.header("cache-control"), "no-store");
         }
     }
     let rebound =
@@ -88,9 +88,12 @@ async fn request_without_key_gets_the_oauth_challenge() {
         }
     }
     let wrong = anonymous.with_key("ca_0000000000000000000000000000000000000000000").get("/mcp").await;
-    let said = wrong.header("www-authenticate");
-    assert!(said.contains("error=\"invalid_token\"") && said.contains("resource_metadata="), "{said}");
-    assert!(!said.contains("scope="), "{said}");
+    let challenge = wrong.header("www-authenticate");
+    assert!(
+        challenge.contains("error=\"invalid_token\"") && challenge.contains("resource_metadata="),
+        "{challenge}"
+    );
+    assert!(!challenge.contains("scope="), "{challenge}");
 }
 
 #[actix_web::test]
@@ -144,14 +147,14 @@ async fn sessions_are_not_used() {
 async fn initialize_negotiates_requested_or_newest_revision() {
     let server = Server::start().await;
     let mcp = McpClient::new((*server.user(Plan::Pro).await.mcp_key().await).clone());
-    for (asked, agreed) in [
+    for (requested, agreed) in [
         ("2025-11-25", "2025-11-25"),
         ("2025-06-18", "2025-06-18"),
         ("2025-03-26", "2025-03-26"),
         ("2024-11-05", "2024-11-05"),
         ("1999-01-01", "2025-11-25"),
     ] {
-        let params = json!({ "protocolVersion": asked, "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
+        let params = json!({ "protocolVersion": requested, "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
         let result = mcp.call_method("initialize", params).await;
         assert_eq!(
             (&result["protocolVersion"], &result["capabilities"]),
@@ -234,9 +237,9 @@ async fn tools_declare_hints_and_accept_no_other_arguments() {
     let listed = mcp.call_method("tools/list", json!({})).await;
 
     let hints = |tool: &Value| {
-        let said = &tool["annotations"];
+        let annotations = &tool["annotations"];
         ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"]
-            .map(|hint| said[hint].as_bool())
+            .map(|hint| annotations[hint].as_bool())
     };
     let tools = listed["tools"].as_array().unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
@@ -314,7 +317,7 @@ async fn discover_is_refused_for_older_revisions() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.mcp_key().await;
     let old = Client::clone(&key).with("mcp-protocol-version", "2025-11-25");
-    let asked = json!({ "jsonrpc": "2.0", "id": 1, "method": "server/discover" });
-    let answer = old.post("/mcp", asked).await;
+    let discover = json!({ "jsonrpc": "2.0", "id": 1, "method": "server/discover" });
+    let answer = old.post("/mcp", discover).await;
     assert_eq!((answer.status, &answer.body["error"]["code"]), (400, &json!(-32602)));
 }

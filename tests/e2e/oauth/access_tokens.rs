@@ -160,7 +160,7 @@ async fn activity_lists_calls_by_app() {
         apps[0]["lastUsedAt"].is_string().then(|| apps[0]["id"].as_str().unwrap().to_owned())
     })
     .await;
-    eventually("calls without a handshake are named by the latest one", async || {
+    eventually("calls without a handshake have the name of the latest one", async || {
         call_tool(&client, "search_library").await;
         server.app().activity.flush().await.unwrap();
         let lines = browser.get(&format!("/app/api/activity?appId={app}")).await;
@@ -182,8 +182,8 @@ async fn secrets_are_in_no_row_file_log_or_activity() {
     program::create_account(&home);
     let running = Program::start(&home, "data").await;
     let browser = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
-    let said = json!({ "token_endpoint_auth_method": "client_secret_post" });
-    let assistant = OAuthClient::register(running.anonymous(), said).await;
+    let metadata = json!({ "token_endpoint_auth_method": "client_secret_post" });
+    let assistant = OAuthClient::register(running.anonymous(), metadata).await;
     let unused = read_ticket(&browser.get(&assistant.authorization_url(&[])).await);
     let code = assistant.obtain_code(&browser, "read:library").await;
     let tokens = Tokens::from_response(&assistant.exchange(&code).await);
@@ -203,12 +203,12 @@ async fn secrets_are_in_no_row_file_log_or_activity() {
         &CODE_VERIFIER.to_owned(),
         &browser.header("cookie").split_once('=').unwrap().1.to_owned(),
     ];
-    let kept = files(home.folder())
+    let stored = files(home.folder())
         .into_iter()
         .map(|file| (file.display().to_string(), std::fs::read(file).unwrap()));
-    let told = [("activity", activity.text), ("refusal", refused.text), ("rows", rows_as_text(&home).await)];
-    let told = told.into_iter().map(|(name, text)| (name.to_owned(), text.into_bytes()));
-    for (name, bytes) in kept.chain(told) {
+    let shown = [("activity", activity.text), ("refusal", refused.text), ("rows", rows_as_text(&home).await)];
+    let shown = shown.into_iter().map(|(name, text)| (name.to_owned(), text.into_bytes()));
+    for (name, bytes) in stored.chain(shown) {
         for secret in secrets {
             assert!(!holds(&bytes, secret), "{name}");
         }

@@ -12,10 +12,10 @@ const DOCUMENTS_ALLOWED: [(&str, &str); 1] = [("OAUTH__CLIENT_METADATA_DOCUMENTS
 /// Serves a client document with these members changed, and returns its URL.
 fn serve_document(site: &Site, path: &str, changes: Value) -> String {
     let id = site.page(path, [Reply::Never]);
-    let mut said =
+    let mut metadata =
         json!({ "client_id": id, "client_name": "Heron by document", "redirect_uris": [REDIRECT_URI] });
-    said.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-    site.page(path, [Reply::File("application/json", said.to_string().into_bytes())])
+    metadata.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    site.page(path, [Reply::File("application/json", metadata.to_string().into_bytes())])
 }
 
 fn client_with_id(server: &Server, id: &str) -> OAuthClient {

@@ -105,8 +105,8 @@ async fn failed_exchange_spends_the_code() {
 async fn failed_client_authentication_spends_no_code() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let said = json!({ "token_endpoint_auth_method": "client_secret_post" });
-    let assistant = OAuthClient::register(server.anonymous(), said).await;
+    let metadata = json!({ "token_endpoint_auth_method": "client_secret_post" });
+    let assistant = OAuthClient::register(server.anonymous(), metadata).await;
     let code = assistant.obtain_code(&browser, "read:library").await;
     let wrong = |secret: Option<&str>| OAuthClient { secret: secret.map(str::to_owned), ..assistant.clone() };
 
@@ -351,7 +351,10 @@ async fn each_connection_makes_one_notice_and_a_refusal_none() {
     assert_eq!(notices().await.as_array().unwrap().len(), 1);
     assistant.connect(&browser, "read:library").await;
 
-    let told = notices().await;
-    assert_eq!(told.as_array().unwrap().len(), 2);
-    assert_eq!((&told[0]["kind"], &told[0]["client"]), (&json!("app_connected"), &json!("Heron")));
+    let all_notices = notices().await;
+    assert_eq!(all_notices.as_array().unwrap().len(), 2);
+    assert_eq!(
+        (&all_notices[0]["kind"], &all_notices[0]["client"]),
+        (&json!("app_connected"), &json!("Heron"))
+    );
 }

@@ -43,7 +43,7 @@ async fn granted_scopes_are_ticked_requested_and_in_the_plan() {
     let (pro, free) =
         (server.user(Plan::Pro).await.sign_in().await, server.user(Plan::Free).await.sign_in().await);
     let assistant = OAuthClient::new(server.anonymous()).await;
-    for (browser, asked, ticked, granted) in [
+    for (browser, requested, ticked, granted) in [
         (&pro, ALL_SCOPES, &["write:notes", "read:library"][..], "read:library write:notes"),
         (&pro, "read:library", &["read:library", "write:notes", "ask:library", "mcp"], "read:library"),
         (&pro, "", &["read:library"], "read:library"),
@@ -51,9 +51,9 @@ async fn granted_scopes_are_ticked_requested_and_in_the_plan() {
         (&free, ALL_SCOPES, &["read:library", "write:notes", "read:projects"], "read:library read:projects"),
         (&free, "write:notes", &["write:notes", "read:library"], "read:library"),
     ] {
-        let back = redirect_params(&assistant.decide(browser, asked, ticked).await);
-        let tokens = Tokens::from_response(&assistant.exchange(back["code"].as_str().unwrap()).await);
-        assert_eq!(tokens.scope, granted, "{asked}");
+        let redirect = redirect_params(&assistant.decide(browser, requested, ticked).await);
+        let tokens = Tokens::from_response(&assistant.exchange(redirect["code"].as_str().unwrap()).await);
+        assert_eq!(tokens.scope, granted, "{requested}");
     }
     let page = free.get(&assistant.authorization_url(&[("scope", ALL_SCOPES)])).await;
     assert!(!page.text.contains("write:"), "a plan is offered what it has");
@@ -70,9 +70,9 @@ async fn empty_or_denied_consent_returns_access_denied() {
 
     let denied = redirect_params(&browser.post_form("/oauth/consent", &fields).await);
 
-    for back in [nothing, denied] {
-        assert_eq!((&back["error"], &back["state"]), (&json!("access_denied"), &json!("xyz")));
-        assert!(back.get("code").is_none() && back["iss"].is_string());
+    for redirect in [nothing, denied] {
+        assert_eq!((&redirect["error"], &redirect["state"]), (&json!("access_denied"), &json!("xyz")));
+        assert!(redirect.get("code").is_none() && redirect["iss"].is_string());
     }
 }
 

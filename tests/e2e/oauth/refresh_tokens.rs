@@ -29,9 +29,10 @@ async fn activity_states_why_a_connection_ended() {
     let lines = browser.get("/app/api/activity").await;
 
     let lines = lines.data(200)["activity"].as_array().unwrap().clone();
-    let told: Vec<_> = lines.iter().map(|line| (line["status"].clone(), line["client"].clone())).collect();
+    let statuses: Vec<_> =
+        lines.iter().map(|line| (line["status"].clone(), line["client"].clone())).collect();
     let heron = || serde_json::json!("Heron");
-    assert_eq!(told, [("CODE_REUSED".into(), heron()), ("TOKEN_REUSED".into(), heron())]);
+    assert_eq!(statuses, [("CODE_REUSED".into(), heron()), ("TOKEN_REUSED".into(), heron())]);
 }
 
 /// Covers the threat table (row O4).
@@ -86,13 +87,16 @@ async fn token_of_another_client_is_refused_without_effect() {
     let second = Tokens::from_response(&assistant.refresh(&first.refresh).await);
 
     let unknown = "cr_0000000000000000000000000000000000000000000".to_owned();
-    let mut said = Vec::new();
+    let mut responses = Vec::new();
     for token in [&first.refresh, &second.refresh, &second.access, &"cr_garbage".to_owned(), &unknown] {
         let answer = thief.refresh(token).await;
         assert_invalid_grant(&answer);
-        said.push(answer.text);
+        responses.push(answer.text);
     }
-    assert!(said.iter().all(|text| *text == said[0]), "whether a token is there is not told: {said:?}");
+    assert!(
+        responses.iter().all(|text| *text == responses[0]),
+        "the response reveals whether the token exists: {responses:?}"
+    );
 
     assert_eq!(assistant.call_status(&second.access).await, 200);
     Tokens::from_response(&assistant.refresh(&second.refresh).await);

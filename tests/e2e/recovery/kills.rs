@@ -198,15 +198,15 @@ async fn job_of_a_killed_service_is_claimed_at_its_next_start() {
     let running = Program::start(&home, "data").await;
     let url = site.page("/heron", [Reply::Never, article("Heron", "a heron")]);
     let saved = running.client_with_key(&id, &secret).save(json!({ "url": url })).await;
-    eventually("the page is asked for", async || (site.request_count("/heron") > 0).then_some(())).await;
+    eventually("the page is requested", async || (site.request_count("/heron") > 0).then_some(())).await;
     running.kill();
     assert!(extend_leases(&home).await > 0);
 
     // A service with another data folder may not claim it, although it uses the same database.
     let other = Program::start(&home, "second").await;
     let key = other.client_with_key(&id, &secret);
-    let beside = key.save(json!({ "url": site.page("/beside", [article("Beside", "a reed")]) })).await;
-    key.wait_for(&beside, "ready").await;
+    let saved_there = key.save(json!({ "url": site.page("/beside", [article("Beside", "a reed")]) })).await;
+    key.wait_for(&saved_there, "ready").await;
     assert!(other.terminate().await.success());
     assert_eq!(site.request_count("/heron"), 1);
 
@@ -221,8 +221,8 @@ async fn assert_rows_are_intact(home: &Home) {
     let rows = Database::connect(format!("sqlite:{file}")).await.unwrap();
     for (check, sound) in [("PRAGMA integrity_check", Some("ok")), ("PRAGMA foreign_key_check", None)] {
         let statement = Statement::from_string(rows.get_database_backend(), check);
-        let said = rows.query_one_raw(statement).await.unwrap();
-        let said = said.map(|row| row.try_get_by_index::<String>(0).unwrap());
-        assert_eq!(said.as_deref(), sound, "{check}");
+        let result = rows.query_one_raw(statement).await.unwrap();
+        let result = result.map(|row| row.try_get_by_index::<String>(0).unwrap());
+        assert_eq!(result.as_deref(), sound, "{check}");
     }
 }

@@ -78,7 +78,7 @@ async fn other_body_or_route_conflicts_and_other_api_key_does_not() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, other, session) = (user.full_key().await, user.full_key().await, user.sign_in().await);
-    let (id, beside) = (create_project(&session, "P").await, create_project(&session, "Q").await);
+    let (id, other_id) = (create_project(&session, "P").await, create_project(&session, "Q").await);
     let path = |project: &str| format!("/rest/v2/projects/{project}/notes");
     let once = with_name(&key, "once");
     once.post_text(&path(&id), NOTE_JSON).await.data(201);
@@ -88,13 +88,13 @@ async fn other_body_or_route_conflicts_and_other_api_key_does_not() {
     {
         assert_eq!(once.post_text(&path(&id), body).await.error_code(409), "CONFLICT");
     }
-    assert_eq!(once.post_text(&path(&beside), NOTE_JSON).await.error_code(409), "CONFLICT");
+    assert_eq!(once.post_text(&path(&other_id), NOTE_JSON).await.error_code(409), "CONFLICT");
     assert!(is_replayed(&once.post_text(&path(&id), NOTE_JSON).await));
     let of_another = with_name(&other, "once").post_text(&path(&id), NOTE_JSON).await;
     of_another.data(201);
 
     assert!(!is_replayed(&of_another));
-    assert_eq!((count_notes(&session, &id).await, count_notes(&session, &beside).await), (2, 0));
+    assert_eq!((count_notes(&session, &id).await, count_notes(&session, &other_id).await), (2, 0));
 }
 
 #[actix_web::test]
@@ -197,7 +197,7 @@ async fn heartbeat_keeps_the_name_of_a_long_request() {
 
     for _ in 0..3 {
         server.clock.advance(Duration::from_secs(59));
-        eventually("it has said so since", async || {
+        eventually("the heartbeat is written", async || {
             let row = entity::idempotency::Entity::find().one(app.core.db.read()).await.unwrap().unwrap();
             (row.heartbeat_at == app.core.clock.now()).then_some(())
         })
@@ -245,21 +245,21 @@ async fn stored_responses_outlive_restart_and_regenerated_secret() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let cookie = session.header("cookie");
-    let wish = json!({ "name": "reader", "kind": "rest", "scopes": ["write:projects"] });
-    let made = session.post("/app/api/keys", wish).await;
-    let made = made.data(201);
+    let new_key = json!({ "name": "reader", "kind": "rest", "scopes": ["write:projects"] });
+    let created = session.post("/app/api/keys", new_key).await;
+    let created = created.data(201);
     let id = create_project(&session, "P").await;
     let path = format!("/rest/v2/projects/{id}/notes");
     let holder = |server: &Server, secret: &Value| {
         server.anonymous().with_key(secret.as_str().unwrap()).with("idempotency-key", "once")
     };
-    let first = holder(&server, &made["secret"]).post_text(&path, NOTE_JSON).await;
+    let first = holder(&server, &created["secret"]).post_text(&path, NOTE_JSON).await;
     first.data(201);
 
     let (home, clock) = server.stop().await;
     let server = Server::start_in(home, clock, &[]).await;
     let session = server.anonymous().with("cookie", &cookie);
-    let again = format!("/app/api/keys/{}/regenerate", made["key"]["id"].as_str().unwrap());
+    let again = format!("/app/api/keys/{}/regenerate", created["key"]["id"].as_str().unwrap());
     let again = session.post(&again, json!({})).await;
     let second = holder(&server, &again.data(200)["secret"]).post_text(&path, NOTE_JSON).await;
 
@@ -323,8 +323,8 @@ impl<'a> StoredResponses<'a> {
         let user = server.user(Plan::Pro).await;
         let key = user.full_key().await.id.parse().unwrap();
         let app = server.app();
-        let kept = Idempotency::new(app.core.db.clone(), app.core.clock.clone()).with_bounds(bounds);
-        Self { server, kept, owner: user.id(), key }
+        let store = Idempotency::new(app.core.db.clone(), app.core.clock.clone()).with_bounds(bounds);
+        Self { server, store, owner: user.id(), key }
     }
 
     async fn claim(&self, name: &str) -> Result<ClaimOutcome, Error> {
@@ -376,11 +376,11 @@ async fn oldest_responses_lose_their_bodies_first() {
         answers.settle(name, 201, &"x".repeat(100)).await;
     }
 
-    let mut came = Vec::new();
+    let mut outcomes = Vec::new();
     for name in ["a", "b", "c", "d", "e"] {
-        came.push(answers.again(name).await);
+        outcomes.push(answers.again(name).await);
     }
-    assert_eq!(came, ["refused", "refused", "replayed", "replayed", "first"]);
+    assert_eq!(outcomes, ["refused", "refused", "replayed", "replayed", "first"]);
 }
 
 #[actix_web::test]
@@ -393,11 +393,11 @@ async fn oldest_names_expire_beyond_their_maximum() {
         answers.settle(name, 404, "{}").await;
     }
 
-    let mut came = Vec::new();
+    let mut outcomes = Vec::new();
     for name in ["a", "b", "c", "d", "e"] {
-        came.push(answers.again(name).await);
+        outcomes.push(answers.again(name).await);
     }
-    assert_eq!(came, ["first", "first", "replayed", "replayed", "replayed"]);
+    assert_eq!(outcomes, ["first", "first", "replayed", "replayed", "replayed"]);
 }
 
 #[actix_web::test]
@@ -457,7 +457,7 @@ async fn response_that_could_not_be_stored_is_stored_later() {
 
     first.data(201);
     assert_eq!((running.error_code(409), running.header_number("retry-after")), ("CONFLICT", 1));
-    let second = eventually("the answer is stored", async || {
+    let second = eventually("the response is stored", async || {
         let again = once.post_text(&path, NOTE_JSON).await;
         (again.status != 409).then_some(again)
     })

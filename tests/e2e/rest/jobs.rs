@@ -59,7 +59,7 @@ async fn failed_job_is_listed_with_reason_and_can_be_retried() {
     session.post(&retry, json!({})).await.data(202);
     key.wait_for(&saved, "ready").await;
     assert_eq!(session.post(&retry, json!({})).await.error_code(409), "CONFLICT");
-    eventually("nothing is left to do", async || {
+    eventually("no job waits or runs", async || {
         (read_jobs(&session).await["work"] == json!([])).then_some(())
     })
     .await;
@@ -74,7 +74,7 @@ async fn waiting_job_states_its_reason() {
     let url = site.page("/talk", [Reply::File("audio/mpeg", vec![0; 64])]);
     key.save(json!({ "url": url })).await;
 
-    let waiting = eventually("it waits for the model", async || {
+    let waiting = eventually("the job waits for the model", async || {
         let work = read_jobs(&session).await;
         Some(work["work"][0].clone()).filter(|work| work["reason"] == "waiting for the speech model")
     })
@@ -140,8 +140,8 @@ async fn full_queue_of_one_user_refuses_saves_of_that_user_only() {
     other.post("/rest/v1/bookmarks", new(3)).await.data(201);
     insert_waiting_jobs(&server, user.id(), subject, 10, 0..jobs::MAX_WAITING_JOBS).await;
     let file: &[u8] = b"{\"url\": \"https://site.example/4\", \"text\": \"Imported.\"}\n";
-    let looked = start_import(&session, file, &[("dryRun", "true")]).await;
-    wait_for(&session, &looked, "checked").await;
+    let dry_run = start_import(&session, file, &[("dryRun", "true")]).await;
+    wait_for(&session, &dry_run, "checked").await;
     let import = start_import(&session, file, &[]).await;
     eventually("the import waits", async || {
         let rows =
@@ -169,7 +169,7 @@ async fn given_up_jobs_are_counted_in_metrics() {
     let key = running.client_with_key(&id, &secret);
 
     let ticket = uploads::upload(&key, "application/pdf", b"no paper at all").await;
-    eventually("it is given up", async || {
+    eventually("the job is given up", async || {
         (key.get(&uploads::path(&ticket)).await.data(200)["status"] == "failed").then_some(())
     })
     .await;

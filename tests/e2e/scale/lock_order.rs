@@ -342,7 +342,7 @@ async fn feed_followed_during_a_move_moves_at_the_next_fetch() {
     // The fetch had not locked the count of Bea.
     assert_eq!(followed_urls(app, &followed).await, [old.clone(), old]);
     server.clock.advance(25 * HOUR);
-    eventually("the feed of both is at its new address", async || {
+    eventually("the feed of both users is at its new URL", async || {
         (followed_urls(app, &followed).await == [new.clone(), new.clone()]).then_some(())
     })
     .await;

@@ -74,9 +74,9 @@ async fn answer(
     };
     let stream = |text: String| HttpResponse::Ok().content_type("text/event-stream").body(text);
     let whole = |text: &str, tokens: Value| {
-        let said = event(json!({ "content": text }), Value::Null, Value::Null);
+        let content = event(json!({ "content": text }), Value::Null, Value::Null);
         let end = event(json!({}), "stop".into(), json!({ "total_tokens": tokens }));
-        stream(format!("{said}{end}data: [DONE]\n\n"))
+        stream(format!("{content}{end}data: [DONE]\n\n"))
     };
     match reply.unwrap() {
         ChatReply::Text(text, tokens) => whole(text, tokens.into()),

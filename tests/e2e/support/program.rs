@@ -167,10 +167,10 @@ impl Program {
         let piped = command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = piped.spawn().unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let said = lines.map_while(Result::ok).find(|line| line.contains(words));
+        let printed = lines.map_while(Result::ok).find(|line| line.contains(words));
         child.kill().unwrap();
         child.wait().unwrap();
-        said.unwrap_or_else(|| panic!("{args:?} ended without saying {words:?}"))
+        printed.unwrap_or_else(|| panic!("{args:?} ended without saying {words:?}"))
     }
 
     /// Returns a client that sends this key.
@@ -238,8 +238,8 @@ pub fn create_account_with_email(home: &Home, email: &str) -> (String, String) {
     for scope in Scope::ALL.iter().filter(|scope| **scope != Scope::Mcp) {
         args.extend(["--scope", scope.name()]);
     }
-    let made = run_command(home, &args, "");
-    (made["id"].as_str().unwrap().to_owned(), made["secret"].as_str().unwrap().to_owned())
+    let created = run_command(home, &args, "");
+    (created["id"].as_str().unwrap().to_owned(), created["secret"].as_str().unwrap().to_owned())
 }
 
 /// Runs a subcommand and returns its JSON output.
