@@ -26,7 +26,6 @@ use crate::support::{Client, Reply, Response, Server, Site, eventually, has_post
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const PAGES: usize = 200;
-/// Number of concurrent requests.
 const PARALLEL_REQUESTS: usize = 6;
 /// Every n-th bookmark is deleted.
 const DELETED_EACH: usize = 5;

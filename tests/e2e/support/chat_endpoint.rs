@@ -19,7 +19,6 @@ pub enum ChatReply {
     Truncated,
 }
 
-/// A running chat endpoint.
 pub struct ChatEndpoint {
     url: String,
     state: Arc<Mutex<ChatState>>,
@@ -51,7 +50,6 @@ impl ChatEndpoint {
         [("AI__CHAT__URL", &self.url), ("AI__CHAT__MODEL", "heron-1"), ("AI__CHAT__KEY", "sk-heron")]
     }
 
-    /// The received request bodies.
     pub fn prompts(&self) -> Vec<Value> {
         self.state.lock().unwrap().prompts.clone()
     }

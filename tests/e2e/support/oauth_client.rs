@@ -95,7 +95,6 @@ impl OAuthClient {
         self.client.post_form(path, &all).await
     }
 
-    /// Exchanges a code.
     pub async fn exchange(&self, code: &str) -> Response {
         self.exchange_with(code, &[]).await
     }
@@ -115,7 +114,6 @@ impl OAuthClient {
         self.request_token(&fields).await
     }
 
-    /// Exchanges a refresh token.
     pub async fn refresh(&self, token: &str) -> Response {
         self.request_token(&[("grant_type", "refresh_token"), ("refresh_token", token)]).await
     }

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 use actix_web::http::{StatusCode, header};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 
-/// A running reverse proxy.
 pub struct ReverseProxy {
     /// The URL of the proxy.
     pub base: String,
@@ -20,7 +19,7 @@ struct ProxyState {
     strips_credentials: bool,
     /// The path whose responses are dropped.
     dropped_path: Option<String>,
-    /// Every received `Authorization` header.
+    /// Every received `Authorization` header, also those that are not forwarded.
     credentials: Vec<String>,
 }
 
@@ -37,7 +36,7 @@ impl ReverseProxy {
         Self { base, state }
     }
 
-    /// Sets the upstream.
+    /// Forwards further requests to the service at this base URL.
     pub fn forward_to(&self, base: &str) {
         self.state.lock().unwrap().base = base.to_owned();
     }
@@ -79,6 +78,7 @@ async fn forward(
             state.dropped_path.as_deref() == Some(request.path()),
         )
     };
+    // The client sets the `Host` header of the upstream itself.
     let dropped = |name: &header::HeaderName| {
         *name == header::HOST || (strips_credentials && *name == header::AUTHORIZATION)
     };

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 use actix_web::http::StatusCode;
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 
-/// A running transcription endpoint.
 pub struct TranscriptionEndpoint {
     url: String,
     state: Arc<Mutex<EndpointState>>,
