@@ -116,7 +116,7 @@ async fn stalled_uploads_of_one_account_leave_others_served() {
     let server = server_with_files_and(&plan).await;
     let (greedy, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
     let (greedy, other) = (greedy.full_key().await, other.full_key().await);
-    // Four of them would fill the disk.
+    // Four files of this size would fill the disk. No byte is reserved: only one of each upload is written.
     let bytes = usize::try_from(disk::available_bytes(server.home().folder()).unwrap() / 4).unwrap();
     let stalled = stall(&server, &greedy, STALLED, bytes).await;
 
@@ -203,6 +203,7 @@ async fn repeated_upload_replaces_a_stalled_one() {
     let folder = server.home().path("files");
     let mut stalled = begin_put(&ticket, b"o", 3).await;
     eventually("the upload is being written", async || (files(&folder).len() == 1).then_some(())).await;
+    // More often than once: each replaced upload has to free its slot and its file.
     for _ in 0..4 {
         let newer = begin_put(&ticket, b"o", 3).await;
         assert_eq!(status_line(&mut stalled).await, "HTTP/1.1 409");
@@ -243,6 +244,7 @@ async fn upload_that_ends_late_counts_while_it_is_received() {
     let server = server_with_files_and(&[("PLANS__PRO__STORED_BYTES", "5")]).await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let ticket = announce(&key, 3).await;
+    // The URL of an upload is valid for 15 minutes; the upload begins five seconds before its end.
     server.clock.advance(15 * MINUTE - Duration::from_secs(5));
     let mut late = begin_put(&ticket, b"o", 3).await;
     let folder = server.home().path("files");
@@ -333,16 +335,17 @@ async fn announced_bytes_count_until_the_upload_expires() {
     let limits = [("PLANS__PRO__UPLOAD_BYTES", "60"), ("PLANS__PRO__STORED_BYTES", "100")];
     let server = Server::start_with(&limits).await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let ask = || key.post("/rest/v2/uploads", announcement(50));
+    let announce = || key.post("/rest/v2/uploads", announcement(50));
 
-    let answers = futures_util::future::join_all((0..6).map(|_| ask())).await;
+    let answers = futures_util::future::join_all((0..6).map(|_| announce())).await;
 
-    let taken: Vec<_> = answers.iter().filter(|answer| answer.status == 201).collect();
-    assert_eq!(taken.len(), 2);
-    assert_eq!(put(taken[0].data(201), &[b'x'; 50]).await, 200);
+    let accepted: Vec<_> = answers.iter().filter(|answer| answer.status == 201).collect();
+    assert_eq!(accepted.len(), 2);
+    assert_eq!(put(accepted[0].data(201), &[b'x'; 50]).await, 200);
     server.clock.advance(15 * MINUTE);
-    ask().await.data(201);
-    assert_eq!(ask().await.error_code(402), "PLAN_LIMIT_REACHED");
+    // The announced upload without bytes has expired; the received one still counts.
+    announce().await.data(201);
+    assert_eq!(announce().await.error_code(402), "PLAN_LIMIT_REACHED");
     let usage = key.get("/rest/v2/usage").await;
     assert_eq!(usage.data(200)["uploads"], json!({ "storedBytes": 100, "limit": 100, "largest": 60 }));
     assert_eq!(key.post("/rest/v2/uploads", announcement(61)).await.error_code(413), "PAYLOAD_TOO_LARGE");
@@ -353,20 +356,20 @@ async fn file_is_deleted_with_its_purged_bookmark_or_its_account() {
     let server = server_with_files().await;
     let (one, two) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
     let folder = server.home().path("files").display().to_string();
-    let mut kept = Vec::new();
+    let mut completed = Vec::new();
     for user in [&one, &two] {
         let key = user.full_key().await;
         let ticket = announce(&key, PDF_BYTES.len()).await;
         assert_eq!(put(&ticket, PDF_BYTES).await, 200);
-        kept.push((complete(&key, &ticket).await.data(202).clone(), key));
+        completed.push((complete(&key, &ticket).await.data(202).clone(), key));
     }
-    let (done, key) = &kept[0];
+    let (done, key) = &completed[0];
     let bookmark = format!("/rest/v1/bookmarks/{}", done["bookmarkId"].as_str().unwrap());
     key.delete(&bookmark).await.data(200);
 
     actors::auth::accounts::delete(&server.app().core, two.id()).await.unwrap();
 
-    // A file that has just lost its owner is not deleted yet.
+    // A file is not deleted immediately after it has lost its owner.
     server.clock.advance(Duration::from_secs(60));
     eventually("the file of the account is deleted", async || {
         (files(Path::new(&folder)).len() == 1).then_some(())
@@ -384,17 +387,18 @@ async fn file_is_deleted_with_its_purged_bookmark_or_its_account() {
 async fn replayed_announcement_gets_a_newly_signed_url() {
     let server = server_with_files().await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let asking = server
+    let client = server
         .anonymous()
         .with("authorization", &key.header("authorization"))
         .with("idempotency-key", "once");
-    let first = asking.post("/rest/v2/uploads", announcement(3)).await;
+    let first = client.post("/rest/v2/uploads", announcement(3)).await;
 
-    let again = asking.post("/rest/v2/uploads", announcement(3)).await;
+    let again = client.post("/rest/v2/uploads", announcement(3)).await;
 
     assert_eq!(again.headers["idempotency-replayed"], "true");
     assert_eq!(again.data(201), first.data(201));
     assert_eq!(put(again.data(201), b"one").await, 200);
+    // A stored signature would let a reader of the database upload files.
     let rows = Database::connect(server.database_url()).await.unwrap();
     let body = Statement::from_string(rows.get_database_backend(), "SELECT body FROM idempotency");
     let body: String = rows.query_one_raw(body).await.unwrap().unwrap().try_get_by_index(0).unwrap();
@@ -404,11 +408,11 @@ async fn replayed_announcement_gets_a_newly_signed_url() {
 #[actix_web::test]
 async fn saved_file_urls_become_their_detected_type() {
     let site = Site::start().await;
-    let sound = [&b"RIFF\x24\x00\x00\x00WAVEfmt "[..], &[0; 40]].concat();
+    let audio = [&b"RIFF\x24\x00\x00\x00WAVEfmt "[..], &[0; 40]].concat();
     let large = vec![0; 5000];
     let pages = [
-        ("/sound", Reply::File("application/octet-stream", sound.clone()), "audio"),
-        ("/said", Reply::File("text/html", sound), "audio"),
+        ("/sound", Reply::File("application/octet-stream", audio.clone()), "audio"),
+        ("/wrong-type", Reply::File("text/html", audio), "audio"),
         ("/archive", Reply::File("application/octet-stream", b"PK\x03\x04 an archive".to_vec()), "article"),
         ("/large", Reply::File("video/mp4", large), "video"),
         ("/picture", Reply::File("image/png", b"\x89PNG".to_vec()), "article"),
@@ -471,10 +475,12 @@ async fn account_is_deleted_while_a_job_holds_its_document() {
     document::Entity::one_of(id, document).lock_exclusive().one(&job).await.unwrap().unwrap();
     let core = app.core.clone();
     let removal = actix_web::rt::spawn(async move { actors::auth::accounts::delete(&core, id).await });
+    // Gives the deletion time to take the account's row and wait for the document. If it is slower, the test passes without a conflict.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let now = app.core.clock.now();
     let enqueued = jobs::enqueue(&job, id, JobKind::Index, document.0, Priority::Now, now).await;
-    // If they wait for each other, the database ends one of them.
+    // If the two transactions wait for each other, the database aborts one of them. If it is the job, its transaction is dropped as after
+    // a failed attempt.
     if enqueued.is_ok() {
         job.commit().await.unwrap();
     } else {

@@ -281,8 +281,9 @@ async fn refetch_replaces_a_text_within_the_limit() {
     let address = site.page("/birds", [page_reply("herons", 100)]);
     let bookmark = key.save(json!({ "url": address })).await;
     let bookmark = key.wait_for(&bookmark, "ready").await;
-    let left = 30_000 - usize::try_from(used_bytes(&key).await).unwrap();
-    save_when_ready(&key, "rest", left - 300).await;
+    // Leaves room for 300 bytes: only a refetch that counts the difference to the old text fits.
+    let remaining = 30_000 - usize::try_from(used_bytes(&key).await).unwrap();
+    save_when_ready(&key, "rest", remaining - 300).await;
     let document = format!("/rest/v2/documents/{}", bookmark["documentId"].as_str().unwrap());
     let refetch = async || {
         key.post(&format!("{}/refetch", path(&bookmark)), json!({})).await.data(202);
@@ -345,6 +346,7 @@ async fn entries_over_the_limit_are_delivered_when_there_is_room() {
     })
     .await;
 
+    // The room may come with a deletion or a larger plan, so the job retries seldom: after an hour at the earliest.
     assert!(delivery.run_at >= server.app().core.clock.now() + Duration::from_secs(3600));
     assert_eq!(entries().await, 1);
     let shown = key.get(refresh.trim_end_matches("/refresh")).await.data(200)["feed"].clone();
@@ -429,9 +431,11 @@ async fn count_equals_the_rows_after_a_mixed_load() {
 
 #[actix_web::test]
 async fn count_equals_the_rows_after_any_statements() {
+    // Counts are kept by triggers, so the statements need not be those of the service. Two seeds: each covers other sequences.
     for seed in [1, 2] {
         let home = Home::new().await;
         let mut load = RandomLoad { db: Db::open(&home.database_url()).await.unwrap(), state: seed };
+        // Twice and in this order, so that every table has rows and every child a parent.
         for (_, statement) in INSERTS.iter().chain(&INSERTS) {
             load.run(&statement.replace("{row}", "0")).await;
         }
@@ -442,6 +446,7 @@ async fn count_equals_the_rows_after_any_statements() {
         for step in 1..=400 {
             let statement = load.next_statement();
             load.run(&statement).await;
+            // Recounting all rows takes longer than a statement, so not after each one.
             if step % 10 == 0 {
                 let differing = library_quota::find_miscounted_users(&load.db).await.unwrap();
                 assert!(differing.is_empty(), "seed {seed}, step {step}: {statement}");
@@ -676,7 +681,7 @@ impl RandomLoad {
 
     /// Runs a statement; sometimes first in a transaction that is rolled back.
     async fn run(&mut self, statement: &str) {
-        let statement = self.filled(statement);
+        let statement = self.fill_placeholders(statement);
         if self.below(10) == 0 {
             let txn = self.db.begin().await.unwrap();
             txn.execute_unprepared(&statement).await.unwrap();
@@ -685,7 +690,7 @@ impl RandomLoad {
         assert!(done.is_ok(), "{statement}: {done:?}");
     }
 
-    fn filled(&mut self, statement: &str) -> String {
+    fn fill_placeholders(&mut self, statement: &str) -> String {
         let id = (u128::from(self.random()) << 64) | u128::from(self.random());
         let hex = Uuid::from_u128(id).simple().to_string();
         let (uuid, bytes) = if self.db.is_postgres() {
@@ -711,10 +716,10 @@ impl RandomLoad {
     }
 
     async fn rows(&self, table: &str) -> i64 {
-        let count = format!("SELECT COUNT(*) AS rows_there FROM \"{table}\"");
+        let count = format!("SELECT COUNT(*) AS row_count FROM \"{table}\"");
         let backend = self.db.read().get_database_backend();
         let row = self.db.read().query_one_raw(Statement::from_string(backend, count)).await.unwrap();
-        row.unwrap().try_get("", "rows_there").unwrap()
+        row.unwrap().try_get("", "row_count").unwrap()
     }
 }
 
@@ -799,7 +804,7 @@ async fn import_with_only_faulty_rows_fails() {
     assert!((10_000..20_000).contains(&rows), "{rows}");
     assert!(failed["error"].as_str().unwrap().contains("none of the last 10000 rows"), "{failed}");
     assert_eq!(failed["report"]["created"], 0);
-    // The user may resume it.
+    // A resumed import reads on behind the faulty rows until as many have failed once more.
     imports::post_step(&session, &id, "resume").await;
     let again = eventually("the reader has read more", async || {
         let import = imports::show_import(&session, &id).await;

@@ -14,7 +14,7 @@ async fn unregistered_redirect_uri_is_never_redirected_to() {
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = OAuthClient::new(server.anonymous()).await;
     let other = OAuthClient::new(server.anonymous()).await;
-    let mut addresses: Vec<String> = [
+    let mut urls: Vec<String> = [
         ("client_id", "unknown"),
         ("client_id", "01890000-0000-7000-8000-000000000000"),
         ("client_id", ""),
@@ -29,12 +29,12 @@ async fn unregistered_redirect_uri_is_never_redirected_to() {
     ]
     .map(|change| assistant.authorization_url(&[change]))
     .into();
-    addresses.push(format!("{}&client_id={}", assistant.authorization_url(&[]), other.id));
-    addresses.push(format!("{}&redirect_uri=https://evil.example/", assistant.authorization_url(&[])));
-    for address in addresses {
-        for who in [&browser, &server.anonymous()] {
-            let page = who.get(&address).await;
-            assert_eq!((page.status, page.header("location")), (400, ""), "{address}");
+    urls.push(format!("{}&client_id={}", assistant.authorization_url(&[]), other.id));
+    urls.push(format!("{}&redirect_uri=https://evil.example/", assistant.authorization_url(&[])));
+    for url in urls {
+        for client in [&browser, &server.anonymous()] {
+            let page = client.get(&url).await;
+            assert_eq!((page.status, page.header("location")), (400, ""), "{url}");
             assert!(page.header("content-type").starts_with("text/html"));
         }
     }
@@ -122,7 +122,7 @@ async fn error_redirect_has_state_and_issuer() {
     }
     assert_redirect_error(&format!("{whole}&state=abc"), None, "invalid_request").await;
     let page = browser.get(&format!("{whole}&registration=%7B%7D")).await;
-    assert_eq!(page.status, 200, "what is not known is passed over");
+    assert_eq!(page.status, 200, "unknown parameters are ignored");
 }
 
 #[actix_web::test]
@@ -192,6 +192,7 @@ async fn sign_in_sets_a_new_secure_session_cookie() {
     let assistant = OAuthClient::new(server.anonymous()).await;
     let ticket = read_ticket(&server.anonymous().get(&assistant.authorization_url(&[])).await);
     let fields = [("ticket", ticket.as_str()), ("email", user.email()), ("password", PASSWORD)];
+    // A cookie that an attacker has set before the sign-in must not become the session.
     let planted = "__Host-carrel_session=cs_0000000000000000000000000000000000000000000";
 
     let signed_in = server.anonymous().with("cookie", planted).post_form("/oauth/sign-in", &fields).await;
@@ -276,7 +277,7 @@ async fn wrong_password_is_shown_and_sixth_attempt_gets_429() {
         let page = server.anonymous().post_form("/oauth/sign-in", &wrong).await;
         assert_eq!(page.status, 401);
         assert!(page.text.contains("role=\"alert\"") && !page.text.contains("not it at all"));
-        assert!(page.text.contains(&ticket), "the same request goes on");
+        assert!(page.text.contains(&ticket), "the page continues the same request");
     }
 
     let right = [("ticket", ticket.as_str()), ("email", user.email()), ("password", PASSWORD)];
@@ -301,8 +302,8 @@ async fn sign_in_from_another_site_is_refused() {
         assert_eq!((answer.status, answer.header("set-cookie")), (403, ""), "{name}: {value}");
     }
     // Without a referrer, browsers send `Origin: null` for the own origin too, together with `Sec-Fetch-Site`.
-    let home = server.anonymous().with("origin", "null").with("sec-fetch-site", "same-origin");
-    assert_eq!(home.post_form("/oauth/sign-in", &fields).await.status, 303);
+    let own_page = server.anonymous().with("origin", "null").with("sec-fetch-site", "same-origin");
+    assert_eq!(own_page.post_form("/oauth/sign-in", &fields).await.status, 303);
 }
 
 #[actix_web::test]

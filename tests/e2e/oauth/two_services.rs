@@ -10,7 +10,7 @@ use sea_orm::{ColumnTrait, Database, EntityTrait, QueryFilter};
 
 use crate::support::{Client, Home, OAuthClient, Program, Tokens, program};
 
-/// The base URL of both services.
+/// The base URL of both services: tokens are bound to it, and two services behind one URL share it.
 const BASE_URL: &str = "http://127.0.0.1:9";
 
 async fn sign_in(node: &Program) -> Client {
@@ -68,6 +68,7 @@ async fn concurrent_use_at_two_nodes_succeeds_once() {
         let code = at_one.obtain_code(&browser, "read:library").await;
         let token = if by_code { code } else { Tokens::from_response(&at_one.exchange(&code).await).refresh };
 
+        // Half of the attempts at each service, so that they meet in the database and not in one actor.
         let tries =
             (0..8).map(|n| {
                 let (assistant, token) = (if n % 2 == 0 { &at_one } else { &at_other }, &token);
@@ -93,6 +94,7 @@ async fn kill_during_refresh_leaves_exactly_one_valid_token() {
     let home = Home::new().await;
     program::create_account(&home);
     let mut rounds = Vec::new();
+    // The kill comes some milliseconds later in each round: at different points of the refresh.
     for round in 0..6 {
         let running = Program::start_with_base_url(&home, "data", BASE_URL).await;
         let assistant = OAuthClient::new(running.anonymous()).await;
@@ -115,7 +117,7 @@ async fn kill_during_refresh_leaves_exactly_one_valid_token() {
         .filter(oauth_token::Column::State.eq(TokenState::Issued));
     let unspent = unspent.all(&rows).await.unwrap();
     assert_eq!(unspent.iter().map(|token| token.grant_id).collect::<HashSet<_>>().len(), rounds.len());
-    assert_eq!(unspent.len(), rounds.len(), "each connection has one token to go on with");
+    assert_eq!(unspent.len(), rounds.len(), "each connection has exactly one valid refresh token");
     let running = Program::start_with_base_url(&home, "data", BASE_URL).await;
     for (assistant, old, answer) in rounds {
         let assistant = assistant.with_client(running.anonymous());
