@@ -105,8 +105,8 @@ def tools(program: str) -> dict:
         # One process of it reads one file once, so its time always includes its start.
         readers["pdftotext"] = lambda file, times: other(["pdftotext", "-enc", "UTF-8", str(file), "-"])
     if subprocess.run([sys.executable, "-c", "import pypdfium2"], capture_output=True).returncode == 0:
-        scores["pypdfium2"] = lambda file, times: other([sys.executable, "-c", PYPDFIUM2, str(file), str(times)])
-    return scores
+        readers["pypdfium2"] = lambda file, times: other([sys.executable, "-c", PYPDFIUM2, str(file), str(times)])
+    return readers
 
 
 def measure(program: str, data: pathlib.Path, times: int) -> None:

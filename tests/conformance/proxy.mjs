@@ -20,7 +20,7 @@ const server = http.createServer((request, response) => {
   const { hostname, port } = service;
   const forwarded = http.request({ hostname, port, path: request.url, method: request.method, headers }, (upstream) => {
     response.writeHead(upstream.statusCode, upstream.statusMessage, upstream.rawHeaders);
-    upstream.pipe(answer);
+    upstream.pipe(response);
   });
   forwarded.on("error", (error) => {
     if (!response.headersSent) response.writeHead(502);

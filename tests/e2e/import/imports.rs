@@ -26,10 +26,10 @@ pub async fn start_import(session: &Client, file: &[u8], fields: &[(&str, &str)]
 pub async fn restore_file(server: &Server, id: &str, file: &[u8]) {
     let (app, import) = (server.app(), ImportId(id.parse().unwrap()));
     let store = &*app.uploads.store;
-    let mut written = FileWriter::begin(&app.core, store).await.unwrap();
-    written.write(Bytes::copy_from_slice(file)).await.unwrap();
-    let held = written.finish(&app.core, store).await.unwrap();
-    assert!(stored_files::assign(app.core.db.write(), held.id, FileOwner::Import(import)).await.unwrap());
+    let mut writer = FileWriter::begin(&app.core, store).await.unwrap();
+    writer.write(Bytes::copy_from_slice(file)).await.unwrap();
+    let stored = writer.finish(&app.core, store).await.unwrap();
+    assert!(stored_files::assign(app.core.db.write(), stored.id, FileOwner::Import(import)).await.unwrap());
 }
 
 /// Returns the import as the API shows it.
@@ -97,8 +97,8 @@ async fn browser_bookmark_list_is_imported_and_pages_are_fetched() {
     let user = server.user(Plan::Pro).await;
     let (session, site) = (user.sign_in().await, Site::start().await);
     let page = site.page("/herons", [article("The page's own title", "a heron")]);
-    let there = json!({ "url": "https://there.example/", "text": "Words.", "tags": ["old"] });
-    session.post("/app/api/library/bookmarks", there).await.data(201);
+    let existing = json!({ "url": "https://there.example/", "text": "Words.", "tags": ["old"] });
+    session.post("/app/api/library/bookmarks", existing).await.data(201);
     let file = bookmark_list(&format!(
         "<DT><H3>Birds</H3><DL><p><DT><H3>Waders</H3><DL><p>\n\
          <DT><A HREF=\"{page}\" ADD_DATE=\"1700000000\" TAGS=\"a,b\">Herons</A>\n<DD>A note\n</DL><p></DL><p>\n\
@@ -276,8 +276,8 @@ async fn texts_without_a_page_become_notes() {
         let id = import["id"].as_str().unwrap().to_owned();
         post_step(&session, &id, "undo").await;
         wait_for(&session, &id, "undone").await;
-        let there = session.get(&path).await.body["data"]["notes"].as_array().map_or(0, Vec::len);
-        assert_eq!(there, remaining);
+        let count = session.get(&path).await.body["data"]["notes"].as_array().map_or(0, Vec::len);
+        assert_eq!(count, remaining);
     }
 }
 
@@ -375,9 +375,9 @@ async fn dry_run_changes_nothing_until_it_is_started() {
     assert_eq!(outcomes, ["created", "updated", "skipped"]);
     assert!(rows.as_array().unwrap().iter().all(|row| row["id"] == json!(null)), "{rows}");
     assert!(titles(&session).await.is_empty() && collections(&session).await.is_empty());
-    for not in ["pause", "resume", "undo"] {
+    for step in ["pause", "resume", "undo"] {
         assert_eq!(
-            session.post(&format!("/app/api/imports/{id}/{not}"), json!({})).await.error_code(409),
+            session.post(&format!("/app/api/imports/{id}/{step}"), json!({})).await.error_code(409),
             "CONFLICT"
         );
     }
@@ -412,7 +412,7 @@ async fn paused_import_fetches_nothing_until_resumed() {
     let fetched = || (0..15).filter(|n| site.was_requested(&format!("/{n}"))).count();
     let rows = Database::connect(server.database_url()).await.unwrap();
     let pages = job::Entity::find().filter(job::Column::Kind.eq("fetch_page"));
-    // One fetch may already be running.
+    // One fetch may already be running: it ends, and no other begins.
     let waiting = eventually("no page is fetched", async || {
         let unfinished =
             pages.clone().filter(job::Column::State.ne(JobState::Done)).all(&rows).await.unwrap();
@@ -446,7 +446,8 @@ async fn failed_import_or_undo_continues_in_its_direction() {
     let id = start_import(&session, lines.as_bytes(), &[]).await;
     wait_for(&session, &id, "done").await;
     let rows = Database::connect(server.database_url()).await.unwrap();
-    let break_off = async |state: ImportState, done: i64| {
+    // As a failure in the middle of the rows leaves the import.
+    let interrupt = async |state: ImportState, done: i64| {
         import::Entity::update_many()
             .col_expr(import::Column::State, Expr::value(state))
             .col_expr(import::Column::Done, Expr::value(done))
@@ -457,14 +458,14 @@ async fn failed_import_or_undo_continues_in_its_direction() {
     };
 
     restore_file(&server, &id, lines.as_bytes()).await;
-    break_off(ImportState::Failed, 3).await;
+    interrupt(ImportState::Failed, 3).await;
     let resumed = post_step(&session, &id, "resume").await;
 
     // With a finish time, a pause would treat the rows as complete.
     assert_eq!((&resumed["status"], &resumed["finishedAt"]), (&json!("running"), &Value::Null), "{resumed}");
     assert_eq!(wait_for(&session, &id, "done").await["rows"], 5);
 
-    break_off(ImportState::HalfUndone, 5).await;
+    interrupt(ImportState::HalfUndone, 5).await;
     let path = format!("/app/api/imports/{id}");
     assert_eq!(show_import(&session, &id).await["error"], "the disk was full");
     assert_eq!(session.post(&format!("{path}/resume"), json!({})).await.error_code(409), "CONFLICT");
@@ -509,6 +510,7 @@ async fn import_with_transient_failure_is_retried_and_shows_it() {
     let stored = files(server.home().folder());
     let stored = stored.into_iter().find(|path| std::fs::read(path).is_ok_and(|kept| kept == bytes)).unwrap();
     std::fs::remove_file(&stored).unwrap();
+    // A link to itself: opening it fails until the file is restored below.
     std::os::unix::fs::symlink(&stored, &stored).unwrap();
 
     post_step(&session, &id, "start").await;
@@ -555,6 +557,7 @@ async fn dry_run_without_its_file_does_not_start() {
     let file = bookmark_list("<DT><A HREF=\"https://m.example/\">A</A>");
     let first = start_import(&session, file.as_bytes(), &[("dryRun", "true")]).await;
     wait_for(&session, &first, "checked").await;
+    // Only the files of the latest dry runs are kept.
     for _ in 0..6 {
         let id = start_import(&session, file.as_bytes(), &[("dryRun", "true")]).await;
         wait_for(&session, &id, "checked").await;
@@ -564,7 +567,11 @@ async fn dry_run_without_its_file_does_not_start() {
 
     assert_eq!(started.error_code(409), "CONFLICT");
     let shown = show_import(&session, &first).await;
-    assert_eq!((&shown["status"], report_counts(&shown)), (&json!("checked"), [1, 0, 0]), "its report went");
+    assert_eq!(
+        (&shown["status"], report_counts(&shown)),
+        (&json!("checked"), [1, 0, 0]),
+        "the report was deleted with the file"
+    );
 }
 
 #[actix_web::test]
@@ -574,7 +581,7 @@ async fn file_is_deleted_when_its_import_no_longer_needs_it() {
     let file = bookmark_list("<DT><A HREF=\"https://m.example/\">A</A>");
     let stored_count =
         async || stored_file::Entity::find().all(server.app().core.db.read()).await.unwrap().len();
-    let is_deleted =
+    let await_deletion =
         async || eventually("the file is deleted", async || (stored_count().await == 0).then_some(())).await;
 
     let dry_run = start_import(&session, file.as_bytes(), &[("dryRun", "true")]).await;
@@ -582,7 +589,7 @@ async fn file_is_deleted_when_its_import_no_longer_needs_it() {
     assert_eq!(stored_count().await, 1);
     post_step(&session, &dry_run, "start").await;
     let done = wait_for(&session, &dry_run, "done").await;
-    is_deleted().await;
+    await_deletion().await;
     assert_eq!(report_counts(&done), [1, 0, 0]);
     assert_eq!(post_step(&session, &dry_run, "pause").await["status"], "paused");
     assert_eq!(post_step(&session, &dry_run, "resume").await["status"], "done");
@@ -592,7 +599,7 @@ async fn file_is_deleted_when_its_import_no_longer_needs_it() {
     assert_eq!(stored_count().await, 1);
     post_step(&session, &failed, "undo").await;
     wait_for(&session, &failed, "undone").await;
-    is_deleted().await;
+    await_deletion().await;
 }
 
 #[actix_web::test]

@@ -42,7 +42,7 @@ async fn only_own_and_listed_origins_may_send_requests() {
         [("MCP__ALLOWED_ORIGINS", "https://app.example"), ("SERVER__BASE_URL", "https://carrel.example")];
     let server = Server::start_with(&set).await;
     let key = server.user(Plan::Pro).await.mcp_key().await;
-    for (origin, welcome) in [
+    for (origin, is_allowed) in [
         ("https://carrel.example", true),
         ("https://app.example", true),
         ("http://carrel.example", false),
@@ -51,7 +51,7 @@ async fn only_own_and_listed_origins_may_send_requests() {
     ] {
         let preflight = server.anonymous().with("origin", origin).send(Method::OPTIONS, "/mcp", None).await;
         let allowed = preflight.header("access-control-allow-origin");
-        assert_eq!((preflight.status, allowed), (204, if welcome { origin } else { "" }), "{origin}");
+        assert_eq!((preflight.status, allowed), (204, if is_allowed { origin } else { "" }), "{origin}");
         assert!(!preflight.headers.contains_key("access-control-allow-credentials"));
         for header in ["Mcp-Method", "Mcp-Name", "MCP-Protocol-Version", "Authorization", "Mcp-Session-Id"] {
             assert!(preflight.header("access-control-allow-headers").contains(header), "{header}");
@@ -60,15 +60,16 @@ async fn only_own_and_listed_origins_may_send_requests() {
         for (client, status) in [(&server.anonymous(), 401), (&key, 200)] {
             let answer =
                 client.clone().with("origin", origin).post("/mcp", message("tools/list", json!({}))).await;
-            assert_eq!(answer.status, if welcome { status } else { 403 }, "{origin}");
+            assert_eq!(answer.status, if is_allowed { status } else { 403 }, "{origin}");
             assert_eq!(
                 answer.header("access-control-allow-origin"),
-                if welcome { origin } else { "" },
+                if is_allowed { origin } else { "" },
                 "{origin}"
             );
             assert_eq!(answer.header("cache-control"), "no-store");
         }
     }
+    // DNS rebinding: a foreign name resolves to the service, and the browser sends that name as the host.
     let rebound =
         key.clone().with("host", "evil.example").post("/mcp", message("tools/list", json!({}))).await;
     assert_eq!(rebound.status, 403);
@@ -126,9 +127,10 @@ async fn invalid_messages_are_refused_by_their_fault() {
     ] {
         assert_rpc_error(&key.post("/mcp", body).await, 400, -32600);
     }
-    let note = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-    let noted = key.post("/mcp", note).await;
-    assert_eq!((noted.status, noted.text.as_str()), (202, ""));
+    // A notification has no id, so it gets no JSON-RPC response.
+    let notification = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let accepted = key.post("/mcp", notification).await;
+    assert_eq!((accepted.status, accepted.text.as_str()), (202, ""));
 }
 
 #[actix_web::test]
@@ -164,8 +166,8 @@ async fn initialize_negotiates_requested_or_newest_revision() {
         assert!(instructions.contains("data") && instructions.contains("instructions"), "{instructions}");
     }
     let listed = mcp.call_method("tools/list", json!({})).await;
-    for modern_alone in ["resultType", "ttlMs", "cacheScope"] {
-        assert!(listed.get(modern_alone).is_none(), "{modern_alone}");
+    for modern_member in ["resultType", "ttlMs", "cacheScope"] {
+        assert!(listed.get(modern_member).is_none(), "{modern_member}");
     }
     assert_eq!(mcp.call_method("ping", json!({})).await, json!({}));
     assert_rpc_error(&mcp.send("prompts/list", json!({})).await, 200, -32601);
@@ -194,10 +196,10 @@ async fn modern_result_states_completeness_scope_and_ttl() {
     let called = with_method(&key, "tools/call").with("mcp-name", "search_library");
     let called = called.post("/mcp", modern_message("tools/call", call)).await;
     assert_eq!(called.body["result"]["resultType"], "complete", "{}", called.text);
-    for gone in
+    for removed in
         ["ping", "initialize", "logging/setLevel", "prompts/list", "resources/list", "subscriptions/listen"]
     {
-        assert_rpc_error(&ask_modern(&key, gone, json!({})).await, 404, -32601);
+        assert_rpc_error(&ask_modern(&key, removed, json!({})).await, 404, -32601);
     }
 }
 
@@ -208,6 +210,7 @@ async fn headers_must_match_the_body() {
     let call =
         || modern_message("tools/call", json!({ "name": "search_library", "arguments": { "query": "x" } }));
     let good = with_method(&key, "tools/call");
+    // Header values may have surrounding space, and Base64 for characters that a header cannot have.
     for name in ["search_library", "  search_library ", "=?base64?c2VhcmNoX2xpYnJhcnk=?="] {
         let answer = good.clone().with("mcp-name", name).post("/mcp", call()).await;
         assert_eq!(answer.status, 200, "{name}: {}", answer.text);

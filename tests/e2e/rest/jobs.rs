@@ -113,8 +113,9 @@ async fn insert_waiting_jobs(
         queue_position: Some(1_000_000),
         ..job::Model::queued(user, &format!("{priority}-{n}"), subject, (1, priority), now)
     };
-    for some in numbers.collect::<Vec<_>>().chunks(1_000) {
-        let rows = some.iter().map(|n| row(*n).into_active_model());
+    // Databases limit the parameters of a statement, so a thousand rows at a time.
+    for chunk in numbers.collect::<Vec<_>>().chunks(1_000) {
+        let rows = chunk.iter().map(|n| row(*n).into_active_model());
         job::Entity::insert_many(rows).exec_without_returning(server.app().core.db.write()).await.unwrap();
     }
 }
@@ -126,9 +127,11 @@ async fn full_queue_of_one_user_refuses_saves_of_that_user_only() {
     let (key, session) = (user.full_key().await, user.sign_in().await);
     key.wait_for(&key.save_text("https://site.example/known", "Known.").await, "ready").await;
     let subject = insert_running_job(&server, user.id()).await;
+    // One job less than the maximum: the next save is accepted and fills the queue.
     insert_waiting_jobs(&server, user.id(), subject, 0, 1..jobs::MAX_WAITING_JOBS).await;
     let new = |n: u32| json!({ "url": format!("https://site.example/{n}"), "text": "A heron." });
     key.post("/rest/v1/bookmarks", new(1)).await.data(201);
+    // The saved text may be processed already, so another job takes its place.
     insert_waiting_jobs(&server, user.id(), subject, 0, 0..1).await;
 
     let full = key.post("/rest/v1/bookmarks", new(2)).await;
