@@ -718,7 +718,7 @@ async fn feed_update_keeps_a_concurrent_transcript() {
     let item = format!(
         "<item><title>A talk</title><link>{page}</link><description>Notes of it.</description><enclosure url=\"{file}\" type=\"audio/wav\"/></item>"
     );
-    // The feed now has a description, and a text of the feed must not replace the transcript.
+    // The changed feed has a description, and a text of the feed must not replace the transcript.
     feed_url(&site, &item);
     let refresh = format!("/rest/v1/feeds/{}/refresh", entry["feedId"].as_str().unwrap());
     let refresh = key.post(&refresh, json!({}));

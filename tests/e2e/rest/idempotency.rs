@@ -627,7 +627,7 @@ async fn request_whose_claim_was_freed_cannot_commit() {
     drop(stalled);
 
     server.clock.advance(Duration::from_secs(61));
-    // Another request holds the name now, so the stalled one must not commit its change.
+    // The second request holds the name, so the stalled one must not commit its change.
     let _second = answers.first("stalled").await;
 
     let txn = begin_owned(&server.app().core.db, answers.owner).await.unwrap();
