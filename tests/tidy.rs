@@ -201,7 +201,7 @@ const MAX_README_LINES: usize = 200;
 const EMPTY_NAMES: [&str; 10] =
     ["utils", "util", "common", "helpers", "helper", "manager", "managers", "types", "misc", "stuff"];
 
-/// Returns the names of the packages that a manifest depends on, if asked with those of its tests.
+/// Returns the names of the packages that a manifest depends on, with those of its tests if `with_tests` is set.
 fn dependencies(manifest: &str, with_tests: bool) -> Vec<&str> {
     let mut within = false;
     let mut found = Vec::new();
@@ -454,7 +454,7 @@ fn types_are_named_after_what_they_are() {
     let found: Vec<String> = crates().iter().flat_map(names::vague_types).collect();
     assert!(
         found.is_empty(),
-        "name the thing with a noun of its field, such as `SearchResponse` or `HostThrottle`: {found:#?}"
+        "name the type with a noun of its field, such as `SearchResponse` or `HostThrottle`: {found:#?}"
     );
 }
 

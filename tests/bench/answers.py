@@ -1,12 +1,12 @@
-"""Quality of the embedded answerer, and the overhead of a question without the time of the model.
+"""Quality of answers without a chat model, and the overhead of a question without the time of the model.
 
     python3.11 tests/bench/answers.py --carrel target/release/carrel --models ~/.cache/carrel/models
 
-The library is the abstracts that judge the first fifty claims of SciFact, and others up to --documents. Asks these claims
-and counts those that are answered, the verified citations, the citations of an abstract that judges the claim, and the verified
-quotes that equal the document's text at their offsets. Then asks as many queries of Cranfield, which is about wings, and
-counts the answers that the library holds nothing. Then asks the claims again with an endpoint that answers at once, and
-reports the milliseconds that the client measures, less those of the endpoint.
+The library has the abstracts that judge the first fifty claims of SciFact, and further abstracts up to --documents. The script
+asks these claims. It counts the answered claims, the verified citations, the citations of an abstract that judges the claim, and
+the verified quotes that equal the document's text at their offsets. It then asks as many queries of Cranfield, which is about
+aerodynamics, and counts the answers that the library has nothing on the question. With --models it asks the claims again with a
+chat endpoint that responds immediately, and reports the milliseconds that the client measures less those of the endpoint.
 """
 
 import http.server
@@ -36,51 +36,53 @@ def claims(data: pathlib.Path) -> dict[str, tuple[str, set[str]]]:
 
 
 def fill(reader: Reader, data: pathlib.Path, wanted: set[str], documents: int) -> None:
-    """Saves the wanted abstracts, and others."""
+    """Saves the wanted abstracts first, then others up to this number of documents."""
     rows = sorted(lines_of(data / "retrieval/scifact/corpus.jsonl"), key=lambda row: row["_id"] not in wanted)
     file = reader.service.folder / "abstracts.jsonl"
-    saves = [{"url": address(row["_id"]), "title": row["title"], "text": row["text"]} for row in rows[:documents]]
+    saves = [{"url": url_of(row["_id"]), "title": row["title"], "text": row["text"]} for row in rows[:documents]]
     file.write_text("".join(json.dumps(save) + "\n" for save in saves))
-    reader.take(file)
+    reader.import_file(file)
     ready = sum(bookmark["status"] == "ready" for bookmark in reader.await_library())
     say(documents=ready, passages=reader.service.passages())
 
 
-def address(abstract: str) -> str:
+def url_of(abstract: str) -> str:
     return f"https://corpus.example/{abstract}"
 
 
 def ask(reader: Reader, question: str) -> tuple[dict, float]:
+    """The answer, and the milliseconds until it arrived."""
     began = time.perf_counter()
     answer = reader.data("POST", "/rest/v2/ask", {"question": question})
     return answer, (time.perf_counter() - began) * 1000
 
 
-def stands(reader: Reader, citation: dict) -> bool:
+def is_exact_quote(reader: Reader, citation: dict) -> bool:
     """Whether the document has the quote at its offsets."""
     start, end = citation["quoteStart"], citation["quoteEnd"]
     page = reader.data("GET", f"/rest/v2/documents/{citation['documentId']}", offset=0, maxChars=20_000)
     return page["text"][start:end] == citation["quote"]
 
 
-def answers(reader: Reader, asked: dict[str, tuple[str, set[str]]]) -> None:
-    answered, right, times, citations = 0, 0, [], []
-    for text, judged in asked.values():
-        answer, took = ask(reader, text)
-        times.append(took)
+def measure_answers(reader: Reader, questions: dict[str, tuple[str, set[str]]]) -> None:
+    answered, cites_judging, times, citations = 0, 0, [], []
+    for text, judged in questions.values():
+        answer, ms = ask(reader, text)
+        times.append(ms)
         citations += answer["citations"]
         answered += bool(answer["citations"])
-        right += any(citation["url"] in map(address, judged) for citation in answer["citations"])
+        cites_judging += any(citation["url"] in map(url_of, judged) for citation in answer["citations"])
     verified = [citation for citation in citations if citation["verified"]]
-    say(questions=len(asked), answered=answered, cites_a_judging_abstract=right, citations=len(citations),
+    say(questions=len(questions), answered=answered, cites_a_judging_abstract=cites_judging, citations=len(citations),
         verified=len(verified), share=round(len(verified) / max(1, len(citations)), 3),
-        quotes_that_stand=sum(stands(reader, citation) for citation in verified), model=answer["model"], **quantiles(times))
+        quotes_that_stand=sum(is_exact_quote(reader, citation) for citation in verified), model=answer["model"], **quantiles(times))
 
 
-def refusals(reader: Reader, data: pathlib.Path) -> None:
+def measure_refusals(reader: Reader, data: pathlib.Path) -> None:
+    """Asks questions on a subject that the library does not have."""
     rows = itertools.islice(lines_of(data / "retrieval/cranfield/queries.jsonl"), QUESTIONS)
-    told = [ask(reader, row["text"])[0]["passagesRead"] == 0 for row in rows]
-    say(foreign_questions=len(told), told_not_in_the_library=sum(told))
+    refused = [ask(reader, row["text"])[0]["passagesRead"] == 0 for row in rows]
+    say(foreign_questions=len(refused), told_not_in_the_library=sum(refused))
 
 
 def quantiles(times: list[float]) -> dict[str, float]:
@@ -89,29 +91,29 @@ def quantiles(times: list[float]) -> dict[str, float]:
 
 
 class Endpoint(http.server.BaseHTTPRequestHandler):
-    """An OpenAI-compatible endpoint that answers at once, and records how long it takes."""
+    """An OpenAI-compatible endpoint that responds immediately, and records how long each response takes."""
 
     protocol_version = "HTTP/1.1"
-    had: list[float] = []
+    durations_ms: list[float] = []
 
     def do_POST(self) -> None:
         began = time.perf_counter()
         self.rfile.read(int(self.headers["Content-Length"]))
-        said = {"index": 0, "message": {"role": "assistant", "content": "The library says so [1]."}, "finish_reason": "stop"}
-        body = json.dumps({"model": "at-once", "choices": [said], "usage": {"total_tokens": 1}}).encode()
+        choice = {"index": 0, "message": {"role": "assistant", "content": "The library says so [1]."}, "finish_reason": "stop"}
+        body = json.dumps({"model": "at-once", "choices": [choice], "usage": {"total_tokens": 1}}).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-        self.had.append((time.perf_counter() - began) * 1000)
+        self.durations_ms.append((time.perf_counter() - began) * 1000)
 
     def log_message(self, format: str, *args: object) -> None:
         """Logs nothing."""
 
 
-def measure_overhead(service: Service, reader: Reader, asked: dict[str, tuple[str, set[str]]]) -> None:
-    """Asks the same library through an endpoint."""
+def measure_overhead(service: Service, reader: Reader, questions: dict[str, tuple[str, set[str]]]) -> None:
+    """Asks the same claims of the same library through a chat endpoint, after a restart with its URL."""
     endpoint = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
     threading.Thread(target=endpoint.serve_forever, daemon=True).start()
     service.stop()
@@ -119,36 +121,38 @@ def measure_overhead(service: Service, reader: Reader, asked: dict[str, tuple[st
     service.start()
     service.await_model()
     reader = reader.another()
-    for text, _ in itertools.islice(asked.values(), 5):
+    # The first questions also fill caches and open connections; they are not counted.
+    for text, _ in itertools.islice(questions.values(), 5):
         ask(reader, text)
-    Endpoint.had.clear()
-    times = [ask(reader, text)[1] for text, _ in asked.values()]
-    beside = [whole - had for whole, had in zip(times, Endpoint.had)]
-    say(asked=len(beside), beside_the_model=quantiles(beside), of_it_all=quantiles(times))
+    Endpoint.durations_ms.clear()
+    # One after another, so that each response of the endpoint belongs to the question at the same place.
+    times = [ask(reader, text)[1] for text, _ in questions.values()]
+    overheads = [total - in_endpoint for total, in_endpoint in zip(times, Endpoint.durations_ms)]
+    say(asked=len(overheads), beside_the_model=quantiles(overheads), of_it_all=quantiles(times))
     endpoint.shutdown()
 
 
 def measure(program: str, data: pathlib.Path, documents: int, name: str, **settings: object) -> None:
     say(measure=name)
-    asked = claims(data)
-    wanted = set().union(*(judged for _, judged in asked.values()))
+    questions = claims(data)
+    wanted = set().union(*(judged for _, judged in questions.values()))
     with serving(program, plans__pro__answers_per_month=1_000_000, **settings) as service:
         if settings:
             service.await_model()
         reader = service.reader()
         fill(reader, data, wanted, documents)
-        answers(reader, asked)
-        refusals(reader, data)
+        measure_answers(reader, questions)
+        measure_refusals(reader, data)
         if settings:
-            measure_overhead(service, reader, asked)
+            measure_overhead(service, reader, questions)
 
 
 if __name__ == "__main__":
     parser = arguments(__doc__)
     parser.add_argument("--documents", type=int, default=5_183)
-    given = parser.parse_args()
+    args = parser.parse_args()
     machine()
-    measure(given.carrel, given.data, given.documents, "without models")
-    if given.models:
-        measure(given.carrel, given.data, given.documents, "with models", models__dir=given.models)
+    measure(args.carrel, args.data, args.documents, "without models")
+    if args.models:
+        measure(args.carrel, args.data, args.documents, "with models", models__dir=args.models)
     machine()

@@ -17,7 +17,7 @@ async fn answer(bytes: Data<Bytes>, mut payload: Payload) -> HttpResponse {
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let (Some(file), Some(port)) = (arguments.next(), arguments.next()) else {
-        return Err("asked for as: bare FILE PORT".into());
+        return Err("usage: bare FILE PORT".into());
     };
     let bytes = Data::new(Bytes::from(std::fs::read(file)?));
     let port: u16 = port.parse()?;

@@ -1,4 +1,4 @@
-"""Loads of many connections, and a client that saves meanwhile; memory_load.py uses them."""
+"""Opens and counts many connections, and runs a client that saves pages meanwhile; used by memory_load.py and tests/faults."""
 
 import contextlib
 import http.client
@@ -12,7 +12,7 @@ import time
 
 from service import Reader, Service
 
-# Saves that measure the client without load.
+# The client's saves before the load: their median is the baseline of its ratio.
 IDLE_SAVES = 40
 PAUSE_SECONDS = 0.05
 
@@ -34,7 +34,7 @@ class SavingClient(threading.Thread):
         self.load_ms: list[float] = []
 
     def save(self) -> float:
-        """Milliseconds until any answer."""
+        """Milliseconds until the response; a refusal counts too."""
         page = {"url": f"https://client.example/{next(self.numbers)}", "text": "A heron in the reeds."}
         began = time.perf_counter()
         try:
@@ -75,28 +75,31 @@ def saving_client(service: Service, figures: dict):
 
 
 def head(service: Service, method: str, path: str, **fields: object) -> bytes:
+    """The head of a request from the service's own origin; a header field `A-B` is named `A_B`."""
     own = {"Host": f"127.0.0.1:{service.port}", "Origin": f"http://127.0.0.1:{service.port}"}
     named = own | {name.replace("_", "-"): value for name, value in fields.items()}
     return "\r\n".join([f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in named.items()), "", ""]).encode()
 
 
 def connect(service: Service, address: str = "127.0.0.1", receive_buffer: int | None = None) -> socket.socket:
-    made = socket.socket()
+    """A connection from this IP address of the machine; a small receive buffer makes it a slow reader."""
+    connection = socket.socket()
     if receive_buffer is not None:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-    made.bind((address, 0))
-    made.connect(("127.0.0.1", service.port))
-    return made
+        # Set before connect: the window is negotiated when the connection opens (tcp(7)).
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    connection.bind((address, 0))
+    connection.connect(("127.0.0.1", service.port))
+    return connection
 
 
 def open_all(service: Service, addresses: list[str], count: int, sent: bytes) -> list[socket.socket]:
-    """Opens connections from these addresses in turn and sends this on each; returns those that the service accepted."""
+    """Opens `count` connections from these IP addresses in turn and sends the bytes on each; returns those that were not refused."""
     opened = []
     for _, address in zip(range(count), itertools.cycle(addresses)):
         with contextlib.suppress(OSError):
-            made = connect(service, address)
-            made.sendall(sent)
-            opened.append(made)
+            connection = connect(service, address)
+            connection.sendall(sent)
+            opened.append(connection)
     return opened
 
 
@@ -112,6 +115,7 @@ def count_reset(connections: list[socket.socket]) -> int:
     """The number of connections that the service has reset, even if there is unread data."""
     poll = select.poll()
     for connection in connections:
+        # POLLERR and POLLHUP are reported even if no event is asked for; POLLIN would report the unread data.
         poll.register(connection, 0)
     return sum(bool(events & (select.POLLERR | select.POLLHUP)) for _, events in poll.poll(0))
 

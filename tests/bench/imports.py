@@ -3,11 +3,11 @@
     cargo build --release --bin carrel
     python3.11 tests/bench/imports.py --carrel target/release/carrel [--rows 25000]
 
-The file is sent to POST /app/api/imports as a browser would. Printed are the seconds until the first row is listed, until
-the last one is, until the last one is found by a word of its title, until the report is complete, and the service's memory:
-its peak meanwhile less its memory before; then the seconds of the undo. The hosts of its pages do not resolve, and are tried
-meanwhile. The baseline is a bare script: the same file read by Python's html.parser into one
-SQLite table with one commit; the ratio is that of our report to it.
+The script sends the file to POST /app/api/imports as a browser does. It prints the seconds until the first and the last row are
+found by a word of their titles, until the report is complete, and of the undo, and the service's memory: its peak meanwhile
+less its memory before. The hosts of the pages do not resolve, and the service tries to fetch them meanwhile. The baseline reads
+the same file with Python's html.parser into one SQLite table with one commit; the ratio is the time of the report to that of
+the baseline.
 """
 
 import html.parser
@@ -24,8 +24,8 @@ from service import PASSWORD, UNLIMITED, Service, arguments, children, folder, m
 BOUNDARY = "a-boundary-that-no-row-holds"
 
 
-def written(rows: int) -> bytes:
-    """The file: in folders of a hundred, all with tags and every tenth with a note."""
+def bookmark_file(rows: int) -> bytes:
+    """The file: folders of a hundred rows, each row with tags and every tenth with a note."""
     lines = ["<!DOCTYPE NETSCAPE-Bookmark-file-1>", "<TITLE>Bookmarks</TITLE>", "<H1>Bookmarks</H1>", "<DL><p>"]
     for row in range(rows):
         if row % 100 == 0:
@@ -54,10 +54,10 @@ class Browser:
         self.connection.request(method, path, body=body, headers=headers)
         answer = self.connection.getresponse()
         self.cookie = (answer.getheader("Set-Cookie") or self.cookie).split(";")[0]
-        told = json.loads(answer.read())
-        if not told["success"]:
-            raise RuntimeError(f"{method} {path}: {told}")
-        return told["data"]
+        envelope = json.loads(answer.read())
+        if not envelope["success"]:
+            raise RuntimeError(f"{method} {path}: {envelope}")
+        return envelope["data"]
 
     def begin(self, file: bytes) -> str:
         head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="b.html"\r\n\r\n'.encode()
@@ -93,33 +93,34 @@ def resident(pid: int) -> float:
     return sum(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
 
 
-def measured(service: Service, rows: int, file: bytes) -> dict[str, float]:
+def measure(service: Service, rows: int, file: bytes) -> dict[str, float]:
     reader = service.reader()
     browser = Browser(service, reader.email)
     before, peak = service.memory()["VmRSS"], Peak(service)
     peak.start()
-    began, took = time.perf_counter(), {}
+    began, figures = time.perf_counter(), {}
     an_import = browser.begin(file)
-    took["sent"] = time.perf_counter() - began
+    figures["sent"] = time.perf_counter() - began
+    # The words are unique: no other title has `subject0`.
     waits = {"first_visible": "subject0 ", "last_visible": f"subject{rows - 1} "}
-    while "report" not in took:
+    while "report" not in figures:
         for name, words in list(waits.items()):
             if browser.found(words):
-                took[name] = time.perf_counter() - began
+                figures[name] = time.perf_counter() - began
                 del waits[name]
         shown = browser.ask("GET", f"/app/api/imports/{an_import}")["import"]
         if shown["report"] and not waits:
-            took["report"] = time.perf_counter() - began
-            took["created"] = shown["report"]["created"]
+            figures["report"] = time.perf_counter() - began
+            figures["created"] = shown["report"]["created"]
     peak.ended.set()
     peak.join()
     began = time.perf_counter()
     browser.ask("POST", f"/app/api/imports/{an_import}/undo", b"{}", "application/json")
     while browser.ask("GET", f"/app/api/imports/{an_import}")["import"]["status"] != "undone":
         time.sleep(0.1)
-    took["undone"] = time.perf_counter() - began
-    took |= {"grew_mib": round(peak.own - before, 1), "peak_with_children_mib": round(peak.all, 1)}
-    return {name: round(value, 2) for name, value in took.items()}
+    figures["undone"] = time.perf_counter() - began
+    figures |= {"grew_mib": round(peak.own - before, 1), "peak_with_children_mib": round(peak.all, 1)}
+    return {name: round(value, 2) for name, value in figures.items()}
 
 
 class Links(html.parser.HTMLParser):
@@ -141,6 +142,7 @@ class Links(html.parser.HTMLParser):
 
 
 def bare(at: pathlib.Path, file: bytes) -> float:
+    """The seconds of the baseline."""
     began = time.perf_counter()
     links = Links()
     links.feed(file.decode())
@@ -154,19 +156,19 @@ def bare(at: pathlib.Path, file: bytes) -> float:
 def main() -> None:
     parser = arguments(__doc__, data=False, models=False)
     parser.add_argument("--rows", type=int, default=25_000, metavar="N", help="rows of the file")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     machine()
-    file = written(asked.rows)
+    file = bookmark_file(args.rows)
     with folder() as at:
-        service = Service(asked.carrel, at, UNLIMITED)
+        service = Service(args.carrel, at, UNLIMITED)
         service.start()
         try:
-            ours = measured(service, asked.rows, file)
+            ours = measure(service, args.rows, file)
         finally:
             service.stop()
-        alone = bare(at, file)
-    say(rows=asked.rows, mib=round(len(file) / (1 << 20), 1), **ours)
-    say(bare_seconds=round(alone, 2), ratio=round(ours["report"] / alone, 1))
+        bare_seconds = bare(at, file)
+    say(rows=args.rows, mib=round(len(file) / (1 << 20), 1), **ours)
+    say(bare_seconds=round(bare_seconds, 2), ratio=round(ours["report"] / bare_seconds, 1))
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ RSS = "<rss version='2.0'><channel><title>A feed</title><item><title>An entry</t
 
 
 class Load:
-    """Repeats work in separate threads until the block ends; each call gets a number."""
+    """Repeats work in separate threads until the block ends; each call gets a new number."""
 
     def __init__(self, work, threads: int = 1, pause: float = 0.0) -> None:
         self.work, self.pause, self.ended = work, pause, threading.Event()
@@ -197,9 +197,9 @@ if __name__ == "__main__":
     parser.add_argument("--feeds", type=int, default=5_000)
     parser.add_argument("--searches", type=int, default=1_000, help="of each phase")
     parser.add_argument("--pdfs", type=int, default=1, help="clients that upload PDFs at the same time")
-    asked = parser.parse_args()
-    file = pathlib.Path(asked.data) / PDF
+    args = parser.parse_args()
+    file = pathlib.Path(args.data) / PDF
     machine()
-    with serving(asked.carrel, fetch__allow_private="127.0.0.0/8", plans__pro__library_bytes=1 << 40) as running:
-        measure(running, file.read_bytes(), asked.pdfs, asked.searches, asked.feeds)
+    with serving(args.carrel, fetch__allow_private="127.0.0.0/8", plans__pro__library_bytes=1 << 40) as running:
+        measure(running, file.read_bytes(), args.pdfs, args.searches, args.feeds)
     machine()

@@ -1,12 +1,12 @@
-"""Pages and feeds a minute, from a server on the same machine.
+"""Pages and feeds that the service processes per minute, from a server on the same machine.
 
     cargo build --release --bin carrel
     python3.11 tests/bench/local.py --carrel target/release/carrel [--pages 600] [--feeds 300]
 
 The pages are the real ones of the extraction set, repeated under different URLs, imported by `carrel import`; the
-feeds have twenty entries each, imported as OPML, each at a different host (127.0.x.y). Printed are pages and feeds a minute
-until the last one is ready, the processor seconds of one, and how many a bare script reads from the same server one after the
-other, with the ratio of the two.
+feeds have twenty entries each, imported as OPML. Each URL is on a different host (127.0.x.y), so that the limits of one host do
+not slow the others. The script prints pages and feeds per minute until the last one is ready, the CPU-milliseconds of each, how
+many a bare script reads per minute from the same server one after the other, and the ratio of the two.
 """
 
 import http.client
@@ -37,11 +37,11 @@ class Answer(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         _, kind, number = self.path.split("/", 2)
         if kind == "page":
-            body, said = self.server.pages[int(number) % len(self.server.pages)], "text/html; charset=utf-8"
+            body, content_type = self.server.pages[int(number) % len(self.server.pages)], "text/html; charset=utf-8"
         else:
-            body, said = feed(int(number)), "application/rss+xml"
+            body, content_type = feed(int(number)), "application/rss+xml"
         self.send_response(200)
-        self.send_header("Content-Type", said)
+        self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -63,7 +63,7 @@ def addresses(site: Site, kind: str, count: int) -> list[str]:
 
 
 def bare(urls: list[str]) -> float:
-    """The number that a reader which discards everything reads in a minute."""
+    """URLs per minute of a client that reads them one after the other and discards the bodies."""
     began = time.perf_counter()
     for url in urls:
         host, path = url.removeprefix("http://").split("/", 1)
@@ -74,59 +74,59 @@ def bare(urls: list[str]) -> float:
     return len(urls) * 60 / (time.perf_counter() - began)
 
 
-def until(done) -> None:
-    while not done():
+def wait_until(is_done) -> None:
+    while not is_done():
         time.sleep(0.25)
 
 
-def brought(service: Service, email: str, format: str, text: str) -> None:
-    said = service.cli("import", "--user", email, "--format", format, "-", given=text)
-    if said["skippedLines"]:
-        raise RuntimeError(f"{said}")
+def import_text(service: Service, email: str, format: str, text: str) -> None:
+    report = service.cli("import", "--user", email, "--format", format, "-", stdin=text)
+    if report["skippedLines"]:
+        raise RuntimeError(f"{report}")
 
 
-def measure(service: Service, kind: str, urls: list[str], bring, done) -> None:
+def measure(service: Service, kind: str, urls: list[str], start, is_done) -> None:
     before, began = service.cpu_seconds(), time.perf_counter()
-    bring()
-    until(done)
+    start()
+    wait_until(is_done)
     seconds = time.perf_counter() - began
-    rate, alone = len(urls) * 60 / seconds, bare(urls[:200])
+    rate, bare_rate = len(urls) * 60 / seconds, bare(urls[:200])
     cpu = (service.cpu_seconds() - before) / len(urls)
-    say(**{kind: len(urls), "a_minute": round(rate), "cpu_ms_each": round(cpu * 1000, 1), "bare_a_minute": round(alone),
-           "ratio": round(rate / alone, 4)})
+    say(**{kind: len(urls), "a_minute": round(rate), "cpu_ms_each": round(cpu * 1000, 1), "bare_a_minute": round(bare_rate),
+           "ratio": round(rate / bare_rate, 4)})
 
 
 def main() -> None:
     parser = arguments(__doc__, models=False)
     parser.add_argument("--pages", type=int, default=600, metavar="N")
     parser.add_argument("--feeds", type=int, default=300, metavar="N")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     machine()
-    kept = sorted(pathlib.Path(asked.data).glob("extraction/**/*.html"))[:200]
-    site = Site([path.read_bytes() for path in kept])
+    files = sorted(pathlib.Path(args.data).glob("extraction/**/*.html"))[:200]
+    site = Site([path.read_bytes() for path in files])
     with folder() as at:
-        service = Service(asked.carrel, at, UNLIMITED | {"fetch.allow_private": "127.0.0.0/8"})
+        service = Service(args.carrel, at, UNLIMITED | {"fetch.allow_private": "127.0.0.0/8"})
         service.start()
         try:
-            run(service, site, asked)
+            run(service, site, args)
         finally:
             service.stop()
 
 
-def run(service: Service, site: Site, asked) -> None:
+def run(service: Service, site: Site, args) -> None:
     reader = service.reader()
-    pages = addresses(site, "page", asked.pages)
+    pages = addresses(site, "page", args.pages)
     lines = "\n".join(json.dumps({"url": url}) for url in pages)
 
-    def read() -> bool:
+    def are_pages_ready() -> bool:
         return all(one["status"] in ("ready", "failed") for one in reader.bookmarks())
 
-    measure(service, "pages", pages, lambda: brought(service, reader.email, "jsonl", lines), read)
-    feeds = addresses(site, "feed", asked.feeds)
+    measure(service, "pages", pages, lambda: import_text(service, reader.email, "jsonl", lines), are_pages_ready)
+    feeds = addresses(site, "feed", args.feeds)
     outlines = "".join(f'<outline text="F" xmlUrl="{url}"/>' for url in feeds)
     opml = f'<opml version="2.0"><body>{outlines}</body></opml>'
 
-    def fetched() -> bool:
+    def are_feeds_fetched() -> bool:
         listed, cursor = [], {}
         while True:
             page = reader.data("GET", "/rest/v1/feeds", limit=100, **cursor)
@@ -136,7 +136,7 @@ def run(service: Service, site: Site, asked) -> None:
             cursor = {"cursor": page["nextCursor"]}
         return len(listed) == len(feeds) and all(one["lastFetchedAt"] for one in listed)
 
-    measure(service, "feeds", feeds, lambda: brought(service, reader.email, "opml", opml), fetched)
+    measure(service, "feeds", feeds, lambda: import_text(service, reader.email, "opml", opml), are_feeds_fetched)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
     python3.11 tests/bench/memory.py --carrel target/release/carrel --models ~/.cache/carrel/models
 
 Memory is that of the process in MiB, ten seconds after it is ready: VmRSS is all resident memory, RssAnon the
-anonymous part (the system can reclaim mapped files). It is ready when /readyz returns 200, polled every two
-milliseconds; the first start creates the database, the second opens it. The service is ready before a model is
-loaded, which is reported separately.
+anonymous part (the system can reclaim mapped files). The service is ready when /readyz returns 200, polled every two
+milliseconds. The first start creates the database, the others open it. The service is ready before a model is
+loaded; the time until then is reported separately.
 """
 
 import statistics
@@ -18,8 +18,8 @@ STARTS = 7
 
 
 def measure(program: str, name: str, settings: dict[str, object]) -> None:
-    with folder() as made:
-        service = Service(program, made, UNLIMITED | settings)
+    with folder() as home:
+        service = Service(program, home, UNLIMITED | settings)
         try:
             first = service.start()
             model = settings and await_model(service)
@@ -44,9 +44,9 @@ def await_model(service: Service) -> float:
 
 
 if __name__ == "__main__":
-    asked = arguments(__doc__, data=False).parse_args()
+    args = arguments(__doc__, data=False).parse_args()
     machine()
-    measure(asked.carrel, "without models", {})
-    if asked.models:
-        measure(asked.carrel, "with models", {"models.dir": asked.models})
+    measure(args.carrel, "without models", {})
+    if args.models:
+        measure(args.carrel, "with models", {"models.dir": args.models})
     machine()

@@ -63,12 +63,13 @@ def searches(reader: Reader) -> dict:
     for number in range(SEARCHES):
         reader.ask("GET", "/rest/v2/search", q=f"word{number * 7919}", limit=20)
     one_by_one = time.perf_counter() - began
+    # Without the barrier the first threads would have their results before the last ones exist.
     start = threading.Barrier(SEARCHES)
     with concurrent.futures.ThreadPoolExecutor(SEARCHES) as pool:
         began = time.perf_counter()
-        took = list(pool.map(lambda number: search(reader.another(), f"word{number * 7919}", start), range(SEARCHES)))
+        durations_ms = list(pool.map(lambda number: search(reader.another(), f"word{number * 7919}", start), range(SEARCHES)))
         at_once = time.perf_counter() - began
-    answered = [ms for ms in took if ms is not None]
+    answered = [ms for ms in durations_ms if ms is not None]
     p50, p99 = percentiles(answered)
     return {"refused": SEARCHES - len(answered), "one_by_one_seconds": round(one_by_one, 2), "at_once_seconds": round(at_once, 2),
             "at_once_ratio": round(at_once / one_by_one, 2), "ms_p50": p50, "ms_p99": p99}
@@ -126,7 +127,8 @@ def stalled_five_addresses(reader: Reader) -> dict:
 
 
 def stalled_before_their_bodies(reader: Reader) -> dict:
-    """Bodies that use their sender's share once their first byte has arrived, and stay open until they time out."""
+    """Requests whose body never begins. A body uses its sender's share once its first byte has arrived, and these stay open until
+    they time out."""
     return stalled(reader, [f"127.0.1.{last}" for last in range(1, 6)], "/app/api/session", announced=8_000, sent=0)
 
 
@@ -172,19 +174,19 @@ def send_body(connection, begun: bytes) -> bool:
 
 
 def slow_readers(reader: Reader) -> dict:
-    """Memory for 1,000 slow readers, and how many the service has closed after its write timeout. What each takes is the difference
-    between 100 and 1,000 of them: the first ones also fill caches that do not grow with the readers."""
+    """Memory for 1,000 slow readers, and how many the service has closed after its write timeout. The memory of each reader is the
+    difference between 100 and 1,000 of them: the first ones also fill caches that do not grow with the readers."""
     service = reader.service
     save(reader, 0, SAVE_CHARS)
     service.await_index()
     document = reader.bookmarks()[0]["documentId"]
     path = f"/rest/v2/documents/{document}?maxChars=20000"
-    asked = head(service, "GET", path, Authorization=f"Bearer {reader.secret}") * PIPELINED
-    opened = open_readers(service, asked, FIRST_READERS)
-    await_rest(service)
+    requests = head(service, "GET", path, Authorization=f"Bearer {reader.secret}") * PIPELINED
+    opened = open_readers(service, requests, FIRST_READERS)
+    await_idle(service)
     first = service.memory()
-    opened += open_readers(service, asked, SLOW_READERS - FIRST_READERS)
-    blocked_seconds = await_rest(service)
+    opened += open_readers(service, requests, SLOW_READERS - FIRST_READERS)
+    blocked_seconds = await_idle(service)
     during, closed_before = service.memory(), count_reset(opened)
     time.sleep(WRITE_TIMEOUT_SECONDS + 5)
     closed, deadline = count_reset(opened), service.memory()
@@ -196,15 +198,16 @@ def slow_readers(reader: Reader) -> dict:
             "anon_kib_each": round(grown_kib / (SLOW_READERS - FIRST_READERS), 1)}
 
 
-def open_readers(service, asked: bytes, count: int) -> list:
+def open_readers(service, requests: bytes, count: int) -> list:
     opened = []
     for _ in range(count):
+        # The kernel buffers little of the responses, so that the service itself has to hold them.
         opened.append(connect(service, receive_buffer=4096))
-        opened[-1].sendall(asked)
+        opened[-1].sendall(requests)
     return opened
 
 
-def await_rest(service) -> float:
+def await_idle(service) -> float:
     """Seconds until the service is nearly idle."""
     began, used = time.perf_counter(), service.cpu_seconds()
     while True:
@@ -267,10 +270,10 @@ def measure_load(program: str, name: str, load, is_filled: bool) -> dict:
         before, began = service.memory(), time.perf_counter()
         with Peak(service) as peak:
             more = load(reader)
-        took = time.perf_counter() - began
+        seconds = time.perf_counter() - began
         time.sleep(SETTLED_SECONDS)
         after = service.memory()
-    figures = {"load": name, "seconds": round(took, 1), **more}
+    figures = {"load": name, "seconds": round(seconds, 1), **more}
     for figure in FIGURES:
         figures |= {f"{figure}_before": before[figure], f"{figure}_peak": peak.highest[figure], f"{figure}_after": after[figure]}
     say(program=program, **figures)
@@ -290,12 +293,12 @@ if __name__ == "__main__":
     parser = arguments(__doc__, data=False, models=False)
     parser.add_argument("--against", metavar="PROGRAM", help="another program, measured in the same run")
     parser.add_argument("--load", action="append", choices=LOADS, help="only this load; may be given again")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     raise_file_limit()
     machine()
-    wanted = asked.load or list(LOADS)
-    ours = measure(asked.carrel, wanted)
-    others = measure(asked.against, wanted) if asked.against else []
+    wanted = args.load or list(LOADS)
+    ours = measure(args.carrel, wanted)
+    others = measure(args.against, wanted) if args.against else []
     for one, other in zip(ours, others, strict=bool(others)):
         ratios = {f"{figure}_{when}_ratio": round(one[f"{figure}_{when}"] / other[f"{figure}_{when}"], 2)
                   for figure in FIGURES for when in ("peak", "after")}

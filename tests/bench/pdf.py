@@ -1,11 +1,11 @@
-"""Quality and speed of the text of PDFs: score.py over the PDFs whose text is known, compared with other tools.
+"""Quality and speed of the extraction of text from PDFs, compared with other tools: score.py over PDFs whose text is known.
 
     python3.11 tests/bench/pdf.py --carrel target/release/carrel
 
-The program parses each file as the service does: in a `carrel parse-worker`, with a frame of its bytes. pdftotext
-(poppler) and pypdfium2 are measured in the same run if they are installed. CPU-seconds are those of the process that
-reads, its start included. With `--check` nothing is timed, and it fails if a text is worse than that of the best other
-tool. One process reads the 117 pages of GeoTopo `--times` times, for the pages per CPU-second.
+The program parses each file as the service does: in a `carrel parse-worker`, which receives a frame with the file's bytes.
+pdftotext (poppler) and pypdfium2 are measured in the same run if they are installed. CPU-seconds are those of the parsing
+process, including its start. For the pages per CPU-second one process reads the 117 pages of GeoTopo `--times` times. With
+`--check` the script times nothing, and fails if a text is worse than that of the best other tool.
 """
 
 import json
@@ -27,7 +27,7 @@ FILES = {
     "row-painted": ("pdf-layout/row-painted.pdf", "pdf-layout/row-painted.truth.txt"),
     "hebrew": ("pdf-layout/hebrew.pdf", "pdf-layout/hebrew.truth.txt"),
 }
-# Of words and of their order, to three places: what the best tool in each column of design/dependencies.md reaches.
+# The F1 of words and of their order, to three places: the best tool in each column of design/dependencies.md.
 LEAST = {"GeoTopo": (0.979, 0.922), "two-columns": (0.997, 0.991), "row-painted": (1.0, 1.0), "hebrew": (1.0, 1.0)}
 SETUP = {"mode": "tasks", "memory_bytes": 1536 << 20, "cpu_seconds": 600, "input_bytes": 512 << 20, "output_bytes": 64 << 20}
 # Reads each file as often as is asked for; pages with a blank line between them.
@@ -72,6 +72,7 @@ class Child:
         """Ends the process; returns the CPU-seconds that it used."""
         self.pipe.close()
         _, _, used = os.wait4(self.process.pid, 0)
+        # os.wait4 has reaped the process: Popen must not wait for it again.
         self.process.returncode = 0
         return used.ru_utime + used.ru_stime
 
@@ -99,38 +100,38 @@ def other(command: list[str]) -> tuple[str, float]:
 
 def tools(program: str) -> dict:
     """Each tool by its name: a file and how often to read it, to the text and CPU-seconds."""
-    found = {"carrel": lambda file, times: carrel(program, file, times)}
+    readers = {"carrel": lambda file, times: carrel(program, file, times)}
     if shutil.which("pdftotext"):
-        # It reads one file once a process: its start is a part of it.
-        found["pdftotext"] = lambda file, times: other(["pdftotext", "-enc", "UTF-8", str(file), "-"])
+        # One process of it reads one file once, so its time always includes its start.
+        readers["pdftotext"] = lambda file, times: other(["pdftotext", "-enc", "UTF-8", str(file), "-"])
     if subprocess.run([sys.executable, "-c", "import pypdfium2"], capture_output=True).returncode == 0:
-        found["pypdfium2"] = lambda file, times: other([sys.executable, "-c", PYPDFIUM2, str(file), str(times)])
-    return found
+        readers["pypdfium2"] = lambda file, times: other([sys.executable, "-c", PYPDFIUM2, str(file), str(times)])
+    return readers
 
 
 def measure(program: str, data: pathlib.Path, times: int) -> None:
     for tool, read in tools(program).items():
         for name, (file, truth) in FILES.items():
-            with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf8") as kept:
+            with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf8") as scored:
                 text, seconds = read(data / file, 1)
-                kept.write(text)
-                kept.flush()
-                say(tool=tool, file=name, cpu_seconds=round(seconds, 2), **score(data, "pdf", data / truth, kept.name))
+                scored.write(text)
+                scored.flush()
+                say(tool=tool, file=name, cpu_seconds=round(seconds, 2), **score(data, "pdf", data / truth, scored.name))
         rounds = 1 if tool == "pdftotext" else times
         _, seconds = read(data / FILES["GeoTopo"][0], rounds)
         say(tool=tool, pages_a_cpu_second=round(117 * rounds / seconds))
 
 
 def check(program: str, data: pathlib.Path) -> None:
-    """Fails if a text is worse than required."""
+    """Ends the script with an error if the text of a file is worse than LEAST."""
     for name, (file, truth) in FILES.items():
-        with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf8") as kept:
-            kept.write(carrel(program, data / file, 1)[0])
-            kept.flush()
-            found = score(data, "pdf", data / truth, kept.name)
-        say(file=name, **found)
+        with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf8") as scored:
+            scored.write(carrel(program, data / file, 1)[0])
+            scored.flush()
+            scores = score(data, "pdf", data / truth, scored.name)
+        say(file=name, **scores)
         words, order = LEAST[name]
-        if round(found["word_f1"], 3) < words or round(found["order_f1"], 3) < order:
+        if round(scores["word_f1"], 3) < words or round(scores["order_f1"], 3) < order:
             sys.exit(f"{name}: words {words} and order {order} are the least")
 
 
@@ -138,8 +139,8 @@ if __name__ == "__main__":
     parser = arguments(__doc__, models=False)
     parser.add_argument("--times", type=int, default=10)
     parser.add_argument("--check", action="store_true")
-    asked = parser.parse_args()
-    if asked.check:
-        sys.exit(check(str(pathlib.Path(asked.carrel).resolve()), asked.data))
+    args = parser.parse_args()
+    if args.check:
+        sys.exit(check(str(pathlib.Path(args.carrel).resolve()), args.data))
     machine()
-    measure(str(pathlib.Path(asked.carrel).resolve()), asked.data, asked.times)
+    measure(str(pathlib.Path(args.carrel).resolve()), args.data, args.times)

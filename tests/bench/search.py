@@ -2,11 +2,11 @@
 
     python3.11 tests/bench/search.py --carrel target/release/carrel --models ~/.cache/carrel/models
 
-Fills a library through `carrel import` until its index holds so many passages: first without models, then, in another
-folder, with them. A page has six abstracts of the retrieval sets, which is the length of an article. Passages per
-CPU-second count the service and its children, from the import until every document is ready. Then sends the queries
-of the sets through GET /rest/v2/search: by one client, and by four at once; milliseconds as the client sees them, and
-CPU-milliseconds of the service for each search.
+The script fills a library through `carrel import` until its index has --passages passages: first without models, then, in
+another folder, with them. A page has six abstracts of the retrieval sets, which is the length of an article. Passages per
+CPU-second count the service and its children, from the import until every document is ready. Then the script sends the queries
+of the sets through GET /rest/v2/search, by one client and by four concurrent ones. It prints milliseconds as the client sees
+them, and CPU-milliseconds of the service for each search.
 """
 
 import itertools
@@ -20,7 +20,7 @@ from service import Reader, arguments, machine, say, serving
 
 SETS = ("scifact", "cranfield")
 PORTION = 500
-TOGETHER = 6
+ABSTRACTS_PER_PAGE = 6
 SEARCHES = 1000
 CLIENTS = 4
 
@@ -31,26 +31,26 @@ def lines_of(file: pathlib.Path):
 
 
 def saves(data: pathlib.Path):
-    """Pages of neighbouring abstracts: all of them once, then again in pages that begin one later, and so on."""
+    """Pages of six neighbouring abstracts. After the last abstract the pages start again, each one abstract later than before."""
     abstracts = [row for name in SETS for row in lines_of(data / "retrieval" / name / "corpus.jsonl") if row["text"]]
-    for first in range(TOGETHER):
-        for at in range(first, len(abstracts), TOGETHER):
-            some = abstracts[at:at + TOGETHER]
+    for first in range(ABSTRACTS_PER_PAGE):
+        for at in range(first, len(abstracts), ABSTRACTS_PER_PAGE):
+            some = abstracts[at:at + ABSTRACTS_PER_PAGE]
             title, text = some[0]["title"] or "Untitled", "\n\n".join(row["text"] for row in some)
             yield {"url": f"https://corpus.example/{at}", "title": title, "text": text}
 
 
-def fill(reader: Reader, data: pathlib.Path, wanted: int) -> dict:
+def fill(reader: Reader, data: pathlib.Path, min_passages: int) -> dict:
     """Imports portions until the index holds enough."""
     service, rows, count = reader.service, saves(data), 0
     before, began = service.cpu_seconds(), time.perf_counter()
-    while (missing := wanted - service.await_index()) > 0:
+    while (missing := min_passages - service.await_index()) > 0:
         file = service.folder / "portion.jsonl"
         # A page has five or six passages: towards the end the portions become small.
         some = list(itertools.islice(rows, max(1, min(PORTION, missing // 7))))
         file.write_text("".join(json.dumps(row) + "\n" for row in some))
         count += len(some)
-        report = reader.take(file)
+        report = reader.import_file(file)
         assert report["created"] == len(some) > 0, report
     reader.await_library()
     cpu, wall, passages = service.cpu_seconds() - before, time.perf_counter() - began, service.passages()
@@ -58,11 +58,11 @@ def fill(reader: Reader, data: pathlib.Path, wanted: int) -> dict:
             "passages_per_cpu_second": round(passages / cpu, 1), **service.memory()}
 
 
-def times(reader: Reader, queries: list[str], into: list[float], degraded: list[object]) -> None:
+def search_all(reader: Reader, queries: list[str], durations_ms: list[float], degraded: list[object]) -> None:
     for query in queries:
         began = time.perf_counter()
         found = reader.data("GET", "/rest/v2/search", q=query[:500], limit=8)
-        into.append((time.perf_counter() - began) * 1000)
+        durations_ms.append((time.perf_counter() - began) * 1000)
         degraded.append(found["degraded"])
 
 
@@ -72,7 +72,7 @@ def ask(reader: Reader, queries: list[str], clients: int) -> dict:
     readers = [reader.another() for _ in range(clients)]
     shares = [queries[at::clients] for at in range(clients)]
     before = reader.service.cpu_seconds()
-    threads = [threading.Thread(target=times, args=(*each, measured, degraded)) for each in zip(readers, shares)]
+    threads = [threading.Thread(target=search_all, args=(*each, measured, degraded)) for each in zip(readers, shares)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -83,14 +83,15 @@ def ask(reader: Reader, queries: list[str], clients: int) -> dict:
             "ms_p50": round(at[49], 2), "ms_p99": round(at[98], 2), "cpu_ms_each": round(cpu, 2)}
 
 
-def measure(program: str, data: pathlib.Path, wanted: int, name: str, **settings: object) -> None:
+def measure(program: str, data: pathlib.Path, min_passages: int, name: str, **settings: object) -> None:
     rows = [row["text"] for set_name in SETS for row in lines_of(data / "retrieval" / set_name / "queries.jsonl")]
     queries = list(itertools.islice(itertools.cycle(rows), SEARCHES))
     with serving(program, **settings) as service:
         if settings:
             service.await_model()
         reader = service.reader()
-        say(fill=name, **fill(reader, data, wanted))
+        say(fill=name, **fill(reader, data, min_passages))
+        # A warm-up that is not counted.
         ask(reader, queries[:50], 1)
         for clients in (1, CLIENTS):
             say(search=name, **ask(reader, queries, clients))
@@ -99,9 +100,9 @@ def measure(program: str, data: pathlib.Path, wanted: int, name: str, **settings
 if __name__ == "__main__":
     parser = arguments(__doc__)
     parser.add_argument("--passages", type=int, default=10_000)
-    asked = parser.parse_args()
+    args = parser.parse_args()
     machine()
-    measure(asked.carrel, asked.data, asked.passages, "without models")
-    if asked.models:
-        measure(asked.carrel, asked.data, asked.passages, "with models", models__dir=asked.models)
+    measure(args.carrel, args.data, args.passages, "without models")
+    if args.models:
+        measure(args.carrel, args.data, args.passages, "with models", models__dir=args.models)
     machine()

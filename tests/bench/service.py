@@ -21,7 +21,7 @@ import urllib.parse
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 PASSWORD = "correct horse battery 7!"
 SCOPES = ("read:library", "ask:library", "read:bookmarks", "write:bookmarks", "read:feeds", "write:feeds", "read:user", "write:uploads")
-# The measurements are about the work, not about the limits of a plan.
+# The scripts measure the work, so no limit of a plan may refuse a request.
 UNLIMITED = {
     "plans.pro.hourly_per_key": 1_000_000_000,
     "plans.pro.rest_per_day": 1_000_000_000,
@@ -36,11 +36,11 @@ def arguments(about: str, *, data: bool = True, models: bool = True) -> argparse
     built = os.environ.get("CARREL_BIN", str(CHECKOUT / "target/release/carrel"))
     parser.add_argument("--carrel", default=built, metavar="PROGRAM", help="the program to measure")
     if data:
-        beside = CHECKOUT.parent / "shared/data"
-        parser.add_argument("--data", default=beside, type=pathlib.Path, metavar="FOLDER", help="the real data")
+        shared = CHECKOUT.parent / "shared/data"
+        parser.add_argument("--data", default=shared, type=pathlib.Path, metavar="FOLDER", help="the real data")
     if models:
-        kept = os.environ.get("CARREL_MODELS_DIR")
-        parser.add_argument("--models", default=kept, metavar="FOLDER", help="models; without them only lexical")
+        models_dir = os.environ.get("CARREL_MODELS_DIR")
+        parser.add_argument("--models", default=models_dir, metavar="FOLDER", help="models; without them only lexical")
     return parser
 
 
@@ -50,7 +50,7 @@ def say(**figures: object) -> None:
 
 
 def machine() -> None:
-    """The load of the machine: other work increases every wall time."""
+    """Prints the load of the machine, because other work increases every wall time."""
     say(cores=os.cpu_count(), load=[round(load, 1) for load in os.getloadavg()])
 
 
@@ -67,12 +67,12 @@ class Service:
 
     def environment(self) -> dict[str, str]:
         """The settings, without those of the caller's environment."""
-        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        inherited = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         named = {f"CARREL__{name.upper().replace('.', '__')}": str(value) for name, value in self.settings.items()}
-        return kept | {"HOME": str(self.folder)} | named
+        return inherited | {"HOME": str(self.folder)} | named
 
     def start(self) -> float:
-        """Starts it; milliseconds until /readyz is 200."""
+        """Starts the service; returns the milliseconds until /readyz is 200."""
         began = time.perf_counter()
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
@@ -113,7 +113,7 @@ class Service:
         return self.readiness()[1]["index"]["passages"]
 
     def await_index(self) -> int:
-        """Waits until the index has grown no more for three seconds; its passages."""
+        """Waits until the index has not grown for three seconds; returns the number of its passages."""
         count, since = self.passages(), time.monotonic()
         while time.monotonic() - since < 3:
             time.sleep(0.2)
@@ -122,25 +122,25 @@ class Service:
                 count, since = now, time.monotonic()
         return count
 
-    def cli(self, *words: object, given: str | None = None) -> dict:
-        """`carrel ... --json`: its one JSON object."""
+    def cli(self, *words: object, stdin: str | None = None) -> dict:
+        """Runs `carrel ... --json`, with this standard input; returns its JSON object. An error of it ends the script."""
         command = [self.program, *map(str, words), "--json"]
-        how = {"cwd": self.folder, "env": self.environment(), "input": given, "capture_output": True, "text": True}
-        done = subprocess.run(command, **how)
+        options = {"cwd": self.folder, "env": self.environment(), "input": stdin, "capture_output": True, "text": True}
+        done = subprocess.run(command, **options)
         if done.returncode != 0:
             sys.exit(f"{' '.join(command)}: {done.returncode}\n{done.stderr}{done.stdout}")
         return json.loads(done.stdout)
 
     def reader(self) -> "Reader":
-        """A new account with a key."""
+        """Creates an account with a REST key."""
         email = f"reader-{secrets.token_hex(4)}@bench.example"
-        self.cli("user", "add", "--email", email, "--plan", "pro", "--password-stdin", given=PASSWORD + "\n")
+        self.cli("user", "add", "--email", email, "--plan", "pro", "--password-stdin", stdin=PASSWORD + "\n")
         scopes = [word for scope in SCOPES for word in ("--scope", scope)]
         key = self.cli("key", "create", "--user", email, "--kind", "rest", "--name", "bench", *scopes)
         return Reader(self, email, key["secret"])
 
     def cpu_seconds(self) -> float:
-        """Of the process, its children that ended, and those that live."""
+        """CPU-seconds of the process and of its children, ended ones included."""
         return cpu_seconds(self.process.pid)
 
     def memory(self) -> dict[str, float]:
@@ -151,7 +151,7 @@ class Service:
 
 
 class Reader:
-    """An account, and its program with one connection that stays open."""
+    """A client with the REST key of an account, and one connection that stays open."""
 
     def __init__(self, service: Service, email: str, secret: str) -> None:
         self.service, self.email, self.secret = service, email, secret
@@ -163,8 +163,8 @@ class Reader:
         return Reader(self.service, self.email, self.secret)
 
     def ask(self, method: str, path: str, body: object = None, **query: object) -> bytes:
-        """The body of a success response; any other ends the measurement."""
-        # The service ends connections that are idle for five seconds.
+        """The body of a success response. Any other response raises an error, because it would make the figures wrong."""
+        # The service closes connections that are idle for five seconds. A request on a connection that it is just closing fails.
         if self.connection is None or time.monotonic() - self.used > 2:
             self.connection = http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=120)
             self.connection.connect()
@@ -185,7 +185,6 @@ class Reader:
         return json.loads(self.ask(method, path, body, **query))["data"]
 
     def bookmarks(self) -> list[dict]:
-        """Every bookmark."""
         found, cursor = [], {}
         while True:
             page = self.data("GET", "/rest/v1/bookmarks", limit=100, **cursor)
@@ -194,12 +193,13 @@ class Reader:
                 return found
             cursor = {"cursor": page["nextCursor"]}
 
-    def take(self, file: pathlib.Path) -> dict:
-        """`carrel import`: the report."""
+    def import_file(self, file: pathlib.Path) -> dict:
+        """Imports the file with `carrel import`; returns the report."""
         return self.service.cli("import", "--user", self.email, "--format", "jsonl", file)
 
     def await_library(self) -> list[dict]:
-        """Waits until everything is processed. It lists the library only when the index does not grow, because lists cost time."""
+        """Waits until every bookmark is processed; returns the library. It lists the library only while the index does not grow,
+        because lists take time of the service that is measured."""
         while True:
             self.service.await_index()
             saved = self.bookmarks()
@@ -208,7 +208,7 @@ class Reader:
 
 
 def free_port() -> int:
-    """A port below those that Linux gives to the connections of clients: thousands of them could take it before the service does."""
+    """A free port below those that Linux assigns to outgoing connections: one of thousands could take it before the service does."""
     while True:
         port = random.randrange(16_384, 32_768)
         with socket.socket() as taken, contextlib.suppress(OSError):
@@ -217,11 +217,12 @@ def free_port() -> int:
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time of a process and of its descendants."""
+    """User and system time of a process and of its children, running or ended."""
     total = 0
     for process in [pid, *children(pid)]:
         with contextlib.suppress(OSError):
-            # The name in brackets may contain spaces.
+            # The name in brackets may contain spaces. After it utime, stime, cutime and cstime are the fields 11 to 14; the last two,
+            # those of ended children, are only read of the process itself.
             fields = pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
             total += sum(map(int, fields[11:15] if process == pid else fields[11:13]))
     return total / TICKS
@@ -238,16 +239,16 @@ def children(pid: int) -> list[int]:
 @contextlib.contextmanager
 def folder():
     """A temporary folder for a service."""
-    with tempfile.TemporaryDirectory(prefix="carrel-bench-", ignore_cleanup_errors=True) as made:
-        yield pathlib.Path(made)
+    with tempfile.TemporaryDirectory(prefix="carrel-bench-", ignore_cleanup_errors=True) as path:
+        yield pathlib.Path(path)
 
 
 @contextlib.contextmanager
 def serving(program: str, **settings: object):
     """A running service without limits; a setting `a.b` is named `a__b`."""
-    with folder() as made:
-        given = {name.replace("__", "."): value for name, value in settings.items()}
-        service = Service(program, made, UNLIMITED | given)
+    with folder() as home:
+        dotted = {name.replace("__", "."): value for name, value in settings.items()}
+        service = Service(program, home, UNLIMITED | dotted)
         try:
             service.start()
             yield service

@@ -1,12 +1,12 @@
 """Word error rate, time and memory of transcripts, compared with faster-whisper on the same model in the same run.
 
-    cargo build --bin carrel --example hear
+    cargo build --bin carrel --example transcribe
     tests/bench/speech.py --target DIR --models DIR --model whisper-base [--ct2 FOLDER] [--hours 2] [--windows 10]
 
-DIR of --target is cargo's folder of the built programs. --ct2 is the folder of the same weights in the format of
+DIR of --target is the folder into which cargo builds the programs. --ct2 is the folder of the same weights in the format of
 CTranslate2; it requires faster-whisper (PyPI). Times are wall and CPU seconds per second of audio; on a machine with other load,
-compare the CPU seconds. With --hours a recording of that length, which repeats the clips, is decoded
-and split completely, and its first --windows windows are transcribed: its peak memory is that of the service and the decoder.
+compare the CPU seconds. With --hours the script also decodes and splits a recording of that length, which repeats the clips, and
+transcribes its first --windows windows: the peak memory is that of the service and the decoder.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def words(text: str) -> list[str]:
 
 
 def errors(wanted: list[str], found: list[str]) -> int:
-    """Words to insert, remove or replace."""
+    """The edit distance in words: how many to insert, remove or replace."""
     row = list(range(len(found) + 1))
     for i, word in enumerate(wanted, 1):
         before, row[0] = row[0], i
@@ -41,8 +41,8 @@ def errors(wanted: list[str], found: list[str]) -> int:
 
 def clips(data: Path) -> list[tuple[Path, str]]:
     with (data / "metadata.csv").open(encoding="utf-8") as rows:
-        said = {row[0]: row[-1] for row in csv.reader(rows, delimiter="|", quoting=csv.QUOTE_NONE)}
-    found = [(file, said[file.stem]) for file in sorted(data.glob("*.wav")) if file.stem in said]
+        spoken = {row[0]: row[-1] for row in csv.reader(rows, delimiter="|", quoting=csv.QUOTE_NONE)}
+    found = [(file, spoken[file.stem]) for file in sorted(data.glob("*.wav")) if file.stem in spoken]
     return [*found, (data / "jfk.flac", JFK)]
 
 
@@ -60,18 +60,18 @@ def report(name: str, truth: list[tuple[Path, str]], texts: list[str], seconds: 
 
 
 def ours(args: argparse.Namespace, files: list[Path], *more: str) -> tuple[list[dict], float, float, int]:
-    """The transcript, wall and CPU seconds, and the peak memory of all processes together, in MB."""
+    """The transcripts, wall and CPU seconds, and the peak memory in MB: the sum of the two largest processes."""
     target, began, before = Path(args.target), time.monotonic(), cpu()
-    command = [target / "examples" / "hear", target / "carrel", args.model, Path(args.models) / args.model, *more, *files]
+    command = [target / "examples" / "transcribe", target / "carrel", args.model, Path(args.models) / args.model, *more, *files]
     running = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True)
     peaks: dict[int, int] = {}
     while running.poll() is None:
         for pid in family(running.pid):
             peaks[pid] = max(peaks.get(pid, 0), peak(pid))
         time.sleep(0.2)
-    assert running.returncode == 0, "hear failed"
-    told = [json.loads(line) for line in running.stdout]
-    return told, time.monotonic() - began, cpu() - before, sum(sorted(peaks.values())[-2:]) // 1024
+    assert running.returncode == 0, "transcribe failed"
+    transcripts = [json.loads(line) for line in running.stdout]
+    return transcripts, time.monotonic() - began, cpu() - before, sum(sorted(peaks.values())[-2:]) // 1024
 
 
 def family(pid: int) -> list[int]:
@@ -114,6 +114,7 @@ def long_recording(truth: list[tuple[Path, str]], hours: float, folder: str) -> 
             for file, _ in truth[:-1]:
                 with wave.open(str(file)) as clip:
                     frames = clip.readframes(clip.getnframes())
+                # A pause of half a second: 11,025 samples of two bytes.
                 out.writeframes(frames + bytes(22_050))
                 left -= len(frames) // 2 + 11_025
     return target
@@ -132,17 +133,17 @@ def main() -> None:
     if not args.data.is_dir():
         sys.exit(f"left out: {args.data} is not there")
     truth = clips(args.data)
-    told, wall, spent, memory = ours(args, [file for file, _ in truth])
-    seconds = sum(one["seconds"] for one in told)
-    report(args.model, truth, [one["text"] for one in told], seconds, wall, spent)
-    print(f"{'':28} peak memory {memory} MB, languages {sorted({one['language'] for one in told})}")
+    transcripts, wall, spent, memory = ours(args, [file for file, _ in truth])
+    seconds = sum(one["seconds"] for one in transcripts)
+    report(args.model, truth, [one["text"] for one in transcripts], seconds, wall, spent)
+    print(f"{'':28} peak memory {memory} MB, languages {sorted({one['language'] for one in transcripts})}")
     if args.ct2:
         compare_with_faster_whisper(args, truth, seconds)
     if args.hours:
         with tempfile.TemporaryDirectory() as folder:
             (one,), wall, _, memory = ours(args, [long_recording(truth, args.hours, folder)], "--windows", str(args.windows))
-        print(f"{one['seconds'] / 3600:.2f} hours: {one['windows']} windows heard in {one['hearing']:.0f} s, "
-              f"all decoded and cut in {wall - one['hearing']:.0f} s, peak memory {memory} MB")
+        print(f"{one['seconds'] / 3600:.2f} hours: {one['windows']} windows transcribed in {one['hearing']:.0f} s, "
+              f"all decoded and split in {wall - one['hearing']:.0f} s, peak memory {memory} MB")
 
 
 if __name__ == "__main__":

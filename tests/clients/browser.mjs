@@ -1,16 +1,16 @@
 // A browser on the pages of sign-in and consent: it submits their forms unchanged, with the typed fields filled in.
 import assert from 'node:assert/strict';
 
-/** Signs in, leaves every tick where it is and allows. With these parameters the application is called back. */
-export async function allow(address, email, password) {
-    const signedIn = await submit(await fetch(address), { email, password });
+/** Signs in, keeps the selected permissions and allows. Returns the parameters of the redirect to the application. */
+export async function allow(url, email, password) {
+    const signedIn = await submit(await fetch(url), { email, password });
     const cookie = signedIn.headers.get('set-cookie').split(';')[0];
     const consent = await fetch(signedIn.headers.get('location'), { headers: { Cookie: cookie } });
-    const back = await submit(consent, { decision: 'allow' }, cookie);
-    return new URL(back.headers.get('location')).searchParams;
+    const redirect = await submit(consent, { decision: 'allow' }, cookie);
+    return new URL(redirect.headers.get('location')).searchParams;
 }
 
-/** Sends the form of a page, which must lead on. */
+/** Submits the form of a page, which must redirect. */
 async function submit(page, typed, cookie = '') {
     const form = read(await page.text());
     const headers = { Origin: new URL(page.url).origin, 'Sec-Fetch-Site': 'same-origin', Cookie: cookie };
@@ -25,15 +25,15 @@ function read(html) {
     const form = /<form method="post" action="([^"]*)">(.*?)<\/form>/s.exec(html);
     assert.ok(form, `no form in ${html}`);
     const inputs = [...form[2].matchAll(/<input [^>]*>/g)].map(([tag]) => ({ tag, ...attributes(tag) }));
-    const kept = inputs.filter(({ type, tag }) => type === 'hidden' || tag.endsWith(' checked>'));
-    return { action: plain(form[1]), fields: kept.map(({ name, value }) => [name, value]) };
+    const submitted = inputs.filter(({ type, tag }) => type === 'hidden' || tag.endsWith(' checked>'));
+    return { action: plain(form[1]), fields: submitted.map(({ name, value }) => [name, value]) };
 }
 
 function attributes(tag) {
     return Object.fromEntries([...tag.matchAll(/([a-z]+)="([^"]*)"/g)].map(([, name, value]) => [name, plain(value)]));
 }
 
-/** Our pages write what must be escaped as numbers. */
+/** Decodes numeric character references, the only escapes of the service's pages. */
 function plain(text) {
     return text.replace(/&#(\d+);/g, (_, number) => String.fromCodePoint(number));
 }

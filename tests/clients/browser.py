@@ -8,8 +8,8 @@ def allow(http, address, email, password):
     """Signs in, keeps the selected permissions and allows. Returns the parameters of the redirect to the application."""
     signed_in = submit(http, http.get(address), {"email": email, "password": password})
     consent = http.get(signed_in.headers["location"])
-    back = submit(http, consent, {"decision": "allow"})
-    return dict(parse_qsl(urlsplit(back.headers["location"]).query))
+    redirect = submit(http, consent, {"decision": "allow"})
+    return dict(parse_qsl(urlsplit(redirect.headers["location"]).query))
 
 
 def submit(http, page, typed):

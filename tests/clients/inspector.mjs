@@ -11,9 +11,9 @@ const program = `${process.env.CARREL_NODE_MODULES}/.bin/mcp-inspector`;
 const server = [`${base}/mcp`, '--transport', 'http', '--header', `Authorization: Bearer ${process.env.CARREL_SECRET}`];
 
 function inspect(...words) {
-    const asked = [program, '--cli', ...server, '--format', 'json', ...words];
-    const { status, stdout, stderr } = spawnSync(process.execPath, asked, { encoding: 'utf8' });
-    // stderr also has its warnings.
+    const args = [program, '--cli', ...server, '--format', 'json', ...words];
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    // Warnings about schemas are on stderr, so it must be empty.
     assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
     return JSON.parse(stdout).result;
 }

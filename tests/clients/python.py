@@ -25,11 +25,11 @@ REVISION = {"1": "2025-11-25", "2": "2026-07-28"}[MAJOR]
 HTTP = importlib.import_module({"1": "httpx", "2": "httpx2"}[MAJOR])
 
 
-class Keeper:
+class CredentialStore:
     """The storage of secrets and the browser that the SDK requires."""
 
     def __init__(self):
-        self.tokens = self.client = self.back = None
+        self.tokens = self.client = self.redirect_params = None
         self.sign_ins = 0
 
     async def get_tokens(self):
@@ -48,18 +48,18 @@ class Keeper:
         """Signs in and consents in place of a browser."""
         self.sign_ins += 1
         with HTTP.Client() as http:
-            self.back = allow(http, address, EMAIL, PASSWORD)
+            self.redirect_params = allow(http, address, EMAIL, PASSWORD)
         # The first SDK ignores it.
-        assert self.back["iss"] == BASE, self.back
+        assert self.redirect_params["iss"] == BASE, self.redirect_params
 
-    async def called_back(self):
+    async def await_callback(self):
         """The parameters of the redirect back to the client."""
         if MAJOR == "1":
-            return self.back["code"], self.back["state"]
-        return auth.AuthorizationCodeResult(**self.back)
+            return self.redirect_params["code"], self.redirect_params["state"]
+        return auth.AuthorizationCodeResult(**self.redirect_params)
 
 
-def provider(keeper):
+def provider(store):
     """The OAuth client of the SDK."""
     metadata = auth.OAuthClientMetadata(
         client_name=NAME,
@@ -68,7 +68,7 @@ def provider(keeper):
         response_types=["code"],
         token_endpoint_auth_method="none",
     )
-    return OAuthClientProvider(f"{BASE}/mcp", metadata, keeper, keeper.redirect, keeper.called_back)
+    return OAuthClientProvider(f"{BASE}/mcp", metadata, store, store.redirect, store.await_callback)
 
 
 @asynccontextmanager
@@ -83,26 +83,26 @@ async def connected(http):
             yield client, client.protocol_version
 
 
-async def refreshed(keeper, oauth, session):
-    """A refresh of the tokens without interaction."""
-    first = keeper.tokens
+async def refresh_tokens(store, oauth, session):
+    """Refreshes the tokens without interaction."""
+    first = store.tokens
     # This SDK refreshes only by the clock: after a 401 it starts a new sign-in.
     oauth.context.token_expiry_time = time.time() - 1
     await use(session, "search_library", {"query": "herons"})
-    assert keeper.tokens.access_token != first.access_token
-    assert keeper.tokens.refresh_token != first.refresh_token
-    assert keeper.tokens.scope == first.scope, keeper.tokens.scope
-    assert keeper.sign_ins == 1
+    assert store.tokens.access_token != first.access_token
+    assert store.tokens.refresh_token != first.refresh_token
+    assert store.tokens.scope == first.scope, store.tokens.scope
+    assert store.sign_ins == 1
 
 
 async def main():
-    keeper = Keeper()
-    oauth = provider(keeper)
+    store = CredentialStore()
+    oauth = provider(store)
     async with HTTP.AsyncClient(auth=oauth, timeout=20) as http, connected(http) as (session, revision):
         assert revision == REVISION, revision
         used = await use_all(NAME, session)
-        await refreshed(keeper, oauth, session)
-    print(f"{NAME}: revision {revision}, {len(used)} tools used with {keeper.tokens.scope}, tokens refreshed")
+        await refresh_tokens(store, oauth, session)
+    print(f"{NAME}: revision {revision}, {len(used)} tools used with {store.tokens.scope}, tokens refreshed")
 
 
 asyncio.run(main())

@@ -1,43 +1,43 @@
 // Calls every tool once, in the order of the list, on the data that library.mjs has saved.
 import assert from 'node:assert/strict';
 
-/** What a tool is given, after what those before it said, and what it must say. */
+/** The arguments of each tool, which may depend on earlier results, and a check of its result. */
 const CALLS = {
     search_library: {
-        given: () => ({ query: 'herons' }),
-        right: ({ results }) => results[0].title === 'Herons',
+        arguments: () => ({ query: 'herons' }),
+        isExpected: ({ results }) => results[0].title === 'Herons',
     },
     get_document: {
-        given: ({ search_library }) => ({ documentId: search_library.results[0].documentId }),
-        right: ({ text }) => text.includes('in the reeds'),
+        arguments: ({ search_library }) => ({ documentId: search_library.results[0].documentId }),
+        isExpected: ({ text }) => text.includes('in the reeds'),
     },
     list_projects: {
-        given: () => ({ status: 'active' }),
-        right: ({ projects }) => projects[0].name === 'Birds',
+        arguments: () => ({ status: 'active' }),
+        isExpected: ({ projects }) => projects[0].name === 'Birds',
     },
     get_project_context: {
-        given: ({ list_projects }) => ({ projectId: list_projects.projects[0].id, query: 'herons' }),
-        right: ({ project }) => project.name === 'Birds',
+        arguments: ({ list_projects }) => ({ projectId: list_projects.projects[0].id, query: 'herons' }),
+        isExpected: ({ project }) => project.name === 'Birds',
     },
     add_bookmark: {
-        given: ({ get_project_context: { project } }, client) => ({
+        arguments: ({ get_project_context: { project } }, client) => ({
             url: `https://birds.example.test/${encodeURIComponent(client)}`,
             tags: ['birds'],
             projectId: project.id,
         }),
-        right: ({ created, project }) => created && project.added,
+        isExpected: ({ created, project }) => created && project.added,
     },
     create_note: {
-        given: ({ get_project_context: { project } }, client) => ({
+        arguments: ({ get_project_context: { project } }, client) => ({
             projectId: project.id,
             title: client,
             body: 'It was **here**.',
         }),
-        right: ({ noteId, projectId }) => noteId && projectId,
+        isExpected: ({ noteId, projectId }) => noteId && projectId,
     },
 };
 
-/** Names what is listed. A tool that is missing there, or here, is a failure. */
+/** Returns the names of the listed tools, which must be exactly those of CALLS. */
 export function names({ tools }) {
     const listed = tools.map(({ name }) => name);
     assert.deepEqual(listed, Object.keys(CALLS));
@@ -46,15 +46,15 @@ export function names({ tools }) {
 
 export async function useAll(client, sdk) {
     const listed = names(await sdk.listTools());
-    const said = {};
+    const results = {};
     for (const name of listed) {
-        said[name] = answer(await sdk.callTool({ name, arguments: CALLS[name].given(said, client) }));
-        assert.ok(CALLS[name].right(said[name]), `${name}: ${JSON.stringify(said[name])}`);
+        results[name] = answer(await sdk.callTool({ name, arguments: CALLS[name].arguments(results, client) }));
+        assert.ok(CALLS[name].isExpected(results[name]), `${name}: ${JSON.stringify(results[name])}`);
     }
     return listed;
 }
 
-/** What a call says; both of its forms must say the same. */
+/** Returns the result of a call; its text and its structured content must be the same. */
 export function answer(called) {
     assert.ok(!called.isError, JSON.stringify(called));
     assert.deepEqual(JSON.parse(called.content[0].text), called.structuredContent);

@@ -6,32 +6,32 @@ from urllib.parse import quote
 # The arguments of each tool, which may depend on earlier results, and the expected result.
 CALLS = {
     "search_library": (
-        lambda said, client: {"query": "herons"},
+        lambda results, client: {"query": "herons"},
         lambda answer: answer["results"][0]["title"] == "Herons",
     ),
     "get_document": (
-        lambda said, client: {"documentId": said["search_library"]["results"][0]["documentId"]},
+        lambda results, client: {"documentId": results["search_library"]["results"][0]["documentId"]},
         lambda answer: "in the reeds" in answer["text"],
     ),
     "list_projects": (
-        lambda said, client: {"status": "active"},
+        lambda results, client: {"status": "active"},
         lambda answer: answer["projects"][0]["name"] == "Birds",
     ),
     "get_project_context": (
-        lambda said, client: {"projectId": said["list_projects"]["projects"][0]["id"], "query": "herons"},
+        lambda results, client: {"projectId": results["list_projects"]["projects"][0]["id"], "query": "herons"},
         lambda answer: answer["project"]["name"] == "Birds",
     ),
     "add_bookmark": (
-        lambda said, client: {
+        lambda results, client: {
             "url": f"https://birds.example.test/{quote(client)}",
             "tags": ["birds"],
-            "projectId": said["get_project_context"]["project"]["id"],
+            "projectId": results["get_project_context"]["project"]["id"],
         },
         lambda answer: answer["created"] and answer["project"]["added"],
     ),
     "create_note": (
-        lambda said, client: {
-            "projectId": said["get_project_context"]["project"]["id"],
+        lambda results, client: {
+            "projectId": results["get_project_context"]["project"]["id"],
             "title": client,
             "body": "It was **here**.",
         },
@@ -41,14 +41,14 @@ CALLS = {
 
 
 async def use_all(client, sdk):
-    """A tool that is missing from the list, or from here, is a failure."""
+    """Calls every listed tool. The listed tools must be exactly those of CALLS."""
     listed = [tool.name for tool in (await sdk.list_tools()).tools]
     assert listed == list(CALLS), listed
-    said = {}
+    results = {}
     for name in listed:
-        given, right = CALLS[name]
-        said[name] = await use(sdk, name, given(said, client))
-        assert right(said[name]), f"{name}: {said[name]}"
+        arguments, is_expected = CALLS[name]
+        results[name] = await use(sdk, name, arguments(results, client))
+        assert is_expected(results[name]), f"{name}: {results[name]}"
     return listed
 
 

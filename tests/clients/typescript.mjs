@@ -19,7 +19,7 @@ const loaded = parts.map((part) => load(`@modelcontextprotocol/${part}`));
 const { Client, StreamableHTTPClientTransport, UnauthorizedError } = Object.assign({}, ...loaded);
 
 /** The storage of secrets and the browser that the SDK requires. */
-class Keeper {
+class CredentialStore {
     redirectUrl = 'http://127.0.0.1:43117/callback';
     clientMetadata = {
         client_name: name,
@@ -31,8 +31,8 @@ class Keeper {
     signIns = 0;
     clientInformation() { return this.client; }
     saveClientInformation(client) { this.client = client; }
-    tokens() { return this.kept; }
-    saveTokens(tokens) { this.kept = tokens; }
+    tokens() { return this.savedTokens; }
+    saveTokens(tokens) { this.savedTokens = tokens; }
     codeVerifier() { return this.verifier; }
     saveCodeVerifier(verifier) { this.verifier = verifier; }
     discoveryState() { return this.discovered; }
@@ -47,35 +47,35 @@ class Keeper {
     }
 }
 
-/** The first attempt is refused, and leaves a code behind. */
-async function connected(keeper) {
+/** Connects. The first attempt is refused and starts the sign-in; the second one uses its code. */
+async function connect(store) {
     // Only the second SDK has this option; without it, it uses the protocol of the first one.
     const client = new Client({ name, version: '1' }, { versionNegotiation: { mode: 'auto' } });
-    const transport = new StreamableHTTPClientTransport(new URL(`${base}/mcp`), { authProvider: keeper });
+    const transport = new StreamableHTTPClientTransport(new URL(`${base}/mcp`), { authProvider: store });
     try {
         await client.connect(transport);
     } catch (error) {
-        if (!(error instanceof UnauthorizedError) || keeper.kept) throw error;
-        await transport.finishAuth(keeper.back.get('code'), keeper.back.get('iss'));
-        return connected(keeper);
+        if (!(error instanceof UnauthorizedError) || store.savedTokens) throw error;
+        await transport.finishAuth(store.back.get('code'), store.back.get('iss'));
+        return connect(store);
     }
     assert.equal(transport.protocolVersion, revision);
     return client;
 }
 
-/** A refresh of the tokens without interaction. */
-async function refreshed(keeper, client) {
-    const first = keeper.kept;
-    keeper.kept = { ...first, access_token: 'ca_of_yesterday' };
+/** Refreshes the tokens without interaction. */
+async function refreshTokens(store, client) {
+    const first = store.savedTokens;
+    store.savedTokens = { ...first, access_token: 'ca_of_yesterday' };
     answer(await client.callTool({ name: 'search_library', arguments: { query: 'herons' } }));
-    assert.notEqual(keeper.kept.refresh_token, first.refresh_token);
-    assert.equal(keeper.kept.scope, first.scope);
-    assert.equal(keeper.signIns, 1);
+    assert.notEqual(store.savedTokens.refresh_token, first.refresh_token);
+    assert.equal(store.savedTokens.scope, first.scope);
+    assert.equal(store.signIns, 1);
 }
 
-const keeper = new Keeper();
-const client = await connected(keeper);
+const store = new CredentialStore();
+const client = await connect(store);
 const used = await useAll(name, client);
-await refreshed(keeper, client);
+await refreshTokens(store, client);
 await client.close();
-console.log(`${name}: revision ${revision}, ${used.length} tools used with ${keeper.kept.scope}, tokens refreshed`);
+console.log(`${name}: revision ${revision}, ${used.length} tools used with ${store.savedTokens.scope}, tokens refreshed`);

@@ -45,7 +45,7 @@ class Saves:
             elif status and "retry-after" not in headers:
                 self.refusals_without_wait += 1
             elif status == 0:
-                # Nothing listens: the service was killed or is stopping.
+                # No process listens: the service was killed or is stopping. The pause keeps the threads from spinning.
                 self._ended.wait(0.01)
 
     def missing(self, account: Account | None = None) -> list[int]:
@@ -101,7 +101,7 @@ def make_jobs_due(service: FaultyService) -> None:
 
 
 def timed(request, *arguments: object) -> tuple[float, tuple]:
-    """How long a request took, in seconds, and its answer."""
+    """The seconds until the response, and the response."""
     began = time.monotonic()
     answer = request(*arguments)
     return time.monotonic() - began, answer

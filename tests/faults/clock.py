@@ -47,6 +47,6 @@ class ShiftedService(FaultyService):
 
 
 def clock_library(folder: pathlib.Path) -> pathlib.Path:
-    made = folder / "clock.so"
-    compile_library(SOURCE, made)
-    return made
+    library = folder / "clock.so"
+    compile_library(SOURCE, library)
+    return library

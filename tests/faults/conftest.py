@@ -19,9 +19,9 @@ def carrel() -> str:
 @pytest.fixture
 def service(carrel: str, tmp_path: pathlib.Path):
     """A running service with its data in the folder of the test."""
-    made = started(carrel, tmp_path)
-    yield made
-    made.kill()
+    service = started(carrel, tmp_path)
+    yield service
+    service.kill()
 
 
 @pytest.fixture
@@ -32,11 +32,11 @@ def injector(tmp_path: pathlib.Path) -> Injector:
 @pytest.fixture
 def faulty_service(carrel: str, tmp_path: pathlib.Path, injector: Injector):
     """A running service in which the injector can make calls fail."""
-    made = FaultyService(carrel, tmp_path)
-    made.extra = injector.environment()
-    made.start()
-    yield made
-    made.kill()
+    service = FaultyService(carrel, tmp_path)
+    service.extra = injector.environment()
+    service.start()
+    yield service
+    service.kill()
 
 
 @pytest.fixture

@@ -91,8 +91,8 @@ class FileWorker(Worker):
             self.load.fault("bad answer", f"an upload cannot be completed after a fault: {word}")
 
     def settle_page(self, word: str, bookmark: str | None) -> None:
-        asked = f"/v1/bookmarks/exists?url=https://faults.example/{word}"
-        status, body, _ = self.account.rest("GET", asked)
+        path = f"/v1/bookmarks/exists?url=https://faults.example/{word}"
+        status, body, _ = self.account.rest("GET", path)
         is_there = status == 200 and body["data"]["exists"]
         if bookmark and not is_there:
             self.load.fault("missing", f"a page with a long body: {word}")

@@ -1,4 +1,4 @@
-"""A service whose storage can be made to fail, and a client that records what was acknowledged."""
+"""A service whose storage a test can make fail, and a client that records what was acknowledged."""
 
 import contextlib
 import http.client
@@ -31,8 +31,8 @@ class FaultyService(Service):
     """A real `carrel serve`; its data may be in a folder that is mounted for the test."""
 
     def __init__(self, program: str, folder: pathlib.Path, **settings: object) -> None:
-        given = {name.replace("__", "."): value for name, value in settings.items()}
-        super().__init__(program, folder, SETTINGS | given)
+        dotted = {name.replace("__", "."): value for name, value in settings.items()}
+        super().__init__(program, folder, SETTINGS | dotted)
         # Added to the environment of every process of the program that is started from here.
         self.extra: dict[str, str] = {}
 
@@ -46,7 +46,7 @@ class FaultyService(Service):
                 [self.program, "serve"], cwd=self.folder, env=self.environment(), stdout=log, stderr=log)
 
     def kill(self) -> None:
-        """SIGKILL."""
+        """Sends SIGKILL and waits for the end of the process."""
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
@@ -63,7 +63,7 @@ class FaultyService(Service):
 
     def exchange(self, method: str, path: str, body: str | bytes | None, headers: dict,
                  source: str = "127.0.0.1") -> tuple[int, dict, dict]:
-        """Returns an answer that is not JSON as `text`."""
+        """Does the same as `send` with a body that is sent as it is. A response that is not JSON is returned as `text`."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60, source_address=(source, 0))
         try:
             connection.request(method, path, body, headers)
@@ -100,7 +100,7 @@ def started(program: str, folder: pathlib.Path, **settings: object) -> FaultySer
 def create_account(service: FaultyService) -> str:
     """Creates an account of the largest plan; returns its e-mail address."""
     email = f"user-{secrets.token_hex(4)}@faults.example"
-    service.cli("user", "add", "--email", email, "--plan", "research", "--password-stdin", given=PASSWORD + "\n")
+    service.cli("user", "add", "--email", email, "--plan", "research", "--password-stdin", stdin=PASSWORD + "\n")
     return email
 
 
@@ -144,7 +144,7 @@ class Account:
 
     def finds(self, word: str) -> bool:
         """Whether a search for this word has results."""
-        # The data of an error is null.
+        # The data of an error is null, and that of no response is missing.
         return bool((self.rest("GET", f"/v2/search?q={word}")[1].get("data") or {}).get("results"))
 
 
@@ -184,9 +184,9 @@ class Ledger:
         answer = self.account.save(self.number)
         if not self.note("save", answer):
             return None
-        made = answer[1]["data"]["bookmark"]
-        self.bookmarks[made["bookmarkId"]] = {"title": made["title"], "favorite": False}
-        return made["bookmarkId"]
+        bookmark = answer[1]["data"]["bookmark"]
+        self.bookmarks[bookmark["bookmarkId"]] = {"title": bookmark["title"], "favorite": False}
+        return bookmark["bookmarkId"]
 
     def change(self, bookmark: str | None) -> None:
         if bookmark is None:
@@ -195,6 +195,7 @@ class Ledger:
         if self.note("change", answer):
             self.bookmarks[bookmark] = {"favorite": True, "notes": "a note"}
         else:
+            # Without an acknowledgement the change may or may not be stored: only the bookmark itself is expected.
             self.bookmarks[bookmark] = {}
 
     def delete(self, bookmark: str | None) -> None:
@@ -206,12 +207,12 @@ class Ledger:
             del self.bookmarks[bookmark]
 
     def make_and_revoke_key(self) -> None:
-        made = self.account.app("POST", "/keys", {"name": "k", "kind": "rest", "scopes": ["read:user"]})
-        if not self.note("make a key", made):
+        created = self.account.app("POST", "/keys", {"name": "k", "kind": "rest", "scopes": ["read:user"]})
+        if not self.note("make a key", created):
             return
-        secret = made[1]["data"]["secret"]
+        secret = created[1]["data"]["secret"]
         self.keys[secret] = True
-        revoked = self.account.app("DELETE", f"/keys/{made[1]['data']['key']['id']}")
+        revoked = self.account.app("DELETE", f"/keys/{created[1]['data']['key']['id']}")
         if self.note("revoke a key", revoked):
             self.keys[secret] = False
         else:

@@ -66,9 +66,9 @@ static int of_the_program(struct dl_phdr_info *program, size_t size, void *base)
 static void *apply_heap_limit(void *function) {
     long limit = 0;
     for (;;) {
-        long asked = atomic_load(&control->heap_limit);
-        if (asked != limit && is_controlled()) {
-            ((heap_function *)function)(limit = asked);
+        long wanted = atomic_load(&control->heap_limit);
+        if (wanted != limit && is_controlled()) {
+            ((heap_function *)function)(limit = wanted);
             atomic_store(&control->applied_limit, limit);
         }
         usleep(500);

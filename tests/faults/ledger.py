@@ -133,18 +133,18 @@ class User:
     def sign_in_again(self) -> bool:
         """Renews the shared session of the workers; whether one of the possible passwords was accepted."""
         for password in self.passwords:
-            _, made = self.sign_in(password)
-            if made is not None:
-                self.session = made
-                self.credentials.append(made)
+            _, credential = self.sign_in(password)
+            if credential is not None:
+                self.session = credential
+                self.credentials.append(credential)
                 return True
         return False
 
     def register_client(self) -> str:
         body = {"redirect_uris": [REDIRECT], "client_name": "Heron", "token_endpoint_auth_method": "none"}
-        status, made, _ = self.service.send("POST", "/oauth/register", body)
-        assert status == 201, made
-        return made["client_id"]
+        status, client, _ = self.service.send("POST", "/oauth/register", body)
+        assert status == 201, client
+        return client["client_id"]
 
     def works(self, credential: Credential) -> bool | None:
         """Whether it is accepted; `None` if the answer does not tell."""

@@ -71,10 +71,10 @@ class Load:
         with self.lock:
             self.faults[kind].append(what)
 
-    def cli(self, *words: str, given: str | None = None) -> bool:
+    def cli(self, *words: str, stdin: str | None = None) -> bool:
         """Runs `carrel ...` while the service runs; whether it succeeded."""
         command = [self.service.program, *words, "--json"]
-        done = subprocess.run(command, cwd=self.service.folder, env=self.service.environment(), input=given,
+        done = subprocess.run(command, cwd=self.service.folder, env=self.service.environment(), input=stdin,
                               capture_output=True, text=True)
         with self.lock:
             if done.returncode == 0:
@@ -215,10 +215,10 @@ class Load:
             return
         right = []
         for password in user.passwords:
-            answer, made = user.sign_in(password)
-            if made is not None:
+            answer, credential = user.sign_in(password)
+            if credential is not None:
                 right.append(password)
-                user.credentials.append(made)
+                user.credentials.append(credential)
             elif answer[0] != 401:
                 # The next step, or the check after the round, tries again.
                 self.note("sign in", answer)

@@ -3,8 +3,8 @@
 
     tests/faults/rows.py [PATH OF faults-and-threats.md]
 
-A test names its rows in its documentation, always in this form: `(row 7)`, `(rows 37, T5)`. The default path is the design folder
-beside the checkout.
+A test names its rows in its documentation, always in this form: `(row 7)`, `(rows 37, T5)`. The default path is in the design folder
+next to the checkout.
 """
 
 import ast

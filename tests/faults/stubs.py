@@ -47,12 +47,12 @@ class Gate:
 
 
 class ChatModel(Server):
-    """An OpenAI-compatible endpoint. `behave` lists its next answers; the last one is repeated."""
+    """An OpenAI-compatible endpoint. `behave` lists the kinds of its next responses; the last one is repeated."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), ChatHandler)
         self.behave: list[str] = ["answer"]
-        self.asked: list[float] = []
+        self.request_times: list[float] = []
         self.gate = Gate()
         self.lock = threading.Lock()
 
@@ -61,7 +61,7 @@ class ChatModel(Server):
 
     def next(self) -> str:
         with self.lock:
-            self.asked.append(time.monotonic())
+            self.request_times.append(time.monotonic())
             return self.behave.pop(0) if len(self.behave) > 1 else self.behave[0]
 
 
@@ -177,7 +177,7 @@ class NameServer:
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.bind((self.ADDRESS, 53))
         self.answers = False
-        self.asked = 0
+        self.query_count = 0
         threading.Thread(target=self._serve, daemon=True).start()
 
     def __enter__(self) -> "NameServer":
@@ -190,7 +190,7 @@ class NameServer:
         with contextlib.suppress(OSError):
             while True:
                 query, peer = self.socket.recvfrom(4096)
-                self.asked += 1
+                self.query_count += 1
                 if self.answers:
                     self.socket.sendto(self._answer(query), peer)
 

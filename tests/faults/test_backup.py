@@ -1,4 +1,4 @@
-"""A copy of the database that is made under load holds everything acknowledged before, and can be served."""
+"""A copy of the database that is taken under load has all writes acknowledged before it, and a service can run on it."""
 
 import os
 import pathlib

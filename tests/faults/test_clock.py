@@ -20,7 +20,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 
 def test_work_continues_when_the_clock_jumps(carrel: str, tmp_path: pathlib.Path, library: pathlib.Path) -> None:
-    """Of the fault table (row 22)."""
+    """Covers the fault table (row 22)."""
     service = ShiftedService(carrel, tmp_path, library)
     service.start()
     account = Account(service)
@@ -50,7 +50,7 @@ def test_work_continues_when_the_clock_jumps(carrel: str, tmp_path: pathlib.Path
 
 
 def test_requests_over_midnight_are_each_counted_once(carrel: str, tmp_path: pathlib.Path, library: pathlib.Path) -> None:
-    """Of the fault table (row 23)."""
+    """Covers the fault table (row 23)."""
     service = ShiftedService(carrel, tmp_path, library, plans__pro__rest_per_day=2, plans__pro__hourly_per_key=1000)
     service.start()
     account, limited = Account(service), Account(service)

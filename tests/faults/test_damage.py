@@ -29,7 +29,7 @@ def filled(service: FaultyService) -> pathlib.Path:
 
 
 def test_truncated_database_stops_the_start(service: FaultyService) -> None:
-    """Of the fault table (row 41)."""
+    """Covers the fault table (row 41)."""
     database = filled(service)
     with database.open("r+b") as file:
         file.truncate(database.stat().st_size // 2)
@@ -38,7 +38,7 @@ def test_truncated_database_stops_the_start(service: FaultyService) -> None:
 
 
 def test_overwritten_pages_stop_the_start(service: FaultyService) -> None:
-    """Of the fault table (row 41)."""
+    """Covers the fault table (row 41)."""
     database = filled(service)
     size = database.stat().st_size
     with database.open("r+b") as file:
@@ -50,7 +50,7 @@ def test_overwritten_pages_stop_the_start(service: FaultyService) -> None:
 
 
 def test_damage_found_by_requests_stops_writes(service: FaultyService) -> None:
-    """Of the fault table (row 41)."""
+    """Covers the fault table (row 41)."""
     account = Account(service)
     assert account.sign_in() == 200
     ledger = Ledger(account)
@@ -91,7 +91,7 @@ def add_damaged_table(database: pathlib.Path, megabytes: int) -> None:
 
 
 def test_damage_of_a_large_database_is_found_while_serving(service: FaultyService) -> None:
-    """Of the fault table (row 41)."""
+    """Covers the fault table (row 41)."""
     # Over 16 MiB it is not checked before the start.
     add_damaged_table(filled(service), 20)
 
@@ -107,7 +107,7 @@ def test_damage_of_a_large_database_is_found_while_serving(service: FaultyServic
 
 
 def test_doctor_finds_damage_that_requests_did_not(service: FaultyService) -> None:
-    """Of the fault table (row 41)."""
+    """Covers the fault table (row 41)."""
     add_damaged_table(filled(service), 1)
 
     done = service.run("doctor", "--json")
@@ -132,11 +132,11 @@ def test_doctor_says_what_to_do_with_a_truncated_database(service: FaultyService
         service.start()
     os.truncate(database, 20_000)
 
-    told = checks(service)
+    found_checks = checks(service)
 
-    assert told["database"]["state"] == "wrong" and "the database is damaged" in told["database"]["found"]
-    assert "restore a copy" in told["database"]["advice"]
-    assert told["index"]["advice"].startswith("do what `database` says")
+    assert found_checks["database"]["state"] == "wrong" and "the database is damaged" in found_checks["database"]["found"]
+    assert "restore a copy" in found_checks["database"]["advice"]
+    assert found_checks["index"]["advice"].startswith("do what `database` says")
 
 
 def test_doctor_beside_a_service_tells_of_an_emptied_database(service: FaultyService) -> None:
@@ -144,9 +144,9 @@ def test_doctor_beside_a_service_tells_of_an_emptied_database(service: FaultySer
     assert account.save(1)[0] == 201
     os.truncate(database_file(service), 0)
 
-    told = checks(service)
+    found_checks = checks(service)
 
-    assert told["database"]["state"] == "wrong" and "carrel.db is empty, but data_dir" in told["database"]["found"]
+    assert found_checks["database"]["state"] == "wrong" and "carrel.db is empty, but data_dir" in found_checks["database"]["found"]
     # SQLite removes the log of an empty file when it opens it.
     assert database_file(service).with_name("carrel.db-wal").stat().st_size
 
@@ -160,16 +160,16 @@ def test_doctor_does_not_open_a_database_that_took_the_place_of_another(service:
     eventually(lambda: service.readiness()[1]["storage"] == "removed", 10)
     before = database_file(service).read_bytes()
 
-    told = checks(service)
+    found_checks = checks(service)
 
-    assert told["database"]["state"] == "wrong" and "removed or replaced" in told["database"]["found"]
-    assert "back to their place" in told["database"]["advice"]
-    assert "takes no writes" in told["server"]["found"]
+    assert found_checks["database"]["state"] == "wrong" and "removed or replaced" in found_checks["database"]["found"]
+    assert "back to their place" in found_checks["database"]["advice"]
+    assert "takes no writes" in found_checks["server"]["found"]
     assert database_file(service).read_bytes() == before
 
 
 def test_index_truncated_while_serving_is_rebuilt(service: FaultyService) -> None:
-    """Of the fault table (row 19)."""
+    """Covers the fault table (row 19)."""
     account, deaths = Account(service), []
 
     def finds(number: int) -> bool:

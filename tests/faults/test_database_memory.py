@@ -24,11 +24,11 @@ NO_MEMORY, UNLIMITED = 1, 0
 def service(carrel: str, tmp_path: pathlib.Path, injector: Injector):
     heap = injector.heap_environment(carrel)
     assert heap, "the program has no symbols, by which the limit of SQLite is found"
-    made = FaultyService(carrel, tmp_path)
-    made.extra = injector.environment() | heap
-    made.start()
-    yield made
-    made.kill()
+    service = FaultyService(carrel, tmp_path)
+    service.extra = injector.environment() | heap
+    service.start()
+    yield service
+    service.kill()
 
 
 def test_acknowledged_writes_survive_lack_of_memory(service: FaultyService, injector: Injector, summarize) -> None:

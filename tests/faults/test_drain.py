@@ -85,7 +85,7 @@ def activity_rows(service: FaultyService) -> int:
 
 @pytest.mark.parametrize("round_number", range(3))
 def test_requests_are_answered_and_recorded_during_a_drain(service: FaultyService, round_number: int) -> None:
-    """Of the fault table (row 36)."""
+    """Covers the fault table (row 36)."""
     account = Account(service)
     account.save(round_number)
     connections = [Connection(account, number) for number in range(CONNECTIONS)]

@@ -136,9 +136,9 @@ def test_first_start_with_a_failing_call_can_be_repeated(
     def fresh(name: str) -> FaultyService:
         (tmp_path / name).mkdir()
         (tmp_path / name / "log").touch()
-        made = FaultyService(carrel, tmp_path / name)
-        made.extra = injector.environment()
-        return made
+        service = FaultyService(carrel, tmp_path / name)
+        service.extra = injector.environment()
+        return service
 
     measured = fresh("measured")
     injector.arm_rules(NEXT, *counting_rules(str(measured.folder / "data")))

@@ -33,17 +33,17 @@ def small_disk(request, tmp_path: pathlib.Path):
 
 @pytest.fixture
 def service(carrel: str, tmp_path: pathlib.Path, small_disk: pathlib.Path):
-    made = started(carrel, tmp_path, data_dir=small_disk / "data")
-    yield made
-    made.kill()
+    running = started(carrel, tmp_path, data_dir=small_disk / "data")
+    yield running
+    running.kill()
 
 
 @pytest.fixture
 def service_with_high_floor(carrel: str, tmp_path: pathlib.Path, small_disk: pathlib.Path):
-    made = started(carrel, tmp_path, data_dir=small_disk / "data", storage__min_free_bytes=48 * MIB,
+    running = started(carrel, tmp_path, data_dir=small_disk / "data", storage__min_free_bytes=48 * MIB,
                    accounts__signup="open")
-    yield made
-    made.kill()
+    yield running
+    running.kill()
 
 
 def assert_reads_work(account: Account, ledger: Ledger) -> None:
@@ -94,9 +94,9 @@ class SecurityChanges:
         self.keys = [self.make_key() for _ in range(3)]
 
     def make_key(self) -> tuple[str, str]:
-        made = self.account.app("POST", "/keys", {"name": "k", "kind": "rest", "scopes": ["read:user"]})
-        assert made[0] == 201
-        return made[1]["data"]["key"]["id"], made[1]["data"]["secret"]
+        created = self.account.app("POST", "/keys", {"name": "k", "kind": "rest", "scopes": ["read:user"]})
+        assert created[0] == 201
+        return created[1]["data"]["key"]["id"], created[1]["data"]["secret"]
 
     def make(self) -> None:
         """Each of them once; the last bookmark of the ledger is deleted."""
@@ -385,9 +385,9 @@ def register(service: FaultyService) -> tuple[int, dict, dict]:
 
 
 def authorize(service: FaultyService, client: str) -> tuple[int, dict, dict]:
-    asked = {"response_type": "code", "client_id": client, "redirect_uri": "http://127.0.0.1:9/back", "state": "s",
+    query = {"response_type": "code", "client_id": client, "redirect_uri": "http://127.0.0.1:9/back", "state": "s",
              "code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "code_challenge_method": "S256"}
-    return service.send("GET", f"/oauth/authorize?{urllib.parse.urlencode(asked)}")
+    return service.send("GET", f"/oauth/authorize?{urllib.parse.urlencode(query)}")
 
 
 def sign_up(service: FaultyService, email: str) -> tuple[int, dict, dict]:

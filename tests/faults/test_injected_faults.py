@@ -37,13 +37,13 @@ def failing_calls(call: str, seed: str) -> list[int]:
 
 @pytest.fixture
 def service(carrel: str, tmp_path: pathlib.Path, injector: Injector, request):
-    made = FaultyService(carrel, tmp_path)
-    made.extra = injector.environment()
+    service = FaultyService(carrel, tmp_path)
+    service.extra = injector.environment()
     if "ftruncate" in request.node.name:
         make_small_pages(tmp_path / "data")
-    made.start()
-    yield made
-    made.kill()
+    service.start()
+    yield service
+    service.kill()
 
 
 def make_small_pages(folder: pathlib.Path) -> None:
@@ -97,7 +97,7 @@ def describe(call: str, chosen: list[int]) -> str:
 
 
 def test_reads_that_failed_for_a_while_stop_writes_until_verified(service: FaultyService, injector: Injector) -> None:
-    """Of the fault table (rows 5, 41)."""
+    """Covers the fault table (rows 5, 41)."""
     account = Account(service)
     with Saves(account) as saves:
         eventually(lambda: len(saves.acknowledged) >= 10)
@@ -123,7 +123,7 @@ def test_reads_that_failed_for_a_while_stop_writes_until_verified(service: Fault
 
 
 def test_want_of_file_handles_is_not_told_as_a_full_disk(service: FaultyService, injector: Injector) -> None:
-    """Of the fault table (row 5)."""
+    """Covers the fault table (row 5)."""
     account = Account(service)
     assert account.save(1)[0] == 201
     # After the failed write the connection is replaced. SQLite tries to open the file for reading alone then, and that succeeds.
@@ -140,7 +140,7 @@ def test_want_of_file_handles_is_not_told_as_a_full_disk(service: FaultyService,
 @pytest.mark.parametrize(("call", "error"), [("pwrite64", "ENOSPC"), ("pwrite64", "EIO"), ("fsync", "EIO")])
 def test_work_continues_once_calls_stop_failing(
         service: FaultyService, injector: Injector, summarize, call: str, error: str) -> None:
-    """Of the fault table (row 5)."""
+    """Covers the fault table (row 5)."""
     load = Load(service)
     for when in (1, 40):
         injector.arm(service.process.pid, call, error, when, ALWAYS)

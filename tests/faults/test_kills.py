@@ -13,7 +13,7 @@ SECONDS = 0.5
 
 
 def test_acknowledged_writes_survive_kills(service: FaultyService, summarize) -> None:
-    """Of the fault table (row 1)."""
+    """Covers the fault table (row 1)."""
     load = Load(service)
     load.may_break = True
     moments = random.Random(load.seed)

@@ -167,7 +167,7 @@ def test_concurrent_changes_of_one_row_are_all_kept(service: FaultyService) -> N
 
     assert set(statuses) == {200}, {status: statuses.count(status) for status in set(statuses)}
     assert len(commits) > 20 and all(commits), "the other process committed no changes"
-    print(f"{len(statuses)} changes of one row, all acknowledged, beside {len(commits)} commits of another process")
+    print(f"{len(statuses)} changes of one row, all acknowledged, next to {len(commits)} commits of another process")
 
 
 def test_log_is_checkpointed_after_a_long_reader(service: FaultyService) -> None:

@@ -99,10 +99,10 @@ def postgres():
     """A server in a folder that other users of the system can enter."""
     home = pathlib.Path(tempfile.mkdtemp(prefix="carrel-postgres-"))
     home.chmod(0o755)
-    made = Postgres(home)
-    assert made.start()
-    yield made
-    made.stop()
+    database = Postgres(home)
+    assert database.start()
+    yield database
+    database.stop()
     shutil.rmtree(home, ignore_errors=True)
 
 

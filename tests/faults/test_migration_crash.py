@@ -35,8 +35,8 @@ def calls_of_one_thread(service: FaultyService) -> dict[str, int]:
 
 def tables(connection: sqlite3.Connection) -> list[tuple]:
     steps = connection.execute("SELECT version FROM seaql_migrations ORDER BY version").fetchall()
-    made = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name")
-    return steps + made.fetchall()
+    rows = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name")
+    return steps + rows.fetchall()
 
 
 def fresh(carrel: str, folder: pathlib.Path) -> FaultyService:
@@ -45,7 +45,7 @@ def fresh(carrel: str, folder: pathlib.Path) -> FaultyService:
 
 
 def test_next_start_completes_a_killed_migration(carrel: str, tmp_path: pathlib.Path) -> None:
-    """Of the fault table (row 3)."""
+    """Covers the fault table (row 3)."""
     clean = fresh(carrel, tmp_path / "clean")
     assert traced(clean).returncode == 0
     with opened(database_file(clean)) as connection:
@@ -69,7 +69,7 @@ def test_next_start_completes_a_killed_migration(carrel: str, tmp_path: pathlib.
 
 
 def test_next_start_succeeds_after_a_killed_first_start(carrel: str, tmp_path: pathlib.Path) -> None:
-    """Of the fault table (row 3)."""
+    """Covers the fault table (row 3)."""
     measured = fresh(carrel, tmp_path / "measured")
     start_seconds = measured.start() / 1000
     measured.kill()

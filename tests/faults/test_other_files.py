@@ -51,20 +51,20 @@ class Uploads:
                 was_refused = True
             raise AssertionError(f"{what} is always refused: {self.bad} {answer}")
 
-        made = again("announce", lambda: self.user.rest("POST", "/v2/uploads", body, key=self.key))["data"]
-        address = urllib.parse.urlsplit(made["putUrl"])
+        ticket = again("announce", lambda: self.user.rest("POST", "/v2/uploads", body, key=self.key))["data"]
+        address = urllib.parse.urlsplit(ticket["putUrl"])
         target = f"{address.path}?{address.query}"
-        again("send", lambda: self.service.exchange("PUT", target, content, made["putHeaders"]))
-        path = f"/v2/uploads/{made['uploadId']}/complete"
+        again("send", lambda: self.service.exchange("PUT", target, content, ticket["putHeaders"]))
+        path = f"/v2/uploads/{ticket['uploadId']}/complete"
         again("complete", lambda: self.user.rest("POST", path, {}, key=self.key))
-        self.completed[made["uploadId"]] = content
+        self.completed[ticket["uploadId"]] = content
         return not was_refused
 
     def assert_complete(self) -> None:
         folder = pathlib.Path(self.service.folder) / "data" / "files"
-        kept = {hashlib.sha256(path.read_bytes()).digest() for path in folder.rglob("*") if path.is_file()}
+        digests = {hashlib.sha256(path.read_bytes()).digest() for path in folder.rglob("*") if path.is_file()}
         for id, content in self.completed.items():
-            assert hashlib.sha256(content).digest() in kept, "an acknowledged upload is not complete on the disk"
+            assert hashlib.sha256(content).digest() in digests, "an acknowledged upload is not complete on the disk"
             status, body, _ = self.user.rest("GET", f"/v2/uploads/{id}", key=self.key)
             assert status == 200 and body["data"]["status"] in ("processing", "ready"), body
 
@@ -72,7 +72,7 @@ class Uploads:
 @pytest.mark.parametrize(("call", "error"), CALLS[:3])
 def test_acknowledged_uploads_are_complete(
         service: FaultyService, injector: Injector, summarize, call: str, error: str) -> None:
-    """Of the fault table (row 5)."""
+    """Covers the fault table (row 5)."""
     load = Load(service, accounts=1)
     uploads = Uploads(service, load.users[0])
     failed = refused = 0
@@ -94,7 +94,7 @@ def test_acknowledged_uploads_are_complete(
 @pytest.mark.parametrize(("call", "error"), CALLS[:2])
 def test_large_body_is_stored_completely_or_refused(
         service: FaultyService, injector: Injector, summarize, call: str, error: str) -> None:
-    """Of the fault table (row 5)."""
+    """Covers the fault table (row 5)."""
     load = Load(service, accounts=1)
     user, failed, answers = load.users[0], 0, []
     for when in (1, 2, 3):
@@ -115,7 +115,7 @@ def test_large_body_is_stored_completely_or_refused(
 @pytest.mark.parametrize(("call", "error"), CALLS)
 def test_index_holds_everything_after_failed_calls(
         service: FaultyService, injector: Injector, summarize, call: str, error: str) -> None:
-    """Of the fault table (row 5)."""
+    """Covers the fault table (row 5)."""
     load, failed = Load(service), 0
     for when in (1, 2, 5):
         injector.arm(service.process.pid, call, error, when, part="/index/")

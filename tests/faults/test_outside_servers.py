@@ -15,7 +15,7 @@ WITH_DEADLINES = bool(os.environ.get("CARREL_FAULT_DEADLINES"))
 MAX_SECONDS = 3
 # The deadline of an answer from a model; the service has no setting for it.
 MODEL_SECONDS = 45
-# How long a model that hung several times is not asked.
+# How long a model that hung several times receives no request.
 CIRCUIT_SECONDS = 31
 FEEDS = int(os.environ.get("CARREL_FAULT_FEEDS", "20"))
 
@@ -81,10 +81,10 @@ def test_hanging_model_blocks_no_search_and_costs_no_answer(carrel: str, tmp_pat
         for status, body, headers in (question.answer for question in asking):
             assert (status, body["error"]["code"]) == (503, "AI_UNAVAILABLE") and "retry-after" in headers
         assert account.rest("GET", "/v2/usage", None, asker)[1]["data"]["answers"]["thisMonth"] == 0
-        asked = len(model.asked)
+        requests_before = len(model.request_times)
         refusing, (status, body, headers) = timed(ask, account, asker)
         assert (status, body["error"]["code"]) == (503, "AI_UNAVAILABLE") and "retry-after" in headers
-        assert refusing < MAX_SECONDS and len(model.asked) == asked, refusing
+        assert refusing < MAX_SECONDS and len(model.request_times) == requests_before, refusing
 
         model.gate.is_open.set()
         model.behave = ["answer"]
@@ -92,7 +92,7 @@ def test_hanging_model_blocks_no_search_and_costs_no_answer(carrel: str, tmp_pat
         assert ask(account, asker)[0] == 200
 
         summarize(f"{len(asking)} questions to a model that hangs ended {seconds:.1f} s after "
-                  f"{'they were asked' if WITH_DEADLINES else 'a jump to their deadline'}; "
+                  f"{'their deadline passed' if WITH_DEADLINES else 'a jump to their deadline'}; "
                   f"the slowest other request: {slowest:.2f} s")
         service.kill()
 
@@ -111,7 +111,7 @@ def test_paused_ai_asks_a_hanging_model_nothing(carrel: str, tmp_path: pathlib.P
         found = account.rest("GET", "/v2/search?q=word1")[1]["data"]
 
         assert (status, body["error"]["code"]) == (503, "AI_PAUSED") and "retry-after" in headers and seconds < MAX_SECONDS
-        assert model.asked == [] and found["results"] and found["degraded"] == "lexical"
+        assert model.request_times == [] and found["results"] and found["degraded"] == "lexical"
         model.behave = ["answer"]
         service.cli("ai", "resume")
         assert ask(account, asker)[0] == 200
@@ -119,7 +119,7 @@ def test_paused_ai_asks_a_hanging_model_nothing(carrel: str, tmp_path: pathlib.P
 
 
 def test_faulty_models_cost_no_answer_and_no_memory(carrel: str, tmp_path: pathlib.Path) -> None:
-    """Of the fault table (row 17)."""
+    """Covers the fault table (row 17)."""
     with serving(ChatModel()) as model:
         service = started(carrel, tmp_path, **model.settings())
         account = Account(service)
@@ -138,15 +138,15 @@ def test_faulty_models_cost_no_answer_and_no_memory(carrel: str, tmp_path: pathl
         usage = account.rest("GET", "/v2/usage", None, asker)[1]["data"]
         assert usage["answers"]["thisMonth"] == 0 and usage["aiBudget"]["groups"][0]["share"] == 0
 
-        model.behave, model.asked = ["busy", "answer"], []
+        model.behave, model.request_times = ["busy", "answer"], []
         assert ask(account, asker)[0] == 200
-        assert model.asked[1] - model.asked[0] >= 1, "it did not obey Retry-After"
+        assert model.request_times[1] - model.request_times[0] >= 1, "the service did not wait for Retry-After"
         assert account.rest("GET", "/v2/usage", None, asker)[1]["data"]["answers"]["thisMonth"] == 1
         service.kill()
 
 
 def test_emails_are_sent_after_mail_servers_fail(carrel: str, tmp_path: pathlib.Path) -> None:
-    """Of the fault table (row 20)."""
+    """Covers the fault table (row 20)."""
     with serving(MailServer()) as mail:
         service = started(carrel, tmp_path, **mail.settings())
         account = Account(service)
@@ -189,7 +189,7 @@ def test_emails_are_sent_after_mail_servers_fail(carrel: str, tmp_path: pathlib.
 
 
 def test_pages_are_fetched_after_a_name_server_hangs(carrel: str, tmp_path: pathlib.Path) -> None:
-    """Of the fault table (row 21)."""
+    """Covers the fault table (row 21)."""
     resolver = tmp_path / "resolv.conf"
     resolver.write_text(f"nameserver {NameServer.ADDRESS}\noptions timeout:2 attempts:1\n")
     program = tmp_path / "program"
@@ -202,7 +202,7 @@ def test_pages_are_fetched_after_a_name_server_hangs(carrel: str, tmp_path: path
         for number in range(20):
             page = {"url": f"http://bird{number}.faults.test:{site.port}/"}
             assert account.rest("POST", "/v1/bookmarks", page)[0] == 201
-        eventually(lambda: names.asked > 0)
+        eventually(lambda: names.query_count > 0)
 
         assert_others_are_served(account, 1)
         eventually(lambda: any(error and attempts for _, attempts, error in jobs(service, "fetch_page")))
@@ -219,7 +219,7 @@ def test_pages_are_fetched_after_a_name_server_hangs(carrel: str, tmp_path: path
 
 
 def test_feeds_due_at_once_take_turns_and_others_are_served(carrel: str, tmp_path: pathlib.Path) -> None:
-    """Of the fault table (row 42)."""
+    """Covers the fault table (row 42)."""
     fetches = 6
     # The other slots are reserved for interactive jobs.
     feeds_at_once = 4

@@ -36,27 +36,27 @@ MAX_LOST, MAX_LOST_PART = 200, 1 / 4
 @pytest.fixture
 def home():
     """A folder that other users of the system can enter."""
-    made = pathlib.Path(tempfile.mkdtemp(prefix="carrel-postgres-"))
-    made.chmod(0o755)
-    yield made
-    shutil.rmtree(made, ignore_errors=True)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="carrel-postgres-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture
 def postgres(home: pathlib.Path):
-    made = Postgres(home)
-    made.configure(f"commit_delay = {COMMIT_MICROSECONDS}", "commit_siblings = 0")
-    assert made.start()
-    yield made
-    made.stop()
+    server = Postgres(home)
+    server.configure(f"commit_delay = {COMMIT_MICROSECONDS}", "commit_siblings = 0")
+    assert server.start()
+    yield server
+    server.stop()
 
 
 @pytest.fixture
 def service(carrel: str, tmp_path: pathlib.Path, postgres: Postgres):
-    made = FaultyService(carrel, tmp_path, database__url=postgres.url())
-    made.start()
-    yield made
-    made.kill()
+    running = FaultyService(carrel, tmp_path, database__url=postgres.url())
+    running.start()
+    yield running
+    running.kill()
 
 
 def assert_nothing_is_lost(load: Load, service: FaultyService, what: str) -> None:
@@ -95,10 +95,10 @@ def assert_requests_count_once(load: Load, postgres: Postgres) -> str:
     stored, lost_calls, lost_lines = read_counts(postgres), 0, 0
     for user in load.users:
         expected, (calls, lines) = user.request_counts, stored[user.email]
-        told = f"{calls} calls and {lines} lines of the activity, but answers {vars(expected)}"
+        counts = f"{calls} calls and {lines} lines of the activity, but answers {vars(expected)}"
         # A batch that is written twice adds many requests at once.
-        assert calls <= expected.counted + expected.unanswered, f"counted twice: {told}"
-        assert lines <= expected.counted + expected.uncounted_refusals + expected.unanswered, f"recorded twice: {told}"
+        assert calls <= expected.counted + expected.unanswered, f"counted twice: {counts}"
+        assert lines <= expected.counted + expected.uncounted_refusals + expected.unanswered, f"recorded twice: {counts}"
         lost_calls += max(expected.counted - calls, 0)
         lost_lines += max(expected.counted - lines, 0)
     counted = sum(user.request_counts.counted for user in load.users)
@@ -173,10 +173,10 @@ def requests_to_other_tables(user: User, other: User):
     yield "session", *timed(user.app, "GET", "/session")
     seconds, (answer, _) = timed(other.sign_in, other.passwords[0])
     yield "sign-in", seconds, answer
-    seconds, made = timed(other.app, "POST", "/keys", {"name": "k", "kind": "rest", "scopes": ["read:user"]})
-    yield "new key", seconds, made
-    if made[0] == 201:
-        yield "revoked key", *timed(other.app, "DELETE", f"/keys/{made[1]['data']['key']['id']}")
+    seconds, created = timed(other.app, "POST", "/keys", {"name": "k", "kind": "rest", "scopes": ["read:user"]})
+    yield "new key", seconds, created
+    if created[0] == 201:
+        yield "revoked key", *timed(other.app, "DELETE", f"/keys/{created[1]['data']['key']['id']}")
 
 
 def test_locked_table_stops_nothing_else(service: FaultyService, postgres: Postgres, summarize) -> None:
@@ -204,7 +204,7 @@ def test_locked_table_stops_nothing_else(service: FaultyService, postgres: Postg
 
     last = max(seconds for seconds, _ in refused)
     summarize(f"{SAVES} writes to a locked table: {sorted({answer[0] for _, answer in refused})}, the last after {last:.1f} s; "
-              f"beside them {rounds} rounds of other requests, {len(failed)} requests refused, slowest in seconds: "
+              f"next to them {rounds} rounds of other requests, {len(failed)} requests refused, slowest in seconds: "
               + ", ".join(f"{what} {seconds:.2f}" for what, seconds in slowest.items()))
     assert all(status == 503 and "retry-after" in headers for _, (status, _, headers) in refused), refused[:3]
     assert last < MAX_REFUSAL_SECONDS

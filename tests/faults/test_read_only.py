@@ -13,7 +13,7 @@ def become_read_only(place: pathlib.Path) -> None:
 
 
 def test_read_only_disk_refuses_writes_and_serves_reads(carrel: str, tmp_path: pathlib.Path) -> None:
-    """Of the fault table (row 9)."""
+    """Covers the fault table (row 9)."""
     place, image = tmp_path / "disk", ext4_image(tmp_path / "image", 96 * MIB)
     with ext4(place, image):
         service = started(carrel, tmp_path, data_dir=place / "data")
@@ -47,7 +47,7 @@ def test_read_only_disk_refuses_writes_and_serves_reads(carrel: str, tmp_path: p
 
 
 def test_read_only_disk_stops_the_start_with_a_reason(carrel: str, tmp_path: pathlib.Path) -> None:
-    """Of the fault table (row 9)."""
+    """Covers the fault table (row 9)."""
     place, image = tmp_path / "disk", ext4_image(tmp_path / "image", 96 * MIB)
     with ext4(place, image):
         service = started(carrel, tmp_path, data_dir=place / "data")

@@ -19,9 +19,9 @@ def assert_writes_are_refused(account: Account, first: int) -> None:
 def assert_told_as_removed(service: FaultyService, name: str) -> None:
     eventually(lambda: service.readiness()[1]["storage"] == "removed", 10)
     assert service.readiness()[0] == 503
-    told = [line for line in service.log().splitlines() if "was removed or replaced while the service runs" in line]
+    reports = [line for line in service.log().splitlines() if "was removed or replaced while the service runs" in line]
     # Once, not with each refused write.
-    assert len(told) == 1 and "ERROR" in told[0] and name in told[0], told
+    assert len(reports) == 1 and "ERROR" in reports[0] and name in reports[0], reports
 
 
 def test_removed_database_takes_no_writes_and_serves_reads(service: FaultyService) -> None:

@@ -37,7 +37,7 @@ def p99(taken: list[float]) -> float:
 
 
 def test_sign_ins_and_parsers_do_not_block_searches(service: FaultyService) -> None:
-    """Of the fault table (row 31)."""
+    """Covers the fault table (row 31)."""
     account, other = Account(service), uploader(service)
     assert account.save(1)[0] == 201
     eventually(lambda: account.finds("word1"))
@@ -102,7 +102,7 @@ def has_memory_groups() -> bool:
 
 
 def test_file_over_the_memory_of_the_machine_fails_alone(carrel: str, tmp_path: pathlib.Path) -> None:
-    """Of the fault table (row 38)."""
+    """Covers the fault table (row 38)."""
     if not has_memory_groups():
         pytest.skip("control groups cannot be created here")
     with memory_group() as members:
@@ -126,7 +126,7 @@ def test_file_over_the_memory_of_the_machine_fails_alone(carrel: str, tmp_path: 
 
 
 def test_full_disk_of_the_log_blocks_nothing(carrel: str, tmp_path: pathlib.Path) -> None:
-    """Of the fault table (row 39)."""
+    """Covers the fault table (row 39)."""
     service = FaultyService(carrel, tmp_path, log__level="debug")
     full = os.open("/dev/full", os.O_WRONLY)
     service.process = subprocess.Popen([service.program, "serve"], cwd=tmp_path, env=service.environment(),

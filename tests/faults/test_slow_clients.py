@@ -19,11 +19,11 @@ SLOW_READERS = int(os.environ.get("CARREL_FAULT_SLOW_READERS", "1000"))
 # Maximum duration of other requests while clients are slow.
 MAX_SECONDS = 3
 MAX_GROWTH_MIB = 64
-# Of them, those that also fill caches of the service, which do not grow with the readers.
+# The first of the slow readers also fill caches of the service, which do not grow with the readers.
 FIRST_READERS = SLOW_READERS // 10
 MAX_READER_KIB = 64
 MAX_ENDLESS_SECONDS = 20
-# Of one address, and in which time another one is served beside them.
+# Connections from one IP address, and the time within which another one is served meanwhile.
 GREEDY_CONNECTIONS = 1000
 MAX_SECONDS_BESIDE_GREEDY = 2
 # How long processor time is measured: a loop that spins uses all of it.
@@ -55,7 +55,7 @@ def drained(connection: socket.socket) -> bytes:
 
 
 def test_slow_heads_get_408_and_others_are_served(service: FaultyService) -> None:
-    """Of the fault table (row 24)."""
+    """Covers the fault table (row 24)."""
     account = Account(service)
     answers = {}
     ended = threading.Event()
@@ -114,7 +114,7 @@ def await_rest(service: FaultyService) -> None:
 
 
 def test_clients_that_read_nothing_cost_bounded_memory(service: FaultyService) -> None:
-    """Of the fault table (row 26)."""
+    """Covers the fault table (row 26)."""
     account = Account(service)
     _, body, _ = account.save(1, text="a heron in the reeds " * 4000)
     document = body["data"]["bookmark"]["documentId"]
@@ -157,7 +157,7 @@ def begin_post(service: FaultyService, account: Account, *headers: str) -> socke
 
 
 def test_too_long_bodies_are_refused_and_cost_no_memory(service: FaultyService) -> None:
-    """Of the fault table (row 27)."""
+    """Covers the fault table (row 27)."""
     account = Account(service)
     account.save(1)
     before = resident_mib(service)
@@ -189,7 +189,7 @@ def test_too_long_bodies_are_refused_and_cost_no_memory(service: FaultyService) 
 
 
 def test_connections_over_the_file_limit_cost_no_processor_time(carrel: str, tmp_path: pathlib.Path) -> None:
-    """Of the fault table (row 28)."""
+    """Covers the fault table (row 28)."""
     service = FaultyService(carrel, tmp_path)
     limit_files(service, tmp_path, 256)
     service.start()
@@ -207,16 +207,16 @@ def test_connections_over_the_file_limit_cost_no_processor_time(carrel: str, tmp
     # seconds, and the open connection would be closed as idle.
     flood = [connect(service, f"127.0.1.{1 + number % 6}") for number in range(240)]
 
-    used, began, asked = service.cpu_seconds(), time.monotonic(), 0
+    used, began, requests = service.cpu_seconds(), time.monotonic(), 0
     while time.monotonic() - began < CPU_SECONDS:
         ask()
-        asked += 1
+        requests += 1
         threading.Event().wait(0.1)
     used = service.cpu_seconds() - used
     for connection in flood:
         connection.close()
 
-    print(f"{asked} requests on an open connection with {len(flood)} others: {used:.2f} s of processor time in {CPU_SECONDS} s")
+    print(f"{requests} requests on an open connection with {len(flood)} others: {used:.2f} s of processor time in {CPU_SECONDS} s")
     assert used < CPU_SECONDS / 2
     eventually(lambda: account.save(3)[0] == 201)
     assert "unable to open database file" not in service.log()
@@ -229,7 +229,7 @@ def test_connections_over_the_file_limit_cost_no_processor_time(carrel: str, tmp
                  id="waiting for bodies"),
 ])
 def test_connections_of_one_address_leave_others_room(carrel: str, tmp_path: pathlib.Path, sent: bytes, summarize) -> None:
-    """Of the fault table (row 28)."""
+    """Covers the fault table (row 28)."""
     resource.setrlimit(resource.RLIMIT_NOFILE, [resource.getrlimit(resource.RLIMIT_NOFILE)[1]] * 2)
     service = FaultyService(carrel, tmp_path)
     # The usual limit of a login, which a service manager may have too.
@@ -244,7 +244,7 @@ def test_connections_of_one_address_leave_others_room(carrel: str, tmp_path: pat
     seconds, answer = timed(service.send, "GET", "/healthz", None, None, "127.0.0.9")
 
     refused = metric(service, "carrel_connections_refused_total")
-    summarize(f"another address was served after {seconds:.2f} s beside {GREEDY_CONNECTIONS} connections of one, {refused:.0f} refused")
+    summarize(f"another address was served after {seconds:.2f} s during {GREEDY_CONNECTIONS} connections of one, {refused:.0f} refused")
     assert answer[0] == 200 and seconds < MAX_SECONDS_BESIDE_GREEDY
     assert refused > 0
     for connection in greedy:

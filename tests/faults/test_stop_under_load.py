@@ -69,7 +69,7 @@ class BusyClient(threading.Thread):
 
 
 def test_stop_under_load_answers_accepted_requests(service: FaultyService) -> None:
-    """Of the fault table (row 36)."""
+    """Covers the fault table (row 36)."""
     account = Account(service)
     clients = [BusyClient(account, 10_000 * number) for number in range(CLIENTS)]
     for client in clients:
@@ -112,7 +112,7 @@ def counts_at_rest(connection: sqlite3.Connection, query: str) -> int:
 
 
 def test_replaced_service_loses_no_save(service: FaultyService, tmp_path: pathlib.Path) -> None:
-    """Of the fault table (row 37)."""
+    """Covers the fault table (row 37)."""
     account = Account(service)
     successor = second_service(service, tmp_path / "successor")
     with Saves(account, threads=1) as saves:
@@ -144,7 +144,7 @@ def test_replaced_service_loses_no_save(service: FaultyService, tmp_path: pathli
 
 
 def test_two_services_fetch_a_due_feed_once(carrel: str, tmp_path: pathlib.Path) -> None:
-    """Of the fault table (row 37)."""
+    """Covers the fault table (row 37)."""
     rounds = 3
     with serving(Site()) as site:
         private = {"fetch__allow_private": "127.0.0.0/8"}

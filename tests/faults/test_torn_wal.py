@@ -67,7 +67,7 @@ def doctor(service: FaultyService, folder: pathlib.Path) -> str:
 
 
 def test_truncated_log_leaves_a_prefix_of_the_commits(service: FaultyService, tmp_path: pathlib.Path) -> None:
-    """Of the fault table (row 4)."""
+    """Covers the fault table (row 4)."""
     account, acknowledged, ended = Account(service), [], threading.Event()
     file = database_file(service)
     original = tmp_path / "original"

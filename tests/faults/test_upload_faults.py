@@ -20,7 +20,7 @@ def files(folder: pathlib.Path) -> list[pathlib.Path]:
 
 
 def test_full_store_refuses_an_upload_and_removes_its_bytes(carrel: str, tmp_path: pathlib.Path) -> None:
-    """Of the fault table (row 7)."""
+    """Covers the fault table (row 7)."""
     store = tmp_path / "files"
     with tmpfs(store, 8 * MIB):
         # Without a floor, which would be larger than this disk.
@@ -56,19 +56,19 @@ def test_uploads_at_once_keep_the_floor(carrel: str, tmp_path: pathlib.Path) -> 
         assert 507 in {status for status, _ in answers} <= {200, 507}
         assert all("STORAGE_FULL" in body for status, body in answers if status == 507)
         assert least.bytes >= floor - tolerance, f"{least.bytes / MIB:.1f} MiB were left"
-        kept = [upload for upload, (status, _) in zip(uploads, answers) if status == 200]
-        if not kept:
+        received = [upload for upload, (status, _) in zip(uploads, answers) if status == 200]
+        if not received:
             eventually(lambda: uploads[0].put()[0] == 200)
-            kept = uploads[:1]
-        assert [upload.complete()[0] for upload in kept] == [202] * len(kept)
-        stored = eventually(lambda: (found := files(disk / "data" / "files")) and len(found) == len(kept) and found)
+            received = uploads[:1]
+        assert [upload.complete()[0] for upload in received] == [202] * len(received)
+        stored = eventually(lambda: (found := files(disk / "data" / "files")) and len(found) == len(received) and found)
         assert all(file.read_bytes() == uploads[0].content for file in stored)
         service.kill()
 
 
 @pytest.mark.parametrize("end", ["kill", "stop"])
 def test_upload_interrupted_by_a_stop_can_be_repeated(service: FaultyService, end: str) -> None:
-    """Of the fault table (row 32)."""
+    """Covers the fault table (row 32)."""
     account = uploader(service)
     upload = Upload(account, pdf(8 * MIB))
     store = service.folder / "data" / "files"
@@ -99,7 +99,7 @@ def test_upload_interrupted_by_a_stop_can_be_repeated(service: FaultyService, en
 
 
 def test_upload_in_progress_completes_before_the_service_stops(service: FaultyService) -> None:
-    """Of the fault table (rows 32, 36)."""
+    """Covers the fault table (rows 32, 36)."""
     account = uploader(service)
     upload = Upload(account, pdf(8 * MIB))
     connection = upload.begin(4 * MIB)

@@ -17,14 +17,14 @@ def small_pdf(text: str) -> bytes:
         "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
         f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
-    made, offsets = "%PDF-1.4\n", []
+    document, offsets = "%PDF-1.4\n", []
     for number, body in enumerate(objects, 1):
-        offsets.append(len(made))
-        made += f"{number} 0 obj\n{body}\nendobj\n"
+        offsets.append(len(document))
+        document += f"{number} 0 obj\n{body}\nendobj\n"
     table = "".join(f"{offset:010} 00000 n \n" for offset in offsets)
     size = len(objects) + 1
-    trailer = f"trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{len(made)}\n%%EOF\n"
-    return f"{made}xref\n0 {size}\n0000000000 65535 f \n{table}{trailer}".encode()
+    trailer = f"trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{len(document)}\n%%EOF\n"
+    return f"{document}xref\n0 {size}\n0000000000 65535 f \n{table}{trailer}".encode()
 
 
 def announce(account: Account, content: bytes) -> tuple[int, dict, dict]:

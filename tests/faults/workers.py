@@ -114,12 +114,12 @@ class LibraryWorker(Worker):
         if status != 200 or body["data"]["bookmark"]["status"] != "ready":
             return
         word = self.word("h")
-        made = self.user.record("highlight", word)
-        record.children.append(made)
+        highlight = self.user.record("highlight", word)
+        record.children.append(highlight)
         # The text of every save begins with a word of eleven characters.
         body = {"text": "heron marsh", "startOffset": 12, "endOffset": 23, "note": f"{word} 0"}
         path = f"/v1/bookmarks/{record.id}/highlights"
-        made.change(self.post_once("highlight", path, body, made, "highlightId", "highlight"), note=body["note"])
+        highlight.change(self.post_once("highlight", path, body, highlight, "highlightId", "highlight"), note=body["note"])
 
     def change_highlight(self) -> None:
         record = self.choose("highlight", "h")
@@ -167,8 +167,8 @@ class ProjectWorker(Worker):
         word = self.word("p")
         record = self.user.record("project", word)
         answer = self.user.app("POST", "/projects", {"name": word, "description": "of herons"})
-        made = self.take("make a project", answer, record, "id", "project")
-        record.change(made, name=word, description="of herons")
+        acknowledged = self.take("make a project", answer, record, "id", "project")
+        record.change(acknowledged, name=word, description="of herons")
 
     def change(self, what: str, **fields: object) -> None:
         record = self.choose("project", "p")
@@ -317,9 +317,9 @@ class SecurityWorker(Worker):
 
     def sign_in(self) -> None:
         if len(self.user.passwords) == 1:
-            answer, made = self.user.sign_in(self.user.passwords[0])
+            answer, credential = self.user.sign_in(self.user.passwords[0])
             if self.done("sign in", answer):
-                self.user.credentials.append(made)
+                self.user.credentials.append(credential)
 
     def sessions(self) -> list[Credential]:
         return [credential for credential in self.user.credentials
@@ -348,7 +348,7 @@ class SecurityWorker(Worker):
             for credential in ended:
                 credential.ended_by_cli = True
             acknowledged = self.load.cli("user", "set-password", "--email", self.user.email, "--password-stdin",
-                                         given=new + "\n")
+                                         stdin=new + "\n")
             self.take_password(new, acknowledged, ended)
             eventually(lambda: self.user.works(self.user.session) or self.user.sign_in_again() or self.load.is_stopped())
 
@@ -369,11 +369,11 @@ class SecurityWorker(Worker):
 
     def connect(self) -> None:
         """Consent, and the exchange of its code; an earlier connection of the same application ends with the exchange."""
-        asked = urllib.parse.urlencode({
+        query = urllib.parse.urlencode({
             "response_type": "code", "client_id": self.user.client, "redirect_uri": REDIRECT, "scope": "read:library",
             "state": "s", "code_challenge": CHALLENGE, "code_challenge_method": "S256"})
         headers = self.user.browser_headers()
-        status, page, answered = self.user.service.send("GET", f"/oauth/authorize?{asked}", headers=headers)
+        status, page, answered = self.user.service.send("GET", f"/oauth/authorize?{query}", headers=headers)
         if not self.done("ask for consent", (status, page, answered)):
             return
         ticket = re.search('name="ticket" value="([^"]+)"', page["text"])

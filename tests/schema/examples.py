@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 
 
 def described(description):
-    """Each schema that has an example: its location, the schema and the example."""
+    """Yields each schema that has an example: its location, the schema and the example."""
     for name, response in description["components"]["responses"].items():
         for media in response["content"].values():
             yield f"component {name}", media["schema"], media["example"]
@@ -36,7 +36,7 @@ def main():
         succeeded = set(pathlib.Path(sys.argv[2]).read_text("utf-8").splitlines())
         labels = [f"{m.upper()} {path}" for path, methods in description["paths"].items() for m in methods]
         wrong += [f"{label} never succeeded" for label in labels if label not in succeeded]
-    print(f"{seen} examples looked at, {len(wrong)} faults", *wrong, sep="\n")
+    print(f"{seen} examples checked, {len(wrong)} faults", *wrong, sep="\n")
     sys.exit(bool(wrong))
 
 

@@ -11,9 +11,9 @@ from schemathesis import GenerationMode
 
 HOME = pathlib.Path(os.environ["CARREL_SCHEMA_HOME"])
 BATCH = "POST /rest/v1/bookmarks/batch"
-THINGS = json.loads((HOME / "things.json").read_text("utf-8"))
+OBJECTS = json.loads((HOME / "objects.json").read_text("utf-8"))
 DESCRIPTION = json.loads((HOME / "openapi.json").read_text("utf-8"))
-MOST = 32_768
+MAX_QUERY_BYTES = 32_768
 calls = 0
 
 
@@ -21,7 +21,7 @@ calls = 0
 def filter_query(context, query):
     """A head over 64 KiB is refused by the HTTP parser with a bare 400, before there is a route whose answer could be
     described."""
-    return len(urlencode(query or {}, doseq=True)) <= MOST
+    return len(urlencode(query or {}, doseq=True)) <= MAX_QUERY_BYTES
 
 
 @schemathesis.hook
@@ -31,17 +31,18 @@ def before_call(context, case, kwargs):
     calls += 1
     good = case.meta is not None and case.meta.generation.mode == GenerationMode.POSITIVE
     if good and calls % 2 and isinstance(case.body, dict):
-        case.body = named(case.operation.label, case.body)
+        case.body = with_known_ids(case.operation.label, case.body)
 
 
-def named(operation, body):
+def with_known_ids(operation, body):
     """The same body with ids of existing objects."""
-    there = known("", body)
+    replaced = known("", body)
     if operation == "POST /rest/v1/bookmarks/{id}/highlights":
-        there |= {"text": "Ants", "startOffset": 0, "endOffset": 4}
+        # The text has to be the document's text at the offsets, which generated values never are.
+        replaced |= {"text": "Ants", "startOffset": 0, "endOffset": 4}
     if operation == "POST /rest/v1/bookmarks":
-        there |= {"url": "https://example.com/new"}
-    return there
+        replaced |= {"url": "https://example.com/new"}
+    return replaced
 
 
 def known(name, value):
@@ -50,15 +51,15 @@ def known(name, value):
         return [known(name, item) for item in value]
     if isinstance(value, dict):
         return {inner: known(inner, item) for inner, item in value.items()}
-    return THINGS.get(name, value) if isinstance(value, str) else value
+    return OBJECTS.get(name, value) if isinstance(value, str) else value
 
 
 @schemathesis.check
-def batch_tells_of_each(context, response, case):
+def batch_reports_each_fault(context, response, case):
     """A batch may be valid although one of its operations is not: then the response has to report that operation."""
     bad = case.meta is not None and case.meta.generation.mode == GenerationMode.NEGATIVE
     if bad and case.operation.label == BATCH and response.status_code == 200:
-        assert not all(result["ok"] for result in response.json()["data"]["results"]), "took what is not as described"
+        assert not all(result["ok"] for result in response.json()["data"]["results"]), "a body that contradicts the description was accepted"
 
 
 @schemathesis.check

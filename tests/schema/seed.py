@@ -1,5 +1,5 @@
 """Creates a small library and a key for it, and the files from which schemathesis reads both: seed.py CARREL BASE SITE HOME. SITE is
-the address of a folder of HOME that the service may fetch from."""
+the URL of a folder of HOME that the service may fetch from."""
 
 import http.cookiejar
 import json
@@ -31,13 +31,13 @@ def carrel(*words, stdin=""):
     return json.loads(done.stdout)
 
 
-def wait(what, holds):
-    """Polls until the result is true, for at most half a minute; returns it."""
+def wait(what, condition):
+    """Polls until the condition has a true result, for at most half a minute; returns it."""
     for _ in range(300):
-        if given := holds():
-            return given
+        if result := condition():
+            return result
         time.sleep(0.1)
-    sys.exit(f"waited in vain for {what}")
+    sys.exit(f"not within half a minute: {what}")
 
 
 def ready():
@@ -112,7 +112,8 @@ def main():
     call, app = Client(f"{BASE}/rest", Authorization=f"Bearer {key}"), Client(f"{BASE}/app/api")
     app("POST", "/session", {"email": EMAIL, "password": PASSWORD})
 
-    # Objects that stay, and others that a route deletes, so that the other routes still find theirs.
+    # Objects that no request deletes, and others for the routes that delete or change theirs: otherwise the first DELETE would turn
+    # all later requests into 404.
     stays, changed, goes, back, again = (save(call, name) for name in ("stays", "changed", "goes", "back", "again"))
     call("DELETE", f"/v1/bookmarks/{back['bookmarkId']}")
     boxes = [call("POST", "/v1/collections", {"name": name})["collection"]["collectionId"] for name in ("Box", "Bag")]
@@ -120,8 +121,8 @@ def main():
     (feed, entry), (left, _) = follow(call, "stays"), follow(call, "left")
     project = app("POST", "/projects", {"name": "Ants", "instructions": "Read all."})["project"]["id"]
     note = call("POST", f"/v2/projects/{project}/notes", {"title": "A note", "bodyMd": "On ants."})["note"]["noteId"]
-    heard, arrived = upload(call), upload(call)
-    recording = call("POST", f"/v2/uploads/{heard}/complete")["documentId"]
+    completed, received = upload(call), upload(call)
+    recording = call("POST", f"/v2/uploads/{completed}/complete")["documentId"]
 
     known = {
         "GET /rest/v2/documents/{id}": {"id": stays["documentId"]},
@@ -130,8 +131,8 @@ def main():
         "GET /rest/v2/projects/{id}/context": {"id": project},
         "POST /rest/v2/projects/{id}/items": {"id": project},
         "POST /rest/v2/projects/{id}/notes": {"id": project},
-        "GET /rest/v2/uploads/{id}": {"id": heard},
-        "POST /rest/v2/uploads/{id}/complete": {"id": arrived},
+        "GET /rest/v2/uploads/{id}": {"id": completed},
+        "POST /rest/v2/uploads/{id}/complete": {"id": received},
         "GET /rest/v1/documents/{id}/html": {"id": stays["documentId"]},
         "GET /rest/v1/documents/{id}/outline": {"id": stays["documentId"]},
         "GET /rest/v1/bookmarks/{id}": {"id": stays["bookmarkId"]},
@@ -161,7 +162,7 @@ def main():
     checks = (
         "not_a_server_error status_code_conformance content_type_conformance response_headers_conformance "
         "response_schema_conformance negative_data_rejection unsupported_method allow_header_conformance ignored_auth "
-        "batch_tells_of_each error_code_is_described"
+        "batch_reports_each_fault error_code_is_described"
     ).split()
     lines = [f'headers = {{ Authorization = "Bearer {key}" }}', "[checks]", "enabled = false"]
     lines += [f"{check}.enabled = true" for check in checks]
@@ -171,9 +172,9 @@ def main():
     lines += ["", "[[operations]]", "include-name = 'POST /rest/v1/bookmarks/batch'"]
     lines += ["[operations.checks]", "negative_data_rejection.enabled = false"]
     (HOME / "schemathesis.toml").write_text("\n".join(lines) + "\n", "utf-8")
-    things = {"bookmarkId": stays["bookmarkId"], "highlightId": stays["highlightId"], "noteId": note, "entryId": entry}
-    things |= {"bookmarkIds": stays["bookmarkId"], "feedId": feed, "collectionIds": boxes[0], "url": f"{SITE}/stays.xml"}
-    (HOME / "things.json").write_text(json.dumps(things), "utf-8")
+    objects = {"bookmarkId": stays["bookmarkId"], "highlightId": stays["highlightId"], "noteId": note, "entryId": entry}
+    objects |= {"bookmarkIds": stays["bookmarkId"], "feedId": feed, "collectionIds": boxes[0], "url": f"{SITE}/stays.xml"}
+    (HOME / "objects.json").write_text(json.dumps(objects), "utf-8")
 
 
 main()

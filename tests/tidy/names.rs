@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::sources::{Crate, File};
 
-/// Words that name no thing of the domain.
+/// Words that name no concept of the domain.
 const VAGUE_TYPES: [&str; 47] = [
     "Told", "Said", "Given", "Asked", "Found", "Kept", "Became", "Took", "Made", "Left", "Held", "Taken",
     "Counted", "Shown", "Brought", "Marked", "Known", "Coming", "Gone", "Done", "Then", "There", "Beside",

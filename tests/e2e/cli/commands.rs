@@ -93,8 +93,8 @@ async fn errors_are_json_with_json() {
     let error = |args: &[&str]| {
         let output = command_output(&home, args, "", &[OWN_DATABASE]);
         assert_eq!(output.stdout, "");
-        let told: Value = serde_json::from_str(&output.stderr).unwrap();
-        (output.code, told["error"]["code"].clone(), told["error"]["message"].as_str().unwrap().to_owned())
+        let body: Value = serde_json::from_str(&output.stderr).unwrap();
+        (output.code, body["error"]["code"].clone(), body["error"]["message"].as_str().unwrap().to_owned())
     };
 
     let (code, name, message) = error(&["user", "list", "--json"]);
@@ -203,16 +203,16 @@ async fn import_output_names_file_texts_rows_and_faults() {
     std::fs::write(&file, lines.map(|line| format!("{line}\n")).concat()).unwrap();
     let faults = ["line 2: unknown field `titel`", "line 3: not an http(s) address: `ftp://c.example/3`"];
 
-    let looked = running.command_output(&home, &["import", "--dry-run", file.to_str().unwrap()], "");
+    let dry_run = running.command_output(&home, &["import", "--dry-run", file.to_str().unwrap()], "");
     let taken = running.command_output(&home, &["import", file.to_str().unwrap()], "");
 
-    assert_succeeds(&looked, &["would create 1, update 0, skip 2"]);
+    assert_succeeds(&dry_run, &["would create 1, update 0, skip 2"]);
     assert_succeeds(
         &taken,
         &["created 1, updated 0, skipped 2", "The server is now fetching and indexing them"],
     );
     for fault in faults {
-        assert_succeeds(&looked, &[fault]);
+        assert_succeeds(&dry_run, &[fault]);
         assert_succeeds(&taken, &[fault]);
     }
     eventually("the text is ready", async || {
@@ -285,9 +285,9 @@ async fn projects_are_created_listed_and_archived() {
     create_account(&home);
     let create = ["project", "create", "--name", "A book", "--instructions", "Be brief."];
 
-    let made = run_command(&home, &create, "")["project"].clone();
-    let id = made["id"].as_str().unwrap();
-    assert_eq!((&made["name"], &made["status"]), (&json!("A book"), &json!("active")));
+    let created = run_command(&home, &create, "")["project"].clone();
+    let id = created["id"].as_str().unwrap();
+    assert_eq!((&created["name"], &created["status"]), (&json!("A book"), &json!("active")));
     assert_fails(&command_output(&home, &["project", "create", "--name", ""], "", &[]), &["name"]);
     assert_succeeds(
         &command_output(&home, &["project", "archive", id], "", &[]),

@@ -65,8 +65,8 @@ fn without_ids(value: &Value) -> Value {
     ];
     match value {
         Value::Object(members) => {
-            let kept = members.iter().filter(|(name, _)| !NEW_FIELDS.contains(&name.as_str()));
-            kept.map(|(name, value)| (name.clone(), without_ids(value))).collect()
+            let old_fields = members.iter().filter(|(name, _)| !NEW_FIELDS.contains(&name.as_str()));
+            old_fields.map(|(name, value)| (name.clone(), without_ids(value))).collect()
         }
         Value::Array(items) => items.iter().map(without_ids).collect(),
         Value::String(text) if text.contains("/read/") => Value::String("a page of ours".to_owned()),
@@ -269,7 +269,7 @@ async fn fill(server: &Server, session: &Client, key: &Key, site: &Site) {
     let gone = key.save_text("https://a.example/deleted", "A bittern in the reeds.").await;
     let gone = gone["bookmarkId"].as_str().unwrap();
     let mark = json!({ "text": "bittern", "startOffset": 2, "endOffset": 9 });
-    eventually("it can be marked", async || {
+    eventually("the bookmark can be highlighted", async || {
         let marked = session.post(&format!("{LIBRARY}/bookmarks/{gone}/highlights"), mark.clone()).await;
         (marked.status == 201).then_some(())
     })
@@ -298,7 +298,7 @@ fn silent_wav() -> Vec<u8> {
 /// Uploads a file and waits until it is ready.
 async fn upload_and_wait(key: &Key, content_type: &str, bytes: &[u8]) {
     let ticket = uploads::upload(key, content_type, bytes).await;
-    eventually("the file is read", async || {
+    eventually("the file is processed", async || {
         let shown = key.get(&uploads::path(&ticket)).await;
         (shown.data(200)["status"] == "ready").then_some(())
     })
@@ -307,7 +307,7 @@ async fn upload_and_wait(key: &Key, content_type: &str, bytes: &[u8]) {
 
 /// Waits until every document is ready or has failed.
 async fn wait_until_idle(session: &Client) {
-    eventually("all texts are there", async || {
+    eventually("all texts are processed", async || {
         let mut rows = list_items(session, &format!("{LIBRARY}/bookmarks?limit=100"), "bookmarks").await;
         for entry in list_items(session, &format!("{LIBRARY}/entries?limit=100"), "entries").await {
             let document = entry["documentId"].as_str().unwrap();
@@ -352,12 +352,12 @@ async fn export_imported_elsewhere_gives_the_same_library() {
     let other = server.user(Plan::Research).await.sign_in().await;
     server.clock.advance(std::time::Duration::from_secs(5));
 
-    let looked = start_import(&other, &archive, &[("dryRun", "true")]).await;
-    let looked = wait_for(&other, &looked, "checked").await;
+    let dry_run = start_import(&other, &archive, &[("dryRun", "true")]).await;
+    let dry_run = wait_for(&other, &dry_run, "checked").await;
     let id = start_import(&other, &archive, &[]).await;
     let done = wait_for(&other, &id, "done").await;
 
-    assert_eq!(looked["report"], done["report"], "a dry run says what comes of it");
+    assert_eq!(dry_run["report"], done["report"], "a dry run says what comes of it");
     assert_eq!(
         (&done["format"], &done["report"]["skippedRows"], &done["report"]["updated"]),
         (&json!("carrel"), &json!(0), &json!(0)),
@@ -365,14 +365,14 @@ async fn export_imported_elsewhere_gives_the_same_library() {
     );
     wait_until_idle(&other).await;
     let (here, there) = (read_library(&session).await, read_library(&other).await);
-    let heard = |library: &Value| {
+    let has_transcript = |library: &Value| {
         library["bookmarks"]
             .as_array()
             .unwrap()
             .iter()
             .any(|row| row["document"]["/transcript"]["segments"][0]["text"].is_string())
     };
-    assert!(heard(&here) && heard(&there), "{here}");
+    assert!(has_transcript(&here) && has_transcript(&there), "{here}");
     let nests = |entry: &Value| entry["document"][""]["text"] == "They nest.";
     assert!(here["entries"].as_array().unwrap().iter().any(nests), "{here}");
     for part in ["bookmarks", "collections", "feeds", "entries", "projects"] {
@@ -380,8 +380,8 @@ async fn export_imported_elsewhere_gives_the_same_library() {
         assert_eq!(there[part], here[part], "{part}");
     }
     // A second import changes nothing, and its dry run reports that.
-    let looked = start_import(&other, &archive, &[("dryRun", "true")]).await;
-    let looked = wait_for(&other, &looked, "checked").await;
+    let dry_run = start_import(&other, &archive, &[("dryRun", "true")]).await;
+    let dry_run = wait_for(&other, &dry_run, "checked").await;
     let id = start_import(&other, &archive, &[]).await;
     let again = wait_for(&other, &id, "done").await;
     assert_eq!(
@@ -389,13 +389,13 @@ async fn export_imported_elsewhere_gives_the_same_library() {
         (&json!(0), &json!(0)),
         "{again}"
     );
-    assert_eq!(looked["report"], again["report"]);
+    assert_eq!(dry_run["report"], again["report"]);
     assert_eq!(read_library(&other).await, there);
     let found = async || {
         other.get(&format!("{LIBRARY}/search?q=parts%20heron%20nest%20patient")).await.data(200)["results"]
             .clone()
     };
-    eventually("it is found", async || (found().await != json!([])).then_some(())).await;
+    eventually("search finds the text", async || (found().await != json!([])).then_some(())).await;
     // All of it can be undone: the second import added nothing.
     for (import, deletes) in [(&done, true), (&again, false)] {
         let id = import["id"].as_str().unwrap();
@@ -408,7 +408,10 @@ async fn export_imported_elsewhere_gives_the_same_library() {
         let empty = read_library(&other).await;
         assert!(empty.as_object().unwrap().values().all(|part| part == &json!([])), "{empty}");
     }
-    eventually("nothing of it is found any more", async || (found().await == json!([])).then_some(())).await;
+    eventually("search finds nothing of the undone imports", async || {
+        (found().await == json!([])).then_some(())
+    })
+    .await;
 }
 
 #[actix_web::test]
@@ -437,25 +440,25 @@ async fn undo_of_imported_export_keeps_changed_items() {
     other.post(&format!("/app/api/imports/{id}/undo"), json!({})).await.data(200);
     wait_for(&other, &id, "undone").await;
 
-    let left = read_library(&other).await;
+    let remaining = read_library(&other).await;
     assert_eq!(
-        (left["feeds"].as_array().unwrap().len(), left["bookmarks"].as_array().unwrap().len()),
+        (remaining["feeds"].as_array().unwrap().len(), remaining["bookmarks"].as_array().unwrap().len()),
         (1, 1),
-        "{left}"
+        "{remaining}"
     );
-    let marked = left["bookmarks"][0]["marked"].as_array().unwrap();
+    let marked = remaining["bookmarks"][0]["marked"].as_array().unwrap();
     let mut notes: Vec<_> = marked.iter().map(|one| one["what"]["note"].as_str().unwrap()).collect();
     notes.sort_unstable();
-    assert_eq!(notes, ["Mine", "where"], "{left}");
-    let starred = left["entries"].as_array().unwrap().iter().filter(|entry| entry["starred"] == true);
+    assert_eq!(notes, ["Mine", "where"], "{remaining}");
+    let starred = remaining["entries"].as_array().unwrap().iter().filter(|entry| entry["starred"] == true);
     let mut starred: Vec<_> = starred.map(|entry| entry["title"].as_str().unwrap()).collect();
     starred.sort_unstable();
     assert_eq!(starred, ["Autumn", "Spring"]);
-    let projects = left["projects"].as_array().unwrap();
+    let projects = remaining["projects"].as_array().unwrap();
     assert_eq!(
         (projects.len(), &projects[0]["decisions"][0]["what"]["body"]),
         (1, &json!("The Bittern")),
-        "{left}"
+        "{remaining}"
     );
 }
 
@@ -491,7 +494,7 @@ async fn browser_bookmark_list_keeps_the_folders() {
 async fn import_skips_rows_whose_parent_was_deleted_meanwhile() {
     let (server, site) = (start_server().await, Site::start().await);
     let (other, id, archive) = import_full_library(&server, &site).await;
-    let id_of = |thing: &Value, name: &str| thing[name].as_str().unwrap().to_owned();
+    let id_of = |item: &Value, name: &str| item[name].as_str().unwrap().to_owned();
     for feed in list_items(&other, &format!("{LIBRARY}/feeds"), "feeds").await {
         other.delete(&format!("{LIBRARY}/feeds/{}", id_of(&feed, "feedId"))).await.data(200);
     }
@@ -595,14 +598,15 @@ async fn export_is_readable_private_and_deleted_with_the_account() {
     other.get(&format!("/app/api/exports/{id}")).await.error_code(404);
     assert_eq!(other.download(&format!("/app/api/exports/{id}/file")).await.0, 404);
     assert_eq!(server.anonymous().download(&format!("/app/api/exports/{id}/file")).await.0, 401);
-    eventually("it is packed", async || {
+    eventually("the export is packed", async || {
         let shown = session.get(&format!("/app/api/exports/{id}")).await;
         (shown.data(200)["export"]["status"] == "done").then_some(())
     })
     .await;
     let stored = server.home().path("data").join("files");
-    let kept = || if stored.exists() { files(&stored).len() } else { files(server.home().folder()).len() };
-    let before = kept();
+    let stored_count =
+        || if stored.exists() { files(&stored).len() } else { files(server.home().folder()).len() };
+    let before = stored_count();
     session
         .send(
             reqwest::Method::DELETE,
@@ -611,7 +615,7 @@ async fn export_is_readable_private_and_deleted_with_the_account() {
         )
         .await
         .data(200);
-    eventually("the archives are gone", async || (kept() < before).then_some(())).await;
+    eventually("the archives are deleted", async || (stored_count() < before).then_some(())).await;
 }
 
 #[actix_web::test]
@@ -647,9 +651,10 @@ async fn export_command_is_run_by_the_service() {
     let home = Home::new().await;
     let (id, secret) = program::create_account(&home);
     let to = home.path("out.zip");
-    let left = program::run_command(&home, &["export", "--user", program::EMAIL, to.to_str().unwrap()], "");
+    let remaining =
+        program::run_command(&home, &["export", "--user", program::EMAIL, to.to_str().unwrap()], "");
     assert_eq!(
-        (&left["status"], &left["file"], &left["serverRunning"]),
+        (&remaining["status"], &remaining["file"], &remaining["serverRunning"]),
         (&json!("running"), &Value::Null, &json!(false))
     );
     let running = Program::start(&home, "data").await;

@@ -1,3 +1,3 @@
-//! Exports of a library.
+//! Exports of a library: their archives, their limits, and their import into another account.
 
 pub mod exports;

@@ -1,4 +1,4 @@
-//! Feeds and their entries.
+//! Feeds and their entries: following, fetching, delivery, and WebSub notifications.
 
 mod subscriptions;
 mod websub;

@@ -83,13 +83,13 @@ async fn wait_for_text(key: &Key, entry: &Value, words: &str) -> String {
 async fn one_fetch_serves_all_followers_with_separate_entries() {
     let (server, site) = (Server::start().await, Site::start().await);
     let (ada, bea) = (key(&server).await, key(&server).await);
-    let address = site.page("/feed", [rss(&[("one", "One", "The first heron.")])]);
+    let url = site.page("/feed", [rss(&[("one", "One", "The first heron.")])]);
 
-    let adas = follow_feed(&ada, &format!("{address}?utm_source=ada")).await;
-    let beas = follow_feed(&bea, &address).await;
+    let adas = follow_feed(&ada, &format!("{url}?utm_source=ada")).await;
+    let beas = follow_feed(&bea, &url).await;
     assert_eq!(site.request_count("/feed"), 1);
     assert_eq!((adas["entryCount"].as_i64(), adas["unreadCount"].as_i64()), (Some(1), Some(1)));
-    assert_eq!((id(&beas, "url"), id(&beas, "title")), (address.as_str(), "The Reeds"));
+    assert_eq!((id(&beas, "url"), id(&beas, "title")), (url.as_str(), "The Reeds"));
 
     site.page("/feed", [rss(&[("two", "Two", "The second heron."), ("one", "One", "The first heron.")])]);
     refresh_feed(&bea, &beas).await;
@@ -110,9 +110,11 @@ async fn feed_is_refetched_on_schedule_with_a_conditional_request() {
     let key = key(&server).await;
     let followed = follow_feed(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
 
+    // The longest interval between two fetches is a day.
     server.clock.advance(25 * HOUR);
-    eventually("the feed is asked for", async || (site.not_modified_count("/feed") == 1).then_some(())).await;
-    let again = eventually("the fetch is told", async || {
+    eventually("the feed is requested again", async || (site.not_modified_count("/feed") == 1).then_some(()))
+        .await;
+    let again = eventually("the feed shows the second fetch", async || {
         let now = show_feed(&key, &followed).await;
         (now["lastFetchedAt"] != followed["lastFetchedAt"]).then_some(now)
     })
@@ -128,14 +130,16 @@ async fn failing_feed_keeps_its_entries_and_backs_off() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     let followed = follow_feed(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
-    site.page("/feed", [raw_reply(500, &[], "gone mad")]);
+    site.page("/feed", [raw_reply(500, &[], "an error")]);
 
     let mut waits = Vec::new();
     for failures in 1..=2 {
         refresh_feed(&key, &followed).await;
-        eventually("it is asked for", async || (site.request_count("/feed") == failures + 1).then_some(()))
-            .await;
-        let failed = eventually("the fault is told", async || {
+        eventually("the feed is requested", async || {
+            (site.request_count("/feed") == failures + 1).then_some(())
+        })
+        .await;
+        let failed = eventually("the feed shows the error", async || {
             let now = show_feed(&key, &followed).await;
             (now["lastError"].is_string() && !waits.contains(&now["nextFetchAt"])).then_some(now)
         })
@@ -155,7 +159,7 @@ async fn retry_after_of_a_host_is_respected_for_all_users() {
     let followed = follow_feed(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
     site.page("/feed", [raw_reply(429, &[("retry-after", "7200")], "")]);
     refresh_feed(&key, &followed).await;
-    eventually("the fault is told", async || {
+    eventually("the feed shows the error", async || {
         show_feed(&key, &followed).await["lastError"].as_str().map(drop)
     })
     .await;
@@ -163,6 +167,7 @@ async fn retry_after_of_a_host_is_respected_for_all_users() {
     refresh_feed(&key, &followed).await;
     eventually("the second refresh has ended", async || queue_is_empty(&server).await.then_some(())).await;
 
+    // The second refresh ended without a request: the host is left alone for two hours.
     assert_eq!(site.request_count("/feed"), 2);
 }
 
@@ -182,7 +187,7 @@ async fn feed_with_status_410_is_not_fetched_again() {
     site.page("/feed", [Reply::Status(410)]);
 
     refresh_feed(&key, &followed).await;
-    let gone = eventually("the fault is told", async || {
+    let gone = eventually("the feed shows the error", async || {
         Some(show_feed(&key, &followed).await).filter(|feed| feed["lastError"].is_string())
     })
     .await;
@@ -200,7 +205,7 @@ async fn permanently_moved_feed_is_followed_at_its_new_url() {
     site.page("/old", [raw_reply(301, &[("location", "/new")], "")]);
 
     refresh_feed(&key, &followed).await;
-    eventually("the feed is at its new address", async || {
+    eventually("the feed is at its new URL", async || {
         (id(&show_feed(&key, &followed).await, "url") == new).then_some(())
     })
     .await;
@@ -216,15 +221,15 @@ async fn permanently_moved_feed_is_followed_at_its_new_url() {
 async fn follower_of_moved_feed_gets_existing_entries() {
     let (server, site) = (Server::start().await, Site::start().await);
     let (ada, bea) = (key(&server).await, key(&server).await);
-    let told = [("two", "Two", "The second heron."), ("one", "One", "The first heron.")];
-    follow_feed(&ada, &site.page("/new", [rss(&told)])).await;
-    let beas = follow_feed(&bea, &site.page("/old", [rss(&told[1..])])).await;
+    let items = [("two", "Two", "The second heron."), ("one", "One", "The first heron.")];
+    follow_feed(&ada, &site.page("/new", [rss(&items)])).await;
+    let beas = follow_feed(&bea, &site.page("/old", [rss(&items[1..])])).await;
     site.page("/old", [raw_reply(301, &[("location", "/new")], "")]);
 
     refresh_feed(&bea, &beas).await;
 
     wait_for_entries(&bea, 2).await;
-    eventually("the new address is asked whether it changed", async || {
+    eventually("the new URL receives a conditional request", async || {
         (site.not_modified_count("/new") > 0).then_some(())
     })
     .await;
@@ -239,13 +244,14 @@ async fn manual_refresh_of_unchanged_feed_adds_missing_entries() {
     let key = ada.full_key().await;
     let followed = follow_feed(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
     wait_for_entries(&key, 1).await;
+    // The feed answers "not modified", so only the stored copy of its last response can restore the entry.
     let own = entity::entry::Column::UserId.eq(ada.id());
     entity::entry::Entity::delete_many().filter(own).exec(server.app().core.db.write()).await.unwrap();
 
     refresh_feed(&key, &followed).await;
 
     wait_for_entries(&key, 1).await;
-    eventually("it is asked whether it changed", async || {
+    eventually("the feed receives a conditional request", async || {
         (site.not_modified_count("/feed") == 1).then_some(())
     })
     .await;
@@ -312,17 +318,18 @@ async fn entries_without_ids_keep_their_identity_in_any_feed() {
             site.page(&path, [changes(numbers)]);
             server.clock.advance(HOUR);
             refresh_feed(&key, &followed).await;
-            eventually("it is delivered", async || queue_is_empty(&server).await.then_some(())).await;
+            eventually("the entries are delivered", async || queue_is_empty(&server).await.then_some(()))
+                .await;
         }
 
         let all = wait_for_entries(&key, before + 2).await;
-        let mut said: Vec<&str> = all
+        let mut summaries: Vec<&str> = all
             .iter()
             .filter(|entry| entry["feedId"] == followed["feedId"])
             .map(|entry| id(entry, "summary"))
             .collect();
-        said.sort_unstable();
-        assert_eq!(said, ["Change 1.", "Change 2.", "Change 3."], "{link}");
+        summaries.sort_unstable();
+        assert_eq!(summaries, ["Change 1.", "Change 2.", "Change 3."], "{link}");
     }
 }
 
@@ -351,9 +358,9 @@ async fn comments_with_same_title_and_page_are_separate_entries() {
     refresh_feed(&key, &followed).await;
     let all = wait_for_entries(&key, 3).await;
 
-    let mut said: Vec<&str> = all.iter().map(|entry| id(entry, "summary")).collect();
-    said.sort_unstable();
-    assert_eq!(said, ["Comment 11.", "Comment 7.", "Comment 9."]);
+    let mut summaries: Vec<&str> = all.iter().map(|entry| id(entry, "summary")).collect();
+    summaries.sort_unstable();
+    assert_eq!(summaries, ["Comment 11.", "Comment 7.", "Comment 9."]);
     assert!(both.iter().all(|entry| all.iter().any(|other| other["entryId"] == entry["entryId"])));
 }
 
@@ -395,8 +402,8 @@ async fn saved_entry_keeps_its_document_after_unfollow() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     site.page("/one", [article("One", "kingfishers")]);
-    let told = [("one", "One", "A kingfisher."), ("two", "Two", "A kingfisher too.")];
-    let followed = follow_feed(&key, &site.page("/feed", [rss(&told)])).await;
+    let items = [("one", "One", "A kingfisher."), ("two", "Two", "A kingfisher too.")];
+    let followed = follow_feed(&key, &site.page("/feed", [rss(&items)])).await;
     let [one, two] = list_entries(&key).await.try_into().unwrap();
     wait_for_text(&key, &two, "kingfisher too").await;
 
@@ -412,14 +419,14 @@ async fn saved_entry_keeps_its_document_after_unfollow() {
 
     assert_eq!(key.get(&search).await.error_code(404), "NOT_FOUND");
     assert!(list_entries(&key).await.is_empty());
-    let kept = key.get(&format!("/rest/v2/documents/{}", id(&one, "documentId"))).await;
+    let saved_document = key.get(&format!("/rest/v2/documents/{}", id(&one, "documentId"))).await;
     assert_eq!(
-        (&kept.data(200)["bookmarkId"], &kept.data(200)["entryId"]),
+        (&saved_document.data(200)["bookmarkId"], &saved_document.data(200)["entryId"]),
         (&saved["bookmarkId"], &Value::Null)
     );
     let gone = key.get(&format!("/rest/v2/documents/{}", id(&two, "documentId"))).await;
     assert_eq!(gone.error_code(404), "NOT_FOUND");
-    eventually("the index knows the saved one alone", async || {
+    eventually("search finds only the saved entry", async || {
         (key.search("kingfisher").await == [id(&one, "documentId")]).then_some(())
     })
     .await;
@@ -428,22 +435,22 @@ async fn saved_entry_keeps_its_document_after_unfollow() {
 #[actix_web::test]
 async fn entries_saved_during_unfollow_become_bookmarks() {
     let slugs: Vec<String> = (0..8).map(|n| format!("heron-{n}")).collect();
-    let told: Vec<EntryFields> =
+    let items: Vec<EntryFields> =
         slugs.iter().map(|slug| (slug.as_str(), "A heron", "A heron in the water.")).collect();
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     let pages: Vec<String> =
         slugs.iter().map(|slug| site.page(&format!("/{slug}"), [article(slug, "a heron")])).collect();
-    let followed = path(&follow_feed(&key, &site.page("/feed", [rss(&told)])).await);
+    let followed = path(&follow_feed(&key, &site.page("/feed", [rss(&items)])).await);
 
     let save = |url: &String| key.post("/rest/v1/bookmarks", json!({ "url": url }));
-    let (saved, left) = join(join_all(pages.iter().map(save)), key.delete(&followed)).await;
+    let (saved, unfollowed) = join(join_all(pages.iter().map(save)), key.delete(&followed)).await;
 
-    left.data(200);
+    unfollowed.data(200);
     for answer in &saved {
         key.wait_for(&answer.data(201)["bookmark"], "ready").await;
     }
-    eventually("all work has ended", async || queue_is_empty(&server).await.then_some(())).await;
+    eventually("no job waits or runs", async || queue_is_empty(&server).await.then_some(())).await;
     assert!(list_entries(&key).await.is_empty());
     for answer in &saved {
         let document = id(&answer.data(201)["bookmark"], "documentId");
@@ -496,14 +503,14 @@ async fn page_saved_before_its_feed_entry_is_one_document() {
 async fn url_without_feed_is_refused() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
-    let naming =
+    let linking =
         |href: &str| Reply::Html(format!("<link rel=alternate type='application/rss+xml' href='{href}'>"));
     site.page("/empty.xml", [rss(&[])]);
-    for (address, code) in [
+    for (url, code) in [
         (site.page("/page", [article("A page", "herons")]), "FEED_NOT_FOUND"),
         (site.page("/direct.xml", [rss(&[])]), "FEED_NOT_FOUND"),
-        (site.page("/names-empty", [naming("/empty.xml")]), "FEED_NOT_FOUND"),
-        (site.page("/names-private", [naming("http://127.0.0.2/feed")]), "FEED_NOT_FOUND"),
+        (site.page("/names-empty", [linking("/empty.xml")]), "FEED_NOT_FOUND"),
+        (site.page("/names-private", [linking("http://127.0.0.2/feed")]), "FEED_NOT_FOUND"),
         (
             site.page("/broken", [raw_reply(200, &[("content-type", "application/rss+xml")], "<rss><")]),
             "FEED_NOT_FOUND",
@@ -516,8 +523,8 @@ async fn url_without_feed_is_refused() {
         ("http://10.0.0.1/feed".to_owned(), "URL_REJECTED"),
         ("ftp://example.org/feed".to_owned(), "URL_REJECTED"),
     ] {
-        let refused = key.post("/rest/v1/feeds", json!({ "url": address })).await;
-        assert_eq!(refused.error_code(422), code, "{address}");
+        let refused = key.post("/rest/v1/feeds", json!({ "url": url })).await;
+        assert_eq!(refused.error_code(422), code, "{url}");
     }
     let empty = site.page("/direct.xml", [rss(&[])]);
     let refused = key.post("/rest/v1/feeds/discover", json!({ "url": empty })).await;
@@ -530,21 +537,21 @@ async fn feed_at_common_path_is_discovered_but_not_followed() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     let page = site.page("/blog/", [article("A blog", "herons")]);
-    let address = site.page("/blog/rss.xml", [rss(&[("one", "One", "A heron.")])]);
+    let url = site.page("/blog/rss.xml", [rss(&[("one", "One", "A heron.")])]);
 
     let found = key.post("/rest/v1/feeds/discover", json!({ "url": page })).await;
-    assert_eq!(found.data(200)["candidates"][0]["url"], address);
+    assert_eq!(found.data(200)["candidates"][0]["url"], url);
     assert_eq!(key.post("/rest/v1/feeds", json!({ "url": page })).await.error_code(422), "FEED_NOT_FOUND");
-    assert_eq!(follow_feed(&key, &address).await["url"], address);
+    assert_eq!(follow_feed(&key, &url).await["url"], url);
 }
 
 #[actix_web::test]
 async fn entries_are_paged_newest_first_and_marked_read_before_a_time() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
-    let told: Vec<(String, String)> = (0..7).map(|n| (format!("e{n}"), format!("Entry {n}"))).collect();
-    let told: Vec<EntryFields> = told.iter().map(|(slug, title)| (&**slug, &**title, "Words.")).collect();
-    let followed = follow_feed(&key, &site.page("/feed", [rss(&told)])).await;
+    let fields: Vec<(String, String)> = (0..7).map(|n| (format!("e{n}"), format!("Entry {n}"))).collect();
+    let items: Vec<EntryFields> = fields.iter().map(|(slug, title)| (&**slug, &**title, "Words.")).collect();
+    let followed = follow_feed(&key, &site.page("/feed", [rss(&items)])).await;
 
     let (mut titles, mut cursor) = (Vec::new(), String::new());
     loop {
@@ -574,8 +581,11 @@ async fn opml_export_keeps_folders_when_another_user_imports_it() {
     let opml = ada.get("/rest/v1/feeds/opml").await.data(200)["opml"].as_str().unwrap().to_owned();
     follow_feed(&bea, id(&two, "url")).await;
 
-    let told = bea.post("/rest/v1/feeds/opml", json!({ "opml": opml })).await.data(202).clone();
-    assert_eq!((&told["found"], &told["new"], &told["alreadyFollowed"]), (&2.into(), &1.into(), &1.into()));
+    let report = bea.post("/rest/v1/feeds/opml", json!({ "opml": opml })).await.data(202).clone();
+    assert_eq!(
+        (&report["found"], &report["new"], &report["alreadyFollowed"]),
+        (&2.into(), &1.into(), &1.into())
+    );
     wait_for_entries(&bea, 2).await;
     let feeds = bea.get("/rest/v1/feeds").await.data(200)["feeds"].as_array().unwrap().clone();
     assert!(
@@ -583,8 +593,8 @@ async fn opml_export_keeps_folders_when_another_user_imports_it() {
     );
 
     let private = "<opml version='2.0'><body><outline xmlUrl='http://10.0.0.1/f'/></body></opml>";
-    let told = bea.post("/rest/v1/feeds/opml", json!({ "opml": private })).await.data(202).clone();
-    assert_eq!((&told["found"], &told["new"], &told["refused"]), (&1.into(), &0.into(), &1.into()));
+    let report = bea.post("/rest/v1/feeds/opml", json!({ "opml": private })).await.data(202).clone();
+    assert_eq!((&report["found"], &report["new"], &report["refused"]), (&1.into(), &0.into(), &1.into()));
     assert_eq!(bea.post("/rest/v1/feeds/opml", json!({ "opml": "no list" })).await.faults(), ["opml"]);
 }
 
@@ -592,21 +602,21 @@ async fn opml_export_keeps_folders_when_another_user_imports_it() {
 async fn enclosure_is_listed_and_not_fetched_with_full_text() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
-    let sound = site.page("/a.mp3", [Reply::Status(404)]);
+    let enclosure = site.page("/a.mp3", [Reply::Status(404)]);
     let item = format!(
         "<item><title>Talk</title><guid isPermaLink=\"false\">t</guid><description>About reeds.</description>\
-         <enclosure url=\"{sound}\" type=\"audio/mpeg\" length=\"77\"/></item>"
+         <enclosure url=\"{enclosure}\" type=\"audio/mpeg\" length=\"77\"/></item>"
     );
     let body = format!("<rss version=\"2.0\"><channel><title>Talks</title>{item}</channel></rss>");
-    let address = site.page("/feed", [raw_reply(200, &[("content-type", "application/rss+xml")], &body)]);
+    let url = site.page("/feed", [raw_reply(200, &[("content-type", "application/rss+xml")], &body)]);
 
-    key.post("/rest/v1/feeds", json!({ "url": address, "fullText": true })).await.data(201);
+    key.post("/rest/v1/feeds", json!({ "url": url, "fullText": true })).await.data(201);
     let entry = list_entries(&key).await.remove(0);
     wait_for_text(&key, &entry, "reeds").await;
-    eventually("all work has ended", async || queue_is_empty(&server).await.then_some(())).await;
+    eventually("no job waits or runs", async || queue_is_empty(&server).await.then_some(())).await;
 
-    assert_eq!(entry["enclosure"], json!({ "url": sound, "type": "audio/mpeg", "bytes": 77 }));
-    assert_eq!((id(&entry, "url"), site.request_count("/a.mp3")), (sound.as_str(), 0));
+    assert_eq!(entry["enclosure"], json!({ "url": enclosure, "type": "audio/mpeg", "bytes": 77 }));
+    assert_eq!((id(&entry, "url"), site.request_count("/a.mp3")), (enclosure.as_str(), 0));
 }
 
 #[actix_web::test]
@@ -621,10 +631,10 @@ async fn opml_import_is_reported_and_can_be_undone() {
         "<opml><body><outline xmlUrl=\"{feed}&b=2\"/></outline><outline xmlUrl=\"{other}\"/><outline xmlUrl=\"http://10.0.0.1/\"/></body></opml>"
     );
 
-    let told = key.post("/rest/v1/feeds/opml", json!({ "opml": list })).await.data(202).clone();
+    let report = key.post("/rest/v1/feeds/opml", json!({ "opml": list })).await.data(202).clone();
 
-    assert_eq!((&told["found"], &told["new"], &told["refused"]), (&json!(3), &json!(2), &json!(1)));
-    let import = format!("/app/api/imports/{}", told["importId"].as_str().unwrap());
+    assert_eq!((&report["found"], &report["new"], &report["refused"]), (&json!(3), &json!(2), &json!(1)));
+    let import = format!("/app/api/imports/{}", report["importId"].as_str().unwrap());
     let shown = session.get(&import).await.data(200)["import"].clone();
     assert_eq!(
         (&shown["status"], &shown["format"], &shown["report"]["created"]),
@@ -632,13 +642,13 @@ async fn opml_import_is_reported_and_can_be_undone() {
     );
     assert_eq!(shown["report"]["skipped"][0]["reason"], "the URL may not be fetched: `http://10.0.0.1/`");
     session.post(&format!("{import}/undo"), json!({})).await.data(200);
-    eventually("nothing is followed any more", async || {
+    eventually("the followed feed is removed", async || {
         (key.get("/rest/v1/feeds").await.data(200)["feeds"] == json!([])).then_some(())
     })
     .await;
 }
 
-/// The same reply after a delay in which other requests arrive.
+/// The same body after a delay, in which the other requests of a test arrive.
 fn delayed_reply(reply: Reply) -> Reply {
     let Reply::Plain { body, .. } = reply else { panic!("only a plain reply can be delayed") };
     Reply::Slow(Duration::from_millis(300), body)
@@ -706,6 +716,6 @@ async fn parallel_follows_of_a_page_without_feed_share_a_refusal() {
     for answer in &answers {
         assert_eq!(answer.error_code(422), "FEED_NOT_FOUND");
     }
-    // A request that arrives after the first fetch has ended fetches again.
+    // A request that arrives after the first fetch has ended fetches again, so the number of fetches is not always one.
     assert!(site.request_count("/page") < answers.len(), "{}", site.request_count("/page"));
 }

@@ -32,7 +32,7 @@ async fn follow_feed(server: &Server, site: &Site, hub: &Hub) -> (Key, String, H
     let own = site.page("/feed", [Reply::Status(404)]);
     site.page("/feed", [feed_reply(hub, &own, 1)]);
     key.post("/rest/v1/feeds", json!({ "url": own })).await.data(201);
-    let form = eventually("the hub is asked", async || hub.requests().first().cloned()).await;
+    let form = eventually("the hub receives a request", async || hub.requests().first().cloned()).await;
     (key, own, form)
 }
 
@@ -81,7 +81,7 @@ async fn signed_hub_notification_triggers_one_fetch() {
     assert_eq!(send_notification(&server, &form, &form["hub.secret"]).await, 410);
     assert_eq!(verify_intent(&server, &form, "https://other.example/", "subscribe", "9").await.0, 410);
     assert_eq!(verify_intent(&server, &form, &own, "unsubscribe", "9").await.0, 410);
-    let asked_back = eventually("the subscription was noted", async || {
+    let asked_back = eventually("the subscription is stored", async || {
         Some(verify_intent(&server, &form, &own, "subscribe", "864000").await)
             .filter(|answer| answer.0 == 200)
     });
@@ -100,7 +100,7 @@ async fn signed_hub_notification_triggers_one_fetch() {
     assert_eq!(send_notification(&server, &form, "guessed").await, 202);
     assert_eq!(send_notification(&server, &form, &form["hub.secret"]).await, 202);
 
-    eventually("the new entry is there", async || (list_titles(&key).await.len() == 2).then_some(())).await;
+    eventually("the new entry is listed", async || (list_titles(&key).await.len() == 2).then_some(())).await;
     assert_eq!(site.request_count("/feed"), hits + 1, "the unsigned one was listened to");
 }
 
@@ -117,7 +117,8 @@ async fn hub_notification_during_a_fetch_is_not_lost() {
     site.page("/feed", [slow, feed_reply(&hub, &own, 2)]);
 
     key.post(&refresh, json!({})).await.data(202);
-    eventually("it is being fetched", async || (site.request_count("/feed") == hits + 1).then_some(())).await;
+    eventually("the feed is being fetched", async || (site.request_count("/feed") == hits + 1).then_some(()))
+        .await;
     assert_eq!(send_notification(&server, &form, &form["hub.secret"]).await, 202);
     eventually("the fetch has ended", async || {
         use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
@@ -128,7 +129,7 @@ async fn hub_notification_during_a_fetch_is_not_lost() {
     .await;
     server.clock.advance(Duration::from_secs(61));
 
-    eventually("the new entry is there", async || (list_titles(&key).await.len() == 2).then_some(())).await;
+    eventually("the new entry is listed", async || (list_titles(&key).await.len() == 2).then_some(())).await;
 }
 
 #[actix_web::test]
@@ -140,7 +141,7 @@ async fn subscription_is_renewed_early_and_ends_when_denied() {
 
     server.clock.advance(DAY * 8);
 
-    eventually("the hub is asked again", async || (hub.requests().len() == 2).then_some(())).await;
+    eventually("the hub receives a second request", async || (hub.requests().len() == 2).then_some(())).await;
     assert_eq!(hub.requests()[1]["hub.callback"], form["hub.callback"]);
     assert_eq!(send_notification(&server, &form, &form["hub.secret"]).await, 202);
     assert_eq!(verify_intent(&server, &form, &own, "denied", "").await.0, 200);
@@ -160,7 +161,7 @@ async fn feed_that_drops_its_hub_is_fetched_on_schedule_only() {
 
     assert_eq!(send_notification(&server, &form, &form["hub.secret"]).await, 202);
 
-    eventually("the hub is forgotten", async || {
+    eventually("the subscription is deleted", async || {
         (send_notification(&server, &form, &form["hub.secret"]).await == 410).then_some(())
     })
     .await;
@@ -189,18 +190,18 @@ async fn refusing_hub_is_not_asked_for_a_week() {
     hub.set_status(404);
     let server = Server::start_with(&[("FEEDS__PUSH", "always")]).await;
     let (_, own, form) = follow_feed(&server, &site, &hub).await;
-    eventually("the refusal is noted", async || {
+    eventually("the refusal is stored", async || {
         (verify_intent(&server, &form, &own, "subscribe", "9").await.0 == 410).then_some(())
     })
     .await;
 
     let hits = site.request_count("/feed");
     server.clock.advance(DAY * 6);
-    eventually("the feed is fetched by its schedule", async || {
+    eventually("the feed is fetched on schedule", async || {
         (site.request_count("/feed") > hits).then_some(())
     })
     .await;
     assert_eq!(hub.requests().len(), 1);
     server.clock.advance(DAY);
-    eventually("the hub is asked again", async || (hub.requests().len() == 2).then_some(())).await;
+    eventually("the hub receives a second request", async || (hub.requests().len() == 2).then_some(())).await;
 }

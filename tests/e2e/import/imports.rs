@@ -26,10 +26,10 @@ pub async fn start_import(session: &Client, file: &[u8], fields: &[(&str, &str)]
 pub async fn restore_file(server: &Server, id: &str, file: &[u8]) {
     let (app, import) = (server.app(), ImportId(id.parse().unwrap()));
     let store = &*app.uploads.store;
-    let mut written = FileWriter::begin(&app.core, store).await.unwrap();
-    written.write(Bytes::copy_from_slice(file)).await.unwrap();
-    let held = written.finish(&app.core, store).await.unwrap();
-    assert!(stored_files::assign(app.core.db.write(), held.id, FileOwner::Import(import)).await.unwrap());
+    let mut writer = FileWriter::begin(&app.core, store).await.unwrap();
+    writer.write(Bytes::copy_from_slice(file)).await.unwrap();
+    let stored = writer.finish(&app.core, store).await.unwrap();
+    assert!(stored_files::assign(app.core.db.write(), stored.id, FileOwner::Import(import)).await.unwrap());
 }
 
 /// Returns the import as the API shows it.
@@ -81,10 +81,10 @@ pub fn zip_archive(files: &[(&str, &[u8])]) -> Vec<u8> {
 
 /// Runs a dry run and then the import. Returns the report of the first and the import.
 async fn dry_run_and_import(session: &Client, file: &[u8]) -> (Value, Value) {
-    let looked = start_import(session, file, &[("dryRun", "true")]).await;
-    let looked = wait_for(session, &looked, "checked").await;
+    let dry_run = start_import(session, file, &[("dryRun", "true")]).await;
+    let dry_run = wait_for(session, &dry_run, "checked").await;
     let id = start_import(session, file, &[]).await;
-    (looked["report"].clone(), wait_for(session, &id, "done").await)
+    (dry_run["report"].clone(), wait_for(session, &id, "done").await)
 }
 
 fn report_counts(import: &Value) -> [i64; 3] {
@@ -97,8 +97,8 @@ async fn browser_bookmark_list_is_imported_and_pages_are_fetched() {
     let user = server.user(Plan::Pro).await;
     let (session, site) = (user.sign_in().await, Site::start().await);
     let page = site.page("/herons", [article("The page's own title", "a heron")]);
-    let there = json!({ "url": "https://there.example/", "text": "Words.", "tags": ["old"] });
-    session.post("/app/api/library/bookmarks", there).await.data(201);
+    let existing = json!({ "url": "https://there.example/", "text": "Words.", "tags": ["old"] });
+    session.post("/app/api/library/bookmarks", existing).await.data(201);
     let file = bookmark_list(&format!(
         "<DT><H3>Birds</H3><DL><p><DT><H3>Waders</H3><DL><p>\n\
          <DT><A HREF=\"{page}\" ADD_DATE=\"1700000000\" TAGS=\"a,b\">Herons</A>\n<DD>A note\n</DL><p></DL><p>\n\
@@ -113,7 +113,7 @@ async fn browser_bookmark_list_is_imported_and_pages_are_fetched() {
     let skipped = &done["report"]["skipped"][0];
     assert_eq!((&skipped["line"], skipped["reason"].as_str().unwrap().contains("http")), (&json!(10), true));
     assert_eq!(collections(&session).await, ["Birds", "Waders"]);
-    let read = eventually("the page is read", async || {
+    let read = eventually("the page is processed", async || {
         let listed = session.get("/app/api/library/bookmarks?q=Herons").await;
         let found = listed.data(200)["bookmarks"][0].clone();
         (found["status"] == "ready").then_some(found)
@@ -124,7 +124,7 @@ async fn browser_bookmark_list_is_imported_and_pages_are_fetched() {
         (&json!("Herons"), &json!(["a", "b"]), &json!("A note"))
     );
     assert_eq!(read["savedAt"], "2023-11-14T22:13:20.000Z");
-    eventually("its text is counted", async || {
+    eventually("the text of the page is counted", async || {
         (show_import(&session, &id).await["texts"]["ready"] == 1).then_some(())
     })
     .await;
@@ -226,17 +226,17 @@ async fn texts_without_a_page_become_notes() {
     let mymind =
         "id,type,title,url,content,note,tags,created\n1,Note,,,A bittern booms.,,,2023-11-14T22:13:20Z\n";
 
-    let (looked, first) = dry_run_and_import(&session, karakeep.to_string().as_bytes()).await;
+    let (dry_run, first) = dry_run_and_import(&session, karakeep.to_string().as_bytes()).await;
     let rows = format!("/app/api/imports/{}/rows", first["id"].as_str().unwrap());
     let (_, second) = dry_run_and_import(&session, mymind.as_bytes()).await;
 
-    assert_eq!((report_counts(&first), &first["report"]), ([1, 1, 1], &looked));
+    assert_eq!((report_counts(&first), &first["report"]), ([1, 1, 1], &dry_run));
     assert_eq!(report_counts(&second), [1, 0, 0]);
     let page = session.get(&format!("{rows}?limit=2")).await.data(200).clone();
-    let told = |row: &Value| {
+    let summary = |row: &Value| {
         (row["line"].clone(), row["outcome"].clone(), row["kind"].clone(), row["reason"].clone())
     };
-    let two: Vec<_> = page["rows"].as_array().unwrap().iter().map(told).collect();
+    let two: Vec<_> = page["rows"].as_array().unwrap().iter().map(summary).collect();
     assert_eq!(
         two,
         [
@@ -264,7 +264,7 @@ async fn texts_without_a_page_become_notes() {
         (&json!("They stand *still* for hours.\n\nTags: birds"), &json!("2023-11-14T22:13:20.000Z"))
     );
     of("A bittern booms.").await;
-    eventually("it is found", async || {
+    eventually("search finds the text", async || {
         let found = session.get("/app/api/library/search?q=bittern").await;
         (found.data(200)["results"].as_array().unwrap().len() == 1).then_some(())
     })
@@ -272,12 +272,12 @@ async fn texts_without_a_page_become_notes() {
     let (_, third) = dry_run_and_import(&session, mymind.as_bytes()).await;
     assert_eq!(report_counts(&third), [0, 1, 0]);
     // The first import created the project, which stays while it has a note. The third found the note of the second.
-    for (import, left) in [(first, 1), (second, 0), (third, 0)] {
+    for (import, remaining) in [(first, 1), (second, 0), (third, 0)] {
         let id = import["id"].as_str().unwrap().to_owned();
         post_step(&session, &id, "undo").await;
         wait_for(&session, &id, "undone").await;
-        let there = session.get(&path).await.body["data"]["notes"].as_array().map_or(0, Vec::len);
-        assert_eq!(there, left);
+        let count = session.get(&path).await.body["data"]["notes"].as_array().map_or(0, Vec::len);
+        assert_eq!(count, remaining);
     }
 }
 
@@ -296,15 +296,17 @@ async fn import_of_silent_hosts_does_not_delay_other_users() {
     let session = one.sign_in().await;
     let id = start_import(&session, bookmark_list(&links).as_bytes(), &[]).await;
     wait_for(&session, &id, "done").await;
-    let asked = || silent.iter().filter(|site| site.was_requested("/a") || site.was_requested("/b")).count();
-    eventually("as many as may are asked", async || (asked() >= 2).then_some(())).await;
+    let requested_count =
+        || silent.iter().filter(|site| site.was_requested("/a") || site.was_requested("/b")).count();
+    eventually("as many hosts as may be are requested", async || (requested_count() >= 2).then_some(()))
+        .await;
 
     let (key, site) = (other.full_key().await, Site::start().await);
     let saved = key.save(json!({ "url": site.page("/page", [article("A page", "A heron stands.")]) })).await;
     let sent = upload(&key, "application/pdf", &pdf_with_text("A paper about herons")).await;
 
     key.wait_for(&saved, "ready").await;
-    eventually("the upload is read", async || {
+    eventually("the upload is processed", async || {
         (key.get(&uploads::path(&sent)).await.data(200)["status"] == "ready").then_some(())
     })
     .await;
@@ -323,10 +325,10 @@ async fn pdfs_in_an_archive_are_read_with_page_numbers() {
     ]);
     let session = server.user(Plan::Pro).await.sign_in().await;
 
-    let (looked, done) = dry_run_and_import(&session, &file).await;
+    let (dry_run, done) = dry_run_and_import(&session, &file).await;
 
-    assert_eq!((report_counts(&done), &done["report"]), ([1, 0, 0], &looked));
-    let read = eventually("the paper is read", async || {
+    assert_eq!((report_counts(&done), &done["report"]), ([1, 0, 0], &dry_run));
+    let read = eventually("the PDF is processed", async || {
         let listed = session.get("/app/api/library/bookmarks").await;
         let found = listed.data(200)["bookmarks"][0].clone();
         (found["status"] == "ready").then_some(found)
@@ -345,12 +347,12 @@ async fn pdfs_in_an_archive_are_read_with_page_numbers() {
         chunks[0]["page"] == 1 && chunks[0]["text"].as_str().unwrap().contains("about herons"),
         "{chunks}"
     );
-    let (looked, again) = dry_run_and_import(&session, &file).await;
-    assert_eq!((report_counts(&again), &again["report"]), ([0, 1, 0], &looked));
+    let (dry_run, again) = dry_run_and_import(&session, &file).await;
+    assert_eq!((report_counts(&again), &again["report"]), ([0, 1, 0], &dry_run));
     // A plan without files keeps the URL.
     let free = server.user(Plan::Free).await.sign_in().await;
-    let (looked, done) = dry_run_and_import(&free, &file).await;
-    assert_eq!((report_counts(&done), &done["report"]), ([1, 0, 0], &looked));
+    let (dry_run, done) = dry_run_and_import(&free, &file).await;
+    assert_eq!((report_counts(&done), &done["report"]), ([1, 0, 0], &dry_run));
     let listed = free.get("/app/api/library/bookmarks").await;
     assert_eq!(listed.data(200)["bookmarks"][0]["url"], "https://f.example/p.pdf");
 }
@@ -365,17 +367,17 @@ async fn dry_run_changes_nothing_until_it_is_started() {
     );
 
     let id = start_import(&session, file.as_bytes(), &[("dryRun", "true")]).await;
-    let looked = wait_for(&session, &id, "checked").await;
+    let dry_run = wait_for(&session, &id, "checked").await;
 
-    assert_eq!((report_counts(&looked), &looked["dryRun"]), ([1, 1, 1], &json!(true)));
+    assert_eq!((report_counts(&dry_run), &dry_run["dryRun"]), ([1, 1, 1], &json!(true)));
     let rows = session.get(&format!("/app/api/imports/{id}/rows")).await.data(200)["rows"].clone();
     let outcomes: Vec<_> = rows.as_array().unwrap().iter().map(|row| row["outcome"].clone()).collect();
     assert_eq!(outcomes, ["created", "updated", "skipped"]);
     assert!(rows.as_array().unwrap().iter().all(|row| row["id"] == json!(null)), "{rows}");
     assert!(titles(&session).await.is_empty() && collections(&session).await.is_empty());
-    for not in ["pause", "resume", "undo"] {
+    for step in ["pause", "resume", "undo"] {
         assert_eq!(
-            session.post(&format!("/app/api/imports/{id}/{not}"), json!({})).await.error_code(409),
+            session.post(&format!("/app/api/imports/{id}/{step}"), json!({})).await.error_code(409),
             "CONFLICT"
         );
     }
@@ -410,10 +412,11 @@ async fn paused_import_fetches_nothing_until_resumed() {
     let fetched = || (0..15).filter(|n| site.was_requested(&format!("/{n}"))).count();
     let rows = Database::connect(server.database_url()).await.unwrap();
     let pages = job::Entity::find().filter(job::Column::Kind.eq("fetch_page"));
-    // One fetch may already be running.
+    // One fetch may already be running: it ends, and no other begins.
     let waiting = eventually("no page is fetched", async || {
-        let left = pages.clone().filter(job::Column::State.ne(JobState::Done)).all(&rows).await.unwrap();
-        left.iter().all(|job| job.state == JobState::Queued).then_some(left)
+        let unfinished =
+            pages.clone().filter(job::Column::State.ne(JobState::Done)).all(&rows).await.unwrap();
+        unfinished.iter().all(|job| job.state == JobState::Queued).then_some(unfinished)
     })
     .await;
     assert!(!waiting.is_empty(), "all were fetched before the pause");
@@ -424,7 +427,7 @@ async fn paused_import_fetches_nothing_until_resumed() {
     assert_eq!(fetched() + waiting.len(), 15);
 
     assert_eq!(post_step(&session, &id, "resume").await["status"], "done");
-    eventually("the pages are read", async || {
+    eventually("the pages are processed", async || {
         (show_import(&session, &id).await["texts"]["ready"] == 15).then_some(())
     })
     .await;
@@ -443,7 +446,8 @@ async fn failed_import_or_undo_continues_in_its_direction() {
     let id = start_import(&session, lines.as_bytes(), &[]).await;
     wait_for(&session, &id, "done").await;
     let rows = Database::connect(server.database_url()).await.unwrap();
-    let break_off = async |state: ImportState, done: i64| {
+    // As a failure in the middle of the rows leaves the import.
+    let interrupt = async |state: ImportState, done: i64| {
         import::Entity::update_many()
             .col_expr(import::Column::State, Expr::value(state))
             .col_expr(import::Column::Done, Expr::value(done))
@@ -454,14 +458,14 @@ async fn failed_import_or_undo_continues_in_its_direction() {
     };
 
     restore_file(&server, &id, lines.as_bytes()).await;
-    break_off(ImportState::Failed, 3).await;
+    interrupt(ImportState::Failed, 3).await;
     let resumed = post_step(&session, &id, "resume").await;
 
     // With a finish time, a pause would treat the rows as complete.
     assert_eq!((&resumed["status"], &resumed["finishedAt"]), (&json!("running"), &Value::Null), "{resumed}");
     assert_eq!(wait_for(&session, &id, "done").await["rows"], 5);
 
-    break_off(ImportState::HalfUndone, 5).await;
+    interrupt(ImportState::HalfUndone, 5).await;
     let path = format!("/app/api/imports/{id}");
     assert_eq!(show_import(&session, &id).await["error"], "the disk was full");
     assert_eq!(session.post(&format!("{path}/resume"), json!({})).await.error_code(409), "CONFLICT");
@@ -506,10 +510,11 @@ async fn import_with_transient_failure_is_retried_and_shows_it() {
     let stored = files(server.home().folder());
     let stored = stored.into_iter().find(|path| std::fs::read(path).is_ok_and(|kept| kept == bytes)).unwrap();
     std::fs::remove_file(&stored).unwrap();
+    // A link to itself: opening it fails until the file is restored below.
     std::os::unix::fs::symlink(&stored, &stored).unwrap();
 
     post_step(&session, &id, "start").await;
-    let waits = eventually("a try failed", async || {
+    let waits = eventually("an attempt has failed", async || {
         Some(show_import(&session, &id).await).filter(|import| import["error"].is_string())
     })
     .await;
@@ -552,6 +557,7 @@ async fn dry_run_without_its_file_does_not_start() {
     let file = bookmark_list("<DT><A HREF=\"https://m.example/\">A</A>");
     let first = start_import(&session, file.as_bytes(), &[("dryRun", "true")]).await;
     wait_for(&session, &first, "checked").await;
+    // Only the files of the latest dry runs are kept.
     for _ in 0..6 {
         let id = start_import(&session, file.as_bytes(), &[("dryRun", "true")]).await;
         wait_for(&session, &id, "checked").await;
@@ -560,8 +566,12 @@ async fn dry_run_without_its_file_does_not_start() {
     let started = session.post(&format!("/app/api/imports/{first}/start"), json!({})).await;
 
     assert_eq!(started.error_code(409), "CONFLICT");
-    let kept = show_import(&session, &first).await;
-    assert_eq!((&kept["status"], report_counts(&kept)), (&json!("checked"), [1, 0, 0]), "its report went");
+    let shown = show_import(&session, &first).await;
+    assert_eq!(
+        (&shown["status"], report_counts(&shown)),
+        (&json!("checked"), [1, 0, 0]),
+        "the report was deleted with the file"
+    );
 }
 
 #[actix_web::test]
@@ -569,26 +579,27 @@ async fn file_is_deleted_when_its_import_no_longer_needs_it() {
     let server = Server::start().await;
     let session = server.user(Plan::Free).await.sign_in().await;
     let file = bookmark_list("<DT><A HREF=\"https://m.example/\">A</A>");
-    let kept = async || stored_file::Entity::find().all(server.app().core.db.read()).await.unwrap().len();
-    let is_deleted =
-        async || eventually("the file is deleted", async || (kept().await == 0).then_some(())).await;
+    let stored_count =
+        async || stored_file::Entity::find().all(server.app().core.db.read()).await.unwrap().len();
+    let await_deletion =
+        async || eventually("the file is deleted", async || (stored_count().await == 0).then_some(())).await;
 
-    let looked = start_import(&session, file.as_bytes(), &[("dryRun", "true")]).await;
-    wait_for(&session, &looked, "checked").await;
-    assert_eq!(kept().await, 1);
-    post_step(&session, &looked, "start").await;
-    let done = wait_for(&session, &looked, "done").await;
-    is_deleted().await;
+    let dry_run = start_import(&session, file.as_bytes(), &[("dryRun", "true")]).await;
+    wait_for(&session, &dry_run, "checked").await;
+    assert_eq!(stored_count().await, 1);
+    post_step(&session, &dry_run, "start").await;
+    let done = wait_for(&session, &dry_run, "done").await;
+    await_deletion().await;
     assert_eq!(report_counts(&done), [1, 0, 0]);
-    assert_eq!(post_step(&session, &looked, "pause").await["status"], "paused");
-    assert_eq!(post_step(&session, &looked, "resume").await["status"], "done");
+    assert_eq!(post_step(&session, &dry_run, "pause").await["status"], "paused");
+    assert_eq!(post_step(&session, &dry_run, "resume").await["status"], "done");
 
     let failed = start_import(&session, b"%PDF-1.7 words", &[]).await;
     wait_for(&session, &failed, "failed").await;
-    assert_eq!(kept().await, 1);
+    assert_eq!(stored_count().await, 1);
     post_step(&session, &failed, "undo").await;
     wait_for(&session, &failed, "undone").await;
-    is_deleted().await;
+    await_deletion().await;
 }
 
 #[actix_web::test]
@@ -714,7 +725,7 @@ async fn killed_import_continues_without_loss_or_repetition() {
         })
         .collect();
     let id = start_import(&session, bookmark_list(&links).as_bytes(), &[]).await;
-    eventually("some rows are in", async || {
+    eventually("some rows are imported", async || {
         (show_import(&session, &id).await["rows"].as_i64() >= Some(100)).then_some(())
     })
     .await;
@@ -759,7 +770,7 @@ async fn imported_annotations_become_highlights() {
 
     let first = start_import(&session, file.as_bytes(), &[]).await;
     assert_eq!(report_counts(&wait_for(&session, &first, "done").await), [1, 0, 0]);
-    let bookmark = eventually("the page is read", async || {
+    let bookmark = eventually("the page is processed", async || {
         let listed =
             session.get("/app/api/library/bookmarks?q=Herons").await.data(200)["bookmarks"][0].clone();
         (listed["status"] == "ready").then(|| listed["bookmarkId"].as_str().unwrap().to_owned())
@@ -803,16 +814,16 @@ async fn import_command_accepts_the_same_files() {
         "<DT><H3>F</H3><DL><DT><A HREF=\"https://c.example/1\">One</A></DL>\n<DT><A HREF=\"mailto:a@b\">Bad</A>",
     );
 
-    let looked = import(&["--dry-run", "-"], &file);
+    let dry_run = import(&["--dry-run", "-"], &file);
     let taken = import(&["-"], &file);
     let again = import(&["--format", "netscape", "-"], &file);
     let lines =
         import(&["--format", "jsonl", "-"], "{\"url\": \"https://c.example/2\", \"text\": \"T\"}\nno JSON\n");
 
     let three =
-        |said: &Value| ["created", "updated", "skippedLines"].map(|name| said[name].as_i64().unwrap());
-    assert_eq!([&looked, &taken, &again, &lines].map(three), [[1, 0, 1], [1, 0, 1], [0, 1, 1], [1, 0, 1]]);
-    assert_eq!([&looked, &taken].map(|said| said["status"].clone()), ["checked", "done"]);
+        |output: &Value| ["created", "updated", "skippedLines"].map(|name| output[name].as_i64().unwrap());
+    assert_eq!([&dry_run, &taken, &again, &lines].map(three), [[1, 0, 1], [1, 0, 1], [0, 1, 1], [1, 0, 1]]);
+    assert_eq!([&dry_run, &taken].map(|output| output["status"].clone()), ["checked", "done"]);
     assert_eq!(
         (&taken["format"], &taken["skipped"][0]["line"], &lines["skipped"][0]["line"]),
         (&json!("netscape"), &json!(6), &json!(2))
@@ -842,9 +853,9 @@ async fn imports_command_shows_pauses_and_undoes_imports() {
     };
     let file =
         bookmark_list("<DT><A HREF=\"https://c.example/1\">One</A>\n<DT><A HREF=\"mailto:a@b\">Bad</A>");
-    let looked =
+    let dry_run =
         running.run_command_with_input(&home, &["import", "--user", program::EMAIL, "--dry-run", "-"], &file);
-    let id = looked["importId"].as_str().unwrap();
+    let id = dry_run["importId"].as_str().unwrap();
     let comes_to = async |status: &str| {
         eventually(status, async || (imports("show", &[id])["status"] == status).then_some(())).await;
     };
@@ -863,10 +874,10 @@ async fn imports_command_shows_pauses_and_undoes_imports() {
     assert_eq!(imports("show", &[id])["undo"], json!({ "deleted": 1, "kept": 0, "additionsKept": 0 }));
 
     let listed = imports("list", &[])["imports"].clone();
-    assert_eq!((&listed[0]["importId"], &listed[0]["status"]), (&looked["importId"], &json!("undone")));
+    assert_eq!((&listed[0]["importId"], &listed[0]["status"]), (&dry_run["importId"], &json!("undone")));
     let session = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
-    let left = session.get("/app/api/library/bookmarks").await.data(200)["bookmarks"].clone();
-    assert_eq!(left, json!([]));
+    let remaining = session.get("/app/api/library/bookmarks").await.data(200)["bookmarks"].clone();
+    assert_eq!(remaining, json!([]));
     running.terminate().await;
 }
 
@@ -899,12 +910,12 @@ async fn import_command_reports_a_server_of_another_database() {
     let running = Program::start(&another, "data").await;
     let args = ["import", "--user", program::EMAIL, file.to_str().unwrap()];
 
-    let said = running.run_until_printed(&home, &args, "another database");
+    let printed = running.run_until_printed(&home, &args, "another database");
 
-    assert!(said.contains("you may stop waiting"), "{said}");
+    assert!(printed.contains("you may stop waiting"), "{printed}");
     running.terminate().await;
     let running = Program::start(&home, "data").await;
     let session = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
-    eventually("it is taken in", async || (titles(&session).await == ["One"]).then_some(())).await;
+    eventually("the file is imported", async || (titles(&session).await == ["One"]).then_some(())).await;
     running.terminate().await;
 }

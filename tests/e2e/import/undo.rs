@@ -80,11 +80,14 @@ async fn undo_deletes_unchanged_items_and_keeps_additions() {
 
     assert_eq!(collections(&session).await, ["Kept"]);
     assert_eq!(session.get(FEEDS).await.data(200)["feeds"], json!([]));
-    let left = only_bookmark(&session).await;
-    let mut tags: Vec<String> = serde_json::from_value(left["tags"].clone()).unwrap();
+    let remaining = only_bookmark(&session).await;
+    let mut tags: Vec<String> = serde_json::from_value(remaining["tags"].clone()).unwrap();
     tags.sort();
-    assert_eq!((&left["title"], tags.join(" ").as_str()), (&json!("There"), "new old"));
-    assert_eq!((&left["notes"], left["collectionIds"].as_array().unwrap().len()), (&json!("On it"), 1));
+    assert_eq!((&remaining["title"], tags.join(" ").as_str()), (&json!("There"), "new old"));
+    assert_eq!(
+        (&remaining["notes"], remaining["collectionIds"].as_array().unwrap().len()),
+        (&json!("On it"), 1)
+    );
     let rows = session.get(&format!("/app/api/imports/{id}/rows")).await.data(200)["rows"].clone();
     let ids: Vec<_> = rows.as_array().unwrap().iter().map(|row| row["id"].is_string()).collect();
     assert_eq!(ids, [true, false, false], "only There has an id still: {rows}");
@@ -94,10 +97,10 @@ async fn undo_deletes_unchanged_items_and_keeps_additions() {
 async fn undo_keeps_changed_bookmarks() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
-    let made = session.post(COLLECTIONS, json!({ "name": "Mine" })).await;
-    let mine = made.data(201)["collection"]["collectionId"].clone();
-    let made = session.post("/app/api/projects", json!({ "name": "A book" })).await;
-    let project = made.data(201)["project"]["id"].as_str().unwrap().to_owned();
+    let created = session.post(COLLECTIONS, json!({ "name": "Mine" })).await;
+    let mine = created.data(201)["collection"]["collectionId"].clone();
+    let created = session.post("/app/api/projects", json!({ "name": "A book" })).await;
+    let project = created.data(201)["project"]["id"].as_str().unwrap().to_owned();
     let changes = [
         ("archived", json!({ "archived": true })),
         ("collection", json!({ "collectionIds": [mine] })),
@@ -132,7 +135,7 @@ async fn undo_keeps_changed_bookmarks() {
     }
 
     assert_eq!(run_undo(&session, &id).await, [2, 10, 0]);
-    let left = [
+    let remaining = [
         "archived",
         "collection",
         "favorite",
@@ -144,7 +147,7 @@ async fn undo_keeps_changed_bookmarks() {
         "tags",
         "title, mine",
     ];
-    assert_eq!(titles(&session).await, left);
+    assert_eq!(titles(&session).await, remaining);
 }
 
 #[actix_web::test]
@@ -160,8 +163,11 @@ async fn undo_leaves_a_kept_bookmark_unmodified() {
     // The collection is not empty.
     assert_eq!(run_undo(&session, &id).await, [0, 2, 0]);
 
-    let left = only_bookmark(&session).await;
-    assert_eq!((&left["notes"], left["tags"].as_array().unwrap().len()), (&json!("Theirs\n\nMine"), 2));
+    let remaining = only_bookmark(&session).await;
+    assert_eq!(
+        (&remaining["notes"], remaining["tags"].as_array().unwrap().len()),
+        (&json!("Theirs\n\nMine"), 2)
+    );
     assert_eq!(collections(&session).await, ["In"]);
 }
 
@@ -172,7 +178,7 @@ async fn undo_deletes_a_page_listed_twice_unless_changed() {
     let others = (0..250).map(|n| format!("https://s.example/other/{n},Other,\n"));
     let row = |note: &str| format!("https://s.example/1,One,{note}\n");
     let file = ["url,title,note\n".to_owned(), row("Of herons"), others.collect(), row("Of reeds")].concat();
-    for (own, left) in [(None, 0), (Some("Of herons, mine\n\nOf reeds"), 1)] {
+    for (own, remaining) in [(None, 0), (Some("Of herons, mine\n\nOf reeds"), 1)] {
         let session = server.user(Plan::Pro).await.sign_in().await;
         let id = run_import(&server, &session, &file).await;
         let found = session.get(&format!("{BOOKMARKS}?q=One")).await.data(200)["bookmarks"][0].clone();
@@ -181,7 +187,7 @@ async fn undo_deletes_a_page_listed_twice_unless_changed() {
             session.patch(&path_of(&found), json!({ "notes": own })).await.data(200);
         }
 
-        assert_eq!(run_undo(&session, &id).await, [251 - left, left, 0], "with {own:?}");
+        assert_eq!(run_undo(&session, &id).await, [251 - remaining, remaining, 0], "with {own:?}");
     }
 }
 
@@ -198,7 +204,7 @@ async fn undo_keeps_a_page_changed_between_its_rows() {
     crate::import::imports::restore_file(&server, &id, file.as_bytes()).await;
     set_state(&server, ImportState::Failed).await;
     post_step(&session, &id, "resume").await;
-    eventually("the second row is in", async || {
+    eventually("the second row is imported", async || {
         (show_import(&session, &id).await["rows"] == 2).then_some(())
     })
     .await;
@@ -302,8 +308,8 @@ async fn highlight_in_a_project_keeps_its_page() {
     let id = run_import(&server, &session, &annotated_page(&HIGHLIGHTS)).await;
     let page = path_of(&wait_until_ready(&session).await[0]);
     let all = session.get(&format!("{page}/highlights")).await.data(200)["highlights"].clone();
-    let made = session.post("/app/api/projects", json!({ "name": "A book" })).await;
-    let project = made.data(201)["project"]["id"].as_str().unwrap().to_owned();
+    let created = session.post("/app/api/projects", json!({ "name": "A book" })).await;
+    let project = created.data(201)["project"]["id"].as_str().unwrap().to_owned();
     let item = json!({ "items": [{ "highlightId": all[0]["highlightId"] }] });
     session.post(&format!("/app/api/library/projects/{project}/items"), item).await.data(201);
 
@@ -336,8 +342,8 @@ async fn undo_keeps_changed_collections_and_feeds() {
     assert_eq!(run_undo(&session, &feeds).await, [1, 1, 0]);
 
     assert_eq!(collections(&session).await, ["One"]);
-    let left = session.get(FEEDS).await.data(200)["feeds"].clone();
-    assert_eq!((left.as_array().unwrap().len(), &left[0]["title"]), (1, &json!("Mine")));
+    let remaining = session.get(FEEDS).await.data(200)["feeds"].clone();
+    assert_eq!((remaining.as_array().unwrap().len(), &remaining[0]["title"]), (1, &json!("Mine")));
 }
 
 #[actix_web::test]
@@ -425,7 +431,7 @@ async fn undo_keeps_a_feed_with_starred_entry_and_a_changed_note() {
     let notes = json!({ "bookmarks": [text(1), text(2)], "lists": [] }).to_string();
     let feeds = run_import(&server, &session, &feeds).await;
     let notes = run_import(&server, &session, &notes).await;
-    let entries = eventually("the entries are there", async || {
+    let entries = eventually("the entries are listed", async || {
         // A host gets at most one feed request per second.
         server.clock.advance(Duration::from_secs(1));
         let all =
@@ -446,10 +452,10 @@ async fn undo_keeps_a_feed_with_starred_entry_and_a_changed_note() {
     // The project is not empty.
     assert_eq!(run_undo(&session, &notes).await, [1, 2, 0]);
 
-    let left = all().await;
-    assert_eq!((left.len(), &left[0]["bodyMd"]), (1, &json!("My own words.")));
-    let left = session.get("/app/api/library/entries").await.data(200)["entries"].clone();
-    assert_eq!((left.as_array().unwrap().len(), left[0]["entryId"].as_str()), (1, Some(starred)));
+    let remaining = all().await;
+    assert_eq!((remaining.len(), &remaining[0]["bodyMd"]), (1, &json!("My own words.")));
+    let remaining = session.get("/app/api/library/entries").await.data(200)["entries"].clone();
+    assert_eq!((remaining.as_array().unwrap().len(), remaining[0]["entryId"].as_str()), (1, Some(starred)));
 }
 
 #[actix_web::test]
@@ -490,7 +496,7 @@ async fn undo_continues_after_a_kill() {
     session.patch(&path_of(&changed), json!({ "favorite": true })).await.data(200);
 
     post_step(&session, &id, "undo").await;
-    eventually("some are deleted", async || {
+    eventually("some items are deleted", async || {
         let texts = show_import(&session, &id).await["texts"].clone();
         let count = |name: &str| texts[name].as_i64().unwrap();
         (count("processing") + count("ready") + count("failed") < 2000).then_some(())

@@ -24,8 +24,9 @@ use crate::support::{Home, NOON};
 const OWNER: LeaseOwner = LeaseOwner(Uuid::from_u128(1));
 const OTHER_OWNER: LeaseOwner = LeaseOwner(Uuid::from_u128(2));
 
+/// A queue in an empty database, with a clock of the test and one user.
 struct Queue {
-    desk: CoreContext,
+    core: CoreContext,
     clock: Arc<TestClock>,
     user: UserId,
     _home: Home,
@@ -38,28 +39,29 @@ impl Queue {
         let url = settings.database_url();
         let folder = settings.data_dir.clone();
         let db = Db::open(url.expose()).await.unwrap();
-        let desk = CoreContext::new(db, folder, "http://127.0.0.1", settings.plans, clock.clone());
+        let core = CoreContext::new(db, folder, "http://127.0.0.1", settings.plans, clock.clone());
         let (email, password) = ("queue@reader.example".to_owned(), "nine herons in the reeds".to_owned());
         let new = NewAccount { email, name: None, password, plan: Plan::Pro };
-        let user = accounts::create(&desk, new).await.unwrap().id;
-        Self { desk, clock, user, _home: home }
+        let user = accounts::create(&core, new).await.unwrap().id;
+        Self { core, clock, user, _home: home }
     }
 
     fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    async fn ask(&self, kind: JobKind, subject: Uuid) {
-        jobs::enqueue(self.desk.db.write(), self.user, kind, subject, Priority::Now, self.now())
+    /// Enqueues a job that a user waits for.
+    async fn enqueue(&self, kind: JobKind, subject: Uuid) {
+        jobs::enqueue(self.core.db.write(), self.user, kind, subject, Priority::Now, self.now())
             .await
             .unwrap();
     }
 
-    /// Claims the next job of any track.
+    /// Claims the next job, track by track.
     async fn claim(&self) -> Option<job::Model> {
         for track in Track::ALL {
             if let Some(job) = jobs::claim(
-                &self.desk.db,
+                &self.core.db,
                 OWNER,
                 track,
                 ClaimOrder::InteractiveFirst,
@@ -80,11 +82,11 @@ impl Queue {
     async fn other_user(&self) -> UserId {
         let (email, password) = ("other@reader.example".to_owned(), "nine herons in the reeds".to_owned());
         let new = NewAccount { email, name: None, password, plan: Plan::Pro };
-        accounts::create(&self.desk, new).await.unwrap().id
+        accounts::create(&self.core, new).await.unwrap().id
     }
 
     async fn row(&self, job: &job::Model) -> job::Model {
-        job::Entity::find_by_id(job.id).one(self.desk.db.read()).await.unwrap().unwrap()
+        job::Entity::find_by_id(job.id).one(self.core.db.read()).await.unwrap().unwrap()
     }
 }
 
@@ -92,9 +94,10 @@ impl Queue {
 #[actix_web::test]
 async fn job_is_claimed_again_only_after_its_lease_expires() {
     let queue = Queue::new().await;
-    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
+    queue.enqueue(JobKind::FetchPage, Uuid::now_v7()).await;
     let first = queue.claim().await.unwrap();
 
+    // The lease still holds at its last moment.
     queue.clock.advance(LEASE_DURATION);
     assert!(queue.claim().await.is_none());
     queue.clock.advance(Duration::from_secs(1));
@@ -107,16 +110,16 @@ async fn job_is_claimed_again_only_after_its_lease_expires() {
 #[actix_web::test]
 async fn leases_of_dead_owner_end_once_at_its_next_start() {
     let queue = Queue::new().await;
-    let db = queue.desk.db.write();
-    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
+    let db = queue.core.db.write();
+    queue.enqueue(JobKind::FetchPage, Uuid::now_v7()).await;
     let killed = queue.claim().await.unwrap();
 
     assert_eq!(jobs::end_leases(db, OTHER_OWNER, queue.now()).await.unwrap(), 0);
     assert!(queue.claim().await.is_none());
     assert_eq!(jobs::end_leases(db, OWNER, queue.now()).await.unwrap(), 1);
-    let again = queue.claim().await.unwrap();
+    let reclaimed = queue.claim().await.unwrap();
 
-    assert_eq!((again.id, again.attempts, again.crashes), (killed.id, 2, 1));
+    assert_eq!((reclaimed.id, reclaimed.attempts, reclaimed.crashes), (killed.id, 2, 1));
     assert!(!jobs::renew(db, &killed, queue.now()).await.unwrap());
     // A job that crashed twice waits for its lease: it may be the cause of the crashes.
     assert_eq!(jobs::end_leases(db, OWNER, queue.now()).await.unwrap(), 0);
@@ -126,12 +129,12 @@ async fn leases_of_dead_owner_end_once_at_its_next_start() {
 #[actix_web::test]
 async fn renewed_lease_holds() {
     let queue = Queue::new().await;
-    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
-    let held = queue.claim().await.unwrap();
+    queue.enqueue(JobKind::FetchPage, Uuid::now_v7()).await;
+    let claimed = queue.claim().await.unwrap();
 
     for _ in 0..10 {
         queue.clock.advance(LEASE_DURATION / 2);
-        assert!(jobs::renew(queue.desk.db.write(), &held, queue.now()).await.unwrap());
+        assert!(jobs::renew(queue.core.db.write(), &claimed, queue.now()).await.unwrap());
         assert!(queue.claim().await.is_none());
     }
 }
@@ -140,11 +143,11 @@ async fn renewed_lease_holds() {
 #[actix_web::test]
 async fn attempt_without_lease_cannot_change_its_job() {
     let queue = Queue::new().await;
-    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
+    queue.enqueue(JobKind::FetchPage, Uuid::now_v7()).await;
     let stale = queue.claim().await.unwrap();
-    queue.clock.advance(Duration::from_secs(13));
+    queue.clock.advance(LEASE_DURATION + Duration::from_secs(1));
     let current = queue.claim().await.unwrap();
-    let (db, now, before) = (queue.desk.db.write(), queue.now(), queue.row(&current).await);
+    let (db, now, before) = (queue.core.db.write(), queue.now(), queue.row(&current).await);
 
     assert!(!jobs::renew(db, &stale, now).await.unwrap());
     assert!(!jobs::finish(db, &stale, now).await.unwrap());
@@ -162,7 +165,7 @@ async fn attempt_without_lease_cannot_change_its_job() {
 #[actix_web::test]
 async fn job_whose_attempts_all_crash_becomes_dead() {
     let queue = Queue::new().await;
-    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
+    queue.enqueue(JobKind::FetchPage, Uuid::now_v7()).await;
     let mut last = None;
     while let Some(tried) = queue.claim().await {
         last = Some(tried);
@@ -170,7 +173,7 @@ async fn job_whose_attempts_all_crash_becomes_dead() {
     }
 
     let given_up = jobs::claim(
-        &queue.desk.db,
+        &queue.core.db,
         OWNER,
         Track::Web,
         ClaimOrder::InteractiveFirst,
@@ -181,7 +184,7 @@ async fn job_whose_attempts_all_crash_becomes_dead() {
     .unwrap()
     .dead
     .remove(0);
-    let db = queue.desk.db.write();
+    let db = queue.core.db.write();
     // A slow worker that renews in time keeps the job.
     assert!(jobs::renew(db, &last.unwrap(), queue.now()).await.unwrap());
     assert!(!jobs::mark_dead(db, &given_up, queue.now()).await.unwrap());
@@ -197,13 +200,13 @@ async fn job_whose_attempts_all_crash_becomes_dead() {
 #[actix_web::test]
 async fn sweep_keeps_the_last_dead_job_of_an_existing_document() {
     let queue = Queue::new().await;
-    let db = queue.desk.db.write();
+    let db = queue.core.db.write();
     let document =
         document::Model::pending(queue.user, ContentType::Article, "A page".to_owned(), queue.now());
     document::Entity::insert(document.clone().into_active_model()).exec_without_returning(db).await.unwrap();
-    let (there, gone) = (document.id.0, Uuid::now_v7());
-    for subject in [there, there, gone] {
-        queue.ask(JobKind::FetchPage, subject).await;
+    let (existing, deleted) = (document.id.0, Uuid::now_v7());
+    for subject in [existing, existing, deleted] {
+        queue.enqueue(JobKind::FetchPage, subject).await;
         let tried = queue.claim().await.unwrap();
         assert!(jobs::give_up(db, &tried, "not there", queue.now()).await.unwrap());
     }
@@ -213,74 +216,74 @@ async fn sweep_keeps_the_last_dead_job_of_an_existing_document() {
         dead.sort();
         dead
     };
-    assert_eq!(dead().await, [there, gone]);
+    assert_eq!(dead().await, [existing, deleted]);
 
-    jobs::sweep(&queue.desk.db, queue.now(), queue.now()).await.unwrap();
+    jobs::sweep(&queue.core.db, queue.now(), queue.now()).await.unwrap();
 
-    assert_eq!(dead().await, [there]);
+    assert_eq!(dead().await, [existing]);
 }
 
 #[actix_web::test]
 async fn failed_attempts_do_not_count_as_crashes() {
     let queue = Queue::new().await;
-    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
+    queue.enqueue(JobKind::FetchPage, Uuid::now_v7()).await;
     let later = Deferral { counts_attempt: true, reason: Some("no answer"), delay: Duration::ZERO };
     for _ in 1..MAX_CRASHES {
         let failed = queue.claim().await.unwrap();
-        assert!(jobs::defer(queue.desk.db.write(), &failed, later, queue.now()).await.unwrap());
-        jobs::promote(&queue.desk.db, queue.now()).await.unwrap();
+        assert!(jobs::defer(queue.core.db.write(), &failed, later, queue.now()).await.unwrap());
+        jobs::promote(&queue.core.db, queue.now()).await.unwrap();
     }
     assert_eq!(queue.claim().await.unwrap().attempts, MAX_CRASHES);
 
     queue.clock.advance(LEASE_DURATION + Duration::from_secs(1));
 
-    assert_eq!(queue.claim().await.unwrap().attempts, MAX_CRASHES + 1, "its first death");
+    assert_eq!(queue.claim().await.unwrap().attempts, MAX_CRASHES + 1, "the attempt after the first crash");
 }
 
 #[actix_web::test]
 async fn job_that_only_waited_is_given_up_after_three_crashes() {
     let queue = Queue::new().await;
-    queue.ask(JobKind::Transcribe, Uuid::now_v7()).await;
+    queue.enqueue(JobKind::Transcribe, Uuid::now_v7()).await;
     let later = Deferral {
         counts_attempt: false,
         reason: Some("waiting for the speech model"),
         delay: Duration::ZERO,
     };
     let waited = queue.claim().await.unwrap();
-    assert!(jobs::defer(queue.desk.db.write(), &waited, later, queue.now()).await.unwrap());
-    jobs::promote(&queue.desk.db, queue.now()).await.unwrap();
+    assert!(jobs::defer(queue.core.db.write(), &waited, later, queue.now()).await.unwrap());
+    jobs::promote(&queue.core.db, queue.now()).await.unwrap();
 
-    let mut tries = 0;
+    let mut attempts = 0;
     while queue.claim().await.is_some() {
-        tries += 1;
+        attempts += 1;
         queue.clock.advance(LEASE_DURATION + Duration::from_secs(1));
     }
 
-    assert_eq!(tries, MAX_CRASHES);
+    assert_eq!(attempts, MAX_CRASHES);
 }
 
 #[actix_web::test]
 async fn crash_count_is_independent_of_failures_and_waits() {
     let queue = Queue::new().await;
-    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
-    let db = queue.desk.db.write();
-    let again = async |tried: bool, reason: &'static str| {
+    queue.enqueue(JobKind::FetchPage, Uuid::now_v7()).await;
+    let db = queue.core.db.write();
+    let defer_next = async |counts_attempt: bool, reason: &'static str| {
         let job = queue.claim().await.unwrap();
-        let later = Deferral { counts_attempt: tried, reason: Some(reason), delay: Duration::ZERO };
+        let later = Deferral { counts_attempt, reason: Some(reason), delay: Duration::ZERO };
         assert!(jobs::defer(db, &job, later, queue.now()).await.unwrap());
-        jobs::promote(&queue.desk.db, queue.now()).await.unwrap();
+        jobs::promote(&queue.core.db, queue.now()).await.unwrap();
     };
 
     // Three attempts failed, and the service stopped during the fourth, which does not count.
     for _ in 0..3 {
-        again(true, "no answer").await;
+        defer_next(true, "no answer").await;
     }
     assert!(jobs::release(db, &queue.claim().await.unwrap(), queue.now()).await.unwrap());
     let job = queue.claim().await.unwrap();
     assert_eq!((job.attempts, job.crashes, job.error.as_deref()), (4, 0, Some("no answer")));
     // Waiting for its host between crashes does not reset the count.
     queue.clock.advance(LEASE_DURATION + Duration::from_secs(1));
-    again(false, "waiting for its host").await;
+    defer_next(false, "waiting for its host").await;
     assert_eq!(queue.claim().await.unwrap().crashes, 1);
     queue.clock.advance(LEASE_DURATION + Duration::from_secs(1));
     assert_eq!(queue.claim().await.unwrap().crashes, 2);
@@ -291,7 +294,7 @@ async fn crash_count_is_independent_of_failures_and_waits() {
 #[actix_web::test]
 async fn shared_feed_fetches_take_turns_with_all_users() {
     let (queue, other) = (Queue::new().await, Uuid::now_v7());
-    let (db, now) = (queue.desk.db.write(), queue.now());
+    let (db, now) = (queue.core.db.write(), queue.now());
     for _ in 0..20 {
         jobs::enqueue(db, queue.user, JobKind::FetchFeed, Uuid::now_v7(), Priority::Backlog, now)
             .await
@@ -307,7 +310,7 @@ async fn shared_feed_fetches_take_turns_with_all_users() {
 #[actix_web::test]
 async fn shared_feed_fetch_does_not_wait_for_an_import() {
     let (queue, feed) = (Queue::new().await, Uuid::now_v7());
-    let (db, now) = (queue.desk.db.write(), queue.now());
+    let (db, now) = (queue.core.db.write(), queue.now());
     for _ in 0..20 {
         jobs::enqueue(db, queue.user, JobKind::FetchPage, Uuid::now_v7(), Priority::Backlog, now)
             .await
@@ -324,15 +327,16 @@ async fn shared_feed_fetch_does_not_wait_for_an_import() {
 async fn concurrent_workers_claim_each_job_once() {
     let queue = Queue::new().await;
     for _ in 0..20 {
-        queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
+        queue.enqueue(JobKind::FetchPage, Uuid::now_v7()).await;
     }
 
-    let mut taken = Vec::new();
-    while taken.len() < 20 {
+    // Concurrent claims may find the same rows; each claim is a conditional update, and the losers return fewer jobs.
+    let mut claimed_ids = Vec::new();
+    while claimed_ids.len() < 20 {
         let now = queue.now();
         let claims = (0..10).map(|_| {
             jobs::claim(
-                &queue.desk.db,
+                &queue.core.db,
                 OWNER,
                 Track::Web,
                 ClaimOrder::InteractiveFirst,
@@ -341,39 +345,39 @@ async fn concurrent_workers_claim_each_job_once() {
             )
         });
         let claimed = futures_util::future::try_join_all(claims).await.unwrap();
-        taken.extend(claimed.into_iter().flat_map(|claimed| claimed.jobs).map(|job| job.id));
+        claimed_ids.extend(claimed.into_iter().flat_map(|claimed| claimed.jobs).map(|job| job.id));
     }
 
-    taken.sort_unstable_by_key(|id| id.0);
-    taken.dedup();
-    assert_eq!(taken.len(), 20);
+    claimed_ids.sort_unstable_by_key(|id| id.0);
+    claimed_ids.dedup();
+    assert_eq!(claimed_ids.len(), 20);
     assert!(queue.claim().await.is_none());
 }
 
 #[actix_web::test]
 async fn jobs_of_one_document_run_one_at_a_time() {
     let (queue, document) = (Queue::new().await, Uuid::now_v7());
-    queue.ask(JobKind::FetchPage, document).await;
+    queue.enqueue(JobKind::FetchPage, document).await;
     let first = queue.claim().await.unwrap();
-    queue.ask(JobKind::Index, document).await;
+    queue.enqueue(JobKind::Index, document).await;
 
     assert!(queue.claim().await.is_none());
 
-    assert!(jobs::finish(queue.desk.db.write(), &first, queue.now()).await.unwrap());
+    assert!(jobs::finish(queue.core.db.write(), &first, queue.now()).await.unwrap());
     assert_eq!(queue.claim().await.unwrap().kind, JobKind::Index.name());
 }
 
 #[actix_web::test]
 async fn job_is_enqueued_once_while_waiting_and_again_while_running() {
     let (queue, document) = (Queue::new().await, Uuid::now_v7());
-    queue.ask(JobKind::Index, document).await;
-    queue.ask(JobKind::Index, document).await;
+    queue.enqueue(JobKind::Index, document).await;
+    queue.enqueue(JobKind::Index, document).await;
     let first = queue.claim().await.unwrap();
-    queue.ask(JobKind::Index, document).await;
+    queue.enqueue(JobKind::Index, document).await;
 
-    assert!(jobs::finish(queue.desk.db.write(), &first, queue.now()).await.unwrap());
+    assert!(jobs::finish(queue.core.db.write(), &first, queue.now()).await.unwrap());
     let second = queue.claim().await.unwrap();
-    assert!(jobs::finish(queue.desk.db.write(), &second, queue.now()).await.unwrap());
+    assert!(jobs::finish(queue.core.db.write(), &second, queue.now()).await.unwrap());
 
     assert_ne!(first.id, second.id);
     assert!(queue.claim().await.is_none());
@@ -382,48 +386,48 @@ async fn job_is_enqueued_once_while_waiting_and_again_while_running() {
 #[actix_web::test]
 async fn job_released_at_shutdown_loses_no_attempt() {
     let queue = Queue::new().await;
-    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
-    let held = queue.claim().await.unwrap();
+    queue.enqueue(JobKind::FetchPage, Uuid::now_v7()).await;
+    let claimed = queue.claim().await.unwrap();
 
-    assert!(jobs::release(queue.desk.db.write(), &held, queue.now()).await.unwrap());
+    assert!(jobs::release(queue.core.db.write(), &claimed, queue.now()).await.unwrap());
 
     assert_eq!(queue.claim().await.unwrap().attempts, 1);
 }
 
-/// Of the fault table (row 36).
+/// Covers the fault table (row 36).
 #[actix_web::test]
 async fn all_jobs_of_a_stopping_process_are_released_together() {
     let queue = Queue::new().await;
     let (waits, replaced) = (Uuid::now_v7(), Uuid::now_v7());
-    queue.ask(JobKind::FetchPage, waits).await;
-    queue.ask(JobKind::Index, replaced).await;
+    queue.enqueue(JobKind::FetchPage, waits).await;
+    queue.enqueue(JobKind::Index, replaced).await;
     let running = [queue.claim().await.unwrap(), queue.claim().await.unwrap()];
-    // It is requested again while it runs, and waits.
-    queue.ask(JobKind::Index, replaced).await;
+    // A second index job of this document is queued while the first runs. It takes the place of the released one.
+    queue.enqueue(JobKind::Index, replaced).await;
 
-    assert_eq!(jobs::release_all(&queue.desk.db, OTHER_OWNER, queue.now()).await.unwrap(), 0);
-    assert_eq!(jobs::release_all(&queue.desk.db, OWNER, queue.now()).await.unwrap(), 1);
-    assert_eq!(jobs::release_all(&queue.desk.db, OWNER, queue.now()).await.unwrap(), 0);
+    assert_eq!(jobs::release_all(&queue.core.db, OTHER_OWNER, queue.now()).await.unwrap(), 0);
+    assert_eq!(jobs::release_all(&queue.core.db, OWNER, queue.now()).await.unwrap(), 1);
+    assert_eq!(jobs::release_all(&queue.core.db, OWNER, queue.now()).await.unwrap(), 0);
 
-    // An attempt that was not aborted in time changes nothing any more.
+    // An attempt that still runs has lost its lease, so it cannot change the row of the next attempt.
     for job in &running {
-        assert!(!jobs::finish(queue.desk.db.write(), job, queue.now()).await.unwrap());
+        assert!(!jobs::finish(queue.core.db.write(), job, queue.now()).await.unwrap());
     }
-    jobs::promote(&queue.desk.db, queue.now()).await.unwrap();
-    let mut again = [queue.claim().await.unwrap(), queue.claim().await.unwrap()];
-    again.sort_by_key(|job| job.subject);
-    assert_eq!(again.each_ref().map(|job| (job.subject, job.attempts)), [(waits, 1), (replaced, 1)]);
+    jobs::promote(&queue.core.db, queue.now()).await.unwrap();
+    let mut reclaimed = [queue.claim().await.unwrap(), queue.claim().await.unwrap()];
+    reclaimed.sort_by_key(|job| job.subject);
+    assert_eq!(reclaimed.each_ref().map(|job| (job.subject, job.attempts)), [(waits, 1), (replaced, 1)]);
     assert!(queue.claim().await.is_none());
 }
 
 #[actix_web::test]
 async fn job_with_progress_gets_its_attempts_back() {
     let queue = Queue::new().await;
-    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
-    let (db, first) = (queue.desk.db.write(), queue.claim().await.unwrap());
+    queue.enqueue(JobKind::FetchPage, Uuid::now_v7()).await;
+    let (db, first) = (queue.core.db.write(), queue.claim().await.unwrap());
     let later = Deferral { counts_attempt: true, reason: None, delay: Duration::ZERO };
     assert!(jobs::defer(db, &first, later, queue.now()).await.unwrap());
-    jobs::promote(&queue.desk.db, queue.now()).await.unwrap();
+    jobs::promote(&queue.core.db, queue.now()).await.unwrap();
     let second = queue.claim().await.unwrap();
     assert!(jobs::advance(db, &second, queue.now()).await.unwrap());
 
@@ -437,14 +441,14 @@ async fn users_take_turns_regardless_of_queue_length() {
     let queue = Queue::new().await;
     let other = queue.other_user().await;
     for _ in 0..20 {
-        queue.ask(JobKind::Index, Uuid::now_v7()).await;
+        queue.enqueue(JobKind::Index, Uuid::now_v7()).await;
     }
     for _ in 0..5 {
         let done = queue.claim().await.unwrap();
-        assert!(jobs::finish(queue.desk.db.write(), &done, queue.now()).await.unwrap());
+        assert!(jobs::finish(queue.core.db.write(), &done, queue.now()).await.unwrap());
     }
     for _ in 0..3 {
-        let (db, now) = (queue.desk.db.write(), queue.now());
+        let (db, now) = (queue.core.db.write(), queue.now());
         jobs::enqueue(db, other, JobKind::Index, Uuid::now_v7(), Priority::Now, now).await.unwrap();
     }
 
@@ -460,11 +464,11 @@ async fn users_take_turns_regardless_of_queue_length() {
 #[actix_web::test]
 async fn interactive_job_runs_before_the_backlog_of_its_user() {
     let queue = Queue::new().await;
-    let (db, now, wanted) = (queue.desk.db.write(), queue.now(), Uuid::now_v7());
+    let (db, now, wanted) = (queue.core.db.write(), queue.now(), Uuid::now_v7());
     for _ in 0..5 {
         jobs::enqueue(db, queue.user, JobKind::Index, Uuid::now_v7(), Priority::Backlog, now).await.unwrap();
     }
-    queue.ask(JobKind::Index, wanted).await;
+    queue.enqueue(JobKind::Index, wanted).await;
 
     assert_eq!(queue.claim().await.unwrap().subject, wanted);
 }
@@ -473,14 +477,14 @@ async fn interactive_job_runs_before_the_backlog_of_its_user() {
 async fn interactive_jobs_do_not_starve_a_backlog() {
     let (queue, imported) = (Queue::new().await, Uuid::now_v7());
     let other = queue.other_user().await;
-    let (db, now) = (queue.desk.db.write(), queue.now());
+    let (db, now) = (queue.core.db.write(), queue.now());
     jobs::enqueue(db, other, JobKind::Index, imported, Priority::Backlog, now).await.unwrap();
     for _ in 0..3 {
-        queue.ask(JobKind::Index, Uuid::now_v7()).await;
+        queue.enqueue(JobKind::Index, Uuid::now_v7()).await;
     }
-    let claim = async |favour| {
+    let claim = async |order| {
         let claimed =
-            jobs::claim(&queue.desk.db, OWNER, Track::Library, favour, now, SlotBudget::unrestricted(2))
+            jobs::claim(&queue.core.db, OWNER, Track::Library, order, now, SlotBudget::unrestricted(2))
                 .await
                 .unwrap();
         claimed.jobs.iter().map(|job| job.subject == imported).collect::<Vec<_>>()
@@ -493,19 +497,19 @@ async fn interactive_jobs_do_not_starve_a_backlog() {
 #[actix_web::test]
 async fn long_job_yields_to_waiting_jobs_and_continues() {
     let (queue, long, short) = (Queue::new().await, Uuid::now_v7(), Uuid::now_v7());
-    queue.ask(JobKind::Index, long).await;
+    queue.enqueue(JobKind::Index, long).await;
     let first = queue.claim().await.unwrap();
-    queue.ask(JobKind::Index, short).await;
+    queue.enqueue(JobKind::Index, short).await;
 
     assert!(
-        jobs::yield_job(queue.desk.db.write(), &first, 512, Priority::of(&first), queue.now()).await.unwrap()
+        jobs::yield_job(queue.core.db.write(), &first, 512, Priority::of(&first), queue.now()).await.unwrap()
     );
 
     assert_eq!(queue.claim().await.unwrap().subject, short);
     let second = queue.claim().await.unwrap();
     assert_eq!((second.subject, second.progress, second.attempts), (long, 512, 1));
     // A job that takes longer than a user would wait continues behind interactive jobs.
-    let db = queue.desk.db.write();
+    let db = queue.core.db.write();
     assert!(jobs::yield_job(db, &second, 1024, Priority::Backlog, queue.now()).await.unwrap());
     assert_eq!(Priority::of(&queue.row(&second).await), Priority::Backlog);
 }
@@ -513,16 +517,16 @@ async fn long_job_yields_to_waiting_jobs_and_continues() {
 #[actix_web::test]
 async fn retry_waits_for_its_delay() {
     let queue = Queue::new().await;
-    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
+    queue.enqueue(JobKind::FetchPage, Uuid::now_v7()).await;
     let failed = queue.claim().await.unwrap();
-    let (db, minute) = (queue.desk.db.write(), Duration::from_secs(60));
+    let (db, minute) = (queue.core.db.write(), Duration::from_secs(60));
     let later = Deferral { counts_attempt: true, reason: Some("no answer"), delay: minute };
     assert!(jobs::defer(db, &failed, later, queue.now()).await.unwrap());
 
-    jobs::promote(&queue.desk.db, queue.now()).await.unwrap();
+    jobs::promote(&queue.core.db, queue.now()).await.unwrap();
     assert!(queue.claim().await.is_none());
     queue.clock.advance(minute);
-    jobs::promote(&queue.desk.db, queue.now()).await.unwrap();
+    jobs::promote(&queue.core.db, queue.now()).await.unwrap();
 
     assert_eq!(queue.claim().await.unwrap().attempts, 2);
 }
@@ -530,26 +534,26 @@ async fn retry_waits_for_its_delay() {
 #[actix_web::test]
 async fn backlog_and_each_user_leave_slots_to_others() {
     let queue = Queue::new().await;
-    let (db, now, other) = (queue.desk.db.write(), queue.now(), queue.other_user().await);
+    let (db, now, other) = (queue.core.db.write(), queue.now(), queue.other_user().await);
     for _ in 0..4 {
         jobs::enqueue(db, queue.user, JobKind::FetchPage, Uuid::now_v7(), Priority::Backlog, now)
             .await
             .unwrap();
-        queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
+        queue.enqueue(JobKind::FetchPage, Uuid::now_v7()).await;
     }
     jobs::enqueue(db, other, JobKind::FetchPage, Uuid::now_v7(), Priority::Now, now).await.unwrap();
-    let claim = async |favour, places| {
-        let jobs = jobs::claim(&queue.desk.db, OWNER, Track::Web, favour, now, places).await.unwrap().jobs;
+    let claim = async |order, budget| {
+        let jobs = jobs::claim(&queue.core.db, OWNER, Track::Web, order, now, budget).await.unwrap().jobs;
         let backlog = jobs.iter().filter(|job| Priority::of(job) == Priority::Backlog).count();
         (jobs.len(), backlog, jobs.iter().filter(|job| job.user_id == other).count())
     };
 
-    let all_taken =
+    let user_is_at_limit =
         SlotBudget { used_by_user: [(queue.user, 5)].into(), max_per_user: 5, ..SlotBudget::unrestricted(3) };
-    assert_eq!(claim(ClaimOrder::InteractiveFirst, all_taken).await, (1, 0, 1));
-    let almost =
+    assert_eq!(claim(ClaimOrder::InteractiveFirst, user_is_at_limit).await, (1, 0, 1));
+    let user_has_two_left =
         SlotBudget { used_by_user: [(queue.user, 3)].into(), max_per_user: 5, ..SlotBudget::unrestricted(6) };
-    assert_eq!(claim(ClaimOrder::BacklogFirst, almost).await, (2, 1, 0));
+    assert_eq!(claim(ClaimOrder::BacklogFirst, user_has_two_left).await, (2, 1, 0));
     assert_eq!(
         claim(
             ClaimOrder::InteractiveFirst,
@@ -568,11 +572,11 @@ async fn backlog_and_each_user_leave_slots_to_others() {
 #[actix_web::test]
 async fn library_track_does_not_wait_for_web_jobs() {
     let queue = Queue::new().await;
-    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
-    queue.ask(JobKind::ProcessText, Uuid::now_v7()).await;
+    queue.enqueue(JobKind::FetchPage, Uuid::now_v7()).await;
+    queue.enqueue(JobKind::ProcessText, Uuid::now_v7()).await;
 
-    let here = jobs::claim(
-        &queue.desk.db,
+    let claimed = jobs::claim(
+        &queue.core.db,
         OWNER,
         Track::Library,
         ClaimOrder::InteractiveFirst,
@@ -583,29 +587,32 @@ async fn library_track_does_not_wait_for_web_jobs() {
     .unwrap()
     .jobs;
 
-    assert_eq!(here.iter().map(|job| job.kind.as_str()).collect::<Vec<_>>(), [JobKind::ProcessText.name()]);
+    assert_eq!(
+        claimed.iter().map(|job| job.kind.as_str()).collect::<Vec<_>>(),
+        [JobKind::ProcessText.name()]
+    );
 }
 
 #[actix_web::test]
 async fn index_jobs_are_left_to_the_maintainer() {
     let queue = Queue::new().await;
     let others = [JobKind::ProcessText, JobKind::DeliverEntries];
-    for work in others.into_iter().chain([
+    for kind in others.into_iter().chain([
         JobKind::Index,
         JobKind::UpdateLabels,
         JobKind::RemoveFromIndex,
         JobKind::RemoveFeed,
     ]) {
-        queue.ask(work, Uuid::now_v7()).await;
+        queue.enqueue(kind, Uuid::now_v7()).await;
     }
-    let claim = async |places| {
+    let claim = async |budget| {
         let claimed = jobs::claim(
-            &queue.desk.db,
+            &queue.core.db,
             OWNER,
             Track::Library,
             ClaimOrder::InteractiveFirst,
             queue.now(),
-            places,
+            budget,
         )
         .await;
         claimed.unwrap().jobs
@@ -623,14 +630,14 @@ async fn index_jobs_are_left_to_the_maintainer() {
 #[actix_web::test]
 async fn only_deletions_are_claimed_below_the_disk_floor() {
     let queue = Queue::new().await;
-    for work in [JobKind::ProcessText, JobKind::RemoveFromIndex, JobKind::RemoveFeed, JobKind::Index] {
-        queue.ask(work, Uuid::now_v7()).await;
+    for kind in [JobKind::ProcessText, JobKind::RemoveFromIndex, JobKind::RemoveFeed, JobKind::Index] {
+        queue.enqueue(kind, Uuid::now_v7()).await;
     }
     let claim = async |only_deletions| {
-        let places = SlotBudget { only_deletions, ..SlotBudget::unrestricted(5) };
-        let (db, now) = (&queue.desk.db, queue.now());
+        let budget = SlotBudget { only_deletions, ..SlotBudget::unrestricted(5) };
+        let (db, now) = (&queue.core.db, queue.now());
         let claimed =
-            jobs::claim(db, OWNER, Track::Library, ClaimOrder::InteractiveFirst, now, places).await.unwrap();
+            jobs::claim(db, OWNER, Track::Library, ClaimOrder::InteractiveFirst, now, budget).await.unwrap();
         let mut kinds: Vec<_> = claimed.jobs.into_iter().map(|job| job.kind).collect();
         kinds.sort();
         kinds

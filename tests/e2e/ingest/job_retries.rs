@@ -125,10 +125,12 @@ async fn file_that_crashes_its_parser_fails_after_three_attempts() {
     let bomb = upload_pdf(&key, PDF_BOMB).await;
     let paper = upload_pdf(&key, &pdf_with_text("A paper about herons")).await;
 
-    eventually("the other is read", async || (document_status(&key, &paper).await == "ready").then_some(()))
-        .await;
+    eventually("the other upload is processed", async || {
+        (document_status(&key, &paper).await == "ready").then_some(())
+    })
+    .await;
     for tries in 1..=3 {
-        let job = eventually("it is tried", async || {
+        let job = eventually("the job was tried", async || {
             let job = job_of(&server, &bomb, "process_file").await;
             (job.attempts == tries && job.state != JobState::Running).then_some(job)
         })

@@ -16,8 +16,9 @@ async fn server(store: &S3Bucket) -> Server {
 }
 
 async fn announce(key: &Client) -> Value {
-    let asked = json!({ "filename": "a.pdf", "contentType": "application/pdf", "bytes": PDF_BYTES.len() });
-    key.post("/rest/v2/uploads", asked).await.data(201).clone()
+    let announcement =
+        json!({ "filename": "a.pdf", "contentType": "application/pdf", "bytes": PDF_BYTES.len() });
+    key.post("/rest/v2/uploads", announcement).await.data(201).clone()
 }
 
 #[actix_web::test]
@@ -42,15 +43,15 @@ async fn completed_upload_is_copied_within_the_bucket() {
     let first = answers[0].data(202);
     assert!(answers.iter().all(|answer| answer.data(202) == first));
     // The sent object, and the one copy that is kept.
-    eventually("the other copies are gone", async || (store.paths().len() == 2).then_some(())).await;
-    let shown = eventually("its bytes were read", async || {
+    eventually("the other copies are deleted", async || (store.paths().len() == 2).then_some(())).await;
+    let shown = eventually("the bytes of the object were read", async || {
         let shown = key.get(&path(&ticket)).await.data(200).clone();
         shown["error"].is_string().then_some(shown)
     })
     .await;
     assert_eq!(shown["status"], "failed", "what only begins like a PDF is none");
     server.clock.advance(Duration::from_secs(7 * 3600));
-    eventually("what was sent is gone", async || (store.paths().len() == 1).then_some(())).await;
+    eventually("the received object is deleted", async || (store.paths().len() == 1).then_some(())).await;
     assert!(!store.paths()[0].contains("incoming"));
 }
 
@@ -59,14 +60,14 @@ async fn upload_received_in_time_can_be_completed_late() {
     let store = S3Bucket::start().await;
     let server = server(&store).await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let (came, never) = (announce(&key).await, announce(&key).await);
-    assert_eq!(put(&came, PDF_BYTES).await, 200);
+    let (received, unsent) = (announce(&key).await, announce(&key).await);
+    assert_eq!(put(&received, PDF_BYTES).await, 200);
     server.clock.advance(Duration::from_secs(900));
 
-    assert_eq!(key.get(&path(&came)).await.data(200)["status"], "awaiting");
-    assert_eq!(key.get(&path(&never)).await.data(200)["status"], "expired");
-    complete(&key, &came).await.data(202);
-    assert_eq!(complete(&key, &never).await.error_code(410), "UPLOAD_EXPIRED");
+    assert_eq!(key.get(&path(&received)).await.data(200)["status"], "awaiting");
+    assert_eq!(key.get(&path(&unsent)).await.data(200)["status"], "expired");
+    complete(&key, &received).await.data(202);
+    assert_eq!(complete(&key, &unsent).await.error_code(410), "UPLOAD_EXPIRED");
 }
 
 /// Covers the threat table (row U2).

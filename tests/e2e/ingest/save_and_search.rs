@@ -23,15 +23,15 @@ async fn read_text(key: &Key, document: &str) -> String {
 async fn saved_text_is_found_and_returned_unchanged() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let given = "The heron stands still in the water for an hour, waiting.";
+    let text = "The heron stands still in the water for an hour, waiting.";
 
-    let saved = key.save_text("https://example.org/heron", given).await;
+    let saved = key.save_text("https://example.org/heron", text).await;
     key.wait_for(&saved, "ready").await;
 
     assert_eq!(key.search("heron waiting").await, [document_id(&saved)]);
-    assert_eq!(read_text(&key, &document_id(&saved)).await, given);
+    assert_eq!(read_text(&key, &document_id(&saved)).await, text);
     let chunks = key.get(&format!("/rest/v2/documents/{}/chunks", document_id(&saved))).await;
-    assert_eq!(chunks.data(200)["chunks"][0]["text"], given);
+    assert_eq!(chunks.data(200)["chunks"][0]["text"], text);
 }
 
 #[actix_web::test]

@@ -36,7 +36,7 @@ use crate::support::{
 /// Transcribes each window as its number. Fails at the window `fails_at`, until that is reset.
 #[derive(Default)]
 pub struct CountingTranscriber {
-    heard: AtomicUsize,
+    transcribed: AtomicUsize,
     fails_at: Mutex<Option<usize>>,
 }
 
@@ -58,11 +58,11 @@ impl Transcriber for CountingTranscriber {
         window: Vec<i16>,
         _: Option<String>,
     ) -> BoxFuture<'static, Result<Transcription, TranscribeError>> {
-        let number = self.heard.load(Ordering::SeqCst);
+        let number = self.transcribed.load(Ordering::SeqCst);
         if *self.fails_at.lock().unwrap() == Some(number) {
             return Box::pin(async { Err(TranscribeError::Model) });
         }
-        self.heard.fetch_add(1, Ordering::SeqCst);
+        self.transcribed.fetch_add(1, Ordering::SeqCst);
         let end = window.len() as f64 / 16_000.0;
         let segment = Segment { start: 0.1, end, text: format!("This is heron number {number}.") };
         Box::pin(async {
@@ -77,10 +77,10 @@ impl Transcriber for CountingTranscriber {
     fn unload(&self) {}
 }
 
-/// Transcribes one window for each permit.
+/// Transcribes one window for each permit, so that a test decides how far a recording gets.
 struct GatedTranscriber {
     permits: Arc<Semaphore>,
-    heard: AtomicUsize,
+    begun: AtomicUsize,
 }
 
 impl Transcriber for GatedTranscriber {
@@ -102,7 +102,7 @@ impl Transcriber for GatedTranscriber {
         _: Option<String>,
     ) -> BoxFuture<'static, Result<Transcription, TranscribeError>> {
         let (permits, end) = (self.permits.clone(), window.len() as f64 / 16_000.0);
-        self.heard.fetch_add(1, Ordering::SeqCst);
+        self.begun.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
             permits.acquire().await.unwrap().forget();
             let segment = Segment { start: 0.1, end, text: "A heron calls.".to_owned() };
@@ -126,6 +126,7 @@ pub fn wav_recording(seconds: u32) -> tempfile::NamedTempFile {
 fn wav_file(seconds: u32, sounds: impl Fn(u32) -> bool) -> tempfile::NamedTempFile {
     let rate = 8_000u32;
     let bytes = seconds * rate * 2;
+    // The header of a RIFF file with PCM samples of 16 bits, one channel.
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(b"RIFF").unwrap();
     file.write_all(&(bytes + 36).to_le_bytes()).unwrap();
@@ -145,7 +146,7 @@ fn wav_file(seconds: u32, sounds: impl Fn(u32) -> bool) -> tempfile::NamedTempFi
 async fn recording_with_job(server: &Server) -> (Key, document::Model, job::Model) {
     let owner = server.user(Plan::Pro).await;
     let (user, key) = (owner.id(), owner.full_key().await);
-    let saved = key.save_text("https://example.org/talk", "not heard yet").await;
+    let saved = key.save_text("https://example.org/talk", "not transcribed yet").await;
     let ready = key.wait_for(&saved, "ready").await;
     let id = DocumentId(ready["documentId"].as_str().unwrap().parse::<Uuid>().unwrap());
     let app = server.app();
@@ -168,8 +169,8 @@ async fn recording_with_job(server: &Server) -> (Key, document::Model, job::Mode
     (key, row, job)
 }
 
-/// Stores a text, and finishes the job that made it, if any.
-async fn keep(server: &Server, document: &document::Model, job: Option<&job::Model>, text: Text) {
+/// Stores a text as the new version of a document, and finishes the job that produced it, if any.
+async fn store_text(server: &Server, document: &document::Model, job: Option<&job::Model>, text: Text) {
     let (app, split) = (server.app(), ChunkedDocument::split(text));
     let txn = app.core.db.begin().await.unwrap();
     if let Some(job) = job {
@@ -180,7 +181,7 @@ async fn keep(server: &Server, document: &document::Model, job: Option<&job::Mod
     app.job_signal.notify();
 }
 
-/// What the stages of ingest work with in the running service.
+/// The context of the stages of ingest in the running service.
 fn extraction(server: &Server) -> ExtractionContext {
     let ctx = server.app();
     ExtractionContext {
@@ -194,11 +195,11 @@ fn extraction(server: &Server) -> ExtractionContext {
     }
 }
 
-async fn heard(server: &Server, job: &job::Model, file: &Path) -> Result<Text, JobError> {
+async fn transcribe_file(server: &Server, job: &job::Model, file: &Path) -> Result<Text, JobError> {
     let waiter = Waiter { account: job.user_id, priority: job.priority };
     let permit = server.app().speech.acquire(waiter).await.expect("a transcriber is free");
     let text = media::transcribe(&extraction(server), job, file, &*permit.transcriber).await?;
-    Ok(text.expect("nobody else waits"))
+    Ok(text.expect("no other transcription waits"))
 }
 
 #[actix_web::test]
@@ -210,20 +211,23 @@ async fn interrupted_transcription_resumes_and_keeps_its_times() {
     let path = format!("/rest/v2/documents/{}/transcript", document.id);
 
     *counting.fails_at.lock().unwrap() = Some(3);
-    let stopped = heard(&server, &job, file.path()).await;
+    let stopped = transcribe_file(&server, &job, file.path()).await;
     assert!(matches!(stopped, Err(JobError::Transient { .. })), "{stopped:?}");
     let so_far = key.get(&path).await.data(200)["segments"].as_array().unwrap().len();
     assert_eq!(so_far, 3);
 
     *counting.fails_at.lock().unwrap() = None;
-    let text = heard(&server, &job, file.path()).await.unwrap();
-    let windows = counting.heard.load(Ordering::SeqCst);
+    let text = transcribe_file(&server, &job, file.path()).await.unwrap();
+    let windows = counting.transcribed.load(Ordering::SeqCst);
     assert!((5..=12).contains(&windows), "{windows}");
-    let again = heard(&server, &job, file.path()).await.unwrap();
-    assert_eq!((again.text.as_str(), counting.heard.load(Ordering::SeqCst)), (text.text.as_str(), windows));
+    let repeated = transcribe_file(&server, &job, file.path()).await.unwrap();
+    assert_eq!(
+        (repeated.text.as_str(), counting.transcribed.load(Ordering::SeqCst)),
+        (text.text.as_str(), windows)
+    );
     assert!(text.text.starts_with("This is heron number 0. This is heron number 1."), "{}", text.text);
 
-    keep(&server, &document, Some(&job), text).await;
+    store_text(&server, &document, Some(&job), text).await;
     let (mut segments, mut cursor) = (Vec::new(), String::new());
     loop {
         let answer = key.get(&format!("{path}?limit=2{cursor}")).await;
@@ -254,6 +258,7 @@ async fn interrupted_transcription_resumes_and_keeps_its_times() {
 async fn long_silence_is_skipped_once_and_counts_as_progress() {
     let server = Server::start().await;
     let (_, document, job) = recording_with_job(&server).await;
+    // The progress within a silence is stored every 300 seconds: one failure at the first window comes after two such steps.
     let (file, counting) = (wav_file(640, |second| second > 620), Arc::new(CountingTranscriber::default()));
     server.app().speech.set_transcriber(counting.clone());
     let row = async || {
@@ -263,7 +268,7 @@ async fn long_silence_is_skipped_once_and_counts_as_progress() {
     };
 
     *counting.fails_at.lock().unwrap() = Some(0);
-    assert!(heard(&server, &job, file.path()).await.is_err());
+    assert!(transcribe_file(&server, &job, file.path()).await.is_err());
     let passed = row().await;
     assert!(
         (300 * 16_000..=621 * 16_000).contains(&passed.transcribed_samples),
@@ -273,7 +278,7 @@ async fn long_silence_is_skipped_once_and_counts_as_progress() {
     assert!((0.45..1.0).contains(&passed.progress), "{}", passed.progress);
 
     *counting.fails_at.lock().unwrap() = None;
-    let text = heard(&server, &job, file.path()).await.unwrap();
+    let text = transcribe_file(&server, &job, file.path()).await.unwrap();
     assert!(text.text.starts_with("This is heron number 0."), "{}", text.text);
     assert!(row().await.finished);
 }
@@ -285,13 +290,13 @@ async fn new_text_between_two_turns_keeps_transcribed_segments() {
     let (file, counting) = (wav_recording(10), Arc::new(CountingTranscriber::default()));
     server.app().speech.set_transcriber(counting.clone());
     *counting.fails_at.lock().unwrap() = Some(3);
-    assert!(heard(&server, &job, file.path()).await.is_err());
+    assert!(transcribe_file(&server, &job, file.path()).await.is_err());
 
-    keep(&server, &document, None, Text { text: "Notes of it.".to_owned(), ..Text::default() }).await;
+    store_text(&server, &document, None, Text { text: "Notes of it.".to_owned(), ..Text::default() }).await;
     *counting.fails_at.lock().unwrap() = None;
-    let text = heard(&server, &job, file.path()).await.unwrap();
+    let text = transcribe_file(&server, &job, file.path()).await.unwrap();
 
-    let windows = counting.heard.load(Ordering::SeqCst);
+    let windows = counting.transcribed.load(Ordering::SeqCst);
     for number in 0..windows {
         assert_eq!(text.text.matches(&format!("heron number {number}.")).count(), 1, "{}", text.text);
     }
@@ -304,17 +309,17 @@ async fn finished_transcript_outlives_another_text() {
     let (_, document, job) = recording_with_job(&server).await;
     let (file, counting) = (wav_recording(10), Arc::new(CountingTranscriber::default()));
     server.app().speech.set_transcriber(counting.clone());
-    let first = heard(&server, &job, file.path()).await.unwrap();
-    let windows = counting.heard.load(Ordering::SeqCst);
+    let first = transcribe_file(&server, &job, file.path()).await.unwrap();
+    let windows = counting.transcribed.load(Ordering::SeqCst);
 
-    keep(&server, &document, None, Text { text: "Notes of it.".to_owned(), ..Text::default() }).await;
-    let again = heard(&server, &job, file.path()).await.unwrap();
+    store_text(&server, &document, None, Text { text: "Notes of it.".to_owned(), ..Text::default() }).await;
+    let repeated = transcribe_file(&server, &job, file.path()).await.unwrap();
 
-    assert_eq!((again.text, counting.heard.load(Ordering::SeqCst)), (first.text, windows));
+    assert_eq!((repeated.text, counting.transcribed.load(Ordering::SeqCst)), (first.text, windows));
 }
 
 /// A recording of the shared data and the folder of the speech model; `None` if one is missing. In CI both are required.
-#[expect(clippy::print_stderr, reason = "a test that is left out says so loudly")]
+#[expect(clippy::print_stderr, reason = "a skipped test reports that it was skipped")]
 fn speech_sample() -> Option<(PathBuf, PathBuf)> {
     let named = std::env::var_os("CARREL_MODELS_DIR").map(PathBuf::from);
     let models = named.or_else(|| Some(std::env::home_dir()?.join(".cache/carrel/models")))?;
@@ -323,7 +328,7 @@ fn speech_sample() -> Option<(PathBuf, PathBuf)> {
     if model.join("ggml-model.bin").is_file() && file.is_file() {
         return Some((file, model));
     }
-    let on_ci = std::env::var_os("CI").is_some_and(|said| !said.is_empty());
+    let on_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
     assert!(!on_ci, "the speech model or its recording is missing in CI");
     eprintln!("SKIPPED: whisper-base or shared/data/speech is missing: carrel models pull");
     None
@@ -336,7 +341,7 @@ async fn whisper_transcribes_words_language_and_times() {
     let (key, document, job) = recording_with_job(&server).await;
     server.app().speech.set_transcriber(Arc::new(Whisper::new("whisper-base", &model)));
 
-    let text = heard(&server, &job, &file).await.unwrap();
+    let text = transcribe_file(&server, &job, &file).await.unwrap();
 
     let words = text.text.to_lowercase().replace(',', "");
     assert!(
@@ -357,8 +362,8 @@ async fn transcribed_seconds_count_once_in_the_budget() {
     server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let file = wav_recording(10);
 
-    heard(&server, &job, file.path()).await.unwrap();
-    heard(&server, &job, file.path()).await.unwrap();
+    transcribe_file(&server, &job, file.path()).await.unwrap();
+    transcribe_file(&server, &job, file.path()).await.unwrap();
 
     let month = usage_month::Entity::owned_by(job.user_id).all(server.app().core.db.read()).await.unwrap();
     let row = month.iter().find(|row| row.budget_group == entity::kind::BudgetGroup::Transcription).unwrap();
@@ -375,9 +380,10 @@ async fn transcription_without_lease_writes_nothing() {
     let server = Server::start().await;
     let (key, document, mut job) = recording_with_job(&server).await;
     server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    // The row in the database keeps its own token, as if another worker had claimed the job.
     job.lease_token = Some(Uuid::now_v7());
 
-    let lost = heard(&server, &job, wav_recording(4).path()).await;
+    let lost = transcribe_file(&server, &job, wav_recording(4).path()).await;
 
     assert!(matches!(lost, Err(JobError::LeaseLost)), "{lost:?}");
     let shown = key.get(&format!("/rest/v2/documents/{}/transcript", document.id)).await;
@@ -395,7 +401,7 @@ async fn recording_waits_for_a_model_and_invalid_audio_fails() {
     server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let mut text = tempfile::NamedTempFile::new().unwrap();
     text.write_all(&b"no sound at all ".repeat(999)).unwrap();
-    let refused = heard(&server, &job, text.path()).await;
+    let refused = transcribe_file(&server, &job, text.path()).await;
     assert!(matches!(refused, Err(JobError::Permanent(_))), "{refused:?}");
 }
 
@@ -442,29 +448,31 @@ async fn long_recording_yields_to_other_users_and_delays_no_pdf() {
     let other = server.user(Plan::Pro).await.full_key().await;
     let bytes = |seconds| std::fs::read(wav_recording(seconds).path()).unwrap();
     let long = upload(&one, "audio/wav", &bytes(300)).await;
-    eventually("the long one is begun", async || {
-        (transcriber.heard.load(Ordering::SeqCst) == 1).then_some(())
+    eventually("the first window of the long recording is begun", async || {
+        (transcriber.begun.load(Ordering::SeqCst) == 1).then_some(())
     })
     .await;
 
     let short = upload(&other, "audio/wav", &bytes(2)).await;
     let read = upload(&other, "application/pdf", &pdf_with_text("A paper about herons")).await;
-    eventually("the paper is read meanwhile", async || {
+    eventually("the PDF is processed meanwhile", async || {
         (upload_status(&other, &read).await == "ready").then_some(())
     })
     .await;
-    assert_eq!(transcriber.heard.load(Ordering::SeqCst), 1);
+    assert_eq!(transcriber.begun.load(Ordering::SeqCst), 1);
 
-    // A turn lasts longer when a recording is slow to open: permits are added one by one until it ends.
-    eventually("the short one is heard", async || {
+    // The windows of a turn depend on how long it takes to open a recording, so permits are added one by one until the turn ends.
+    eventually("the short recording is transcribed", async || {
         transcriber.permits.add_permits(1);
         (upload_status(&other, &short).await == "ready").then_some(())
     })
     .await;
     assert_eq!(upload_status(&one, &long).await, "processing");
     transcriber.permits.add_permits(1000);
-    eventually("the long one goes on", async || (upload_status(&one, &long).await == "ready").then_some(()))
-        .await;
+    eventually("the long recording is transcribed", async || {
+        (upload_status(&one, &long).await == "ready").then_some(())
+    })
+    .await;
 }
 
 #[actix_web::test]
@@ -475,25 +483,29 @@ async fn recording_with_progress_on_each_attempt_is_not_given_up() {
     let key = server.user(Plan::Pro).await.full_key().await;
     *counting.fails_at.lock().unwrap() = Some(1);
     let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(30).path()).unwrap()).await;
-    let tries = || async {
+    let job = || async {
         let transcriptions = job::Entity::find().filter(job::Column::Kind.eq("transcribe"));
         transcriptions.one(server.app().core.db.read()).await.unwrap().unwrap()
     };
 
     for window in 1..=jobs::MAX_ATTEMPTS as usize + 1 {
-        eventually("it failed at this window", async || {
-            let row = tries().await;
-            let heard = counting.heard.load(Ordering::SeqCst);
-            (heard == window && row.state == JobState::Queued && row.error.is_some()).then_some(())
+        eventually("the attempt failed at this window", async || {
+            let row = job().await;
+            let transcribed = counting.transcribed.load(Ordering::SeqCst);
+            (transcribed == window && row.state == JobState::Queued && row.error.is_some()).then_some(())
         })
         .await;
-        assert_eq!(tries().await.attempts, 1);
+        // More attempts than MAX_ATTEMPTS follow; each failure after progress counts as the first.
+        assert_eq!(job().await.attempts, 1);
         *counting.fails_at.lock().unwrap() = Some(window + 1);
         server.clock.advance(Duration::from_secs(120));
     }
     *counting.fails_at.lock().unwrap() = None;
     server.clock.advance(Duration::from_secs(120));
-    eventually("it is heard", async || (upload_status(&key, &ticket).await == "ready").then_some(())).await;
+    eventually("the recording is transcribed", async || {
+        (upload_status(&key, &ticket).await == "ready").then_some(())
+    })
+    .await;
 }
 
 #[actix_web::test]
@@ -504,7 +516,10 @@ async fn truncated_recording_reports_the_missing_part() {
     let whole = std::fs::read(wav_recording(10).path()).unwrap();
     let ticket = upload(&key, "audio/wav", &whole[..whole.len() / 2]).await;
 
-    eventually("it is heard", async || (upload_status(&key, &ticket).await == "ready").then_some(())).await;
+    eventually("the recording is transcribed", async || {
+        (upload_status(&key, &ticket).await == "ready").then_some(())
+    })
+    .await;
 
     let bookmark = key.get(&uploads::path(&ticket)).await.data(200)["bookmarkId"].clone();
     let shown = key.get(&format!("/rest/v1/bookmarks/{}", bookmark.as_str().unwrap())).await;
@@ -522,7 +537,10 @@ async fn recording_title_comes_from_its_id3_tag() {
 
     let ticket = upload(&key, "audio/mpeg", &[&tag[..], sound].concat()).await;
 
-    eventually("it is heard", async || (upload_status(&key, &ticket).await == "ready").then_some(())).await;
+    eventually("the recording is transcribed", async || {
+        (upload_status(&key, &ticket).await == "ready").then_some(())
+    })
+    .await;
     let bookmark = key.get(&uploads::path(&ticket)).await.data(200)["bookmarkId"].clone();
     let shown = key.get(&format!("/rest/v1/bookmarks/{}", bookmark.as_str().unwrap())).await;
     assert_eq!(shown.data(200)["bookmark"]["title"], "Herons");
@@ -545,17 +563,17 @@ async fn silent_host_delays_no_recording_of_other_users() {
     let item = format!("<item><title>Talk</title><enclosure url=\"{silent}\" type=\"audio/mpeg\"/></item>");
     let feed = feed_url(&site, &item);
     one.post("/rest/v1/feeds", json!({ "url": feed })).await.data(201);
-    let entry = eventually("the entry is there", async || {
+    let entry = eventually("the entry is listed", async || {
         let entries = one.get("/rest/v1/entries").await.data(200)["entries"].clone();
         entries.get(0).map(|entry| entry["entryId"].as_str().unwrap().to_owned())
     })
     .await;
     one.post(&format!("/rest/v1/entries/{entry}/transcribe"), json!({})).await.data(202);
-    eventually("it is asked for", async || site.was_requested("/talk.mp3").then_some(())).await;
+    eventually("the file is requested", async || site.was_requested("/talk.mp3").then_some(())).await;
 
     let short = upload(&other, "audio/wav", &std::fs::read(wav_recording(2).path()).unwrap()).await;
 
-    eventually("the other's is heard", async || {
+    eventually("the recording of the other user is transcribed", async || {
         (upload_status(&other, &short).await == "ready").then_some(())
     })
     .await;
@@ -578,34 +596,35 @@ async fn enclosure_is_transcribed_on_request() {
             site.page(name, [Reply::Status(404)])
         )
     };
-    // The enclosure has no type: it is taken from the URL.
+    // The enclosure has no type, so the type follows from the extension of its URL.
     let (talk, text) = (item("/talk", &format!("<enclosure url=\"{sound}\" type=\"\"/>")), item("/text", ""));
     let feed = feed_url(&site, &format!("{talk}{text}"));
     key.post("/rest/v1/feeds", json!({ "url": feed })).await.data(201);
-    let entries = eventually("the entries are there", async || {
+    let entries = eventually("the entries are listed", async || {
         let entries = key.get("/rest/v1/entries").await.data(200)["entries"].clone();
         entries.as_array().filter(|all| all.len() == 2).cloned()
     })
     .await;
     let named = |name: &str| entries.iter().find(|entry| entry["title"] == name).unwrap().clone();
-    let asked = |entry: &Value| format!("/rest/v1/entries/{}/transcribe", entry["entryId"].as_str().unwrap());
+    let transcribe_path =
+        |entry: &Value| format!("/rest/v1/entries/{}/transcribe", entry["entryId"].as_str().unwrap());
 
-    assert_eq!(key.post(&asked(&named("/text")), json!({})).await.error_code(409), "CONFLICT");
+    assert_eq!(key.post(&transcribe_path(&named("/text")), json!({})).await.error_code(409), "CONFLICT");
     assert_eq!(site.request_count("/a.wav"), 0);
-    let entry = key.post(&asked(&named("/talk")), json!({})).await.data(202)["entry"].clone();
+    let entry = key.post(&transcribe_path(&named("/talk")), json!({})).await.data(202)["entry"].clone();
 
     let document = entry["documentId"].as_str().unwrap();
-    let transcript = eventually("it is heard", async || {
+    let transcript = eventually("the recording is transcribed", async || {
         let shown = key.get(&format!("/rest/v2/documents/{document}/transcript")).await;
         // It may already be ready with its description.
-        let is_heard = |data: &Value| data["status"] == "ready" && data["segments"] != json!([]);
-        (shown.status == 200 && is_heard(shown.data(200))).then(|| shown.data(200).clone())
+        let is_transcribed = |data: &Value| data["status"] == "ready" && data["segments"] != json!([]);
+        (shown.status == 200 && is_transcribed(shown.data(200))).then(|| shown.data(200).clone())
     })
     .await;
     assert_eq!(transcript["segments"][0]["text"], "This is heron number 0.");
     assert_eq!(entry["summary"], "Notes of it.");
-    // The transcript is the text of the entry from then on: it is not made twice, and a save fetches no page.
-    key.post(&asked(&named("/talk")), json!({})).await.data(202);
+    // From then on the transcript is the text of the entry: a second request transcribes nothing, and a save fetches no page.
+    key.post(&transcribe_path(&named("/talk")), json!({})).await.data(202);
     let saved = key.save(json!({ "url": named("/talk")["url"] })).await;
     assert_eq!(saved["documentId"], entry["documentId"]);
     key.wait_for(&saved, "ready").await;
@@ -628,7 +647,8 @@ async fn refetch_and_wait(key: &Key, saved: &Value) {
     let before = read_text(key, saved).await;
     let refetch = format!("/rest/v1/bookmarks/{}/refetch", saved["bookmarkId"].as_str().unwrap());
     key.post(&refetch, json!({})).await.data(202);
-    let now = eventually("it is heard once more", async || {
+    // The status is "ready" before and after, so the changed text shows that the job has run.
+    let now = eventually("the text is replaced by the new transcript", async || {
         Some(read_text(key, saved).await).filter(|now| *now != before)
     })
     .await;
@@ -642,13 +662,13 @@ async fn page_that_redirects_to_audio_becomes_a_recording() {
     server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     site.page("/talk.wav", [audio_reply(2)]);
-    let sends = "<meta http-equiv=refresh content='0; url=/talk.wav'><title>A talk</title>".to_owned();
-    let saved = key.save(json!({ "url": site.page("/talk", [Reply::Html(sends)]) })).await;
+    let redirecting = "<meta http-equiv=refresh content='0; url=/talk.wav'><title>A talk</title>".to_owned();
+    let saved = key.save(json!({ "url": site.page("/talk", [Reply::Html(redirecting)]) })).await;
 
     assert_eq!(key.wait_for(&saved, "ready").await["contentType"], "audio");
-    let asked = site.request_count("/talk");
+    let requests_before = site.request_count("/talk");
     refetch_and_wait(&key, &saved).await;
-    assert_eq!(site.request_count("/talk"), asked);
+    assert_eq!(site.request_count("/talk"), requests_before);
 }
 
 /// Follows a feed with one episode whose page answers 404; returns the entry and the URL of the page.
@@ -658,7 +678,7 @@ async fn followed_episode(key: &Key, site: &Site) -> (Value, String) {
         "<item><title>A talk</title><link>{page}</link><enclosure url=\"{file}\" type=\"audio/wav\"/></item>"
     );
     key.post("/rest/v1/feeds", json!({ "url": feed_url(site, &item) })).await.data(201);
-    let entry = eventually("the entry is there", async || {
+    let entry = eventually("the entry is listed", async || {
         key.get("/rest/v1/entries").await.data(200)["entries"].get(0).cloned()
     })
     .await;
@@ -671,13 +691,13 @@ async fn saved_episode_can_be_transcribed_again_after_unfollow() {
     server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     let (entry, page) = followed_episode(&key, &site).await;
-    let asked = format!("/rest/v1/entries/{}/transcribe", entry["entryId"].as_str().unwrap());
-    key.post(&asked, json!({})).await.data(202);
-    eventually("it is fetched", async || site.was_requested("/a.wav").then_some(())).await;
+    let transcribe = format!("/rest/v1/entries/{}/transcribe", entry["entryId"].as_str().unwrap());
+    key.post(&transcribe, json!({})).await.data(202);
+    eventually("the file is requested", async || site.was_requested("/a.wav").then_some(())).await;
     let saved = key.save(json!({ "url": page })).await;
     // It may be ready with the text of the feed before it is transcribed.
     key.wait_for(&saved, "ready").await;
-    eventually("it is transcribed", async || {
+    eventually("the entry is transcribed", async || {
         read_text(&key, &saved).await.starts_with("This is heron number ").then_some(())
     })
     .await;
@@ -698,14 +718,14 @@ async fn feed_update_keeps_a_concurrent_transcript() {
     let item = format!(
         "<item><title>A talk</title><link>{page}</link><description>Notes of it.</description><enclosure url=\"{file}\" type=\"audio/wav\"/></item>"
     );
+    // The changed feed has a description, and a text of the feed must not replace the transcript.
     feed_url(&site, &item);
-
     let refresh = format!("/rest/v1/feeds/{}/refresh", entry["feedId"].as_str().unwrap());
     let refresh = key.post(&refresh, json!({}));
     with_concurrent_transcript(&server, user.id(), &entry["documentId"], refresh).await.data(202);
 
     let path = format!("/rest/v1/entries/{}", entry["entryId"].as_str().unwrap());
-    eventually("the update is there", async || {
+    eventually("the update is shown", async || {
         let shown = key.get(&path).await.data(200)["entry"].clone();
         (shown["summary"] == "Notes of it.").then_some(())
     })
@@ -765,7 +785,7 @@ async fn await_lock_wait(server: &Server) {
 }
 
 async fn await_all_jobs(server: &Server, user: UserId) {
-    eventually("no work is left", async || {
+    eventually("no job waits or runs", async || {
         let open = job::Entity::owned_by(user)
             .filter(job::Column::State.is_in([JobState::Queued, JobState::Running]));
         open.one(server.app().core.db.read()).await.unwrap().is_none().then_some(())
@@ -798,7 +818,7 @@ async fn refetch_during_a_transcript_fetches_no_page() {
     let (entry, page) = followed_episode(&key, &site).await;
     let saved = key.save(json!({ "url": page })).await;
     await_all_jobs(&server, user.id()).await;
-    let asked = site.request_count("/talk");
+    let requests_before = site.request_count("/talk");
 
     let path = format!("/rest/v1/bookmarks/{}/refetch", saved["bookmarkId"].as_str().unwrap());
     let refetch = key.post(&path, json!({}));
@@ -806,16 +826,16 @@ async fn refetch_during_a_transcript_fetches_no_page() {
 
     answer.data(202);
     await_all_jobs(&server, user.id()).await;
-    assert_eq!((site.request_count("/talk"), site.request_count("/a.wav")), (asked, 1));
+    assert_eq!((site.request_count("/talk"), site.request_count("/a.wav")), (requests_before, 1));
 }
 
 fn gated_transcriber() -> Arc<GatedTranscriber> {
-    Arc::new(GatedTranscriber { permits: Arc::new(Semaphore::new(0)), heard: AtomicUsize::new(0) })
+    Arc::new(GatedTranscriber { permits: Arc::new(Semaphore::new(0)), begun: AtomicUsize::new(0) })
 }
 
 /// Inserts a recording that another node is transcribing, and returns its job.
 async fn begin_on_other_node(server: &Server, user: UserId, key: &Key, n: usize) -> job::Model {
-    let saved = key.save_text(&format!("https://e.example/{n}"), "not heard yet").await;
+    let saved = key.save_text(&format!("https://e.example/{n}"), "not transcribed yet").await;
     key.wait_for(&saved, "ready").await;
     let id = DocumentId(saved["documentId"].as_str().unwrap().parse::<Uuid>().unwrap());
     let (app, now) = (server.app(), server.app().core.clock.now());
@@ -860,13 +880,13 @@ async fn fifth_recording_of_a_user_waits_and_delays_no_other_user() {
     let bytes = std::fs::read(wav_recording(2).path()).unwrap();
 
     let fifth = upload(&key, "audio/wav", &bytes).await;
-    let of_another = upload(&others, "audio/wav", &bytes).await;
+    let of_other = upload(&others, "audio/wav", &bytes).await;
 
-    eventually("another's is heard", async || {
-        (upload_status(&others, &of_another).await == "ready").then_some(())
+    eventually("the recording of the other user is transcribed", async || {
+        (upload_status(&others, &of_other).await == "ready").then_some(())
     })
     .await;
-    let shown = eventually("it says for what it waits", async || {
+    let shown = eventually("the upload states why it waits", async || {
         let shown = key.get(&uploads::path(&fifth)).await.data(200).clone();
         shown["error"].is_string().then_some(shown)
     })
@@ -878,7 +898,10 @@ async fn fifth_recording_of_a_user_waits_and_delays_no_other_user() {
     let db = server.app().core.db.write();
     assert!(jobs::finish(db, &begun[0], server.app().core.clock.now()).await.unwrap());
     server.clock.advance(Duration::from_secs(61));
-    eventually("it is heard", async || (upload_status(&key, &fifth).await == "ready").then_some(())).await;
+    eventually("the recording is transcribed", async || {
+        (upload_status(&key, &fifth).await == "ready").then_some(())
+    })
+    .await;
 }
 
 #[actix_web::test]
@@ -889,22 +912,28 @@ async fn deleted_recording_stops_and_resumes_on_restore() {
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(60).path()).unwrap()).await;
-    eventually("it is begun", async || (transcriber.heard.load(Ordering::SeqCst) == 1).then_some(())).await;
+    eventually("the transcription is begun", async || {
+        (transcriber.begun.load(Ordering::SeqCst) == 1).then_some(())
+    })
+    .await;
     let bookmark = key.get(&uploads::path(&ticket)).await.data(200)["bookmarkId"].clone();
     let bookmark = format!("/rest/v1/bookmarks/{}", bookmark.as_str().unwrap());
 
     key.delete(&bookmark).await.data(200);
     transcriber.permits.add_permits(1000);
-    eventually("nothing is worked on", async || {
+    eventually("no job waits or runs", async || {
         let open = job::Entity::owned_by(user.id())
             .filter(job::Column::State.is_in([JobState::Queued, JobState::Running]));
         open.one(server.app().core.db.read()).await.unwrap().is_none().then_some(())
     })
     .await;
-    assert_eq!(transcriber.heard.load(Ordering::SeqCst), 1);
+    assert_eq!(transcriber.begun.load(Ordering::SeqCst), 1);
 
     key.post(&format!("{bookmark}/restore"), json!({})).await.data(200);
-    eventually("it is heard", async || (upload_status(&key, &ticket).await == "ready").then_some(())).await;
+    eventually("the recording is transcribed", async || {
+        (upload_status(&key, &ticket).await == "ready").then_some(())
+    })
+    .await;
 }
 
 const TRANSCRIPT_JSON: &str =
@@ -917,13 +946,16 @@ async fn busy_transcription_endpoint_is_retried() {
     let server = Server::start_with(&endpoint.settings()).await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(2).path()).unwrap()).await;
-    let asked = async |times: usize| {
-        eventually("it is asked", async || (endpoint.forms().len() == times).then_some(())).await;
+    let received = async |times: usize| {
+        eventually("the endpoint received this many requests", async || {
+            (endpoint.forms().len() == times).then_some(())
+        })
+        .await;
     };
 
     // Moving the clock during an attempt would end its lease.
-    let waits = async || {
-        eventually("it waits", async || {
+    let await_retry = async || {
+        eventually("the job waits", async || {
             let transcriptions = job::Entity::find().filter(job::Column::Kind.eq("transcribe"));
             let row = transcriptions.one(server.app().core.db.read()).await.unwrap();
             row.is_some_and(|row| row.state == JobState::Queued).then_some(())
@@ -931,19 +963,23 @@ async fn busy_transcription_endpoint_is_retried() {
         .await;
     };
 
-    asked(1).await;
-    waits().await;
-    // The endpoint is not asked before its Retry-After, and again after an invalid response.
+    received(1).await;
+    await_retry().await;
+    // The stub's Retry-After is 1,800 seconds: no request may arrive before. The sleep gives a wrong one the time to arrive.
     server.clock.advance(Duration::from_secs(1700));
     tokio::time::sleep(Duration::from_secs(2)).await;
-    asked(1).await;
+    received(1).await;
     server.clock.advance(Duration::from_secs(1900));
-    asked(2).await;
-    waits().await;
+    received(2).await;
+    await_retry().await;
+    // After the invalid response the delay is that of a retry, which a day exceeds.
     server.clock.advance(Duration::from_secs(86_400));
-    asked(3).await;
+    received(3).await;
 
-    eventually("it is heard", async || (upload_status(&key, &ticket).await == "ready").then_some(())).await;
+    eventually("the recording is transcribed", async || {
+        (upload_status(&key, &ticket).await == "ready").then_some(())
+    })
+    .await;
     let document =
         key.get(&uploads::path(&ticket)).await.data(200)["documentId"].as_str().unwrap().to_owned();
     let transcript = key.get(&format!("/rest/v2/documents/{document}/transcript")).await.data(200).clone();
@@ -965,8 +1001,10 @@ async fn permanent_endpoint_error_fails_with_reason() {
 
     let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(2).path()).unwrap()).await;
 
-    eventually("it has failed", async || (upload_status(&key, &ticket).await == "failed").then_some(()))
-        .await;
+    eventually("the upload has failed", async || {
+        (upload_status(&key, &ticket).await == "failed").then_some(())
+    })
+    .await;
     let shown = key.get(&uploads::path(&ticket)).await.data(200).clone();
     assert_eq!(
         shown["error"],
@@ -982,10 +1020,13 @@ async fn refused_window_is_reported_missing_and_the_rest_is_kept() {
     let server = Server::start_with(&endpoint.settings()).await;
     let key = server.user(Plan::Pro).await.full_key().await;
 
-    // More than twenty minutes: an endpoint gets windows of ten minutes.
+    // More than twenty minutes, so three windows: an endpoint receives windows of ten minutes.
     let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(650).path()).unwrap()).await;
 
-    eventually("it is heard", async || (upload_status(&key, &ticket).await == "ready").then_some(())).await;
+    eventually("the recording is transcribed", async || {
+        (upload_status(&key, &ticket).await == "ready").then_some(())
+    })
+    .await;
     let upload = key.get(&uploads::path(&ticket)).await.data(200).clone();
     let shown = key.get(&format!("/rest/v1/bookmarks/{}", upload["bookmarkId"].as_str().unwrap())).await;
     let lacks = shown.data(200)["bookmark"]["lacks"].clone();
@@ -1007,9 +1048,9 @@ async fn transcription_resumes_after_a_kill() {
     let (id, secret) = program::create_account(&home);
     let running = Program::start_with(&home, "data", &endpoint.settings()).await;
     let key = running.client_with_key(&id, &secret);
-    // More than twenty minutes: an endpoint gets windows of ten minutes.
+    // More than twenty minutes, so three windows: an endpoint receives windows of ten minutes. The third is never answered.
     let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(650).path()).unwrap()).await;
-    eventually("the third window is asked for", async || (endpoint.forms().len() == 3).then_some(())).await;
+    eventually("the third window is requested", async || (endpoint.forms().len() == 3).then_some(())).await;
 
     let (_, _, metrics) = running.anonymous().download("/metrics").await;
     let metrics = String::from_utf8(metrics).unwrap();
@@ -1022,7 +1063,10 @@ async fn transcription_resumes_after_a_kill() {
     let running = Program::start_with(&home, "data", &endpoint.settings()).await;
     let key = running.client_with_key(&id, &secret);
 
-    eventually("it is heard", async || (upload_status(&key, &ticket).await == "ready").then_some(())).await;
+    eventually("the recording is transcribed", async || {
+        (upload_status(&key, &ticket).await == "ready").then_some(())
+    })
+    .await;
     let document =
         key.get(&uploads::path(&ticket)).await.data(200)["documentId"].as_str().unwrap().to_owned();
     let transcript = key.get(&format!("/rest/v2/documents/{document}/transcript")).await.data(200).clone();
@@ -1030,11 +1074,11 @@ async fn transcription_resumes_after_a_kill() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|said| said["startSeconds"].as_f64().unwrap())
+        .map(|segment| segment["startSeconds"].as_f64().unwrap())
         .collect();
     assert_eq!(starts.len(), 3, "{starts:?}");
     assert!(starts.is_sorted(), "{starts:?}");
-    assert_eq!(endpoint.forms().len(), 1, "what was heard before is not heard again");
+    assert_eq!(endpoint.forms().len(), 1, "a transcribed window is not transcribed again");
 }
 
 #[actix_web::test]
@@ -1052,17 +1096,18 @@ async fn fetched_recording_resumes_after_a_kill_from_its_stored_file() {
         .client_with_key(&id, &secret)
         .save(json!({ "url": site.page("/talk.wav", [file(650)]) }))
         .await;
-    eventually("the third window is asked for", async || (endpoint.forms().len() == 3).then_some(())).await;
+    eventually("the third window is requested", async || (endpoint.forms().len() == 3).then_some(())).await;
 
     running.kill();
+    // If the file was fetched again, its other length would start the transcription from the beginning.
     site.page("/talk.wav", [file(660)]);
-    let asked = site.request_count("/talk.wav");
+    let requests_before = site.request_count("/talk.wav");
     endpoint.set_responses([(200, TRANSCRIPT_JSON)]);
     let running = Program::start_with(&home, "data", &settings).await;
     let key = running.client_with_key(&id, &secret);
 
     key.wait_for(&saved, "ready").await;
-    assert_eq!((endpoint.forms().len(), site.request_count("/talk.wav")), (1, asked));
-    let kept = || files(&home.folder().join("data").join("files")).len();
-    eventually("its file is let go of", async || (kept() == 0).then_some(())).await;
+    assert_eq!((endpoint.forms().len(), site.request_count("/talk.wav")), (1, requests_before));
+    let stored_files = || files(&home.folder().join("data").join("files")).len();
+    eventually("the stored file is deleted", async || (stored_files() == 0).then_some(())).await;
 }

@@ -56,15 +56,15 @@ async fn begin_put(ticket: &Value, bytes: &[u8], announced: usize) -> TcpStream 
 
 /// Reads the HTTP version and the status of the response.
 async fn status_line(sender: &mut TcpStream) -> String {
-    let mut said = [0; 12];
-    sender.read_exact(&mut said).await.unwrap();
-    String::from_utf8_lossy(&said).into_owned()
+    let mut bytes = [0; 12];
+    sender.read_exact(&mut bytes).await.unwrap();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Uploads a file of this type and completes it. Returns the ticket.
 pub async fn upload(key: &Client, content_type: &str, bytes: &[u8]) -> Value {
-    let said = json!({ "filename": "a file", "contentType": content_type, "bytes": bytes.len() });
-    let ticket = key.post("/rest/v2/uploads", said).await.data(201).clone();
+    let announcement = json!({ "filename": "a file", "contentType": content_type, "bytes": bytes.len() });
+    let ticket = key.post("/rest/v2/uploads", announcement).await.data(201).clone();
     assert!(matches!(put(&ticket, bytes).await, 200 | 201 | 204));
     complete(key, &ticket).await.data(202);
     ticket
@@ -102,11 +102,12 @@ async fn stall(server: &Server, key: &Client, uploads: usize, bytes: usize) -> V
         stalled.push(begin_put(&announce(key, bytes).await, b"o", bytes).await);
     }
     let folder = server.home().path("files");
-    eventually("all are being written", async || (files(&folder).len() == uploads).then_some(())).await;
+    eventually("all uploads are being written", async || (files(&folder).len() == uploads).then_some(()))
+        .await;
     stalled
 }
 
-/// Of the fault table (row 25).
+/// Covers the fault table (row 25).
 #[actix_web::test]
 async fn stalled_uploads_of_one_account_leave_others_served() {
     const STALLED: usize = 8;
@@ -115,7 +116,7 @@ async fn stalled_uploads_of_one_account_leave_others_served() {
     let server = server_with_files_and(&plan).await;
     let (greedy, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
     let (greedy, other) = (greedy.full_key().await, other.full_key().await);
-    // Four of them would fill the disk.
+    // Four files of this size would fill the disk. No byte is reserved: only one of each upload is written.
     let bytes = usize::try_from(disk::available_bytes(server.home().folder()).unwrap() / 4).unwrap();
     let stalled = stall(&server, &greedy, STALLED, bytes).await;
 
@@ -126,8 +127,10 @@ async fn stalled_uploads_of_one_account_leave_others_served() {
     assert_eq!(sent, 200);
     complete(&other, &short).await.data(202);
     let folder = server.home().path("files");
-    eventually("the long one is being written", async || (files(&folder).len() == STALLED + 2).then_some(()))
-        .await;
+    eventually("the long upload is being written", async || {
+        (files(&folder).len() == STALLED + 2).then_some(())
+    })
+    .await;
     drop((stalled, long));
 }
 
@@ -186,7 +189,7 @@ async fn interrupted_upload_leaves_nothing_and_can_be_sent_again() {
 
     drop(sender);
 
-    eventually("nothing is left", async || (files(&folder).is_empty()).then_some(())).await;
+    eventually("no partial file is left", async || (files(&folder).is_empty()).then_some(())).await;
     assert_eq!(complete(&key, &ticket).await.error_code(409), "UPLOAD_INCOMPLETE");
     assert_eq!(put(&ticket, PDF_BYTES).await, 200);
     complete(&key, &ticket).await.data(202);
@@ -199,7 +202,8 @@ async fn repeated_upload_replaces_a_stalled_one() {
     let ticket = announce(&key, 3).await;
     let folder = server.home().path("files");
     let mut stalled = begin_put(&ticket, b"o", 3).await;
-    eventually("it is being written", async || (files(&folder).len() == 1).then_some(())).await;
+    eventually("the upload is being written", async || (files(&folder).len() == 1).then_some(())).await;
+    // More often than once: each replaced upload has to free its slot and its file.
     for _ in 0..4 {
         let newer = begin_put(&ticket, b"o", 3).await;
         assert_eq!(status_line(&mut stalled).await, "HTTP/1.1 409");
@@ -209,7 +213,8 @@ async fn repeated_upload_replaces_a_stalled_one() {
     let (whole, ended) = futures_util::join!(put(&ticket, b"two"), status_line(&mut stalled));
 
     assert_eq!((whole, ended.as_str()), (200, "HTTP/1.1 409"));
-    eventually("the others have left nothing", async || (files(&folder).len() == 1).then_some(())).await;
+    eventually("the other uploads have left no file", async || (files(&folder).len() == 1).then_some(()))
+        .await;
     let complete = format!("{}/complete", path(&ticket));
     key.post(&complete, json!({ "sha256": sha256(b"two") })).await.data(202);
 }
@@ -222,15 +227,15 @@ async fn refused_upload_does_not_end_a_running_one() {
     let ticket = announce(&key, 3).await;
     let mut first = begin_put(&ticket, b"o", 3).await;
     let folder = server.home().path("files");
-    eventually("it is being written", async || (files(&folder).len() == 1).then_some(())).await;
+    eventually("the upload is being written", async || (files(&folder).len() == 1).then_some(())).await;
     let mut other = ticket.clone();
     other["putHeaders"]["Content-Type"] = json!("audio/mpeg");
 
     assert_eq!((put(&other, b"two").await, put(&ticket, b"too long").await), (400, 413));
     first.write_all(b"ne").await.unwrap();
-    let said = status_line(&mut first).await;
+    let status = status_line(&mut first).await;
 
-    assert_eq!(said, "HTTP/1.1 200");
+    assert_eq!(status, "HTTP/1.1 200");
     key.post(&format!("{}/complete", path(&ticket)), json!({})).await.data(202);
 }
 
@@ -239,20 +244,21 @@ async fn upload_that_ends_late_counts_while_it_is_received() {
     let server = server_with_files_and(&[("PLANS__PRO__STORED_BYTES", "5")]).await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let ticket = announce(&key, 3).await;
+    // The URL of an upload is valid for 15 minutes; the upload begins five seconds before its end.
     server.clock.advance(15 * MINUTE - Duration::from_secs(5));
     let mut late = begin_put(&ticket, b"o", 3).await;
     let folder = server.home().path("files");
-    eventually("it is being written", async || (files(&folder).len() == 1).then_some(())).await;
+    eventually("the upload is being written", async || (files(&folder).len() == 1).then_some(())).await;
 
     server.clock.advance(Duration::from_secs(10));
     let refused = key.post("/rest/v2/uploads", announcement(3)).await;
     assert_eq!(upload_status(&key, &ticket).await, "awaiting");
     assert_eq!(complete(&key, &ticket).await.error_code(409), "UPLOAD_INCOMPLETE");
     late.write_all(b"ne").await.unwrap();
-    let said = status_line(&mut late).await;
+    let status = status_line(&mut late).await;
 
     assert_eq!(refused.error_code(402), "PLAN_LIMIT_REACHED");
-    assert_eq!(said, "HTTP/1.1 200");
+    assert_eq!(status, "HTTP/1.1 200");
     complete(&key, &ticket).await.data(202);
 }
 
@@ -265,7 +271,7 @@ async fn second_upload_replaces_the_first() {
     server.clock.advance(Duration::from_secs(1));
     let folder = server.home().path("files");
 
-    eventually("the first is gone", async || (files(&folder).len() == 1).then_some(())).await;
+    eventually("the first file is deleted", async || (files(&folder).len() == 1).then_some(())).await;
 
     let sum = |of: &[u8]| json!({ "sha256": sha256(of) });
     let complete = format!("{}/complete", path(&ticket));
@@ -287,19 +293,19 @@ fn sha256(bytes: &[u8]) -> &'static str {
 async fn upload_received_in_time_can_be_completed_late() {
     let server = server_with_files().await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let (came, never) = (announce(&key, PDF_BYTES.len()).await, announce(&key, PDF_BYTES.len()).await);
+    let (received, unsent) = (announce(&key, PDF_BYTES.len()).await, announce(&key, PDF_BYTES.len()).await);
     server.clock.advance(15 * MINUTE - Duration::from_millis(1));
-    assert_eq!(put(&came, PDF_BYTES).await, 200);
+    assert_eq!(put(&received, PDF_BYTES).await, 200);
     server.clock.advance(Duration::from_millis(1));
 
-    assert_eq!((put(&came, PDF_BYTES).await, put(&never, PDF_BYTES).await), (403, 403));
+    assert_eq!((put(&received, PDF_BYTES).await, put(&unsent, PDF_BYTES).await), (403, 403));
     assert_eq!(
-        (upload_status(&key, &came).await, upload_status(&key, &never).await),
+        (upload_status(&key, &received).await, upload_status(&key, &unsent).await),
         ("awaiting".into(), "expired".into())
     );
-    assert_eq!(complete(&key, &never).await.error_code(410), "UPLOAD_EXPIRED");
+    assert_eq!(complete(&key, &unsent).await.error_code(410), "UPLOAD_EXPIRED");
     server.clock.advance(6 * DAY);
-    complete(&key, &came).await.data(202);
+    complete(&key, &received).await.data(202);
 }
 
 #[actix_web::test]
@@ -317,7 +323,10 @@ async fn abandoned_upload_is_deleted_with_its_bytes() {
     let server = Server::start_in(home, clock, &[("FILES__URL", &folder)]).await;
 
     let key = server.anonymous().with("authorization", &secret);
-    eventually("its bytes are gone", async || (files(Path::new(&folder)).is_empty()).then_some(())).await;
+    eventually("the bytes of the upload are deleted", async || {
+        (files(Path::new(&folder)).is_empty()).then_some(())
+    })
+    .await;
     assert_eq!(key.get(&path(&ticket)).await.error_code(404), "NOT_FOUND");
 }
 
@@ -326,16 +335,17 @@ async fn announced_bytes_count_until_the_upload_expires() {
     let limits = [("PLANS__PRO__UPLOAD_BYTES", "60"), ("PLANS__PRO__STORED_BYTES", "100")];
     let server = Server::start_with(&limits).await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let ask = || key.post("/rest/v2/uploads", announcement(50));
+    let announce = || key.post("/rest/v2/uploads", announcement(50));
 
-    let answers = futures_util::future::join_all((0..6).map(|_| ask())).await;
+    let answers = futures_util::future::join_all((0..6).map(|_| announce())).await;
 
-    let taken: Vec<_> = answers.iter().filter(|answer| answer.status == 201).collect();
-    assert_eq!(taken.len(), 2);
-    assert_eq!(put(taken[0].data(201), &[b'x'; 50]).await, 200);
+    let accepted: Vec<_> = answers.iter().filter(|answer| answer.status == 201).collect();
+    assert_eq!(accepted.len(), 2);
+    assert_eq!(put(accepted[0].data(201), &[b'x'; 50]).await, 200);
     server.clock.advance(15 * MINUTE);
-    ask().await.data(201);
-    assert_eq!(ask().await.error_code(402), "PLAN_LIMIT_REACHED");
+    // The announced upload without bytes has expired; the received one still counts.
+    announce().await.data(201);
+    assert_eq!(announce().await.error_code(402), "PLAN_LIMIT_REACHED");
     let usage = key.get("/rest/v2/usage").await;
     assert_eq!(usage.data(200)["uploads"], json!({ "storedBytes": 100, "limit": 100, "largest": 60 }));
     assert_eq!(key.post("/rest/v2/uploads", announcement(61)).await.error_code(413), "PAYLOAD_TOO_LARGE");
@@ -346,27 +356,30 @@ async fn file_is_deleted_with_its_purged_bookmark_or_its_account() {
     let server = server_with_files().await;
     let (one, two) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
     let folder = server.home().path("files").display().to_string();
-    let mut kept = Vec::new();
+    let mut completed = Vec::new();
     for user in [&one, &two] {
         let key = user.full_key().await;
         let ticket = announce(&key, PDF_BYTES.len()).await;
         assert_eq!(put(&ticket, PDF_BYTES).await, 200);
-        kept.push((complete(&key, &ticket).await.data(202).clone(), key));
+        completed.push((complete(&key, &ticket).await.data(202).clone(), key));
     }
-    let (done, key) = &kept[0];
+    let (done, key) = &completed[0];
     let bookmark = format!("/rest/v1/bookmarks/{}", done["bookmarkId"].as_str().unwrap());
     key.delete(&bookmark).await.data(200);
 
     actors::auth::accounts::delete(&server.app().core, two.id()).await.unwrap();
 
-    // A file that has just lost its owner is not deleted yet.
+    // A file is not deleted immediately after it has lost its owner.
     server.clock.advance(Duration::from_secs(60));
-    eventually("the account's file is gone", async || (files(Path::new(&folder)).len() == 1).then_some(()))
-        .await;
+    eventually("the file of the account is deleted", async || {
+        (files(Path::new(&folder)).len() == 1).then_some(())
+    })
+    .await;
     server.clock.advance(30 * DAY);
     let (home, clock) = server.stop().await;
     let server = Server::start_in(home, clock, &[("FILES__URL", &folder)]).await;
-    eventually("the other too", async || (files(Path::new(&folder)).is_empty()).then_some(())).await;
+    eventually("the other file is deleted", async || (files(Path::new(&folder)).is_empty()).then_some(()))
+        .await;
     drop(server);
 }
 
@@ -374,17 +387,18 @@ async fn file_is_deleted_with_its_purged_bookmark_or_its_account() {
 async fn replayed_announcement_gets_a_newly_signed_url() {
     let server = server_with_files().await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let asking = server
+    let client = server
         .anonymous()
         .with("authorization", &key.header("authorization"))
         .with("idempotency-key", "once");
-    let first = asking.post("/rest/v2/uploads", announcement(3)).await;
+    let first = client.post("/rest/v2/uploads", announcement(3)).await;
 
-    let again = asking.post("/rest/v2/uploads", announcement(3)).await;
+    let again = client.post("/rest/v2/uploads", announcement(3)).await;
 
     assert_eq!(again.headers["idempotency-replayed"], "true");
     assert_eq!(again.data(201), first.data(201));
     assert_eq!(put(again.data(201), b"one").await, 200);
+    // A stored signature would let a reader of the database upload files.
     let rows = Database::connect(server.database_url()).await.unwrap();
     let body = Statement::from_string(rows.get_database_backend(), "SELECT body FROM idempotency");
     let body: String = rows.query_one_raw(body).await.unwrap().unwrap().try_get_by_index(0).unwrap();
@@ -394,11 +408,11 @@ async fn replayed_announcement_gets_a_newly_signed_url() {
 #[actix_web::test]
 async fn saved_file_urls_become_their_detected_type() {
     let site = Site::start().await;
-    let sound = [&b"RIFF\x24\x00\x00\x00WAVEfmt "[..], &[0; 40]].concat();
+    let audio = [&b"RIFF\x24\x00\x00\x00WAVEfmt "[..], &[0; 40]].concat();
     let large = vec![0; 5000];
     let pages = [
-        ("/sound", Reply::File("application/octet-stream", sound.clone()), "audio"),
-        ("/said", Reply::File("text/html", sound), "audio"),
+        ("/sound", Reply::File("application/octet-stream", audio.clone()), "audio"),
+        ("/wrong-type", Reply::File("text/html", audio), "audio"),
         ("/archive", Reply::File("application/octet-stream", b"PK\x03\x04 an archive".to_vec()), "article"),
         ("/large", Reply::File("video/mp4", large), "video"),
         ("/picture", Reply::File("image/png", b"\x89PNG".to_vec()), "article"),
@@ -442,8 +456,8 @@ async fn acknowledged_upload_outlives_a_kill() {
     let folder = home.path("data").join("files");
     let within = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
     let file = std::fs::read_dir(within).unwrap().next().unwrap().unwrap().path();
-    let kept = std::fs::read(file).unwrap();
-    assert_eq!(kept, PDF_BYTES);
+    let content = std::fs::read(file).unwrap();
+    assert_eq!(content, PDF_BYTES);
 }
 
 #[actix_web::test]
@@ -459,13 +473,15 @@ async fn account_is_deleted_while_a_job_holds_its_document() {
     // A job locks the document and then needs the account's row.
     let job = app.core.db.begin().await.unwrap();
     document::Entity::one_of(id, document).lock_exclusive().one(&job).await.unwrap().unwrap();
-    let desk = app.core.clone();
-    let removal = actix_web::rt::spawn(async move { actors::auth::accounts::delete(&desk, id).await });
+    let core = app.core.clone();
+    let removal = actix_web::rt::spawn(async move { actors::auth::accounts::delete(&core, id).await });
+    // Gives the deletion time to take the account's row and wait for the document. If it is slower, the test passes without a conflict.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let now = app.core.clock.now();
-    let asked = jobs::enqueue(&job, id, JobKind::Index, document.0, Priority::Now, now).await;
-    // If they wait for each other, the database ends one of them.
-    if asked.is_ok() {
+    let enqueued = jobs::enqueue(&job, id, JobKind::Index, document.0, Priority::Now, now).await;
+    // If the two transactions wait for each other, the database aborts one of them. If it is the job, its transaction is dropped as after
+    // a failed attempt.
+    if enqueued.is_ok() {
         job.commit().await.unwrap();
     } else {
         drop(job);

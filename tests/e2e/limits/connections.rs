@@ -57,8 +57,10 @@ async fn connections_over_the_limit_of_an_ip_address_are_closed() {
     assert!(!is_served(&mut connect(&server).await).await);
 
     open.pop();
-    eventually("a place is free again", async || is_served(&mut connect(&server).await).await.then_some(()))
-        .await;
+    eventually("a connection slot is free", async || {
+        is_served(&mut connect(&server).await).await.then_some(())
+    })
+    .await;
 }
 
 /// Covers the fault table (row 28).
@@ -114,10 +116,11 @@ async fn connections_of_one_ip_address_leave_room_for_others() {
             let _ = stream.write_all(sent.as_bytes()).await;
             held.push(stream);
         }
-        let asked = timeout(Duration::from_secs(2), anonymous.try_send(Method::GET, "/healthz", None)).await;
+        let response =
+            timeout(Duration::from_secs(2), anonymous.try_send(Method::GET, "/healthz", None)).await;
 
         let answer =
-            asked.unwrap_or_else(|_| panic!("a new connection waits beside {CONNECTIONS} of {sent:?}"));
+            response.unwrap_or_else(|_| panic!("a new connection waits behind {CONNECTIONS} of {sent:?}"));
         assert_eq!(answer.unwrap().status, 200);
     }
 }

@@ -70,8 +70,9 @@ async fn daily_count_survives_a_restart() {
     let server = Server::start_with(DAILY_LIMIT_OF_FIVE).await;
     let user = server.user(Plan::Pro).await;
     let session = user.sign_in().await;
-    let made = session.post("/app/api/keys", serde_json::json!({ "name": "reader", "kind": "rest" })).await;
-    let secret = made.data(201)["secret"].as_str().unwrap().to_owned();
+    let created =
+        session.post("/app/api/keys", serde_json::json!({ "name": "reader", "kind": "rest" })).await;
+    let secret = created.data(201)["secret"].as_str().unwrap().to_owned();
     for count in 1..=3 {
         assert_eq!(requests_today(&server.anonymous().with_key(&secret)).await, count);
     }
@@ -106,8 +107,9 @@ async fn clock_set_back_after_a_restart_finds_the_daily_count() {
     let server = Server::start_with(DAILY_LIMIT_OF_FIVE).await;
     let user = server.user(Plan::Pro).await;
     let session = user.sign_in().await;
-    let made = session.post("/app/api/keys", serde_json::json!({ "name": "reader", "kind": "rest" })).await;
-    let secret = made.data(201)["secret"].as_str().unwrap().to_owned();
+    let created =
+        session.post("/app/api/keys", serde_json::json!({ "name": "reader", "kind": "rest" })).await;
+    let secret = created.data(201)["secret"].as_str().unwrap().to_owned();
     for count in 1..=5 {
         assert_eq!(requests_today(&server.anonymous().with_key(&secret)).await, count);
     }

@@ -13,11 +13,11 @@ async fn hourly_limit_refills_evenly() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.key_with_hourly_limit(3).await;
 
-    for left in [2, 1, 0] {
+    for remaining in [2, 1, 0] {
         let answer = key.get("/rest/v2/usage").await;
         assert_eq!(
             [answer.header_number("x-ratelimit-limit"), answer.header_number("x-ratelimit-remaining")],
-            [3, left]
+            [3, remaining]
         );
     }
     let refused = key.get("/rest/v2/usage").await;

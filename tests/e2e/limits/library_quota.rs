@@ -108,8 +108,8 @@ async fn concurrent_saves_do_not_exceed_the_limit() {
 
     let answers = join_all(bodies.into_iter().map(|body| key.post(BOOKMARKS, body))).await;
 
-    let made = answers.iter().filter(|answer| answer.status == 201).count();
-    assert_eq!(made, 2);
+    let created = answers.iter().filter(|answer| answer.status == 201).count();
+    assert_eq!(created, 2);
     for answer in answers.iter().filter(|answer| answer.status != 201) {
         assert_eq!(answer.error_code(402), "PLAN_LIMIT_REACHED");
     }
@@ -142,8 +142,8 @@ async fn library_with_zero_bytes_accepts_nothing() {
     for (path, body) in additions {
         assert_eq!(key.post(path, body).await.error_code(402), "PLAN_LIMIT_REACHED", "{path}");
     }
-    let made = session.post("/app/api/projects", json!({ "name": "P" })).await;
-    assert_eq!(made.error_code(402), "PLAN_LIMIT_REACHED");
+    let refused = session.post("/app/api/projects", json!({ "name": "P" })).await;
+    assert_eq!(refused.error_code(402), "PLAN_LIMIT_REACHED");
     let file = bookmark_list("<DT><A HREF=\"https://example.org/a\">A</A>");
     let import = session.post_file("/app/api/imports", file.as_bytes(), &[]).await;
     assert_eq!(import.error_code(402), "PLAN_LIMIT_REACHED");
@@ -179,10 +179,10 @@ async fn note_can_be_shortened_but_not_grown_in_a_full_library() {
     let id = create_project(&session, "P").await;
     let notes = format!("/rest/v2/projects/{id}/notes");
     let note = |bytes: usize| json!({ "title": "T", "bodyMd": text_of_bytes(bytes) });
-    let made = key.post(&notes, note(2000)).await.data(201)["note"].clone();
+    let created = key.post(&notes, note(2000)).await.data(201)["note"].clone();
     assert_eq!(key.post(&notes, note(2000)).await.error_code(402), "PLAN_LIMIT_REACHED");
 
-    let one = format!("/app/api/notes/{}", made["noteId"].as_str().unwrap());
+    let one = format!("/app/api/notes/{}", created["noteId"].as_str().unwrap());
     let change = async |bytes: usize| session.patch(&one, json!({ "bodyMd": text_of_bytes(bytes) })).await;
     change(1000).await.data(200);
     assert_eq!(change(2600).await.error_code(402), "PLAN_LIMIT_REACHED");
@@ -210,7 +210,7 @@ async fn full_library_refuses_growing_tags_feeds_and_files() {
     let ticket = key.post("/rest/v2/uploads", announced).await.data(201).clone();
     assert!(matches!(uploads::put(&ticket, paper).await, 200 | 201 | 204));
     accounts::set_plan(&server.app().core, user.id(), Plan::Pro).await.unwrap();
-    eventually("the smaller plan holds", async || (library_usage(&key).await.1 == 100).then_some(())).await;
+    eventually("the smaller plan applies", async || (library_usage(&key).await.1 == 100).then_some(())).await;
 
     let again = json!({ "url": "https://example.org/a", "tags": ["marsh"] });
     let refusals = [
@@ -230,7 +230,7 @@ async fn full_library_refuses_growing_tags_feeds_and_files() {
     key.patch(&feed, json!({ "title": "" })).await.data(200);
     key.delete("/rest/v1/tags/reed").await.data(200);
     upgrade(&server, user.id()).await;
-    eventually("the larger plan holds", async || (library_usage(&key).await.1 > 100).then_some(())).await;
+    eventually("the larger plan applies", async || (library_usage(&key).await.1 > 100).then_some(())).await;
     uploads::complete(&key, &ticket).await.data(202);
 }
 
@@ -251,7 +251,7 @@ async fn deleted_bookmark_frees_bytes_when_purged() {
     let server = Server::start_in(home, clock, &settings).await;
     let key = server.anonymous().with("authorization", &secret);
 
-    eventually("the bookmark is gone for good", async || (used_bytes(&key).await == 0).then_some(())).await;
+    eventually("the bookmark is purged", async || (used_bytes(&key).await == 0).then_some(())).await;
     key.post(BOOKMARKS, bookmark_body("b", 6000)).await.data(201);
 }
 
@@ -281,8 +281,9 @@ async fn refetch_replaces_a_text_within_the_limit() {
     let address = site.page("/birds", [page_reply("herons", 100)]);
     let bookmark = key.save(json!({ "url": address })).await;
     let bookmark = key.wait_for(&bookmark, "ready").await;
-    let left = 30_000 - usize::try_from(used_bytes(&key).await).unwrap();
-    save_when_ready(&key, "rest", left - 300).await;
+    // Leaves room for 300 bytes: only a refetch that counts the difference to the old text fits.
+    let remaining = 30_000 - usize::try_from(used_bytes(&key).await).unwrap();
+    save_when_ready(&key, "rest", remaining - 300).await;
     let document = format!("/rest/v2/documents/{}", bookmark["documentId"].as_str().unwrap());
     let refetch = async || {
         key.post(&format!("{}/refetch", path(&bookmark)), json!({})).await.data(202);
@@ -298,12 +299,12 @@ async fn refetch_replaces_a_text_within_the_limit() {
 
     site.page("/birds", [page_reply("plovers", 300)]);
     refetch().await;
-    let kept = eventually("the larger text is refused", async || {
+    let shown = eventually("the larger text is refused", async || {
         let shown = key.get(&path(&bookmark)).await.data(200)["bookmark"].clone();
         shown["error"].as_str().is_some_and(|reason| reason.contains("is full")).then_some(shown)
     })
     .await;
-    assert_eq!(kept["status"], "ready");
+    assert_eq!(shown["status"], "ready");
     let text = key.get(&document).await.data(200)["text"].clone();
     assert!(text.as_str().unwrap().contains("egrets"));
     assert!(used_bytes(&key).await <= 30_000);
@@ -338,20 +339,21 @@ async fn entries_over_the_limit_are_delivered_when_there_is_room() {
 
     site.page("/feed", [feed(&large)]);
     key.post(&refresh, json!({})).await.data(202);
-    let told = eventually("the entries do not fit", async || {
+    let delivery = eventually("the entries do not fit", async || {
         let deliveries = job::Entity::owned_by(user.id()).filter(job::Column::Kind.eq("deliver_entries"));
         let rows = deliveries.all(server.app().core.db.read()).await.unwrap();
         rows.into_iter().find(|row| row.error.as_deref().is_some_and(|reason| reason.contains("is full")))
     })
     .await;
 
-    assert!(told.run_at >= server.app().core.clock.now() + Duration::from_secs(3600));
+    // The room may come with a deletion or a larger plan, so the job retries seldom: after an hour at the earliest.
+    assert!(delivery.run_at >= server.app().core.clock.now() + Duration::from_secs(3600));
     assert_eq!(entries().await, 1);
     let shown = key.get(refresh.trim_end_matches("/refresh")).await.data(200)["feed"].clone();
-    assert_eq!(shown["lastError"].as_str(), told.error.as_deref());
+    assert_eq!(shown["lastError"].as_str(), delivery.error.as_deref());
     upgrade(&server, user.id()).await;
     key.post(&refresh, json!({})).await.data(202);
-    eventually("the entries come", async || (entries().await == 2).then_some(())).await;
+    eventually("the entries are delivered", async || (entries().await == 2).then_some(())).await;
 }
 
 #[actix_web::test]
@@ -391,8 +393,8 @@ async fn count_equals_the_rows_after_a_mixed_load() {
         let (key, other) = (keys, others);
         let bookmark = key.save(bookmark_body(&n.to_string(), 100 + n)).await;
         let ready = key.wait_for(&bookmark, "ready").await;
-        let mark = json!({ "text": "he", "startOffset": 0, "endOffset": 2, "note": "Twö." });
-        key.post(&format!("{}/highlights", path(&ready)), mark).await.data(201);
+        let highlight = json!({ "text": "he", "startOffset": 0, "endOffset": 2, "note": "Twö." });
+        key.post(&format!("{}/highlights", path(&ready)), highlight).await.data(201);
         key.patch(&path(&ready), json!({ "title": "Another", "notes": "n".repeat(n) })).await.data(200);
         other.save(bookmark_body(&n.to_string(), 10)).await;
         ready
@@ -429,9 +431,11 @@ async fn count_equals_the_rows_after_a_mixed_load() {
 
 #[actix_web::test]
 async fn count_equals_the_rows_after_any_statements() {
+    // Counts are kept by triggers, so the statements need not be those of the service. Two seeds: each covers other sequences.
     for seed in [1, 2] {
         let home = Home::new().await;
         let mut load = RandomLoad { db: Db::open(&home.database_url()).await.unwrap(), state: seed };
+        // Twice and in this order, so that every table has rows and every child a parent.
         for (_, statement) in INSERTS.iter().chain(&INSERTS) {
             load.run(&statement.replace("{row}", "0")).await;
         }
@@ -442,6 +446,7 @@ async fn count_equals_the_rows_after_any_statements() {
         for step in 1..=400 {
             let statement = load.next_statement();
             load.run(&statement).await;
+            // Recounting all rows takes longer than a statement, so not after each one.
             if step % 10 == 0 {
                 let differing = library_quota::find_miscounted_users(&load.db).await.unwrap();
                 assert!(differing.is_empty(), "seed {seed}, step {step}: {statement}");
@@ -676,7 +681,7 @@ impl RandomLoad {
 
     /// Runs a statement; sometimes first in a transaction that is rolled back.
     async fn run(&mut self, statement: &str) {
-        let statement = self.filled(statement);
+        let statement = self.fill_placeholders(statement);
         if self.below(10) == 0 {
             let txn = self.db.begin().await.unwrap();
             txn.execute_unprepared(&statement).await.unwrap();
@@ -685,7 +690,7 @@ impl RandomLoad {
         assert!(done.is_ok(), "{statement}: {done:?}");
     }
 
-    fn filled(&mut self, statement: &str) -> String {
+    fn fill_placeholders(&mut self, statement: &str) -> String {
         let id = (u128::from(self.random()) << 64) | u128::from(self.random());
         let hex = Uuid::from_u128(id).simple().to_string();
         let (uuid, bytes) = if self.db.is_postgres() {
@@ -711,10 +716,10 @@ impl RandomLoad {
     }
 
     async fn rows(&self, table: &str) -> i64 {
-        let count = format!("SELECT COUNT(*) AS rows_there FROM \"{table}\"");
+        let count = format!("SELECT COUNT(*) AS row_count FROM \"{table}\"");
         let backend = self.db.read().get_database_backend();
         let row = self.db.read().query_one_raw(Statement::from_string(backend, count)).await.unwrap();
-        row.unwrap().try_get("", "rows_there").unwrap()
+        row.unwrap().try_get("", "row_count").unwrap()
     }
 }
 
@@ -799,9 +804,9 @@ async fn import_with_only_faulty_rows_fails() {
     assert!((10_000..20_000).contains(&rows), "{rows}");
     assert!(failed["error"].as_str().unwrap().contains("none of the last 10000 rows"), "{failed}");
     assert_eq!(failed["report"]["created"], 0);
-    // The user may resume it.
+    // A resumed import reads on behind the faulty rows until as many have failed once more.
     imports::post_step(&session, &id, "resume").await;
-    let again = eventually("it has read on", async || {
+    let again = eventually("the reader has read more", async || {
         let import = imports::show_import(&session, &id).await;
         (import["status"] == "failed" && import["rows"].as_i64() > Some(rows)).then_some(import)
     })

@@ -154,7 +154,7 @@ async fn sign_in_works_while_stalled_bodies_fill_the_memory() {
             stalled.push(stream);
         }
     }
-    eventually("a long body of another address is refused", async || {
+    eventually("a long body from another IP address is refused", async || {
         let from = Ipv4Addr::new(127, 0, 2, 1);
         let mut stream = begin_post_from(service, from, "/app/api/setup", SENT_BYTES).await;
         let _ = stream.write_all(&blank).await;
@@ -210,7 +210,8 @@ async fn long_body_goes_through_a_file_and_is_read_whole() {
     assert!(files(&scratch).is_empty());
 
     stream.write_all(beginning.as_bytes()).await.unwrap();
-    eventually("the body goes to a file", async || (!files(&scratch).is_empty()).then_some(())).await;
+    eventually("the body is written to a scratch file", async || (!files(&scratch).is_empty()).then_some(()))
+        .await;
     stream.write_all(end.as_bytes()).await.unwrap();
 
     assert_eq!(read_status(&mut stream).await, 201);

@@ -166,7 +166,7 @@ async fn save_noise(session: &Client, bytes: usize) {
         .collect();
     let page = json!({ "url": "https://a.example/noise", "text": words });
     session.post("/app/api/library/bookmarks", page).await.data(201);
-    eventually("the text is read", async || {
+    eventually("the text is processed", async || {
         let listed = session.get("/app/api/library/bookmarks").await;
         (listed.data(200)["bookmarks"][0]["status"] == "ready").then_some(())
     })

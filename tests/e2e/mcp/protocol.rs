@@ -42,7 +42,7 @@ async fn only_own_and_listed_origins_may_send_requests() {
         [("MCP__ALLOWED_ORIGINS", "https://app.example"), ("SERVER__BASE_URL", "https://carrel.example")];
     let server = Server::start_with(&set).await;
     let key = server.user(Plan::Pro).await.mcp_key().await;
-    for (origin, welcome) in [
+    for (origin, is_allowed) in [
         ("https://carrel.example", true),
         ("https://app.example", true),
         ("http://carrel.example", false),
@@ -51,24 +51,25 @@ async fn only_own_and_listed_origins_may_send_requests() {
     ] {
         let preflight = server.anonymous().with("origin", origin).send(Method::OPTIONS, "/mcp", None).await;
         let allowed = preflight.header("access-control-allow-origin");
-        assert_eq!((preflight.status, allowed), (204, if welcome { origin } else { "" }), "{origin}");
+        assert_eq!((preflight.status, allowed), (204, if is_allowed { origin } else { "" }), "{origin}");
         assert!(!preflight.headers.contains_key("access-control-allow-credentials"));
         for header in ["Mcp-Method", "Mcp-Name", "MCP-Protocol-Version", "Authorization", "Mcp-Session-Id"] {
             assert!(preflight.header("access-control-allow-headers").contains(header), "{header}");
         }
         assert!(preflight.header_number("access-control-max-age") > 0);
         for (client, status) in [(&server.anonymous(), 401), (&key, 200)] {
-            let asked =
+            let answer =
                 client.clone().with("origin", origin).post("/mcp", message("tools/list", json!({}))).await;
-            assert_eq!(asked.status, if welcome { status } else { 403 }, "{origin}");
+            assert_eq!(answer.status, if is_allowed { status } else { 403 }, "{origin}");
             assert_eq!(
-                asked.header("access-control-allow-origin"),
-                if welcome { origin } else { "" },
+                answer.header("access-control-allow-origin"),
+                if is_allowed { origin } else { "" },
                 "{origin}"
             );
-            assert_eq!(asked.header("cache-control"), "no-store");
+            assert_eq!(answer.header("cache-control"), "no-store");
         }
     }
+    // DNS rebinding: a foreign name resolves to the service, and the browser sends that name as the host.
     let rebound =
         key.clone().with("host", "evil.example").post("/mcp", message("tools/list", json!({}))).await;
     assert_eq!(rebound.status, 403);
@@ -88,9 +89,12 @@ async fn request_without_key_gets_the_oauth_challenge() {
         }
     }
     let wrong = anonymous.with_key("ca_0000000000000000000000000000000000000000000").get("/mcp").await;
-    let said = wrong.header("www-authenticate");
-    assert!(said.contains("error=\"invalid_token\"") && said.contains("resource_metadata="), "{said}");
-    assert!(!said.contains("scope="), "{said}");
+    let challenge = wrong.header("www-authenticate");
+    assert!(
+        challenge.contains("error=\"invalid_token\"") && challenge.contains("resource_metadata="),
+        "{challenge}"
+    );
+    assert!(!challenge.contains("scope="), "{challenge}");
 }
 
 #[actix_web::test]
@@ -123,9 +127,10 @@ async fn invalid_messages_are_refused_by_their_fault() {
     ] {
         assert_rpc_error(&key.post("/mcp", body).await, 400, -32600);
     }
-    let note = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-    let noted = key.post("/mcp", note).await;
-    assert_eq!((noted.status, noted.text.as_str()), (202, ""));
+    // A notification has no id, so it gets no JSON-RPC response.
+    let notification = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let accepted = key.post("/mcp", notification).await;
+    assert_eq!((accepted.status, accepted.text.as_str()), (202, ""));
 }
 
 #[actix_web::test]
@@ -144,14 +149,14 @@ async fn sessions_are_not_used() {
 async fn initialize_negotiates_requested_or_newest_revision() {
     let server = Server::start().await;
     let mcp = McpClient::new((*server.user(Plan::Pro).await.mcp_key().await).clone());
-    for (asked, agreed) in [
+    for (requested, agreed) in [
         ("2025-11-25", "2025-11-25"),
         ("2025-06-18", "2025-06-18"),
         ("2025-03-26", "2025-03-26"),
         ("2024-11-05", "2024-11-05"),
         ("1999-01-01", "2025-11-25"),
     ] {
-        let params = json!({ "protocolVersion": asked, "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
+        let params = json!({ "protocolVersion": requested, "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
         let result = mcp.call_method("initialize", params).await;
         assert_eq!(
             (&result["protocolVersion"], &result["capabilities"]),
@@ -161,8 +166,8 @@ async fn initialize_negotiates_requested_or_newest_revision() {
         assert!(instructions.contains("data") && instructions.contains("instructions"), "{instructions}");
     }
     let listed = mcp.call_method("tools/list", json!({})).await;
-    for modern_alone in ["resultType", "ttlMs", "cacheScope"] {
-        assert!(listed.get(modern_alone).is_none(), "{modern_alone}");
+    for modern_member in ["resultType", "ttlMs", "cacheScope"] {
+        assert!(listed.get(modern_member).is_none(), "{modern_member}");
     }
     assert_eq!(mcp.call_method("ping", json!({})).await, json!({}));
     assert_rpc_error(&mcp.send("prompts/list", json!({})).await, 200, -32601);
@@ -191,10 +196,10 @@ async fn modern_result_states_completeness_scope_and_ttl() {
     let called = with_method(&key, "tools/call").with("mcp-name", "search_library");
     let called = called.post("/mcp", modern_message("tools/call", call)).await;
     assert_eq!(called.body["result"]["resultType"], "complete", "{}", called.text);
-    for gone in
+    for removed in
         ["ping", "initialize", "logging/setLevel", "prompts/list", "resources/list", "subscriptions/listen"]
     {
-        assert_rpc_error(&ask_modern(&key, gone, json!({})).await, 404, -32601);
+        assert_rpc_error(&ask_modern(&key, removed, json!({})).await, 404, -32601);
     }
 }
 
@@ -205,6 +210,7 @@ async fn headers_must_match_the_body() {
     let call =
         || modern_message("tools/call", json!({ "name": "search_library", "arguments": { "query": "x" } }));
     let good = with_method(&key, "tools/call");
+    // Header values may have surrounding space, and Base64 for characters that a header cannot have.
     for name in ["search_library", "  search_library ", "=?base64?c2VhcmNoX2xpYnJhcnk=?="] {
         let answer = good.clone().with("mcp-name", name).post("/mcp", call()).await;
         assert_eq!(answer.status, 200, "{name}: {}", answer.text);
@@ -234,9 +240,9 @@ async fn tools_declare_hints_and_accept_no_other_arguments() {
     let listed = mcp.call_method("tools/list", json!({})).await;
 
     let hints = |tool: &Value| {
-        let said = &tool["annotations"];
+        let annotations = &tool["annotations"];
         ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"]
-            .map(|hint| said[hint].as_bool())
+            .map(|hint| annotations[hint].as_bool())
     };
     let tools = listed["tools"].as_array().unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
@@ -314,7 +320,7 @@ async fn discover_is_refused_for_older_revisions() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.mcp_key().await;
     let old = Client::clone(&key).with("mcp-protocol-version", "2025-11-25");
-    let asked = json!({ "jsonrpc": "2.0", "id": 1, "method": "server/discover" });
-    let answer = old.post("/mcp", asked).await;
+    let discover = json!({ "jsonrpc": "2.0", "id": 1, "method": "server/discover" });
+    let answer = old.post("/mcp", discover).await;
     assert_eq!((answer.status, &answer.body["error"]["code"]), (400, &json!(-32602)));
 }

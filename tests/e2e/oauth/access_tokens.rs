@@ -49,16 +49,17 @@ async fn access_token_is_valid_for_the_mcp_server_only() {
         let other = server.anonymous().with("authorization", &format!("{scheme} {}", tokens.access));
         assert_eq!(list_tools(&other).await.status, 401, "{scheme}");
     }
-    for address in ["/mcp?access_token=", "/mcp?token="] {
-        let in_address = format!("{address}{}", tokens.access);
+    for prefix in ["/mcp?access_token=", "/mcp?token="] {
+        let in_query = format!("{prefix}{}", tokens.access);
         let answer =
-            server.anonymous().post(&in_address, serde_json::from_str(LIST_TOOLS_MESSAGE).unwrap()).await;
+            server.anonymous().post(&in_query, serde_json::from_str(LIST_TOOLS_MESSAGE).unwrap()).await;
         assert_eq!(answer.status, 401);
     }
-    let two = server.anonymous().with_key(&tokens.access).with("x-api-key", "pk_other");
-    assert_eq!(list_tools(&two).await.status, 401);
-    let by_other_header = server.anonymous().with("authorization", &format!("bearer   {}", tokens.access));
-    assert_eq!(list_tools(&by_other_header).await.status, 200);
+    let two_credentials = server.anonymous().with_key(&tokens.access).with("x-api-key", "pk_other");
+    assert_eq!(list_tools(&two_credentials).await.status, 401);
+    // RFC 9110: schemes are case-insensitive, and one or more spaces follow.
+    let lowercase_scheme = server.anonymous().with("authorization", &format!("bearer   {}", tokens.access));
+    assert_eq!(list_tools(&lowercase_scheme).await.status, 200);
 }
 
 #[actix_web::test]
@@ -71,6 +72,7 @@ async fn access_token_expires_after_an_hour_without_failure_limit() {
     assert_eq!(assistant.call_status(&tokens.access).await, 200);
     server.clock.advance(Duration::from_millis(1));
 
+    // More often than the limit of failures allows guesses: a client with an expired token must learn that it has to refresh.
     for _ in 0..25 {
         let refused = assistant.list_tools(&tokens.access).await;
         assert_eq!(refused.status, 401);
@@ -81,7 +83,7 @@ async fn access_token_expires_after_an_hour_without_failure_limit() {
         assert_eq!(assistant.call_status("ca_0000000000000000000000000000000000000000000").await, 401);
     }
     assert_eq!(assistant.call_status("ca_0000000000000000000000000000000000000000000").await, 429);
-    assert_eq!(assistant.call_status(&tokens.access).await, 401, "an expired one keeps its 401");
+    assert_eq!(assistant.call_status(&tokens.access).await, 401, "an expired token still gets 401");
 }
 
 #[actix_web::test]
@@ -149,18 +151,16 @@ async fn activity_lists_calls_by_app() {
     let tokens = Tokens::from_response(&assistant.exchange(&code).await);
     let client = server.anonymous().with_key(&tokens.access).with("user-agent", "curl/8");
     call_tool(&client, "search_library").await;
-    let introduction = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
                                "clientInfo": { "name": "Bittern", "version": "2" } });
-    client
-        .post("/mcp", json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": introduction }))
-        .await;
+    client.post("/mcp", json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params })).await;
 
     let app = eventually("the last use is written", async || {
         let apps = browser.get("/app/api/connected-apps").await.data(200)["apps"].clone();
         apps[0]["lastUsedAt"].is_string().then(|| apps[0]["id"].as_str().unwrap().to_owned())
     })
     .await;
-    eventually("calls without a handshake are named by the latest one", async || {
+    eventually("calls without a handshake have the name of the latest one", async || {
         call_tool(&client, "search_library").await;
         server.app().activity.flush().await.unwrap();
         let lines = browser.get(&format!("/app/api/activity?appId={app}")).await;
@@ -182,9 +182,9 @@ async fn secrets_are_in_no_row_file_log_or_activity() {
     program::create_account(&home);
     let running = Program::start(&home, "data").await;
     let browser = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
-    let said = json!({ "token_endpoint_auth_method": "client_secret_post" });
-    let assistant = OAuthClient::register(running.anonymous(), said).await;
-    let unused = read_ticket(&browser.get(&assistant.authorization_url(&[])).await);
+    let metadata = json!({ "token_endpoint_auth_method": "client_secret_post" });
+    let assistant = OAuthClient::register(running.anonymous(), metadata).await;
+    let unused_ticket = read_ticket(&browser.get(&assistant.authorization_url(&[])).await);
     let code = assistant.obtain_code(&browser, "read:library").await;
     let tokens = Tokens::from_response(&assistant.exchange(&code).await);
     call_tool(&running.anonymous().with_key(&tokens.access), "search_library").await;
@@ -197,18 +197,18 @@ async fn secrets_are_in_no_row_file_log_or_activity() {
         &code,
         &tokens.access,
         &tokens.refresh,
-        &unused,
+        &unused_ticket,
         &sign_in,
         assistant.secret.as_ref().unwrap(),
         &CODE_VERIFIER.to_owned(),
         &browser.header("cookie").split_once('=').unwrap().1.to_owned(),
     ];
-    let kept = files(home.folder())
+    let stored = files(home.folder())
         .into_iter()
         .map(|file| (file.display().to_string(), std::fs::read(file).unwrap()));
-    let told = [("activity", activity.text), ("refusal", refused.text), ("rows", rows_as_text(&home).await)];
-    let told = told.into_iter().map(|(name, text)| (name.to_owned(), text.into_bytes()));
-    for (name, bytes) in kept.chain(told) {
+    let shown = [("activity", activity.text), ("refusal", refused.text), ("rows", rows_as_text(&home).await)];
+    let shown = shown.into_iter().map(|(name, text)| (name.to_owned(), text.into_bytes()));
+    for (name, bytes) in stored.chain(shown) {
         for secret in secrets {
             assert!(!holds(&bytes, secret), "{name}");
         }
@@ -238,6 +238,7 @@ async fn rows_as_text(home: &Home) -> String {
             text.push_str(&row.try_get_by_index::<String>(0).unwrap());
         }
     }
+    // The search for secrets proves nothing unless the rows were read.
     assert!(text.contains("Heron"));
     text
 }

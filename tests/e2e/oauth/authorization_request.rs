@@ -14,7 +14,7 @@ async fn unregistered_redirect_uri_is_never_redirected_to() {
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = OAuthClient::new(server.anonymous()).await;
     let other = OAuthClient::new(server.anonymous()).await;
-    let mut addresses: Vec<String> = [
+    let mut urls: Vec<String> = [
         ("client_id", "unknown"),
         ("client_id", "01890000-0000-7000-8000-000000000000"),
         ("client_id", ""),
@@ -29,12 +29,12 @@ async fn unregistered_redirect_uri_is_never_redirected_to() {
     ]
     .map(|change| assistant.authorization_url(&[change]))
     .into();
-    addresses.push(format!("{}&client_id={}", assistant.authorization_url(&[]), other.id));
-    addresses.push(format!("{}&redirect_uri=https://evil.example/", assistant.authorization_url(&[])));
-    for address in addresses {
-        for who in [&browser, &server.anonymous()] {
-            let page = who.get(&address).await;
-            assert_eq!((page.status, page.header("location")), (400, ""), "{address}");
+    urls.push(format!("{}&client_id={}", assistant.authorization_url(&[]), other.id));
+    urls.push(format!("{}&redirect_uri=https://evil.example/", assistant.authorization_url(&[])));
+    for url in urls {
+        for client in [&browser, &server.anonymous()] {
+            let page = client.get(&url).await;
+            assert_eq!((page.status, page.header("location")), (400, ""), "{url}");
             assert!(page.header("content-type").starts_with("text/html"));
         }
     }
@@ -66,9 +66,12 @@ async fn oversized_parameters_are_not_stored() {
         let page = server.anonymous().get(&assistant.authorization_url(&changes)).await;
         assert_eq!(page.status, status, "{changes:?}");
     }
-    let both = format!("{}&prompt=login%20consent", assistant.authorization_url(&[]));
+    let with_prompt = format!("{}&prompt=login%20consent", assistant.authorization_url(&[]));
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    assert!(browser.get(&both).await.text.contains("type=\"password\""), "sign-in was asked for anew");
+    assert!(
+        browser.get(&with_prompt).await.text.contains("type=\"password\""),
+        "prompt=login shows the sign-in form to a signed-in user"
+    );
 }
 
 /// Covers the threat table (row O5).
@@ -101,25 +104,25 @@ async fn error_redirect_has_state_and_issuer() {
         ("request_uri", "http://10.0.0.1/", "request_uri_not_supported"),
     ];
     let metadata = server.anonymous().get("/.well-known/oauth-authorization-server").await;
-    let told = async |address: &str, state: Option<&str>, error: &str| {
-        let back = redirect_params(&browser.get(address).await);
-        assert_eq!(back["error"], error, "{address}");
-        assert_eq!(back.get("state").and_then(Value::as_str), state, "{address}");
-        assert_eq!(back["iss"], metadata.body["issuer"]);
-        assert!(back.get("code").is_none());
+    let assert_redirect_error = async |address: &str, state: Option<&str>, error: &str| {
+        let redirect = redirect_params(&browser.get(address).await);
+        assert_eq!(redirect["error"], error, "{address}");
+        assert_eq!(redirect.get("state").and_then(Value::as_str), state, "{address}");
+        assert_eq!(redirect["iss"], metadata.body["issuer"]);
+        assert!(redirect.get("code").is_none());
     };
     for (name, value, error) in faults {
         let state = (name != "state").then_some("xyz");
-        told(&assistant.authorization_url(&[(name, value)]), state, error).await;
+        assert_redirect_error(&assistant.authorization_url(&[(name, value)]), state, error).await;
     }
     let whole = assistant.authorization_url(&[]);
-    told(&whole.replace("state=xyz", "state="), None, "invalid_request").await;
+    assert_redirect_error(&whole.replace("state=xyz", "state="), None, "invalid_request").await;
     for again in ["scope=read:library", "response_type=code", "code_challenge_method=S256"] {
-        told(&format!("{whole}&{again}"), Some("xyz"), "invalid_request").await;
+        assert_redirect_error(&format!("{whole}&{again}"), Some("xyz"), "invalid_request").await;
     }
-    told(&format!("{whole}&state=abc"), None, "invalid_request").await;
+    assert_redirect_error(&format!("{whole}&state=abc"), None, "invalid_request").await;
     let page = browser.get(&format!("{whole}&registration=%7B%7D")).await;
-    assert_eq!(page.status, 200, "what is not known is passed over");
+    assert_eq!(page.status, 200, "unknown parameters are ignored");
 }
 
 #[actix_web::test]
@@ -136,8 +139,8 @@ async fn resource_is_accepted_in_common_spellings() {
     for resource in ["http://127.0.0.1:9/mcp/", "http://127.0.0.1:9/", "HTTP://127.0.0.1:9/mcp"] {
         let ticket = read_ticket(&browser.get(&assistant.authorization_url(&[("resource", resource)])).await);
         let click = [("ticket", ticket.as_str()), ("decision", "allow"), ("scope", "read:library")];
-        let back = redirect_params(&browser.post_form("/oauth/consent", &click).await);
-        let code = back["code"].as_str().unwrap();
+        let redirect = redirect_params(&browser.post_form("/oauth/consent", &click).await);
+        let code = redirect["code"].as_str().unwrap();
         let tokens = Tokens::from_response(&assistant.exchange_with(code, &[("resource", resource)]).await);
         assert_eq!(assistant.call_status(&tokens.access).await, 200, "{resource}");
         let again = [
@@ -165,8 +168,8 @@ async fn sign_in_continues_the_same_request() {
     assert!(page.text.contains("127.0.0.1:43117") && page.text.contains("Write notes"));
     assert!(!page.text.contains("a%26b") && !page.text.contains("code_challenge"), "{}", page.text);
 
-    let kept = read_ticket(&page);
-    let fields = [("ticket", kept.as_str()), ("email", user.email()), ("password", PASSWORD)];
+    let ticket = read_ticket(&page);
+    let fields = [("ticket", ticket.as_str()), ("email", user.email()), ("password", PASSWORD)];
     let signed_in = server.anonymous().post_form("/oauth/sign-in", &fields).await;
 
     assert_eq!(signed_in.status, 303, "{}", signed_in.text);
@@ -187,8 +190,9 @@ async fn sign_in_sets_a_new_secure_session_cookie() {
     let server = Server::start_with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
     let user = server.user(Plan::Pro).await;
     let assistant = OAuthClient::new(server.anonymous()).await;
-    let kept = read_ticket(&server.anonymous().get(&assistant.authorization_url(&[])).await);
-    let fields = [("ticket", kept.as_str()), ("email", user.email()), ("password", PASSWORD)];
+    let ticket = read_ticket(&server.anonymous().get(&assistant.authorization_url(&[])).await);
+    let fields = [("ticket", ticket.as_str()), ("email", user.email()), ("password", PASSWORD)];
+    // A cookie that an attacker has set before the sign-in must not become the session.
     let planted = "__Host-carrel_session=cs_0000000000000000000000000000000000000000000";
 
     let signed_in = server.anonymous().with("cookie", planted).post_form("/oauth/sign-in", &fields).await;
@@ -215,9 +219,9 @@ async fn sign_in_redirects_to_the_own_page_only() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let assistant = OAuthClient::new(server.anonymous()).await;
-    let kept = read_ticket(&server.anonymous().get(&assistant.authorization_url(&[])).await);
+    let ticket = read_ticket(&server.anonymous().get(&assistant.authorization_url(&[])).await);
     let unknown = format!("ci_{}", "0".repeat(43));
-    for sent in ["", "https://evil.example/", &unknown, &kept.replacen("ci_", "ct_", 1)] {
+    for sent in ["", "https://evil.example/", &unknown, &ticket.replacen("ci_", "ct_", 1)] {
         let fields = [("ticket", sent), ("email", user.email()), ("password", PASSWORD)];
         let answer = server.anonymous().post_form("/oauth/sign-in", &fields).await;
         assert_eq!(
@@ -228,7 +232,7 @@ async fn sign_in_redirects_to_the_own_page_only() {
     }
     // Other fields of the form have no effect on the redirect.
     let fields = [
-        ("ticket", kept.as_str()),
+        ("ticket", ticket.as_str()),
         ("request", "redirect_uri=https%3A%2F%2Fevil.example%2F"),
         ("redirect_uri", "https://evil.example/"),
         ("email", user.email()),
@@ -267,16 +271,16 @@ async fn wrong_password_is_shown_and_sixth_attempt_gets_429() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let assistant = OAuthClient::new(server.anonymous()).await;
-    let kept = read_ticket(&server.anonymous().get(&assistant.authorization_url(&[])).await);
-    let wrong = [("ticket", kept.as_str()), ("email", user.email()), ("password", "not it at all")];
+    let ticket = read_ticket(&server.anonymous().get(&assistant.authorization_url(&[])).await);
+    let wrong = [("ticket", ticket.as_str()), ("email", user.email()), ("password", "not it at all")];
     for _ in 0..5 {
         let page = server.anonymous().post_form("/oauth/sign-in", &wrong).await;
         assert_eq!(page.status, 401);
         assert!(page.text.contains("role=\"alert\"") && !page.text.contains("not it at all"));
-        assert!(page.text.contains(&kept), "the same request goes on");
+        assert!(page.text.contains(&ticket), "the page continues the same request");
     }
 
-    let right = [("ticket", kept.as_str()), ("email", user.email()), ("password", PASSWORD)];
+    let right = [("ticket", ticket.as_str()), ("email", user.email()), ("password", PASSWORD)];
     let refused = server.anonymous().post_form("/oauth/sign-in", &right).await;
 
     assert_eq!((refused.status, refused.header("set-cookie")), (429, ""));
@@ -289,8 +293,8 @@ async fn sign_in_from_another_site_is_refused() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let assistant = OAuthClient::new(server.anonymous()).await;
-    let kept = read_ticket(&server.anonymous().get(&assistant.authorization_url(&[])).await);
-    let fields = [("ticket", kept.as_str()), ("email", user.email()), ("password", PASSWORD)];
+    let ticket = read_ticket(&server.anonymous().get(&assistant.authorization_url(&[])).await);
+    let fields = [("ticket", ticket.as_str()), ("email", user.email()), ("password", PASSWORD)];
     for (name, value) in
         [("origin", "https://evil.example"), ("origin", "null"), ("sec-fetch-site", "cross-site")]
     {
@@ -298,8 +302,8 @@ async fn sign_in_from_another_site_is_refused() {
         assert_eq!((answer.status, answer.header("set-cookie")), (403, ""), "{name}: {value}");
     }
     // Without a referrer, browsers send `Origin: null` for the own origin too, together with `Sec-Fetch-Site`.
-    let home = server.anonymous().with("origin", "null").with("sec-fetch-site", "same-origin");
-    assert_eq!(home.post_form("/oauth/sign-in", &fields).await.status, 303);
+    let own_page = server.anonymous().with("origin", "null").with("sec-fetch-site", "same-origin");
+    assert_eq!(own_page.post_form("/oauth/sign-in", &fields).await.status, 303);
 }
 
 #[actix_web::test]

@@ -11,11 +11,12 @@ const DOCUMENTS_ALLOWED: [(&str, &str); 1] = [("OAUTH__CLIENT_METADATA_DOCUMENTS
 
 /// Serves a client document with these members changed, and returns its URL.
 fn serve_document(site: &Site, path: &str, changes: Value) -> String {
+    // The URL is a part of the document, so the path is created before its content.
     let id = site.page(path, [Reply::Never]);
-    let mut said =
+    let mut metadata =
         json!({ "client_id": id, "client_name": "Heron by document", "redirect_uris": [REDIRECT_URI] });
-    said.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-    site.page(path, [Reply::File("application/json", said.to_string().into_bytes())])
+    metadata.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    site.page(path, [Reply::File("application/json", metadata.to_string().into_bytes())])
 }
 
 fn client_with_id(server: &Server, id: &str) -> OAuthClient {
@@ -43,12 +44,16 @@ async fn client_document_defines_the_client_and_is_refetched() {
     assert_eq!(apps.data(200)["apps"][0]["clientName"], "Heron by document");
     assert_eq!(site.request_count("/client.json"), 1);
     serve_document(&site, "/client.json", json!({ "redirect_uris": ["https://heron.example/cb"] }));
-    assert_eq!(open_authorization_page(&server, &id).await.status, 200, "it was read a moment ago");
+    assert_eq!(
+        open_authorization_page(&server, &id).await.status,
+        200,
+        "the document is cached for some minutes"
+    );
     server.clock.advance(Duration::from_secs(900));
     assert_eq!(
         open_authorization_page(&server, &id).await.status,
         400,
-        "its redirect address is another one now"
+        "the redirect URI is not in the new document"
     );
 }
 
@@ -124,6 +129,7 @@ async fn removed_redirect_uri_gets_no_code_and_cache_lasts_a_day() {
     let click = [("ticket", ticket.as_str()), ("decision", "allow"), ("scope", "read:library")];
     assert_eq!(browser.post_form("/oauth/consent", &click).await.status, 403);
 
+    // While the host fails, the last document stays valid, but not longer than a day.
     site.page("/client.json", [Reply::Status(503)]);
     server.clock.advance(Duration::from_secs(3600));
     let moved = [("redirect_uri", "https://heron.example/cb")];

@@ -71,6 +71,7 @@ async fn concurrent_exchanges_succeed_once_and_end_revoked() {
     let (won, lost): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 200);
     assert_eq!((won.len(), lost.len()), (1, 11));
     lost.iter().for_each(|answer| assert_oauth_error(answer, 400, "invalid_grant"));
+    // The later exchanges count as reuse of the code, which revokes the tokens of the first one (RFC 6749, section 4.1.2).
     assert_eq!(assistant.call_status(&Tokens::from_response(&won[0]).access).await, 401);
 }
 
@@ -96,6 +97,7 @@ async fn failed_exchange_spends_the_code() {
     let code = assistant.obtain_code(&browser, "read:library").await;
     let elsewhere = [("resource", "https://other.example/mcp")];
     assert_oauth_error(&assistant.exchange_with(&code, &elsewhere).await, 400, "invalid_target");
+    // The code is spent by the request with the wrong resource, so its own client cannot use it either.
     let thief = OAuthClient::new(server.anonymous()).await;
     assert_oauth_error(&thief.exchange(&code).await, 400, "invalid_grant");
     assert_oauth_error(&assistant.exchange(&code).await, 400, "invalid_grant");
@@ -105,8 +107,8 @@ async fn failed_exchange_spends_the_code() {
 async fn failed_client_authentication_spends_no_code() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let said = json!({ "token_endpoint_auth_method": "client_secret_post" });
-    let assistant = OAuthClient::register(server.anonymous(), said).await;
+    let metadata = json!({ "token_endpoint_auth_method": "client_secret_post" });
+    let assistant = OAuthClient::register(server.anonymous(), metadata).await;
     let code = assistant.obtain_code(&browser, "read:library").await;
     let wrong = |secret: Option<&str>| OAuthClient { secret: secret.map(str::to_owned), ..assistant.clone() };
 
@@ -128,6 +130,7 @@ async fn client_must_use_its_registered_authentication_method() {
     };
     let refresh = [("grant_type", "refresh_token"), ("refresh_token", "cr_nothing")];
 
+    // RFC 6749, section 2.3.1: both parts are form-encoded before Base64, so any character may be escaped.
     let percent = |text: &str| text.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
     let good = header(&percent(&basic.id), &percent(&secret)).post_form("/oauth/token", &refresh).await;
     assert_oauth_error(&good, 400, "invalid_grant");
@@ -153,15 +156,20 @@ async fn repeated_client_failures_get_429() {
     let server = Server::start().await;
     let assistant = OAuthClient::new(server.anonymous()).await;
     let unknown = OAuthClient { id: "unknown".to_owned(), ..assistant.clone() };
+    // The limit of failures per minute and IP address.
     for _ in 0..20 {
         assert_oauth_error(&unknown.refresh("cr_x").await, 401, "invalid_client");
     }
 
-    let waits = unknown.refresh("cr_x").await;
+    let limited = unknown.refresh("cr_x").await;
 
-    assert_eq!(waits.status, 429);
-    assert!((1..=60).contains(&waits.header_number("retry-after")));
-    assert_eq!(assistant.refresh("cr_x").await.status, 429, "a guess from there waits too");
+    assert_eq!(limited.status, 429);
+    assert!((1..=60).contains(&limited.header_number("retry-after")));
+    assert_eq!(
+        assistant.refresh("cr_x").await.status,
+        429,
+        "a guess from the same IP address is limited too"
+    );
 }
 
 #[actix_web::test]
@@ -178,9 +186,9 @@ async fn token_guesses_get_429_and_valid_tokens_still_work() {
         assert_oauth_error(&assistant.refresh(&format!("cr_{n:043}")).await, 400, "invalid_grant");
     }
 
-    let waits = assistant.refresh(&format!("cr_{:043}", 99)).await;
+    let limited = assistant.refresh(&format!("cr_{:043}", 99)).await;
 
-    assert_eq!((waits.status, waits.body["error"].as_str()), (429, Some("temporarily_unavailable")));
+    assert_eq!((limited.status, limited.body["error"].as_str()), (429, Some("temporarily_unavailable")));
     assert!((1..=60).contains(&waits.header_number("retry-after")));
     assert_eq!(assistant.exchange(&format!("cc_{:043}", 99)).await.status, 429);
     let fresh = Tokens::from_response(&assistant.refresh(&tokens.refresh).await);
@@ -291,6 +299,7 @@ async fn exchange_after_downgrade_is_limited_to_the_plan() {
     let (browser, assistant) = (user.sign_in().await, OAuthClient::new(server.anonymous()).await);
     let code = assistant.obtain_code(&browser, "read:library write:notes").await;
     accounts::set_plan(&server.app().core, user.id(), Plan::Free).await.unwrap();
+    // The rows were changed behind the running service, whose cache would hold the old plan for up to a second.
     server.app().keys.invalidate_cache();
 
     let tokens = Tokens::from_response(&assistant.exchange(&code).await);
@@ -341,6 +350,7 @@ async fn each_connection_makes_one_notice_and_a_refusal_none() {
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = OAuthClient::new(server.anonymous()).await;
     assistant.decide(&browser, "read:library", &[]).await;
+    // A consent alone is no connection: the notice follows the exchange of the code.
     let unused = assistant.obtain_code(&browser, "read:library").await;
     let notices = async || browser.get("/app/api/notices").await.data(200)["notices"].clone();
     assert_eq!(notices().await, Value::Array(Vec::new()));
@@ -351,7 +361,10 @@ async fn each_connection_makes_one_notice_and_a_refusal_none() {
     assert_eq!(notices().await.as_array().unwrap().len(), 1);
     assistant.connect(&browser, "read:library").await;
 
-    let told = notices().await;
-    assert_eq!(told.as_array().unwrap().len(), 2);
-    assert_eq!((&told[0]["kind"], &told[0]["client"]), (&json!("app_connected"), &json!("Heron")));
+    let all_notices = notices().await;
+    assert_eq!(all_notices.as_array().unwrap().len(), 2);
+    assert_eq!(
+        (&all_notices[0]["kind"], &all_notices[0]["client"]),
+        (&json!("app_connected"), &json!("Heron"))
+    );
 }

@@ -27,6 +27,7 @@ async fn consent_page_names_the_app_and_has_security_headers() {
     assert_eq!(page.text.matches(" checked>").count(), 2);
     let policy = page.header("content-security-policy");
     assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"));
+    // Browsers apply form-action to the redirect after the form too, which leads to the app.
     assert!(!policy.contains("form-action"));
     assert_eq!((page.header("x-frame-options"), page.header("referrer-policy")), ("DENY", "no-referrer"));
     assert_eq!(
@@ -43,7 +44,7 @@ async fn granted_scopes_are_ticked_requested_and_in_the_plan() {
     let (pro, free) =
         (server.user(Plan::Pro).await.sign_in().await, server.user(Plan::Free).await.sign_in().await);
     let assistant = OAuthClient::new(server.anonymous()).await;
-    for (browser, asked, ticked, granted) in [
+    for (browser, requested, ticked, granted) in [
         (&pro, ALL_SCOPES, &["write:notes", "read:library"][..], "read:library write:notes"),
         (&pro, "read:library", &["read:library", "write:notes", "ask:library", "mcp"], "read:library"),
         (&pro, "", &["read:library"], "read:library"),
@@ -51,12 +52,12 @@ async fn granted_scopes_are_ticked_requested_and_in_the_plan() {
         (&free, ALL_SCOPES, &["read:library", "write:notes", "read:projects"], "read:library read:projects"),
         (&free, "write:notes", &["write:notes", "read:library"], "read:library"),
     ] {
-        let back = redirect_params(&assistant.decide(browser, asked, ticked).await);
-        let tokens = Tokens::from_response(&assistant.exchange(back["code"].as_str().unwrap()).await);
-        assert_eq!(tokens.scope, granted, "{asked}");
+        let redirect = redirect_params(&assistant.decide(browser, requested, ticked).await);
+        let tokens = Tokens::from_response(&assistant.exchange(redirect["code"].as_str().unwrap()).await);
+        assert_eq!(tokens.scope, granted, "{requested}");
     }
     let page = free.get(&assistant.authorization_url(&[("scope", ALL_SCOPES)])).await;
-    assert!(!page.text.contains("write:"), "a plan is offered what it has");
+    assert!(!page.text.contains("write:"), "scopes outside the plan are not offered");
 }
 
 #[actix_web::test]
@@ -70,9 +71,9 @@ async fn empty_or_denied_consent_returns_access_denied() {
 
     let denied = redirect_params(&browser.post_form("/oauth/consent", &fields).await);
 
-    for back in [nothing, denied] {
-        assert_eq!((&back["error"], &back["state"]), (&json!("access_denied"), &json!("xyz")));
-        assert!(back.get("code").is_none() && back["iss"].is_string());
+    for redirect in [nothing, denied] {
+        assert_eq!((&redirect["error"], &redirect["state"]), (&json!("access_denied"), &json!("xyz")));
+        assert!(redirect.get("code").is_none() && redirect["iss"].is_string());
     }
 }
 
@@ -85,7 +86,7 @@ async fn consent_is_accepted_once_from_its_own_browser_and_page() {
     let assistant = OAuthClient::new(server.anonymous()).await;
     let ticket = read_ticket(&browser.get(&assistant.authorization_url(&[])).await);
     let click = [("ticket", ticket.as_str()), ("decision", "allow"), ("scope", "read:library")];
-    for (who, fields) in [
+    for (sender, fields) in [
         (&other_user, &click[..]),
         (&other, &click[..]),
         (&server.anonymous(), &click[..]),
@@ -95,7 +96,7 @@ async fn consent_is_accepted_once_from_its_own_browser_and_page() {
         (&browser.clone().with("sec-fetch-site", "cross-site"), &click[..]),
         (&browser.clone().with("origin", "null"), &click[..]),
     ] {
-        let refused = who.post_form("/oauth/consent", fields).await;
+        let refused = sender.post_form("/oauth/consent", fields).await;
         assert_eq!((refused.status, refused.header("location")), (403, ""));
     }
     assert!(redirect_params(&browser.post_form("/oauth/consent", &click).await)["code"].is_string());
@@ -190,6 +191,7 @@ async fn browser_keeps_the_newest_twenty_consent_pages() {
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = OAuthClient::new(server.anonymous()).await;
     let mut tickets = Vec::new();
+    // Two more than are kept. The clock moves because the oldest pages are dropped by their time.
     for _ in 0..22 {
         tickets.push(read_ticket(&browser.get(&assistant.authorization_url(&[])).await));
         server.clock.advance(std::time::Duration::from_secs(1));

@@ -30,7 +30,9 @@ async fn revocation_of_any_token_ends_the_connection() {
     for by_access in [true, false] {
         let tokens = assistant.connect(&browser, "read:library").await;
         let token = if by_access { &tokens.access } else { &tokens.refresh };
+        // RFC 7009: a wrong or unknown hint must not matter.
         let hint = ("token_type_hint", if by_access { "refresh_token" } else { "nonsense" });
+        // RFC 7009: revoking a token that is already invalid succeeds too.
         for _ in 0..2 {
             let answer = assistant.post_as_client("/oauth/revoke", &[("token", token), hint]).await;
             assert_eq!((answer.status, answer.text.as_str()), (200, ""));
@@ -109,7 +111,7 @@ async fn reconnection_ends_old_tokens_at_the_code_exchange() {
     assert_eq!(
         assistant.call_status(&tokens.access).await,
         200,
-        "what was ended says nothing of the new one"
+        "reuse of an ended token does not revoke the new connection"
     );
 }
 

@@ -69,13 +69,13 @@ async fn cors_is_open_only_for_cookieless_endpoints() {
         "/oauth/token",
         "/oauth/revoke",
     ] {
-        let asked = page.send(Method::OPTIONS, path, None).await;
-        assert_eq!((asked.status, asked.header("access-control-allow-origin")), (204, "*"), "{path}");
-        assert!(!asked.headers.contains_key("access-control-allow-credentials"));
+        let preflight = page.send(Method::OPTIONS, path, None).await;
+        assert_eq!((preflight.status, preflight.header("access-control-allow-origin")), (204, "*"), "{path}");
+        assert!(!preflight.headers.contains_key("access-control-allow-credentials"));
         let method = if path.starts_with("/.well-known") { "GET" } else { "POST" };
-        assert!(asked.header("access-control-allow-methods").contains(method), "{path}");
+        assert!(preflight.header("access-control-allow-methods").contains(method), "{path}");
         for header in ["Authorization", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "X-API-Key"] {
-            assert!(asked.header("access-control-allow-headers").contains(header), "{path}: {header}");
+            assert!(preflight.header("access-control-allow-headers").contains(header), "{path}: {header}");
         }
     }
     let refused = page.post_form("/oauth/token", &[]).await;

@@ -29,9 +29,10 @@ async fn activity_states_why_a_connection_ended() {
     let lines = browser.get("/app/api/activity").await;
 
     let lines = lines.data(200)["activity"].as_array().unwrap().clone();
-    let told: Vec<_> = lines.iter().map(|line| (line["status"].clone(), line["client"].clone())).collect();
+    let statuses: Vec<_> =
+        lines.iter().map(|line| (line["status"].clone(), line["client"].clone())).collect();
     let heron = || serde_json::json!("Heron");
-    assert_eq!(told, [("CODE_REUSED".into(), heron()), ("TOKEN_REUSED".into(), heron())]);
+    assert_eq!(statuses, [("CODE_REUSED".into(), heron()), ("TOKEN_REUSED".into(), heron())]);
 }
 
 /// Covers the threat table (row O4).
@@ -46,6 +47,7 @@ async fn refresh_token_reuse_revokes_the_connection() {
     assert_eq!(second.scope, "read:library read:projects");
     assert_eq!(assistant.call_status(&first.access).await, 200, "an access token outlives a refresh");
 
+    // Reuse is detected also a day after the token was spent.
     server.clock.advance(DAY);
     let third = Tokens::from_response(&assistant.refresh(&second.refresh).await);
     assert_invalid_grant(&assistant.refresh(&first.refresh).await);
@@ -71,6 +73,7 @@ async fn concurrent_refreshes_leave_no_valid_token() {
     let won: Vec<_> =
         answers.iter().filter(|answer| answer.status == 200).map(Tokens::from_response).collect();
     assert_eq!(won.len(), 1);
+    // The losers reuse a spent token, which revokes the family, also the tokens of the winner (RFC 9700, section 4.14.2).
     assert_eq!(assistant.call_status(&won[0].access).await, 401);
     assert_invalid_grant(&assistant.refresh(&won[0].refresh).await);
 }
@@ -86,13 +89,16 @@ async fn token_of_another_client_is_refused_without_effect() {
     let second = Tokens::from_response(&assistant.refresh(&first.refresh).await);
 
     let unknown = "cr_0000000000000000000000000000000000000000000".to_owned();
-    let mut said = Vec::new();
+    let mut responses = Vec::new();
     for token in [&first.refresh, &second.refresh, &second.access, &"cr_garbage".to_owned(), &unknown] {
         let answer = thief.refresh(token).await;
         assert_invalid_grant(&answer);
-        said.push(answer.text);
+        responses.push(answer.text);
     }
-    assert!(said.iter().all(|text| *text == said[0]), "whether a token is there is not told: {said:?}");
+    assert!(
+        responses.iter().all(|text| *text == responses[0]),
+        "the response reveals whether the token exists: {responses:?}"
+    );
 
     assert_eq!(assistant.call_status(&second.access).await, 200);
     Tokens::from_response(&assistant.refresh(&second.refresh).await);
@@ -117,6 +123,7 @@ async fn refresh_may_narrow_the_scope_but_not_widen_it() {
     let listed = assistant.list_tools(&less.access).await.text;
     assert!(listed.contains("list_projects") && !listed.contains("search_library"), "{listed}");
 
+    // A narrowed token does not narrow the grant: the next refresh has the whole scope again (RFC 6749, section 6).
     assert_eq!(
         Tokens::from_response(&assistant.refresh(&less.refresh).await).scope,
         "read:library read:projects"
@@ -148,10 +155,11 @@ async fn tokens_after_a_downgrade_are_limited_to_the_plan() {
 
     let newer = Tokens::from_response(&assistant.refresh(&tokens.refresh).await);
 
-    let named = |answer: Response| {
+    let tool_names = |answer: Response| {
         let tools = answer.body["result"]["tools"].as_array().unwrap().clone();
         tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(named(assistant.list_tools(&newer.access).await), ["search_library", "get_document"]);
+    assert_eq!(tool_names(assistant.list_tools(&newer.access).await), ["search_library", "get_document"]);
+    // The grant keeps its scope, so that an upgrade restores the tools without a new consent.
     assert_eq!(newer.scope, "read:library write:notes");
 }

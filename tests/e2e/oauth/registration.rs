@@ -16,13 +16,13 @@ const DAY: Duration = Duration::from_secs(86_400);
 #[actix_web::test]
 async fn record_contains_known_metadata_and_no_empty_fields() {
     let server = Server::start().await;
-    let said = json!({
+    let metadata = json!({
         "redirect_uris": [REDIRECT_URI], "client_name": null, "client_uri": "", "client_id": "mine", "client_secret": "mine",
         "grant_types": ["authorization_code", "urn:ietf:params:oauth:grant-type:device_code"], "scope": "read:library",
         "software_id": "x", "application_type": "native",
     });
 
-    let record = server.anonymous().post("/oauth/register", said).await;
+    let record = server.anonymous().post("/oauth/register", metadata).await;
 
     assert_eq!((record.status, record.header("cache-control")), (201, "no-store"));
     assert_eq!(record.body["token_endpoint_auth_method"], "client_secret_basic");
@@ -106,13 +106,13 @@ async fn invalid_metadata_gets_rfc_error_codes() {
 async fn redirect_uris_of_the_specification_are_accepted() {
     let server = Server::start().await;
     let uris = json!(["https://x/cb", "http://127.0.0.1:1/cb", "http://localhost/cb", "http://[::1]:9/cb"]);
-    let said = json!({
+    let metadata = json!({
         "redirect_uris": uris, "client_name": "Heron", "client_uri": "https://heron.example/",
         "token_endpoint_auth_method": "none",
     });
 
-    let record = server.anonymous().post("/oauth/register", said.clone()).await;
-    let other = server.anonymous().post("/oauth/register", said).await;
+    let record = server.anonymous().post("/oauth/register", metadata.clone()).await;
+    let other = server.anonymous().post("/oauth/register", metadata).await;
 
     assert_eq!((record.status, &record.body["redirect_uris"]), (201, &uris));
     assert_eq!(record.body["response_types"], json!(["code"]));
@@ -218,7 +218,7 @@ async fn unused_client_is_deleted_after_thirty_days() {
 
     // Checked in the database: opening the page would count as a use.
     let id: ClientId = idle.id.parse().unwrap();
-    eventually("the unused client is forgotten", async || {
+    eventually("the unused client is deleted", async || {
         let row = oauth_client::Entity::find_by_id(id).one(server.app().core.db.read()).await.unwrap();
         row.is_none().then_some(())
     })
@@ -226,8 +226,8 @@ async fn unused_client_is_deleted_after_thirty_days() {
     assert_eq!(server.anonymous().get(&idle.authorization_url(&[])).await.status, 400);
     let refused = idle.with_client(server.anonymous()).exchange("cc_nothing").await;
     assert_eq!((refused.status, &refused.body["error"]), (401, &json!("invalid_client")));
-    let kept = connected.with_client(server.anonymous());
-    assert_eq!(server.anonymous().get(&kept.authorization_url(&[])).await.status, 200);
+    let connected_client = connected.with_client(server.anonymous());
+    assert_eq!(server.anonymous().get(&connected_client.authorization_url(&[])).await.status, 200);
 }
 
 /// Covers the threat table (row O6).
@@ -247,8 +247,8 @@ async fn executable_redirect_uri_is_refused_even_when_listed() {
 #[actix_web::test]
 async fn redirect_uri_removed_from_the_setting_is_refused() {
     let server = Server::start_with(&[("OAUTH__PRIVATE_REDIRECT_URIS", "cursor://app/cb")]).await;
-    let said = json!({ "redirect_uris": ["cursor://app/cb"], "token_endpoint_auth_method": "none" });
-    let assistant = OAuthClient::register(server.anonymous(), said).await;
+    let metadata = json!({ "redirect_uris": ["cursor://app/cb"], "token_endpoint_auth_method": "none" });
+    let assistant = OAuthClient::register(server.anonymous(), metadata).await;
     let address = assistant.authorization_url(&[("redirect_uri", "cursor://app/cb")]);
     assert_eq!(server.anonymous().get(&address).await.status, 200);
 

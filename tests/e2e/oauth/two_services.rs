@@ -10,7 +10,7 @@ use sea_orm::{ColumnTrait, Database, EntityTrait, QueryFilter};
 
 use crate::support::{Client, Home, OAuthClient, Program, Tokens, program};
 
-/// The base URL of both services.
+/// The base URL of both services: tokens are bound to it, and two services behind one URL share it.
 const BASE_URL: &str = "http://127.0.0.1:9";
 
 async fn sign_in(node: &Program) -> Client {
@@ -27,21 +27,27 @@ async fn revocation_reaches_the_other_node_within_a_second() {
         Program::start_with_base_url(&home, "second", BASE_URL).await,
     );
     let browser = sign_in(&one).await;
-    let here = OAuthClient::new(one.anonymous()).await;
-    let there = here.with_client(other.anonymous());
-    let tokens = here.connect(&browser, "read:library").await;
-    assert_eq!((here.call_status(&tokens.access).await, there.call_status(&tokens.access).await), (200, 200));
+    let at_one = OAuthClient::new(one.anonymous()).await;
+    let at_other = at_one.with_client(other.anonymous());
+    let tokens = at_one.connect(&browser, "read:library").await;
+    assert_eq!(
+        (at_one.call_status(&tokens.access).await, at_other.call_status(&tokens.access).await),
+        (200, 200)
+    );
 
-    assert_eq!(here.post_as_client("/oauth/revoke", &[("token", &tokens.refresh)]).await.status, 200);
+    assert_eq!(at_one.post_as_client("/oauth/revoke", &[("token", &tokens.refresh)]).await.status, 200);
     let ended = Instant::now();
 
-    assert_eq!(here.call_status(&tokens.access).await, 401);
+    assert_eq!(at_one.call_status(&tokens.access).await, 401);
     let last_admitted = loop {
-        let asked = Instant::now();
-        if there.call_status(&tokens.access).await == 401 {
-            break asked;
+        let requested_at = Instant::now();
+        if at_other.call_status(&tokens.access).await == 401 {
+            break requested_at;
         }
-        assert!(asked.duration_since(ended) < Duration::from_secs(2), "it is admitted for ever");
+        assert!(
+            requested_at.duration_since(ended) < Duration::from_secs(2),
+            "the other service still accepts the credential"
+        );
     };
     assert!(last_admitted.duration_since(ended) <= Duration::from_secs(1));
 }
@@ -56,15 +62,16 @@ async fn concurrent_use_at_two_nodes_succeeds_once() {
         Program::start_with_base_url(&home, "second", BASE_URL).await,
     );
     let browser = sign_in(&one).await;
-    let here = OAuthClient::new(one.anonymous()).await;
-    let there = here.with_client(other.anonymous());
+    let at_one = OAuthClient::new(one.anonymous()).await;
+    let at_other = at_one.with_client(other.anonymous());
     for by_code in [true, false] {
-        let code = here.obtain_code(&browser, "read:library").await;
-        let token = if by_code { code } else { Tokens::from_response(&here.exchange(&code).await).refresh };
+        let code = at_one.obtain_code(&browser, "read:library").await;
+        let token = if by_code { code } else { Tokens::from_response(&at_one.exchange(&code).await).refresh };
 
+        // Half of the attempts at each service, so that they meet in the database and not in one actor.
         let tries =
             (0..8).map(|n| {
-                let (assistant, token) = (if n % 2 == 0 { &here } else { &there }, &token);
+                let (assistant, token) = (if n % 2 == 0 { &at_one } else { &at_other }, &token);
                 async move {
                     if by_code { assistant.exchange(token).await } else { assistant.refresh(token).await }
                 }
@@ -75,7 +82,7 @@ async fn concurrent_use_at_two_nodes_succeeds_once() {
             answers.iter().filter(|answer| answer.status == 200).map(Tokens::from_response).collect();
         assert_eq!(won.len(), 1, "{:?}", answers.iter().map(|answer| &answer.text).collect::<Vec<_>>());
         assert!(answers.iter().all(|answer| answer.status == 200 || answer.body["error"] == "invalid_grant"));
-        for assistant in [&here, &there] {
+        for assistant in [&at_one, &at_other] {
             assert_eq!(assistant.refresh(&won[0].refresh).await.body["error"], "invalid_grant");
         }
     }
@@ -87,6 +94,7 @@ async fn kill_during_refresh_leaves_exactly_one_valid_token() {
     let home = Home::new().await;
     program::create_account(&home);
     let mut rounds = Vec::new();
+    // The kill comes some milliseconds later in each round: at different points of the refresh.
     for round in 0..6 {
         let running = Program::start_with_base_url(&home, "data", BASE_URL).await;
         let assistant = OAuthClient::new(running.anonymous()).await;
@@ -109,7 +117,7 @@ async fn kill_during_refresh_leaves_exactly_one_valid_token() {
         .filter(oauth_token::Column::State.eq(TokenState::Issued));
     let unspent = unspent.all(&rows).await.unwrap();
     assert_eq!(unspent.iter().map(|token| token.grant_id).collect::<HashSet<_>>().len(), rounds.len());
-    assert_eq!(unspent.len(), rounds.len(), "each connection has one token to go on with");
+    assert_eq!(unspent.len(), rounds.len(), "each connection has exactly one valid refresh token");
     let running = Program::start_with_base_url(&home, "data", BASE_URL).await;
     for (assistant, old, answer) in rounds {
         let assistant = assistant.with_client(running.anonymous());

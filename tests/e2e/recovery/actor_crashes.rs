@@ -11,15 +11,15 @@ async fn crash_until_seen(health: &Health, crash: impl Fn(), mut ask: impl Async
     for deaths in 1..=20 {
         crash();
         // The delay before a restart doubles each time, so a request soon falls into it.
-        eventually("the actor died", async || {
+        eventually("the actor has crashed", async || {
             let report = health.report();
             (!report.up || report.restarts >= deaths).then_some(())
         })
         .await;
         let answer = ask().await;
         if answer.status >= 400 {
-            let told = (answer.status, answer.error_code(answer.status));
-            assert!([(503, "OVERLOADED"), (500, "INTERNAL")].contains(&told), "{}", answer.body);
+            let outcome = (answer.status, answer.error_code(answer.status));
+            assert!([(503, "OVERLOADED"), (500, "INTERNAL")].contains(&outcome), "{}", answer.body);
             return;
         }
         answer.data(answer.status);
@@ -29,7 +29,7 @@ async fn crash_until_seen(health: &Health, crash: impl Fn(), mut ask: impl Async
 }
 
 async fn wait_for_restart(health: &Health, deaths: u64) {
-    eventually("a fresh actor is there", async || {
+    eventually("a new actor is running", async || {
         let report = health.report();
         (report.up && report.restarts >= deaths).then_some(())
     })

@@ -44,7 +44,7 @@ async fn fill_log_queue(anonymous: &Client) -> usize {
     panic!("no line was lost after {MAX_REQUESTS} requests");
 }
 
-/// Of the fault table (row 39).
+/// Covers the fault table (row 39).
 #[actix_web::test]
 async fn unread_stderr_delays_no_response_and_no_shutdown() {
     let home = Home::new().await;

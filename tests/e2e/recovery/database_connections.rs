@@ -38,7 +38,7 @@ async fn poll_times<F: Future>(mut future: Pin<Box<F>>, times: usize) -> Option<
 async fn writes_after_a_cancelled_begin_are_kept() {
     let home = Home::new().await;
     let db = Db::open(&home.database_url()).await.unwrap();
-    let beside = Db::connect(&home.database_url()).await.unwrap();
+    let other = Db::connect(&home.database_url()).await.unwrap();
 
     for polls in 1.. {
         let begun = poll_times(Box::pin(db.begin()), polls).await.transpose().unwrap();
@@ -48,8 +48,8 @@ async fn writes_after_a_cancelled_begin_are_kept() {
         for n in 0..WRITES {
             let value = format!("{polls}.{n}");
             service_state::write(db.write(), ServiceStateKey::Generation, value.clone()).await.unwrap();
-            let kept = service_state::read(beside.read(), ServiceStateKey::Generation).await.unwrap();
-            assert_eq!(kept, Some(value), "cut after {polls} polls");
+            let stored = service_state::read(other.read(), ServiceStateKey::Generation).await.unwrap();
+            assert_eq!(stored, Some(value), "cut after {polls} polls");
         }
         if has_begun {
             return;

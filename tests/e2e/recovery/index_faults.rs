@@ -268,7 +268,7 @@ async fn document_that_every_index_fails_is_given_up_after_a_rebuild() {
     for attempt in 1..=MAX_ATTEMPTS {
         // Another index could be moved aside each day.
         server.clock.advance(Duration::from_secs(24 * 3600));
-        eventually("the failed attempt is used up", async || {
+        eventually("the attempt has failed", async || {
             let job = index_job(&server, &saved).await?;
             (job.attempts == attempt && job.state != JobState::Running).then_some(())
         })
@@ -357,7 +357,7 @@ async fn lost_document_whose_job_was_given_up_is_not_enqueued() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let (heron, kingfisher) = (save(&key, "heron").await, save(&key, "kingfisher").await);
-    let done = eventually("its job has ended", async || {
+    let done = eventually("the job of the document has ended", async || {
         index_job(&server, &heron).await.filter(|job| job.state == JobState::Done)
     })
     .await;

@@ -57,8 +57,8 @@ pub async fn wait_until_complete(anonymous: &Client, passages: u64) {
 }
 
 /// The index check of `carrel doctor`: state, finding and advice.
-fn index_check(said: &Value) -> (String, String, String) {
-    let checks = said["checks"].as_array().unwrap();
+fn index_check(output: &Value) -> (String, String, String) {
+    let checks = output["checks"].as_array().unwrap();
     let index = checks.iter().find(|check| check["name"] == "index").unwrap();
     let text = |name: &str| index[name].as_str().unwrap_or_default().to_owned();
     (text("state"), text("found"), text("advice"))
@@ -359,15 +359,15 @@ async fn search_is_degraded_until_lost_documents_are_restored() {
     repair::check_index(&server.service().repair).await.unwrap();
 
     let index = read_index_state(&server.anonymous()).await;
-    let told = (&index["state"], &index["documentsLeft"], &index["documentsTotal"], &index["passages"]);
-    assert_eq!(told, (&json!("rebuilding"), &json!(1), &json!(1), &json!(0)));
+    let progress = (&index["state"], &index["documentsLeft"], &index["documentsTotal"], &index["passages"]);
+    assert_eq!(progress, (&json!("rebuilding"), &json!(1), &json!(1), &json!(0)));
     assert_eq!(read_degraded(&key).await, "lexical");
     assert_eq!(read_degraded(&other).await, Value::Null, "nothing of theirs is lost");
 
     // The words are restored, the vectors not yet.
     model.hold(true);
     server.service().worker.port().crash();
-    eventually("its words are restored", async || {
+    eventually("the words of the document are found again", async || {
         (find_document(&server, owner.id()).await.indexed_version > 0).then_some(())
     })
     .await;

@@ -39,8 +39,8 @@ fn bookmark_body(site: &Site, round: usize, n: usize) -> Value {
 
 /// A delay that differs in each round and each run.
 fn random_delay() -> Duration {
-    let chance = u64::from_le_bytes(uuid::Uuid::new_v4().as_bytes()[..8].try_into().unwrap());
-    Duration::from_millis(chance % 1_000)
+    let random = u64::from_le_bytes(uuid::Uuid::new_v4().as_bytes()[..8].try_into().unwrap());
+    Duration::from_millis(random % 1_000)
 }
 
 /// Saves concurrently and returns the acknowledged saves.
@@ -107,13 +107,13 @@ impl Step {
     async fn of(id: DocumentId, rows: &DatabaseConnection, hits: usize) -> Self {
         let document = document::Entity::find_by_id(id).one(rows).await.unwrap().unwrap();
         let jobs = job::Entity::find().filter(job::Column::Subject.eq(id.0)).all(rows).await.unwrap();
-        let begun = |kind| jobs.iter().any(|job| job.kind == kind && job.attempts > 0);
+        let has_begun = |kind| jobs.iter().any(|job| job.kind == kind && job.attempts > 0);
         match () {
             () if document.status == DocumentStatus::Ready => Self::Ready,
-            () if begun("index") => Self::Indexing,
+            () if has_begun("index") => Self::Indexing,
             () if document.version > 0 => Self::Written,
             () if hits > 0 => Self::PageRequested,
-            () if begun("fetch_page") => Self::Begun,
+            () if has_begun("fetch_page") => Self::Begun,
             () => Self::Acknowledged,
         }
     }
@@ -130,11 +130,11 @@ async fn kill_at(
 ) -> (String, Value) {
     let running = Program::start(home, "data").await;
     let (word, path) = (format!("zx{page}w"), format!("/{page}"));
-    let (silent, whole) = (Reply::Never, article("Heron", &word));
+    let (silent, complete) = (Reply::Never, article("Heron", &word));
     let url = if step == Step::PageRequested {
-        site.page(&path, [silent, whole])
+        site.page(&path, [silent, complete])
     } else {
-        site.page(&path, [whole])
+        site.page(&path, [complete])
     };
     let saved = running.client_with_key(id, secret).save(json!({ "url": url })).await;
     let document: DocumentId = saved["documentId"].as_str().unwrap().parse().unwrap();
@@ -145,7 +145,7 @@ async fn kill_at(
         if seen >= step {
             break seen;
         }
-        assert!(began.elapsed() < Duration::from_secs(60), "it never came to {step:?}");
+        assert!(began.elapsed() < Duration::from_secs(60), "not within a minute: {step:?}");
     };
     assert!(step != Step::PageRequested || seen == Step::PageRequested, "{seen:?}");
     running.kill();
@@ -175,6 +175,7 @@ async fn save_and_deletion_outlive_a_kill_at_any_step() {
         key.wait_for(bookmark, "ready").await;
         assert_eq!(key.search(word).await, [bookmark["documentId"].as_str().unwrap()], "{word}");
     }
+    // The deletion was acknowledged just before the kill, so its page must not be found.
     assert!(key.search(&word).await.is_empty());
     assert!(running.terminate().await.success());
     assert_rows_are_intact(&home).await;
@@ -183,11 +184,12 @@ async fn save_and_deletion_outlive_a_kill_at_any_step() {
 /// Extends all running leases by an hour, so that they do not expire during the test. Returns their number.
 async fn extend_leases(home: &Home) -> u64 {
     let rows = Database::connect(home.database_url()).await.unwrap();
+    // In milliseconds.
     let hour = Expr::col(job::Column::LeaseUntil).add(3_600_000);
     let running = job::Entity::update_many().col_expr(job::Column::LeaseUntil, hour);
-    let lengthened = running.filter(job::Column::State.eq(JobState::Running)).exec(&rows).await.unwrap();
+    let extended = running.filter(job::Column::State.eq(JobState::Running)).exec(&rows).await.unwrap();
     rows.close().await.unwrap();
-    lengthened.rows_affected
+    extended.rows_affected
 }
 
 /// Covers the fault table (row 1).
@@ -198,15 +200,15 @@ async fn job_of_a_killed_service_is_claimed_at_its_next_start() {
     let running = Program::start(&home, "data").await;
     let url = site.page("/heron", [Reply::Never, article("Heron", "a heron")]);
     let saved = running.client_with_key(&id, &secret).save(json!({ "url": url })).await;
-    eventually("the page is asked for", async || (site.request_count("/heron") > 0).then_some(())).await;
+    eventually("the page is requested", async || (site.request_count("/heron") > 0).then_some(())).await;
     running.kill();
     assert!(extend_leases(&home).await > 0);
 
-    // A service with another data folder may not claim it, although it uses the same database.
+    // The data folder identifies the owner of a lease. A service with another one must leave the job alone until the lease ends.
     let other = Program::start(&home, "second").await;
     let key = other.client_with_key(&id, &secret);
-    let beside = key.save(json!({ "url": site.page("/beside", [article("Beside", "a reed")]) })).await;
-    key.wait_for(&beside, "ready").await;
+    let saved_there = key.save(json!({ "url": site.page("/beside", [article("Beside", "a reed")]) })).await;
+    key.wait_for(&saved_there, "ready").await;
     assert!(other.terminate().await.success());
     assert_eq!(site.request_count("/heron"), 1);
 
@@ -221,8 +223,8 @@ async fn assert_rows_are_intact(home: &Home) {
     let rows = Database::connect(format!("sqlite:{file}")).await.unwrap();
     for (check, sound) in [("PRAGMA integrity_check", Some("ok")), ("PRAGMA foreign_key_check", None)] {
         let statement = Statement::from_string(rows.get_database_backend(), check);
-        let said = rows.query_one_raw(statement).await.unwrap();
-        let said = said.map(|row| row.try_get_by_index::<String>(0).unwrap());
-        assert_eq!(said.as_deref(), sound, "{check}");
+        let result = rows.query_one_raw(statement).await.unwrap();
+        let result = result.map(|row| row.try_get_by_index::<String>(0).unwrap());
+        assert_eq!(result.as_deref(), sound, "{check}");
     }
 }

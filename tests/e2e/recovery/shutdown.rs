@@ -72,17 +72,18 @@ async fn service_during_shutdown_is_alive_and_not_ready() {
     // The request is in progress once the service has read its head.
     anonymous.get("/healthz").await;
 
-    let asked = async {
-        let not_ready = eventually("it ends", async || {
+    let requests = async {
+        let not_ready = eventually("the service is shutting down", async || {
             let answer = anonymous.try_send(Method::GET, "/readyz", None).await.ok()?;
             (answer.status == 503).then_some(answer)
         })
         .await;
         // The service may close a connection during a request.
-        let alive =
-            eventually("it is alive", async || anonymous.try_send(Method::GET, "/healthz", None).await.ok());
+        let alive = eventually("the service is alive", async || {
+            anonymous.try_send(Method::GET, "/healthz", None).await.ok()
+        });
         let alive = alive.await;
-        let call = eventually("it takes no more calls", async || {
+        let call = eventually("the service takes no more calls", async || {
             let answer = anonymous.try_send(Method::GET, "/rest/v2/search?q=x", None).await.ok()?;
             (answer.status == 503).then_some(answer)
         })
@@ -92,7 +93,7 @@ async fn service_during_shutdown_is_alive_and_not_ready() {
         slow.read_to_string(&mut answer).await.unwrap();
         (not_ready, alive.status, call, answer)
     };
-    let (ended, (not_ready, alive, call, answer)) = tokio::join!(running.terminate(), asked);
+    let (ended, (not_ready, alive, call, answer)) = tokio::join!(running.terminate(), requests);
 
     assert!(ended.success());
     assert_eq!((&not_ready.body["ready"], alive), (&serde_json::json!(false), 200));
@@ -120,8 +121,8 @@ async fn requests_on_busy_connections_are_answered_during_a_drain() {
     let ended = running.terminate().await;
 
     assert!(ended.success());
-    for asked in futures_util::future::join_all(busy).await {
-        assert_eq!(asked.unwrap(), Ok(()));
+    for outcome in futures_util::future::join_all(busy).await {
+        assert_eq!(outcome.unwrap(), Ok(()));
     }
 }
 
@@ -147,8 +148,8 @@ async fn count_test_rows(db: &Db) -> u64 {
 async fn request_until_closed(address: String) -> Result<(), String> {
     let mut stream = TcpStream::connect(&address).await.map_err(|error| error.to_string())?;
     loop {
-        let asked = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").await;
-        asked.map_err(|error| format!("a request could not be sent: {error}"))?;
+        let sent = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").await;
+        sent.map_err(|error| format!("a request could not be sent: {error}"))?;
         let head = read_response(&mut stream).await?;
         if head.to_ascii_lowercase().contains("\r\nconnection: close") {
             return Ok(());
@@ -183,7 +184,7 @@ async fn count_activity_rows(running: &Program, route: &str) -> usize {
     let session = running.anonymous().with("cookie", &cookie);
     // The last call is written within a second.
     let mut seen = 0;
-    eventually("the activity comes to rest", async || {
+    eventually("the activity has stopped growing", async || {
         let answer = session.get("/app/api/activity").await;
         let all = answer.data(200)["activity"].as_array().unwrap();
         let count = all.iter().filter(|line| line["route"] == route).count();

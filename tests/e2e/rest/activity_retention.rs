@@ -30,7 +30,7 @@ async fn activity_row_is_deleted_after_ninety_days() {
     let (home, clock) = server.stop().await;
     let server = Server::start_in(home, clock, &[]).await;
 
-    eventually("the old line is gone", async || {
+    eventually("the old row is deleted", async || {
         (count_activity_rows(&server, owner).await == 0).then_some(())
     })
     .await;

@@ -63,9 +63,9 @@ async fn removed_scope_is_refused_immediately() {
 async fn key_is_refused_from_its_expiry_time() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
-    let wish = json!({ "name": "for a day", "kind": "rest", "expiresAt": "2024-05-07T12:00:00Z" });
-    let made = session.post("/app/api/keys", wish).await;
-    let key = server.anonymous().with_key(made.data(201)["secret"].as_str().unwrap());
+    let new_key = json!({ "name": "for a day", "kind": "rest", "expiresAt": "2024-05-07T12:00:00Z" });
+    let created = session.post("/app/api/keys", new_key).await;
+    let key = server.anonymous().with_key(created.data(201)["secret"].as_str().unwrap());
 
     server.clock.advance(Duration::from_secs(86_400) - Duration::from_millis(1));
     key.get("/rest/v2/usage").await.data(200);
@@ -83,7 +83,7 @@ async fn keys_of_disabled_account_are_refused_until_enabled() {
     key.get("/rest/v2/usage").await.data(200);
 
     accounts::set_disabled(&server.app().core, user.id(), true).await.unwrap();
-    crate::support::eventually("the running service sees what was written beside it", async || {
+    crate::support::eventually("the running service sees the rows of the command", async || {
         (key.get("/rest/v2/usage").await.status == 401).then_some(())
     })
     .await;
@@ -118,10 +118,10 @@ async fn deceptive_names_are_refused_with_all_other_faults() {
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
     for name in ["a\u{202e}gpj.exe", "a\nb", "a\u{7}", "a\u{2066}b", "a\u{200f}", "a\u{200b}b"] {
-        let asked = json!({ "name": name, "kind": "rest", "hourlyLimit": 0 });
-        let made = session.post("/app/api/keys", asked).await;
-        assert_eq!(made.error_code(400), "VALIDATION_FAILED", "{name:?}");
-        let mut faults = made.faults();
+        let new_key = json!({ "name": name, "kind": "rest", "hourlyLimit": 0 });
+        let refused = session.post("/app/api/keys", new_key).await;
+        assert_eq!(refused.error_code(400), "VALIDATION_FAILED", "{name:?}");
+        let mut faults = refused.faults();
         faults.sort_unstable();
         assert_eq!(faults, ["hourlyLimit", "name"], "{name:?}");
 
@@ -143,8 +143,8 @@ async fn deceptive_email_addresses_are_refused() {
     let server = Server::start_with(&[("ACCOUNTS__SIGNUP", "open")]).await;
     for path in ["/app/api/setup", "/app/api/signup"] {
         for email in ["a\u{202e}b@reader.example", "a\u{200b}@reader.example", "a\u{7}b@reader.example"] {
-            let asked = json!({ "email": email, "password": PASSWORD, "name": "A" });
-            let answer = server.anonymous().post(path, asked).await;
+            let sign_up = json!({ "email": email, "password": PASSWORD, "name": "A" });
+            let answer = server.anonymous().post(path, sign_up).await;
             assert_eq!(
                 (answer.error_code(400), answer.faults()),
                 ("VALIDATION_FAILED", vec!["email"]),

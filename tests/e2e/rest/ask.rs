@@ -90,8 +90,8 @@ async fn question_without_answer_in_the_library_counts() {
     ] {
         let answer = ask(&key, question).await.data(200).clone();
 
-        let given = answer["passagesRead"].as_u64().unwrap() > 0;
-        assert_eq!((&answer["citations"], given), (&json!([]), is_given), "{question}");
+        let has_passages = answer["passagesRead"].as_u64().unwrap() > 0;
+        assert_eq!((&answer["citations"], has_passages), (&json!([]), is_given), "{question}");
         assert!(!answer["answer"].as_str().unwrap().is_empty());
     }
     assert_eq!(answers_and_budget_share(&key).await.0, 2);
@@ -121,15 +121,15 @@ async fn endpoint_answer_is_verified_and_its_tokens_are_counted() {
 /// Covers the fault table (row 17).
 #[actix_web::test]
 async fn absurd_total_tokens_fail_the_call_and_charge_nothing() {
-    let told = |tokens| ChatReply::TextWithUsage("\"The quagga of Artis died\" [1].", tokens);
+    let reply_with_usage = |tokens| ChatReply::TextWithUsage("\"The quagga of Artis died\" [1].", tokens);
     let absurd = [json!(-1), json!(10_000_001), json!(i64::MAX), json!(u64::MAX), json!(1e300)];
-    let model = ChatEndpoint::start(absurd.map(told)).await;
+    let model = ChatEndpoint::start(absurd.map(reply_with_usage)).await;
     let server = Server::start_with(&model.settings()).await;
     let (key, _) = create_reader(&server).await;
 
-    for asked in 1..=5 {
+    for count in 1..=5 {
         assert_eq!(ask_about_quagga(&key).await.error_code(503), "AI_UNAVAILABLE");
-        assert_eq!(model.prompts().len(), asked, "it was asked again");
+        assert_eq!(model.prompts().len(), count, "a failed call was repeated");
     }
 
     assert_eq!(answers_and_budget_share(&key).await, (0, 0.0));

@@ -39,8 +39,8 @@ async fn html_has_no_active_content_and_states_text_offsets() {
     ] {
         assert!(html.contains(part), "{part}: {html}");
     }
-    for gone in ["steal", "navnoise", "<script", "onclick", "javascript:"] {
-        assert!(!html.contains(gone), "{gone}: {html}");
+    for removed in ["steal", "navnoise", "<script", "onclick", "javascript:"] {
+        assert!(!html.contains(removed), "{removed}: {html}");
     }
     let at = |words: &str| text.split(words).next().unwrap().chars().count();
     assert_eq!(outline, json!([{ "title": "Its prey", "level": 2, "offset": at("Its prey"), "page": null }]));
@@ -86,7 +86,7 @@ async fn feed_entry_html_keeps_its_markup() {
     let url = site.page("/feed", [Reply::Plain { status: 200, headers, body: feed.to_owned() }]);
     key.post("/rest/v1/feeds", json!({ "url": url })).await.data(201);
 
-    let (html, outline, text) = eventually("the entry is there", async || {
+    let (html, outline, text) = eventually("the entry is listed", async || {
         let entries = key.get("/rest/v1/entries").await.data(200)["entries"].clone();
         let entry = entries.get(0)?.clone();
         let (html, outline, text) = read_rendition(&key, &entry).await;
@@ -190,7 +190,7 @@ async fn unread_given_text_is_processed_on_restore() {
     let (db, id) = (server.app().core.db.write(), saved["documentId"].as_str().unwrap().parse().unwrap());
     let id = entity::id::DocumentId(id);
     let user = entity::document::Entity::find_by_id(id).one(db).await.unwrap().unwrap().user_id;
-    let given = entity::source::Model {
+    let source = entity::source::Model {
         document_id: id,
         user_id: user,
         format: entity::kind::SourceFormat::Text,
@@ -198,8 +198,8 @@ async fn unread_given_text_is_processed_on_restore() {
         html: None,
         outline: None,
     };
-    let given = sea_orm::IntoActiveModel::into_active_model(given);
-    entity::source::Entity::insert(given).exec_without_returning(db).await.unwrap();
+    let source = sea_orm::IntoActiveModel::into_active_model(source);
+    entity::source::Entity::insert(source).exec_without_returning(db).await.unwrap();
     let bookmark = format!("/rest/v1/bookmarks/{}", saved["bookmarkId"].as_str().unwrap());
     key.delete(&bookmark).await.data(200);
 
@@ -241,7 +241,7 @@ async fn highlight_moves_with_its_words_on_refetch() {
         )
         .await
         .data(202);
-    eventually("the new text is in", async || text().await.contains("spring").then_some(())).await;
+    eventually("the new text is indexed", async || text().await.contains("spring").then_some(())).await;
 
     let moved = key.get(&path).await.data(200)["highlights"][0].clone();
     let now = text().await.find("reeds").unwrap();

@@ -52,8 +52,9 @@ async fn first_use_notice_names_key_and_client_once() {
 async fn first_use_notice_is_sent_once_over_a_restart() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
-    let made = session.post("/app/api/keys", serde_json::json!({ "name": "reader", "kind": "rest" })).await;
-    let secret = made.data(201)["secret"].as_str().unwrap().to_owned();
+    let created =
+        session.post("/app/api/keys", serde_json::json!({ "name": "reader", "kind": "rest" })).await;
+    let secret = created.data(201)["secret"].as_str().unwrap().to_owned();
     let cookie = session.header("cookie");
     server.anonymous().with_key(&secret).get("/rest/v2/usage").await.data(200);
 
@@ -76,8 +77,10 @@ async fn first_use_lost_in_a_crash_is_notified_by_the_next_use() {
         let key = user.full_key().await;
         notices.crash();
         key.get("/rest/v2/usage").await.data(200);
-        eventually("the notices died", async || (notices.health().report().restarts >= deaths).then_some(()))
-            .await;
+        eventually("the notices actor has crashed", async || {
+            (notices.health().report().restarts >= deaths).then_some(())
+        })
+        .await;
         keys.push(key);
     }
 

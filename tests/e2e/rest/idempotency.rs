@@ -56,6 +56,7 @@ async fn repeated_request_is_replayed_counted_and_executed_once() {
     let before = key.get("/rest/v2/usage").await.data(200)["rest"]["today"].as_u64().unwrap();
 
     let first = with_name(&key, "once").post_text(&path, NOTE_JSON).await;
+    // In two steps, to one second before the end of the 24 hours that a response is kept.
     server.clock.advance(Duration::from_secs(23 * 3600 - 1));
     server.clock.advance(Duration::from_secs(3600));
     let second = with_name(&key, "once").post_text(&path, NOTE_JSON).await;
@@ -78,23 +79,24 @@ async fn other_body_or_route_conflicts_and_other_api_key_does_not() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, other, session) = (user.full_key().await, user.full_key().await, user.sign_in().await);
-    let (id, beside) = (create_project(&session, "P").await, create_project(&session, "Q").await);
+    let (id, other_id) = (create_project(&session, "P").await, create_project(&session, "Q").await);
     let path = |project: &str| format!("/rest/v2/projects/{project}/notes");
     let once = with_name(&key, "once");
     once.post_text(&path(&id), NOTE_JSON).await.data(201);
 
+    // The bytes of the body are compared, so another order of the same members conflicts too.
     for body in
         [r#"{"title":"T","bodyMd":"C"}"#, r#"{"title": "T","bodyMd":"B"}"#, r#"{"bodyMd":"B","title":"T"}"#]
     {
         assert_eq!(once.post_text(&path(&id), body).await.error_code(409), "CONFLICT");
     }
-    assert_eq!(once.post_text(&path(&beside), NOTE_JSON).await.error_code(409), "CONFLICT");
+    assert_eq!(once.post_text(&path(&other_id), NOTE_JSON).await.error_code(409), "CONFLICT");
     assert!(is_replayed(&once.post_text(&path(&id), NOTE_JSON).await));
     let of_another = with_name(&other, "once").post_text(&path(&id), NOTE_JSON).await;
     of_another.data(201);
 
     assert!(!is_replayed(&of_another));
-    assert_eq!((count_notes(&session, &id).await, count_notes(&session, &beside).await), (2, 0));
+    assert_eq!((count_notes(&session, &id).await, count_notes(&session, &other_id).await), (2, 0));
 }
 
 #[actix_web::test]
@@ -122,6 +124,7 @@ async fn permanent_refusals_are_replayed() {
         let first = with_name(&key, code).post_text(path, body).await;
         assert_eq!((first.error_code(*status), is_replayed(&first)), (*code, false));
     }
+    // Executed anew, the request to the project that is active again would succeed.
     archive("active").await;
     for (path, body, status, code) in &refusals {
         let again = with_name(&key, code).post_text(path, body).await;
@@ -188,16 +191,18 @@ async fn heartbeat_keeps_the_name_of_a_long_request() {
     let Writer { owner, key, path, .. } = Writer::of(&server, Plan::Pro).await;
     let replay = IdempotencyKey::new(b"slow", "POST", &path, NOTE_JSON.as_bytes()).unwrap();
     let app = server.app();
-    let lively = Idempotency::new(app.core.db.clone(), app.core.clock.clone())
+    // The heartbeats run in real time, unlike the clock of the test, so their interval is short.
+    let with_heartbeat = Idempotency::new(app.core.db.clone(), app.core.clock.clone())
         .with_heartbeat_interval(Duration::from_millis(20));
-    let ClaimOutcome::First(claim) = lively.claim(owner, key.id.parse().unwrap(), replay).await.unwrap()
+    let ClaimOutcome::First(claim) =
+        with_heartbeat.claim(owner, key.id.parse().unwrap(), replay).await.unwrap()
     else {
         panic!()
     };
 
     for _ in 0..3 {
         server.clock.advance(Duration::from_secs(59));
-        eventually("it has said so since", async || {
+        eventually("the heartbeat is written", async || {
             let row = entity::idempotency::Entity::find().one(app.core.db.read()).await.unwrap().unwrap();
             (row.heartbeat_at == app.core.clock.now()).then_some(())
         })
@@ -245,21 +250,21 @@ async fn stored_responses_outlive_restart_and_regenerated_secret() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let cookie = session.header("cookie");
-    let wish = json!({ "name": "reader", "kind": "rest", "scopes": ["write:projects"] });
-    let made = session.post("/app/api/keys", wish).await;
-    let made = made.data(201);
+    let new_key = json!({ "name": "reader", "kind": "rest", "scopes": ["write:projects"] });
+    let created = session.post("/app/api/keys", new_key).await;
+    let created = created.data(201);
     let id = create_project(&session, "P").await;
     let path = format!("/rest/v2/projects/{id}/notes");
     let holder = |server: &Server, secret: &Value| {
         server.anonymous().with_key(secret.as_str().unwrap()).with("idempotency-key", "once")
     };
-    let first = holder(&server, &made["secret"]).post_text(&path, NOTE_JSON).await;
+    let first = holder(&server, &created["secret"]).post_text(&path, NOTE_JSON).await;
     first.data(201);
 
     let (home, clock) = server.stop().await;
     let server = Server::start_in(home, clock, &[]).await;
     let session = server.anonymous().with("cookie", &cookie);
-    let again = format!("/app/api/keys/{}/regenerate", made["key"]["id"].as_str().unwrap());
+    let again = format!("/app/api/keys/{}/regenerate", created["key"]["id"].as_str().unwrap());
     let again = session.post(&again, json!({})).await;
     let second = holder(&server, &again.data(200)["secret"]).post_text(&path, NOTE_JSON).await;
 
@@ -301,6 +306,7 @@ async fn large_response_is_stored_without_body_and_executed_once() {
     let first = once.post_text("/rest/v1/bookmarks/batch", &body).await;
     let second = once.post_text("/rest/v1/bookmarks/batch", &body).await;
 
+    // The limit of a stored body.
     assert!(first.text.len() > 256 << 10);
     assert!(first.data(200)["results"].as_array().unwrap().iter().all(|result| result["ok"] == true));
     assert_eq!(second.error_code(409), "CONFLICT");
@@ -313,7 +319,7 @@ async fn large_response_is_stored_without_body_and_executed_once() {
 /// The stored responses of one API key.
 struct StoredResponses<'a> {
     server: &'a Server,
-    kept: Idempotency,
+    store: Idempotency,
     owner: UserId,
     key: KeyId,
 }
@@ -323,13 +329,13 @@ impl<'a> StoredResponses<'a> {
         let user = server.user(Plan::Pro).await;
         let key = user.full_key().await.id.parse().unwrap();
         let app = server.app();
-        let kept = Idempotency::new(app.core.db.clone(), app.core.clock.clone()).with_bounds(bounds);
-        Self { server, kept, owner: user.id(), key }
+        let store = Idempotency::new(app.core.db.clone(), app.core.clock.clone()).with_bounds(bounds);
+        Self { server, store, owner: user.id(), key }
     }
 
     async fn claim(&self, name: &str) -> Result<ClaimOutcome, Error> {
         let replay = IdempotencyKey::new(name.as_bytes(), "POST", "/", b"{}").unwrap();
-        self.kept.claim(self.owner, self.key, replay).await
+        self.store.claim(self.owner, self.key, replay).await
     }
 
     /// Claims this name and asserts that it was free.
@@ -349,15 +355,15 @@ impl<'a> StoredResponses<'a> {
     async fn settle(&self, name: &str, status: u16, body: &str) {
         self.server.clock.advance(Duration::from_secs(1));
         let claim = self.first(name).await;
-        self.kept.settle(claim, StoredResponse { status, body: body.to_owned() }).await.unwrap();
+        self.store.settle(claim, StoredResponse { status, body: body.to_owned() }).await.unwrap();
     }
 
-    /// The result of a repeated request: `replayed`, `refused` or `first`.
+    /// The result of a repeated request: `replayed`, `refused` or `first`. A claim of `first` is given up, so that it changes nothing.
     async fn again(&self, name: &str) -> &'static str {
         match self.claim(name).await {
             Ok(ClaimOutcome::Answered(_)) => "replayed",
             Ok(ClaimOutcome::First(claim)) => {
-                self.kept.give_up(claim).await.unwrap();
+                self.store.give_up(claim).await.unwrap();
                 "first"
             }
             Err(Error::Conflict(_)) => "refused",
@@ -376,11 +382,11 @@ async fn oldest_responses_lose_their_bodies_first() {
         answers.settle(name, 201, &"x".repeat(100)).await;
     }
 
-    let mut came = Vec::new();
+    let mut outcomes = Vec::new();
     for name in ["a", "b", "c", "d", "e"] {
-        came.push(answers.again(name).await);
+        outcomes.push(answers.again(name).await);
     }
-    assert_eq!(came, ["refused", "refused", "replayed", "replayed", "first"]);
+    assert_eq!(outcomes, ["refused", "refused", "replayed", "replayed", "first"]);
 }
 
 #[actix_web::test]
@@ -393,11 +399,11 @@ async fn oldest_names_expire_beyond_their_maximum() {
         answers.settle(name, 404, "{}").await;
     }
 
-    let mut came = Vec::new();
+    let mut outcomes = Vec::new();
     for name in ["a", "b", "c", "d", "e"] {
-        came.push(answers.again(name).await);
+        outcomes.push(answers.again(name).await);
     }
-    assert_eq!(came, ["first", "first", "replayed", "replayed", "replayed"]);
+    assert_eq!(outcomes, ["first", "first", "replayed", "replayed", "replayed"]);
 }
 
 #[actix_web::test]
@@ -419,7 +425,7 @@ async fn break_storing(server: &Server) {
     break_writes(server, "UPDATE OF status").await;
 }
 
-/// Makes every write of this kind to the table of claims and responses fail.
+/// Makes every write of this kind to the table of claims and responses fail, through a trigger: the service has no hook for it.
 async fn break_writes(server: &Server, event: &str) {
     let db = &server.app().core.db;
     let fault = format!("CREATE TRIGGER fault BEFORE {event} ON idempotency");
@@ -440,8 +446,8 @@ async fn break_writes(server: &Server, event: &str) {
 
 async fn repair_writes(server: &Server) {
     let db = &server.app().core.db;
-    let mended = if db.is_postgres() { "DROP TRIGGER fault ON idempotency" } else { "DROP TRIGGER fault" };
-    db.write().execute_unprepared(mended).await.unwrap();
+    let repair = if db.is_postgres() { "DROP TRIGGER fault ON idempotency" } else { "DROP TRIGGER fault" };
+    db.write().execute_unprepared(repair).await.unwrap();
 }
 
 #[actix_web::test]
@@ -457,7 +463,7 @@ async fn response_that_could_not_be_stored_is_stored_later() {
 
     first.data(201);
     assert_eq!((running.error_code(409), running.header_number("retry-after")), ("CONFLICT", 1));
-    let second = eventually("the answer is stored", async || {
+    let second = eventually("the response is stored", async || {
         let again = once.post_text(&path, NOTE_JSON).await;
         (again.status != 409).then_some(again)
     })
@@ -473,7 +479,7 @@ async fn claim_that_could_not_be_released_is_released_later() {
     let claim = answers.first("late").await;
     break_writes(&server, "DELETE").await;
 
-    let failed = answers.kept.give_up(claim).await;
+    let failed = answers.store.give_up(claim).await;
     let running = answers.claim("late").await;
     repair_writes(&server).await;
 
@@ -563,6 +569,7 @@ async fn requests_abandoned_before_clock_set_back_do_not_run() {
         let replay = IdempotencyKey::new(name.as_bytes(), "POST", &path, NOTE_JSON.as_bytes()).unwrap();
         let claimed = app.idempotency.claim(owner, holder, replay).await.unwrap();
         let ClaimOutcome::First(claim) = claimed else { panic!("{claimed:?}") };
+        // The claims are dropped at the end of the round, as if their process had ended.
         if name == "committed" {
             let txn = begin_owned(&app.core.db, owner).await.unwrap();
             claim.id().mark_committed(&txn).await.unwrap();
@@ -570,7 +577,7 @@ async fn requests_abandoned_before_clock_set_back_do_not_run() {
         }
     }
 
-    // The clocks of two nodes may differ a little.
+    // The clocks of two nodes may differ a little: a claim up to a minute in the future counts as running.
     server.clock.set_back(Duration::from_secs(60));
     let running = with_name(&key, "uncommitted").post_text(&path, NOTE_JSON).await;
     server.clock.set_back(Duration::from_secs(1));
@@ -590,8 +597,8 @@ async fn claim_of_a_committed_change_cannot_be_given_up() {
     let (committed, uncommitted) = (answers.first("committed").await, answers.first("uncommitted").await);
     answers.commit(&committed).await;
 
-    answers.kept.give_up(committed).await.unwrap();
-    answers.kept.give_up(uncommitted).await.unwrap();
+    answers.store.give_up(committed).await.unwrap();
+    answers.store.give_up(uncommitted).await.unwrap();
 
     let again = [answers.again("committed").await, answers.again("uncommitted").await];
     assert_eq!(again, ["refused", "first"]);
@@ -606,7 +613,7 @@ async fn transaction_without_commit_leaves_no_mark() {
     let txn = begin_owned(&server.app().core.db, answers.owner).await.unwrap();
     claim.id().mark_committed(&txn).await.unwrap();
     drop(txn);
-    answers.kept.give_up(claim).await.unwrap();
+    answers.store.give_up(claim).await.unwrap();
 
     assert_eq!(answers.again("rolled-back").await, "first");
 }
@@ -620,6 +627,7 @@ async fn request_whose_claim_was_freed_cannot_commit() {
     drop(stalled);
 
     server.clock.advance(Duration::from_secs(61));
+    // The second request holds the name, so the stalled one must not commit its change.
     let _second = answers.first("stalled").await;
 
     let txn = begin_owned(&server.app().core.db, answers.owner).await.unwrap();
@@ -659,5 +667,6 @@ async fn full_disk_replays_responses_and_claims_no_name() {
     before.data(201);
     assert!(is_replayed(&before));
     assert_eq!(new.error_code(507), "STORAGE_FULL");
+    // The refused request has left no row, so its name is free after the disk has room.
     assert_eq!(entity::idempotency::Entity::find().count(server.app().core.db.read()).await.unwrap(), 1);
 }

@@ -59,7 +59,7 @@ async fn failed_job_is_listed_with_reason_and_can_be_retried() {
     session.post(&retry, json!({})).await.data(202);
     key.wait_for(&saved, "ready").await;
     assert_eq!(session.post(&retry, json!({})).await.error_code(409), "CONFLICT");
-    eventually("nothing is left to do", async || {
+    eventually("no job waits or runs", async || {
         (read_jobs(&session).await["work"] == json!([])).then_some(())
     })
     .await;
@@ -74,7 +74,7 @@ async fn waiting_job_states_its_reason() {
     let url = site.page("/talk", [Reply::File("audio/mpeg", vec![0; 64])]);
     key.save(json!({ "url": url })).await;
 
-    let waiting = eventually("it waits for the model", async || {
+    let waiting = eventually("the job waits for the model", async || {
         let work = read_jobs(&session).await;
         Some(work["work"][0].clone()).filter(|work| work["reason"] == "waiting for the speech model")
     })
@@ -113,8 +113,9 @@ async fn insert_waiting_jobs(
         queue_position: Some(1_000_000),
         ..job::Model::queued(user, &format!("{priority}-{n}"), subject, (1, priority), now)
     };
-    for some in numbers.collect::<Vec<_>>().chunks(1_000) {
-        let rows = some.iter().map(|n| row(*n).into_active_model());
+    // Databases limit the parameters of a statement, so a thousand rows at a time.
+    for chunk in numbers.collect::<Vec<_>>().chunks(1_000) {
+        let rows = chunk.iter().map(|n| row(*n).into_active_model());
         job::Entity::insert_many(rows).exec_without_returning(server.app().core.db.write()).await.unwrap();
     }
 }
@@ -126,9 +127,11 @@ async fn full_queue_of_one_user_refuses_saves_of_that_user_only() {
     let (key, session) = (user.full_key().await, user.sign_in().await);
     key.wait_for(&key.save_text("https://site.example/known", "Known.").await, "ready").await;
     let subject = insert_running_job(&server, user.id()).await;
+    // One job less than the maximum: the next save is accepted and fills the queue.
     insert_waiting_jobs(&server, user.id(), subject, 0, 1..jobs::MAX_WAITING_JOBS).await;
     let new = |n: u32| json!({ "url": format!("https://site.example/{n}"), "text": "A heron." });
     key.post("/rest/v1/bookmarks", new(1)).await.data(201);
+    // The saved text may be processed already, so another job takes its place.
     insert_waiting_jobs(&server, user.id(), subject, 0, 0..1).await;
 
     let full = key.post("/rest/v1/bookmarks", new(2)).await;
@@ -140,8 +143,8 @@ async fn full_queue_of_one_user_refuses_saves_of_that_user_only() {
     other.post("/rest/v1/bookmarks", new(3)).await.data(201);
     insert_waiting_jobs(&server, user.id(), subject, 10, 0..jobs::MAX_WAITING_JOBS).await;
     let file: &[u8] = b"{\"url\": \"https://site.example/4\", \"text\": \"Imported.\"}\n";
-    let looked = start_import(&session, file, &[("dryRun", "true")]).await;
-    wait_for(&session, &looked, "checked").await;
+    let dry_run = start_import(&session, file, &[("dryRun", "true")]).await;
+    wait_for(&session, &dry_run, "checked").await;
     let import = start_import(&session, file, &[]).await;
     eventually("the import waits", async || {
         let rows =
@@ -169,7 +172,7 @@ async fn given_up_jobs_are_counted_in_metrics() {
     let key = running.client_with_key(&id, &secret);
 
     let ticket = uploads::upload(&key, "application/pdf", b"no paper at all").await;
-    eventually("it is given up", async || {
+    eventually("the job is given up", async || {
         (key.get(&uploads::path(&ticket)).await.data(200)["status"] == "failed").then_some(())
     })
     .await;

@@ -10,12 +10,12 @@ use crate::support::Server;
 async fn head_returns_the_get_response_without_body_and_counts() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let asked = key.get("/rest/v2/usage").await;
+    let got = key.get("/rest/v2/usage").await;
 
     let head = key.send(Method::HEAD, "/rest/v2/usage", None).await;
 
     assert_eq!((head.status, &head.body), (200, &Value::Null));
-    assert_eq!(head.header_number("x-ratelimit-remaining") + 1, asked.header_number("x-ratelimit-remaining"));
+    assert_eq!(head.header_number("x-ratelimit-remaining") + 1, got.header_number("x-ratelimit-remaining"));
     assert_eq!(server.anonymous().send(Method::HEAD, "/rest/v2/usage", None).await.status, 401);
     let posted = key.send(Method::HEAD, "/rest/v1/bookmarks/batch", None).await;
     assert_eq!((posted.status, posted.headers["allow"].to_str().unwrap()), (405, "POST"));

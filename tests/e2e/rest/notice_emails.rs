@@ -24,11 +24,11 @@ async fn notice_is_written_as_one_email_file() {
         key.clone().with("user-agent", "bookworm/3.1").get("/rest/v2/usage").await.data(200);
     }
 
-    let letter = eventually("a letter", async || read_emails(folder.path()).pop()).await;
+    let email = eventually("an e-mail is sent", async || read_emails(folder.path()).pop()).await;
     for part in ["To: ", "@reader.example\n", "Subject: The key “reader”", "bookworm/3.1"] {
-        assert!(letter.contains(part), "{letter}");
+        assert!(email.contains(part), "{email}");
     }
-    assert!(!letter.contains("pk_"), "no secret in a letter");
+    assert!(!email.contains("pk_"), "no secret in an e-mail");
     server.app().notices.flush().await;
     assert_eq!(read_emails(folder.path()).len(), 1);
 }
@@ -52,7 +52,7 @@ async fn undelivered_email_is_sent_after_a_restart() {
     let folder_url = format!("file://{}", folder.path().display());
     let server = Server::start_in(home, clock, &[("MAIL__URL", &folder_url)]).await;
 
-    eventually("the letter", async || read_emails(folder.path()).pop()).await;
+    eventually("the e-mail is sent", async || read_emails(folder.path()).pop()).await;
     assert_eq!(read_emails(folder.path()).len(), 1);
     let _: (Home, _) = server.stop().await;
 }

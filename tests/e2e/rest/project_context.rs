@@ -87,9 +87,9 @@ async fn context_length_is_exceeded_only_by_instructions() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let made = json!({ "name": "P", "instructions": "𝒳\"\n".repeat(5000) });
-    let made = session.post("/app/api/projects", made).await;
-    let id = made.data(201)["project"]["id"].as_str().unwrap().to_owned();
+    let project = json!({ "name": "P", "instructions": "𝒳\"\n".repeat(5000) });
+    let project = session.post("/app/api/projects", project).await;
+    let id = project.data(201)["project"]["id"].as_str().unwrap().to_owned();
     let notes = format!("/rest/v2/projects/{id}/notes");
     for n in 0..6 {
         let body = json!({ "title": format!("n{n}"), "bodyMd": "é\t".repeat(1000) });
@@ -134,7 +134,7 @@ async fn pinned_sources_are_first_and_cut_last() {
     let whole = list_titles(&read_context(&key, &id, "").await, "sources");
     assert_eq!(whole[..4], [17, 29, 0, 1].map(|n| format!("https://example.org/{n}")));
     let cut = read_context(&key, &id, "maxChars=1000").await;
-    let left = list_titles(&cut, "sources");
-    assert!((2..30).contains(&left.len()) && whole.starts_with(&left), "{left:?}");
+    let remaining = list_titles(&cut, "sources");
+    assert!((2..30).contains(&remaining.len()) && whole.starts_with(&remaining), "{remaining:?}");
     assert_eq!(cut["truncated"], true);
 }

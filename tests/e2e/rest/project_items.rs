@@ -129,15 +129,15 @@ async fn one_object_is_one_item_however_referenced() {
     let saved = key.save_text("https://example.org/a", "A heron stands in the reeds.").await;
     let bookmark = key.wait_for(&saved, "ready").await;
     let path = format!("/rest/v1/bookmarks/{}/highlights", bookmark["bookmarkId"].as_str().unwrap());
-    let mark = json!({ "text": "heron", "startOffset": 2, "endOffset": 7 });
-    let mark = key.post(&path, mark).await.data(201)["highlight"]["highlightId"].clone();
+    let highlight = json!({ "text": "heron", "startOffset": 2, "endOffset": 7 });
+    let highlight = key.post(&path, highlight).await.data(201)["highlight"]["highlightId"].clone();
     let answer = add_items(
         &key,
         &id,
         json!([
             { "url": "https://example.org/a?utm_source=x", "role": "background" },
             { "bookmarkId": bookmark["bookmarkId"] },
-            { "highlightId": mark },
+            { "highlightId": highlight },
             { "url": "https://example.org/b" },
             { "url": "https://EXAMPLE.org:443/b" },
         ]),
@@ -167,7 +167,7 @@ async fn entry_and_its_bookmark_are_one_item() {
     let headers = vec![("content-type", "application/rss+xml".to_owned())];
     let feed = site.page("/feed", [Reply::Plain { status: 200, headers, body: feed }]);
     key.post("/rest/v1/feeds", json!({ "url": feed })).await.data(201);
-    let entry = eventually("there is an entry", async || {
+    let entry = eventually("the entry is listed", async || {
         key.get("/rest/v1/entries").await.data(200)["entries"].get(0).cloned()
     })
     .await;
@@ -237,7 +237,7 @@ async fn item_is_changed_only_through_its_own_project() {
     session.delete(&path(&id)).await.data(200);
 
     assert_eq!(session.delete(&path(&id)).await.error_code(404), "NOT_FOUND");
-    let left = session.get(&format!("/app/api/projects/{id}/items")).await;
-    assert_eq!(left.data(200)["items"], json!([]));
+    let remaining = session.get(&format!("/app/api/projects/{id}/items")).await;
+    assert_eq!(remaining.data(200)["items"], json!([]));
     assert_eq!(count_bookmarks(&key).await, 1);
 }

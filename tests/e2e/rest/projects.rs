@@ -13,8 +13,8 @@ use crate::support::{Client, Server, eventually};
 
 /// Creates a project and returns its id.
 pub async fn create_project(session: &Client, name: &str) -> String {
-    let made = session.post("/app/api/projects", json!({ "name": name })).await;
-    made.data(201)["project"]["id"].as_str().unwrap().to_owned()
+    let created = session.post("/app/api/projects", json!({ "name": name })).await;
+    created.data(201)["project"]["id"].as_str().unwrap().to_owned()
 }
 
 /// The project in the list of v2.
@@ -176,8 +176,8 @@ async fn decision_has_a_time_only_while_decided() {
     let session = user.sign_in().await;
     let id = create_project(&session, "P").await;
     let path = format!("/app/api/projects/{id}/decisions");
-    let made = session.post(&path, json!({ "title": "D", "body": "B" })).await;
-    let decision = &made.data(201)["decision"];
+    let created = session.post(&path, json!({ "title": "D", "body": "B" })).await;
+    let decision = &created.data(201)["decision"];
     assert_eq!((&decision["status"], &decision["decidedAt"]), (&json!("proposed"), &Value::Null));
     let one = format!("{path}/{}", decision["id"].as_str().unwrap());
 

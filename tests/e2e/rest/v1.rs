@@ -18,8 +18,8 @@ async fn list_tags(key: &Key) -> Vec<(String, i64)> {
 }
 
 async fn create_collection(key: &Key, body: Value) -> String {
-    let made = key.post("/rest/v1/collections", body).await;
-    made.data(201)["collection"]["collectionId"].as_str().unwrap().to_owned()
+    let created = key.post("/rest/v1/collections", body).await;
+    created.data(201)["collection"]["collectionId"].as_str().unwrap().to_owned()
 }
 
 #[actix_web::test]
@@ -35,12 +35,12 @@ async fn concurrent_renames_of_same_tags_succeed() {
     }
 
     for _ in 0..5 {
-        let (there, back) = (json!({ "name": "b" }), json!({ "name": "a" }));
+        let (to_b, to_a) = (json!({ "name": "b" }), json!({ "name": "a" }));
         let renames = join_all([
-            patch(&key, "/rest/v1/tags/a", there.clone()),
-            patch(&key, "/rest/v1/tags/b", back.clone()),
-            patch(&key, "/rest/v1/tags/a", there),
-            patch(&key, "/rest/v1/tags/b", back),
+            patch(&key, "/rest/v1/tags/a", to_b.clone()),
+            patch(&key, "/rest/v1/tags/b", to_a.clone()),
+            patch(&key, "/rest/v1/tags/a", to_b),
+            patch(&key, "/rest/v1/tags/b", to_a),
         ]);
         let changes = join_all(paths.iter().map(|path| patch(&key, path, json!({ "tags": ["a", "b"] }))));
         let (renamed, changed) = futures_util::join!(renames, changes);
@@ -48,17 +48,20 @@ async fn concurrent_renames_of_same_tags_succeed() {
         assert!(changed.iter().all(|status| *status == 200), "{changed:?}");
     }
 
-    let left = list_tags(&key).await;
-    assert!(!left.is_empty() && left.iter().all(|(name, count)| name.len() == 1 && *count <= 12), "{left:?}");
+    let remaining = list_tags(&key).await;
+    assert!(
+        !remaining.is_empty() && remaining.iter().all(|(name, count)| name.len() == 1 && *count <= 12),
+        "{remaining:?}"
+    );
 }
 
 #[actix_web::test]
 async fn renamed_tag_merges_also_in_restored_bookmarks() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let gone = key.save(json!({ "url": "https://example.com/1", "text": "x", "tags": ["old"] })).await;
+    let deleted = key.save(json!({ "url": "https://example.com/1", "text": "x", "tags": ["old"] })).await;
     key.save(json!({ "url": "https://example.com/2", "text": "x", "tags": ["old", "new"] })).await;
-    let path = format!("/rest/v1/bookmarks/{}", gone["bookmarkId"].as_str().unwrap());
+    let path = format!("/rest/v1/bookmarks/{}", deleted["bookmarkId"].as_str().unwrap());
     key.delete(&path).await.data(200);
 
     let renamed = key.send(Method::PATCH, "/rest/v1/tags/old", Some(json!({ "name": " new " }))).await;
@@ -68,8 +71,8 @@ async fn renamed_tag_merges_also_in_restored_bookmarks() {
         key.send(Method::PATCH, "/rest/v1/tags/old", Some(json!({ "name": "x" }))).await.error_code(404),
         "NOT_FOUND"
     );
-    let back = key.post(&format!("{path}/restore"), json!({})).await;
-    assert_eq!(back.data(200)["bookmark"]["tags"], json!(["new"]));
+    let restored = key.post(&format!("{path}/restore"), json!({})).await;
+    assert_eq!(restored.data(200)["bookmark"]["tags"], json!(["new"]));
     assert_eq!(list_tags(&key).await, [("new".to_owned(), 2)]);
 }
 
@@ -134,10 +137,10 @@ async fn batch_continues_past_faults_and_names_their_index() {
         .await;
 
     let results = answer.data(200)["results"].as_array().unwrap();
-    let told: Vec<_> =
+    let outcomes: Vec<_> =
         results.iter().map(|r| (r["ok"] == true, r["error"]["code"].as_str().unwrap_or(""))).collect();
     assert_eq!(
-        told,
+        outcomes,
         [
             (false, "VALIDATION_FAILED"),
             (false, "URL_REJECTED"),
@@ -175,9 +178,9 @@ async fn highlight_can_be_moved_only_to_its_words() {
     let saved = key.save_text("https://example.com/1", "One two three two.").await;
     key.wait_for(&saved, "ready").await;
     let path = format!("/rest/v1/bookmarks/{}/highlights", saved["bookmarkId"].as_str().unwrap());
-    let mark = json!({ "text": "two", "startOffset": 4, "endOffset": 7, "note": "n" });
-    let made = key.post(&path, mark).await.data(201)["highlight"].clone();
-    let one = format!("/rest/v1/highlights/{}", made["highlightId"].as_str().unwrap());
+    let highlight = json!({ "text": "two", "startOffset": 4, "endOffset": 7, "note": "n" });
+    let created = key.post(&path, highlight).await.data(201)["highlight"].clone();
+    let one = format!("/rest/v1/highlights/{}", created["highlightId"].as_str().unwrap());
 
     let there = json!({ "startOffset": 14, "endOffset": 17, "note": null });
     let moved = key.send(Method::PATCH, &one, Some(there)).await;

@@ -60,17 +60,17 @@ async fn request_unread_with(key: &Key, times: usize, lines: &str) -> Vec<TcpStr
     unread
 }
 
-/// How often the unsent bytes must be the same, one look after another, before they count as being at rest.
-const LOOKS_AT_REST: usize = 10;
+/// Consecutive reads that must return the same number of unsent bytes before the number counts as stable.
+const STABLE_READS: usize = 10;
 
-/// The unsent bytes, once no more answers are built. A single look could catch them on their way to a higher number.
-async fn unsent_bytes_at_rest(anonymous: &Client) -> usize {
-    let (mut last, mut looks) = (0, 0);
-    eventually("the unsent bytes come to rest", async || {
+/// Returns the unsent bytes once no more responses are built. A single read could return a number that still grows.
+async fn wait_for_stable_unsent_bytes(anonymous: &Client) -> usize {
+    let (mut last, mut equal_reads) = (0, 0);
+    eventually("the number of unsent bytes is stable", async || {
         let bytes = read_unsent_bytes(anonymous).await;
-        looks = if bytes == last && bytes > 0 { looks + 1 } else { 0 };
+        equal_reads = if bytes == last && bytes > 0 { equal_reads + 1 } else { 0 };
         last = bytes;
-        (looks >= LOOKS_AT_REST).then_some(bytes)
+        (equal_reads >= STABLE_READS).then_some(bytes)
     })
     .await
 }
@@ -93,7 +93,7 @@ async fn unread_responses_of_an_account_take_bounded_memory() {
 
     let unread = request_unread(&key, READERS).await;
 
-    let unsent = unsent_bytes_at_rest(&anonymous).await;
+    let unsent = wait_for_stable_unsent_bytes(&anonymous).await;
     assert!((MAX_UNSENT_BYTES..=MAX_COUNTED_BYTES).contains(&unsent), "{unsent}");
     key.get("/rest/v2/usage").await.data(200);
 
@@ -105,7 +105,7 @@ async fn unread_responses_of_an_account_take_bounded_memory() {
 
 #[actix_web::test]
 async fn compressed_responses_count_by_compressed_bytes() {
-    // Few enough that even uncompressed answers would not exceed the bound of an account.
+    // Few enough that even uncompressed responses would not exceed the bound of an account.
     const READERS: usize = 10;
     let home = Home::new().await;
     let (id, secret) = program::create_account(&home);
@@ -120,7 +120,7 @@ async fn compressed_responses_count_by_compressed_bytes() {
         stream.read_exact(&mut status).await.unwrap();
         assert_eq!(&status, b"HTTP/1.1 200");
     }
-    let unsent = unsent_bytes_at_rest(&anonymous).await;
+    let unsent = wait_for_stable_unsent_bytes(&anonymous).await;
     assert!(unsent < READERS * LIST_BYTES * 3 / 4, "{unsent}");
 }
 
@@ -137,14 +137,14 @@ async fn refused_requests_do_not_wait_for_a_turn() {
     let seldom = make_key(&["--scope", Scope::ReadCollections.name(), "--hourly-limit", "1"]);
     let running = Program::start(&home, "data").await;
     let (key, anonymous) = (running.client_with_key(&id, &secret), running.anonymous());
-    let holder = |made: &Value| {
-        running.client_with_key(made["id"].as_str().unwrap(), made["secret"].as_str().unwrap())
+    let holder = |created: &Value| {
+        running.client_with_key(created["id"].as_str().unwrap(), created["secret"].as_str().unwrap())
     };
     let (writing, seldom) = (holder(&writing), holder(&seldom));
     fill_list(&key).await;
     seldom.get("/rest/v2/usage").await.data(200);
     let _unread = request_unread(&key, READERS).await;
-    eventually("the account has no more turns", async || {
+    eventually("the account has no slot left", async || {
         (read_unsent_bytes(&anonymous).await >= MAX_UNSENT_BYTES).then_some(())
     })
     .await;
@@ -152,7 +152,7 @@ async fn refused_requests_do_not_wait_for_a_turn() {
     let without_scope = writing.get(LARGE_LIST).await;
     let over_the_limit = seldom.get(LARGE_LIST).await;
 
-    // If they waited for a turn, they would get 503.
+    // If they waited for a slot of the account, they would get 503.
     assert_eq!(without_scope.error_code(403), "SCOPE_REQUIRED");
     assert_eq!(over_the_limit.error_code(429), "RATE_LIMITED");
 }

@@ -26,7 +26,6 @@ use crate::support::{Client, Reply, Response, Server, Site, eventually, has_post
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const PAGES: usize = 200;
-/// Number of concurrent requests.
 const PARALLEL_REQUESTS: usize = 6;
 /// Every n-th bookmark is deleted.
 const DELETED_EACH: usize = 5;
@@ -134,6 +133,7 @@ async fn query_number(db: &impl ConnectionTrait, query: &str) -> i64 {
 /// leaves the list of activity: all others must have left it.
 async fn count_deadlocks(url: &str) -> i64 {
     let mut options = ConnectOptions::new(url);
+    // A second connection of the pool would count as one of the others.
     options.max_connections(1);
     let database = Database::connect(options).await.unwrap();
     let others = "SELECT count(*) FROM pg_stat_activity \
@@ -252,7 +252,7 @@ async fn import_columns_are_written_after_locking_the_count() {
     let id = start_import(&session, lines.as_bytes(), &[]).await;
     wait_for(&session, &id, "done").await;
     wait_until_idle(app).await;
-    // As it was before its file was opened.
+    // The state of an import whose job has not opened its file yet.
     restore_file(&server, &id, lines.as_bytes()).await;
     import::Entity::update_many()
         .col_expr(import::Column::State, Expr::value(ImportState::Running))
@@ -270,7 +270,7 @@ async fn import_columns_are_written_after_locking_the_count() {
         .unwrap();
     wait_until_blocked(app).await;
 
-    // As a pause does after locking the count. It fails if the job has locked the import and waits for the count.
+    // A pause locks the import after the count. NOWAIT fails here if the job has locked the import already and waits for the count.
     let own = import::Entity::one_of(user.id(), import);
     let own = own.lock_with_behavior(LockType::Update, LockBehavior::Nowait).one(&pause).await.unwrap();
     assert!(own.is_some());
@@ -293,7 +293,7 @@ async fn uploads_are_swept_after_locking_the_counts() {
     let sweep = actix_web::rt::spawn(async move { uploads::sweep(&sweeping.core).await });
     wait_until_blocked(&app).await;
 
-    // It fails if the sweep has locked the upload and waits for the count.
+    // NOWAIT fails here if the sweep has locked the upload already and waits for the count.
     let own = upload::Entity::owned_by(users[1]);
     let own = own.lock_with_behavior(LockType::Update, LockBehavior::Nowait).one(&removal).await.unwrap();
     assert!(own.is_some());
@@ -327,6 +327,7 @@ async fn feed_followed_during_a_move_moves_at_the_next_fetch() {
         Reply::Plain { status: 301, headers: vec![("location", "/new".to_owned())], body: String::new() };
     site.page("/old", [moved]);
 
+    // Holds the count of Ada, for which the fetch has to wait after it has read its followers.
     let write_of_ada = begin_owned(&app.core.db, ada.id()).await.unwrap();
     server.clock.advance(25 * HOUR);
     wait_until_blocked(app).await;
@@ -339,10 +340,10 @@ async fn feed_followed_during_a_move_moves_at_the_next_fetch() {
     write_of_ada.commit().await.unwrap();
     wait_until_idle(app).await;
 
-    // The fetch had not locked the count of Bea.
+    // The fetch read its followers before Bea was one and holds no lock on her count, so it must not move her feed.
     assert_eq!(followed_urls(app, &followed).await, [old.clone(), old]);
     server.clock.advance(25 * HOUR);
-    eventually("the feed of both is at its new address", async || {
+    eventually("the feed of both users is at its new URL", async || {
         (followed_urls(app, &followed).await == [new.clone(), new.clone()]).then_some(())
     })
     .await;

@@ -19,7 +19,6 @@ pub enum ChatReply {
     Truncated,
 }
 
-/// A running chat endpoint.
 pub struct ChatEndpoint {
     url: String,
     state: Arc<Mutex<ChatState>>,
@@ -51,7 +50,6 @@ impl ChatEndpoint {
         [("AI__CHAT__URL", &self.url), ("AI__CHAT__MODEL", "heron-1"), ("AI__CHAT__KEY", "sk-heron")]
     }
 
-    /// The received request bodies.
     pub fn prompts(&self) -> Vec<Value> {
         self.state.lock().unwrap().prompts.clone()
     }
@@ -74,9 +72,9 @@ async fn answer(
     };
     let stream = |text: String| HttpResponse::Ok().content_type("text/event-stream").body(text);
     let whole = |text: &str, tokens: Value| {
-        let said = event(json!({ "content": text }), Value::Null, Value::Null);
+        let content = event(json!({ "content": text }), Value::Null, Value::Null);
         let end = event(json!({}), "stop".into(), json!({ "total_tokens": tokens }));
-        stream(format!("{said}{end}data: [DONE]\n\n"))
+        stream(format!("{content}{end}data: [DONE]\n\n"))
     };
     match reply.unwrap() {
         ChatReply::Text(text, tokens) => whole(text, tokens.into()),

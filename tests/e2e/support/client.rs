@@ -22,6 +22,7 @@ impl Client {
     pub fn new(base: &str) -> Self {
         // An error means that the service in this process has installed a provider already.
         let _ = rustls::crypto::ring::default_provider().install_default();
+        // No redirects: the tests check where the service sends a browser.
         let http = reqwest::Client::builder().no_proxy().redirect(Policy::none()).build().unwrap();
         Self { http, base: base.to_owned(), headers: HeaderMap::new() }
     }
@@ -107,13 +108,13 @@ impl Client {
             request = request.header(CONTENT_TYPE, "application/json").body(body);
         }
         let response = Response::receive(request).await?;
+        // Any test may reach a limit of the plan, so each such response is checked here and not in a test of its own.
         if response.status == 402 {
             assert_error_is_described(&method, path, &response);
         }
         Ok(response)
     }
 
-    /// Posts a URL-encoded form.
     pub async fn post_form(&self, path: &str, fields: &[(&str, &str)]) -> Response {
         self.try_post_form(path, fields).await.unwrap()
     }
@@ -188,11 +189,11 @@ fn assert_error_is_described(method: &Method, path: &str, response: &Response) {
     assert!(is_described, "src/openapi/codes.rs does not give {code} to {}", route.name);
 }
 
-/// Returns whether a path is one of a route's pattern.
+/// Whether a path matches the pattern of a route, whose parameters are in braces.
 fn matches(pattern: &str, path: &str) -> bool {
     let is_parameter = |part: &str| part.starts_with('{');
     pattern.split('/').count() == path.split('/').count()
-        && pattern.split('/').zip(path.split('/')).all(|(part, given)| is_parameter(part) || part == given)
+        && pattern.split('/').zip(path.split('/')).all(|(part, actual)| is_parameter(part) || part == actual)
 }
 
 /// A multipart form with these fields and a file.
@@ -215,7 +216,6 @@ pub struct Response {
     pub status: u16,
     pub headers: HeaderMap,
     pub body: Value,
-    /// The body as text.
     pub text: String,
 }
 

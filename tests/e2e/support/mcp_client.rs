@@ -1,4 +1,4 @@
-//! An MCP client.
+//! An MCP client that sends single JSON-RPC messages over HTTP.
 
 use serde_json::{Value, json};
 

@@ -35,15 +35,15 @@ pub use websub_hub::{Hub, HubRequest};
 const EVENTUALLY_TIMEOUT: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
-/// Polls `look` until it returns a value, and panics after [`EVENTUALLY_TIMEOUT`]. This is the only place where tests wait. The
+/// Polls `condition` until it returns a value, and panics after [`EVENTUALLY_TIMEOUT`]. This is the only place where tests wait. The
 /// interval grows with the elapsed time, because the polled requests count towards the limits of a key.
-pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+pub async fn eventually<T>(what: &str, mut condition: impl AsyncFnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
-        if let Some(found) = look().await {
+        if let Some(found) = condition().await {
             return found;
         }
-        assert!(began.elapsed() < EVENTUALLY_TIMEOUT, "it never came to this: {what}");
+        assert!(began.elapsed() < EVENTUALLY_TIMEOUT, "not within {EVENTUALLY_TIMEOUT:?}: {what}");
         tokio::time::sleep(POLL_INTERVAL.max(began.elapsed() / 20)).await;
     }
 }

@@ -34,12 +34,12 @@ impl OAuthClient {
     }
 
     /// Registers a client with this metadata; redirect URI and name have defaults.
-    pub async fn register(client: Client, said: Value) -> Self {
-        let mut said = said;
-        let fields = said.as_object_mut().unwrap();
+    pub async fn register(client: Client, metadata: Value) -> Self {
+        let mut metadata = metadata;
+        let fields = metadata.as_object_mut().unwrap();
         fields.entry("redirect_uris").or_insert(json!([REDIRECT_URI]));
         fields.entry("client_name").or_insert(json!("Heron"));
-        let answer = client.post("/oauth/register", said).await;
+        let answer = client.post("/oauth/register", metadata).await;
         assert_eq!(answer.status, 201, "{}", answer.text);
         let text = |name: &str| answer.body[name].as_str().map(str::to_owned);
         Self { client, id: text("client_id").unwrap(), secret: text("client_secret") }
@@ -66,9 +66,9 @@ impl OAuthClient {
         format!("/oauth/authorize?{query}")
     }
 
-    /// Opens the consent page for the `asked` scopes, allows the `ticked` ones and returns the response.
-    pub async fn decide(&self, browser: &Client, asked: &str, ticked: &[&str]) -> Response {
-        let page = browser.get(&self.authorization_url(&[("scope", asked)])).await;
+    /// Opens the consent page for the `requested` scopes, allows the `ticked` ones and returns the response.
+    pub async fn decide(&self, browser: &Client, requested: &str, ticked: &[&str]) -> Response {
+        let page = browser.get(&self.authorization_url(&[("scope", requested)])).await;
         let ticket = read_ticket(&page);
         let mut fields = vec![("ticket", ticket.as_str()), ("decision", "allow")];
         fields.extend(ticked.iter().map(|scope| ("scope", *scope)));
@@ -95,7 +95,6 @@ impl OAuthClient {
         self.client.post_form(path, &all).await
     }
 
-    /// Exchanges a code.
     pub async fn exchange(&self, code: &str) -> Response {
         self.exchange_with(code, &[]).await
     }
@@ -115,7 +114,6 @@ impl OAuthClient {
         self.request_token(&fields).await
     }
 
-    /// Exchanges a refresh token.
     pub async fn refresh(&self, token: &str) -> Response {
         self.request_token(&[("grant_type", "refresh_token"), ("refresh_token", token)]).await
     }
@@ -132,8 +130,8 @@ impl OAuthClient {
 
     /// Lists the tools with an access token.
     pub async fn list_tools(&self, access: &str) -> Response {
-        let asked = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
-        self.client.clone().with_key(access).post("/mcp", asked).await
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+        self.client.clone().with_key(access).post("/mcp", message).await
     }
 
     /// The same OAuth client at another service.

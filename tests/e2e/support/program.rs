@@ -28,7 +28,7 @@ fn free_address() -> SocketAddr {
     const FIRST_PORT: u16 = 10_000;
     const PORTS: u32 = 20_000;
     static TRIED_PORTS: AtomicU32 = AtomicU32::new(0);
-    // Each test has its own process, so the process id separates their ranges.
+    // Each test has its own process, so the process id separates the ranges of parallel tests: 61 ports for each.
     let first = std::process::id().wrapping_mul(61);
     loop {
         let offset = first.wrapping_add(TRIED_PORTS.fetch_add(1, Ordering::Relaxed)) % PORTS;
@@ -91,6 +91,7 @@ impl Program {
         max_files: usize,
         settings: &[(&str, &str)],
     ) -> Self {
+        // The shell sets the limit and then becomes the service, so that signals reach the service itself.
         let mut command = Command::new("/bin/sh");
         command.env_clear().envs(home.settings(name)).current_dir(home.folder());
         command.envs(settings.iter().map(|(name, value)| (format!("CARREL__{name}"), value)));
@@ -167,10 +168,10 @@ impl Program {
         let piped = command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = piped.spawn().unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let said = lines.map_while(Result::ok).find(|line| line.contains(words));
+        let printed = lines.map_while(Result::ok).find(|line| line.contains(words));
         child.kill().unwrap();
         child.wait().unwrap();
-        said.unwrap_or_else(|| panic!("{args:?} ended without saying {words:?}"))
+        printed.unwrap_or_else(|| panic!("{args:?} ended without printing {words:?}"))
     }
 
     /// Returns a client that sends this key.
@@ -192,9 +193,9 @@ impl Program {
     /// Sends SIGTERM to a service of [`Self::start_with_unread_stderr`]. Returns the exit status and the content of the pipe.
     pub async fn terminate_and_read_stderr(mut self) -> (ExitStatus, String) {
         let status = self.terminate_and_wait().await;
-        let mut held = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut held).unwrap();
-        (status, held)
+        let mut content = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut content).unwrap();
+        (status, content)
     }
 
     /// Closes the reading end of the pipe of [`Self::start_with_unread_stderr`].
@@ -221,6 +222,7 @@ fn serve_command(mut command: Command, settings: &[(&str, &str)]) -> Command {
     command
 }
 
+/// Opens the log to append: a restarted service continues the log of its predecessor.
 fn log_file(log: &Path) -> Stdio {
     File::options().create(true).append(true).open(log).unwrap().into()
 }
@@ -238,8 +240,8 @@ pub fn create_account_with_email(home: &Home, email: &str) -> (String, String) {
     for scope in Scope::ALL.iter().filter(|scope| **scope != Scope::Mcp) {
         args.extend(["--scope", scope.name()]);
     }
-    let made = run_command(home, &args, "");
-    (made["id"].as_str().unwrap().to_owned(), made["secret"].as_str().unwrap().to_owned())
+    let created = run_command(home, &args, "");
+    (created["id"].as_str().unwrap().to_owned(), created["secret"].as_str().unwrap().to_owned())
 }
 
 /// Runs a subcommand and returns its JSON output.
@@ -288,6 +290,7 @@ fn json_output(mut command: Command, args: &[&str], input: &str) -> Value {
 
 fn command(home: &Home, name: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_carrel"));
+    // The hourly limit would otherwise end tests that poll often, because requests of their key count towards it.
     command.env_clear().envs(home.settings(name)).env("CARREL__PLANS__RESEARCH__HOURLY_PER_KEY", "1000000");
     command.current_dir(home.folder());
     command

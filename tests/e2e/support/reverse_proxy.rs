@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 use actix_web::http::{StatusCode, header};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 
-/// A running reverse proxy.
 pub struct ReverseProxy {
     /// The URL of the proxy.
     pub base: String,
@@ -20,7 +19,7 @@ struct ProxyState {
     strips_credentials: bool,
     /// The path whose responses are dropped.
     dropped_path: Option<String>,
-    /// Every received `Authorization` header.
+    /// Every received `Authorization` header, also those that are not forwarded.
     credentials: Vec<String>,
 }
 
@@ -37,7 +36,7 @@ impl ReverseProxy {
         Self { base, state }
     }
 
-    /// Sets the upstream.
+    /// Forwards further requests to the service at this base URL.
     pub fn forward_to(&self, base: &str) {
         self.state.lock().unwrap().base = base.to_owned();
     }
@@ -79,6 +78,7 @@ async fn forward(
             state.dropped_path.as_deref() == Some(request.path()),
         )
     };
+    // The client sets the `Host` header of the upstream itself.
     let dropped = |name: &header::HeaderName| {
         *name == header::HOST || (strips_credentials && *name == header::AUTHORIZATION)
     };
@@ -90,18 +90,19 @@ async fn forward(
     let http =
         reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     let method = reqwest::Method::from_bytes(request.method().as_str().as_bytes()).unwrap();
-    let mut asked = http.request(method, format!("{base}{}", request.uri())).body(body.to_vec());
+    let mut forwarded = http.request(method, format!("{base}{}", request.uri())).body(body.to_vec());
     for (name, value) in request.headers().iter().filter(|(name, _)| !dropped(name)) {
-        asked = asked.header(name.as_str(), value.as_bytes());
+        forwarded = forwarded.header(name.as_str(), value.as_bytes());
     }
-    let Ok(came) = asked.send().await else { return HttpResponse::BadGateway().finish() };
+    let Ok(response) = forwarded.send().await else { return HttpResponse::BadGateway().finish() };
     if is_dropped {
         return HttpResponse::BadGateway().finish();
     }
-    let mut answer = HttpResponse::build(StatusCode::from_u16(came.status().as_u16()).unwrap());
-    for (name, value) in came.headers().iter().filter(|(name, _)| *name != reqwest::header::TRANSFER_ENCODING)
+    let mut answer = HttpResponse::build(StatusCode::from_u16(response.status().as_u16()).unwrap());
+    for (name, value) in
+        response.headers().iter().filter(|(name, _)| *name != reqwest::header::TRANSFER_ENCODING)
     {
         answer.insert_header((name.as_str(), value.as_bytes()));
     }
-    answer.body(came.bytes().await.unwrap())
+    answer.body(response.bytes().await.unwrap())
 }

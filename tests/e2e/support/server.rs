@@ -40,7 +40,8 @@ impl Server {
 
     /// Starts a service in an existing home.
     pub async fn start_in(home: Home, clock: Arc<TestClock>, settings: &[(&str, &str)]) -> Self {
-        // The index of a stopped service is still open in this process, so each service has its own data folder.
+        // The index of a stopped service is still open in this process, and a second one cannot open the same folder. So each service
+        // has its own data folder, even in the same home.
         let index = Uuid::now_v7().to_string();
         let own = settings.iter().map(|(name, value)| (format!("CARREL__{name}"), (*value).to_owned()));
         let settings = Settings::load(None, home.settings(&index).into_iter().chain(own)).unwrap();
@@ -56,12 +57,10 @@ impl Server {
         (self.home, self.clock)
     }
 
-    /// The URL of the database.
     pub fn database_url(&self) -> String {
         self.home.database_url()
     }
 
-    /// The home of the service.
     pub fn home(&self) -> &Home {
         &self.home
     }
@@ -71,7 +70,6 @@ impl Server {
         self.running.service()
     }
 
-    /// The context of operations.
     pub fn app(&self) -> &OperationContext {
         self.running.context()
     }

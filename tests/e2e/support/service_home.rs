@@ -16,7 +16,7 @@ impl Home {
     /// Creates an empty home on the database that the run selects.
     pub async fn new() -> Self {
         let database = match std::env::var("CARREL_TEST_POSTGRES") {
-            Ok(server) => Some(OwnDatabase::make(server).await),
+            Ok(server) => Some(OwnDatabase::create(server).await),
             Err(_) => None,
         };
         Self { folder: tempfile::tempdir().unwrap(), database }
@@ -34,6 +34,7 @@ impl Home {
             set("DATA_DIR", self.path(name).to_str().unwrap()),
             set("DATABASE__URL", &self.database_url()),
             set("SERVER__LISTEN", "127.0.0.1:0"),
+            // The web sites of the tests. All other private addresses stay forbidden, as in production.
             set("FETCH__ALLOW_PRIVATE", "127.0.0.1/32"),
         ]
     }
@@ -58,7 +59,7 @@ impl Home {
 }
 
 /// Whether the run selects PostgreSQL. Otherwise prints why the test is skipped.
-#[expect(clippy::print_stderr, reason = "a test that is left out says so loudly")]
+#[expect(clippy::print_stderr, reason = "a skipped test reports that it was skipped")]
 pub fn has_postgres(needed_because: &str) -> bool {
     let is_selected = std::env::var_os("CARREL_TEST_POSTGRES").is_some();
     if !is_selected {
@@ -88,7 +89,7 @@ struct OwnDatabase {
 }
 
 impl OwnDatabase {
-    async fn make(server: String) -> Self {
+    async fn create(server: String) -> Self {
         let name = format!("carrel_{}", Uuid::now_v7().simple());
         run(&server, &format!("CREATE DATABASE {name}")).await;
         Self { server, name }
@@ -102,9 +103,10 @@ impl OwnDatabase {
 
 impl Drop for OwnDatabase {
     fn drop(&mut self) {
+        // FORCE ends the connections that a killed service has left.
         let drop = format!("DROP DATABASE {} WITH (FORCE)", self.name);
         let server = self.server.clone();
-        // Drop cannot await in the runtime of the test.
+        // Drop cannot await in the runtime of the test, so the statement runs in a thread with its own runtime.
         let dropped = std::thread::spawn(move || {
             tokio::runtime::Builder::new_current_thread()
                 .enable_all()

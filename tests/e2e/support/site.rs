@@ -9,7 +9,7 @@ use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 /// A response of the site.
 #[derive(Clone)]
 pub enum Reply {
-    /// A page.
+    /// An HTML page with status 200.
     Html(String),
     /// A file of this media type.
     File(&'static str, Vec<u8>),
@@ -19,11 +19,11 @@ pub enum Reply {
     Plain { status: u16, headers: Vec<(&'static str, String)>, body: String },
     /// A page after a delay.
     Slow(std::time::Duration, String),
-    /// No response; the connection stays open.
+    /// No response; the connection stays open until the client closes it.
     Never,
 }
 
-/// A running web site.
+/// A running web site that counts the requests for each path.
 pub struct Site {
     base: String,
     pages: Arc<Mutex<HashMap<String, Page>>>,
@@ -31,9 +31,11 @@ pub struct Site {
 
 #[derive(Default)]
 struct Page {
+    /// The number of requests before these replies were set.
     from: usize,
     replies: Vec<Reply>,
     hits: usize,
+    /// The number of requests that were answered with 304.
     unchanged: usize,
 }
 

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 use actix_web::http::StatusCode;
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 
-/// A running transcription endpoint.
 pub struct TranscriptionEndpoint {
     url: String,
     state: Arc<Mutex<EndpointState>>,
@@ -63,7 +62,7 @@ async fn answer(
 ) -> HttpResponse {
     assert_eq!(request.headers().get("authorization").unwrap(), "Bearer sk-heron");
     let text: String = body.utf8_chunks().map(|part| part.valid()).collect();
-    let (status, said) = {
+    let (status, body_text) = {
         let mut state = state.lock().unwrap();
         state.forms.push(text);
         *state.answers.get(state.forms.len() - 1).or(state.answers.last()).unwrap()
@@ -75,5 +74,5 @@ async fn answer(
     if status == 429 {
         answer.insert_header(("retry-after", "1800"));
     }
-    answer.content_type("application/json").body(said)
+    answer.content_type("application/json").body(body_text)
 }

@@ -129,7 +129,6 @@ impl Key {
         self.save(json!({ "url": url, "text": text })).await
     }
 
-    /// Saves a bookmark.
     pub async fn save(&self, body: Value) -> Value {
         self.post("/rest/v1/bookmarks", body).await.data(201)["bookmark"].clone()
     }

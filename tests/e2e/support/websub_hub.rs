@@ -9,7 +9,6 @@ use actix_web::{App, HttpResponse, HttpServer, web};
 /// The form fields of a request to the hub.
 pub type HubRequest = HashMap<String, String>;
 
-/// A running hub.
 pub struct Hub {
     /// The URL of the server.
     pub base: String,
@@ -27,7 +26,7 @@ impl Hub {
         let state = Arc::new(Mutex::new(HubState { status: 202, requests: Vec::new() }));
         let served = web::Data::from(state.clone());
         let server = HttpServer::new(move || {
-            App::new().app_data(served.clone()).default_service(web::post().to(take))
+            App::new().app_data(served.clone()).default_service(web::post().to(record))
         });
         let server = server.workers(1).disable_signals().bind("127.0.0.1:0").unwrap();
         let base = format!("http://{}/", server.addrs()[0]);
@@ -40,13 +39,12 @@ impl Hub {
         self.state.lock().unwrap().status = status;
     }
 
-    /// The received requests.
     pub fn requests(&self) -> Vec<HubRequest> {
         self.state.lock().unwrap().requests.clone()
     }
 }
 
-async fn take(form: web::Form<HubRequest>, state: web::Data<Mutex<HubState>>) -> HttpResponse {
+async fn record(form: web::Form<HubRequest>, state: web::Data<Mutex<HubState>>) -> HttpResponse {
     let mut state = state.lock().unwrap();
     state.requests.push(form.into_inner());
     HttpResponse::new(StatusCode::from_u16(state.status).unwrap())

@@ -16,15 +16,15 @@ async fn ids_of_another_account_find_and_change_nothing() {
     let (victim, attacker) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
     let (theirs, session) = (victim.full_key().await, victim.sign_in().await);
     let (key, browser) = (attacker.full_key().await, attacker.sign_in().await);
-    let made = theirs.post("/rest/v1/collections", json!({ "name": "Herons" })).await.data(201).clone();
-    let collection = id(&made, "collection", "collectionId");
+    let created = theirs.post("/rest/v1/collections", json!({ "name": "Herons" })).await.data(201).clone();
+    let collection = id(&created, "collection", "collectionId");
     let page = json!({
         "url": "https://example.org/heron", "text": "A heron in the reeds.", "collectionIds": [collection]
     });
     let saved = theirs.wait_for(&theirs.save(page).await, "ready").await;
     let bookmark = saved["bookmarkId"].as_str().unwrap();
-    let made = session.post("/app/api/projects", json!({ "name": "Herons" })).await.data(201).clone();
-    let project = id(&made, "project", "id");
+    let created = session.post("/app/api/projects", json!({ "name": "Herons" })).await.data(201).clone();
+    let project = id(&created, "project", "id");
     let own = key.save_text("https://example.org/own", "A heron of mine.").await;
     let own = key.wait_for(&own, "ready").await["bookmarkId"].as_str().unwrap().to_owned();
 
@@ -50,12 +50,12 @@ async fn ids_of_another_account_find_and_change_nothing() {
     ] {
         assert_eq!(key.post(&path, body).await.error_code(404), "NOT_FOUND", "{path}");
     }
-    let made = browser.post("/app/api/projects", json!({ "name": "Mine" })).await.data(201).clone();
-    let items = format!("/rest/v2/projects/{}/items", id(&made, "project", "id"));
+    let created = browser.post("/app/api/projects", json!({ "name": "Mine" })).await.data(201).clone();
+    let items = format!("/rest/v2/projects/{}/items", id(&created, "project", "id"));
     let added = key.post(&items, json!({ "items": [{ "bookmarkId": bookmark }] })).await;
     assert_eq!(added.error_code(404), "NOT_FOUND");
 
-    let asked = key.post("/rest/v2/ask", json!({ "question": "Where is the heron in the reeds?" })).await;
-    assert!(!asked.body.to_string().contains("example.org/heron"));
+    let answer = key.post("/rest/v2/ask", json!({ "question": "Where is the heron in the reeds?" })).await;
+    assert!(!answer.body.to_string().contains("example.org/heron"));
     assert_eq!(theirs.get("/rest/v1/bookmarks").await.data(200)["bookmarks"].as_array().unwrap().len(), 1);
 }

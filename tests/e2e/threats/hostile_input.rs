@@ -294,9 +294,9 @@ async fn filename_of_an_upload_is_not_used_as_a_path() {
         assert_eq!(crate::ingest::uploads::put(&ticket, b"%PDF-1.7\n").await, 200, "{name}");
     }
 
-    let kept = files(&folder);
-    assert_eq!(kept.len(), 9);
-    for file in kept {
+    let stored = files(&folder);
+    assert_eq!(stored.len(), 9);
+    for file in stored {
         let name = file.file_name().unwrap().to_str().unwrap();
         assert!(name.chars().all(|c| c.is_ascii_hexdigit() || c == '-'), "{name}");
     }

@@ -96,8 +96,9 @@ fn unique_word(stem: &str) -> String {
 /// Creates an MCP client with all scopes of MCP.
 async fn create_assistant(browser: &Client, anonymous: &Client) -> McpClient {
     let scopes = ["mcp", "read:library", "read:projects", "write:projects", "write:bookmarks", "write:notes"];
-    let made = browser.post("/app/api/keys", json!({ "name": "A", "kind": "mcp", "scopes": scopes })).await;
-    McpClient::new(anonymous.clone().with_key(made.data(201)["secret"].as_str().unwrap()))
+    let created =
+        browser.post("/app/api/keys", json!({ "name": "A", "kind": "mcp", "scopes": scopes })).await;
+    McpClient::new(anonymous.clone().with_key(created.data(201)["secret"].as_str().unwrap()))
 }
 
 /// Sends valid and invalid requests with words that must not be stored.
@@ -146,8 +147,8 @@ async fn store_words(key: &Key, browser: &Client, assistant: &McpClient) {
         .await;
     key.wait_for(&saved, "ready").await;
     let bookmark = saved["bookmarkId"].as_str().unwrap();
-    let mark = json!({ "text": "Herons", "note": stored_word(), "startOffset": 0, "endOffset": 6 });
-    key.post(&format!("/rest/v1/bookmarks/{bookmark}/highlights"), mark).await.data(201);
+    let highlight = json!({ "text": "Herons", "note": stored_word(), "startOffset": 0, "endOffset": 6 });
+    key.post(&format!("/rest/v1/bookmarks/{bookmark}/highlights"), highlight).await.data(201);
     let shelf = json!({ "name": stored_word(), "description": stored_word() });
     key.post("/rest/v1/collections", shelf).await.data(201);
     let project =
@@ -235,14 +236,14 @@ async fn user_content_is_in_no_log_metric_or_bookkeeping_table() {
     let log = std::fs::read_to_string(home.path("data.log")).unwrap();
     assert!(log.contains("DEBUG") && log.contains(" failed (attempt "), "{log}");
     let rows = Database::connect(home.database_url()).await.unwrap();
-    let mut told = vec![("log", log), ("metrics", metrics)];
+    let mut outputs = vec![("log", log), ("metrics", metrics)];
     for table in BOOKKEEPING {
-        told.push((table, rows_as_text(&rows, table).await));
+        outputs.push((table, rows_as_text(&rows, table).await));
     }
     rows.close().await.unwrap();
-    let jobs = &told.iter().find(|(name, _)| *name == "job").unwrap().1;
+    let jobs = &outputs.iter().find(|(name, _)| *name == "job").unwrap().1;
     assert!(jobs.contains("404") && jobs.contains("URL_REJECTED"), "{jobs}");
-    for (name, text) in &told {
+    for (name, text) in &outputs {
         for word in [DISCARDED_STEM, STORED_STEM] {
             assert_eq!(text.lines().find(|line| line.contains(word)), None, "{name}");
         }
@@ -272,8 +273,8 @@ async fn content_of_a_purged_bookmark_is_in_no_file() {
         .await;
     key.wait_for(&saved, "ready").await;
     let path = format!("/rest/v1/bookmarks/{}", saved["bookmarkId"].as_str().unwrap());
-    let mark = json!({ "text": "They", "note": stored_word(), "startOffset": 0, "endOffset": 4 });
-    key.post(&format!("{path}/highlights"), mark).await.data(201);
+    let highlight = json!({ "text": "They", "note": stored_word(), "startOffset": 0, "endOffset": 4 });
+    key.post(&format!("{path}/highlights"), highlight).await.data(201);
 
     key.delete(&path).await.data(200);
     server.clock.advance(Duration::from_secs(31 * 86_400));
@@ -282,8 +283,10 @@ async fn content_of_a_purged_bookmark_is_in_no_file() {
 
     let rows = Database::connect(server.database_url()).await.unwrap();
     for table in ["bookmark", "document", "chunk", "rendition"] {
-        eventually("its rows are gone", async || rows_as_text(&rows, table).await.is_empty().then_some(()))
-            .await;
+        eventually("the rows of the bookmark are purged", async || {
+            rows_as_text(&rows, table).await.is_empty().then_some(())
+        })
+        .await;
     }
     rows.close().await.unwrap();
     let (home, _) = server.stop().await;

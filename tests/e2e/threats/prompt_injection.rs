@@ -85,11 +85,11 @@ async fn injected_instructions_change_no_rules_and_no_library() {
         let question = json!({ "question": format!("Where does the {subject} stand?") });
         let answer = key.post("/rest/v2/ask", question).await.data(200).clone();
 
-        let said = answer["answer"].as_str().unwrap();
+        let text = answer["answer"].as_str().unwrap();
         for loaded in ["](http", "<img", "<tool_call"] {
-            assert!(!said.contains(loaded), "{loaded}: {said}");
+            assert!(!text.contains(loaded), "{loaded}: {text}");
         }
-        assert!(!said.contains("[7]"), "a marker without a passage: {said}");
+        assert!(!text.contains("[7]"), "a marker without a passage: {text}");
         let citations = answer["citations"].as_array().unwrap();
         for citation in citations.iter().filter(|citation| citation["quote"] == "Ignore all previous") {
             assert_eq!(citation["verified"], true, "{citation}");
@@ -106,12 +106,12 @@ async fn injected_instructions_change_no_rules_and_no_library() {
     for prompt in &prompts {
         assert_eq!((message_content(prompt, 0), prompt["messages"].as_array().unwrap().len()), (rules, 2));
         assert!(prompt.get("tools").is_none() && prompt.get("functions").is_none(), "{prompt}");
-        let asked = message_content(prompt, 1);
-        let fence = asked.lines().find(|line| line.starts_with("FENCE-")).unwrap();
-        assert_eq!(asked.lines().filter(|line| *line == fence).count(), 2, "{asked}");
-        let (_, after) = asked.rsplit_once(fence).unwrap();
+        let message = message_content(prompt, 1);
+        let fence = message.lines().find(|line| line.starts_with("FENCE-")).unwrap();
+        assert_eq!(message.lines().filter(|line| *line == fence).count(), 2, "{message}");
+        let (_, after) = message.rsplit_once(fence).unwrap();
         assert!(after.starts_with("\n\nMy question: Where does the quagga"), "{after}");
-        assert!(!asked.contains(|c| matches!(c, '\u{e0000}'..='\u{e007f}')), "{asked}");
+        assert!(!message.contains(|c| matches!(c, '\u{e0000}'..='\u{e007f}')), "{message}");
     }
     assert_eq!(count_bookmarks(&key).await, subjects.len());
 }

@@ -21,9 +21,9 @@ async fn line_breaks_in_a_request_split_no_header() {
     let (key, browser) = key_and_browser(&server).await;
     let assistant = OAuthClient::new(server.anonymous()).await;
 
-    let back = browser.get(&assistant.authorization_url(&[("state", BREAK), ("scope", "mcp")])).await;
-    assert_eq!(redirect_params(&back)["state"], BREAK);
-    let mut answers = vec![back];
+    let redirect = browser.get(&assistant.authorization_url(&[("state", BREAK), ("scope", "mcp")])).await;
+    assert_eq!(redirect_params(&redirect)["state"], BREAK);
+    let mut answers = vec![redirect];
     for path in ["/rest/v2/", "/rest/v2/search?q=", "/oauth/authorize?client_id=", "/read/", "/files/", "/"] {
         answers.push(key.get(&format!("{path}%0d%0aX-Forged:%201%0d%0a%0d%0a<script>")).await);
     }

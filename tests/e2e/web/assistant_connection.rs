@@ -75,9 +75,9 @@ async fn connection_tests_run_one_at_a_time_and_are_not_counted() {
     let again = browser.post("/app/api/connection-test", json!({})).await;
 
     assert_eq!((again.error_code(503), again.header_number("retry-after")), ("OVERLOADED", 5));
-    let said = json!({ "redirect_uris": ["https://heron.example/cb"], "client_name": "Connection test" });
-    assert_eq!(server.anonymous().post("/oauth/register", said.clone()).await.status, 201);
-    assert_eq!(server.anonymous().post("/oauth/register", said).await.status, 429);
+    let metadata = json!({ "redirect_uris": ["https://heron.example/cb"], "client_name": "Connection test" });
+    assert_eq!(server.anonymous().post("/oauth/register", metadata.clone()).await.status, 201);
+    assert_eq!(server.anonymous().post("/oauth/register", metadata).await.status, 429);
 }
 
 #[actix_web::test]
@@ -157,7 +157,7 @@ const BROKEN_STEPS: [(&str, u16, &str, &str, &str); 8] = [
 #[actix_web::test]
 async fn step_broken_by_a_proxy_is_named_with_its_response() {
     let proxy = ReverseProxy::start().await;
-    for (path, status, body, step, said) in BROKEN_STEPS {
+    for (path, status, body, step, message) in BROKEN_STEPS {
         // Each has a new service, because connection tests run one at a time.
         let server = Server::start_with(&[("SERVER__BASE_URL", &proxy.base)]).await;
         proxy.forward_to(server.anonymous().base_url());
@@ -168,7 +168,7 @@ async fn step_broken_by_a_proxy_is_named_with_its_response() {
 
         let failed = steps.iter().find(|(_, outcome)| outcome == "failed").map(|(name, _)| name.as_str());
         assert_eq!((passed, failed), (false, Some(step)), "{path}: {steps:?} {why}");
-        assert!(why.contains(said), "{path} {status}: {why}");
+        assert!(why.contains(message), "{path} {status}: {why}");
         assert_nothing_is_left(&server, &browser).await;
     }
     assert!(proxy.credentials().is_empty(), "a key was sent to something else");
@@ -223,9 +223,9 @@ async fn key_of_an_abandoned_test_is_hidden_and_expires() {
     let user = server.user(Plan::Free).await;
     let browser = user.sign_in().await;
     let app = server.app();
-    let made =
+    let created =
         changes::create_test_key(&app.core.accounts_db, user.id(), Plan::Free, app.core.clock.now()).await;
-    let secret = made.unwrap().1;
+    let secret = created.unwrap().1;
     let assistant = McpClient::new(server.anonymous().with_key(secret.expose()));
 
     assert!(!assistant.list_tools().await.is_empty());
@@ -243,8 +243,8 @@ async fn key_of_an_abandoned_test_is_hidden_and_expires() {
     let server = Server::start_in(home, clock, &[]).await;
     let rows = Database::connect(server.database_url()).await.unwrap();
     eventually("the expired key is removed", async || {
-        let left = api_key::Entity::find().all(&rows).await.unwrap();
-        (left.len() == 1 && left[0].id.to_string() == own).then_some(())
+        let keys = api_key::Entity::find().all(&rows).await.unwrap();
+        (keys.len() == 1 && keys[0].id.to_string() == own).then_some(())
     })
     .await;
 }
@@ -256,11 +256,11 @@ async fn assistant_instructions_contain_the_mcp_url() {
 
     let answer = browser.get("/app/api/assistants").await;
 
-    let told = answer.data(200);
-    let mcp = told["mcpUrl"].as_str().unwrap();
+    let result = answer.data(200);
+    let mcp = result["mcpUrl"].as_str().unwrap();
     let metadata = server.anonymous().get("/.well-known/oauth-protected-resource/mcp").await;
     assert_eq!(metadata.body["resource"], mcp);
-    let all = told["assistants"].as_array().unwrap();
+    let all = result["assistants"].as_array().unwrap();
     let ids: Vec<_> = all.iter().map(|one| one["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["claude", "chatgpt", "claude-code", "vscode", "cursor", "codex", "other"]);
     for assistant in all {

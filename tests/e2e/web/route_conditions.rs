@@ -162,8 +162,12 @@ async fn session_cookie_on_https_is_bound_to_the_host() {
     signed_in.get("/app/api/session").await.data(200);
     let old_name = server.anonymous().with("cookie", &format!("carrel_session={value}"));
     assert_eq!(old_name.get("/app/api/session").await.error_code(401), "NOT_SIGNED_IN");
-    let gone = signed_in.delete("/app/api/session").await;
-    assert!(gone.header("set-cookie").starts_with("__Host-carrel_session=;"), "{:?}", gone.headers);
+    let signed_out = signed_in.delete("/app/api/session").await;
+    assert!(
+        signed_out.header("set-cookie").starts_with("__Host-carrel_session=;"),
+        "{:?}",
+        signed_out.headers
+    );
     assert_eq!(signed_in.get("/app/api/session").await.error_code(401), "NOT_SIGNED_IN");
 }
 
@@ -187,8 +191,8 @@ async fn session_presented_at_sign_in_ends() {
     let (first, second) = (other.sign_in().await, user.sign_in().await);
 
     let renewed = first.sign_in(user.email(), PASSWORD).await;
-    let kept = read_ticket(&server.anonymous().get(&assistant.authorization_url(&[])).await);
-    let fields = [("ticket", kept.as_str()), ("email", user.email()), ("password", PASSWORD)];
+    let ticket = read_ticket(&server.anonymous().get(&assistant.authorization_url(&[])).await);
+    let fields = [("ticket", ticket.as_str()), ("email", user.email()), ("password", PASSWORD)];
     let signed_in = second.post_form("/oauth/sign-in", &fields).await;
 
     assert_eq!(signed_in.status, 303, "{}", signed_in.text);

@@ -1,7 +1,7 @@
 //! The program that speech.py measures: it transcribes recordings with the service's decoder, windows and speech model, without the
 //! service.
 //!
-//! `hear CARREL MODEL FOLDER [--windows N] FILE ...` prints one JSON object per file. After N windows of a file the rest is
+//! `transcribe CARREL MODEL FOLDER [--windows N] FILE ...` prints one JSON object per file. After N windows of a file the rest is
 //! decoded and split, but not transcribed.
 
 use std::error::Error;
@@ -18,9 +18,9 @@ use serde_json::json;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1).collect::<Vec<_>>().into_iter().peekable();
-    let mut next = || arguments.next().ok_or("hear CARREL MODEL FOLDER [--windows N] FILE ...");
+    let mut next = || arguments.next().ok_or("transcribe CARREL MODEL FOLDER [--windows N] FILE ...");
     let (program, model, folder) = (next()?, next()?, next()?);
-    let most = match arguments.next_if(|argument| argument == "--windows") {
+    let max_windows = match arguments.next_if(|argument| argument == "--windows") {
         Some(_) => arguments.next().ok_or("how many windows")?.parse()?,
         None => usize::MAX,
     };
@@ -31,37 +31,39 @@ async fn main() -> Result<(), Box<dyn Error>> {
     );
     let whisper = Whisper::new(&model, Path::new(&folder));
     for file in arguments {
-        let told = hear(&sandbox, &whisper, &file, most).await?;
-        writeln!(std::io::stdout(), "{told}")?;
+        let transcript = transcribe(&sandbox, &whisper, &file, max_windows).await?;
+        writeln!(std::io::stdout(), "{transcript}")?;
     }
     Ok(())
 }
 
-async fn hear(
+async fn transcribe(
     sandbox: &Sandbox,
     whisper: &Whisper,
     file: &str,
-    most: usize,
+    max_windows: usize,
 ) -> Result<serde_json::Value, Box<dyn Error>> {
-    let (began, mut hearing, mut heard, mut samples) = (Instant::now(), Duration::ZERO, 0, 0);
-    let mut sound = sandbox.open_audio(File::open(file)?).await?;
+    let (began, mut transcribing, mut transcribed, mut samples) = (Instant::now(), Duration::ZERO, 0, 0);
+    let mut audio = sandbox.open_audio(File::open(file)?).await?;
     let (mut windows, mut text, mut language) =
         (WindowCutter::new(whisper.max_window_samples(), 0), Vec::new(), None);
     loop {
-        let piece = sound.next_piece().await?;
+        let piece = audio.next_piece().await?;
         let ended = piece.is_none();
         if let Some(piece) = piece {
             samples += piece.count;
             windows.push(&piece.samples);
         }
         while let Some(window) = windows.next(ended) {
-            if heard == most {
+            if transcribed == max_windows {
+                // Further windows are still taken out: the cutter would otherwise hold their samples, and the memory is measured.
                 continue;
             }
-            heard += 1;
-            let asked = Instant::now();
+            transcribed += 1;
+            let started = Instant::now();
             let transcription = whisper.transcribe(window.samples, language.clone()).await?;
-            hearing += asked.elapsed();
+            transcribing += started.elapsed();
+            // As in the service, a certain language of one window is that of all later ones.
             language = transcription.language.filter(|_| transcription.is_language_certain).or(language);
             text.extend(transcription.segments.into_iter().map(|segment| segment.text));
         }
@@ -69,8 +71,11 @@ async fn hear(
             break;
         }
     }
-    let (seconds, took, heard_in) =
-        (samples as f64 / 16_000.0, began.elapsed().as_secs_f64(), hearing.as_secs_f64());
-    Ok(json!({"file": file, "seconds": seconds, "took": took, "hearing": heard_in, "windows": heard,
-        "language": language, "text": text.join(" ")}))
+    let (seconds, took, transcribing) =
+        (samples as f64 / 16_000.0, began.elapsed().as_secs_f64(), transcribing.as_secs_f64());
+    // speech.py and languages.py read these names.
+    Ok(
+        json!({"file": file, "seconds": seconds, "took": took, "hearing": transcribing, "windows": transcribed,
+        "language": language, "text": text.join(" ")}),
+    )
 }
