@@ -56,7 +56,7 @@ pub async fn load_many(
     rows: Vec<entry::Model>,
 ) -> Result<Vec<EntryView>, Error> {
     let documents = rows.iter().map(|row| row.document_id);
-    let bookmarked = document::Entity::of(user)
+    let bookmarked = document::Entity::owned_by(user)
         .filter(document::Column::Id.is_in(documents))
         .filter(document::Column::BookmarkId.is_not_null())
         .select_only()

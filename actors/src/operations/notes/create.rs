@@ -123,7 +123,8 @@ impl CreateNote {
         let now = ctx.core.clock.now();
         let owner = caller.owner();
         let txn = begin_request(&ctx.core.db, &owner).await?;
-        let row = bookmark::Entity::one_of(caller.user, id).one(&txn).await?.ok_or(Error::not_found())?;
+        let row =
+            bookmark::Entity::one_visible_to(caller.user, id).one(&txn).await?.ok_or(Error::not_found())?;
         let note = notes::lock_on_bookmark(&txn, &row).await?;
         let room = LibraryRoom::of_request(&txn, &ctx.core, &owner).await?;
         let room = room.rewriting(&txn, note.as_ref().map(|note| note.document_id)).await?;

@@ -70,7 +70,7 @@ impl Operation for ShowUpload {
         let row = row.ok_or(Error::not_found())?;
         let document = match row.document_id {
             Some(id) => {
-                let own = document::Entity::of(caller.user).filter(document::Column::Id.eq(id));
+                let own = document::Entity::owned_by(caller.user).filter(document::Column::Id.eq(id));
                 own.one(ctx.core.db.read()).await?
             }
             None => None,
