@@ -353,6 +353,24 @@ fn owned_rows_are_found_by_finders_of_the_entity() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// The files of `entity` that declare a finder of this name.
+fn finders_named(name: &str) -> Vec<String> {
+    let declaration = format!("fn {name}(");
+    let declares = |file: &File| file.name.starts_with("entity/") && file.content.contains(&declaration);
+    let mut files: Vec<String> = rust_files().into_iter().filter(declares).map(|file| file.name).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn finder_of_one_name_selects_the_same_rows() {
+    let advice = "a finder that leaves rows out is `visible_to` or `one_visible_to`";
+    // One row belongs to each user, and its id is that of the user.
+    assert_eq!(finders_named("owned_by"), ["entity/src/library_usage.rs", "entity/src/owned.rs"], "{advice}");
+    // The id of its rows is a key with the hash of a header.
+    assert_eq!(finders_named("one_of"), ["entity/src/idempotency.rs", "entity/src/owned.rs"], "{advice}");
+}
+
 #[test]
 fn owned_rows_are_changed_by_their_owner() {
     let mut wrong = actors_that_call(&["update_many", "delete_many"]);

@@ -89,7 +89,7 @@ pub struct Model {
     pub updated_at: Timestamp,
 }
 
-crate::owned::owned_changes!();
+crate::owned::owned_table!();
 
 impl Model {
     /// Returns a document whose text has not been extracted yet and which belongs to no bookmark, feed or project.
@@ -134,32 +134,27 @@ impl Model {
 impl Entity {
     /// Returns the documents that a user may read: the texts of the user's bookmarks, uploads and notes, and of entries of
     /// followed feeds (spec.md: Document). Documents of deleted bookmarks are hidden.
-    pub fn readable_by(user: UserId) -> Select<Entity> {
-        Self::of(user).filter(Column::HiddenAt.is_null())
+    pub fn visible_to(user: UserId) -> Select<Entity> {
+        Self::owned_by(user).filter(Column::HiddenAt.is_null())
     }
 
     /// Returns the document with this id, if the user may read it.
-    pub fn one_of(user: UserId, id: DocumentId) -> Select<Entity> {
-        Self::readable_by(user).filter(Column::Id.eq(id))
+    pub fn one_visible_to(user: UserId, id: DocumentId) -> Select<Entity> {
+        Self::visible_to(user).filter(Column::Id.eq(id))
     }
 
     /// Returns the visible documents of all users, for a new embedding model and for rebuilding the index.
-    pub fn of_every_user() -> Select<Entity> {
+    pub fn visible_of_every_user() -> Select<Entity> {
         Self::find().filter(Column::HiddenAt.is_null())
     }
 
     /// Returns the documents of all users, including hidden ones, for comparison with the index.
-    pub fn of_every_user_with_hidden() -> Select<Entity> {
+    pub fn of_every_user() -> Select<Entity> {
         Self::find()
     }
 
     /// Returns the visible documents of all users whose passages or vectors are missing from the index.
     pub fn lost_by_index() -> Select<Entity> {
-        Self::of_every_user().filter(Column::IndexLostAt.is_not_null())
-    }
-
-    /// Returns the documents of a user, including hidden ones, for the index and the clean-up.
-    pub fn of(user: UserId) -> Select<Entity> {
-        Self::find().filter(Column::UserId.eq(user))
+        Self::visible_of_every_user().filter(Column::IndexLostAt.is_not_null())
     }
 }

@@ -1,4 +1,15 @@
 //! Finders and changes shared by all tables that belong to users. They start from the owner, so that a query cannot omit it.
+//!
+//! A name selects the same rows in every table:
+//!
+//! | Name | Rows |
+//! |---|---|
+//! | `owned_by`, `update_owned`, `delete_owned` | all rows of the user, including deleted and hidden ones |
+//! | `one_of` | of these, the one with this id |
+//! | `visible_to` | the rows that the user may see: without deleted and hidden ones |
+//! | `one_visible_to` | of these, the one with this id |
+//! | `one_of_document` | the row that belongs to a document with this id |
+//! | `of_every_user`, `visible_of_every_user` | as `owned_by` and `visible_to`, of all users |
 
 /// Declares that a table has no relations; finders name the tables that they join.
 macro_rules! no_relations {
@@ -36,7 +47,7 @@ macro_rules! owned_table {
         crate::owned::owned_changes!();
 
         impl Entity {
-            /// Returns the rows of this user.
+            /// Returns all rows of this user.
             pub fn owned_by(user: UserId) -> Select<Entity> {
                 Self::find().filter(Column::UserId.eq(user))
             }

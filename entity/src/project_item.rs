@@ -39,7 +39,7 @@ crate::owned::owned_changes!();
 impl Entity {
     /// Returns the visible items of a user's projects. A deleted bookmark and its highlights are not visible; if its text is kept as the
     /// text of a feed entry, only an item that refers to the entry is visible.
-    pub fn owned_by(user: UserId) -> Select<Entity> {
+    pub fn visible_to(user: UserId) -> Select<Entity> {
         let of: RelationDef =
             Self::belongs_to(document::Entity).from(Column::DocumentId).to(document::Column::Id).into();
         let named = Condition::any()
@@ -54,6 +54,6 @@ impl Entity {
 
     /// Returns the rows of one project.
     pub fn within(project: &project::Model) -> Select<Entity> {
-        Self::owned_by(project.user_id).filter(Column::ProjectId.eq(project.id))
+        Self::visible_to(project.user_id).filter(Column::ProjectId.eq(project.id))
     }
 }

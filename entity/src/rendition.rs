@@ -24,7 +24,7 @@ crate::owned::owned_changes!();
 
 impl Entity {
     /// Returns the rendition of a document, if it belongs to this user and has one.
-    pub fn one_of(user: UserId, document: DocumentId) -> Select<Entity> {
+    pub fn one_of_document(user: UserId, document: DocumentId) -> Select<Entity> {
         Self::find_by_id(document).filter(Column::UserId.eq(user))
     }
 }

@@ -30,7 +30,7 @@ crate::owned::owned_changes!();
 
 impl Entity {
     /// Returns the source of a document, if it belongs to this user and is still kept.
-    pub fn one_of(user: UserId, document: DocumentId) -> Select<Entity> {
+    pub fn one_of_document(user: UserId, document: DocumentId) -> Select<Entity> {
         Self::find_by_id(document).filter(Column::UserId.eq(user))
     }
 }

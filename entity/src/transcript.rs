@@ -37,7 +37,7 @@ crate::owned::owned_table!();
 
 impl Entity {
     /// Returns the transcript of a document and version, if it belongs to this user.
-    pub fn one_of(user: UserId, document: DocumentId, version: i32) -> Select<Entity> {
+    pub fn one_of_document(user: UserId, document: DocumentId, version: i32) -> Select<Entity> {
         Self::owned_by(user).filter(Column::DocumentId.eq(document)).filter(Column::Version.eq(version))
     }
 }

@@ -37,7 +37,7 @@ pub async fn store_text(
     // Lock order: bookmark before document, as its deletion does. This prevents a deadlock.
     bookmark::Entity::touch_for_document(&txn, job.user_id, id, now).await?;
     // Read again within the transaction: the user may have set a title, or deleted the document, meanwhile.
-    let found = document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).lock_exclusive();
+    let found = document::Entity::owned_by(job.user_id).filter(document::Column::Id.eq(id)).lock_exclusive();
     if let Some(document) = found.one(&txn).await? {
         let room = LibraryRoom::of_owner(&txn, &ctx.core, job.user_id).await?;
         let room = room.rewriting(&txn, Some(id)).await?;
@@ -48,7 +48,7 @@ pub async fn store_text(
         if used_source.is_some() && saved::needs_page(&txn, &document).await? {
             jobs::enqueue(&txn, job.user_id, JobKind::FetchPage, id.0, Priority::of(job), now).await?;
         }
-        let source = source::Entity::one_of(job.user_id, id).one(&txn).await?;
+        let source = source::Entity::one_of_document(job.user_id, id).one(&txn).await?;
         if let Some(source) = source
             // Content that was handed over meanwhile has a separate job, and stays for it.
             && (Some(&source) == used_source.as_ref() || page::has_given_up_source(&txn, job).await?)

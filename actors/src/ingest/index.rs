@@ -31,7 +31,7 @@ const MAX_PRIORITY_PASSAGES: i32 = 256;
 /// [`JobError::LeaseLost`] when another worker has the job; [`JobError::Internal`] when the database, the model or the index fails.
 pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError> {
     let id = DocumentId(job.subject);
-    let own = document::Entity::of(job.user_id).filter(document::Column::Id.eq(id));
+    let own = document::Entity::owned_by(job.user_id).filter(document::Column::Id.eq(id));
     let document = own.one(ctx.core.db.read()).await?;
     let Some(document) = document.filter(|document| document.hidden_at.is_none()) else {
         // Hidden or deleted since the job was enqueued. Passages of an earlier attempt may be in the index.
@@ -163,7 +163,7 @@ async fn finish(
 }
 
 async fn is_deleted(db: &impl ConnectionTrait, user: UserId, id: DocumentId) -> Result<bool, Error> {
-    let row = document::Entity::of(user).filter(document::Column::Id.eq(id)).one(db).await?;
+    let row = document::Entity::owned_by(user).filter(document::Column::Id.eq(id)).one(db).await?;
     Ok(row.is_none())
 }
 
@@ -231,7 +231,7 @@ async fn load_labels(core: &CoreContext, document: &document::Model) -> Result<L
 /// [`JobError::Internal`] when the database or the index fails.
 pub async fn update_labels(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError> {
     let id = DocumentId(job.subject);
-    if let Some(document) = document::Entity::one_of(job.user_id, id).one(ctx.core.db.read()).await? {
+    if let Some(document) = document::Entity::one_visible_to(job.user_id, id).one(ctx.core.db.read()).await? {
         let labels = load_labels(&ctx.core, &document).await?;
         ctx.retrieval.update_labels(job.user_id, id, labels).await?;
         document::Entity::update_owned(job.user_id)

@@ -18,7 +18,7 @@ use super::indexing::IndexingContext;
 /// [`JobError::Internal`] when the database or the index fails.
 pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError> {
     let id = DocumentId(job.subject);
-    if document::Entity::one_of(job.user_id, id).one(ctx.core.db.read()).await?.is_none() {
+    if document::Entity::one_visible_to(job.user_id, id).one(ctx.core.db.read()).await?.is_none() {
         record_removal(&ctx.core, job.user_id, [id]).await?;
         ctx.retrieval.forget(job.user_id, id).await?;
     }

@@ -39,7 +39,7 @@ pub async fn enqueue_missing_vectors(db: &Db, model: &str, now: Timestamp) -> Re
 async fn enqueue_matching(db: &Db, condition: Condition, now: Timestamp) -> Result<u64, Error> {
     let (mut before, mut enqueued) = (None, 0);
     loop {
-        let mut query = document::Entity::of_every_user().filter(condition.clone());
+        let mut query = document::Entity::visible_of_every_user().filter(condition.clone());
         if let Some(before) = before {
             query = query.filter(document::Column::Id.lt(before));
         }

@@ -25,7 +25,7 @@ use super::{completion, media, pdf};
 /// [`JobError::LeaseLost`], or the [`JobError`] of the stage that failed.
 pub async fn run_page(ctx: &ExtractionContext, job: &job::Model) -> Result<(), JobError> {
     let id = DocumentId(job.subject);
-    let own = document::Entity::of(job.user_id).filter(document::Column::Id.eq(id));
+    let own = document::Entity::owned_by(job.user_id).filter(document::Column::Id.eq(id));
     let document = own.one(ctx.core.db.read()).await?;
     let Some(document) = document.filter(|document| document.hidden_at.is_none()) else {
         return finish_without_document(ctx, job).await;
@@ -71,7 +71,8 @@ async fn fetch_text(
 /// [`JobError::LeaseLost`], or the [`JobError`] of the stage that failed.
 pub async fn run_file(ctx: &ExtractionContext, job: &job::Model) -> Result<(), JobError> {
     let id = DocumentId(job.subject);
-    let Some(document) = document::Entity::one_of(job.user_id, id).one(ctx.core.db.read()).await? else {
+    let Some(document) = document::Entity::one_visible_to(job.user_id, id).one(ctx.core.db.read()).await?
+    else {
         return finish_without_document(ctx, job).await;
     };
     if is_recording(document.content_type) {
@@ -96,7 +97,8 @@ pub async fn run_file(ctx: &ExtractionContext, job: &job::Model) -> Result<(), J
 /// [`JobError::LeaseLost`], or the [`JobError`] of the stage that failed.
 pub async fn run_transcription(ctx: &ExtractionContext, job: &job::Model) -> Result<(), JobError> {
     let id = DocumentId(job.subject);
-    let Some(document) = document::Entity::one_of(job.user_id, id).one(ctx.core.db.read()).await? else {
+    let Some(document) = document::Entity::one_visible_to(job.user_id, id).one(ctx.core.db.read()).await?
+    else {
         return finish_without_document(ctx, job).await;
     };
     // Before gigabytes are fetched for a recording that cannot be transcribed now.

@@ -81,8 +81,8 @@ impl Operation for ShowAccount {
             plan: row.plan,
             created_at: row.created_at,
             counts: AccountCounts {
-                bookmarks: bookmark::Entity::owned_by(id).count(db).await?,
-                documents: document::Entity::readable_by(id).count(db).await?,
+                bookmarks: bookmark::Entity::visible_to(id).count(db).await?,
+                documents: document::Entity::visible_to(id).count(db).await?,
                 highlights: highlight::Entity::owned_by(id).count(db).await?,
                 collections: collection::Entity::owned_by(id).count(db).await?,
                 feeds: feed::Entity::owned_by(id).count(db).await?,

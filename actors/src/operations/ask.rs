@@ -185,12 +185,12 @@ impl Ask {
         // An id that is named twice would be counted twice below, but is one row.
         ids.sort_unstable();
         ids.dedup();
-        let own = bookmark::Entity::owned_by(caller.user).filter(bookmark::Column::Id.is_in(ids.clone()));
+        let own = bookmark::Entity::visible_to(caller.user).filter(bookmark::Column::Id.is_in(ids.clone()));
         if usize::try_from(own.count(ctx.core.db.read()).await?).ok() != Some(ids.len()) {
             return Err(Error::not_found());
         }
         // Includes the notes on the bookmarks, which are documents too.
-        let documents: Vec<DocumentId> = document::Entity::readable_by(caller.user)
+        let documents: Vec<DocumentId> = document::Entity::visible_to(caller.user)
             .filter(document::Column::BookmarkId.is_in(ids))
             .select_only()
             .column(document::Column::Id)

@@ -90,7 +90,8 @@ impl Operation for ListChunks {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListChunksResponse, Error> {
         let list = self.page.of_list(ctx, caller, format!("chunks:{}", self.document));
         let position: Option<ChunkPosition> = list.position()?;
-        let found = document::Entity::one_of(caller.user, self.document).one(ctx.core.db.read()).await?;
+        let found =
+            document::Entity::one_visible_to(caller.user, self.document).one(ctx.core.db.read()).await?;
         let document = found.ok_or(Error::not_found())?;
         // Ordinals of another version are those of other passages, so if the text was replaced since, the list starts again.
         let after = position.filter(|last| last.version == document.version).map_or(-1, |last| last.after);

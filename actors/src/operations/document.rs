@@ -81,12 +81,13 @@ impl ReadDocument {
 
     async fn find(&self, ctx: &OperationContext, user: UserId) -> Result<ReadableDocument, Error> {
         let query = match &self.document {
-            DocumentRef::Document(id) => document::Entity::one_of(user, *id),
-            DocumentRef::Bookmark(id) => text_of(user, bookmark::Entity::one_of(user, *id)),
+            DocumentRef::Document(id) => document::Entity::one_visible_to(user, *id),
+            DocumentRef::Bookmark(id) => text_of(user, bookmark::Entity::one_visible_to(user, *id)),
             DocumentRef::Url(url) => {
                 // Like a malformed id in a path: what cannot be saved is not found (contract.md, section 1).
                 let key = PageUrl::parse(url).map_err(|_| Error::not_found())?.key();
-                let saved = bookmark::Entity::owned_by(user).filter(bookmark::Column::NormalizedUrl.eq(key));
+                let saved =
+                    bookmark::Entity::visible_to(user).filter(bookmark::Column::NormalizedUrl.eq(key));
                 text_of(user, saved)
             }
         };
@@ -98,7 +99,7 @@ impl ReadDocument {
 fn text_of(user: UserId, saved: Select<bookmark::Entity>) -> Select<document::Entity> {
     // Not by `document.bookmark_id`, which the note on the bookmark has too.
     let id = saved.select_only().column(bookmark::Column::DocumentId).into_query();
-    document::Entity::readable_by(user).filter(document::Column::Id.in_subquery(id))
+    document::Entity::visible_to(user).filter(document::Column::Id.in_subquery(id))
 }
 
 /// A page of a document, with the user's tags, notes and highlights (spec.md: Document).

@@ -107,9 +107,9 @@ async fn find_rendition(
     ctx: &OperationContext,
 ) -> Result<Option<rendition::Model>, Error> {
     // The row of the rendition does not tell whether the document may still be read: one of a deleted bookmark is hidden.
-    let found = document::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?;
+    let found = document::Entity::one_visible_to(caller.user, id).one(ctx.core.db.read()).await?;
     let document = found.ok_or(Error::not_found())?;
-    Ok(rendition::Entity::one_of(caller.user, document.id).one(ctx.core.db.read()).await?)
+    Ok(rendition::Entity::one_of_document(caller.user, document.id).one(ctx.core.db.read()).await?)
 }
 
 impl From<Heading> for OutlineHeading {

@@ -88,7 +88,8 @@ impl Operation for ReadTranscript {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadTranscriptResponse, Error> {
         let list = self.page.of_list(ctx, caller, format!("transcript:{}", self.document));
         let position: Option<SegmentPosition> = list.position()?;
-        let found = document::Entity::one_of(caller.user, self.document).one(ctx.core.db.read()).await?;
+        let found =
+            document::Entity::one_visible_to(caller.user, self.document).one(ctx.core.db.read()).await?;
         // A document without a transcript is answered like an unknown one (contract.md, section 5).
         let document = found.filter(is_recording).ok_or(Error::not_found())?;
         let current = current_transcript(ctx, &document).await?;

@@ -130,7 +130,7 @@ impl Operation for ListWork {
         let (db, user) = (ctx.core.db.read(), caller.user);
         let jobs = |state: JobState| document_jobs(user).filter(is_pending()).filter(is_in_state(state));
         let pending = document_jobs(user).filter(is_pending()).select_only().column(job::Column::Subject);
-        let failed = document::Entity::readable_by(user)
+        let failed = document::Entity::visible_to(user)
             .filter(has_failed())
             // A failed document whose next attempt is queued is listed with its job.
             .filter(document::Column::Id.not_in_subquery(pending.into_query()));
@@ -191,7 +191,7 @@ fn document_jobs(user: UserId) -> Select<job::Entity> {
 
 async fn views(ctx: &OperationContext, user: UserId, jobs: Vec<job::Model>) -> Result<Vec<WorkView>, Error> {
     let ids = jobs.iter().map(|job| DocumentId(job.subject));
-    let documents = document::Entity::readable_by(user).filter(document::Column::Id.is_in(ids));
+    let documents = document::Entity::visible_to(user).filter(document::Column::Id.is_in(ids));
     let documents = documents.all(ctx.core.db.read()).await?;
     let documents: HashMap<_, _> = documents.into_iter().map(|row| (row.id, row)).collect();
     let mut views = Vec::with_capacity(jobs.len());
@@ -266,7 +266,8 @@ impl Operation for RetryWork {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<RetryWorkResponse, Error> {
         let (user, now) = (caller.user, ctx.core.clock.now());
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
-        let document = document::Entity::one_of(user, self.0).one(&txn).await?.ok_or(Error::not_found())?;
+        let document =
+            document::Entity::one_visible_to(user, self.0).one(&txn).await?.ok_or(Error::not_found())?;
         if document.status != DocumentStatus::Failed && document.error.is_none() {
             return Err(Error::Conflict(
                 "the text of the document has not failed, so there is nothing to retry",
@@ -303,7 +304,8 @@ impl Operation for RetryWork {
 /// Returns the kind of job that extracts the text of a document.
 async fn job_kind_of(db: &impl ConnectionTrait, document: &document::Model) -> Result<JobKind, Error> {
     let Some(id) = document.bookmark_id else { return Ok(JobKind::FetchPage) };
-    let saved = bookmark::Entity::one_of(document.user_id, id).one(db).await?.ok_or(Error::not_found())?;
+    let saved =
+        bookmark::Entity::one_visible_to(document.user_id, id).one(db).await?.ok_or(Error::not_found())?;
     Ok(JobKind::of_bookmark(saved.kind))
 }
 

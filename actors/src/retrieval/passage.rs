@@ -88,7 +88,7 @@ pub async fn readable(
     let rows = chunk::Entity::owned_by(user).filter(chunk::Column::Id.is_in(ids)).all(core.db.read()).await?;
     let mut chunks: HashMap<ChunkId, chunk::Model> = rows.into_iter().map(|row| (row.id, row)).collect();
     let ids: Vec<DocumentId> = hits.iter().map(|hit| hit.document).collect();
-    let mut readable = document::Entity::readable_by(user).filter(document::Column::Id.is_in(ids));
+    let mut readable = document::Entity::visible_to(user).filter(document::Column::Id.is_in(ids));
     // The filters of the search are applied to the rows too, because the labels in the index are updated later.
     if let Some(feed) = search.within.feed {
         readable = readable.filter(document::Column::FeedId.eq(feed));

@@ -15,7 +15,7 @@ use tracing::{info, warn};
 use uuid::Uuid;
 
 use super::context::WorkerContext;
-use super::handlers;
+use super::handlers::{self, AttemptFailure};
 
 /// Minimum delay after an attempt that met a busy component.
 const MIN_BUSY_DELAY: Duration = Duration::from_secs(2);
@@ -139,21 +139,20 @@ async fn write_job(
     jobs::defer(txn, job, deferral, now).await
 }
 
-/// Records the end with the subject of the job. A document counts as failed even if another attempt follows.
+/// Records the end with the subject of the job.
 async fn write_subject(
     txn: &impl ConnectionTrait,
     job: &job::Model,
     disposition: &Disposition,
     now: Timestamp,
 ) -> Result<(), DbErr> {
-    let is_document = JobKind::named(&job.kind).is_some_and(JobKind::makes_document);
-    match disposition {
-        Disposition::LeaseLost | Disposition::Deferred { .. } => Ok(()),
-        Disposition::Blocked { reason, .. } => handlers::record_wait(txn, job, reason).await,
-        Disposition::Retry { reason, .. } if !is_document => handlers::record_wait(txn, job, reason).await,
-        Disposition::Retry { reason, .. } => handlers::record_failure(txn, job, reason, now).await,
-        Disposition::Dead { reason } => handlers::record_death(txn, job, reason, now).await,
-    }
+    let (failure, reason) = match disposition {
+        Disposition::LeaseLost | Disposition::Deferred { .. } => return Ok(()),
+        Disposition::Blocked { reason, .. } => (AttemptFailure::Blocked, *reason),
+        Disposition::Retry { reason, .. } => (AttemptFailure::Retry, reason.as_str()),
+        Disposition::Dead { reason } => (AttemptFailure::Dead, reason.as_str()),
+    };
+    handlers::record_failure(txn, job, failure, reason, now).await
 }
 
 fn disposition(job: &job::Model, error: JobError) -> Disposition {
@@ -219,7 +218,7 @@ pub(super) async fn record_crash(ctx: &WorkerContext, job: &job::Model) -> Resul
     let txn = begin_owned(&ctx.core.db, job.user_id).await?;
     if jobs::mark_dead(&txn, job, now).await? {
         let (reason, document) = (jobs::crash_reason(job), document_of(job));
-        handlers::record_death(&txn, job, reason, now).await?;
+        handlers::record_failure(&txn, job, AttemptFailure::Dead, reason, now).await?;
         txn.commit().await?;
         warn!(
             job.id = %job.id, job.kind = %job.kind, document.id = document, reason,

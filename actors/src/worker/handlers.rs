@@ -1,6 +1,8 @@
 //! The table of the handlers of jobs, and of what is recorded with the subject of a job that waits, fails or is given up.
 //!
-//! A new [`JobKind`] needs one row in [`run`], and one in each of the functions below if its failure is shown somewhere.
+//! A new [`JobKind`] needs one row in [`run`], and one in [`record_failure`] if its failure is shown somewhere.
+
+use std::time::Duration;
 
 use entity::id::DocumentId;
 use entity::kind::DocumentStatus;
@@ -15,59 +17,87 @@ use super::context::WorkerContext;
 use crate::ingest::{feed, index, index_removal, media, sequencer};
 use crate::notices::email;
 
+/// The reason of a job of a kind that this version does not know.
+const UNKNOWN_KIND: &str = "waiting for a version of the service that knows this kind of job";
+/// Delay of a job of a kind that this version does not know.
+const UNKNOWN_KIND_RETRY: Duration = Duration::from_secs(3600);
+
+/// How an attempt failed, as it is recorded with the subject of its job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AttemptFailure {
+    /// The job waits for something, as if there had been no attempt.
+    Blocked,
+    /// Another attempt follows.
+    Retry,
+    /// It was the last attempt.
+    Dead,
+}
+
 /// Runs the handler of a job.
 ///
 /// # Errors
-/// [`JobError::Permanent`] when this version of the service does not know the kind; else as the handler says.
+/// [`JobError::Blocked`] when this version of the service does not know the kind; else as the handler says.
 pub(super) async fn run(ctx: &WorkerContext, job: &job::Model) -> Result<(), JobError> {
-    match JobKind::named(&job.kind) {
-        Some(JobKind::FetchPage | JobKind::ProcessText) => sequencer::run_page(&ctx.extraction, job).await,
-        Some(JobKind::ProcessFile) => sequencer::run_file(&ctx.extraction, job).await,
-        Some(JobKind::Transcribe) => sequencer::run_transcription(&ctx.extraction, job).await,
-        Some(JobKind::Index) => index::run(&ctx.indexing, job).await,
-        Some(JobKind::UpdateLabels) => index::update_labels(&ctx.indexing, job).await,
-        Some(JobKind::RemoveFromIndex) => index_removal::run(&ctx.indexing, job).await,
-        Some(JobKind::FetchFeed) => feed::fetch_source::run(&ctx.feeds, job).await,
-        Some(JobKind::DeliverEntries) => feed::deliver::run(&ctx.feeds, job).await,
-        Some(JobKind::RemoveFeed) => feed::remove::run(&ctx.indexing, job).await,
-        Some(JobKind::Subscribe) => feed::websub::subscribe::run(&ctx.feeds, job).await,
-        Some(JobKind::SendEmail) => email::run(&ctx.core, ctx.mail.as_deref(), job).await,
-        Some(JobKind::Import) => imports::run(&ctx.imports, job).await,
-        Some(JobKind::Export) => exports::run(&ctx.exports, job).await,
-        None => {
-            Err(JobError::Permanent("this version of the service does not know this kind of job".to_owned()))
-        }
+    let Some(kind) = JobKind::named(&job.kind) else {
+        return Err(JobError::Blocked { reason: UNKNOWN_KIND, after: UNKNOWN_KIND_RETRY });
+    };
+    match kind {
+        JobKind::FetchPage | JobKind::ProcessText => sequencer::run_page(&ctx.extraction, job).await,
+        JobKind::ProcessFile => sequencer::run_file(&ctx.extraction, job).await,
+        JobKind::Transcribe => sequencer::run_transcription(&ctx.extraction, job).await,
+        JobKind::Index => index::run(&ctx.indexing, job).await,
+        JobKind::UpdateLabels => index::update_labels(&ctx.indexing, job).await,
+        JobKind::RemoveFromIndex => index_removal::run(&ctx.indexing, job).await,
+        JobKind::FetchFeed => feed::fetch_source::run(&ctx.feeds, job).await,
+        JobKind::DeliverEntries => feed::deliver::run(&ctx.feeds, job).await,
+        JobKind::RemoveFeed => feed::remove::run(&ctx.indexing, job).await,
+        JobKind::Subscribe => feed::websub::subscribe::run(&ctx.feeds, job).await,
+        JobKind::SendEmail => email::run(&ctx.core, ctx.mail.as_deref(), job).await,
+        JobKind::Import => imports::run(&ctx.imports, job).await,
+        JobKind::Export => exports::run(&ctx.exports, job).await,
     }
 }
 
-/// Records with the subject of a job why it is not further along: it waits for something, or it is retried.
-pub(super) async fn record_wait(
+/// Records with the subject of a job that an attempt failed, or why it is not further along. After the last attempt, releases what
+/// was kept for another one.
+pub(super) async fn record_failure(
     db: &impl ConnectionTrait,
     job: &job::Model,
+    failure: AttemptFailure,
     reason: &str,
+    now: Timestamp,
 ) -> Result<(), DbErr> {
-    match JobKind::named(&job.kind) {
-        Some(JobKind::Import) => imports::record_wait(db, job, reason).await,
-        Some(JobKind::Export) => exports::record_waiting(db, job, reason).await,
-        Some(kind) if kind.makes_document() => record_document_reason(db, job, reason).await,
-        Some(_) | None => Ok(()),
+    use AttemptFailure::{Blocked, Dead, Retry};
+
+    let Some(kind) = JobKind::named(&job.kind) else { return Ok(()) };
+    match (kind, failure) {
+        (JobKind::Import, Blocked | Retry) => imports::record_wait(db, job, reason).await,
+        (JobKind::Import, Dead) => imports::record_failure(db, job, reason, now).await,
+        (JobKind::Export, Blocked | Retry) => exports::record_wait(db, job, reason).await,
+        (JobKind::Export, Dead) => exports::record_failure(db, job, reason, now).await,
+        (JobKind::Transcribe, Dead) => {
+            fail_document(db, job, reason, now).await?;
+            media::recording_file::release(db, DocumentId(job.subject)).await
+        }
+        (JobKind::Index, Dead) => {
+            fail_document(db, job, reason, now).await?;
+            index::give_up(db, job).await
+        }
+        (_, Blocked) if kind.makes_document() => record_document_reason(db, job, reason).await,
+        // A document counts as failed even if another attempt follows.
+        (_, Retry | Dead) if kind.makes_document() => fail_document(db, job, reason, now).await,
+        (_, Blocked | Retry | Dead) => Ok(()),
     }
 }
 
-/// Records with the subject of a job that an attempt failed. A document that is ready stays ready and keeps the reason: it
+/// Records with the document of a job that an attempt failed. A document that is ready stays ready and keeps the reason: it
 /// can be read and found, only its newer text or its new labels failed.
-pub(super) async fn record_failure(
+async fn fail_document(
     db: &impl ConnectionTrait,
     job: &job::Model,
     reason: &str,
     now: Timestamp,
 ) -> Result<(), DbErr> {
-    match JobKind::named(&job.kind) {
-        Some(JobKind::Import) => return imports::record_failure(db, job, reason, now).await,
-        Some(JobKind::Export) => return exports::record_failure(db, job, reason, now).await,
-        Some(kind) if !kind.makes_document() => return Ok(()),
-        Some(_) | None => {}
-    }
     // Lock order: bookmark before document, as in its deletion (prevents deadlock).
     bookmark::Entity::touch_for_document(db, job.user_id, DocumentId(job.subject), now).await?;
     record_document_reason(db, job, reason).await?;
@@ -78,20 +108,4 @@ pub(super) async fn record_failure(
         .exec(db)
         .await
         .map(drop)
-}
-
-/// Records with the subject of a job that it was given up, and releases what was kept for another attempt.
-pub(super) async fn record_death(
-    db: &impl ConnectionTrait,
-    job: &job::Model,
-    reason: &str,
-    now: Timestamp,
-) -> Result<(), DbErr> {
-    record_failure(db, job, reason, now).await?;
-    match JobKind::named(&job.kind) {
-        Some(JobKind::Transcribe) => media::recording_file::release(db, DocumentId(job.subject)).await?,
-        Some(JobKind::Index) => index::give_up(db, job).await?,
-        Some(_) | None => {}
-    }
-    Ok(())
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 use entity::time::Timestamp;
 use entity::{bookmark, document};
 use errors::Error;
+use library::context::CoreContext;
 use library::owned_transaction::begin_owned;
 use library::{exports, feeds, imports, uploads};
-use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, DbErr, QueryFilter, QueryOrder, QuerySelect};
 use tracing::warn;
 
 use super::context::WorkerContext;
@@ -32,6 +33,7 @@ pub(super) async fn clean_up(ctx: &WorkerContext) {
     // Dead jobs of documents are kept with their reason as long as the document exists.
     let ended_jobs = jobs::sweep(&core.db, now - DONE_JOB_RETENTION, now - DEAD_JOB_RETENTION).await;
     log_failure("ended jobs", ended_jobs);
+    log_failure("jobs of unknown kinds", keep_unknown_jobs(core, now).await);
     log_failure("sources of feeds", feeds::source::delete_unfollowed(core.db.write()).await);
     log_failure("uploads", uploads::sweep(core).await);
     log_failure("fetched recordings", media::recording_file::sweep(core).await);
@@ -45,6 +47,15 @@ fn log_failure<E: Into<Error>>(what: &'static str, result: Result<(), E>) {
         let error: Error = error.into();
         warn!(cause = error.chain(), what, "could not finish a clean-up");
     }
+}
+
+/// Puts back the crashed jobs of kinds that this version does not know, and reports how many wait for a version that knows them.
+async fn keep_unknown_jobs(core: &CoreContext, now: Timestamp) -> Result<(), DbErr> {
+    jobs::requeue_unknown(&core.db, now).await?;
+    for (kind, waiting) in jobs::unknown_by_kind(core.db.read()).await? {
+        warn!(job.kind = kind, waiting, "jobs wait for a version of the service that knows their kind");
+    }
+    Ok(())
 }
 
 /// Removes bookmarks that cannot be restored any more, with their documents, highlights and notes.
@@ -73,7 +84,7 @@ async fn remove_deleted_bookmark(
     now: Timestamp,
 ) -> Result<(), Error> {
     let of_bookmark = document::Column::BookmarkId.eq(row.id);
-    let documents = document::Entity::of(row.user_id).filter(of_bookmark.clone());
+    let documents = document::Entity::owned_by(row.user_id).filter(of_bookmark.clone());
     // The passages first: after a crash in between, the rows are found again in an hour. Passages without rows would be found
     // by an audit of the index only.
     for document in documents.all(ctx.core.db.read()).await? {

@@ -1,4 +1,4 @@
-//! The background jobs of all users: how many wait, since when, and which failed.
+//! The background jobs of all users: how many wait, since when, and which failed or need another version of the service.
 
 use std::time::Duration;
 
@@ -14,27 +14,48 @@ const MAX_WAIT: Duration = Duration::from_secs(3600);
 
 /// Counts the jobs of all users, and judges those that are late or failed.
 pub async fn check(core: &CoreContext, server_running: bool) -> Check {
-    let db = core.db.read();
-    let depths = match jobs::depths(db).await {
-        Ok(depths) => depths,
-        Err(error) => return Check::wrong(NAME, error.to_string(), SEE_DATABASE_FILES),
-    };
-    match jobs::failed_by_kind(db).await {
-        Ok(failed) => judge(&depths, &failed, core.clock.now(), server_running),
-        Err(error) => Check::wrong(NAME, error.to_string(), SEE_DATABASE_FILES),
+    match read_counts(core).await {
+        Ok(counts) => judge(&counts, core.clock.now(), server_running),
+        Err(error) => Check::wrong(NAME, error, SEE_DATABASE_FILES),
     }
 }
 
-fn judge(depths: &[Depth], failed: &[(String, i64)], now: Timestamp, server_running: bool) -> Check {
+/// The counts of the jobs of all users.
+#[derive(Default)]
+struct QueueCounts {
+    /// The jobs of each track of kinds that this version knows.
+    depths: Vec<Depth>,
+    /// The waiting jobs of each kind that this version does not know.
+    unknown: Vec<(String, i64)>,
+    /// The jobs of each kind that were given up.
+    failed: Vec<(String, i64)>,
+}
+
+/// Reads the counts, or returns why they cannot be read.
+async fn read_counts(core: &CoreContext) -> Result<QueueCounts, String> {
+    let db = core.db.read();
+    Ok(QueueCounts {
+        depths: jobs::depths(db).await.map_err(|error| error.to_string())?,
+        unknown: jobs::unknown_by_kind(db).await.map_err(|error| error.to_string())?,
+        failed: jobs::failed_by_kind(db).await.map_err(|error| error.to_string())?,
+    })
+}
+
+fn judge(counts: &QueueCounts, now: Timestamp, server_running: bool) -> Check {
+    let QueueCounts { depths, unknown, failed } = counts;
     let waiting: u64 = depths.iter().map(|depth| depth.waiting).sum();
     let running: u64 = depths.iter().map(|depth| depth.running).sum();
     let all_failed: i64 = failed.iter().map(|(_, jobs)| jobs).sum();
-    let counts = format!("{waiting} waiting, {running} running, {all_failed} failed");
+    let mut counts = format!("{waiting} waiting, {running} running, {all_failed} failed");
     if !failed.is_empty() {
-        let kinds = failed.iter().map(|(kind, jobs)| format!("{} {jobs}", activity(kind)));
-        let found = format!("{counts} ({})", kinds.collect::<Vec<_>>().join(", "));
+        counts = format!("{counts} ({})", kinds(failed));
+    }
+    if !unknown.is_empty() {
+        counts = format!("{counts}; of kinds that this version does not know wait: {}", kinds(unknown));
+    }
+    if !failed.is_empty() {
         let advice = "`GET /app/api/work?stage=failed` lists them with their reasons, `POST /app/api/work/ID/retry` tries again";
-        return Check::warning(NAME, found, advice);
+        return Check::warning(NAME, counts, advice);
     }
     let is_late = |depth: &&Depth| depth.since.is_some_and(|since| now.since(since) > MAX_WAIT);
     match depths.iter().find(is_late) {
@@ -47,6 +68,9 @@ fn judge(depths: &[Depth], failed: &[(String, i64)], now: Timestamp, server_runn
                 "see the log for failures, or raise ingest.workers, .fetches or .files",
             )
         }
+        Some(_) | None if !unknown.is_empty() => {
+            Check::warning(NAME, counts, "run the version of Carrel that made them: they wait until then")
+        }
         // Without a server jobs wait as they should.
         Some(_) => Check::good(NAME, format!("{counts}; no server is running, and the next start continues")),
         None => Check::good(NAME, counts),
@@ -55,6 +79,12 @@ fn judge(depths: &[Depth], failed: &[(String, i64)], now: Timestamp, server_runn
 
 fn activity(kind: &str) -> &str {
     JobKind::named(kind).map_or(kind, |kind| kind.activity())
+}
+
+/// Lists kinds in words, each with its number of jobs.
+fn kinds(counts: &[(String, i64)]) -> String {
+    let kinds = counts.iter().map(|(kind, jobs)| format!("{} {jobs}", activity(kind)));
+    kinds.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -70,26 +100,42 @@ mod tests {
 
     #[test]
     fn waiting_and_running_jobs_are_counted() {
-        let check = judge(&[depth(2, Some(NOON)), depth(3, Some(NOON))], &[], NOON, true);
+        let depths = vec![depth(2, Some(NOON)), depth(3, Some(NOON))];
+
+        let check = judge(&QueueCounts { depths, ..QueueCounts::default() }, NOON, true);
 
         assert_eq!(check, Check::good(NAME, "5 waiting, 2 running, 0 failed"));
     }
 
     #[test]
     fn failed_jobs_are_named_by_what_they_do() {
-        let failed = [("fetch_page".to_owned(), 3), ("a_later_kind".to_owned(), 1)];
+        let failed = vec![("fetch_page".to_owned(), 3), ("a_later_kind".to_owned(), 1)];
 
-        let check = judge(&[], &failed, NOON, true);
+        let check = judge(&QueueCounts { failed, ..QueueCounts::default() }, NOON, true);
 
         assert_eq!(check.state, CheckState::Warning);
         assert_eq!(check.found, "0 waiting, 0 running, 4 failed (fetching a page 3, a_later_kind 1)");
     }
 
     #[test]
-    fn late_jobs_are_a_fault_of_a_running_server_alone() {
-        let late = [depth(1, Some(NOON - 2 * MAX_WAIT))];
+    fn waiting_jobs_of_unknown_kinds_are_a_warning() {
+        let unknown = vec![("a_later_kind".to_owned(), 2)];
 
-        assert_eq!(judge(&late, &[], NOON, true).state, CheckState::Warning);
-        assert_eq!(judge(&late, &[], NOON, false).state, CheckState::Good);
+        let check = judge(&QueueCounts { unknown, ..QueueCounts::default() }, NOON, true);
+
+        assert_eq!(check.state, CheckState::Warning);
+        assert_eq!(
+            check.found,
+            "0 waiting, 0 running, 0 failed; of kinds that this version does not know wait: a_later_kind 2"
+        );
+    }
+
+    #[test]
+    fn late_jobs_are_a_fault_of_a_running_server_alone() {
+        let late =
+            QueueCounts { depths: vec![depth(1, Some(NOON - 2 * MAX_WAIT))], ..QueueCounts::default() };
+
+        assert_eq!(judge(&late, NOON, true).state, CheckState::Warning);
+        assert_eq!(judge(&late, NOON, false).state, CheckState::Good);
     }
 }

@@ -6,7 +6,7 @@ use entity::job;
 use entity::kind::JobState;
 use entity::plan::Plan;
 use library::clock::Clock;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -46,6 +46,25 @@ async fn missing_page_fails_with_reason_and_is_not_retried() {
     assert_eq!(site.request_count("/gone"), 1);
     assert_eq!(page_job(&server, &saved).await.state, JobState::Dead);
     assert!(key.search("gone").await.is_empty());
+}
+
+#[actix_web::test]
+async fn job_of_unknown_kind_waits_while_others_run() {
+    let server = Server::start().await;
+    let (user, now) = (server.user(Plan::Pro).await, server.app().core.clock.now());
+    let key = user.full_key().await;
+    let unknown = job::Model {
+        queue_position: Some(0),
+        ..job::Model::queued(user.id(), "a_later_kind", Uuid::now_v7(), (1, 0), now)
+    };
+    let row = unknown.clone().into_active_model();
+    job::Entity::insert(row).exec_without_returning(server.app().core.db.write()).await.unwrap();
+
+    wait_for_other_job(&key, "known").await;
+
+    let after = job::Entity::find_by_id(unknown.id).one(server.app().core.db.read()).await.unwrap();
+    assert_eq!((unknown.state, unknown.attempts), (JobState::Queued, 0));
+    assert_eq!(after, Some(unknown));
 }
 
 /// Covers the threat table (row S1).

@@ -150,7 +150,7 @@ async fn recording_with_job(server: &Server) -> (Key, document::Model, job::Mode
     let ready = key.wait_for(&saved, "ready").await;
     let id = DocumentId(ready["documentId"].as_str().unwrap().parse::<Uuid>().unwrap());
     let app = server.app();
-    let row = document::Entity::one_of(user, id).one(app.core.db.read()).await.unwrap().unwrap();
+    let row = document::Entity::one_visible_to(user, id).one(app.core.db.read()).await.unwrap().unwrap();
     let mut row = row.into_active_model();
     row.content_type = Set(ContentType::Audio);
     let row = row.update(app.core.db.write()).await.unwrap();
@@ -746,7 +746,7 @@ async fn with_concurrent_transcript<T>(
     let app = server.app();
     let id = DocumentId(document.as_str().unwrap().parse::<Uuid>().unwrap());
     let txn = app.core.db.begin().await.unwrap();
-    let row = document::Entity::one_of(user, id).lock_exclusive().one(&txn).await.unwrap().unwrap();
+    let row = document::Entity::one_visible_to(user, id).lock_exclusive().one(&txn).await.unwrap().unwrap();
     let transcribed = transcript::Model {
         document_id: id,
         version: row.version,

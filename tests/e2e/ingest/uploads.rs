@@ -472,7 +472,7 @@ async fn account_is_deleted_while_a_job_holds_its_document() {
 
     // A job locks the document and then needs the account's row.
     let job = app.core.db.begin().await.unwrap();
-    document::Entity::one_of(id, document).lock_exclusive().one(&job).await.unwrap().unwrap();
+    document::Entity::one_visible_to(id, document).lock_exclusive().one(&job).await.unwrap().unwrap();
     let core = app.core.clone();
     let removal = actix_web::rt::spawn(async move { actors::auth::accounts::delete(&core, id).await });
     // Gives the deletion time to take the account's row and wait for the document. If it is slower, the test passes without a conflict.
@@ -488,5 +488,5 @@ async fn account_is_deleted_while_a_job_holds_its_document() {
     }
 
     removal.await.unwrap().unwrap();
-    assert_eq!(document::Entity::one_of(id, document).one(app.core.db.read()).await.unwrap(), None);
+    assert_eq!(document::Entity::one_visible_to(id, document).one(app.core.db.read()).await.unwrap(), None);
 }

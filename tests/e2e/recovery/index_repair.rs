@@ -385,7 +385,7 @@ async fn search_is_degraded_until_lost_documents_are_restored() {
 
 /// The only document of an account.
 async fn find_document(server: &Server, owner: UserId) -> document::Model {
-    document::Entity::readable_by(owner).one(server.app().core.db.read()).await.unwrap().unwrap()
+    document::Entity::visible_to(owner).one(server.app().core.db.read()).await.unwrap().unwrap()
 }
 
 #[actix_web::test]

@@ -234,7 +234,7 @@ async fn deleted_account_leaves_no_project_rows() {
 
     let db = server.app().core.db.read();
     assert_eq!(project::Entity::owned_by(user.id()).count(db).await.unwrap(), 0);
-    assert_eq!(project_item::Entity::owned_by(user.id()).count(db).await.unwrap(), 0);
+    assert_eq!(project_item::Entity::visible_to(user.id()).count(db).await.unwrap(), 0);
     assert_eq!(decision::Entity::owned_by(user.id()).count(db).await.unwrap(), 0);
     assert_eq!(note::Entity::owned_by(user.id()).count(db).await.unwrap(), 0);
 }

@@ -58,7 +58,7 @@ fn feed_list(order: impl Iterator<Item = usize>) -> Vec<u8> {
 
 /// The user's bookmarks in the order of their pages.
 async fn list_bookmarks(server: &Server, user: UserId) -> Vec<BookmarkId> {
-    let own = bookmark::Entity::owned_by(user).order_by_asc(bookmark::Column::Url);
+    let own = bookmark::Entity::visible_to(user).order_by_asc(bookmark::Column::Url);
     own.all(server.app().core.db.read()).await.unwrap().into_iter().map(|row| row.id).collect()
 }
 

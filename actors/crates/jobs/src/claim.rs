@@ -3,6 +3,8 @@
 //! A claim raises `attempts` in the transaction that takes the row. So an attempt that crashes the process is counted, and
 //! the job is given up after its last attempt. Each claim writes a new fencing token: a worker that lost the lease does not
 //! match the row any more and changes nothing.
+//!
+//! Only kinds that this version knows are claimed. A job of another kind stays as it is, for a version that can run it.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -79,11 +81,8 @@ impl SlotBudget {
         true
     }
 
-    /// Restricts a query to the kinds of jobs that may be claimed.
+    /// Restricts a query to the kinds of jobs that may be claimed, which this version of the service knows.
     fn filter(&self, jobs: Select<Entity>) -> Select<Entity> {
-        if !self.skips_index_jobs && !self.only_deletions {
-            return jobs;
-        }
         let may_claim = |kind: &JobKind| {
             !(self.skips_index_jobs && kind.changes_index()) && (!self.only_deletions || kind.only_deletes())
         };
@@ -98,8 +97,8 @@ impl SlotBudget {
 }
 
 /// Claims due jobs of a track under a lease, as many as there are slots: first jobs whose lease has expired, then waiting
-/// jobs by priority and queue position. Two jobs of one subject never run at the same time, because the slower one could overwrite a
-/// newer version with an older one.
+/// jobs by priority and queue position. Jobs of kinds that this version does not know stay as they are. Two jobs of one subject never
+/// run at the same time, because the slower one could overwrite a newer version with an older one.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -420,6 +419,37 @@ mod tests {
 
         let priorities: Vec<Priority> = claimed.jobs.iter().map(Priority::of).collect();
         assert_eq!(priorities, [Priority::Backlog, Priority::Now]);
+    }
+
+    #[tokio::test]
+    async fn job_of_unknown_kind_waits_while_others_run() {
+        let queue = TestQueue::new().await;
+        let user = queue.add_user().await;
+        let unknown = queue.insert_unknown(user, subject(1)).await;
+        queue.enqueue(user, subject(2)).await;
+
+        assert_eq!(queue.claim_one(NOON).await.subject, subject(2));
+        assert!(queue.claim(9, NOON).await.jobs.is_empty());
+
+        assert_eq!(queue.job(unknown.id).await, Some(unknown));
+    }
+
+    #[tokio::test]
+    async fn crashed_job_of_unknown_kind_is_not_given_up() {
+        let queue = TestQueue::new().await;
+        let user = queue.add_user().await;
+        let crashed = Model {
+            state: JobState::Running,
+            attempts: MAX_ATTEMPTS,
+            lease_until: Some(NOON),
+            ..queue.unknown(user, subject(1))
+        };
+        queue.insert(&crashed).await;
+
+        let claimed = queue.claim(9, after_lease(NOON)).await;
+
+        assert!(claimed.jobs.is_empty() && claimed.dead.is_empty(), "{claimed:?}");
+        assert_eq!(queue.job(crashed.id).await, Some(crashed));
     }
 
     #[tokio::test]

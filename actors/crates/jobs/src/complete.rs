@@ -10,9 +10,10 @@ use entity::id::DocumentId;
 use entity::job::{Column, Entity, Model};
 use entity::kind::JobState;
 use entity::time::Timestamp;
-use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query};
+use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query, SimpleExpr};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, UpdateMany};
 
+use super::kind::is_known;
 use super::{JobKind, LEASE_DURATION, LeaseOwner, MAX_CRASHES, Priority, fairness};
 
 /// Why a job is given up of which every attempt crashed the process.
@@ -201,6 +202,37 @@ pub async fn release(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> 
 /// # Errors
 /// [`DbErr`] when the database fails; then the leases expire.
 pub async fn release_all(db: &Db, owner: LeaseOwner, now: Timestamp) -> Result<u64, DbErr> {
+    // Spelled out, as in the partial indexes.
+    let leased = Condition::all().add(Expr::cust("state = 'running'")).add(Column::LeaseOwner.eq(owner.0));
+    requeue_all(db, leased, (Column::Attempts, Expr::col(Column::Attempts).sub(1)), now).await
+}
+
+/// Puts back the jobs of kinds that this version does not know whose leases have expired. [`claim`](super::claim()) leaves them, and a
+/// running job blocks the other jobs of its subject. The crash of each counts, as when it is claimed again. Returns the number of jobs
+/// that wait again.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
+pub async fn requeue_unknown(db: &Db, now: Timestamp) -> Result<u64, DbErr> {
+    let expired = Condition::all()
+        .add(Expr::cust("state = 'running'"))
+        .add(Column::LeaseUntil.lt(now))
+        .add(is_known().not());
+    // A read first: most of the time there is none, and the transaction would take the lock of the database.
+    if Entity::find().filter(expired.clone()).one(db.read()).await?.is_none() {
+        return Ok(0);
+    }
+    requeue_all(db, expired, (Column::Crashes, Expr::col(Column::Crashes).add(1)), now).await
+}
+
+/// Puts running jobs back, with a new value of one column. Of jobs that were requested again meanwhile and wait, the running ones are
+/// finished. Returns the number of jobs that wait again.
+async fn requeue_all(
+    db: &Db,
+    running: Condition,
+    (column, value): (Column, SimpleExpr),
+    now: Timestamp,
+) -> Result<u64, DbErr> {
     let waiting = Alias::new("waiting_job");
     let same_job = Query::select()
         .expr(Expr::val(1))
@@ -209,18 +241,15 @@ pub async fn release_all(db: &Db, owner: LeaseOwner, now: Timestamp) -> Result<u
         .and_where(Expr::col((waiting, Column::Subject)).equals((Entity, Column::Subject)))
         .and_where(Expr::cust("waiting_job.state = 'queued'"))
         .to_owned();
-    let leased = || {
-        // Spelled out, as in the partial indexes.
-        Condition::all().add(Expr::cust("state = 'running'")).add(Column::LeaseOwner.eq(owner.0))
-    };
-    // Two statements for all jobs, however many there are: the process ends soon, and another one may hold the lock of the database.
+    // Two statements for all jobs, however many there are: the process may end soon, and another one may hold the lock of the
+    // database.
     let txn = db.begin().await?;
     let requeued = Entity::update_many()
         .col_expr(Column::State, Expr::value(JobState::Queued))
-        .col_expr(Column::Attempts, Expr::col(Column::Attempts).sub(1))
+        .col_expr(column, value)
         .col_expr(Column::LeaseUntil, Expr::value(None::<i64>))
         .col_expr(Column::RunAt, Expr::value(now))
-        .filter(leased())
+        .filter(running.clone())
         .filter(Expr::exists(same_job.clone()).not())
         .exec(&txn)
         .await?;
@@ -229,7 +258,7 @@ pub async fn release_all(db: &Db, owner: LeaseOwner, now: Timestamp) -> Result<u
         .col_expr(Column::LeaseUntil, Expr::value(None::<i64>))
         .col_expr(Column::Error, Expr::value(None::<String>))
         .col_expr(Column::FinishedAt, Expr::value(Some(now)))
-        .filter(leased())
+        .filter(running)
         // A job that the process claims between the two statements stays leased: its claim took the only waiting row of that job.
         .filter(Expr::exists(same_job))
         .exec(&txn)
@@ -479,6 +508,30 @@ mod tests {
         promote(&queue.db, NOON).await.unwrap();
         let claimed = queue.claim(3, NOON).await.jobs;
         assert_eq!(claimed.iter().map(|job| job.attempts).collect::<Vec<_>>(), [1, 1]);
+    }
+
+    #[tokio::test]
+    async fn crashed_job_of_unknown_kind_frees_its_subject() {
+        let queue = TestQueue::new().await;
+        let user = queue.add_user().await;
+        let running = Model {
+            state: JobState::Running,
+            attempts: 1,
+            queue_position: None,
+            lease_until: Some(NOON),
+            ..queue.unknown(user, subject(1))
+        };
+        queue.insert(&running).await;
+        queue.enqueue(user, subject(1)).await;
+        assert!(queue.claim(1, NOON).await.jobs.is_empty());
+
+        assert_eq!(requeue_unknown(&queue.db, NOON).await.unwrap(), 0);
+        let later = NOON + Duration::from_millis(1);
+        assert_eq!(requeue_unknown(&queue.db, later).await.unwrap(), 1);
+
+        let waiting = queue.job(running.id).await.unwrap();
+        assert_eq!((waiting.state, waiting.attempts, waiting.crashes), (JobState::Queued, 1, 1));
+        assert_eq!(queue.claim_one(later).await.subject, subject(1));
     }
 
     #[tokio::test]

@@ -18,6 +18,7 @@ use sea_orm::{
 };
 
 use super::JobKind;
+use super::kind::is_known;
 
 /// Maximum number of jobs to which one call of [`promote`] gives a queue position.
 const MAX_PROMOTED_JOBS: u64 = 200;
@@ -30,7 +31,12 @@ pub(crate) async fn next_position(
     (track, priority): (i16, i16),
 ) -> Result<i64, DbErr> {
     // Both positions are read from an end of an index, so the cost does not grow with the number of waiting jobs.
-    let waiting = jobs_with_position().filter(Column::Track.eq(track)).filter(Column::Priority.eq(priority));
+    // Jobs of unknown kinds may wait for long. Their positions would hold the smallest one back, and every user that comes later would
+    // be served before those that have waited.
+    let waiting = jobs_with_position()
+        .filter(is_known())
+        .filter(Column::Track.eq(track))
+        .filter(Column::Priority.eq(priority));
     let smallest =
         first_position(db, waiting.clone().order_by_asc(Column::QueuePosition)).await?.unwrap_or(0);
     // Spelled out, as in the partial index `job_shared_due`.
@@ -91,6 +97,8 @@ pub async fn promote(db: &Db, now: Timestamp) -> Result<(), DbErr> {
 mod tests {
     use std::time::Duration;
 
+    use entity::job::Model;
+
     use super::*;
     use crate::test_queue::{NOON, TestQueue, subject};
     use crate::{Deferral, Priority, defer, enqueue_all};
@@ -147,6 +155,23 @@ mod tests {
             next_position(queue.db.read(), one, JobKind::FetchPage.name(), place).await.unwrap();
 
         assert_eq!((next, next_of_page), (2, 0));
+    }
+
+    #[tokio::test]
+    async fn positions_of_unknown_kinds_do_not_count() {
+        let queue = TestQueue::new().await;
+        let (many, late) = (queue.add_user().await, queue.add_user().await);
+        for (number, position) in [(1, 0), (2, 90)] {
+            let unknown = queue.unknown(late, subject(number));
+            queue.insert(&Model { queue_position: Some(position), ..unknown }).await;
+        }
+        enqueue_jobs(&queue, many, 10..13).await;
+        assert_eq!(claimed_users(&queue, 2).await, [many; 2]);
+
+        let place = (JobKind::Index.track().number(), Priority::Now.number());
+        let next = next_position(queue.db.read(), late, JobKind::Index.name(), place).await.unwrap();
+
+        assert_eq!(next, 2);
     }
 
     #[tokio::test]

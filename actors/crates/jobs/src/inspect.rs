@@ -11,6 +11,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
+use super::kind::is_known;
 use super::{JobKind, MAX_WAITING_JOBS, Priority, Track};
 
 /// Returns whether a user may enqueue more jobs at this priority: fewer than [`MAX_WAITING_JOBS`] of the user's jobs are due. At
@@ -54,7 +55,8 @@ pub struct Depth {
     pub since: Option<Timestamp>,
 }
 
-/// Counts the jobs of each track.
+/// Counts the jobs of each track, of the kinds that this version knows: [`unknown_by_kind`] counts the others, which would make a track
+/// appear late whose jobs all run in time.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -66,6 +68,7 @@ pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
         .column_as(Column::Id.count(), "jobs")
         .column_as(Column::RunAt.min(), "since")
         .filter(Expr::cust("state IN ('queued', 'running')"))
+        .filter(is_known())
         .group_by(Column::Track)
         .group_by(Column::State);
     let rows: Vec<(i16, JobState, i64, Option<Timestamp>)> = counts.into_tuple().all(db).await?;
@@ -82,6 +85,25 @@ pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
         since: row(track, JobState::Queued).and_then(|(.., since)| *since),
     };
     Ok(Track::ALL.into_iter().map(depth).collect())
+}
+
+/// Counts the waiting jobs of all users of kinds that this version does not know, by kind. They run when a version that knows them does.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
+pub async fn unknown_by_kind(db: &impl ConnectionTrait) -> Result<Vec<(String, i64)>, DbErr> {
+    Entity::find()
+        .select_only()
+        .column(Column::Kind)
+        .column_as(Column::Id.count(), "jobs")
+        // Spelled out, as in the partial index `job_queued`.
+        .filter(Expr::cust("state = 'queued'"))
+        .filter(is_known().not())
+        .group_by(Column::Kind)
+        .order_by_asc(Column::Kind)
+        .into_tuple()
+        .all(db)
+        .await
 }
 
 /// Counts the jobs of all users that were given up, by kind. Jobs whose document was made since by another job do not count.
@@ -159,7 +181,8 @@ pub async fn is_given_up(db: &impl ConnectionTrait, kind: JobKind, subject: Uuid
     Ok(dead.one(db).await?.is_some() && open.one(db).await?.is_none())
 }
 
-/// Returns whether a job of another user, or one of a more urgent priority, is due on the track of this job. Long jobs yield then.
+/// Returns whether a job of another user, or one of a more urgent priority, is due on the track of this job. Long jobs yield then,
+/// but not to jobs of kinds that this version does not run.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -169,7 +192,40 @@ pub async fn others_wait(db: &impl ConnectionTrait, job: &Model) -> Result<bool,
         .add(Column::Priority.eq(job.priority).and(Column::UserId.ne(job.user_id)));
     let waiting = Entity::find()
         .filter(Expr::cust("state = 'queued' AND queue_position IS NOT NULL"))
+        .filter(is_known())
         .filter(Column::Track.eq(job.track))
         .filter(others);
     Ok(waiting.one(db).await?.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_queue::{NOON, TestQueue, subject};
+
+    #[tokio::test]
+    async fn jobs_of_unknown_kinds_are_counted_apart() {
+        let queue = TestQueue::new().await;
+        let user = queue.add_user().await;
+        queue.enqueue(user, subject(1)).await;
+        queue.insert_unknown(user, subject(2)).await;
+
+        let waiting: u64 = depths(queue.db.read()).await.unwrap().iter().map(|depth| depth.waiting).sum();
+        let unknown = unknown_by_kind(queue.db.read()).await.unwrap();
+
+        assert_eq!((waiting, unknown), (1, vec![("a_later_kind".to_owned(), 1)]));
+    }
+
+    #[tokio::test]
+    async fn long_job_does_not_yield_to_unknown_kinds() {
+        let queue = TestQueue::new().await;
+        queue.enqueue(queue.add_user().await, subject(1)).await;
+        let job = queue.claim_one(NOON).await;
+        let other = queue.add_user().await;
+
+        queue.insert_unknown(other, subject(2)).await;
+        assert!(!others_wait(queue.db.read(), &job).await.unwrap());
+        queue.enqueue(other, subject(3)).await;
+        assert!(others_wait(queue.db.read(), &job).await.unwrap());
+    }
 }

@@ -1,7 +1,9 @@
 //! The kinds of jobs, their tracks and their priorities.
 
-use entity::job::Model;
+use entity::job::{Column, Model};
 use entity::kind::{BookmarkKind, ContentType};
+use sea_orm::ColumnTrait;
+use sea_orm::sea_query::SimpleExpr;
 
 /// What a job does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,45 +57,46 @@ impl JobKind {
         JobKind::Export,
     ];
 
+    /// The table of the kinds: everything but their handlers that tells one from another.
+    fn spec(self) -> JobSpec {
+        use Effect::{Deletes, IndexesDocument, MakesText, Other, ServesFollowers, UpdatesIndex};
+        use Track::{Exports, Files, Imports, Library, Recordings, Web};
+
+        match self {
+            JobKind::FetchPage => JobSpec::new("fetch_page", "fetching a page", MakesText, Web),
+            JobKind::ProcessText => JobSpec::new("process_text", "reading a text", MakesText, Library),
+            JobKind::ProcessFile => JobSpec::new("process_file", "reading a file", MakesText, Files),
+            JobKind::Transcribe => {
+                JobSpec::new("transcribe", "transcribing a recording", MakesText, Recordings)
+            }
+            JobKind::Index => JobSpec::new("index", "indexing a document", IndexesDocument, Library),
+            JobKind::UpdateLabels => {
+                JobSpec::new("update_labels", "updating a document in the index", UpdatesIndex, Library)
+            }
+            JobKind::RemoveFromIndex => {
+                JobSpec::new("remove_from_index", "removing a document from the index", Deletes, Library)
+            }
+            JobKind::FetchFeed => JobSpec::new("fetch_feed", "fetching a feed", ServesFollowers, Web),
+            JobKind::DeliverEntries => {
+                JobSpec::new("deliver_entries", "delivering the entries of a feed", Other, Library)
+            }
+            JobKind::RemoveFeed => JobSpec::new("remove_feed", "removing a feed", Deletes, Library),
+            JobKind::Subscribe => JobSpec::new("subscribe", "subscribing to a feed", ServesFollowers, Web),
+            JobKind::SendEmail => JobSpec::new("send_email", "sending an e-mail", Other, Web),
+            JobKind::Import => JobSpec::new("import", "an import", Other, Imports),
+            JobKind::Export => JobSpec::new("export", "an export", Other, Exports),
+        }
+    }
+
     /// Returns the name that the row of a job contains: a verb phrase in snake case. `/app/api/work`, the field `job.kind` of the log and
     /// the metric `carrel_jobs_given_up_total` show it. Databases contain it, so it never changes after a release.
     pub fn name(self) -> &'static str {
-        match self {
-            JobKind::FetchPage => "fetch_page",
-            JobKind::ProcessText => "process_text",
-            JobKind::ProcessFile => "process_file",
-            JobKind::Transcribe => "transcribe",
-            JobKind::Index => "index",
-            JobKind::UpdateLabels => "update_labels",
-            JobKind::RemoveFromIndex => "remove_from_index",
-            JobKind::FetchFeed => "fetch_feed",
-            JobKind::DeliverEntries => "deliver_entries",
-            JobKind::RemoveFeed => "remove_feed",
-            JobKind::Subscribe => "subscribe",
-            JobKind::SendEmail => "send_email",
-            JobKind::Import => "import",
-            JobKind::Export => "export",
-        }
+        self.spec().name
     }
 
     /// Describes the activity in words, to complete sentences such as "... failed" in a log line or a report.
     pub fn activity(self) -> &'static str {
-        match self {
-            JobKind::FetchPage => "fetching a page",
-            JobKind::ProcessText => "reading a text",
-            JobKind::ProcessFile => "reading a file",
-            JobKind::Transcribe => "transcribing a recording",
-            JobKind::Index => "indexing a document",
-            JobKind::UpdateLabels => "updating a document in the index",
-            JobKind::RemoveFromIndex => "removing a document from the index",
-            JobKind::FetchFeed => "fetching a feed",
-            JobKind::DeliverEntries => "delivering the entries of a feed",
-            JobKind::RemoveFeed => "removing a feed",
-            JobKind::Subscribe => "subscribing to a feed",
-            JobKind::SendEmail => "sending an e-mail",
-            JobKind::Import => "an import",
-            JobKind::Export => "an export",
-        }
+        self.spec().activity
     }
 
     /// Returns the kind of this name, or `None` for a name of another version of the service.
@@ -117,24 +120,10 @@ impl JobKind {
         }
     }
 
-    /// Classifies the kind. The methods below use it, so that a new kind is classified once.
-    fn effect(self) -> Effect {
-        match self {
-            JobKind::FetchPage | JobKind::ProcessText | JobKind::ProcessFile | JobKind::Transcribe => {
-                Effect::MakesText
-            }
-            JobKind::Index => Effect::IndexesDocument,
-            JobKind::UpdateLabels => Effect::UpdatesIndex,
-            JobKind::RemoveFromIndex | JobKind::RemoveFeed => Effect::Deletes,
-            JobKind::FetchFeed | JobKind::Subscribe => Effect::ServesFollowers,
-            JobKind::DeliverEntries | JobKind::SendEmail | JobKind::Import | JobKind::Export => Effect::Other,
-        }
-    }
-
     /// Returns whether it extracts the text of a document or puts it into the index. The failure of such a job is recorded with the
     /// document.
     pub fn makes_document(self) -> bool {
-        matches!(self.effect(), Effect::MakesText | Effect::IndexesDocument)
+        matches!(self.spec().effect, Effect::MakesText | Effect::IndexesDocument)
     }
 
     /// Returns the names of the kinds that make documents.
@@ -145,35 +134,43 @@ impl JobKind {
     /// Returns whether it changes the passage index and the rows that describe its content. Only the service that maintains the index
     /// runs such jobs.
     pub fn changes_index(self) -> bool {
-        matches!(self.effect(), Effect::IndexesDocument | Effect::UpdatesIndex | Effect::Deletes)
+        matches!(self.spec().effect, Effect::IndexesDocument | Effect::UpdatesIndex | Effect::Deletes)
     }
 
     /// Returns whether it only deletes. Such jobs also run when the disk is below its floor.
     pub fn only_deletes(self) -> bool {
-        self.effect() == Effect::Deletes
+        self.spec().effect == Effect::Deletes
     }
 
     /// Returns whether it serves all followers of a feed, although the row has the id of one of them. The partial index `job_shared_due`
     /// and the module `fairness` list the names of these kinds.
     pub fn serves_all_followers(self) -> bool {
-        self.effect() == Effect::ServesFollowers
+        self.spec().effect == Effect::ServesFollowers
     }
 
     /// Returns the track on which the job waits.
     pub fn track(self) -> Track {
-        match self {
-            JobKind::FetchPage | JobKind::FetchFeed | JobKind::Subscribe | JobKind::SendEmail => Track::Web,
-            JobKind::ProcessFile => Track::Files,
-            JobKind::Transcribe => Track::Recordings,
-            JobKind::ProcessText
-            | JobKind::Index
-            | JobKind::UpdateLabels
-            | JobKind::RemoveFromIndex
-            | JobKind::DeliverEntries
-            | JobKind::RemoveFeed => Track::Library,
-            JobKind::Import => Track::Imports,
-            JobKind::Export => Track::Exports,
-        }
+        self.spec().track
+    }
+}
+
+/// Selects the jobs of kinds that this version of the service knows. The others wait for a version that knows them: after a
+/// downgrade, or beside a newer process on the same database.
+pub(crate) fn is_known() -> SimpleExpr {
+    Column::Kind.is_in(JobKind::ALL.map(JobKind::name))
+}
+
+/// What the queue knows of a kind.
+struct JobSpec {
+    name: &'static str,
+    activity: &'static str,
+    effect: Effect,
+    track: Track,
+}
+
+impl JobSpec {
+    fn new(name: &'static str, activity: &'static str, effect: Effect, track: Track) -> Self {
+        Self { name, activity, effect, track }
     }
 }
 
@@ -263,5 +260,18 @@ impl Priority {
             // A gap, so that a priority between the two needs no change of rows.
             Priority::Backlog => 10,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_found_by_its_name() {
+        let found = JobKind::ALL.map(|kind| JobKind::named(kind.name()));
+
+        assert_eq!(found, JobKind::ALL.map(Some));
+        assert_eq!(JobKind::named("a_later_kind"), None);
     }
 }

@@ -10,6 +10,7 @@
 //! | keep a lease | [`renew`], [`advance`] |
 //! | end an attempt | [`finish`], [`yield_job`], [`defer`], [`release`], [`give_up`], [`mark_dead`] |
 //! | end all attempts of a process that stops | [`release_all`] |
+//! | keep jobs of other versions | [`requeue_unknown`], [`unknown_by_kind`] |
 //! | say how an attempt failed | [`JobError`] |
 //! | look at the queue | [`depths`], [`has_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
 //! | remove old rows | [`sweep`] |
@@ -17,6 +18,9 @@
 //! A job is a [`JobKind`] and a subject, such as the id of a document. Of each kind at most one job of a subject waits and
 //! one runs, however often it is requested. An attempt may run twice, so each step of a job is idempotent, and ends in the
 //! transaction that keeps its result: an attempt that lost its lease changes nothing ([`finish`] returns `false`).
+//!
+//! Several processes share a queue, and not all need to be of the same version. A job of a kind that a process does not know waits for
+//! one that does: it is not claimed, and neither its queue position nor its wait counts for other jobs.
 //!
 //! Due jobs of a [`Track`] run by [`Priority`] and, among users, by start-time fair queueing: the column
 //! `queue_position` holds the virtual start time of a job.
@@ -45,14 +49,14 @@ use std::time::Duration;
 pub use claim::{ClaimOrder, ClaimedJobs, LeaseOwner, SlotBudget, claim, end_leases};
 pub use complete::{
     Deferral, REPEATED_CRASH, advance, backoff, crash_reason, defer, end_wait, finish, give_up, mark_dead,
-    record_document_reason, release, release_all, reload, renew, sweep, yield_job,
+    record_document_reason, release, release_all, reload, renew, requeue_unknown, sweep, yield_job,
 };
 pub use enqueue::{enqueue, enqueue_all, withdraw};
 pub use error::JobError;
 pub use fairness::promote;
 pub use inspect::{
     Depth, depths, failed_by_kind, has_room, is_given_up, is_waiting, others_wait, subjects, subjects_due,
-    subjects_given_up,
+    subjects_given_up, unknown_by_kind,
 };
 pub use kind::{JobKind, Priority, Track};
 pub use signal::JobSignal;

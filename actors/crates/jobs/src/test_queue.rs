@@ -50,6 +50,23 @@ impl TestQueue {
         enqueue(self.db.write(), user, JobKind::Index, subject, Priority::Now, NOON).await.unwrap();
     }
 
+    /// Returns a due job of a kind that this version does not know, on the track of [`JobKind::Index`].
+    pub(crate) fn unknown(&self, user: UserId, subject: Uuid) -> Model {
+        let place = (Track::Library.number(), Priority::Now.number());
+        Model { queue_position: Some(0), ..Model::queued(user, "a_later_kind", subject, place, NOON) }
+    }
+
+    pub(crate) async fn insert_unknown(&self, user: UserId, subject: Uuid) -> Model {
+        let job = self.unknown(user, subject);
+        self.insert(&job).await;
+        job
+    }
+
+    pub(crate) async fn insert(&self, job: &Model) {
+        let row = job.clone().into_active_model();
+        Entity::insert(row).exec_without_returning(self.db.write()).await.unwrap();
+    }
+
     /// Claims as many jobs as there are free slots.
     pub(crate) async fn claim(&self, free: u64, now: Timestamp) -> ClaimedJobs {
         let slots = SlotBudget::unrestricted(free);

@@ -231,7 +231,7 @@ async fn lock_unsaved(
     feed: &feed::Model,
     changed: &[(entry::Model, IncomingEntry)],
 ) -> Result<(), Error> {
-    let _: Vec<DocumentId> = document::Entity::of(feed.user_id)
+    let _: Vec<DocumentId> = document::Entity::owned_by(feed.user_id)
         .filter(document::Column::Id.is_in(changed.iter().map(|(row, _)| row.document_id)))
         .filter(document::Column::BookmarkId.is_null())
         .select_only()
@@ -252,7 +252,7 @@ async fn update_entry(
     incoming: IncomingEntry,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let bookmark = bookmark::Entity::with_deleted(feed.user_id)
+    let bookmark = bookmark::Entity::owned_by(feed.user_id)
         .filter(bookmark::Column::DocumentId.eq(row.document_id))
         .one(txn)
         .await?;
@@ -345,10 +345,10 @@ async fn bookmarked_pages(
     }
     let unique = seen.difference(&repeated).cloned();
     let bookmarks =
-        bookmark::Entity::owned_by(feed.user_id).filter(bookmark::Column::NormalizedUrl.is_in(unique));
+        bookmark::Entity::visible_to(feed.user_id).filter(bookmark::Column::NormalizedUrl.is_in(unique));
     let bookmarks: HashMap<DocumentId, String> =
         bookmarks.all(txn).await?.into_iter().map(|row| (row.document_id, row.normalized_url)).collect();
-    let without_entry = document::Entity::readable_by(feed.user_id)
+    let without_entry = document::Entity::visible_to(feed.user_id)
         .filter(document::Column::Id.is_in(bookmarks.keys().copied()))
         .filter(document::Column::EntryId.is_null())
         .all(txn)

@@ -45,7 +45,8 @@ impl TranscriptBuilder {
     ) -> Result<Self, JobError> {
         let version = document.version + 1;
         let txn = begin_owned(&core.db, document.user_id).await?;
-        let existing = transcript::Entity::one_of(document.user_id, document.id, version).one(&txn).await?;
+        let existing =
+            transcript::Entity::one_of_document(document.user_id, document.id, version).one(&txn).await?;
         if let Some(row) = existing.as_ref().filter(|row| row.recording == recording && row.model == model) {
             let last = load_segments(&txn, row).await?.pop();
             let segments_end = last.map_or(0.0, |last| last.end_seconds);
@@ -112,7 +113,8 @@ impl TranscriptBuilder {
         // Charged with the segments in one transaction, so a window that is transcribed again after a crash is
         // charged once.
         charge(&txn, self.row.user_id, step.submitted_samples, step.is_finished, now).await?;
-        let document = document::Entity::one_of(self.row.user_id, self.row.document_id).one(&txn).await?;
+        let document =
+            document::Entity::one_visible_to(self.row.user_id, self.row.document_id).one(&txn).await?;
         if document.is_none() {
             recording_file::release(&txn, self.row.document_id).await?;
             jobs::finish(&txn, job, now).await?;

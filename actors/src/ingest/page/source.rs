@@ -23,7 +23,7 @@ pub async fn find_readable_source(
     job: &job::Model,
     id: DocumentId,
 ) -> Result<Option<source::Model>, Error> {
-    let source = source::Entity::one_of(job.user_id, id).one(ctx.core.db.read()).await?;
+    let source = source::Entity::one_of_document(job.user_id, id).one(ctx.core.db.read()).await?;
     let is_unreadable = source.is_some() && has_given_up_source(ctx.core.db.read(), job).await?;
     Ok(source.filter(|_| !is_unreadable))
 }

@@ -82,7 +82,7 @@ async fn load_indexed_documents(
     before: Option<DocumentId>,
 ) -> Result<Vec<IndexedDocument>, Error> {
     use document::Column;
-    let mut query = document::Entity::of_every_user().filter(Column::IndexedVersion.gt(0));
+    let mut query = document::Entity::visible_of_every_user().filter(Column::IndexedVersion.gt(0));
     if let Some(before) = before {
         query = query.filter(Column::Id.lt(before));
     }
@@ -213,7 +213,7 @@ async fn find_strays(ctx: &RepairContext, passages: Vec<Uuid>) -> Result<Vec<Uui
     let listed = chunk::Column::Id.is_in(passages.iter().copied().map(ChunkId));
     let found = load_passage_rows(ctx, Condition::all().add(listed)).await?;
     let ids: HashSet<DocumentId> = found.values().map(|passage| passage.document).collect();
-    let documents: HashMap<DocumentId, IndexableVersions> = document::Entity::of_every_user_with_hidden()
+    let documents: HashMap<DocumentId, IndexableVersions> = document::Entity::of_every_user()
         .filter(document::Column::Id.is_in(ids))
         .select_only()
         .column(document::Column::Id)

@@ -92,7 +92,7 @@ impl Operation for ChangeBookmark {
         bookmarks::lock_own_collections(&txn, caller.user, self.collections.as_deref().unwrap_or_default())
             .await?;
         // Locked, so that of two transactions that write the first note the second finds it.
-        let found = bookmark::Entity::one_of(caller.user, self.id).lock(LockType::NoKeyUpdate);
+        let found = bookmark::Entity::one_visible_to(caller.user, self.id).lock(LockType::NoKeyUpdate);
         let row = found.one(&txn).await?.ok_or(Error::not_found())?;
         let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
         // The former text of the notes does not count while it is kept for the index.

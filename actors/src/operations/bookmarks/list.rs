@@ -181,7 +181,7 @@ impl Operation for ListBookmarks {
         if let Some(id) = self.filter.collection {
             collection::Entity::one_of(user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
         }
-        let mut query = self.filter.apply(bookmark::Entity::owned_by(user), user);
+        let mut query = self.filter.apply(bookmark::Entity::visible_to(user), user);
         // The title and the content type, by which the list is sorted and filtered, are columns of the document.
         query = query.join(JoinType::InnerJoin, document_of_bookmark());
         if let Some(after) = &after {
@@ -221,7 +221,7 @@ async fn deleted(
     user: UserId,
     since: Timestamp,
 ) -> Result<Vec<DeletedBookmark>, Error> {
-    let rows = bookmark::Entity::with_deleted(user)
+    let rows = bookmark::Entity::owned_by(user)
         .filter(bookmark::Column::DeletedAt.gte(since))
         .order_by_asc(bookmark::Column::DeletedAt)
         .limit(MAX_DELETED_ROWS)

@@ -37,7 +37,10 @@ impl Operation for RefetchBookmark {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BookmarkResponse, Error> {
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
-        let row = bookmark::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::not_found())?;
+        let row = bookmark::Entity::one_visible_to(caller.user, self.0)
+            .one(&txn)
+            .await?
+            .ok_or(Error::not_found())?;
         if row.kind == BookmarkKind::Page {
             // A page that was saved with its content may have a private URL.
             bookmarks::require_fetchable(&row.url, ctx.feeds.fetcher.guard())?;
@@ -55,7 +58,7 @@ impl Operation for RefetchBookmark {
 async fn text_job(txn: &impl ConnectionTrait, row: &bookmark::Model) -> Result<JobKind, Error> {
     let of_kind = JobKind::of_bookmark(row.kind);
     // Locked, so that a concurrent transcript is either visible here or cancels the fetch of the page when it is stored.
-    let found = document::Entity::one_of(row.user_id, row.document_id).lock(LockType::NoKeyUpdate);
+    let found = document::Entity::one_visible_to(row.user_id, row.document_id).lock(LockType::NoKeyUpdate);
     let found = found.one(txn).await?;
     let Some(document) = found.filter(|_| row.kind == BookmarkKind::Page) else { return Ok(of_kind) };
     let is_transcript = has_transcript(txn, row.user_id, document.id).await?;

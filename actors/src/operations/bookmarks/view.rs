@@ -95,7 +95,8 @@ pub async fn many(
 ) -> Result<Vec<BookmarkView>, Error> {
     let ids: Vec<BookmarkId> = rows.iter().map(|row| row.id).collect();
     let documents: Vec<DocumentId> = rows.iter().map(|row| row.document_id).collect();
-    let documents = document::Entity::of(user).filter(document::Column::Id.is_in(documents)).all(db).await?;
+    let documents =
+        document::Entity::owned_by(user).filter(document::Column::Id.is_in(documents)).all(db).await?;
     let mut documents: HashMap<DocumentId, document::Model> =
         documents.into_iter().map(|row| (row.id, row)).collect();
     let mut tags = tags(db, user, &ids).await?;

@@ -43,7 +43,8 @@ impl Membership {
         // Lock order: the collection first, as deleting it does.
         let collection = collection::Entity::one_of(caller.user, self.collection).lock(LockType::NoKeyUpdate);
         collection.one(txn).await?.ok_or(Error::not_found())?;
-        let bookmark = bookmark::Entity::one_of(caller.user, self.bookmark).lock(LockType::NoKeyUpdate);
+        let bookmark =
+            bookmark::Entity::one_visible_to(caller.user, self.bookmark).lock(LockType::NoKeyUpdate);
         bookmark.one(txn).await?.ok_or(Error::not_found())
     }
 }

@@ -150,7 +150,7 @@ async fn lock(
 ) -> Result<(bookmark::Model, highlight::Model), Error> {
     let found = highlight::Entity::one_of(user, id).one(txn).await?.ok_or(Error::not_found())?;
     // The bookmark, not the highlight: its lock orders all changes of what belongs to it (`library::bookmarks::lock`).
-    let bookmark = bookmark::Entity::one_of(user, found.bookmark_id).lock(LockType::NoKeyUpdate);
+    let bookmark = bookmark::Entity::one_visible_to(user, found.bookmark_id).lock(LockType::NoKeyUpdate);
     let bookmark = bookmark.one(txn).await?.ok_or(Error::not_found())?;
     // Read again: another transaction may have changed it before the lock was acquired.
     let found = highlight::Entity::one_of(user, id).one(txn).await?.ok_or(Error::not_found())?;

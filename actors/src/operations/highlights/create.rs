@@ -70,7 +70,7 @@ impl Operation for CreateHighlight {
         let now = ctx.core.clock.now();
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
-        let found = bookmark::Entity::one_of(caller.user, self.bookmark).lock(LockType::NoKeyUpdate);
+        let found = bookmark::Entity::one_visible_to(caller.user, self.bookmark).lock(LockType::NoKeyUpdate);
         let bookmark = found.one(&txn).await?.ok_or(Error::not_found())?;
         let quotation = Quotation { text: &self.text, start: self.start, end: self.end };
         require_quotation(&txn, caller.user, &bookmark, quotation).await?;

@@ -68,7 +68,7 @@ impl Operation for ListHighlights {
         let list = self.page.of_list(ctx, caller, format!("highlights:{}", self.bookmark));
         let after: Option<(i32, HighlightId)> = list.position()?;
         // The highlights of a deleted bookmark are still stored, but not listed.
-        bookmark::Entity::one_of(user, self.bookmark).one(db).await?.ok_or(Error::not_found())?;
+        bookmark::Entity::one_visible_to(user, self.bookmark).one(db).await?.ok_or(Error::not_found())?;
         let mut own = highlight::Entity::owned_by(user).filter(C::BookmarkId.eq(self.bookmark));
         if let Some((start, id)) = after {
             let same = Condition::all().add(C::StartOffset.eq(start)).add(C::Id.gt(id));

@@ -127,7 +127,8 @@ impl CreateNote {
         let now = ctx.core.clock.now();
         let owner = caller.owner();
         let txn = begin_request(&ctx.core.db, &owner).await?;
-        let row = bookmark::Entity::one_of(caller.user, id).one(&txn).await?.ok_or(Error::not_found())?;
+        let row =
+            bookmark::Entity::one_visible_to(caller.user, id).one(&txn).await?.ok_or(Error::not_found())?;
         // The paragraph is added to the text under this lock, so of two simultaneous calls none overwrites the other's.
         let note = notes::lock_on_bookmark(&txn, &row).await?;
         let room = LibraryRoom::of_request(&txn, &ctx.core, &owner).await?;

@@ -98,7 +98,7 @@ pub async fn documents(
     rows: &[Model],
 ) -> Result<HashMap<DocumentId, document::Model>, Error> {
     let of_items = document::Column::Id.is_in(rows.iter().map(|row| row.document_id));
-    let found = document::Entity::readable_by(user).filter(of_items).all(db).await?;
+    let found = document::Entity::visible_to(user).filter(of_items).all(db).await?;
     Ok(found.into_iter().map(|document| (document.id, document)).collect())
 }
 

@@ -95,7 +95,7 @@ async fn counts(
     user: UserId,
     projects: Vec<ProjectId>,
 ) -> Result<HashMap<ProjectId, ItemCount>, Error> {
-    let rows: Vec<(ProjectId, ItemKind, i64)> = project_item::Entity::owned_by(user)
+    let rows: Vec<(ProjectId, ItemKind, i64)> = project_item::Entity::visible_to(user)
         .filter(project_item::Column::ProjectId.is_in(projects))
         .select_only()
         .columns([project_item::Column::ProjectId, project_item::Column::Kind])

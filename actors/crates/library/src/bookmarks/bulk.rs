@@ -90,7 +90,7 @@ async fn existing_urls(
 ) -> Result<HashSet<String>, Error> {
     let (mut existing, urls) = (HashSet::new(), urls.collect::<Vec<_>>());
     for batch in urls.chunks(BATCH_ROWS) {
-        let bookmarks = bookmark::Entity::owned_by(user)
+        let bookmarks = bookmark::Entity::visible_to(user)
             .filter(bookmark::Column::NormalizedUrl.is_in(batch))
             .select_only()
             .column(bookmark::Column::NormalizedUrl);
@@ -110,7 +110,7 @@ async fn remove_conflicting(
     user: UserId,
     pending: &mut Vec<PendingRow>,
 ) -> Result<Vec<PendingRow>, Error> {
-    let inserted = bookmark::Entity::owned_by(user)
+    let inserted = bookmark::Entity::visible_to(user)
         .filter(bookmark::Column::Id.is_in(pending.iter().map(|page| page.row.id)))
         .select_only()
         .column(bookmark::Column::Id);

@@ -27,7 +27,7 @@ pub async fn delete(
     priority: Priority,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let row = bookmark::Entity::one_of(user, id).one(txn).await?.ok_or(Error::not_found())?;
+    let row = bookmark::Entity::one_visible_to(user, id).one(txn).await?.ok_or(Error::not_found())?;
     // The bookmark before its documents, as in jobs: in the other order a deletion and the job of its page deadlock on PostgreSQL.
     set_deleted(txn, &row, Some(now), now).await?;
     set_hidden(txn, &row, Some(now), priority, now).await
@@ -44,7 +44,7 @@ pub async fn restore(
     id: BookmarkId,
     now: Timestamp,
 ) -> Result<bookmark::Model, Error> {
-    let found = bookmark::Entity::with_deleted(user).filter(bookmark::Column::Id.eq(id));
+    let found = bookmark::Entity::owned_by(user).filter(bookmark::Column::Id.eq(id));
     let row = found.lock_exclusive().one(txn).await?.ok_or(Error::not_found())?;
     let Some(deleted) = row.deleted_at else { return Ok(row) };
     // The period ends exactly, whenever the clean-up removes the row.
@@ -59,7 +59,7 @@ pub async fn restore(
         Some(SqlErr::UniqueConstraintViolation(_)) => URL_SAVED_AGAIN,
         Some(_) | None => error.into(),
     })?;
-    if let Some(document) = document::Entity::one_of(user, row.document_id).one(txn).await? {
+    if let Some(document) = document::Entity::one_visible_to(user, row.document_id).one(txn).await? {
         // The document stayed visible as the text of a feed entry.
         saved::set_bookmark(txn, &document, Some(row.id), now).await?;
     }
@@ -91,7 +91,7 @@ async fn set_hidden(
     now: Timestamp,
 ) -> Result<(), Error> {
     let (user, of_bookmark) = (row.user_id, document::Column::BookmarkId.eq(row.id));
-    for document in document::Entity::of(user).filter(of_bookmark.clone()).all(txn).await? {
+    for document in document::Entity::owned_by(user).filter(of_bookmark.clone()).all(txn).await? {
         if hidden_at.is_some() && document.entry_id.is_some() {
             // It stays visible as the text of its feed entry. Without its bookmark id the update below skips it.
             saved::set_bookmark(txn, &document, None, now).await?;

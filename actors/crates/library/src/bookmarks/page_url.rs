@@ -49,6 +49,6 @@ pub async fn find_by_url(
     user: UserId,
     normalized: &str,
 ) -> Result<Option<bookmark::Model>, Error> {
-    let own = bookmark::Entity::owned_by(user).filter(bookmark::Column::NormalizedUrl.eq(normalized));
+    let own = bookmark::Entity::visible_to(user).filter(bookmark::Column::NormalizedUrl.eq(normalized));
     Ok(own.one(db).await?)
 }

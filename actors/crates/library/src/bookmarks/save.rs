@@ -107,7 +107,7 @@ async fn lock_by_url(
     normalized: &str,
 ) -> Result<Option<bookmark::Model>, Error> {
     let Some(existing) = find_by_url(txn, user, normalized).await? else { return Ok(None) };
-    let locked = lock(txn, bookmark::Entity::one_of(user, existing.id)).await?;
+    let locked = lock(txn, bookmark::Entity::one_visible_to(user, existing.id)).await?;
     // The lock finds nothing when the bookmark was deleted between the two queries. The URL then becomes a new bookmark.
     Ok((!locked.is_empty()).then_some(existing))
 }

@@ -158,7 +158,7 @@ async fn update_transcripts(
         .filter(transcript::Column::Version.lt(version))
         .exec(db)
         .await?;
-    let own = transcript::Entity::one_of(document.user_id, document.id, version).one(db).await?;
+    let own = transcript::Entity::one_of_document(document.user_id, document.id, version).one(db).await?;
     // Hours of transcription must not be lost because the document gets another text meanwhile, such as that of its page.
     let is_spoken = matches!(source_map, SourceMap::Speech(_));
     let Some(unfinished) = own.filter(|row| !(is_spoken && row.finished)) else { return Ok(()) };

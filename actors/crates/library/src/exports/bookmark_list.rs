@@ -79,7 +79,7 @@ async fn write_pages(
     archive: ArchiveSender<'_>,
     filter: Condition,
 ) -> Result<(), Error> {
-    let pages = bookmark::Entity::owned_by(user)
+    let pages = bookmark::Entity::visible_to(user)
         .filter(bookmark::Column::Kind.eq(BookmarkKind::Page))
         .filter(filter)
         .order_by_asc(bookmark::Column::Id)

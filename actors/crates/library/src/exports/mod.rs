@@ -129,11 +129,7 @@ pub async fn open_file(
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
-pub async fn record_waiting(
-    db: &impl ConnectionTrait,
-    job: &job_row::Model,
-    reason: &str,
-) -> Result<(), DbErr> {
+pub async fn record_wait(db: &impl ConnectionTrait, job: &job_row::Model, reason: &str) -> Result<(), DbErr> {
     Entity::update_owned(job.user_id)
         .col_expr(Column::Error, Expr::value(reason))
         .filter(Column::Id.eq(ExportId(job.subject)))

@@ -31,7 +31,7 @@ impl BookmarkRelations {
         let ids: Vec<BookmarkId> = bookmarks.iter().map(|row| row.id).collect();
         let documents: Vec<DocumentId> = bookmarks.iter().map(|row| row.document_id).collect();
         let mut relations = Self::default();
-        let rows = document::Entity::readable_by(user).filter(document::Column::Id.is_in(documents.clone()));
+        let rows = document::Entity::visible_to(user).filter(document::Column::Id.is_in(documents.clone()));
         relations.titles = rows.all(db).await?.into_iter().map(|row| (row.id, row.title)).collect();
         let rows = bookmark_tag::Entity::owned_by(user)
             .filter(bookmark_tag::Column::BookmarkId.is_in(ids.clone()))

@@ -28,7 +28,7 @@ pub async fn enqueue_missing_pages(
         .await?;
     // The page of a recording is fetched only for a bookmark, as in `saved::needs_page`.
     let documents = rows.into_iter().filter(|row| !row.is_recording()).map(|row| row.document_id);
-    let with_text = document::Entity::readable_by(feed.user_id)
+    let with_text = document::Entity::visible_to(feed.user_id)
         .filter(document::Column::Id.is_in(documents))
         .filter(document::Column::BookmarkId.is_null())
         .filter(document::Column::Version.gt(0));

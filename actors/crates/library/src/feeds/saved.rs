@@ -35,7 +35,7 @@ pub async fn find_unsaved_entry(
         *entries_by_feed.entry(row.feed_id).or_default() += 1;
     }
     for row in rows.into_iter().filter(|row| entries_by_feed.get(&row.feed_id) == Some(&1)) {
-        let document = document::Entity::one_of(user, row.document_id)
+        let document = document::Entity::one_visible_to(user, row.document_id)
             .filter(document::Column::BookmarkId.is_null())
             .one(txn)
             .await?;
@@ -76,7 +76,7 @@ pub async fn reload_entry(
 ) -> Result<(entry::Model, document::Model), Error> {
     let user = document.user_id;
     let fresh_entry = entry::Entity::one_of(user, entry.id).one(txn).await?;
-    let fresh_document = document::Entity::one_of(user, document.id).one(txn).await?;
+    let fresh_document = document::Entity::one_visible_to(user, document.id).one(txn).await?;
     Ok((fresh_entry.unwrap_or_else(|| entry.clone()), fresh_document.unwrap_or(document)))
 }
 
@@ -107,9 +107,9 @@ pub(super) async fn detach_bookmarked(
     feed: FeedId,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let of_feed = document::Entity::of(user).filter(document::Column::FeedId.eq(feed));
+    let of_feed = document::Entity::owned_by(user).filter(document::Column::FeedId.eq(feed));
     let of_feed = of_feed.select_only().column(document::Column::Id);
-    let rows = bookmark::Entity::with_deleted(user)
+    let rows = bookmark::Entity::owned_by(user)
         .filter(bookmark::Column::DocumentId.in_subquery(of_feed.into_query()))
         .order_by_desc(bookmark::Column::Id)
         .all(txn)

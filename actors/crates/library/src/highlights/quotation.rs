@@ -27,8 +27,10 @@ pub async fn require_quotation(
     bookmark: &bookmark::Model,
     quotation: Quotation<'_>,
 ) -> Result<(), Error> {
-    let document =
-        document::Entity::one_of(user, bookmark.document_id).one(db).await?.ok_or(Error::not_found())?;
+    let document = document::Entity::one_visible_to(user, bookmark.document_id)
+        .one(db)
+        .await?
+        .ok_or(Error::not_found())?;
     let actual = text_between(db, &document, quotation.start, quotation.end).await?;
     if actual.as_deref() == Some(quotation.text) {
         return Ok(());

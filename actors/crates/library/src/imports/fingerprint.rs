@@ -99,14 +99,14 @@ async fn bookmark_digests(
 ) -> Result<Vec<(Uuid, String)>, Error> {
     /// The rows of a table that belong to these bookmarks.
     macro_rules! rows_of {
-        ($entity:ident, $owned:ident) => {
-            $entity::Entity::$owned(user).filter($entity::Column::BookmarkId.is_in(ids.iter().copied()))
+        ($entity:ident) => {
+            $entity::Entity::owned_by(user).filter($entity::Column::BookmarkId.is_in(ids.iter().copied()))
         };
     }
     let mut parts: BTreeMap<BookmarkId, BookmarkParts> = BTreeMap::new();
     // A title that was not given comes with the text of the page, so it is no change. The document of the notes always has a
     // given title.
-    let titled = rows_of!(document, of)
+    let titled = rows_of!(document)
         .filter(document::Column::HasUserTitle.eq(true))
         .filter(document::Column::ContentType.ne(ContentType::Note));
     for row in titled.all(txn).await? {
@@ -114,21 +114,21 @@ async fn bookmark_digests(
             parts.entry(id).or_default().title = Some(row.title);
         }
     }
-    for row in rows_of!(bookmark_tag, owned_by).all(txn).await? {
+    for row in rows_of!(bookmark_tag).all(txn).await? {
         parts.entry(row.bookmark_id).or_default().tags.push(row.name);
     }
-    for row in rows_of!(note, owned_by).all(txn).await? {
+    for row in rows_of!(note).all(txn).await? {
         if let Some(id) = row.bookmark_id {
             parts.entry(id).or_default().notes = Some(row.body);
         }
     }
-    for row in rows_of!(collection_bookmark, owned_by).all(txn).await? {
+    for row in rows_of!(collection_bookmark).all(txn).await? {
         parts.entry(row.bookmark_id).or_default().collections.push(row.collection_id.0);
     }
-    for row in rows_of!(highlight, owned_by).all(txn).await? {
+    for row in rows_of!(highlight).all(txn).await? {
         parts.entry(row.bookmark_id).or_default().highlights.push(highlight_digest(&row));
     }
-    let saved = bookmark::Entity::owned_by(user).filter(bookmark::Column::Id.is_in(ids.iter().copied()));
+    let saved = bookmark::Entity::visible_to(user).filter(bookmark::Column::Id.is_in(ids.iter().copied()));
     let rows = saved.all(txn).await?;
     Ok(rows
         .iter()

@@ -128,7 +128,7 @@ async fn change_pages(
         change.filter(job::Column::UserId.eq(import.user_id)).filter(job::Column::State.eq(JobState::Queued));
     // Short lists of ids: a table that has just grown has no statistics, and a join over it may take minutes on PostgreSQL.
     for batch in created::list_bookmarks(txn, import).await?.chunks(BATCH_ROWS) {
-        let documents: Vec<Uuid> = bookmark::Entity::owned_by(import.user_id)
+        let documents: Vec<Uuid> = bookmark::Entity::visible_to(import.user_id)
             .filter(bookmark::Column::Id.is_in(batch.iter().copied()))
             .select_only()
             .column(bookmark::Column::DocumentId)

@@ -18,7 +18,7 @@ pub async fn lock_on_bookmark(
     row: &bookmark::Model,
 ) -> Result<Option<note::Model>, Error> {
     // The lock is on the bookmark, because there may be no note yet: of two first texts the second finds the note of the first.
-    let locked = bookmark::Entity::one_of(row.user_id, row.id).lock_exclusive();
+    let locked = bookmark::Entity::one_visible_to(row.user_id, row.id).lock_exclusive();
     locked.one(txn).await?.ok_or(Error::not_found())?;
     let own = note::Entity::owned_by(row.user_id).filter(note::Column::BookmarkId.eq(row.id));
     Ok(own.one(txn).await?)
@@ -64,7 +64,7 @@ async fn insert_on_bookmark(
     row: &bookmark::Model,
     now: Timestamp,
 ) -> Result<note::Model, Error> {
-    let page = document::Entity::of(row.user_id).filter(document::Column::Id.eq(row.document_id));
+    let page = document::Entity::owned_by(row.user_id).filter(document::Column::Id.eq(row.document_id));
     let title = page.one(txn).await?.map(|page| page.title).unwrap_or_default();
     let document = document::Model { bookmark_id: Some(row.id), ..empty_document(row.user_id, title, now) };
     document::Entity::insert(document.clone().into_active_model()).exec_without_returning(txn).await?;

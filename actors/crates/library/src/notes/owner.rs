@@ -100,7 +100,8 @@ async fn lock(txn: &impl ConnectionTrait, user: UserId, id: NoteId) -> Result<Lo
     let owner = match (found.project_id, found.bookmark_id) {
         (Some(project), _) => NoteOwner::Project(projects::lock(txn, user, project).await?),
         (None, Some(bookmark)) => {
-            let row = bookmark::Entity::one_of(user, bookmark).one(txn).await?.ok_or(Error::not_found())?;
+            let row =
+                bookmark::Entity::one_visible_to(user, bookmark).one(txn).await?.ok_or(Error::not_found())?;
             lock_on_bookmark(txn, &row).await?;
             NoteOwner::Bookmark(row)
         }

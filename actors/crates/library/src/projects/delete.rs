@@ -22,7 +22,7 @@ pub async fn delete(
 ) -> Result<(), Error> {
     let project = lock(txn, user, id).await?;
     let of_project = document::Column::ProjectId.eq(project.id);
-    let notes: Vec<DocumentId> = document::Entity::of(user)
+    let notes: Vec<DocumentId> = document::Entity::owned_by(user)
         .filter(of_project.clone())
         .select_only()
         .column(document::Column::Id)
@@ -46,7 +46,7 @@ pub async fn delete(
 /// [`Error::NotFound`] when the project does not exist or belongs to another user; [`Error::Internal`] when the database fails.
 pub async fn delete_if_empty(txn: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<bool, Error> {
     let project = lock(txn, user, id).await?;
-    let notes = document::Entity::of(user).filter(document::Column::ProjectId.eq(project.id));
+    let notes = document::Entity::owned_by(user).filter(document::Column::ProjectId.eq(project.id));
     let is_empty = notes.one(txn).await?.is_none()
         && decision::Entity::within(&project).one(txn).await?.is_none()
         && !has_visible_items(txn, &project).await?;
@@ -61,7 +61,7 @@ async fn has_visible_items(txn: &impl ConnectionTrait, project: &project::Model)
     let items = project_item::Entity::within(project).select_only().column(project_item::Column::DocumentId);
     let documents: Vec<DocumentId> = items.into_tuple().all(txn).await?;
     for batch in documents.chunks(BATCH_ROWS) {
-        let readable = document::Entity::readable_by(project.user_id);
+        let readable = document::Entity::visible_to(project.user_id);
         if readable.filter(document::Column::Id.is_in(batch.iter().copied())).one(txn).await?.is_some() {
             return Ok(true);
         }

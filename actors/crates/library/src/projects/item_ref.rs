@@ -104,10 +104,10 @@ async fn document_of_bookmark(
     user: UserId,
     id: BookmarkId,
 ) -> Result<DocumentId, Error> {
-    Ok(bookmark::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found())?.document_id)
+    Ok(bookmark::Entity::one_visible_to(user, id).one(db).await?.ok_or(Error::not_found())?.document_id)
 }
 
 async fn lock_document(db: &impl ConnectionTrait, user: UserId, id: DocumentId) -> Result<DocumentId, Error> {
-    let document = document::Entity::one_of(user, id).lock(KEEP_ROW).one(db).await?;
+    let document = document::Entity::one_visible_to(user, id).lock(KEEP_ROW).one(db).await?;
     Ok(document.ok_or(Error::not_found())?.id)
 }

@@ -64,6 +64,6 @@ async fn project_documents(
         .add(Column::ProjectId.eq(project.id))
         .add(Column::Id.in_subquery(items))
         .add(Column::Id.in_subquery(notes));
-    let found = document::Entity::readable_by(project.user_id).filter(any);
+    let found = document::Entity::visible_to(project.user_id).filter(any);
     Ok(found.select_only().column(Column::Id).into_tuple().all(ctx.core.db.read()).await?)
 }

@@ -66,12 +66,12 @@ struct LibraryWriter<'a> {
     files: Vec<(String, String)>,
 }
 
-/// Runs a block for each batch of the user's rows, in the order of their ids.
+/// Runs a block for each batch of the user's rows that a finder selects, in the order of their ids.
 macro_rules! for_each_batch {
-    ($writer:ident, $entity:ident, |$batch:ident| $each:block) => {
+    ($writer:ident, $entity:ident, $finder:ident, |$batch:ident| $each:block) => {
         let mut after: Option<Uuid> = None;
         loop {
-            let mut query = $entity::Entity::owned_by($writer.user);
+            let mut query = $entity::Entity::$finder($writer.user);
             if let Some(after) = after {
                 query = query.filter($entity::Column::Id.gt(after));
             }
@@ -115,7 +115,7 @@ impl LibraryWriter<'_> {
     }
 
     async fn write_feeds(&self) -> Result<(), Error> {
-        for_each_batch!(self, feed, |rows| {
+        for_each_batch!(self, feed, owned_by, |rows| {
             for row in rows {
                 let record = FeedRecord {
                     id: row.id.0,
@@ -131,7 +131,7 @@ impl LibraryWriter<'_> {
     }
 
     async fn write_bookmarks(&mut self) -> Result<(), Error> {
-        for_each_batch!(self, bookmark, |rows| {
+        for_each_batch!(self, bookmark, visible_to, |rows| {
             let relations = BookmarkRelations::load(self.db, self.user, &rows).await?;
             for row in rows {
                 let record = relations.record(&row);
@@ -147,9 +147,9 @@ impl LibraryWriter<'_> {
     }
 
     async fn write_highlights(&self) -> Result<(), Error> {
-        for_each_batch!(self, highlight, |rows| {
+        for_each_batch!(self, highlight, owned_by, |rows| {
             let ids = rows.iter().map(|row| row.bookmark_id);
-            let bookmarks = bookmark::Entity::owned_by(self.user).filter(bookmark::Column::Id.is_in(ids));
+            let bookmarks = bookmark::Entity::visible_to(self.user).filter(bookmark::Column::Id.is_in(ids));
             let bookmarks: HashSet<BookmarkId> =
                 bookmarks.all(self.db).await?.into_iter().map(|row| row.id).collect();
             // A deleted bookmark is not exported, so its highlights are not either.
@@ -171,10 +171,10 @@ impl LibraryWriter<'_> {
     }
 
     async fn write_entries(&mut self) -> Result<(), Error> {
-        for_each_batch!(self, entry, |rows| {
+        for_each_batch!(self, entry, owned_by, |rows| {
             // The text of a saved entry is written with its bookmark, which shares the document.
             let documents = rows.iter().map(|row| row.document_id);
-            let saved = bookmark::Entity::owned_by(self.user)
+            let saved = bookmark::Entity::visible_to(self.user)
                 .filter(bookmark::Column::DocumentId.is_in(documents))
                 .all(self.db)
                 .await?;
@@ -193,12 +193,12 @@ impl LibraryWriter<'_> {
 
     /// Writes all projects before their items, because a note of one project may be an item of another.
     async fn write_projects(&self) -> Result<(), Error> {
-        for_each_batch!(self, project, |rows| {
+        for_each_batch!(self, project, owned_by, |rows| {
             for row in rows {
                 self.write_project(row).await?;
             }
         });
-        for_each_batch!(self, project, |rows| {
+        for_each_batch!(self, project, owned_by, |rows| {
             for row in rows {
                 self.write_items(&row).await?;
             }

@@ -92,7 +92,7 @@ impl LibraryWriter<'_> {
                 Ok(own.one(self.db).await?.map(|row| row.id.0))
             }
             ItemKind::Bookmark | ItemKind::Url | ItemKind::Highlight => {
-                let own = bookmark::Entity::owned_by(self.user)
+                let own = bookmark::Entity::visible_to(self.user)
                     .filter(bookmark::Column::DocumentId.eq(item.document_id));
                 Ok(own.one(self.db).await?.map(|row| row.id.0))
             }

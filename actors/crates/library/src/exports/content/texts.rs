@@ -24,7 +24,7 @@ impl LibraryWriter<'_> {
 
     /// Reads the current text of a document. If it is replaced while it is read, the new one is read.
     async fn text(&self, id: DocumentId) -> Result<Option<DocumentRecord>, Error> {
-        let find = || document::Entity::one_of(self.user, id);
+        let find = || document::Entity::one_visible_to(self.user, id);
         let Some(mut row) = find().one(self.db).await? else { return Ok(None) };
         loop {
             // Passages, segments and rendition are read by several statements, so the version is compared afterwards.
@@ -51,7 +51,7 @@ impl LibraryWriter<'_> {
             .order_by_asc(transcript_segment::Column::Ordinal)
             .all(self.db)
             .await?;
-        let rendition = rendition::Entity::one_of(self.user, row.id).one(self.db).await?;
+        let rendition = rendition::Entity::one_of_document(self.user, row.id).one(self.db).await?;
         let outline = rendition.as_ref().map(parse_outline).transpose()?.unwrap_or_default();
         Ok(DocumentRecord {
             content_type: row.content_type,

@@ -79,12 +79,14 @@ impl ImportSession {
         now: Timestamp,
     ) -> Result<(), Error> {
         let user = self.import().user_id;
-        let Some(mut saved) = bookmark::Entity::one_of(user, id).one(txn).await? else { return Ok(()) };
+        let Some(mut saved) = bookmark::Entity::one_visible_to(user, id).one(txn).await? else {
+            return Ok(());
+        };
         if !is_own {
             // Clients that synchronize a copy notice the highlights by the bookmark's time of change.
             saved = bookmarks::touch(txn, saved, now).await?;
         }
-        let document = document::Entity::one_of(user, saved.document_id).one(txn).await?;
+        let document = document::Entity::one_visible_to(user, saved.document_id).one(txn).await?;
         let Some(document) = document.filter(|document| document.version > 0) else { return Ok(()) };
         highlights::relocate(txn, &document, &documents::current_text(txn, &document).await?).await
     }

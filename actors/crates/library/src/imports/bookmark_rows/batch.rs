@@ -208,7 +208,7 @@ impl ImportSession {
         for page in pages {
             urls.push(PageUrl::parse(&page.new.url)?.key());
         }
-        let existing = bookmark::Entity::owned_by(self.import().user_id)
+        let existing = bookmark::Entity::visible_to(self.import().user_id)
             .filter(bookmark::Column::NormalizedUrl.is_in(urls));
         bookmarks::lock(txn, existing).await.map(drop)
     }

@@ -33,9 +33,9 @@ pub async fn add_to_bookmark(
     now: Timestamp,
 ) -> Result<RowResult, Error> {
     let user = row.user_id;
-    bookmarks::lock(txn, bookmark::Entity::one_of(user, row.id)).await?;
+    bookmarks::lock(txn, bookmark::Entity::one_visible_to(user, row.id)).await?;
     // Read again: it may have changed before the lock was taken.
-    let Some(row) = bookmark::Entity::one_of(user, row.id).one(txn).await? else {
+    let Some(row) = bookmark::Entity::one_visible_to(user, row.id).one(txn).await? else {
         return Ok(RowResult::Skipped("was deleted during the import".to_owned()));
     };
     // Before the first change: it computes the fingerprint that the bookmark has now.

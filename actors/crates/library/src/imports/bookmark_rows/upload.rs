@@ -127,7 +127,7 @@ pub async fn find_same_file(
         .filter(upload::Column::CompletedAt.is_not_null());
     for upload in same.order_by_asc(upload::Column::Id).all(txn).await? {
         let Some(id) = upload.bookmark_id else { continue };
-        let Some(row) = bookmark::Entity::one_of(user, id).one(txn).await? else { continue };
+        let Some(row) = bookmark::Entity::one_visible_to(user, id).one(txn).await? else { continue };
         if !session.is_claimed(txn, ImportedKind::Bookmark, id.0).await? {
             return Ok(Some(row));
         }

@@ -159,7 +159,7 @@ async fn preview_highlight(
         return Ok(RowResult::unknown_record());
     }
     let user = session.import().user_id;
-    if let Some(saved) = bookmark::Entity::one_of(user, id).one(db).await? {
+    if let Some(saved) = bookmark::Entity::one_visible_to(user, id).one(db).await? {
         record = restore::highlights::relocate(db, &saved, record).await?;
     }
     let existing = restore::highlights::find_same(session, db, id, &record).await?;

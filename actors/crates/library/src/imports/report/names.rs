@@ -58,7 +58,7 @@ async fn load_names(
         ImportedKind::Bookmark => {
             use document::Column::{BookmarkId, ContentType as Type, Title};
             // A note on a bookmark is a document of it too.
-            let texts = document::Entity::readable_by(user).filter(Type.ne(ContentType::Note));
+            let texts = document::Entity::visible_to(user).filter(Type.ne(ContentType::Note));
             select_names(db, texts, (BookmarkId, Title), ids).await
         }
         ImportedKind::Collection => {

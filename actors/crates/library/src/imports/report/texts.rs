@@ -34,7 +34,7 @@ pub async fn count_texts(core: &CoreContext, import: &import::Model) -> Result<T
     let mut totals: BTreeMap<&str, i64> = BTreeMap::new();
     // Short lists of ids: a table that has just grown has no statistics, and a join over it may take minutes.
     for batch in bookmarks.chunks(BATCH_ROWS) {
-        let counts: Vec<(DocumentStatus, i64)> = document::Entity::readable_by(import.user_id)
+        let counts: Vec<(DocumentStatus, i64)> = document::Entity::visible_to(import.user_id)
             .filter(document::Column::BookmarkId.is_in(batch.iter().copied()))
             .filter(document::Column::ContentType.ne(ContentType::Note))
             .select_only()

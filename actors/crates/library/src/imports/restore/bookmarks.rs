@@ -88,7 +88,7 @@ async fn restore_page(
     new.title = text.as_ref().filter(|text| text.title_given).map(|text| text.title.clone());
     let (result, created) = save_page(session, txn, new, now).await?;
     let Some(row) = created else { return Ok(result) };
-    let document = document::Entity::one_of(user, row.document_id).one(txn).await?;
+    let document = document::Entity::one_visible_to(user, row.document_id).one(txn).await?;
     // A document that has a text belongs to an entry of a feed, which existed before; the export does not replace that text.
     if let (Some(document), Some(text)) = (document.filter(|document| document.version == 0), text) {
         let document = archived_document::with_metadata(document, &text);
@@ -110,6 +110,6 @@ pub async fn document_of(
     txn: &impl ConnectionTrait,
     id: BookmarkId,
 ) -> Result<Option<DocumentId>, Error> {
-    let row = bookmark::Entity::one_of(session.import().user_id, id).one(txn).await?;
+    let row = bookmark::Entity::one_visible_to(session.import().user_id, id).one(txn).await?;
     Ok(row.map(|row| row.document_id))
 }

@@ -156,7 +156,7 @@ async fn get_or_create_document(
             .exec(txn)
             .await?;
         jobs::enqueue(txn, user, JobKind::UpdateLabels, document.0, Priority::Backlog, now).await?;
-        return Ok(document::Entity::one_of(user, document).one(txn).await?);
+        return Ok(document::Entity::one_visible_to(user, document).one(txn).await?);
     }
     let awaited = document::Model {
         entry_id: Some(id),

@@ -38,7 +38,7 @@ pub async fn restore(
         return Ok(RowResult::unknown_record());
     }
     // Locked, so that no other transaction highlights the same words or deletes the bookmark meanwhile.
-    let locked = bookmark::Entity::one_of(user, id).lock(LockType::NoKeyUpdate);
+    let locked = bookmark::Entity::one_visible_to(user, id).lock(LockType::NoKeyUpdate);
     let Some(saved) = locked.one(txn).await? else { return Ok(RowResult::missing_parent()) };
     let record = relocate(txn, &saved, record).await?;
     if let Some(existing) = find_same(session, txn, id, &record).await? {
@@ -89,7 +89,7 @@ pub async fn relocate(
         Err(Error::NotFound(_)) => return Ok(record),
         Err(error) => return Err(error),
     }
-    let Some(document) = document::Entity::one_of(user, id).one(db).await? else { return Ok(record) };
+    let Some(document) = document::Entity::one_visible_to(user, id).one(db).await? else { return Ok(record) };
     let text = documents::current_text(db, &document).await?;
     Ok(match highlights::find_text(&text, &record.text, record.start_offset) {
         Some(TextMatch { start, end, text }) => {

@@ -59,7 +59,7 @@ async fn lock_documents(
     user: UserId,
     which: impl IntoCondition,
 ) -> Result<Vec<DocumentId>, Error> {
-    let own = document::Entity::of(user).filter(which).select_only().column(document::Column::Id);
+    let own = document::Entity::owned_by(user).filter(which).select_only().column(document::Column::Id);
     Ok(own.order_by_asc(document::Column::Id).lock_exclusive().into_tuple().all(txn).await?)
 }
 
@@ -70,7 +70,7 @@ async fn is_in_project(
     documents: &[DocumentId],
 ) -> Result<bool, Error> {
     for batch in documents.chunks(BATCH_ROWS) {
-        let items = project_item::Entity::owned_by(row.user_id)
+        let items = project_item::Entity::visible_to(row.user_id)
             .filter(project_item::Column::DocumentId.is_in(batch.iter().copied()))
             .select_only()
             .column(project_item::Column::Id);

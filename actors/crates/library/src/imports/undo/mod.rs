@@ -185,7 +185,7 @@ async fn lock_bookmarks(
     let of_bookmarks =
         batch.iter().filter(|row| row.kind == Some(ImportedKind::Bookmark) && row.has_created());
     let ids = of_bookmarks.filter_map(|row| row.object_id);
-    let rows = bookmark::Entity::owned_by(user).filter(bookmark::Column::Id.is_in(ids));
+    let rows = bookmark::Entity::visible_to(user).filter(bookmark::Column::Id.is_in(ids));
     bookmarks::lock(txn, rows).await.map(drop)
 }
 
