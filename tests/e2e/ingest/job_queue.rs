@@ -643,6 +643,6 @@ async fn only_deletions_are_claimed_below_the_disk_floor() {
         kinds
     };
 
-    assert_eq!(claim(true).await, [JobKind::RemoveFromIndex.name(), JobKind::RemoveFeed.name()]);
+    assert_eq!(claim(true).await, [JobKind::RemoveFeed.name(), JobKind::RemoveFromIndex.name()]);
     assert_eq!(claim(false).await, [JobKind::Index.name(), JobKind::ProcessText.name()]);
 }
