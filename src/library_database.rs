@@ -140,8 +140,7 @@ pub async fn open_for_service(settings: &Settings) -> Result<Db, ConnectError> {
 /// # Errors
 /// The file is missing or has no bytes, and `data_dir` holds a library.
 pub fn require_file(settings: &Settings) -> Result<(), LostDatabase> {
-    // Must run before SQLite opens the file: SQLite removes the write-ahead log of an empty one,
-    // which may still be restored.
+    // Must run before SQLite opens the file: SQLite removes the write-ahead log of an empty one.
     let Some(file) = settings.database_url().sqlite_file() else { return Ok(()) };
     match fs::metadata(&file) {
         Ok(found) if found.len() == 0 => fail_if_lost(settings, "empty"),

@@ -101,7 +101,7 @@ impl IdempotencyKey {
             request.update(part.len().to_be_bytes());
             request.update(part);
         }
-        // Only hashes are stored: the name has any content, and the request may hold text of the library.
+        // Only hashes are stored: the name is any text of the client, and the request may hold text of the library.
         Ok(Self {
             idempotency_key_hash: Sha256::digest(name).to_vec(),
             request_hash: request.finalize().to_vec(),

@@ -68,7 +68,7 @@ pub fn cookie(ctx: &OperationContext, secret: &str) -> Cookie<'static> {
 
 /// Returns the cookie that makes a browser delete the session's cookie.
 pub fn expired_cookie(ctx: &OperationContext) -> Cookie<'static> {
-    // Path and attributes must be those of the cookie that it replaces.
+    // Browsers replace a cookie of the same name and path, and reject one named `__Host-` without `Secure` and the path `/`.
     let mut expired = cookie(ctx, "");
     expired.set_max_age(CookieAge::ZERO);
     expired

@@ -131,7 +131,7 @@ async fn read_message(
 async fn read_body(request: &HttpRequest, caller: &Caller, payload: Payload) -> Result<Bytes, Error> {
     if request.method() != Method::POST {
         // 405, and only after authentication: some clients try to open a stream by GET, and reconnect in a loop
-        // after any other refusal (P14).
+        // after 400 or 404 (P14).
         return Err(Error::MethodNotAllowed(METHODS.split(", ").map(str::to_owned).collect()));
     }
     let sender = Sender::Account(caller.user);

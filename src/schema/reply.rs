@@ -33,7 +33,7 @@ pub fn plain<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12()
         .for_serialize()
         .with(|settings| {
-            // Some clients do not resolve `$ref` in the schemas of tools.
+            // A client can use the schema of a tool without resolving `$ref`.
             settings.inline_subschemas = true;
             settings.meta_schema = None;
         })

@@ -189,7 +189,7 @@ pub async fn start_with(
     // Before anything in the folder is opened: only one process may use it.
     let mut lock = lock(&settings.data_dir)?;
     let disk = disk_space(&settings);
-    // Opening the database and the index needs space, which a full disk has only in what was set aside.
+    // The database and the index need space to be opened. On a full disk only the reserve provides it.
     disk.release_reserves_to_start()?;
     // The id stays the same over restarts, so a restart can put back the jobs of a process that died.
     let lease_owner = LeaseOwner(folder_id(&mut lock));

@@ -164,7 +164,7 @@ class Reader:
 
     def ask(self, method: str, path: str, body: object = None, **query: object) -> bytes:
         """The body of a success response. Any other response raises an error, because it would make the figures wrong."""
-        # The service closes connections that are idle for five seconds. A request on a connection that it is just closing fails.
+        # While many connections are open, the service closes those that are idle for five seconds. A request on such a one fails.
         if self.connection is None or time.monotonic() - self.used > 2:
             self.connection = http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=120)
             self.connection.connect()

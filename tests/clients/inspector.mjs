@@ -13,7 +13,7 @@ const server = [`${base}/mcp`, '--transport', 'http', '--header', `Authorization
 function inspect(...words) {
     const args = [program, '--cli', ...server, '--format', 'json', ...words];
     const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-    // Warnings about schemas are on stderr, so it must be empty.
+    // The inspector writes its warnings to stderr, so it must be empty.
     assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
     return JSON.parse(stdout).result;
 }

@@ -92,7 +92,7 @@ def test_hanging_model_blocks_no_search_and_costs_no_answer(carrel: str, tmp_pat
         assert ask(account, asker)[0] == 200
 
         summarize(f"{len(asking)} questions to a model that hangs ended {seconds:.1f} s after "
-                  f"{'their deadline passed' if WITH_DEADLINES else 'a jump to their deadline'}; "
+                  f"{'they were sent' if WITH_DEADLINES else 'a jump to their deadline'}; "
                   f"the slowest other request: {slowest:.2f} s")
         service.kill()
 

@@ -23,7 +23,7 @@ use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
 /// Lines that are written at once when they are gathered, before the next interval.
 const BATCH_LINES: usize = 200;
-/// The time that a line waits at most, unless a write fails: what a crash can lose.
+/// The time that a line waits at most, unless a write fails or a disk is below its floor: what a crash can lose.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(500);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
 

@@ -132,7 +132,7 @@ impl Operation for RenameTag {
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let tagged = lock_tagged(&txn, caller.user, &old).await?;
         let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
-        // Renaming a tag to itself would only change the times of its bookmarks, for which clients synchronise.
+        // A tag that is renamed to itself changes nothing, so the times of its bookmarks stay too.
         if old != new {
             remove_tag(&txn, caller.user, &tagged, &old).await?;
             add_tag(&txn, caller.user, &tagged, &new).await?;

@@ -56,7 +56,7 @@ pub struct ReadUsageResponse {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct DayUsage {
-    /// Number of calls since midnight UTC, including this one.
+    /// Number of counted calls since midnight UTC. A REST request for the usage counts itself.
     today: u32,
     /// The plan's maximum number of calls per day.
     limit: u32,

@@ -23,7 +23,7 @@ use super::{SearchHit, SearchQuery};
 pub struct SearchResult {
     /// The document that contains the passage.
     pub document_id: DocumentId,
-    /// The passage, as the list of the document's passages names it.
+    /// Id of the passage that matches.
     pub chunk_id: ChunkId,
     /// The bookmark whose text or note contains the passage; null for other documents.
     pub bookmark_id: Option<BookmarkId>,

@@ -26,7 +26,6 @@ async fn compare(core: &CoreContext, repairs: bool) -> Result<Check, Error> {
     if !repairs {
         return Ok(Check::warning(NAME, found, "run `carrel doctor --repair`"));
     }
-    // One after another: two recounts of a library at the same time would correct it twice.
     for user in users {
         library_quota::recount(&core.db, user).await?;
     }

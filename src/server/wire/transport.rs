@@ -149,7 +149,7 @@ impl Transport {
             // Not `clear`: a connection that waits must not keep the memory of earlier requests.
             self.read_ahead = Vec::new();
         } else {
-            // What was read ahead comes from the same place as the surplus, so the surplus is put back in front.
+            // While bytes are read ahead, `poll_fill` takes its bytes from their front, so the surplus goes back to the front.
             drop(self.read_ahead.splice(..0, surplus.iter().copied()));
         }
         buffer.set_filled(before + scanned.consumed);

@@ -167,7 +167,7 @@ async fn retry_after_of_a_host_is_respected_for_all_users() {
     refresh_feed(&key, &followed).await;
     eventually("the second refresh has ended", async || queue_is_empty(&server).await.then_some(())).await;
 
-    // The second refresh ended without a request: the host is left alone for two hours.
+    // The second refresh ended without a request, because the time of `Retry-After` has not passed.
     assert_eq!(site.request_count("/feed"), 2);
 }
 

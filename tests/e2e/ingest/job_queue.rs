@@ -330,7 +330,7 @@ async fn concurrent_workers_claim_each_job_once() {
         queue.enqueue(JobKind::FetchPage, Uuid::now_v7()).await;
     }
 
-    // Concurrent claims may find the same rows; each claim is a conditional update, and the losers return fewer jobs.
+    // A claim may return fewer jobs than there are: it skips rows that another one has locked (PostgreSQL).
     let mut claimed_ids = Vec::new();
     while claimed_ids.len() < 20 {
         let now = queue.now();
@@ -643,6 +643,6 @@ async fn only_deletions_are_claimed_below_the_disk_floor() {
         kinds
     };
 
-    assert_eq!(claim(true).await, [JobKind::RemoveFromIndex.name(), JobKind::RemoveFeed.name()]);
+    assert_eq!(claim(true).await, [JobKind::RemoveFeed.name(), JobKind::RemoveFromIndex.name()]);
     assert_eq!(claim(false).await, [JobKind::Index.name(), JobKind::ProcessText.name()]);
 }

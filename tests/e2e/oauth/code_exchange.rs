@@ -189,7 +189,7 @@ async fn token_guesses_get_429_and_valid_tokens_still_work() {
     let limited = assistant.refresh(&format!("cr_{:043}", 99)).await;
 
     assert_eq!((limited.status, limited.body["error"].as_str()), (429, Some("temporarily_unavailable")));
-    assert!((1..=60).contains(&waits.header_number("retry-after")));
+    assert!((1..=60).contains(&limited.header_number("retry-after")));
     assert_eq!(assistant.exchange(&format!("cc_{:043}", 99)).await.status, 429);
     let fresh = Tokens::from_response(&assistant.refresh(&tokens.refresh).await);
     // A token that was valid once does not count as a guess.

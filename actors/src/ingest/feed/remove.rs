@@ -12,7 +12,7 @@ use crate::ingest::indexing::IndexingContext;
 /// Documents that are deleted in one transaction.
 const BATCH_ROWS: u64 = 100;
 
-/// Runs a job of kind [`JobKind::ForgetFeed`](jobs::JobKind::ForgetFeed).
+/// Runs a job of kind [`JobKind::RemoveFeed`](jobs::JobKind::RemoveFeed).
 ///
 /// # Errors
 /// The database or the index fails.

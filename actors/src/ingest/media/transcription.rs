@@ -211,7 +211,7 @@ struct TranscriptionTurn {
 }
 
 impl TranscriptionTurn {
-    /// Creates a turn that began at `started`, when the recording began to be resumed. It can be transcribed from now on.
+    /// Creates the turn of a recording whose resumption began at `started` and has just ended.
     fn new(started: Instant) -> Self {
         Self { started, min_duration: started.elapsed() * TURN_PER_RESUME_TIME, windows: 0 }
     }

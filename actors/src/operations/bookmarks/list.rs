@@ -69,7 +69,7 @@ choices! {
         SavedAt = "savedAt",
         /// By the time of saving, newest first.
         SavedAtDescending = "-savedAt",
-        /// By title, in the alphabetical order of the service's database.
+        /// By title, in ascending order.
         Title = "title",
         /// By the time of the last change, oldest first.
         UpdatedAt = "updatedAt",

@@ -80,7 +80,7 @@ pub async fn read(
     let mut rows = PageRow::find_by_statement(ctx.core.db.read().get_database_backend().build(&statement))
         .all(ctx.core.db.read())
         .await?;
-    // Here, not in SQL: the parts of a UNION have no order of their own, and there are at most some hundred rows.
+    // The statement is a UNION without an order: tags sort by text, passages and highlights by position.
     rows.sort_by(|a, b| (a.position, &a.text).cmp(&(b.position, &b.text)));
     let mut page = DocumentPage::default();
     let mut passages = Vec::new();

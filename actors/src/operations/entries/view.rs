@@ -22,7 +22,7 @@ pub struct EntryView {
     bookmark_id: Option<BookmarkId>,
     /// Title as the feed gives it.
     title: String,
-    /// URL of the entry's page, as the feed gives it.
+    /// URL of the entry's page, as the feed gives it; the URL of the site if the feed gives none.
     url: String,
     /// Names of the authors; null if the feed names none.
     author: Option<String>,

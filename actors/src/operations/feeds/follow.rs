@@ -54,7 +54,7 @@ impl FromRequest for FollowFeed {
     }
 }
 
-/// The followed feed, with its first entries.
+/// The feed that the user follows, whether it is new or not.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FollowFeedResponse {
     feed: FeedView,
@@ -88,7 +88,7 @@ impl Operation for FollowFeed {
         let (row, created) = feeds::follow_found(&txn, new, &found.feed, found.fetched.clone(), now).await?;
         // Not created: the URL is of a page whose feed is followed already, or another request followed the feed meanwhile.
         if created {
-            // Refuses a full library before the entries are written in vain.
+            // Refuses a full library before the entries are written, which would be rolled back.
             room.must_fit(0)?;
             deliver::deliver_entries(&txn, &row, incoming, now).await?;
             room.must_hold(&txn).await?;

@@ -107,7 +107,7 @@ pub(in crate::operations) async fn add_to_project(
     let txn = begin_request(&ctx.core.db, &owner).await?;
     let project = projects::lock_active(&txn, caller.user, project).await?;
     let room = LibraryRoom::of_request(&txn, &ctx.core, &owner).await?;
-    // Checked twice: here before a long text is written in vain, and below with what its rows really take.
+    // Checked twice: here before a long text is written and rolled back, and below with what its rows really take.
     room.must_fit(new.body.len())?;
     let row = notes::add_to_project(&txn, &project, new, text, Priority::Now, now).await?;
     projects::touch(&txn, &project, now).await?;

@@ -39,7 +39,7 @@ fn shrink<T: Serialize>(
     let mut dropped = dropped_before;
     while *size > max_chars {
         let Some(last) = list.pop() else { break };
-        // The last item of a list has no comma before it.
+        // An item has a comma before it unless it is the only one of its list.
         let comma = usize::from(!list.is_empty());
         // The first drop turns `"truncated":false` into `true`.
         let flag = if dropped { 0 } else { FALSE_EXTRA_CHARS };
