@@ -10,7 +10,7 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "decision")]
 pub struct Model {
-    /// Id of the decision within the whole service.
+    /// Id of the decision.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: DecisionId,
     /// The user who owns it.

@@ -18,7 +18,7 @@ pub struct Model {
     /// Topic URL: the URL of the feed as it declares itself to the hub.
     #[sea_orm(column_type = "Text")]
     pub topic: String,
-    /// How far the subscription has come at the hub.
+    /// State of the subscription at the hub.
     pub state: PushState,
     /// End of the subscription: after it the hub sends no notifications.
     pub ends_at: Option<Timestamp>,

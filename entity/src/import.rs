@@ -17,7 +17,7 @@ pub struct Model {
     /// Name of the file as it was uploaded, without its folders.
     #[sea_orm(column_type = "Text", nullable)]
     pub file_name: Option<String>,
-    /// Where the import, or its undo, stands.
+    /// State of the import, or of its undo.
     pub state: ImportState,
     /// Whether it is a dry run, which reports the result and changes nothing.
     pub dry_run: bool,

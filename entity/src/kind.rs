@@ -88,7 +88,7 @@ kinds! {
         Paused = "paused",
         /// Every row was processed; some may have been skipped.
         Done = "done",
-        /// It stopped before the end and can be resumed.
+        /// It stopped before the end. Unless it is a dry run, it can be resumed while its file is kept.
         Failed = "failed",
         /// Its objects are being deleted again.
         Undoing = "undoing",
@@ -208,7 +208,7 @@ kinds! {
         /// Background information, which the project is not about.
         Background = "background",
     }
-    /// How far a decision has been taken.
+    /// Status of a decision of a project.
     DecisionStatus {
         /// Proposed and not decided yet.
         Proposed = "proposed",

@@ -19,7 +19,7 @@ pub struct Model {
     pub bookmark_id: Option<BookmarkId>,
     /// The project to which it belongs.
     pub project_id: Option<ProjectId>,
-    /// Title, which is also the title of its document.
+    /// Title of a note of a project, which is also the title of its document; empty for the note on a bookmark.
     pub title: String,
     /// Text as Markdown, from which the document text is made.
     #[sea_orm(column_type = "Text")]

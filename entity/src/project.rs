@@ -9,7 +9,7 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "project")]
 pub struct Model {
-    /// Id of the project within the whole service.
+    /// Id of the project.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: ProjectId,
     /// The user who owns it.

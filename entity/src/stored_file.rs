@@ -11,7 +11,7 @@ use sea_orm::sea_query::{Query, SelectStatement};
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "stored_file")]
 pub struct Model {
-    /// Id of the file, from which its path is derived.
+    /// Id of the file.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: FileId,
     /// The upload whose content this is; `None` while it is received, and once it is no longer needed.
@@ -26,7 +26,7 @@ pub struct Model {
     pub user_id: Option<UserId>,
     /// Its size in bytes, or the bytes reserved for it while it is written; 0 if it counts towards no user.
     pub bytes: i64,
-    /// Its path in the store, derived from the id alone.
+    /// Its path in the store, derived from its id, or from the id of the upload while a client sends the bytes to a bucket.
     #[sea_orm(column_type = "Text")]
     pub path: String,
     /// Time before which a file without an owner is not removed, because it is being written or its removal failed. For a fetched

@@ -70,7 +70,7 @@ impl Transaction {
         &self.inner
     }
 
-    /// Commits the transaction. Once this returns, its changes outlive a crash of the machine.
+    /// Commits the transaction. If this succeeds, its changes outlive a crash of the machine.
     ///
     /// # Errors
     /// A statement of the transaction failed before: nothing of it is kept. Or the commit failed: nothing of it is visible,

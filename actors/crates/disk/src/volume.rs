@@ -82,7 +82,7 @@ impl Volume {
     /// [`io::Error`] when the disk cannot be measured or the space cannot be released.
     pub fn release_to_start(&self) -> io::Result<()> {
         let Some(reserve) = &self.reserve else { return Ok(()) };
-        // Measured anew: other programs may have used the space since the last measurement.
+        // Measured again: other programs may have used the space since the last measurement.
         if available_bytes(&self.folder)? < START_BYTES && reserve.remove()? {
             info!("the disk is full: the space that was set aside is used to start");
         }

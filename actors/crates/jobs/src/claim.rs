@@ -173,7 +173,7 @@ async fn lease_jobs(
 
 /// Returns whether a job whose last attempt crashed is given up: it crashed as many processes as it may, or used all attempts.
 fn has_no_attempts_left(job: &Model) -> bool {
-    // The crash of the last attempt is counted only by the next claim, which does not happen.
+    // `crashes` does not include the last attempt: a claim would count it, and there is none for a job that is given up.
     job.crashes + 1 >= MAX_CRASHES || job.attempts >= MAX_ATTEMPTS
 }
 
@@ -239,7 +239,7 @@ async fn lease(
 ) -> Result<Model, DbErr> {
     // The reason why it waited before its first attempt no longer holds. The reason why an attempt failed is kept.
     job.error = job.error.take().filter(|_| job.attempts > 0);
-    // A row that is still marked as running was never ended by its worker, so its process crashed or lost its database.
+    // A row that is still marked as running was never ended by its worker: its process crashed, froze or lost its database.
     job.crashes += i32::from(job.state == JobState::Running);
     job.attempts += 1;
     job.state = JobState::Running;

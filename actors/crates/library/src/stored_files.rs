@@ -349,7 +349,7 @@ async fn delete(core: &CoreContext, store: &dyn BlobStore, id: FileId, path: &st
     if marked.rows_affected == 0 {
         return Ok(());
     }
-    // Bytes before row: a crash between the two leaves a doomed row, which the next sweep removes. The other order would leave
+    // Bytes before row: a crash between the two leaves a marked row, which the next sweep removes. The other order would leave
     // bytes that no row names. Removing a file that does not exist succeeds.
     store.remove(path).await?;
     Entity::delete_by_id(id).exec(core.db.write()).await?;

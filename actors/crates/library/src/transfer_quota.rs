@@ -73,7 +73,7 @@ pub async fn lease(
     bytes: u64,
 ) -> Result<FileLease, Error> {
     let row = Model { user_id: Some(user), bytes: column_of(bytes), ..stored_files::new_row(core) };
-    // The lock on the user's row makes the check and the insert one step: files that begin at the same time count each other.
+    // The lock of `begin_owned` makes the check and the insert one step: files that begin at the same time count each other.
     let txn = begin_owned(&core.db, user).await?;
     make_room(&txn, core, user, NewFile { id: row.id, kind, bytes }).await?;
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;

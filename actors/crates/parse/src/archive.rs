@@ -35,7 +35,7 @@ pub enum Record {
     Highlight(HighlightRecord),
     /// An entry of a feed; the feed comes before it.
     Entry(Box<EntryRecord>),
-    /// A project; what is in it follows.
+    /// A project; its contents come after it.
     Project(ProjectRecord),
     /// A decision that is recorded in a project.
     Decision(DecisionRecord),
@@ -303,7 +303,7 @@ pub struct EntryRecord {
     pub text: Option<DocumentRecord>,
 }
 
-/// A project of the user; what is in it are records of their own.
+/// A project of the user; its contents are separate records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectRecord {

@@ -162,8 +162,7 @@ pub async fn send_file(
     let body = usize::try_from(length).map_err(|_| WireError::TooLarge)?;
     to.write_all(&encode_lengths(header.len(), body)?).await?;
     to.write_all(&header).await?;
-    // From the start, wherever the file is read now: an idle child may have died while an earlier attempt was sent to
-    // it.
+    // An earlier attempt may have read a part of the file: an idle child may die while the file is sent to it.
     file.seek(SeekFrom::Start(0)).await?;
     let mut file = BufReader::with_capacity(FILE_BUFFER_BYTES, file.take(length));
     // The length is announced already, so a file that has become shorter leaves the child waiting for the rest.

@@ -56,7 +56,8 @@ pub fn is_control_or_bidi(c: char) -> bool {
 }
 
 /// Returns whether a character can make one name look like another: a control character, the end of a line or a paragraph, a format
-/// character (general category Cf), or another invisible character. Names of keys and e-mail addresses refuse them.
+/// character (general category Cf), or another invisible character. E-mail addresses refuse them; names of keys do too, except for joiners
+/// ([`is_joiner`]).
 pub fn is_deceptive(c: char) -> bool {
     is_control_or_bidi(c) || is_invisible(c) || is_other_format(c)
 }

@@ -100,7 +100,7 @@ macro_rules! request {
         #[schemars(rename_all = "camelCase", deny_unknown_fields)]
         $vis struct $name { $($done)* }
 
-        // The derived reader does not tell its names.
+        // The derived `Deserr` does not expose the names of its fields.
         impl $crate::Request for $name {
             const FIELD_NAMES: &'static [$crate::FieldName] = &[$($names)*];
         }

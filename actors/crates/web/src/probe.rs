@@ -30,7 +30,7 @@ impl ProbeClient {
     /// Creates the client; nothing is sent yet.
     ///
     /// # Errors
-    /// The root certificates of the system cannot be read.
+    /// The client cannot be created, most likely because the root certificates of the system cannot be read.
     pub fn new() -> reqwest::Result<Self> {
         fetch::service_client().timeout(TIMEOUT).build().map(Self)
     }

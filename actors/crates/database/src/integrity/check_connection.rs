@@ -13,9 +13,10 @@ use crate::Db;
 /// may lead to megabytes of overflow pages, which are not counted.
 const STEPS_BETWEEN_INTERRUPT_CHECKS: i32 = 20;
 
-/// A connection outside of the pools, for `PRAGMA quick_check` and `PRAGMA integrity_check`. It reads the file and its schema anew, whereas
-/// the connections of the pools may answer from their caches. When it is dropped, its statement is interrupted; otherwise the driver's
-/// thread would run the statement to its end. It belongs to no pool, because closing a pool waits for all of its connections.
+/// A connection outside of the pools, for `PRAGMA quick_check` and `PRAGMA integrity_check`. It reads the file and its schema
+/// itself, whereas the connections of the pools may answer from their caches. When it is dropped, its statement is interrupted;
+/// otherwise the driver's thread would run the statement to its end. It belongs to no pool, because closing a pool waits for all of
+/// its connections.
 pub(crate) struct CheckConnection {
     connection: SqliteConnection,
     /// The progress handler, which runs on the driver's thread, interrupts the statement when this is dropped.
@@ -68,8 +69,8 @@ impl CheckConnection {
     /// See [`Self::check`].
     pub(super) async fn check_completely(&mut self) -> Result<(), OpenError> {
         self.check(FULL_CHECK.to_owned()).await?;
-        // `integrity_check` does not test foreign keys. A connection that read the schema before the tables were created would find no
-        // orphans: SQLite compiles this PRAGMA to nothing then.
+        // `integrity_check` does not test foreign keys. A pooled connection that read the schema before the tables were created would
+        // find no orphans, because SQLite compiles this PRAGMA to nothing then.
         let orphans = sqlx::query("PRAGMA foreign_key_check").fetch_all(&mut self.connection);
         match orphans.await.map_err(failed)?.len() {
             0 => Ok(()),

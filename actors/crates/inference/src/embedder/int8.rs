@@ -82,7 +82,7 @@ impl Int8 {
             rows.no_bias.resize(outputs, 0.0);
             self.dequantize(rest, rest_scales, &rows.no_bias, true, out);
         }
-        // After both passes, because GELU of a sum is not the sum of its parts.
+        // After both passes, because GELU is not linear.
         if epilogue == Epilogue::Gelu {
             Gelu {}.map_mut(out);
         }

@@ -132,7 +132,7 @@ pub(super) async fn pull_with(
     progress: &(dyn Fn(Progress<'_>) + Sync),
 ) -> Result<PathBuf, PullError> {
     let (existing, expected) = (store.clone(), model.clone());
-    // Reads whole files, a second per gigabyte, so it does not run on a thread of the runtime.
+    // Reads whole files, so it does not run on a thread of the runtime.
     if let Ok(folder) = spawn_blocking(move || existing.verify(&expected)).await? {
         return Ok(folder);
     }

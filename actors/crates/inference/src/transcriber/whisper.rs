@@ -152,7 +152,7 @@ impl Inner {
         parameters.set_no_context(true);
         parameters.set_suppress_blank(true);
         parameters.set_suppress_nst(true);
-        // whisper.cpp would print to stdout.
+        // Otherwise whisper.cpp prints its progress and results.
         parameters.set_print_special(false);
         parameters.set_print_progress(false);
         parameters.set_print_realtime(false);

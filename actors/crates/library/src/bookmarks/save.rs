@@ -245,7 +245,7 @@ async fn insert_if_unsaved(txn: &impl ConnectionTrait, row: bookmark::Model) -> 
 /// Inserts a bookmark only if no bookmark that is not deleted has its URL.
 pub(super) fn skip_saved_url() -> OnConflict {
     OnConflict::columns([bookmark::Column::UserId, bookmark::Column::NormalizedUrl])
-        // Spelled as in the partial index `bookmark_address`, so that both databases infer that index.
+        // Spelled as in the partial index `bookmark_normalized_url`, so that both databases infer that index.
         .target_and_where(Expr::cust("deleted_at IS NULL"))
         .do_nothing()
         .to_owned()

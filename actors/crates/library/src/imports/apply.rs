@@ -66,8 +66,8 @@ impl ImportSession {
         Ok(())
     }
 
-    /// Applies a batch of rows, or previews it in a dry run. The caller's transaction holds the lock of the library. After an
-    /// error the session must be dropped.
+    /// Applies a batch of rows, or previews it in a dry run. Unless it is a dry run, the caller's transaction holds the lock of the
+    /// library. After an error the session must be dropped.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.

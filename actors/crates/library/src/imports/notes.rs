@@ -38,8 +38,8 @@ impl ImportSession {
             Err(reason) => return Ok((RowResult::Skipped(reason.to_owned()), None)),
         };
         let user = self.import().user_id;
-        // Locked, so that it is not deleted before the note is inserted.
-        // Only an active one: an archived project takes no notes, so a new one is created then.
+        // Locked, so that it is not deleted before the note is inserted. An archived project takes no notes, so a new one is created
+        // then.
         let existing = notes_project(user).lock(LockType::KeyShare).one(txn).await?;
         let (project, created) = match existing {
             Some(project) => (project, None),

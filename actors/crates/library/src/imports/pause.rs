@@ -95,7 +95,7 @@ async fn postpone_pages(txn: &impl ConnectionTrait, import: &import::Model) -> R
     // A request for the same job, such as a refetch by the user, merges into the row and so makes it due in spite of the pause.
     let postpone = job::Entity::update_many()
         .col_expr(job::Column::RunAt, Expr::value(NEVER_DUE))
-        // Without a turn no worker claims it. It gets a new one when it is due.
+        // Without a queue position no worker claims it. `jobs::promote` gives it a new one when it is due.
         .col_expr(job::Column::QueuePosition, Expr::value(None::<i64>))
         .col_expr(job::Column::Error, Expr::value(Some(PAUSED)));
     change_pages(txn, import, postpone).await

@@ -22,7 +22,7 @@ pub fn chunk_body(body: &str) -> ChunkedDocument {
 /// Splits the body of a note into passages on a worker thread.
 ///
 /// # Errors
-/// [`Error::Busy`] when no worker becomes free in time; [`Error::Internal`] when the workers have stopped or the splitting panics.
+/// [`Error::Internal`] when the splitting panics. There is no timeout: the caller waits until a worker is free.
 pub async fn chunk_body_in_worker(core: &CoreContext, body: String) -> Result<ChunkedDocument, Error> {
     // Not on the thread of the request, which serves other requests too: splitting takes time that grows with the text.
     Ok(core.workers.run(Lane::Foreground, move || chunk_body(&body)).await?)

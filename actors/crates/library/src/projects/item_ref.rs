@@ -20,7 +20,7 @@ const KEEP_ROW: LockType = LockType::KeyShare;
 pub enum ItemRef {
     /// A bookmark of the user, which must not be deleted.
     Bookmark(BookmarkId),
-    /// A highlight, which is an item of its own beside its bookmark.
+    /// A highlight, which is a separate item from its bookmark.
     Highlight(HighlightId),
     /// A note on a bookmark, or a note of any project.
     Note(NoteId),

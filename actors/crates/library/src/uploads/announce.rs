@@ -149,7 +149,7 @@ pub(super) fn last_arrival(row: &Model) -> Timestamp {
 /// [`Error::Internal`] when the store cannot sign it.
 pub async fn put_url(core: &CoreContext, uploads: &Uploads, row: &Model) -> Result<String, Error> {
     if let Some(presigned) = uploads.store.presigned_uploads() {
-        // The replay of a stored answer signs the URL anew (contract.md, section 11: Idempotency), maybe after it has expired.
+        // The replay of a stored answer signs the URL again (contract.md, section 11: Idempotency), maybe after it has expired.
         let lifetime = row.expires_at.since(core.clock.now()).max(Duration::from_secs(1));
         return Ok(presigned.presign_put(&incoming_path(row.id), &row.content_type, lifetime).await?);
     }

@@ -11,7 +11,8 @@ pub struct MediaType(String);
 impl MediaType {
     /// Parses `type/subtype` with optional parameters after it (RFC 9110, section 8.3.1), which are dropped.
     pub fn parse(text: &str) -> Option<Self> {
-        // The parameters are dropped below, but the type is stored and sent as a header as it was given: no line breaks in it.
+        // The parameters are checked too, although they are dropped below: the whole text is stored and sent as a header, so it must
+        // not contain line breaks.
         if !text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) {
             return None;
         }

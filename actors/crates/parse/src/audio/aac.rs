@@ -10,7 +10,7 @@ use super::downmix::Downmixer;
 /// The profile of streams that do not tell theirs: low complexity.
 const LOW_COMPLEXITY: u8 = 2;
 
-/// A decoder of AAC in any profile and with any number of channels that the standard names.
+/// A decoder of AAC, with the mixer to one channel.
 pub struct Aac {
     decoder: AacDecoder,
     mixer: Downmixer,

@@ -238,7 +238,7 @@ impl Recording {
         let Some(base) = self.base else { return };
         let at = seconds(packet.pts.get(), base) - self.ahead;
         let gap = at - self.position;
-        // The clock of a stream that is cut together starts anew; silence of that length would be wrong.
+        // In a recording that was joined from parts the clock may jump; silence of that length would be wrong.
         if gap.abs() > MAX_GAP_SECONDS {
             self.ahead += gap;
         } else if gap > MIN_GAP_SECONDS {
@@ -272,7 +272,7 @@ impl Recording {
     fn restart(&mut self, samples: &mut Vec<f32>) -> Result<(), AudioError> {
         self.flush(samples);
         (self.track, self.base, self.codec, _) = select_track(&*self.format, &self.file)?;
-        // The clock of the next stream starts at zero, while the timeline goes on.
+        // The clock of the next stream starts at zero, while the timeline continues.
         self.ahead = -self.position;
         Ok(())
     }
@@ -330,7 +330,7 @@ fn select_track(format: &dyn FormatReader, file: &File) -> Result<SelectedTrack,
     let usual = format.default_track(TrackType::Audio);
     for track in usual.into_iter().chain(format.tracks()) {
         let Some(CodecParameters::Audio(params)) = &track.codec_params else { continue };
-        // Only then the atoms are read, once for all tracks.
+        // The atoms are read only for such a track, and once for all of them.
         let unnamed = params.codec == CODEC_ID_NULL_AUDIO;
         let movie = if unnamed { movie.get_or_insert_with(|| MovieAtom::read(file)).as_ref() } else { None };
         let known = movie.and_then(|movie| alac_params(params, movie, track.id));

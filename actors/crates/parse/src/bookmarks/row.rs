@@ -66,7 +66,7 @@ fn strip(value: &mut Value) {
 }
 
 fn strip_text(text: &mut String) {
-    // A search for one byte is far faster than `retain`, and honest texts have none.
+    // A search for one byte is far faster than `retain`, and almost no text contains it.
     if text.contains('\0') {
         text.retain(|c| c != '\0');
     }

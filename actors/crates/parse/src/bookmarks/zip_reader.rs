@@ -75,7 +75,7 @@ impl ZipReader {
             let start = file.data_start().ok_or(ImportError::Damaged)?;
             (start, file.compressed_size(), file.size(), file.compression())
         };
-        // Small entries may be packed at any ratio: a list of equal lines is honest.
+        // Small entries may have any ratio: a list of equal lines compresses as well as a bomb.
         if size > MIN_RATED_BYTES && size / packed.max(1) > MAX_ENTRY_RATIO {
             return Err(ImportError::UnpackedTooLarge);
         }

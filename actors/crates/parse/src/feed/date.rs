@@ -137,7 +137,7 @@ fn of_half_day(time: Time, afternoon: bool) -> Option<Time> {
 /// Parses `Z`, `+0100`, `-01:00`, `GMT+1` or a name.
 fn zone(text: &str) -> UtcOffset {
     let text = text.trim_matches(['(', ')']);
-    // `UTC` before `UT`, which it begins with.
+    // `UTC` before `UT`, which is a prefix of it.
     let text = ["GMT", "UTC", "UT"].into_iter().find_map(|utc| text.strip_prefix(utc)).unwrap_or(text);
     let minutes = numeric(text).unwrap_or_else(|| {
         let named = ZONE_HOURS.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));

@@ -134,7 +134,7 @@ fn empty_ranges(words: &[Word], (left, right): (f64, f64), size: f64) -> Vec<(f6
     let mut blocks: Vec<(f64, f64)> =
         words.iter().filter(in_strip).map(|word| (word.top, word.bottom)).collect();
     blocks.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // A block beyond the page closes the last free range.
+    // A block beyond the page closes the last range.
     blocks.push((f64::INFINITY, f64::INFINITY));
     let (mut empty_ranges, mut from) = (Vec::new(), f64::NEG_INFINITY);
     for (top, bottom) in blocks {

@@ -66,7 +66,7 @@ pub enum PdfError {
     /// It contains text, but its fonts do not map glyphs to characters.
     #[error("the fonts of the file do not map to letters, so its text cannot be read")]
     UnmappedFonts,
-    /// It has more than 20,000 pages, which are more than any book has.
+    /// It has more than 20,000 pages.
     #[error("the file has more than 20,000 pages")]
     TooManyPages,
 }

@@ -61,8 +61,7 @@ impl PieceDecoder {
     }
 
     fn next_piece(&mut self, with_samples: bool) -> (AudioResponse, Vec<u8>) {
-        // A panic of the decoder is reported as a damaged file. The samples that were decoded before it are still
-        // returned.
+        // A panic of the decoder is reported as a damaged file.
         let filled = catch_panic(|| self.recording.decode(&mut self.pending, PIECE_SAMPLES));
         // What was decoded before the failure counts.
         if let Err(reason) = filled

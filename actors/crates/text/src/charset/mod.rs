@@ -35,7 +35,7 @@ fn guess(bytes: &[u8], host: &str) -> &'static Encoding {
     if bytes.is_ascii() && escapes(b"\x1b$B") && escapes(b"\x1b(B") {
         return ISO_2022_JP;
     }
-    // The whole text is checked, which costs little beside decoding, and text in another encoding
+    // The whole text is checked, which costs little compared to decoding, and text in another encoding
     // is almost never valid UTF-8.
     if std::str::from_utf8(bytes).is_ok() {
         return UTF_8;

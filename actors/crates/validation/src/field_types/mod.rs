@@ -18,7 +18,7 @@ pub use patch::Patch;
 pub use text::{Content, FileName, Label, MAX_URL_CHARS, Sha256Hex, Text, UrlText, Words, label};
 
 /// The functions of a schema that stands where the type is used, without a name.
-// A name would be the same for all bounds of a type, and schemars takes schemas with one name for the same.
+// A name would be the same for all bounds of a type, and schemars treats schemas of one name as one schema.
 macro_rules! inline_schema {
     ($name:literal, |$generator:ident| $schema:expr) => {
         fn inline_schema() -> bool {

@@ -37,7 +37,7 @@ pub fn read(fields: Map<String, Value>, guard: &Guard) -> Result<NewBookmark, St
 /// # Errors
 /// The reason for skipping the row.
 pub fn read_unfetched(fields: Map<String, Value>) -> Result<NewBookmark, String> {
-    // Taken before the fields are consumed, for the reason.
+    // Copied before `parse` consumes the fields, because the reason quotes it.
     let url = fields.get("url").and_then(Value::as_str).map(str::to_owned);
     // Nothing but the row was read, so every error is one of the row.
     parse(fields).map_err(|error| skip_reason(&error, url.as_deref()))

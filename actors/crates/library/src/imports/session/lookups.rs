@@ -23,8 +23,8 @@ impl ImportSession {
         if let Some(object) = self.imported.get(&id) {
             return Ok(Some(*object));
         }
-        // Another run of the job imported the line, before a crash or before it yielded.
-        // The maps of this session are only a cache of the stored rows, which survive it.
+        // The map is only a cache of the stored rows: another run of the job may have imported the line, before a crash or before it
+        // yielded.
         let row = import_row::Entity::within(self.import.user_id, self.import.id)
             .filter(import_row::Column::SourceId.eq(id))
             .one(txn)

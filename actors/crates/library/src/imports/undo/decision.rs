@@ -11,7 +11,7 @@ use errors::Error;
 /// The outcome of the undo of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowDecision {
-    /// The undo deleted the object, or it did not exist any more.
+    /// The undo deleted the object, or found that it does not exist.
     Deleted,
     /// The object stays, because it was changed or is in use.
     Retained,

@@ -106,7 +106,7 @@ async fn has_others(
     is_match: impl Fn(&Model) -> bool,
 ) -> Result<bool, Error> {
     for batch in objects.chunks(BATCH_ROWS) {
-        // By the objects, which `import_row_made` finds; the rows of other imports are left out below.
+        // By the objects, which the index `import_row_object` serves; the rows of other imports are left out below.
         let rows = Entity::owned_by(row.user_id).filter(Column::ObjectId.is_in(batch.iter().copied()));
         let rows = rows.all(txn).await?.into_iter();
         let own = rows.filter(|own| own.import_id == row.import_id && is_match(own));

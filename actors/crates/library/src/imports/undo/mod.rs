@@ -57,7 +57,7 @@ pub async fn undo(core: &CoreContext, user: UserId, id: ImportId) -> Result<impo
     let now = core.clock.now();
     let txn = begin_owned(&core.db, user).await?;
     let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found())?;
-    // A conditional update: of two requests, or beside a job that ends the import, only one changes the state.
+    // A conditional update: of two requests, or of a request and a job that ends the import, only one changes the state.
     let begun = Entity::update_owned(user)
         .col_expr(Column::State, Expr::value(ImportState::Undoing))
         .col_expr(Column::Error, Expr::value(None::<String>))

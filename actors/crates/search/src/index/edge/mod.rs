@@ -273,7 +273,7 @@ impl PassageIndex for EdgeIndex {
     }
 
     fn count(&self) -> Result<usize, IndexError> {
-        // An exact count gathers the ids of all passages: a hundred megabytes for two million.
+        // An exact count gathers the ids of all passages in memory.
         let request = CountRequest { filter: None, exact: true };
         self.shard.read("count", |shard| shard.count(request))
     }
