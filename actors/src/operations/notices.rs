@@ -99,19 +99,27 @@ impl Operation for ListNotices {
     }
 }
 
-/// Marks one notice as read, or all.
+/// Marks a notice as read.
 #[derive(Debug)]
-pub struct MarkRead(Option<NoticeId>);
+pub struct MarkNoticeRead(NoticeId);
 
-impl MarkRead {
-    /// Marks the notice in the path.
-    pub fn one(target: &Target, _: NoFields) -> Result<Self, Error> {
-        Ok(Self(Some(target.id(0)?)))
+impl FromRequest for MarkNoticeRead {
+    type Request = NoFields;
+
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
     }
+}
 
-    /// Marks all notices.
-    pub fn all(_: &Target, _: NoFields) -> Result<Self, Error> {
-        Ok(Self(None))
+/// Marks all notices as read.
+#[derive(Debug)]
+pub struct MarkAllNoticesRead;
+
+impl FromRequest for MarkAllNoticesRead {
+    type Request = NoFields;
+
+    fn from_request(_: &Target, _: NoFields) -> Result<Self, Error> {
+        Ok(Self)
     }
 }
 
@@ -121,25 +129,41 @@ pub struct MarkReadResponse {
     unread: u64,
 }
 
-impl Operation for MarkRead {
+impl Operation for MarkNoticeRead {
     type Reply = MarkReadResponse;
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<MarkReadResponse, Error> {
-        if let Some(id) = self.0 {
-            notice::Entity::one_of(caller.user, id)
-                .one(ctx.core.db.read())
-                .await?
-                .ok_or(Error::not_found())?;
-        }
-        let mut marked = notice::Entity::update_owned(caller.user)
-            .col_expr(notice::Column::ReadAt, Expr::value(ctx.core.clock.now()))
-            .filter(notice::Column::ReadAt.is_null());
-        if let Some(id) = self.0 {
-            marked = marked.filter(notice::Column::Id.eq(id));
-        }
-        marked.exec(ctx.core.db.write()).await?;
-        let unread = notice::Entity::owned_by(caller.user).filter(notice::Column::ReadAt.is_null());
-        Ok(MarkReadResponse { unread: unread.count(ctx.core.db.write()).await? })
+        notice::Entity::one_of(caller.user, self.0)
+            .one(ctx.core.db.read())
+            .await?
+            .ok_or(Error::not_found())?;
+        mark_read(caller, ctx, Some(self.0)).await
     }
+}
+
+impl Operation for MarkAllNoticesRead {
+    type Reply = MarkReadResponse;
+    const SCOPES: &'static [Scope] = &[];
+
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<MarkReadResponse, Error> {
+        mark_read(caller, ctx, None).await
+    }
+}
+
+/// Marks one notice as read, or all.
+async fn mark_read(
+    caller: &Caller,
+    ctx: &OperationContext,
+    one: Option<NoticeId>,
+) -> Result<MarkReadResponse, Error> {
+    let mut marked = notice::Entity::update_owned(caller.user)
+        .col_expr(notice::Column::ReadAt, Expr::value(ctx.core.clock.now()))
+        .filter(notice::Column::ReadAt.is_null());
+    if let Some(id) = one {
+        marked = marked.filter(notice::Column::Id.eq(id));
+    }
+    marked.exec(ctx.core.db.write()).await?;
+    let unread = notice::Entity::owned_by(caller.user).filter(notice::Column::ReadAt.is_null());
+    Ok(MarkReadResponse { unread: unread.count(ctx.core.db.write()).await? })
 }

@@ -9,6 +9,7 @@
 //! | hide a cause from the client and keep it for the log | [`Error::internal`], [`Error::chain`] |
 //! | present an error | [`Error::spec`], [`Error::details`], [`Error::retry_after`], [`ErrorBody`] |
 //! | list all errors, for a document | [`ERRORS`] |
+//! | list the errors of an operation | the constants of [`code`] |
 //!
 //! [`ERRORS`] is the one table of codes and statuses. REST, MCP, the OpenAPI document and the manual read it; no surface
 //! matches the variants again. `Display` is a sentence for the client, which never contains the cause.
@@ -17,6 +18,7 @@
 //! becomes [`Error::Busy`], a fault of the storage [`Error::StorageFailed`], a broken reference [`Error::NotFound`]. This
 //! crate does no I/O and knows no HTTP type.
 
+pub mod code;
 mod spec;
 
 use std::borrow::Cow;

@@ -1,7 +1,7 @@
 //! Lists the feeds of a URL before one is followed (contract.md, section 6: POST /feeds/discover).
 
 use entity::scope::Scope;
-use errors::Error;
+use errors::{Error, code};
 use library::feeds;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -50,6 +50,7 @@ struct FeedCandidate {
 impl Operation for DiscoverFeeds {
     type Reply = DiscoverFeedsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadFeeds];
+    const ERRORS: &'static [&'static str] = &[code::FEED_NOT_FOUND];
     const NEEDS_ANSWER_SLOT: bool = false;
 
     fn count(reply: &DiscoverFeedsResponse) -> Option<usize> {
