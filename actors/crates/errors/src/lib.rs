@@ -25,10 +25,10 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use concurrency::{AskError, PermitError, QUEUE_RETRY_AFTER, QueueFull, WorkError, error_chain};
-use database::StorageFault;
+use database::{DatabaseFault, StorageFault};
 use disk::StorageFull;
 use entity::scope::Scope;
-use sea_orm::{DbErr, RuntimeErr, SqlErr};
+use sea_orm::DbErr;
 use serde_json::{Map, Value, json};
 use storage::blobs::BlobError;
 use tracing::error;
@@ -462,53 +462,28 @@ fn members<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
 
 impl From<DbErr> for Error {
     fn from(error: DbErr) -> Self {
-        match StorageFault::of(&error) {
-            Some(StorageFault::Full) => return Error::StorageFull,
-            Some(
-                StorageFault::Io
-                | StorageFault::ReadOnly
-                | StorageFault::NoHandles
-                | StorageFault::OutOfMemory,
-            ) => return StorageFailure::Transient.into(),
-            Some(StorageFault::Corrupt) => return StorageFailure::Damaged.into(),
-            Some(StorageFault::Removed) => return StorageFailure::Removed.into(),
-            None => {}
+        match DatabaseFault::of(&error) {
+            DatabaseFault::Storage(fault) => fault.into(),
+            DatabaseFault::Locked | DatabaseFault::Unreachable => Error::Busy(Duration::from_secs(1)),
+            // The row that this one refers to was removed since it was read.
+            DatabaseFault::MissingReference => Error::not_found(),
+            DatabaseFault::Statement => Error::internal(error),
         }
-        // No connection became free in time: another transaction takes long, or the database is unreachable.
-        let is_unreachable =
-            matches!(error, DbErr::ConnectionAcquire(_) | DbErr::Conn(_)) || is_disconnected(&error);
-        if is_unreachable || is_locked(&error) {
-            return Error::Busy(Duration::from_secs(1));
-        }
-        // The row that this one refers to was removed since it was read.
-        if matches!(error.sql_err(), Some(SqlErr::ForeignKeyConstraintViolation(_))) {
-            return Error::not_found();
-        }
-        Error::internal(error)
     }
 }
 
-/// Whether another transaction holds a lock that the statement needs: SQLite's busy and locked; PostgreSQL's lock not available,
-/// deadlock, serialization failure, timeouts and shutdown.
-fn is_locked(error: &DbErr) -> bool {
-    let (DbErr::Exec(RuntimeErr::SqlxError(cause)) | DbErr::Query(RuntimeErr::SqlxError(cause))) = error
-    else {
-        return false;
-    };
-    let code = cause.as_database_error().and_then(|database| database.code());
-    let Some(code) = code else { return false };
-    let sqlite = code.parse::<u32>().is_ok_and(|number| code.len() < 5 && matches!(number & 0xff, 5 | 6));
-    sqlite || matches!(&*code, "55P03" | "40P01" | "40001" | "57014" | "25P03" | "57P01" | "57P02" | "57P03")
-}
-
-/// Whether the connection broke during a statement: PostgreSQL crashed, or its host is unreachable. The next statement gets
-/// another connection.
-fn is_disconnected(error: &DbErr) -> bool {
-    let (DbErr::Exec(RuntimeErr::SqlxError(cause)) | DbErr::Query(RuntimeErr::SqlxError(cause))) = error
-    else {
-        return false;
-    };
-    matches!(**cause, sqlx::Error::Io(_))
+impl From<StorageFault> for Error {
+    fn from(fault: StorageFault) -> Self {
+        match fault {
+            StorageFault::Full => Error::StorageFull,
+            StorageFault::Io
+            | StorageFault::ReadOnly
+            | StorageFault::NoHandles
+            | StorageFault::OutOfMemory => StorageFailure::Transient.into(),
+            StorageFault::Corrupt => StorageFailure::Damaged.into(),
+            StorageFault::Removed => StorageFailure::Removed.into(),
+        }
+    }
 }
 
 impl From<StorageFull> for Error {
@@ -573,7 +548,7 @@ mod tests {
     use std::sync::Arc;
 
     use database::Db;
-    use sea_orm::ConnectionTrait;
+    use sea_orm::{ConnectionTrait, RuntimeErr};
     use sqlx::error::{DatabaseError, ErrorKind};
 
     use super::*;
