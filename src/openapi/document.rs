@@ -31,7 +31,7 @@ pub fn document(base_url: &str) -> Value {
             builder.add(version, route, &mut generator);
         }
     }
-    let DocumentBuilder { mut paths, mut groups, errors, .. } = builder;
+    let DocumentBuilder { mut paths, mut groups, errors } = builder;
     let mut schemas = generator.take_definitions(true);
     schemas.extend(responses::schemas());
     operation::add_examples(&mut paths, &schemas);
