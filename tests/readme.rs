@@ -7,6 +7,7 @@ use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use carrel::routing::Route;
 use carrel::{app, cli, openapi, rest};
 use entity::scope::Scope;
 use parse::bookmarks::Format;
@@ -79,7 +80,7 @@ fn anchor(heading: &str) -> String {
 
 #[test]
 fn manual_names_every_route() {
-    let routes = rest::V1.iter().chain(rest::V2).chain(app::ROUTES).map(|route| route.name);
+    let routes = rest::V1.iter().chain(rest::V2).chain(app::ROUTES).map(Route::name);
 
     // One row may name several methods of a path: `GET`, `PATCH`, `DELETE /bookmarks/:id`.
     let left = missing(routes, |row, name| {

@@ -31,6 +31,9 @@ pub trait Operation: Sized + 'static {
     type Reply: Serialize + JsonSchema + 'static;
     /// Scopes that every call needs, one with invalid parameters too.
     const SCOPES: &'static [Scope];
+    /// The codes of the errors that [`Self::run`] may return beyond those of every operation of its kind ([`errors::code`]), for the
+    /// OpenAPI document. Operations that only the web app or MCP offers need none.
+    const ERRORS: &'static [&'static str] = &[];
     /// The number by which a call with invalid parameters counts in the daily limit of MCP; 2 for tools that write.
     const WEIGHT: u32 = 1;
     /// Whether the operation is refused while the disk has less than `storage.min_free_bytes` left:
@@ -55,6 +58,11 @@ pub trait Operation: Sized + 'static {
     /// Returns the number by which this call counts in the daily limit of MCP.
     fn weight(&self) -> u32 {
         Self::WEIGHT
+    }
+
+    /// Returns whether the call created an item; false if the item existed already. Routes whose status depends on it ask for it.
+    fn has_created(_reply: &Self::Reply) -> bool {
+        true
     }
 
     /// Counts the results in a reply, for the activity view.

@@ -27,9 +27,9 @@ use crate::operation::Operation;
 
 /// The endpoint that was called, as the activity view names it.
 #[derive(Clone, Copy, Debug)]
-pub enum Endpoint {
+pub enum Endpoint<'a> {
     /// Method and pattern of a route, without the version.
-    Route(&'static str),
+    Route(&'a str),
     /// The name of an MCP tool.
     Tool(&'static str),
 }
@@ -40,7 +40,7 @@ pub type StatusOf<'a, R> = &'a dyn Fn(&Result<Response<R>, Error>) -> String;
 /// What the activity view shows of a call whose reply is an `R`.
 pub struct ActivityEntry<'a, R> {
     /// The endpoint that was called.
-    pub endpoint: Endpoint,
+    pub endpoint: Endpoint<'a>,
     /// The status that the surface answers with.
     pub status: StatusOf<'a, R>,
 }
@@ -314,7 +314,13 @@ fn hourly_limit(ctx: &OperationContext, caller: &Caller) -> Option<u32> {
     }
 }
 
-fn record(ctx: &OperationContext, caller: &Caller, endpoint: Endpoint, status: String, count: Option<usize>) {
+fn record(
+    ctx: &OperationContext,
+    caller: &Caller,
+    endpoint: Endpoint<'_>,
+    status: String,
+    count: Option<usize>,
+) {
     let Some(surface) = caller.surface else { return };
     let (key_id, app_id) = match caller.principal {
         Principal::Key(key) => (Some(key), None),

@@ -1,37 +1,33 @@
 //! Answers the routes of the web app: the same operations as those of REST, called with a browser session.
 
-use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::caller::Caller;
 use actors::context::OperationContext;
-use actors::operation::Operation;
+use actors::operation::FromRequest;
 use actors::pipeline::{self, ParsedRequest};
 use errors::Error;
-use validation::Request;
 
 use crate::http::answer_slots::slot_wait;
 use crate::http::envelope::{failure, success};
 use crate::http::fields::{read_body, read_fields, target};
 use crate::http::session::{require_own_origin, signed_in};
 use crate::http::task::run_to_end;
-use crate::routing::{ReadOperation, Route, RouteSurface};
+use crate::routing::{Route, RouteSurface};
 
 /// The surface of the web app. A session authenticates every request, which counts towards no limit and is not recorded.
 pub struct WebApp;
 
 impl RouteSurface for WebApp {
-    async fn answer<O: Operation, R: Request>(
-        _: &'static Route,
+    async fn answer<O: FromRequest>(
+        route: &'static Route,
         request: HttpRequest,
         payload: Payload,
-        read: ReadOperation<O, R>,
-        status: fn(&O::Reply) -> StatusCode,
     ) -> HttpResponse {
         run_to_end(request.clone(), async move {
             let Some(ctx) = context(&request) else { return HttpResponse::InternalServerError().finish() };
-            match execute(&ctx, &request, payload, read).await {
-                Ok(reply) => success(&request, &ctx, status(&reply), &reply),
+            match execute::<O>(&ctx, &request, payload).await {
+                Ok(reply) => success(&request, &ctx, route.success.of_reply::<O>(&reply), &reply),
                 Err(error) => failure(&request, &ctx, &error),
             }
         })
@@ -51,11 +47,10 @@ fn context(request: &HttpRequest) -> Option<Data<OperationContext>> {
     request.app_data::<Data<OperationContext>>().cloned()
 }
 
-async fn execute<O: Operation, R: Request>(
+async fn execute<O: FromRequest>(
     ctx: &OperationContext,
     request: &HttpRequest,
     payload: Payload,
-    read: ReadOperation<O, R>,
 ) -> Result<O::Reply, Error> {
     // Before the session is looked up: a request that another site caused must not even be a use of it.
     require_own_origin(request, ctx)?;
@@ -63,7 +58,7 @@ async fn execute<O: Operation, R: Request>(
     let parse = async |caller: &Caller| {
         let operation = async {
             let body = read_body(request, caller, payload).await?;
-            read(&target(request), read_fields(request, &body)?)
+            O::from_request(&target(request), read_fields(request, &body)?)
         };
         ParsedRequest {
             operation: operation.await,

@@ -12,7 +12,6 @@ use actix_web::web::{self, Bytes, Data, Payload, ServiceConfig};
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
 use actors::auth::caller::Caller;
 use actors::context::OperationContext;
-use actors::operation;
 use actors::operations::imports::{BeginImport, ImportResponse, ListImports};
 use actors::pipeline;
 use concurrency::KeyedMutex;
@@ -49,10 +48,7 @@ const MAX_UPLOAD_WAIT: Duration = Duration::from_secs(10);
 /// Mounts `POST /imports`, and `GET /imports`, which has the same path.
 pub fn mount(config: &mut ServiceConfig) {
     let methods = ["GET", "HEAD", "POST"].map(str::to_owned).to_vec();
-    let list = |request, payload| {
-        let read = <ListImports as operation::FromRequest>::from_request;
-        WebApp::answer::<ListImports, _>(&LIST_IMPORTS, request, payload, read, |_| StatusCode::OK)
-    };
+    let list = |request, payload| WebApp::answer::<ListImports>(&LIST_IMPORTS, request, payload);
     config.service(
         web::resource("/imports")
             .route(web::post().to(serve))

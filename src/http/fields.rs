@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use actix_web::HttpRequest;
-use actix_web::http::Method;
 use actix_web::web::{Bytes, Payload};
 use actors::auth::caller::Caller;
 use actors::target::Target;
@@ -13,19 +12,14 @@ use validation::{NoFields, Request, read_json, read_object, read_query};
 
 use super::body;
 use super::budget::Sender;
-
-/// Whether the fields of a request come in its body. The body of a GET, HEAD or DELETE has no meaning (RFC
-/// 9110, section 9.3) and is ignored.
-pub fn takes_body(request: &HttpRequest) -> bool {
-    !matches!(*request.method(), Method::GET | Method::HEAD | Method::DELETE)
-}
+use super::methods::takes_body;
 
 /// Reads the body if the request takes one. It must be JSON, unless it is empty.
 ///
 /// # Errors
 /// Those of [`body::read`]; [`Error::UnsupportedType`] if it is not JSON.
 pub async fn read_body(request: &HttpRequest, caller: &Caller, payload: Payload) -> Result<Bytes, Error> {
-    if !takes_body(request) {
+    if !takes_body(request.method()) {
         return Ok(Bytes::new());
     }
     let sender = Sender::Account(caller.user);
@@ -42,7 +36,7 @@ pub async fn read_body(request: &HttpRequest, caller: &Caller, payload: Payload)
 /// # Errors
 /// Every fault of the query and of the body together.
 pub fn read_fields<R: Request>(request: &HttpRequest, body: &[u8]) -> Result<R, Invalid> {
-    if !takes_body(request) {
+    if !takes_body(request.method()) {
         return read_query(request.query_string());
     }
     let query = read_query::<NoFields>(request.query_string());

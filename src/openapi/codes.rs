@@ -1,12 +1,13 @@
 //! Which REST routes may return which error codes (spec.md: Errors; contract.md, section 2). Statuses and descriptions come from the
-//! table in [`errors`].
+//! table in [`errors`], the codes that only some operations return from [`Operation::ERRORS`](actors::operation::Operation::ERRORS).
 
 use std::sync::LazyLock;
 
 use actix_web::http::Method;
-use errors::ERRORS;
+use errors::{ERRORS, code};
 use serde_json::{Value, json};
 
+use crate::http::methods::takes_body;
 use crate::routing::Route;
 use crate::schema::{has_field, is_id};
 
@@ -33,12 +34,12 @@ enum Routes {
     Naming,
     /// Routes whose requests have a body.
     WithBody,
-    /// Routes whose body has a URL, and these.
-    WithUrl(&'static [&'static str]),
+    /// Routes whose requests have a URL, and those whose operation lists the code.
+    WithUrl,
     /// POST routes, because of `Idempotency-Key`.
     Post,
-    /// Only the routes with these names.
-    Only(&'static [&'static str]),
+    /// Only routes whose operation lists the code.
+    Listed,
     /// No route of the document: the code is returned by routes of the web app, by the URL that a file is sent to, or for a
     /// path or method without a route.
     Undescribed,
@@ -48,29 +49,7 @@ enum Routes {
 const CODE_ABOUT: &str = "Stable code of the error. Each response lists the codes that it may have. All codes, with their \
                           HTTP statuses:";
 
-const COMPLETE: &[&str] = &["POST /uploads/:id/complete"];
-/// Routes that add text to the library (`library_bytes`), announce a file (`stored_bytes`), or count in a month. The operations of
-/// `POST /bookmarks/batch` add text too, but each has its error in the result.
-const LIMITED: &[&str] = &[
-    "POST /bookmarks",
-    "PATCH /bookmarks/:id",
-    "POST /bookmarks/:id/highlights",
-    "PATCH /highlights/:id",
-    "PATCH /tags/:name",
-    "POST /collections",
-    "PATCH /collections/:id",
-    "POST /feeds",
-    "PATCH /feeds/:id",
-    "POST /feeds/opml",
-    "POST /ask",
-    "POST /projects/:id/items",
-    "POST /projects/:id/notes",
-    "POST /uploads",
-    "POST /uploads/:id/complete",
-];
-const INTO_PROJECTS: &[&str] = &["POST /projects/:id/items", "POST /projects/:id/notes"];
-
-/// The routes that may return each code of the table.
+/// The kind of routes that may return each code of the table.
 const ROUTES: &[(&str, Routes)] = &[
     ("VALIDATION_FAILED", Routes::All),
     ("SCOPE_NOT_ALLOWED", Routes::Undescribed),
@@ -78,9 +57,9 @@ const ROUTES: &[(&str, Routes)] = &[
     ("API_KEY_IN_QUERY", Routes::All),
     ("NOT_SIGNED_IN", Routes::Undescribed),
     ("PLAN_REQUIRED", Routes::All),
-    ("PLAN_LIMIT_REACHED", Routes::Only(LIMITED)),
-    ("AI_QUOTA_EXCEEDED", Routes::Only(&["POST /ask"])),
-    ("PROJECT_LIMIT_REACHED", Routes::Only(&["POST /projects/:id/items"])),
+    (code::PLAN_LIMIT_REACHED, Routes::Listed),
+    (code::AI_QUOTA_EXCEEDED, Routes::Listed),
+    (code::PROJECT_LIMIT_REACHED, Routes::Listed),
     ("SCOPE_REQUIRED", Routes::Scoped),
     ("FOREIGN_ORIGIN", Routes::Undescribed),
     ("CLOSED", Routes::Undescribed),
@@ -89,17 +68,17 @@ const ROUTES: &[(&str, Routes)] = &[
     ("METHOD_NOT_ALLOWED", Routes::Undescribed),
     ("REQUEST_TIMEOUT", Routes::WithBody),
     ("CONFLICT", Routes::Post),
-    ("PROJECT_ARCHIVED", Routes::Only(INTO_PROJECTS)),
-    ("UPLOAD_INCOMPLETE", Routes::Only(COMPLETE)),
-    ("UPLOAD_EXPIRED", Routes::Only(COMPLETE)),
+    (code::PROJECT_ARCHIVED, Routes::Listed),
+    (code::UPLOAD_INCOMPLETE, Routes::Listed),
+    (code::UPLOAD_EXPIRED, Routes::Listed),
     ("PAYLOAD_TOO_LARGE", Routes::WithBody),
     ("UNSUPPORTED_MEDIA_TYPE", Routes::WithBody),
-    ("URL_REJECTED", Routes::WithUrl(&["POST /bookmarks/:id/refetch"])),
-    ("FEED_NOT_FOUND", Routes::Only(&["POST /feeds", "POST /feeds/discover", "POST /feeds/:id/refresh"])),
+    (code::URL_REJECTED, Routes::WithUrl),
+    (code::FEED_NOT_FOUND, Routes::Listed),
     ("RATE_LIMITED", Routes::All),
     ("INTERNAL", Routes::All),
-    ("AI_PAUSED", Routes::Only(&["POST /ask"])),
-    ("AI_UNAVAILABLE", Routes::Only(&["POST /ask"])),
+    (code::AI_PAUSED, Routes::Listed),
+    (code::AI_UNAVAILABLE, Routes::Listed),
     ("OVERLOADED", Routes::All),
     ("STORAGE_FULL", Routes::All),
 ];
@@ -128,7 +107,7 @@ fn routes_of(code: &str) -> Routes {
 
 /// Returns the codes that this route may return.
 pub fn codes_of_route(route: &'static Route) -> impl Iterator<Item = &'static Code> {
-    CODES.iter().filter(move |code| code.routes.include(route))
+    CODES.iter().filter(move |code| code.routes.include(route, code.name))
 }
 
 /// Returns the schema of `error.code`, which describes every code with its status.
@@ -146,19 +125,19 @@ impl Code {
 }
 
 impl Routes {
-    fn include(self, route: &Route) -> bool {
+    /// Whether the route is one of those that may return this code.
+    fn include(self, route: &Route, code: &str) -> bool {
+        let is_listed = route.errors.contains(&code);
         match self {
             Routes::All => true,
             Routes::Scoped => !route.scopes.is_empty(),
             Routes::Naming => {
                 route.pattern.contains('{') || has_field(&(route.request.schema)(), &|_, field| is_id(field))
             }
-            Routes::WithBody => route.takes_body(),
-            Routes::WithUrl(also) => {
-                has_field(&(route.request.schema)(), &|name, _| name == "url") || also.contains(&route.name)
-            }
+            Routes::WithBody => takes_body(&route.method),
+            Routes::WithUrl => is_listed || has_field(&(route.request.schema)(), &|name, _| name == "url"),
             Routes::Post => route.method == Method::POST,
-            Routes::Only(names) => names.contains(&route.name),
+            Routes::Listed => is_listed,
             Routes::Undescribed => false,
         }
     }
@@ -182,25 +161,55 @@ mod tests {
         }
     }
 
-    #[test]
-    fn routes_named_by_codes_exist() {
-        let exists =
-            |name: &str| crate::rest::V1.iter().chain(crate::rest::V2).any(|route| route.name == name);
+    fn routes() -> impl Iterator<Item = &'static Route> {
+        crate::rest::V1.iter().chain(crate::rest::V2)
+    }
 
-        for (code, routes) in ROUTES {
-            let names: &[&str] = match routes {
-                Routes::Only(names) | Routes::WithUrl(names) => *names,
-                Routes::All
-                | Routes::Scoped
-                | Routes::Naming
-                | Routes::WithBody
-                | Routes::Post
-                | Routes::Undescribed => &[],
-            };
-            for name in names {
-                assert!(exists(name), "{code}: {name}");
+    #[test]
+    fn codes_that_operations_list_are_returned_by_listed_routes() {
+        for route in routes() {
+            for code in route.errors {
+                let kind = routes_of(code);
+                assert!(matches!(kind, Routes::Listed | Routes::WithUrl), "{}: {code}", route.name());
             }
         }
+        for (code, _) in ROUTES.iter().filter(|(_, kind)| *kind == Routes::Listed) {
+            assert!(routes().any(|route| route.errors.contains(code)), "no operation lists {code}");
+        }
+    }
+
+    #[test]
+    fn routes_that_reach_limits_of_the_plan_are_fixed() {
+        let with = |code: &str| {
+            let returning =
+                routes().filter(move |route| codes_of_route(route).any(|other| other.name == code));
+            returning.map(Route::name).collect::<Vec<_>>()
+        };
+
+        assert_eq!(
+            with(code::PLAN_LIMIT_REACHED),
+            [
+                "POST /bookmarks",
+                "PATCH /bookmarks/:id",
+                "POST /bookmarks/:id/highlights",
+                "PATCH /highlights/:id",
+                "PATCH /tags/:name",
+                "POST /collections",
+                "PATCH /collections/:id",
+                "POST /feeds",
+                "POST /feeds/opml",
+                "PATCH /feeds/:id",
+                "POST /ask",
+                "POST /projects/:id/items",
+                "POST /projects/:id/notes",
+                "POST /uploads",
+                "POST /uploads/:id/complete",
+            ]
+        );
+        assert_eq!(with(code::PROJECT_ARCHIVED), ["POST /projects/:id/items", "POST /projects/:id/notes"]);
+        assert_eq!(with(code::UPLOAD_EXPIRED), ["POST /uploads/:id/complete"]);
+        assert_eq!(with(code::AI_PAUSED), ["POST /ask"]);
+        assert!(with(code::URL_REJECTED).contains(&"POST /bookmarks/:id/refetch".to_owned()));
     }
 
     #[test]
@@ -221,7 +230,7 @@ mod tests {
     #[test]
     fn routes_have_the_codes_of_their_kind() {
         let codes_of = |name: &str| {
-            let route = crate::rest::V2.iter().find(|route| route.name == name).unwrap();
+            let route = crate::rest::V2.iter().find(|route| route.name() == name).unwrap();
             codes_of_route(route).map(|code| code.name).collect::<Vec<_>>()
         };
 

@@ -1,7 +1,5 @@
 //! The OpenAPI document: authentication, the operations of both route tables, and the components.
 
-use std::collections::BTreeSet;
-
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
@@ -33,7 +31,7 @@ pub fn document(base_url: &str) -> Value {
             builder.add(version, route, &mut generator);
         }
     }
-    let DocumentBuilder { mut paths, mut groups, errors, .. } = builder;
+    let DocumentBuilder { mut paths, mut groups, errors } = builder;
     let mut schemas = generator.take_definitions(true);
     schemas.extend(responses::schemas());
     operation::add_examples(&mut paths, &schemas);
@@ -77,24 +75,17 @@ struct DocumentBuilder {
     paths: Map<String, Value>,
     /// The tags, in order of first use.
     groups: Vec<String>,
-    names: BTreeSet<String>,
     errors: ErrorResponses,
 }
 
 impl DocumentBuilder {
     fn add(&mut self, version: &str, route: &'static Route, generator: &mut SchemaGenerator) {
-        let path = format!("/rest/{version}{}", operation::path(route));
+        let path = format!("/rest/{version}{}", route.pattern);
         let group = operation::group(route);
         if !self.groups.contains(&group) {
             self.groups.push(group);
         }
-        let mut name = operation::name(route);
-        if !self.names.insert(name.clone()) {
-            // Two routes may have the same operation.
-            name = format!("{name}{}", route.name.replace(|c: char| !c.is_ascii_alphanumeric(), ""));
-            self.names.insert(name.clone());
-        }
-        let described = operation::describe(route, &name, generator, &mut self.errors);
+        let described = operation::describe(route, generator, &mut self.errors);
         let entry = self.paths.entry(path).or_insert_with(|| json!({}));
         if let Some(methods) = entry.as_object_mut() {
             methods.insert(route.method.as_str().to_ascii_lowercase(), described);
@@ -104,7 +95,10 @@ impl DocumentBuilder {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::http::methods::takes_body;
 
     fn operations(document: &Value) -> Vec<(String, String, &Value)> {
         let paths = document["paths"].as_object().unwrap().iter();
@@ -120,7 +114,7 @@ mod tests {
 
         for (version, routes) in [("v2", rest::V2), ("v1", rest::V1)] {
             for route in routes {
-                let path = format!("/rest/{version}{}", operation::path(route));
+                let path = format!("/rest/{version}{}", route.pattern);
                 let method = route.method.as_str().to_ascii_lowercase();
                 assert!(document["paths"][&path][&method].is_object(), "{method} {path}");
             }
@@ -146,12 +140,76 @@ mod tests {
     }
 
     #[test]
+    fn operation_ids_are_unique_camel_case_words() {
+        let routes = || rest::V2.iter().chain(rest::V1);
+
+        let ids: BTreeSet<&str> = routes().map(|route| route.operation_id).collect();
+
+        assert_eq!(ids.len(), routes().count());
+        for id in ids {
+            let is_camel_case = id.starts_with(|c: char| c.is_ascii_lowercase())
+                && id.chars().all(|c| c.is_ascii_alphanumeric());
+            assert!(is_camel_case, "{id}");
+        }
+    }
+
+    /// Generated clients name their functions by the ids, so an id never changes.
+    #[test]
+    fn operation_ids_and_summaries_are_fixed() {
+        let document = document("https://carrel.example");
+        let cases = [
+            ("/rest/v2/search", "get", "search", "Search"),
+            ("/rest/v2/documents/{id}", "get", "readDocument", "Read document"),
+            ("/rest/v2/projects/{id}/items", "post", "addItems", "Add items"),
+            ("/rest/v2/uploads/{id}/complete", "post", "completeUpload", "Complete upload"),
+            ("/rest/v1/bookmarks", "get", "listBookmarks", "List bookmarks"),
+            ("/rest/v1/bookmarks/exists", "get", "bookmarkExists", "Bookmark exists"),
+            ("/rest/v1/tags/{name}", "patch", "renameTag", "Rename tag"),
+            (
+                "/rest/v1/collections/{id}/bookmarks/{bookmarkId}",
+                "put",
+                "putIntoCollection",
+                "Put into collection",
+            ),
+            ("/rest/v1/documents/{id}/html", "get", "readHtml", "Read html"),
+        ];
+
+        for (path, method, id, summary) in cases {
+            let operation = &document["paths"][path][method];
+            assert_eq!(
+                (&operation["operationId"], &operation["summary"]),
+                (&json!(id), &json!(summary)),
+                "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn statuses_of_successes_are_those_of_the_route() {
+        let document = document("https://carrel.example");
+        let cases: [(&str, &str, &[&str]); 5] = [
+            ("/rest/v1/bookmarks", "get", &["200"]),
+            ("/rest/v1/bookmarks", "post", &["200", "201"]),
+            ("/rest/v1/feeds", "post", &["200", "201"]),
+            ("/rest/v1/collections", "post", &["201"]),
+            ("/rest/v1/feeds/{id}/refresh", "post", &["202"]),
+        ];
+
+        for (path, method, expected) in cases {
+            let responses = document["paths"][path][method]["responses"].as_object().unwrap();
+            let statuses: Vec<&str> =
+                responses.keys().map(String::as_str).filter(|status| status.starts_with('2')).collect();
+            assert_eq!(statuses, expected, "{method} {path}");
+        }
+    }
+
+    #[test]
     fn example_requests_are_valid_for_their_routes() {
         let document = document("https://carrel.example");
         for (version, route) in rest::V2.iter().map(|r| ("v2", r)).chain(rest::V1.iter().map(|r| ("v1", r))) {
-            let path = format!("/rest/{version}{}", operation::path(route));
+            let path = format!("/rest/{version}{}", route.pattern);
             let op = &document["paths"][&path][route.method.as_str().to_ascii_lowercase()];
-            if route.takes_body() {
+            if takes_body(&route.method) {
                 let body = op["requestBody"]["content"]["application/json"]["example"].to_string();
                 (route.request.check_json)(body.as_bytes())
                     .unwrap_or_else(|e| panic!("{path}: {body}: {e:?}"));

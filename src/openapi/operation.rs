@@ -6,73 +6,36 @@ use serde_json::{Map, Value, json};
 
 use super::example;
 use super::responses::{self, ErrorResponses};
+use crate::http::methods::takes_body;
 use crate::routing::Route;
 use crate::schema;
-
-/// Returns the path with its variables named as in the activity view.
-pub fn path(route: &Route) -> String {
-    // The name, because it calls variables by what they are, such as `:bookmarkId`.
-    let (_, pattern) = route.name.split_once(' ').unwrap_or_default();
-    let parts = pattern.split('/').map(|part| match part.strip_prefix(':') {
-        Some(variable) => format!("{{{variable}}}"),
-        None => part.to_owned(),
-    });
-    parts.collect::<Vec<_>>().join("/")
-}
 
 /// Returns the tag of a route: the first segment of its path.
 pub fn group(route: &Route) -> String {
     route.pattern.split('/').nth(1).unwrap_or_default().to_owned()
 }
 
-/// Returns the operation's id in camel case: `listBookmarks`.
-pub fn name(route: &Route) -> String {
-    let name = (route.operation)();
-    // The type is a full path, perhaps with generic parameters, and only its own name is of use.
-    let name = name.split('<').next().unwrap_or(name).rsplit("::").next().unwrap_or(name);
-    let mut letters = name.chars();
-    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
-}
-
-/// Converts the operation's id to words: `List bookmarks`.
-fn words(name: &str) -> String {
-    let mut spaced = String::new();
-    for letter in name.chars() {
-        if spaced.is_empty() {
-            spaced.extend(letter.to_uppercase());
-        } else if letter.is_uppercase() {
-            spaced.push(' ');
-            spaced.extend(letter.to_lowercase());
-        } else {
-            spaced.push(letter);
-        }
-    }
-    spaced
-}
-
-/// Describes a route as an operation with this id.
+/// Describes a route as an operation.
 pub fn describe(
     route: &'static Route,
-    name: &str,
     generator: &mut SchemaGenerator,
     errors: &mut ErrorResponses,
 ) -> Value {
     let (request, reply) = ((route.request.schema)(), (route.reply)(generator).to_value());
-    let summary = words(&self::name(route));
     let reply_description = responses::reply_description(&reply, generator);
     let scopes: Vec<&str> = route.scopes.iter().map(|scope| scope.name()).collect();
     let needs = needs(&scopes);
-    let description = [route.about.trim(), &needs].into_iter().filter(|part| !part.is_empty());
+    let description = [route.about, &needs].into_iter().filter(|part| !part.is_empty());
     let mut described = json!({
-        "operationId": name,
-        "summary": summary,
+        "operationId": route.operation_id,
+        "summary": route.summary,
         "description": description.collect::<Vec<_>>().join("\n\n"),
         "tags": [group(route)],
         "security": [{ "bearer": scopes }, { "header": scopes }],
         "parameters": parameters(route, &request),
         "responses": responses::describe(route, &reply, &reply_description, errors),
     });
-    if let (Some(members), true) = (described.as_object_mut(), route.takes_body()) {
+    if let (Some(members), true) = (described.as_object_mut(), takes_body(&route.method)) {
         members.insert("requestBody".to_owned(), body(request));
     }
     described
@@ -87,10 +50,9 @@ fn needs(scopes: &[&str]) -> String {
 }
 
 fn parameters(route: &Route, request: &Value) -> Vec<Value> {
-    let path = path(route);
-    let variables = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let variables = route.pattern.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let mut all: Vec<Value> = variables.map(variable).collect();
-    if !route.takes_body() {
+    if !takes_body(&route.method) {
         let required = request["required"].as_array();
         let properties = request["properties"].as_object().into_iter().flatten();
         all.extend(properties.map(|(name, property)| {
@@ -167,8 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operation_is_named_by_its_type() {
-        assert_eq!(words("listBookmarks"), "List bookmarks");
+    fn description_names_the_required_scopes() {
         assert_eq!(needs(&["read:library"]), "Requires the scope `read:library`.");
     }
 }

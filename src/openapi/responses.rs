@@ -57,8 +57,8 @@ pub fn describe(
     errors: &mut ErrorResponses,
 ) -> Value {
     let mut all = Map::new();
-    for status in route.statuses {
-        all.insert(status.as_u16().to_string(), success(*status, reply, description));
+    for status in route.success.all() {
+        all.insert(status.as_u16().to_string(), success(status, reply, description));
     }
     let mut by_status: BTreeMap<u16, Vec<&Code>> = BTreeMap::new();
     for code in codes::codes_of_route(route) {

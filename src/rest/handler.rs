@@ -8,14 +8,13 @@ use actors::auth::authenticate::RequestInfo;
 use actors::auth::caller::Caller;
 use actors::context::OperationContext;
 use actors::idempotency::{Claim, IdempotencyKey, StoredResponse};
-use actors::operation::Operation;
+use actors::operation::{FromRequest, Operation};
 use actors::operations::unknown::Unknown;
 use actors::pipeline::{self, ActivityEntry, Endpoint, Outcome, ParsedRequest, Response};
 use database::on_behalf_of;
 use entity::kind::Surface;
 use errors::{Error, ErrorBody, Invalid};
 use serde_json::Value;
-use validation::Request;
 
 use crate::http::answer_slots::slot_wait;
 use crate::http::budget::Sender;
@@ -24,7 +23,7 @@ use crate::http::fields::{read_body, read_fields, target};
 use crate::http::methods::{is_unserved, known_methods};
 use crate::http::task::run_to_end;
 use crate::http::{credential, envelope, peer};
-use crate::routing::{ReadOperation, Route, RouteSurface};
+use crate::routing::{Route, RouteSurface, SuccessStatus};
 
 /// The name in the activity view of requests that no route answers.
 const UNKNOWN_ROUTE: &str = "unknown";
@@ -35,20 +34,18 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 pub struct Rest;
 
 impl RouteSurface for Rest {
-    async fn answer<O: Operation, R: Request>(
+    async fn answer<O: FromRequest>(
         route: &'static Route,
         request: HttpRequest,
         payload: Payload,
-        read: ReadOperation<O, R>,
-        success: fn(&O::Reply) -> StatusCode,
     ) -> HttpResponse {
         run_to_end(request.clone(), async move {
             let Some(ctx) = request.app_data::<Data<OperationContext>>().cloned() else {
                 return HttpResponse::InternalServerError().finish();
             };
-            let parse = async |caller: &Caller| parse(&request, caller, payload, read).await;
-            let outcome = execute::<O>(&ctx, &request, route.name, success, parse).await;
-            respond::<O>(&request, &ctx, success, outcome).await
+            let parse = async |caller: &Caller| parse::<O>(&request, caller, payload).await;
+            let outcome = execute::<O>(&ctx, &request, &route.name(), route.success, parse).await;
+            respond::<O>(&request, &ctx, route.success, outcome).await
         })
         .await
     }
@@ -62,10 +59,9 @@ impl RouteSurface for Rest {
         if methods.is_empty() && is_unserved(request.method()) {
             methods = known_methods();
         }
-        let ok = |(): &()| StatusCode::OK;
         let parse = async |_: &Caller| Ok(Unknown { methods }).into();
-        let outcome = execute::<Unknown>(&ctx, &request, UNKNOWN_ROUTE, ok, parse).await;
-        respond::<Unknown>(&request, &ctx, ok, outcome).await
+        let outcome = execute::<Unknown>(&ctx, &request, UNKNOWN_ROUTE, SuccessStatus::Ok, parse).await;
+        respond::<Unknown>(&request, &ctx, SuccessStatus::Ok, outcome).await
     }
 }
 
@@ -73,8 +69,8 @@ impl RouteSurface for Rest {
 async fn execute<O: Operation>(
     ctx: &OperationContext,
     request: &HttpRequest,
-    name: &'static str,
-    success: fn(&O::Reply) -> StatusCode,
+    name: &str,
+    success: SuccessStatus,
     parse: impl AsyncFnOnce(&Caller) -> ParsedRequest<O>,
 ) -> Outcome<O::Reply> {
     let authenticator = ctx.authenticator();
@@ -85,7 +81,7 @@ async fn execute<O: Operation>(
     };
     // Before the limits: a refused request is a use of the key too.
     authenticator.record_use(&caller);
-    let status = |result: &Result<Response<O::Reply>, Error>| activity_status(result, success);
+    let status = |result: &Result<Response<O::Reply>, Error>| activity_status::<O>(result, success);
     let activity = ActivityEntry { endpoint: Endpoint::Route(name), status: &status };
     pipeline::execute(ctx, &caller, Some(activity), parse).await
 }
@@ -100,34 +96,32 @@ fn request_info(request: &HttpRequest) -> RequestInfo {
 }
 
 /// Returns the status that the activity view shows, which is that of the response.
-fn activity_status<R>(result: &Result<Response<R>, Error>, success: fn(&R) -> StatusCode) -> String {
+fn activity_status<O: Operation>(
+    result: &Result<Response<O::Reply>, Error>,
+    success: SuccessStatus,
+) -> String {
     match result {
-        Ok(Response::Fresh(reply)) => success(reply).as_str().to_owned(),
+        Ok(Response::Fresh(reply)) => success.of_reply::<O>(reply).as_str().to_owned(),
         Ok(Response::Replayed(stored)) => stored.status.to_string(),
         Err(error) => status(error).as_str().to_owned(),
     }
 }
 
 /// Reads the operation and the Idempotency-Key of a request. An error names every fault of both.
-async fn parse<O: Operation, R: Request>(
-    request: &HttpRequest,
-    caller: &Caller,
-    payload: Payload,
-    read: ReadOperation<O, R>,
-) -> ParsedRequest<O> {
+async fn parse<O: FromRequest>(request: &HttpRequest, caller: &Caller, payload: Payload) -> ParsedRequest<O> {
     // From here on the bytes of body and answer count for the account, not for its address.
     Sender::note(request, caller.user);
     let body = match read_body(request, caller, payload).await {
         Ok(body) => body,
         Err(error) => return Err(error).into(),
     };
-    let fields = read_fields(request, &body);
+    let fields = read_fields::<O::Request>(request, &body);
     let (idempotency_key, is_key_valid) = match idempotency_key(request, &body) {
         Ok(key) => (key, Ok(())),
         Err(fault) => (None, Err(fault)),
     };
     let fields = Invalid::together(fields, is_key_valid).map(|(fields, ())| fields);
-    let operation = fields.map_err(Error::from).and_then(|fields| read(&target(request), fields));
+    let operation = fields.map_err(Error::from).and_then(|fields| O::from_request(&target(request), fields));
     ParsedRequest { operation, idempotency_key, slot_wait: slot_wait::<O>(request, caller) }
 }
 
@@ -148,12 +142,12 @@ fn idempotency_key(request: &HttpRequest, body: &[u8]) -> Result<Option<Idempote
 async fn respond<O: Operation>(
     request: &HttpRequest,
     ctx: &OperationContext,
-    success: fn(&O::Reply) -> StatusCode,
+    success: SuccessStatus,
     outcome: Outcome<O::Reply>,
 ) -> HttpResponse {
     let Outcome { quota, result, claim } = outcome;
     let mut response = match &result {
-        Ok(Response::Fresh(reply)) => envelope::success(request, ctx, success(reply), reply),
+        Ok(Response::Fresh(reply)) => envelope::success(request, ctx, success.of_reply::<O>(reply), reply),
         Ok(Response::Replayed(stored)) => replay(request, ctx, stored),
         Err(error) => envelope::failure(request, ctx, error),
     };
@@ -177,12 +171,13 @@ async fn settle<O: Operation>(
     ctx: &OperationContext,
     claim: Claim,
     result: &Result<Response<O::Reply>, Error>,
-    success: fn(&O::Reply) -> StatusCode,
+    success: SuccessStatus,
 ) {
     let stored = match result {
         Ok(Response::Fresh(reply)) => {
             let body = O::stored_body(reply).ok();
-            body.map(|body| StoredResponse { status: success(reply).as_u16(), body: body.to_string() })
+            let status = success.of_reply::<O>(reply).as_u16();
+            body.map(|body| StoredResponse { status, body: body.to_string() })
         }
         // A replay has no claim: the stored response stays as it is.
         Ok(Response::Replayed(_)) => None,

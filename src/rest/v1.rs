@@ -2,11 +2,10 @@
 
 use std::marker::PhantomData;
 
-use actix_web::http::StatusCode;
 use actors::operations::account::ShowAccount;
 use actors::operations::bookmarks::{
-    BatchBookmarks, BookmarkExists, ChangeBookmark, CreateBookmark, CreateBookmarkResponse, DeleteBookmark,
-    ListBookmarks, RefetchBookmark, RestoreBookmark, ShowBookmark,
+    BatchBookmarks, BookmarkExists, ChangeBookmark, CreateBookmark, DeleteBookmark, ListBookmarks,
+    RefetchBookmark, RestoreBookmark, ShowBookmark,
 };
 use actors::operations::collections::{
     ChangeCollection, CreateCollection, DeleteCollection, ListCollections, PutIntoCollection, ShowCollection,
@@ -14,14 +13,14 @@ use actors::operations::collections::{
 };
 use actors::operations::entries::{ChangeEntry, ListEntries, MarkEntries, ShowEntry, TranscribeEntry};
 use actors::operations::feeds::{
-    ChangeFeed, DiscoverFeeds, ExportOpml, FollowFeed, FollowFeedResponse, ImportOpml, ListFeeds,
-    RefreshFeed, ShowFeed, UnfollowFeed,
+    ChangeFeed, DiscoverFeeds, ExportOpml, FollowFeed, ImportOpml, ListFeeds, RefreshFeed, ShowFeed,
+    UnfollowFeed,
 };
 use actors::operations::highlights::{ChangeHighlight, CreateHighlight, DeleteHighlight, ListHighlights};
 use actors::operations::rendition::{ReadHtml, ReadOutline};
 use actors::operations::tags::{DeleteTag, ListTags, RenameTag};
 
-use crate::routing::{Route, RouteSurface, route};
+use crate::routing::{Route, RouteSurface};
 
 /// REST v1 for a surface: REST itself, or the web app.
 pub struct V1Routes<S>(PhantomData<S>);
@@ -29,215 +28,206 @@ pub struct V1Routes<S>(PhantomData<S>);
 impl<S: RouteSurface> V1Routes<S> {
     /// The routes of the table, in the order of the documentation.
     pub const ROUTES: &'static [Route] = &[
-        route!(
-            S,
-            /// Lists bookmarks, filtered and sorted. Use `updatedSince` and `includeDeleted` to keep a copy in sync.
-            GET "/bookmarks" as "GET /bookmarks" => ListBookmarks
+        Route::get::<S, ListBookmarks>("/bookmarks").described(
+            "listBookmarks",
+            "List bookmarks",
+            "Lists bookmarks, filtered and sorted. Use `updatedSince` and `includeDeleted` to keep a \
+             copy in sync.",
         ),
-        route!(
-            S,
-            /// Saves a URL. If `html` or `text` is given, the page is not fetched. If the URL is saved already, only the tags are added, and the response is 200 with `created: false`.
-            POST "/bookmarks" as "POST /bookmarks" => CreateBookmark, status status_of_save
+        Route::post::<S, CreateBookmark>("/bookmarks").created_or_ok().described(
+            "createBookmark",
+            "Create bookmark",
+            "Saves a URL. If `html` or `text` is given, the page is not fetched. If the URL is saved \
+             already, only the tags are added, and the response is 200 with `created: false`.",
         ),
-        route!(
-            S,
-            /// Checks whether a URL is saved. URLs are compared in normalised form.
-            GET "/bookmarks/exists" as "GET /bookmarks/exists" => BookmarkExists
+        Route::get::<S, BookmarkExists>("/bookmarks/exists").described(
+            "bookmarkExists",
+            "Bookmark exists",
+            "Checks whether a URL is saved. URLs are compared in normalised form.",
         ),
-        route!(
-            S,
-            /// Creates, changes and deletes up to 100 bookmarks in one request. The operations are independent: if one fails, its result contains the error, and the others are carried out.
-            POST "/bookmarks/batch" as "POST /bookmarks/batch" => BatchBookmarks
+        Route::post::<S, BatchBookmarks>("/bookmarks/batch").described(
+            "batchBookmarks",
+            "Batch bookmarks",
+            "Creates, changes and deletes up to 100 bookmarks in one request. The operations are \
+             independent: if one fails, its result contains the error, and the others are carried \
+             out.",
         ),
-        route!(
-            S,
-            /// Returns a bookmark.
-            GET "/bookmarks/{id}" as "GET /bookmarks/:id" => ShowBookmark
+        Route::get::<S, ShowBookmark>("/bookmarks/{id}").described(
+            "showBookmark",
+            "Show bookmark",
+            "Returns a bookmark.",
         ),
-        route!(
-            S,
-            /// Changes the given fields of a bookmark.
-            PATCH "/bookmarks/{id}" as "PATCH /bookmarks/:id" => ChangeBookmark
+        Route::patch::<S, ChangeBookmark>("/bookmarks/{id}").described(
+            "changeBookmark",
+            "Change bookmark",
+            "Changes the given fields of a bookmark.",
         ),
-        route!(
-            S,
-            /// Deletes a bookmark. It disappears from lists and search at once, and can be restored for 30 days.
-            DELETE "/bookmarks/{id}" as "DELETE /bookmarks/:id" => DeleteBookmark
+        Route::delete::<S, DeleteBookmark>("/bookmarks/{id}").described(
+            "deleteBookmark",
+            "Delete bookmark",
+            "Deletes a bookmark. It disappears from lists and search at once, and can be restored for \
+             30 days.",
         ),
-        route!(
-            S,
-            /// Restores a deleted bookmark with all its notes, tags and highlights.
-            POST "/bookmarks/{id}/restore" as "POST /bookmarks/:id/restore" => RestoreBookmark
+        Route::post::<S, RestoreBookmark>("/bookmarks/{id}/restore").described(
+            "restoreBookmark",
+            "Restore bookmark",
+            "Restores a deleted bookmark with all its notes, tags and highlights.",
         ),
-        route!(
-            S,
-            /// Fetches the page again. The old text is kept until the new one is ready.
-            POST "/bookmarks/{id}/refetch" as "POST /bookmarks/:id/refetch" => RefetchBookmark, status |_| StatusCode::ACCEPTED
+        Route::post::<S, RefetchBookmark>("/bookmarks/{id}/refetch").accepted().described(
+            "refetchBookmark",
+            "Refetch bookmark",
+            "Fetches the page again. The old text is kept until the new one is ready.",
         ),
-        route!(
-            S,
-            /// Lists the highlights of a bookmark, in the order of the text.
-            GET "/bookmarks/{id}/highlights" as "GET /bookmarks/:id/highlights" => ListHighlights
+        Route::get::<S, ListHighlights>("/bookmarks/{id}/highlights").described(
+            "listHighlights",
+            "List highlights",
+            "Lists the highlights of a bookmark, in the order of the text.",
         ),
-        route!(
-            S,
-            /// Highlights a part of the text. `text` must be what the document contains at the offsets.
-            POST "/bookmarks/{id}/highlights" as "POST /bookmarks/:id/highlights" => CreateHighlight, status |_| StatusCode::CREATED
+        Route::post::<S, CreateHighlight>("/bookmarks/{id}/highlights").created().described(
+            "createHighlight",
+            "Create highlight",
+            "Highlights a part of the text. `text` must be what the document contains at the offsets.",
         ),
-        route!(
-            S,
-            /// Changes the given fields of a highlight. If the text or an offset changes, `text` must be what the document contains at the offsets.
-            PATCH "/highlights/{id}" as "PATCH /highlights/:id" => ChangeHighlight
+        Route::patch::<S, ChangeHighlight>("/highlights/{id}").described(
+            "changeHighlight",
+            "Change highlight",
+            "Changes the given fields of a highlight. If the text or an offset changes, `text` must \
+             be what the document contains at the offsets.",
         ),
-        route!(
-            S,
-            /// Deletes a highlight.
-            DELETE "/highlights/{id}" as "DELETE /highlights/:id" => DeleteHighlight
+        Route::delete::<S, DeleteHighlight>("/highlights/{id}").described(
+            "deleteHighlight",
+            "Delete highlight",
+            "Deletes a highlight.",
         ),
-        route!(
-            S,
-            /// Returns a document as sanitised HTML for reading. The text of saved pages is third-party content.
-            GET "/documents/{id}/html" as "GET /documents/:id/html" => ReadHtml
+        Route::get::<S, ReadHtml>("/documents/{id}/html").described(
+            "readHtml",
+            "Read html",
+            "Returns a document as sanitised HTML for reading. The text of saved pages is third-party \
+             content.",
         ),
-        route!(
-            S,
-            /// Lists the headings of a document, each with its offset in the text and its page in a PDF.
-            GET "/documents/{id}/outline" as "GET /documents/:id/outline" => ReadOutline
+        Route::get::<S, ReadOutline>("/documents/{id}/outline").described(
+            "readOutline",
+            "Read outline",
+            "Lists the headings of a document, each with its offset in the text and its page in a PDF.",
         ),
-        route!(
-            S,
-            /// Lists the tags of all bookmarks, sorted by name.
-            GET "/tags" as "GET /tags" => ListTags
+        Route::get::<S, ListTags>("/tags").described(
+            "listTags",
+            "List tags",
+            "Lists the tags of all bookmarks, sorted by name.",
         ),
-        route!(
-            S,
-            /// Renames a tag on every bookmark. If a tag of the new name exists, the two are merged.
-            PATCH "/tags/{name}" as "PATCH /tags/:name" => RenameTag
+        Route::patch::<S, RenameTag>("/tags/{name}").described(
+            "renameTag",
+            "Rename tag",
+            "Renames a tag on every bookmark. If a tag of the new name exists, the two are merged.",
         ),
-        route!(
-            S,
-            /// Removes a tag from every bookmark.
-            DELETE "/tags/{name}" as "DELETE /tags/:name" => DeleteTag
+        Route::delete::<S, DeleteTag>("/tags/{name}").described(
+            "deleteTag",
+            "Delete tag",
+            "Removes a tag from every bookmark.",
         ),
-        route!(
-            S,
-            /// Lists collections, oldest first.
-            GET "/collections" as "GET /collections" => ListCollections
+        Route::get::<S, ListCollections>("/collections").described(
+            "listCollections",
+            "List collections",
+            "Lists collections, oldest first.",
         ),
-        route!(
-            S,
-            /// Creates a collection.
-            POST "/collections" as "POST /collections" => CreateCollection, status |_| StatusCode::CREATED
+        Route::post::<S, CreateCollection>("/collections").created().described(
+            "createCollection",
+            "Create collection",
+            "Creates a collection.",
         ),
-        route!(
-            S,
-            /// Returns a collection.
-            GET "/collections/{id}" as "GET /collections/:id" => ShowCollection
+        Route::get::<S, ShowCollection>("/collections/{id}").described(
+            "showCollection",
+            "Show collection",
+            "Returns a collection.",
         ),
-        route!(
-            S,
-            /// Changes the given fields of a collection. A collection cannot be nested in itself.
-            PATCH "/collections/{id}" as "PATCH /collections/:id" => ChangeCollection
+        Route::patch::<S, ChangeCollection>("/collections/{id}").described(
+            "changeCollection",
+            "Change collection",
+            "Changes the given fields of a collection. A collection cannot be nested in itself.",
         ),
-        route!(
-            S,
-            /// Deletes a collection. Its bookmarks and the collections nested in it are kept.
-            DELETE "/collections/{id}" as "DELETE /collections/:id" => DeleteCollection
+        Route::delete::<S, DeleteCollection>("/collections/{id}").described(
+            "deleteCollection",
+            "Delete collection",
+            "Deletes a collection. Its bookmarks and the collections nested in it are kept.",
         ),
-        route!(
-            S,
-            /// Adds a bookmark to a collection. Idempotent.
-            PUT "/collections/{id}/bookmarks/{bookmark}" as "PUT /collections/:id/bookmarks/:bookmarkId" => PutIntoCollection
+        Route::put::<S, PutIntoCollection>("/collections/{id}/bookmarks/{bookmarkId}").described(
+            "putIntoCollection",
+            "Put into collection",
+            "Adds a bookmark to a collection. Idempotent.",
         ),
-        route!(
-            S,
-            /// Removes a bookmark from a collection. Idempotent.
-            DELETE "/collections/{id}/bookmarks/{bookmark}" as "DELETE /collections/:id/bookmarks/:bookmarkId" => TakeFromCollection
+        Route::delete::<S, TakeFromCollection>("/collections/{id}/bookmarks/{bookmarkId}").described(
+            "takeFromCollection",
+            "Take from collection",
+            "Removes a bookmark from a collection. Idempotent.",
         ),
-        route!(
-            S,
-            /// Lists the followed feeds.
-            GET "/feeds" as "GET /feeds" => ListFeeds
+        Route::get::<S, ListFeeds>("/feeds").described(
+            "listFeeds",
+            "List feeds",
+            "Lists the followed feeds.",
         ),
-        route!(
-            S,
-            /// Follows a feed, or the feed that a page links to. If it is followed already, the response is 200.
-            POST "/feeds" as "POST /feeds" => FollowFeed, status status_of_follow
+        Route::post::<S, FollowFeed>("/feeds").created_or_ok().described(
+            "followFeed",
+            "Follow feed",
+            "Follows a feed, or the feed that a page links to. If it is followed already, the \
+             response is 200.",
         ),
-        route!(
-            S,
-            /// Finds the feeds at a URL without following them.
-            POST "/feeds/discover" as "POST /feeds/discover" => DiscoverFeeds
+        Route::post::<S, DiscoverFeeds>("/feeds/discover").described(
+            "discoverFeeds",
+            "Discover feeds",
+            "Finds the feeds at a URL without following them.",
         ),
-        route!(
-            S,
-            /// Exports all followed feeds as OPML.
-            GET "/feeds/opml" as "GET /feeds/opml" => ExportOpml
+        Route::get::<S, ExportOpml>("/feeds/opml").described(
+            "exportOpml",
+            "Export opml",
+            "Exports all followed feeds as OPML.",
         ),
-        route!(
-            S,
-            /// Follows every feed of an OPML document. The feeds are fetched in the background.
-            POST "/feeds/opml" as "POST /feeds/opml" => ImportOpml, status |_| StatusCode::ACCEPTED
+        Route::post::<S, ImportOpml>("/feeds/opml").accepted().described(
+            "importOpml",
+            "Import opml",
+            "Follows every feed of an OPML document. The feeds are fetched in the background.",
         ),
-        route!(
-            S,
-            /// Returns a feed.
-            GET "/feeds/{id}" as "GET /feeds/:id" => ShowFeed
+        Route::get::<S, ShowFeed>("/feeds/{id}").described("showFeed", "Show feed", "Returns a feed."),
+        Route::patch::<S, ChangeFeed>("/feeds/{id}").described(
+            "changeFeed",
+            "Change feed",
+            "Changes the given fields of a feed.",
         ),
-        route!(
-            S,
-            /// Changes the given fields of a feed.
-            PATCH "/feeds/{id}" as "PATCH /feeds/:id" => ChangeFeed
+        Route::delete::<S, UnfollowFeed>("/feeds/{id}").described(
+            "unfollowFeed",
+            "Unfollow feed",
+            "Unfollows a feed. Its entries are deleted; bookmarks of them are kept.",
         ),
-        route!(
-            S,
-            /// Unfollows a feed. Its entries are deleted; bookmarks of them are kept.
-            DELETE "/feeds/{id}" as "DELETE /feeds/:id" => UnfollowFeed
+        Route::post::<S, RefreshFeed>("/feeds/{id}/refresh").accepted().described(
+            "refreshFeed",
+            "Refresh feed",
+            "Fetches a feed as soon as possible.",
         ),
-        route!(
-            S,
-            /// Fetches a feed as soon as possible.
-            POST "/feeds/{id}/refresh" as "POST /feeds/:id/refresh" => RefreshFeed, status |_| StatusCode::ACCEPTED
+        Route::get::<S, ListEntries>("/entries").described(
+            "listEntries",
+            "List entries",
+            "Lists the entries of the followed feeds, newest first.",
         ),
-        route!(
-            S,
-            /// Lists the entries of the followed feeds, newest first.
-            GET "/entries" as "GET /entries" => ListEntries
+        Route::post::<S, MarkEntries>("/entries/read").described(
+            "markEntries",
+            "Mark entries",
+            "Marks entries as read: all, or those of one feed, or those before a time.",
         ),
-        route!(
-            S,
-            /// Marks entries as read: all, or those of one feed, or those before a time.
-            POST "/entries/read" as "POST /entries/read" => MarkEntries
+        Route::get::<S, ShowEntry>("/entries/{id}").described("showEntry", "Show entry", "Returns an entry."),
+        Route::patch::<S, ChangeEntry>("/entries/{id}").described(
+            "changeEntry",
+            "Change entry",
+            "Marks an entry as read or unread, starred or not.",
         ),
-        route!(
-            S,
-            /// Returns an entry.
-            GET "/entries/{id}" as "GET /entries/:id" => ShowEntry
+        Route::post::<S, TranscribeEntry>("/entries/{id}/transcribe").accepted().described(
+            "transcribeEntry",
+            "Transcribe entry",
+            "Transcribes the recording of an entry. The transcript becomes the text of the entry. The \
+             response is 409 if the entry has no recording.",
         ),
-        route!(
-            S,
-            /// Marks an entry as read or unread, starred or not.
-            PATCH "/entries/{id}" as "PATCH /entries/:id" => ChangeEntry
-        ),
-        route!(
-            S,
-            /// Transcribes the recording of an entry. The transcript becomes the text of the entry. The response is 409 if the entry has no recording.
-            POST "/entries/{id}/transcribe" as "POST /entries/:id/transcribe" => TranscribeEntry, status |_| StatusCode::ACCEPTED
-        ),
-        route!(
-            S,
-            /// Returns the account that the API key belongs to.
-            GET "/user" as "GET /user" => ShowAccount
+        Route::get::<S, ShowAccount>("/user").described(
+            "showAccount",
+            "Show account",
+            "Returns the account that the API key belongs to.",
         ),
     ];
-}
-
-/// 201 if the bookmark was created, 200 if the URL was saved already.
-fn status_of_save(reply: &CreateBookmarkResponse) -> StatusCode {
-    if reply.created { StatusCode::CREATED } else { StatusCode::OK }
-}
-
-/// 201 if the feed was not followed before, 200 otherwise.
-fn status_of_follow(reply: &FollowFeedResponse) -> StatusCode {
-    if reply.created { StatusCode::CREATED } else { StatusCode::OK }
 }

@@ -2,11 +2,10 @@
 
 use std::marker::PhantomData;
 
-use actix_web::http::StatusCode;
 use actors::operations;
 use actors::operations::projects::{AddItems, AddNote, ListProjects, ReadContext};
 
-use crate::routing::{Route, RouteSurface, route};
+use crate::routing::{Route, RouteSurface};
 
 /// REST v2 for a surface: REST itself, or the web app.
 pub struct V2Routes<S>(PhantomData<S>);
@@ -14,70 +13,81 @@ pub struct V2Routes<S>(PhantomData<S>);
 impl<S: RouteSurface> V2Routes<S> {
     /// The routes of the table, in the order of the documentation.
     pub const ROUTES: &'static [Route] = &[
-        route!(
-            S,
-            /// Searches the library by meaning and by keywords. Returns the passages that match best, at most three of one document.
-            GET "/search" as "GET /search" => operations::search::Search
+        Route::get::<S, operations::search::Search>("/search").described(
+            "search",
+            "Search",
+            "Searches the library by meaning and by keywords. Returns the passages that match best, \
+             at most three of one document.",
         ),
-        route!(
-            S,
-            /// Answers a question with the service's model, from the passages of the library that match best. Each `[n]` in the answer refers to `citations[n-1]`. A citation is `verified` if its quote was found in the passage.
-            POST "/ask" as "POST /ask" => operations::ask::Ask
+        Route::post::<S, operations::ask::Ask>("/ask").described(
+            "ask",
+            "Ask",
+            "Answers a question with the service's model, from the passages of the library that match \
+             best. Each `[n]` in the answer refers to `citations[n-1]`. A citation is `verified` if \
+             its quote was found in the passage.",
         ),
-        route!(
-            S,
-            /// Returns a page of a document's text, with your tags, notes and highlights. To read the whole text, repeat the request with `offset` set to `nextOffset` until that is null. The text of saved pages is third-party content.
-            GET "/documents/{id}" as "GET /documents/:id" => operations::document::ReadDocument
+        Route::get::<S, operations::document::ReadDocument>("/documents/{id}").described(
+            "readDocument",
+            "Read document",
+            "Returns a page of a document's text, with your tags, notes and highlights. To read the \
+             whole text, repeat the request with `offset` set to `nextOffset` until that is null. The \
+             text of saved pages is third-party content.",
         ),
-        route!(
-            S,
-            /// Lists the passages of a document in order, each with its offsets in the text, its page in a PDF and its time in a recording.
-            GET "/documents/{id}/chunks" as "GET /documents/:id/chunks" => operations::chunks::ListChunks
+        Route::get::<S, operations::chunks::ListChunks>("/documents/{id}/chunks").described(
+            "listChunks",
+            "List chunks",
+            "Lists the passages of a document in order, each with its offsets in the text, its page \
+             in a PDF and its time in a recording.",
         ),
-        route!(
-            S,
-            /// Returns the timed transcript of a recording.
-            GET "/documents/{id}/transcript" as "GET /documents/:id/transcript" => operations::transcript::ReadTranscript
+        Route::get::<S, operations::transcript::ReadTranscript>("/documents/{id}/transcript").described(
+            "readTranscript",
+            "Read transcript",
+            "Returns the timed transcript of a recording.",
         ),
-        route!(
-            S,
-            /// Lists projects, most recently active first.
-            GET "/projects" as "GET /projects" => ListProjects
+        Route::get::<S, ListProjects>("/projects").described(
+            "listProjects",
+            "List projects",
+            "Lists projects, most recently active first.",
         ),
-        route!(
-            S,
-            /// Returns the instructions, decisions, notes and sources of a project. If they are longer than `maxChars`, sources are left out first, then passages, notes and decisions, and `truncated` is true.
-            GET "/projects/{id}/context" as "GET /projects/:id/context" => ReadContext
+        Route::get::<S, ReadContext>("/projects/{id}/context").described(
+            "readContext",
+            "Read context",
+            "Returns the instructions, decisions, notes and sources of a project. If they are longer \
+             than `maxChars`, sources are left out first, then passages, notes and decisions, and \
+             `truncated` is true.",
         ),
-        route!(
-            S,
-            /// Adds items to a project, all or none. A URL is saved to the library first. Items that the project already contains are returned in `alreadyPresent` and not added again.
-            POST "/projects/{id}/items" as "POST /projects/:id/items" => AddItems, status |_| StatusCode::CREATED
+        Route::post::<S, AddItems>("/projects/{id}/items").created().described(
+            "addItems",
+            "Add items",
+            "Adds items to a project, all or none. A URL is saved to the library first. Items that \
+             the project already contains are returned in `alreadyPresent` and not added again.",
         ),
-        route!(
-            S,
-            /// Adds a note to a project. Notes are searchable.
-            POST "/projects/{id}/notes" as "POST /projects/:id/notes" => AddNote, status |_| StatusCode::CREATED
+        Route::post::<S, AddNote>("/projects/{id}/notes").created().described(
+            "addNote",
+            "Add note",
+            "Adds a note to a project. Notes are searchable.",
         ),
-        route!(
-            S,
-            /// Announces a file. Send it to `putUrl` by PUT with the headers in `putHeaders` before `expiresAt`, then complete the upload.
-            POST "/uploads" as "POST /uploads" => operations::uploads::CreateUpload, status |_| StatusCode::CREATED
+        Route::post::<S, operations::uploads::CreateUpload>("/uploads").created().described(
+            "createUpload",
+            "Create upload",
+            "Announces a file. Send it to `putUrl` by PUT with the headers in `putHeaders` before \
+             `expiresAt`, then complete the upload.",
         ),
-        route!(
-            S,
-            /// Returns the status of an upload.
-            GET "/uploads/{id}" as "GET /uploads/:id" => operations::uploads::ShowUpload
+        Route::get::<S, operations::uploads::ShowUpload>("/uploads/{id}").described(
+            "showUpload",
+            "Show upload",
+            "Returns the status of an upload.",
         ),
-        route!(
-            S,
-            /// Completes an upload after its file was sent. The text is extracted in the background. Idempotent.
-            POST "/uploads/{id}/complete" as "POST /uploads/:id/complete" => operations::uploads::CompleteUpload, status |_| StatusCode::ACCEPTED
+        Route::post::<S, operations::uploads::CompleteUpload>("/uploads/{id}/complete").accepted().described(
+            "completeUpload",
+            "Complete upload",
+            "Completes an upload after its file was sent. The text is extracted in the background. \
+             Idempotent.",
         ),
-        route!(
-            S,
-            /// Returns the usage and the limits of the account and the key, including this request.
-            GET "/usage" as "GET /usage" => operations::usage::ReadUsage
+        Route::get::<S, operations::usage::ReadUsage>("/usage").described(
+            "readUsage",
+            "Read usage",
+            "Returns the usage and the limits of the account and the key, including this request.",
         ),
     ];
 }

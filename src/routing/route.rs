@@ -6,9 +6,8 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use actors::operation::Operation;
-use actors::target::Target;
 use entity::scope::Scope;
-use errors::{Error, Invalid};
+use errors::Invalid;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 use validation::{Request, read_json, read_query, schema_of};
@@ -20,28 +19,29 @@ pub type PendingResponse = Pin<Box<dyn Future<Output = HttpResponse>>>;
 pub struct Route {
     /// The method. HEAD is not listed: it is handled as GET.
     pub method: Method,
-    /// The pattern of the path within the table's scope, in the syntax of actix-web.
+    /// The pattern of the path within the table's scope, in the syntax of actix-web. Its variables are named as in the OpenAPI
+    /// document.
     pub pattern: &'static str,
-    /// The name in the activity view: the method and the pattern, with variable parts as `:id`.
-    pub name: &'static str,
-    /// What the operation does beyond what its name says, for the API's description; often empty.
+    /// The id of the operation in the OpenAPI document, in camel case. Generated clients name their functions by it. Empty for
+    /// routes that are not in the document.
+    pub operation_id: &'static str,
+    /// The title of the operation in the OpenAPI document; empty for routes that are not in it.
+    pub summary: &'static str,
+    /// What the operation does beyond what its name says, for the OpenAPI document; empty for routes that are not in it.
     pub about: &'static str,
     /// The type of a request: of the query for GET and DELETE, of the body otherwise.
     pub request: RequestType,
     /// The scopes that every call needs. Some requests need more, which the operation itself decides.
     pub scopes: &'static [Scope],
-    /// Returns the name of the operation's type, from which the API's description derives an operation id.
-    pub operation: fn() -> &'static str,
-    /// The statuses of successful responses: one, or 200 and 201.
-    pub statuses: &'static [StatusCode],
+    /// The codes of the errors that only some operations return ([`Operation::ERRORS`]).
+    pub errors: &'static [&'static str],
+    /// The status of successful responses.
+    pub success: SuccessStatus,
     /// Returns the schema of the reply, as a reference to a component of the generator.
     pub reply: fn(&mut SchemaGenerator) -> Schema,
     /// Answers a request, as the surface of the table does.
     pub answer: fn(&'static Route, HttpRequest, Payload) -> PendingResponse,
 }
-
-/// Makes an operation from the path and the fields of a request.
-pub type ReadOperation<O, R> = fn(&Target, R) -> Result<O, Error>;
 
 /// The type of the requests of a route, as values of one table.
 pub struct RequestType {
@@ -54,8 +54,8 @@ pub struct RequestType {
 }
 
 impl RequestType {
-    /// Returns the type of the requests that `read` takes. Only the type of `read` matters.
-    pub const fn of<O: Operation, R: Request>(_read: ReadOperation<O, R>) -> Self {
+    /// Returns the functions for requests of this type.
+    pub const fn of<R: Request>() -> Self {
         Self {
             schema: schema_of::<R>,
             check_query: |query| read_query::<R>(query).map(drop),
@@ -64,9 +64,45 @@ impl RequestType {
     }
 }
 
+/// The status of the successful responses of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SuccessStatus {
+    /// 200.
+    Ok,
+    /// 201: the operation created what it returns.
+    Created,
+    /// 202: processing continues in the background.
+    Accepted,
+    /// 201 if the operation created an item, 200 if the item existed already ([`Operation::has_created`]).
+    CreatedOrOk,
+}
+
+impl SuccessStatus {
+    /// Returns the status of a response with this reply.
+    pub fn of_reply<O: Operation>(self, reply: &O::Reply) -> StatusCode {
+        match self {
+            Self::Ok => StatusCode::OK,
+            Self::Created => StatusCode::CREATED,
+            Self::Accepted => StatusCode::ACCEPTED,
+            Self::CreatedOrOk if O::has_created(reply) => StatusCode::CREATED,
+            Self::CreatedOrOk => StatusCode::OK,
+        }
+    }
+
+    /// Returns all statuses that a response may have, in ascending order.
+    pub fn all(self) -> Vec<StatusCode> {
+        match self {
+            Self::Ok => vec![StatusCode::OK],
+            Self::Created => vec![StatusCode::CREATED],
+            Self::Accepted => vec![StatusCode::ACCEPTED],
+            Self::CreatedOrOk => vec![StatusCode::OK, StatusCode::CREATED],
+        }
+    }
+}
+
 impl Route {
-    /// Whether the fields of a request come in its body, not in its query.
-    pub fn takes_body(&self) -> bool {
-        !matches!(self.method, Method::GET | Method::DELETE)
+    /// Returns the name in the activity view: the method and the pattern, with variables as `:id`.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.method, self.pattern.replace('{', ":").replace('}', ""))
     }
 }

@@ -1,23 +1,19 @@
 //! How a surface mounts its tables of routes.
 
-use actix_web::http::{Method, StatusCode};
+use actix_web::http::Method;
 use actix_web::web::{self, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse, Resource};
-use actors::operation::Operation;
-use validation::Request;
+use actors::operation::FromRequest;
 
-use super::route::{ReadOperation, Route};
+use super::route::Route;
 
 /// A surface that serves tables of routes.
 pub trait RouteSurface: 'static {
-    /// Answers a request by the operation of a route: `read` makes the operation from the path and the fields, `success` chooses
-    /// the status of its reply.
-    fn answer<O: Operation, R: Request>(
+    /// Answers a request by the operation of a route.
+    fn answer<O: FromRequest>(
         route: &'static Route,
         request: HttpRequest,
         payload: Payload,
-        read: ReadOperation<O, R>,
-        success: fn(&O::Reply) -> StatusCode,
     ) -> impl Future<Output = HttpResponse> + 'static;
 
     /// Answers a request for a path that has no route, or has none with this method. `methods` lists the methods of the path; it

@@ -233,13 +233,13 @@ pub struct Oauth {
     pub registrations_per_hour: u32,
     /// Lifetime of an authorization code.
     #[serde(rename = "code_seconds", deserialize_with = "seconds::<_, 1, 600>")]
-    pub code: Duration,
+    pub code_lifetime: Duration,
     /// Lifetime of an access token.
     #[serde(rename = "access_token_seconds", deserialize_with = "seconds::<_, 1, 86_400>")]
-    pub access_token: Duration,
+    pub access_lifetime: Duration,
     /// A client that has not been used for longer is removed; zero: at the next clean-up.
     #[serde(rename = "unused_client_days", deserialize_with = "days")]
-    pub unused_client: Duration,
+    pub unused_client_lifetime: Duration,
     /// Whether a registered redirect URI with a loopback IP address is accepted with any port.
     pub any_loopback_port: bool,
     /// Redirect URIs with a private scheme that may be registered.
@@ -253,7 +253,7 @@ pub struct Oauth {
 pub struct Uploads {
     /// Lifetime of the URL that an upload is sent to.
     #[serde(rename = "put_seconds", deserialize_with = "seconds::<_, 1, 604_800>")]
-    pub put: Duration,
+    pub put_url_lifetime: Duration,
     /// Maximum length of an import file, in bytes.
     #[serde(deserialize_with = "whole::<_, u64, 1_048_576, { 1024 * GIB }>")]
     pub import_bytes: u64,
@@ -290,12 +290,12 @@ pub struct Mcp {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ingest {
-    /// Jobs that run at the same time, not counting fetches.
-    #[serde(deserialize_with = "whole::<_, usize, 1, 64>")]
-    pub workers: usize,
-    /// Pages that are fetched at the same time.
-    #[serde(deserialize_with = "whole::<_, usize, 1, 64>")]
-    pub fetches: usize,
+    /// Jobs on stored data that run at the same time.
+    #[serde(rename = "workers", deserialize_with = "whole::<_, usize, 1, 64>")]
+    pub library: usize,
+    /// Pages that are fetched at the same time, and other jobs that use the network.
+    #[serde(rename = "fetches", deserialize_with = "whole::<_, usize, 1, 64>")]
+    pub web: usize,
     /// PDFs that are parsed at the same time.
     #[serde(deserialize_with = "whole::<_, usize, 1, 64>")]
     pub files: usize,

@@ -21,7 +21,7 @@ use crate::operation::{FromRequest, Operation};
 use crate::retrieval::passage::{self, Passage};
 use crate::retrieval::{SearchHit, SearchQuery};
 use crate::target::Target;
-use errors::Error;
+use errors::{Error, code};
 use library::owned_transaction::begin_request;
 use validation::{Id, List, Words, request};
 
@@ -125,6 +125,8 @@ pub struct Citation {
 impl Operation for Ask {
     type Reply = AskResponse;
     const SCOPES: &'static [Scope] = &[Scope::AskLibrary];
+    const ERRORS: &'static [&'static str] =
+        &[code::PLAN_LIMIT_REACHED, code::AI_QUOTA_EXCEEDED, code::AI_PAUSED, code::AI_UNAVAILABLE];
     /// The scope writes nothing, but every answer is counted in rows.
     const NEEDS_SPACE: bool = true;
     // It waits for a search slot and for the model instead.

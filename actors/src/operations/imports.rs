@@ -237,75 +237,94 @@ impl Operation for ListImports {
     }
 }
 
-/// A transition of an import from one state to another.
-#[derive(Clone, Copy, Debug)]
-enum ImportTransition {
-    Start,
-    Pause,
-    Resume,
-    Undo,
-}
-
-/// Starts, pauses, resumes or undoes an import.
+/// Starts an import after its dry run.
 #[derive(Debug)]
-pub struct ChangeImportState(ImportId, ImportTransition);
+pub struct StartImport(ImportId);
 
-impl ChangeImportState {
-    /// Starts an import after its dry run.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] when the id in the path is malformed.
-    pub fn start(target: &Target, _: NoFields) -> Result<Self, Error> {
-        Ok(Self(target.id(0)?, ImportTransition::Start))
-    }
+impl FromRequest for StartImport {
+    type Request = NoFields;
 
-    /// Pauses an import and the fetching of its pages.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] when the id in the path is malformed.
-    pub fn pause(target: &Target, _: NoFields) -> Result<Self, Error> {
-        Ok(Self(target.id(0)?, ImportTransition::Pause))
-    }
-
-    /// Resumes a paused or failed import where it stopped.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] when the id in the path is malformed.
-    pub fn resume(target: &Target, _: NoFields) -> Result<Self, Error> {
-        Ok(Self(target.id(0)?, ImportTransition::Resume))
-    }
-
-    /// Undoes an import: deletes what it created, except items that the user has changed since.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] when the id in the path is malformed.
-    pub fn undo(target: &Target, _: NoFields) -> Result<Self, Error> {
-        Ok(Self(target.id(0)?, ImportTransition::Undo))
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
     }
 }
 
-impl Operation for ChangeImportState {
+impl Operation for StartImport {
     type Reply = ImportResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    /// The jobs that these transitions queue write rows, also when they undo an import, and do not run below the disk's floor.
-    fn needs_space(&self) -> bool {
-        match self.1 {
-            ImportTransition::Start | ImportTransition::Resume | ImportTransition::Undo => true,
-            ImportTransition::Pause => false,
-        }
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ImportResponse, Error> {
+        notify_and_view(ctx, imports::start(&ctx.core, caller.user, self.0).await?).await
     }
+}
+
+/// Pauses an import and the fetching of its pages.
+#[derive(Debug)]
+pub struct PauseImport(ImportId);
+
+impl FromRequest for PauseImport {
+    type Request = NoFields;
+
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
+    }
+}
+
+impl Operation for PauseImport {
+    type Reply = ImportResponse;
+    const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    /// The jobs that the other transitions queue write rows, also when they undo an import, and do not run below the disk's floor.
+    const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ImportResponse, Error> {
-        let Self(id, transition) = self;
-        let (core, user) = (&ctx.core, caller.user);
-        let row = match transition {
-            ImportTransition::Start => imports::start(core, user, id).await?,
-            ImportTransition::Pause => imports::pause(core, user, id).await?,
-            ImportTransition::Resume => imports::resume(core, user, id).await?,
-            ImportTransition::Undo => imports::undo(core, user, id).await?,
-        };
-        ctx.job_signal.notify();
-        ImportResponse::from_row(ctx, row).await
+        notify_and_view(ctx, imports::pause(&ctx.core, caller.user, self.0).await?).await
     }
+}
+
+/// Resumes a paused import.
+#[derive(Debug)]
+pub struct ResumeImport(ImportId);
+
+impl FromRequest for ResumeImport {
+    type Request = NoFields;
+
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
+    }
+}
+
+impl Operation for ResumeImport {
+    type Reply = ImportResponse;
+    const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ImportResponse, Error> {
+        notify_and_view(ctx, imports::resume(&ctx.core, caller.user, self.0).await?).await
+    }
+}
+
+/// Undoes an import: deletes what it created, except items that the user has changed since.
+#[derive(Debug)]
+pub struct UndoImport(ImportId);
+
+impl FromRequest for UndoImport {
+    type Request = NoFields;
+
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
+    }
+}
+
+impl Operation for UndoImport {
+    type Reply = ImportResponse;
+    const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ImportResponse, Error> {
+        notify_and_view(ctx, imports::undo(&ctx.core, caller.user, self.0).await?).await
+    }
+}
+
+/// Starts the jobs of an import whose state was changed, and returns the import.
+async fn notify_and_view(ctx: &OperationContext, row: import::Model) -> Result<ImportResponse, Error> {
+    ctx.job_signal.notify();
+    ImportResponse::from_row(ctx, row).await
 }

@@ -109,22 +109,27 @@ impl Operation for ListNotices {
     }
 }
 
-/// Marks one notice as read, or all.
+/// Marks a notice as read.
 #[derive(Debug)]
-pub struct MarkRead(Option<NoticeId>);
+pub struct MarkNoticeRead(NoticeId);
 
-impl MarkRead {
-    /// Marks the notice that the path names.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] when the id in the path is malformed.
-    pub fn one(target: &Target, _: NoFields) -> Result<Self, Error> {
-        Ok(Self(Some(target.id(0)?)))
+impl FromRequest for MarkNoticeRead {
+    type Request = NoFields;
+
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
     }
+}
 
-    /// Marks all notices of the user, also those that no page has listed.
-    pub fn all(_: &Target, _: NoFields) -> Result<Self, Error> {
-        Ok(Self(None))
+/// Marks all notices as read.
+#[derive(Debug)]
+pub struct MarkAllNoticesRead;
+
+impl FromRequest for MarkAllNoticesRead {
+    type Request = NoFields;
+
+    fn from_request(_: &Target, _: NoFields) -> Result<Self, Error> {
+        Ok(Self)
     }
 }
 
@@ -134,27 +139,41 @@ pub struct MarkReadResponse {
     unread: u64,
 }
 
-impl Operation for MarkRead {
+impl Operation for MarkNoticeRead {
     type Reply = MarkReadResponse;
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<MarkReadResponse, Error> {
-        if let Some(id) = self.0 {
-            // The update below cannot tell an unknown notice from one that is read already.
-            notice::Entity::one_of(caller.user, id)
-                .one(ctx.core.db.read())
-                .await?
-                .ok_or(Error::not_found())?;
-        }
-        let mut marked = notice::Entity::update_owned(caller.user)
-            .col_expr(notice::Column::ReadAt, Expr::value(ctx.core.clock.now()))
-            // A notice keeps the time at which it was first read.
-            .filter(notice::Column::ReadAt.is_null());
-        if let Some(id) = self.0 {
-            marked = marked.filter(notice::Column::Id.eq(id));
-        }
-        marked.exec(ctx.core.db.write()).await?;
-        let unread = notice::Entity::owned_by(caller.user).filter(notice::Column::ReadAt.is_null());
-        Ok(MarkReadResponse { unread: unread.count(ctx.core.db.write()).await? })
+        notice::Entity::one_of(caller.user, self.0)
+            .one(ctx.core.db.read())
+            .await?
+            .ok_or(Error::not_found())?;
+        mark_read(caller, ctx, Some(self.0)).await
     }
+}
+
+impl Operation for MarkAllNoticesRead {
+    type Reply = MarkReadResponse;
+    const SCOPES: &'static [Scope] = &[];
+
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<MarkReadResponse, Error> {
+        mark_read(caller, ctx, None).await
+    }
+}
+
+/// Marks one notice as read, or all.
+async fn mark_read(
+    caller: &Caller,
+    ctx: &OperationContext,
+    one: Option<NoticeId>,
+) -> Result<MarkReadResponse, Error> {
+    let mut marked = notice::Entity::update_owned(caller.user)
+        .col_expr(notice::Column::ReadAt, Expr::value(ctx.core.clock.now()))
+        .filter(notice::Column::ReadAt.is_null());
+    if let Some(id) = one {
+        marked = marked.filter(notice::Column::Id.eq(id));
+    }
+    marked.exec(ctx.core.db.write()).await?;
+    let unread = notice::Entity::owned_by(caller.user).filter(notice::Column::ReadAt.is_null());
+    Ok(MarkReadResponse { unread: unread.count(ctx.core.db.write()).await? })
 }

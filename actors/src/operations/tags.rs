@@ -21,7 +21,7 @@ use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
-use errors::Error;
+use errors::{Error, code};
 use library::BATCH_ROWS;
 use library::bookmarks::{self, TagName};
 use library::library_quota::LibraryRoom;
@@ -126,6 +126,7 @@ pub struct TagResponse {
 impl Operation for RenameTag {
     type Reply = TagResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    const ERRORS: &'static [&'static str] = &[code::PLAN_LIMIT_REACHED];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<TagResponse, Error> {
         let Self { old, new } = self;

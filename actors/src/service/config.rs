@@ -53,9 +53,9 @@ pub struct AdapterConfig {
     /// The folder for files that are worked on.
     pub scratch: Scratch,
     /// Lifetime of the URL that an upload is sent to.
-    pub upload_url_lifetime: Duration,
+    pub put_url_lifetime: Duration,
     /// Bytes of the largest file to import.
-    pub max_import_bytes: u64,
+    pub import_bytes: u64,
     /// The endpoint that transcribes recordings; `None` for the local model, when it is there.
     pub transcription: Option<EndpointSettings>,
     /// Whether hubs of feeds can reach this service.

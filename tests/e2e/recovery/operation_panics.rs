@@ -2,19 +2,18 @@
 
 use std::time::Duration;
 
-use actix_web::http::{Method, StatusCode};
 use actix_web::web::Data;
 use actix_web::{App as Web, HttpServer};
 use actors::auth::authenticate::RequestInfo;
 use actors::auth::caller::{Caller, Credential};
 use actors::auth::secret::Secret;
 use actors::context::OperationContext;
-use actors::operation::Operation;
+use actors::operation::{FromRequest, Operation};
 use actors::pipeline::{ActivityEntry, Endpoint, Response, execute};
 use actors::target::Target;
 use carrel::http::body::BodyLimits;
 use carrel::rest::Rest;
-use carrel::routing::{RequestType, Route, RouteSurface, mount};
+use carrel::routing::{Route, mount};
 use entity::kind::Surface;
 use entity::plan::Plan;
 use entity::scope::Scope;
@@ -36,26 +35,15 @@ impl Operation for PanickingOperation {
     }
 }
 
-fn make(_: &Target, _: NoFields) -> Result<PanickingOperation, Error> {
-    Ok(PanickingOperation)
+impl FromRequest for PanickingOperation {
+    type Request = NoFields;
+
+    fn from_request(_: &Target, _: NoFields) -> Result<Self, Error> {
+        Ok(Self)
+    }
 }
 
-static ROUTES: [Route; 1] = [Route {
-    method: Method::POST,
-    pattern: "/panics",
-    name: "POST /panics",
-    about: "",
-    request: RequestType::of(make),
-    scopes: PanickingOperation::SCOPES,
-    operation: || "Panics",
-    statuses: &[StatusCode::OK],
-    reply: |generator| generator.subschema_for::<()>(),
-    answer: |route, request, payload| {
-        Box::pin(Rest::answer::<PanickingOperation, NoFields>(route, request, payload, make, |_| {
-            StatusCode::OK
-        }))
-    },
-}];
+static ROUTES: [Route; 1] = [Route::post::<Rest, PanickingOperation>("/panics")];
 
 /// Serves the route over HTTP and returns the base URL.
 fn serve(ctx: &OperationContext) -> String {

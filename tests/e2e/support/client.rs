@@ -186,7 +186,7 @@ fn assert_error_is_described(method: &Method, path: &str, response: &Response) {
     let Some(route) = route else { return };
     let code = response.body["error"]["code"].as_str().unwrap_or_default();
     let is_described = openapi::codes_of_route(route).any(|described| described.name == code);
-    assert!(is_described, "src/openapi/codes.rs does not give {code} to {}", route.name);
+    assert!(is_described, "neither src/openapi/codes.rs nor its operation gives {code} to {}", route.name());
 }
 
 /// Whether a path matches the pattern of a route, whose parameters are in braces.

@@ -82,7 +82,7 @@ async fn malformed_bodies_get_400_on_every_route() {
                     answer.error_code(400),
                     "VALIDATION_FAILED",
                     "{}: {}",
-                    request.route.name,
+                    request.route.name(),
                     first_chars(body)
                 );
             }

@@ -108,7 +108,7 @@ async fn responses_do_not_contain_a_forged_host() {
     for (client, routes) in routes(&server).await {
         let client = forged(&client);
         // The self-test fetches the service by its configured name, which does not resolve here.
-        for request in routes.iter().filter(|request| request.route.name != "POST /connection-test") {
+        for request in routes.iter().filter(|request| request.route.name() != "POST /connection-test") {
             answers.push(request.send(&client).await);
         }
         let file = json!({ "filename": "a.pdf", "contentType": "application/pdf", "bytes": 9 });
@@ -141,8 +141,8 @@ async fn unknown_host_is_refused_before_anything_else() {
         let rebound = client.with("host", "evil.example:8080");
         for request in &routes {
             let refused = request.send(&rebound).await;
-            assert_eq!(refused.error_code(400), "VALIDATION_FAILED", "{}", request.route.name);
-            assert_eq!(refused.faults(), ["Host"], "{}", request.route.name);
+            assert_eq!(refused.error_code(400), "VALIDATION_FAILED", "{}", request.route.name());
+            assert_eq!(refused.faults(), ["Host"], "{}", request.route.name());
         }
     }
     let status = async |host: &str, path: &str| server.anonymous().with("host", host).get(path).await.status;
@@ -174,7 +174,7 @@ async fn routes_with_credentials_send_no_cors_headers() {
                 [request.send(&foreign).await, asking.send(Method::OPTIONS, &request.path, None).await]
             {
                 let shared = headers(&answer).contains("access-control-");
-                assert!(!shared, "{}: {}", request.route.name, headers(&answer));
+                assert!(!shared, "{}: {}", request.route.name(), headers(&answer));
             }
         }
     }
@@ -191,8 +191,8 @@ async fn api_responses_are_json_and_not_sniffed() {
                 let browser = client.clone().with("accept", "text/html");
                 let answer = request.send_with(&browser, query, request.body()).await;
 
-                assert_eq!(answer.header("content-type"), "application/json", "{}", request.route.name);
-                assert_eq!(answer.header("x-content-type-options"), "nosniff", "{}", request.route.name);
+                assert_eq!(answer.header("content-type"), "application/json", "{}", request.route.name());
+                assert_eq!(answer.header("x-content-type-options"), "nosniff", "{}", request.route.name());
             }
         }
     }

@@ -27,7 +27,12 @@ async fn every_route_requires_a_session_and_refuses_keys() {
 
     for request in routes() {
         for client in [&server.anonymous(), &made_up, &key] {
-            assert_eq!(request.send(client).await.error_code(401), "NOT_SIGNED_IN", "{}", request.route.name);
+            assert_eq!(
+                request.send(client).await.error_code(401),
+                "NOT_SIGNED_IN",
+                "{}",
+                request.route.name()
+            );
         }
     }
 }
@@ -48,7 +53,7 @@ async fn changes_from_foreign_origins_are_refused() {
         for (name, value) in foreign {
             let answer = request.send(&browser.clone().with(name, value)).await;
 
-            assert_eq!(answer.error_code(403), "FOREIGN_ORIGIN", "{} from {value}", request.route.name);
+            assert_eq!(answer.error_code(403), "FOREIGN_ORIGIN", "{} from {value}", request.route.name());
         }
     }
     for path in ["setup", "signup", "session", "password"] {
@@ -67,9 +72,9 @@ async fn app_is_open_to_every_plan_and_counts_nothing() {
     for request in routes() {
         let answer = request.send(&browser).await;
 
-        assert!(![401, 403, 429].contains(&answer.status), "{}: {}", request.route.name, answer.body);
-        assert_ne!(answer.body["error"]["code"], "PLAN_REQUIRED", "{}", request.route.name);
-        assert!(!answer.headers.contains_key("x-ratelimit-limit"), "{}", request.route.name);
+        assert!(![401, 403, 429].contains(&answer.status), "{}: {}", request.route.name(), answer.body);
+        assert_ne!(answer.body["error"]["code"], "PLAN_REQUIRED", "{}", request.route.name());
+        assert!(!answer.headers.contains_key("x-ratelimit-limit"), "{}", request.route.name());
     }
     let activity = browser.get("/app/api/activity").await;
     assert_eq!(activity.data(200)["activity"], json!([]));
@@ -83,8 +88,8 @@ async fn every_route_refuses_unknown_parameters() {
 
     for request in routes() {
         let answer = request.send_with(&browser, "?surprise=1", request.body()).await;
-        assert_eq!(answer.error_code(400), "VALIDATION_FAILED", "{}", request.route.name);
-        assert!(answer.faults().contains(&"surprise"), "{}: {}", request.route.name, answer.body);
+        assert_eq!(answer.error_code(400), "VALIDATION_FAILED", "{}", request.route.name());
+        assert!(answer.faults().contains(&"surprise"), "{}: {}", request.route.name(), answer.body);
     }
 }
 
@@ -95,7 +100,7 @@ async fn unknown_ids_and_routes_are_not_found() {
     let with_id = routes().into_iter().filter(|request| request.route.pattern.contains('{'));
 
     for request in with_id.filter(|request| (request.route.request.schema)()["required"].is_null()) {
-        assert_eq!(request.send(&browser).await.error_code(404), "NOT_FOUND", "{}", request.route.name);
+        assert_eq!(request.send(&browser).await.error_code(404), "NOT_FOUND", "{}", request.route.name());
     }
     assert_eq!(browser.get("/app/api/nothing").await.error_code(404), "NOT_FOUND");
     let answer = browser.delete("/app/api/notices").await;

@@ -1,18 +1,101 @@
-//! Faults of the storage below the database, as SQLite and PostgreSQL report them.
+//! What an error of the database means, as SQLite, PostgreSQL and this crate report it. This is the only place that reads result codes
+//! and SQLSTATEs.
 
+use std::borrow::Cow;
+use std::error::Error as StdError;
 use std::sync::Arc;
 
-use sea_orm::{DbErr, RuntimeErr};
+use sea_orm::{DbErr, RuntimeErr, SqlErr};
+use sqlx::error::{DatabaseError, ErrorKind};
 
-/// The message of an error on a damaged database.
-const DAMAGED: &str = "damage was met in the database; writes are stopped while it is verified";
-/// The message of an error of a write while a file of the database is not at its path.
-const REMOVED: &str = "a file of the database was removed or replaced; writes are stopped";
+/// A write to a damaged database.
+const DAMAGED: Refusal = Refusal {
+    fault: StorageFault::Corrupt,
+    message: "damage was met in the database; writes are stopped while it is verified",
+};
+/// A write while a file of the database is not at its path.
+const REMOVED: Refusal = Refusal {
+    fault: StorageFault::Removed,
+    message: "a file of the database was removed or replaced; writes are stopped",
+};
+/// A write on a connection that was opened read-only although its files can be written.
+const OPENED_READ_ONLY: Refusal = Refusal {
+    fault: StorageFault::NoHandles,
+    message: "file handles ran out when the database was opened for writing",
+};
+/// A connection to a server of PostgreSQL that follows another one.
+const STANDBY: Refusal =
+    Refusal { fault: StorageFault::ReadOnly, message: "the server is a read-only standby" };
 
-/// The message of an error of a write on a connection that was opened read-only although its files can be written.
-const OPENED_READ_ONLY: &str = "file handles ran out when the database was opened for writing";
-/// The message of an error of a connection to a server of PostgreSQL that follows another one.
-const STANDBY: &str = "the server is a read-only standby";
+/// A statement or a connection that this crate refuses. It travels in a [`DbErr`] as an error of the database, from which it can be
+/// downcast: `DbErr::Custom` holds only a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+struct Refusal {
+    fault: StorageFault,
+    message: &'static str,
+}
+
+impl DatabaseError for Refusal {
+    fn message(&self) -> &str {
+        self.message
+    }
+
+    fn as_error(&self) -> &(dyn StdError + Send + Sync + 'static) {
+        self
+    }
+
+    fn as_error_mut(&mut self) -> &mut (dyn StdError + Send + Sync + 'static) {
+        self
+    }
+
+    fn into_error(self: Box<Self>) -> Box<dyn StdError + Send + Sync + 'static> {
+        self
+    }
+
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Other
+    }
+}
+
+impl From<Refusal> for DbErr {
+    fn from(refusal: Refusal) -> Self {
+        Self::Exec(RuntimeErr::SqlxError(Arc::new(sqlx::Error::Database(Box::new(refusal)))))
+    }
+}
+
+/// What an error of the database means for what is done next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DatabaseFault {
+    /// The storage below the database failed.
+    Storage(StorageFault),
+    /// Another transaction holds a lock that the statement needs, or PostgreSQL ended the statement or is starting or stopping. The
+    /// same statement may succeed later.
+    Locked,
+    /// The database is unreachable, its connection broke during a statement, or no connection became free in time.
+    Unreachable,
+    /// A row that the statement refers to does not exist.
+    MissingReference,
+    /// Anything else, such as a violated unique index or a bug in the statement.
+    Statement,
+}
+
+impl DatabaseFault {
+    /// Classifies an error.
+    pub fn of(error: &DbErr) -> Self {
+        if let Some(fault) = StorageFault::of(error) {
+            Self::Storage(fault)
+        } else if code(error).is_some_and(|code| is_lock_code(&code)) {
+            Self::Locked
+        } else if is_unreachable(error) {
+            Self::Unreachable
+        } else if matches!(error.sql_err(), Some(SqlErr::ForeignKeyConstraintViolation(_))) {
+            Self::MissingReference
+        } else {
+            Self::Statement
+        }
+    }
+}
 
 /// A fault below the database. It is independent of the statement that met it, and may have ended the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,30 +119,19 @@ pub enum StorageFault {
 impl StorageFault {
     /// Returns the fault behind an error of the database; `None` when the statement itself, or a lock, was the reason.
     pub fn of(error: &DbErr) -> Option<Self> {
-        // `DbErr::Custom` carries only a text, so the errors of this module are recognised by it.
-        if let DbErr::Custom(text) = error {
-            return Self::of_own(text);
-        }
         let driver = driver_error(error)?;
         // The driver panics when SQLite has no memory to copy a value; the connection is closed then.
         if matches!(**driver, sqlx::Error::WorkerCrashed) {
             return Some(Self::OutOfMemory);
         }
-        let code = driver.as_database_error()?.code()?;
+        let reported = driver.as_database_error()?;
+        if let Some(refusal) = reported.try_downcast_ref::<Refusal>() {
+            return Some(refusal.fault);
+        }
+        let code = reported.code()?;
         match sqlite_code(&code) {
             Some(code) => Self::of_sqlite(code),
             None => Self::of_sqlstate(&code),
-        }
-    }
-
-    /// Returns the fault for an error of this module.
-    fn of_own(text: &str) -> Option<Self> {
-        match text {
-            DAMAGED => Some(Self::Corrupt),
-            REMOVED => Some(Self::Removed),
-            OPENED_READ_ONLY => Some(Self::NoHandles),
-            STANDBY => Some(Self::ReadOnly),
-            _ => None,
         }
     }
 
@@ -114,6 +186,9 @@ pub fn is_reported(error: &DbErr) -> bool {
     matches!(StorageFault::of(error), Some(StorageFault::Corrupt | StorageFault::Removed))
 }
 
+/// The SQLSTATE of a lock that was not free in time.
+const LOCK_NOT_AVAILABLE: &str = "55P03";
+
 /// Returns the result code of SQLite, which has at most four digits; SQLSTATEs have five characters.
 fn sqlite_code(code: &str) -> Option<u32> {
     if code.len() < 5 { code.parse().ok() } else { None }
@@ -131,8 +206,31 @@ pub(super) fn is_read_only(error: &DbErr) -> bool {
 
 /// Returns the result code of SQLite without its extension.
 fn primary_code(error: &DbErr) -> Option<u32> {
-    let code = driver_error(error)?.as_database_error()?.code()?;
-    Some(sqlite_code(&code)? & 0xff)
+    Some(sqlite_code(&code(error)?)? & 0xff)
+}
+
+/// Returns the result code of SQLite, or the SQLSTATE.
+fn code(error: &DbErr) -> Option<Cow<'_, str>> {
+    driver_error(error)?.as_database_error()?.code()
+}
+
+/// Whether a code says that the statement met a lock or was ended: SQLite's busy and locked; PostgreSQL's lock not available, deadlock,
+/// serialization failure, timeouts and shutdown.
+fn is_lock_code(code: &str) -> bool {
+    match sqlite_code(code) {
+        Some(code) => matches!(code & 0xff, 5 | 6),
+        None => matches!(
+            code,
+            LOCK_NOT_AVAILABLE | "40P01" | "40001" | "57014" | "25P03" | "57P01" | "57P02" | "57P03"
+        ),
+    }
+}
+
+/// Whether no connection became free in time, because other transactions take long or the database is unreachable, or the connection
+/// broke during the statement: PostgreSQL crashed, or its host is unreachable. The next statement gets another connection.
+fn is_unreachable(error: &DbErr) -> bool {
+    matches!(error, DbErr::ConnectionAcquire(_) | DbErr::Conn(_))
+        || driver_error(error).is_some_and(|cause| matches!(**cause, sqlx::Error::Io(_)))
 }
 
 /// Returns the error of the driver behind an error of the database, if there is one.
@@ -149,32 +247,28 @@ pub(super) fn driver_error(error: &DbErr) -> Option<&Arc<sqlx::Error>> {
 
 /// Returns whether the database is unreachable, or a connection or a lock was not free in time: the next statement would wait as long.
 pub(super) fn is_unavailable(error: &DbErr) -> bool {
-    // SQLSTATE of a statement that waited for a lock longer than `lock_timeout`.
-    const LOCK_NOT_AVAILABLE: &str = "55P03";
-    let database = driver_error(error).and_then(|cause| cause.as_database_error());
-    let code = database.and_then(|database| database.code());
     matches!(error, DbErr::ConnectionAcquire(_) | DbErr::Conn(_))
-        || code.is_some_and(|code| code == LOCK_NOT_AVAILABLE)
+        || code(error).is_some_and(|code| code == LOCK_NOT_AVAILABLE)
 }
 
 /// Returns the error of a write to a database that is known to be damaged.
 pub(super) fn damaged() -> DbErr {
-    DbErr::Custom(DAMAGED.to_owned())
+    DAMAGED.into()
 }
 
 /// Returns the error of a write while a file of the database is not at its path.
 pub(super) fn removed() -> DbErr {
-    DbErr::Custom(REMOVED.to_owned())
+    REMOVED.into()
 }
 
 /// Returns the error of a write on a connection that was opened read-only, though its files can be written.
 pub(super) fn opened_read_only() -> DbErr {
-    DbErr::Custom(OPENED_READ_ONLY.to_owned())
+    OPENED_READ_ONLY.into()
 }
 
 /// Returns the error of a connection to a server of PostgreSQL that is a standby.
 pub(super) fn standby() -> DbErr {
-    DbErr::Custom(STANDBY.to_owned())
+    STANDBY.into()
 }
 
 #[cfg(test)]
@@ -220,6 +314,37 @@ mod tests {
         assert_eq!(StorageFault::of_sqlstate("XX001"), Some(StorageFault::Corrupt));
         assert_eq!(StorageFault::of_sqlstate("25006"), Some(StorageFault::ReadOnly));
         assert_eq!(StorageFault::of_sqlstate("23505"), None);
+    }
+
+    #[test]
+    fn codes_of_locks_are_those_of_both_databases() {
+        for code in
+            ["5", "6", "261", "517", "55P03", "40P01", "40001", "57014", "25P03", "57P01", "57P02", "57P03"]
+        {
+            assert!(is_lock_code(code), "{code}");
+        }
+        for code in ["13", "787", "2067", "23503", "23505", "53100", "25006"] {
+            assert!(!is_lock_code(code), "{code}");
+        }
+    }
+
+    #[test]
+    fn errors_without_a_code_are_classified_by_their_kind() {
+        let io =
+            || RuntimeErr::SqlxError(Arc::new(sqlx::Error::Io(std::io::ErrorKind::UnexpectedEof.into())));
+
+        for error in [DbErr::Exec(io()), DbErr::Query(io()), DbErr::Conn(io())] {
+            assert_eq!(DatabaseFault::of(&error), DatabaseFault::Unreachable, "{error}");
+        }
+        let custom = DbErr::Custom("another".to_owned());
+        assert_eq!(DatabaseFault::of(&custom), DatabaseFault::Statement);
+        assert_eq!(DatabaseFault::of(&removed()), DatabaseFault::Storage(StorageFault::Removed));
+    }
+
+    #[test]
+    fn message_of_a_refusal_is_part_of_its_error() {
+        assert!(damaged().to_string().ends_with("writes are stopped while it is verified"));
+        assert!(standby().to_string().ends_with("the server is a read-only standby"));
     }
 
     #[test]

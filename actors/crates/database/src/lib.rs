@@ -13,7 +13,7 @@
 //! | bound the connections of one account | [`on_behalf_of`] |
 //! | insert many rows | [`insert_all`] |
 //! | do maintenance in one process at a time | [`Db::hold_lock`] |
-//! | tell a fault of the storage from one of the statement | [`StorageFault::of`] |
+//! | know what an error means | [`DatabaseFault::of`]; [`StorageFault::of`] for the storage alone |
 //! | know whether writes are stopped, and why | [`Db::health`], [`StorageHealth`] |
 //! | check for damage | [`Db::check_before_start`], [`Db::check_while_serving`], [`Db::full_check`] |
 //! | watch the storage in the background | [`Db::watch_files`], [`Db::watch_log`], [`Db::verify_after_damage`], [`checkpoint_below_floor`] |
@@ -65,7 +65,7 @@ use tracing::log::LevelFilter;
 pub use account_share::on_behalf_of;
 pub use checkpoint::checkpoint_below_floor;
 pub use connection::Connection;
-pub use fault::{StorageFault, is_reported};
+pub use fault::{DatabaseFault, StorageFault, is_reported};
 pub use health::StorageHealth;
 pub use integrity::{Damage, OpenError};
 use open_files::DatabasePath;
@@ -398,19 +398,14 @@ async fn retry_while_locked<T>(attempt: impl AsyncFn() -> Result<T, DbErr>) -> R
     let started_at = Instant::now();
     loop {
         match attempt().await {
-            Err(error) if is_locked(&error) && started_at.elapsed() < START_TIMEOUT => {
+            Err(error)
+                if DatabaseFault::of(&error) == DatabaseFault::Locked && started_at.elapsed() < START_TIMEOUT =>
+            {
                 tokio::time::sleep(RETRY_INTERVAL).await
             }
             done => return done,
         }
     }
-}
-
-/// `SQLITE_BUSY`, whatever its extended code.
-fn is_locked(error: &DbErr) -> bool {
-    let database = fault::driver_error(error).and_then(|cause| cause.as_database_error());
-    let code = database.and_then(|error| error.code()?.parse::<u32>().ok());
-    code.is_some_and(|code| code & 0xff == 5)
 }
 
 fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOptions {

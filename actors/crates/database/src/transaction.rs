@@ -26,20 +26,17 @@ pub struct Transaction {
 
 /// The first failure of a transaction, in a form that can be returned for each later statement.
 enum Failure {
-    /// The driver reported it, with a code by which it is classified.
+    /// An error of the driver, or of this crate in its form ([`super::fault`]), by which it is classified.
     Driver(Arc<sqlx::Error>),
-    /// An error without a cause in the driver, whose message may denote a storage fault.
-    Own(String),
     /// Another error, of which only the message is kept.
     Other(String),
 }
 
 impl From<&DbErr> for Failure {
     fn from(error: &DbErr) -> Self {
-        match (driver_error(error), error) {
-            (Some(cause), _) => Self::Driver(cause.clone()),
-            (None, DbErr::Custom(text)) => Self::Own(text.clone()),
-            (None, other) => Self::Other(other.to_string()),
+        match driver_error(error) {
+            Some(cause) => Self::Driver(cause.clone()),
+            None => Self::Other(error.to_string()),
         }
     }
 }
@@ -48,7 +45,6 @@ impl From<&Failure> for DbErr {
     fn from(failure: &Failure) -> Self {
         match failure {
             Failure::Driver(cause) => DbErr::Exec(RuntimeErr::SqlxError(cause.clone())),
-            Failure::Own(text) => DbErr::Custom(text.clone()),
             Failure::Other(text) => {
                 DbErr::Custom(format!("an earlier statement of the transaction failed: {text}"))
             }

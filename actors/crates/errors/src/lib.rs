@@ -9,6 +9,7 @@
 //! | hide a cause from the client and keep it for the log | [`Error::internal`], [`Error::chain`] |
 //! | present an error | [`Error::spec`], [`Error::details`], [`Error::retry_after`], [`ErrorBody`] |
 //! | list all errors, for a document | [`ERRORS`] |
+//! | list the errors of an operation | the constants of [`code`] |
 //!
 //! [`ERRORS`] is the one table of codes and statuses. REST, MCP, the OpenAPI document and the manual read it; no surface
 //! matches the variants again. `Display` is a sentence for the client, which never contains the cause.
@@ -17,16 +18,17 @@
 //! becomes [`Error::Busy`], a fault of the storage [`Error::StorageFailed`], a broken reference [`Error::NotFound`]. This
 //! crate does no I/O and knows no HTTP type.
 
+pub mod code;
 mod spec;
 
 use std::borrow::Cow;
 use std::time::Duration;
 
 use concurrency::{AskError, PermitError, QUEUE_RETRY_AFTER, QueueFull, WorkError, error_chain};
-use database::StorageFault;
+use database::{DatabaseFault, StorageFault};
 use disk::StorageFull;
 use entity::scope::Scope;
-use sea_orm::{DbErr, RuntimeErr, SqlErr};
+use sea_orm::DbErr;
 use serde_json::{Map, Value, json};
 use storage::blobs::BlobError;
 use tracing::error;
@@ -461,56 +463,28 @@ fn members<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
 impl From<DbErr> for Error {
     fn from(error: DbErr) -> Self {
         // Before the test whether the database is unreachable: a file that cannot be opened is a `DbErr::Conn` too.
-        match StorageFault::of(&error) {
-            Some(StorageFault::Full) => return Error::StorageFull,
-            Some(
-                StorageFault::Io
-                | StorageFault::ReadOnly
-                | StorageFault::NoHandles
-                | StorageFault::OutOfMemory,
-            ) => return StorageFailure::Transient.into(),
-            Some(StorageFault::Corrupt) => return StorageFailure::Damaged.into(),
-            Some(StorageFault::Removed) => return StorageFailure::Removed.into(),
-            None => {}
+        match DatabaseFault::of(&error) {
+            DatabaseFault::Storage(fault) => fault.into(),
+            DatabaseFault::Locked | DatabaseFault::Unreachable => Error::Busy(Duration::from_secs(1)),
+            // The row that this one refers to was removed since it was read.
+            DatabaseFault::MissingReference => Error::not_found(),
+            DatabaseFault::Statement => Error::internal(error),
         }
-        // No connection became free in time: another transaction takes long, or the database is unreachable.
-        let is_unreachable =
-            matches!(error, DbErr::ConnectionAcquire(_) | DbErr::Conn(_)) || is_disconnected(&error);
-        if is_unreachable || is_locked(&error) {
-            return Error::Busy(Duration::from_secs(1));
-        }
-        // The row that this one refers to was removed since it was read.
-        if matches!(error.sql_err(), Some(SqlErr::ForeignKeyConstraintViolation(_))) {
-            return Error::not_found();
-        }
-        Error::internal(error)
     }
 }
 
-/// Whether another transaction holds a lock that the statement needs: SQLite's busy and locked; PostgreSQL's lock not available,
-/// deadlock, serialization failure, timeouts and shutdown.
-fn is_locked(error: &DbErr) -> bool {
-    let (DbErr::Exec(RuntimeErr::SqlxError(cause)) | DbErr::Query(RuntimeErr::SqlxError(cause))) = error
-    else {
-        return false;
-    };
-    let code = cause.as_database_error().and_then(|database| database.code());
-    let Some(code) = code else { return false };
-    // SQLSTATEs have five characters, and some of them, such as 40001, are numbers too.
-    let sqlite = code.parse::<u32>().is_ok_and(|number| code.len() < 5 && matches!(number & 0xff, 5 | 6));
-    // lock_not_available, deadlock_detected, serialization_failure, query_canceled (a timeout), idle_in_transaction_session_timeout,
-    // admin_shutdown, crash_shutdown and cannot_connect_now.
-    sqlite || matches!(&*code, "55P03" | "40P01" | "40001" | "57014" | "25P03" | "57P01" | "57P02" | "57P03")
-}
-
-/// Whether the connection broke during a statement: PostgreSQL crashed, or its host is unreachable. The next statement gets
-/// another connection.
-fn is_disconnected(error: &DbErr) -> bool {
-    let (DbErr::Exec(RuntimeErr::SqlxError(cause)) | DbErr::Query(RuntimeErr::SqlxError(cause))) = error
-    else {
-        return false;
-    };
-    matches!(**cause, sqlx::Error::Io(_))
+impl From<StorageFault> for Error {
+    fn from(fault: StorageFault) -> Self {
+        match fault {
+            StorageFault::Full => Error::StorageFull,
+            StorageFault::Io
+            | StorageFault::ReadOnly
+            | StorageFault::NoHandles
+            | StorageFault::OutOfMemory => StorageFailure::Transient.into(),
+            StorageFault::Corrupt => StorageFailure::Damaged.into(),
+            StorageFault::Removed => StorageFailure::Removed.into(),
+        }
+    }
 }
 
 impl From<StorageFull> for Error {
@@ -577,7 +551,7 @@ mod tests {
     use std::sync::Arc;
 
     use database::Db;
-    use sea_orm::ConnectionTrait;
+    use sea_orm::{ConnectionTrait, RuntimeErr};
     use sqlx::error::{DatabaseError, ErrorKind};
 
     use super::*;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::Error;
+use crate::{Error, code};
 
 /// How one variant of [`Error`] is presented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,21 +102,21 @@ error_table! {
         "The plan does not include what the request needs: the REST API, a scope, or uploads.",
     ),
     Error::PlanLimit(_) => row(
-        "PLAN_LIMIT_REACHED", 402, ToolResult,
+        code::PLAN_LIMIT_REACHED, 402, ToolResult,
         "A limit of the plan is reached: its number of keys, the answers of the month, or the bytes of uploads.",
     ),
     // The specification's table of tool errors has no other code for a limit of the plan.
     Error::LibraryFull { .. } => row(
-        "PLAN_LIMIT_REACHED", 402, ToolResult,
+        code::PLAN_LIMIT_REACHED, 402, ToolResult,
         "The library is as large as the plan allows; `details` has `usedBytes` and `limitBytes`.",
     ).with_mcp_code("PLAN_REQUIRED"),
     Error::TransfersFull { .. } => row(
-        "PLAN_LIMIT_REACHED", 402, ToolResult,
+        code::PLAN_LIMIT_REACHED, 402, ToolResult,
         "The files of imports and exports are as large as the plan allows; `details` has `usedBytes` and `limitBytes`.",
     ).with_mcp_code("PLAN_REQUIRED"),
-    Error::QuotaUsed { .. } => row("AI_QUOTA_EXCEEDED", 402, ToolResult, "The AI tokens of the month are used up."),
+    Error::QuotaUsed { .. } => row(code::AI_QUOTA_EXCEEDED, 402, ToolResult, "The AI tokens of the month are used up."),
     Error::ProjectLimit { .. } => row(
-        "PROJECT_LIMIT_REACHED", 402, ToolResult,
+        code::PROJECT_LIMIT_REACHED, 402, ToolResult,
         "The project would have more items than the plan allows.",
     ),
     Error::ScopeRequired(_) => row(
@@ -161,14 +161,14 @@ error_table! {
         "A request with the same `Idempotency-Key`, or for the same item, is still running (with `Retry-After`).",
     ).with_retry(RetryRule::After(Duration::from_secs(1))),
     Error::ProjectArchived => row(
-        "PROJECT_ARCHIVED", 409, ToolResult,
+        code::PROJECT_ARCHIVED, 409, ToolResult,
         "The project is archived: nothing in it can be changed until it is active again.",
     ),
     Error::UploadIncomplete(_) => row(
-        "UPLOAD_INCOMPLETE", 409, Http,
+        code::UPLOAD_INCOMPLETE, 409, Http,
         "The bytes of the upload have not all arrived, or they have another length or SHA-256.",
     ),
-    Error::UploadExpired => row("UPLOAD_EXPIRED", 410, Http, "The upload expired before its bytes arrived."),
+    Error::UploadExpired => row(code::UPLOAD_EXPIRED, 410, Http, "The upload expired before its bytes arrived."),
     Error::TooLarge { .. } => row(
         "PAYLOAD_TOO_LARGE", 413, Http,
         "The body is larger than `server.max_body_bytes`, an uploaded file larger than the plan allows, or an imported file \
@@ -179,12 +179,12 @@ error_table! {
         "The body is not JSON, or an upload is neither audio nor video nor PDF.",
     ),
     Error::UrlRejected(_) => row(
-        "URL_REJECTED", 422, ToolResult,
+        code::URL_REJECTED, 422, ToolResult,
         "The URL is not http(s), contains credentials, uses a port that is not for web pages, or leads to a private or \
          reserved network or to this service itself.",
     ),
     Error::FeedNotFound(_) => row(
-        "FEED_NOT_FOUND", 422, ToolResult,
+        code::FEED_NOT_FOUND, 422, ToolResult,
         "The URL is not a feed and the page there names none, or the feed is empty, broken or cannot be fetched.",
     ),
     Error::RateLimited(_) => row(
@@ -205,12 +205,12 @@ error_table! {
         "An internal error occurred. The log has its cause under the id in `X-Request-Id`.",
     ),
     Error::AiPaused(_) => row(
-        "AI_PAUSED", 503, ToolResult,
+        code::AI_PAUSED, 503, ToolResult,
         "The AI is paused until midnight UTC, by an operator or because `ai.daily_tokens` are used up; search still matches \
          words (with `Retry-After`).",
     ).with_retry(RetryRule::Carried),
     Error::AiUnavailable => row(
-        "AI_UNAVAILABLE", 503, ToolResult,
+        code::AI_UNAVAILABLE, 503, ToolResult,
         "The model did not answer; the request is not charged (with `Retry-After`).",
     ).with_retry(RetryRule::After(Duration::from_secs(30))),
     Error::Busy(_) => row(

@@ -181,6 +181,7 @@ struct BatchResult {
 }
 
 impl Operation for BatchBookmarks {
+    // No `ERRORS`: an operation of the batch that meets a limit of the plan has the error in its result.
     type Reply = BatchBookmarksResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 

@@ -12,7 +12,7 @@ use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
-use errors::Error;
+use errors::{Error, code};
 use jobs::Priority;
 use library::bookmarks::{self, BookmarkNotes, CollectionIds, TagNames, normalize_tags};
 use library::library_quota::LibraryRoom;
@@ -84,6 +84,7 @@ impl ChangeBookmark {
 impl Operation for ChangeBookmark {
     type Reply = BookmarkResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    const ERRORS: &'static [&'static str] = &[code::PLAN_LIMIT_REACHED];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BookmarkResponse, Error> {
         let now = ctx.core.clock.now();

@@ -9,7 +9,7 @@ use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
-use errors::Error;
+use errors::{Error, code};
 use jobs::Priority;
 use library::bookmarks::{self, CreateBookmarkRequest, NewBookmark};
 
@@ -37,6 +37,11 @@ pub struct CreateBookmarkResponse {
 impl Operation for CreateBookmark {
     type Reply = CreateBookmarkResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    const ERRORS: &'static [&'static str] = &[code::PLAN_LIMIT_REACHED];
+
+    fn has_created(reply: &CreateBookmarkResponse) -> bool {
+        reply.created
+    }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CreateBookmarkResponse, Error> {
         // A page that is sent with its content is not fetched, so it may have a private URL (contract.md, section 11: v1).

@@ -13,7 +13,7 @@ use crate::context::OperationContext;
 use crate::ingest::media::{has_transcript, recording_url};
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
-use errors::Error;
+use errors::{Error, code};
 use jobs::{JobKind, Priority};
 use library::bookmarks;
 use library::owned_transaction::begin_request;
@@ -34,6 +34,7 @@ impl FromRequest for RefetchBookmark {
 impl Operation for RefetchBookmark {
     type Reply = BookmarkResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    const ERRORS: &'static [&'static str] = &[code::URL_REJECTED];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BookmarkResponse, Error> {
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;

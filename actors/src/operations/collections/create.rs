@@ -12,7 +12,7 @@ use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
-use errors::Error;
+use errors::{Error, code};
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
 use validation::{Id, Text, request};
@@ -52,6 +52,7 @@ impl FromRequest for CreateCollection {
 impl Operation for CreateCollection {
     type Reply = CollectionResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteCollections];
+    const ERRORS: &'static [&'static str] = &[code::PLAN_LIMIT_REACHED];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CollectionResponse, Error> {
         let now = ctx.core.clock.now();

@@ -3,7 +3,7 @@
 use entity::feed;
 use entity::id::FeedId;
 use entity::scope::Scope;
-use errors::Error;
+use errors::{Error, code};
 use library::feeds::enqueue_missing_pages;
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
@@ -55,6 +55,7 @@ impl FromRequest for ChangeFeed {
 impl Operation for ChangeFeed {
     type Reply = FeedResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
+    const ERRORS: &'static [&'static str] = &[code::PLAN_LIMIT_REACHED];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<FeedResponse, Error> {
         let (now, owner) = (ctx.core.clock.now(), caller.owner());

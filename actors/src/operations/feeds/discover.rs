@@ -1,7 +1,7 @@
 //! Lists the feeds of a URL before one is followed (contract.md, section 6: POST /feeds/discover).
 
 use entity::scope::Scope;
-use errors::Error;
+use errors::{Error, code};
 use library::feeds;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -54,6 +54,7 @@ struct FeedCandidate {
 impl Operation for DiscoverFeeds {
     type Reply = DiscoverFeedsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadFeeds];
+    const ERRORS: &'static [&'static str] = &[code::FEED_NOT_FOUND];
     // It waits for another server instead.
     const NEEDS_ANSWER_SLOT: bool = false;
 

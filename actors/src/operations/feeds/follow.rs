@@ -2,7 +2,7 @@
 
 use concurrency::Lane;
 use entity::scope::Scope;
-use errors::Error;
+use errors::{Error, code};
 use library::feeds::{self, NewFeed};
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
@@ -66,6 +66,11 @@ pub struct FollowFeedResponse {
 impl Operation for FollowFeed {
     type Reply = FollowFeedResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
+    const ERRORS: &'static [&'static str] = &[code::PLAN_LIMIT_REACHED, code::FEED_NOT_FOUND];
+
+    fn has_created(reply: &FollowFeedResponse) -> bool {
+        reply.created
+    }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<FollowFeedResponse, Error> {
         let (user, owner) = (caller.user, caller.owner());

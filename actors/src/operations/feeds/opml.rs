@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use entity::id::ImportId;
 use entity::scope::Scope;
-use errors::Error;
+use errors::{Error, code};
 use library::feeds;
 use library::imports::{self, ImportContext};
 use parse::bookmarks::{Format, RowContent};
@@ -87,6 +87,7 @@ pub struct ImportOpmlResponse {
 impl Operation for ImportOpml {
     type Reply = ImportOpmlResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
+    const ERRORS: &'static [&'static str] = &[code::PLAN_LIMIT_REACHED];
 
     fn count(reply: &ImportOpmlResponse) -> Option<usize> {
         Some(reply.found)

@@ -3,7 +3,7 @@
 use entity::feed;
 use entity::id::FeedId;
 use entity::scope::Scope;
-use errors::Error;
+use errors::{Error, code};
 use jobs::{JobKind, Priority};
 use library::owned_transaction::begin_request;
 use validation::NoFields;
@@ -29,6 +29,7 @@ impl FromRequest for RefreshFeed {
 impl Operation for RefreshFeed {
     type Reply = FeedResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
+    const ERRORS: &'static [&'static str] = &[code::FEED_NOT_FOUND];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<FeedResponse, Error> {
         let (user, now) = (caller.user, ctx.core.clock.now());

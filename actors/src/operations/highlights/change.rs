@@ -17,7 +17,7 @@ use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
-use errors::Error;
+use errors::{Error, code};
 use library::bookmarks;
 use library::highlights::{Quotation, require_quotation};
 use library::library_quota::LibraryRoom;
@@ -75,6 +75,7 @@ impl ChangeHighlight {
 impl Operation for ChangeHighlight {
     type Reply = HighlightResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    const ERRORS: &'static [&'static str] = &[code::PLAN_LIMIT_REACHED];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<HighlightResponse, Error> {
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;

@@ -12,7 +12,7 @@ use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
-use errors::Error;
+use errors::{Error, code};
 use library::bookmarks;
 use library::highlights::{Quotation, require_quotation};
 use library::library_quota::LibraryRoom;
@@ -65,6 +65,7 @@ impl FromRequest for CreateHighlight {
 impl Operation for CreateHighlight {
     type Reply = HighlightResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+    const ERRORS: &'static [&'static str] = &[code::PLAN_LIMIT_REACHED];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<HighlightResponse, Error> {
         let now = ctx.core.clock.now();

@@ -17,7 +17,7 @@ use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
-use errors::Error;
+use errors::{Error, code};
 use jobs::Priority;
 use library::bookmarks::{self, NewBookmark};
 use library::library_quota::LibraryRoom;
@@ -59,6 +59,8 @@ pub struct AddItemsResponse {
 impl Operation for AddItems {
     type Reply = AddItemsResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
+    const ERRORS: &'static [&'static str] =
+        &[code::PLAN_LIMIT_REACHED, code::PROJECT_LIMIT_REACHED, code::PROJECT_ARCHIVED];
 
     fn count(reply: &AddItemsResponse) -> Option<usize> {
         Some(reply.added.len() + reply.already_present.len())

@@ -14,7 +14,7 @@ use crate::operation::{FromRequest, Operation};
 use crate::operations::notes::{self, NoteBody, NoteResponse, NoteTitle, NoteView};
 use crate::operations::page::{CursorText, ListPage, PageLimit, PageRequest};
 use crate::target::Target;
-use errors::Error;
+use errors::{Error, code};
 use library::notes::NewNote;
 use library::projects;
 use validation::{Flag, request};
@@ -48,6 +48,7 @@ impl FromRequest for AddNote {
 impl Operation for AddNote {
     type Reply = NoteResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
+    const ERRORS: &'static [&'static str] = &[code::PLAN_LIMIT_REACHED, code::PROJECT_ARCHIVED];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<NoteResponse, Error> {
         let row = notes::add_to_project(caller, ctx, self.project, self.new).await?;

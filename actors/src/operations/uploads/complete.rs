@@ -10,7 +10,7 @@ use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
-use errors::Error;
+use errors::{Error, code};
 use library::uploads::{self, UploadCompletion};
 use validation::{Sha256Hex, request};
 
@@ -54,6 +54,8 @@ pub struct CompleteUploadResponse {
 impl Operation for CompleteUpload {
     type Reply = CompleteUploadResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteUploads];
+    const ERRORS: &'static [&'static str] =
+        &[code::PLAN_LIMIT_REACHED, code::UPLOAD_INCOMPLETE, code::UPLOAD_EXPIRED];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CompleteUploadResponse, Error> {
         let completion = UploadCompletion { upload: self.upload, sha256: self.sha256 };

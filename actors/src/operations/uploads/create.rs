@@ -14,7 +14,7 @@ use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
-use errors::Error;
+use errors::{Error, code};
 use library::uploads::{self, NewUpload, UploadTicket};
 use validation::{FileName, Integer, Words, request};
 
@@ -78,6 +78,7 @@ const SECRET_MEMBER: &str = "putUrl";
 impl Operation for CreateUpload {
     type Reply = CreateUploadResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteUploads];
+    const ERRORS: &'static [&'static str] = &[code::PLAN_LIMIT_REACHED];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CreateUploadResponse, Error> {
         Ok(uploads::announce(&ctx.core, &ctx.uploads, &caller.owner(), self.0).await?.into())

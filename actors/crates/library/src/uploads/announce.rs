@@ -111,7 +111,7 @@ fn new_row(
         content_type: new.content_type.trim().to_owned(),
         bytes: i64::try_from(new.bytes).map_err(|_| too_large(max_bytes))?,
         created_at: now,
-        expires_at: now + uploads.url_lifetime,
+        expires_at: now + uploads.put_url_lifetime,
         receiving_until: Timestamp::from_millis(0),
         arrived_at: None,
         sha256: None,

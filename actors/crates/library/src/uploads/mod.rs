@@ -46,7 +46,7 @@ pub struct Uploads {
     /// Signs the upload URLs of this service. A bucket signs its own.
     pub url_signer: UrlSigner,
     /// Lifetime of an upload URL (`uploads.put_seconds`).
-    pub url_lifetime: Duration,
+    pub put_url_lifetime: Duration,
     /// Maximum length of the file of an import, in bytes (`uploads.import_bytes`).
     pub import_bytes: u64,
     /// Locks of the uploads that receive bytes.
