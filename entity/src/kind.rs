@@ -228,8 +228,8 @@ kinds! {
         /// Failed permanently; kept with its reason.
         Dead = "dead",
     }
-    /// The two APIs whose calls are counted and logged.
-    Surface {
+    /// The surfaces whose calls are counted in limits and recorded in the activity view.
+    MeteredSurface {
         /// The REST API, v1 and v2.
         Rest = "rest",
         /// The MCP server, whose tool calls are counted.

@@ -2,7 +2,7 @@
 
 use entity::activity;
 use entity::id::{ActivityId, GrantId, KeyId};
-use entity::kind::Surface;
+use entity::kind::MeteredSurface;
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ pub struct ListActivity {
     page: PageRequest,
     key: Option<KeyId>,
     app: Option<GrantId>,
-    surface: Option<Surface>,
+    surface: Option<MeteredSurface>,
 }
 
 request! {
@@ -40,7 +40,7 @@ request! {
         /// Of this connected application.
         pub app_id?: Id<GrantId>,
         /// By this surface.
-        pub surface?: Choice<Surface>,
+        pub surface?: Choice<MeteredSurface>,
     }
 }
 
@@ -63,7 +63,7 @@ impl FromRequest for ListActivity {
 pub struct ActivityView {
     id: ActivityId,
     at: Timestamp,
-    surface: Surface,
+    surface: MeteredSurface,
     key_id: Option<KeyId>,
     app_id: Option<GrantId>,
     key_name: Option<String>,

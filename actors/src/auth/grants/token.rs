@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use database::{Transaction, on_behalf_of};
 use entity::id::{ActivityId, GrantId};
-use entity::kind::{GrantState, Surface, TokenKind, TokenState};
+use entity::kind::{GrantState, MeteredSurface, TokenKind, TokenState};
 use entity::scope::Scopes;
 use entity::time::Timestamp;
 use entity::{activity, oauth_client, oauth_grant, oauth_token};
@@ -167,7 +167,7 @@ pub(super) async fn record_reuse(
         id: ActivityId::new(now),
         user_id: grant.user_id,
         at: now,
-        surface: Surface::Mcp,
+        surface: MeteredSurface::Mcp,
         key_id: None,
         app_id: Some(grant.id),
         key_name: None,

@@ -15,7 +15,7 @@ use std::time::Duration;
 use actix::ArbiterHandle;
 use database::Db;
 use entity::id::UserId;
-use entity::kind::Surface;
+use entity::kind::MeteredSurface;
 use entity::time::Timestamp;
 use entity::usage_day;
 use errors::{Error, Wait};
@@ -66,7 +66,7 @@ pub struct RateLimitRequest {
     /// The user whose day counts.
     pub user: UserId,
     /// The surface: REST and MCP are counted apart.
-    pub surface: Surface,
+    pub surface: MeteredSurface,
     /// Calls of the user on the surface within a day.
     pub daily: u32,
     /// The number by which the call counts in the day.
