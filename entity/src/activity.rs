@@ -20,8 +20,8 @@ pub struct Model {
     pub surface: MeteredSurface,
     /// The key that authenticated the call; the row is kept when the key is deleted.
     pub key_id: Option<KeyId>,
-    /// The connected application that called.
-    pub app_id: Option<GrantId>,
+    /// The grant that authenticated the call; the row is kept when the grant is deleted.
+    pub grant_id: Option<GrantId>,
     /// Name of the key at the time of the call.
     pub key_name: Option<String>,
     /// Method and route pattern, never the path with its parameters.

@@ -175,7 +175,7 @@ mod tests {
             at: NOON,
             surface: MeteredSurface::Rest,
             key_id: None,
-            app_id: None,
+            grant_id: None,
             key_name: None,
             route: Some("GET /user".to_owned()),
             tool: None,

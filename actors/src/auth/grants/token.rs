@@ -169,7 +169,7 @@ pub(super) async fn record_reuse(
         at: now,
         surface: MeteredSurface::Mcp,
         key_id: None,
-        app_id: Some(grant.id),
+        grant_id: Some(grant.id),
         key_name: None,
         route: Some("POST /oauth/token".to_owned()),
         tool: None,
