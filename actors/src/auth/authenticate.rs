@@ -31,7 +31,7 @@ pub struct Authenticator<'a> {
     pub core: &'a CoreContext,
     /// The keys of REST and MCP clients.
     pub keys: &'a Keys,
-    /// The access tokens of connected applications.
+    /// The access tokens of OAuth clients.
     pub grants: &'a Grants,
     /// Failed authentications, by IP address.
     pub failures: &'a AuthFailures,
@@ -92,7 +92,7 @@ impl Authenticator<'_> {
         Ok(caller)
     }
 
-    /// An expired access token does not count as a guess: its application refreshes it (contract.md, section 3).
+    /// An expired access token does not count as a guess: its client refreshes it (contract.md, section 3).
     async fn by_token(
         &self,
         secret: &Secret,
@@ -109,7 +109,7 @@ impl Authenticator<'_> {
         Ok(Caller::of_grant(access.user, access.plan, access.grant, &access.scopes, client))
     }
 
-    /// Records that the caller's key or connection was used.
+    /// Records that the caller's key or grant was used.
     pub fn record_use(&self, caller: &Caller) {
         if let Some(used) = self.grant_use(caller, None) {
             self.grants.record_use(used);

@@ -1,4 +1,4 @@
-//! The actor of rate limits: it owns the hourly buckets of keys and connections, and the counts of the day.
+//! The actor of rate limits: it owns the hourly buckets of keys and grants, and the counts of the day.
 //!
 //! Counts are written once a second and at the drain, each as an absolute number in the row of its counter. So a batch whose
 //! COMMIT was not answered can be written again and still counts once. The usage of a day is the sum of its rows. No call is admitted before

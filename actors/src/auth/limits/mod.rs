@@ -59,7 +59,7 @@ pub struct Quota {
 /// A call to be admitted, with the limits that apply to it.
 #[derive(Clone, Debug)]
 pub struct RateLimitRequest {
-    /// The key or connection whose hour counts.
+    /// The key or grant whose hour counts.
     pub bucket: Principal,
     /// Calls of the bucket within an hour.
     pub hourly: u32,
