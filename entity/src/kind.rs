@@ -226,7 +226,7 @@ kinds! {
         /// Finished; the row is removed after some time.
         Done = "done",
         /// Failed permanently; kept with its reason.
-        Dead = "dead",
+        GivenUp = "given_up",
     }
     /// The surfaces whose calls are counted in limits and recorded in the activity view.
     MeteredSurface {

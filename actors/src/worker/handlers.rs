@@ -81,7 +81,7 @@ pub(super) async fn record_failure(
 }
 
 /// Records with the subject of a job that it was given up, and releases what was kept for another attempt.
-pub(super) async fn record_death(
+pub(super) async fn record_give_up(
     db: &impl ConnectionTrait,
     job: &job::Model,
     reason: &str,

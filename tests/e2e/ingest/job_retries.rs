@@ -44,7 +44,7 @@ async fn missing_page_fails_with_reason_and_is_not_retried() {
     server.clock.advance(Duration::from_secs(20 * 86_400));
     wait_for_other_job(&key, "later").await;
     assert_eq!(site.request_count("/gone"), 1);
-    assert_eq!(page_job(&server, &saved).await.state, JobState::Dead);
+    assert_eq!(page_job(&server, &saved).await.state, JobState::GivenUp);
     assert!(key.search("gone").await.is_empty());
 }
 
@@ -94,7 +94,7 @@ async fn page_that_keeps_failing_is_given_up_with_last_reason() {
         if job.state == JobState::Queued && !wait.is_zero() {
             server.clock.advance(wait);
         }
-        (job.state == JobState::Dead).then_some(job.attempts)
+        (job.state == JobState::GivenUp).then_some(job.attempts)
     })
     .await;
 
@@ -133,7 +133,7 @@ async fn file_that_crashes_its_parser_fails_after_three_attempts() {
             (job.attempts == tries && job.state != JobState::Running).then_some(job)
         })
         .await;
-        let last = if tries == 3 { JobState::Dead } else { JobState::Queued };
+        let last = if tries == 3 { JobState::GivenUp } else { JobState::Queued };
         assert_eq!((job.state, document_status(&key, &bomb).await), (last, json!("failed")));
         server.clock.advance(Duration::from_secs(86_400));
     }

@@ -276,7 +276,7 @@ async fn document_that_every_index_fails_is_given_up_after_a_rebuild() {
     }
     repair::check_index(&server.service().repair).await.unwrap();
 
-    assert_eq!(index_job(&server, &saved).await.unwrap().state, JobState::Dead);
+    assert_eq!(index_job(&server, &saved).await.unwrap().state, JobState::GivenUp);
     assert_eq!(server.app().retrieval.damage_failures(), 0);
     assert_eq!(list_set_aside(&server.app().core.data_dir), set_aside);
 }
@@ -361,8 +361,8 @@ async fn lost_document_whose_job_was_given_up_is_not_enqueued() {
         index_job(&server, &heron).await.filter(|job| job.state == JobState::Done)
     })
     .await;
-    let dead = job::Model { state: JobState::Dead, ..done };
-    let given_up = job::Entity::update_many().col_expr(job::Column::State, Expr::value(JobState::Dead));
+    let dead = job::Model { state: JobState::GivenUp, ..done };
+    let given_up = job::Entity::update_many().col_expr(job::Column::State, Expr::value(JobState::GivenUp));
     let given_up = given_up.filter(job::Column::Id.eq(dead.id)).exec(server.app().core.db.write()).await;
     assert_eq!(given_up.unwrap().rows_affected, 1);
     lose_document(&server, &heron).await;

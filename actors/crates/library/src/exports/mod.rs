@@ -143,7 +143,7 @@ pub async fn record_waiting(
         .map(drop)
 }
 
-/// Records that an export failed, in the transaction that marks its job as dead.
+/// Records that an export failed, in the transaction that gives up its job.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
