@@ -171,7 +171,7 @@ async fn queue_is_empty(server: &Server) -> bool {
     use entity::kind::JobState;
     use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
     let open = entity::job::Column::State.is_in([JobState::Queued, JobState::Running]);
-    entity::job::Entity::find().filter(open).one(server.app().core.db.read()).await.unwrap().is_none()
+    entity::job::Entity::find().filter(open).one(server.context().core.db.read()).await.unwrap().is_none()
 }
 
 #[actix_web::test]
@@ -240,7 +240,7 @@ async fn manual_refresh_of_unchanged_feed_adds_missing_entries() {
     let followed = follow_feed(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
     wait_for_entries(&key, 1).await;
     let own = entity::entry::Column::UserId.eq(ada.id());
-    entity::entry::Entity::delete_many().filter(own).exec(server.app().core.db.write()).await.unwrap();
+    entity::entry::Entity::delete_many().filter(own).exec(server.context().core.db.write()).await.unwrap();
 
     refresh_feed(&key, &followed).await;
 

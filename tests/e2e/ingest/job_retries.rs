@@ -22,7 +22,7 @@ async fn job_of(server: &Server, document: &str, kind: &str) -> job::Model {
     let subject: Uuid = document.parse().unwrap();
     let jobs =
         job::Entity::find().filter(job::Column::Subject.eq(subject)).filter(job::Column::Kind.eq(kind));
-    jobs.one(server.app().core.db.read()).await.unwrap().unwrap()
+    jobs.one(server.context().core.db.read()).await.unwrap().unwrap()
 }
 
 /// Waits until another bookmark is ready; all jobs that were due before it have then been claimed.

@@ -148,12 +148,12 @@ async fn recording_with_job(server: &Server) -> (Key, document::Model, job::Mode
     let saved = key.save_text("https://example.org/talk", "not heard yet").await;
     let ready = key.wait_for(&saved, "ready").await;
     let id = DocumentId(ready["documentId"].as_str().unwrap().parse::<Uuid>().unwrap());
-    let app = server.app();
-    let row = document::Entity::one_of(user, id).one(app.core.db.read()).await.unwrap().unwrap();
+    let ctx = server.context();
+    let row = document::Entity::one_of(user, id).one(ctx.core.db.read()).await.unwrap().unwrap();
     let mut row = row.into_active_model();
     row.content_type = Set(ContentType::Audio);
-    let row = row.update(app.core.db.write()).await.unwrap();
-    let now = app.core.clock.now();
+    let row = row.update(ctx.core.db.write()).await.unwrap();
+    let now = ctx.core.clock.now();
     let job = job::Model {
         state: JobState::Running,
         attempts: 1,
@@ -162,7 +162,7 @@ async fn recording_with_job(server: &Server) -> (Key, document::Model, job::Mode
         ..job::Model::queued(user, "update_labels", id.0, (1, 0), now)
     };
     job::Entity::insert(job.clone().into_active_model())
-        .exec_without_returning(app.core.db.write())
+        .exec_without_returning(ctx.core.db.write())
         .await
         .unwrap();
     (key, row, job)
@@ -170,19 +170,19 @@ async fn recording_with_job(server: &Server) -> (Key, document::Model, job::Mode
 
 /// Stores a text, and finishes the job that made it, if any.
 async fn keep(server: &Server, document: &document::Model, job: Option<&job::Model>, text: Text) {
-    let (app, split) = (server.app(), ChunkedDocument::split(text));
-    let txn = app.core.db.begin().await.unwrap();
+    let (ctx, split) = (server.context(), ChunkedDocument::split(text));
+    let txn = ctx.core.db.begin().await.unwrap();
     if let Some(job) = job {
-        assert!(jobs::finish(&txn, job, app.core.clock.now()).await.unwrap());
+        assert!(jobs::finish(&txn, job, ctx.core.clock.now()).await.unwrap());
     }
-    replace_text(&txn, document, split, Priority::Now, app.core.clock.now()).await.unwrap();
+    replace_text(&txn, document, split, Priority::Now, ctx.core.clock.now()).await.unwrap();
     txn.commit().await.unwrap();
-    app.job_signal.notify();
+    ctx.job_signal.notify();
 }
 
 /// What the stages of ingest work with in the running service.
 fn extraction(server: &Server) -> ExtractionContext {
-    let ctx = server.app();
+    let ctx = server.context();
     ExtractionContext {
         core: ctx.core.for_jobs(),
         fetcher: ctx.feeds.fetcher.clone(),
@@ -196,7 +196,7 @@ fn extraction(server: &Server) -> ExtractionContext {
 
 async fn heard(server: &Server, job: &job::Model, file: &Path) -> Result<Text, JobError> {
     let waiter = Waiter { account: job.user_id, priority: job.priority };
-    let permit = server.app().speech.acquire(waiter).await.expect("a transcriber is free");
+    let permit = server.context().speech.acquire(waiter).await.expect("a transcriber is free");
     let text = media::transcribe(&extraction(server), job, file, &*permit.transcriber).await?;
     Ok(text.expect("nobody else waits"))
 }
@@ -206,7 +206,7 @@ async fn interrupted_transcription_resumes_and_keeps_its_times() {
     let server = Server::start().await;
     let (key, document, job) = recording_with_job(&server).await;
     let (file, counting) = (wav_recording(10), Arc::new(CountingTranscriber::default()));
-    server.app().speech.set_transcriber(counting.clone());
+    server.context().speech.set_transcriber(counting.clone());
     let path = format!("/rest/v2/documents/{}/transcript", document.id);
 
     *counting.fails_at.lock().unwrap() = Some(3);
@@ -255,11 +255,11 @@ async fn long_silence_is_skipped_once_and_counts_as_progress() {
     let server = Server::start().await;
     let (_, document, job) = recording_with_job(&server).await;
     let (file, counting) = (wav_file(640, |second| second > 620), Arc::new(CountingTranscriber::default()));
-    server.app().speech.set_transcriber(counting.clone());
+    server.context().speech.set_transcriber(counting.clone());
     let row = async || {
         let own = transcript::Entity::owned_by(job.user_id);
         let own = own.filter(transcript::Column::DocumentId.eq(document.id));
-        own.one(server.app().core.db.read()).await.unwrap().unwrap()
+        own.one(server.context().core.db.read()).await.unwrap().unwrap()
     };
 
     *counting.fails_at.lock().unwrap() = Some(0);
@@ -283,7 +283,7 @@ async fn new_text_between_two_turns_keeps_transcribed_segments() {
     let server = Server::start().await;
     let (_, document, job) = recording_with_job(&server).await;
     let (file, counting) = (wav_recording(10), Arc::new(CountingTranscriber::default()));
-    server.app().speech.set_transcriber(counting.clone());
+    server.context().speech.set_transcriber(counting.clone());
     *counting.fails_at.lock().unwrap() = Some(3);
     assert!(heard(&server, &job, file.path()).await.is_err());
 
@@ -303,7 +303,7 @@ async fn finished_transcript_outlives_another_text() {
     let server = Server::start().await;
     let (_, document, job) = recording_with_job(&server).await;
     let (file, counting) = (wav_recording(10), Arc::new(CountingTranscriber::default()));
-    server.app().speech.set_transcriber(counting.clone());
+    server.context().speech.set_transcriber(counting.clone());
     let first = heard(&server, &job, file.path()).await.unwrap();
     let windows = counting.heard.load(Ordering::SeqCst);
 
@@ -334,7 +334,7 @@ async fn whisper_transcribes_words_language_and_times() {
     let Some((file, model)) = speech_sample() else { return };
     let server = Server::start().await;
     let (key, document, job) = recording_with_job(&server).await;
-    server.app().speech.set_transcriber(Arc::new(Whisper::new("whisper-base", &model)));
+    server.context().speech.set_transcriber(Arc::new(Whisper::new("whisper-base", &model)));
 
     let text = heard(&server, &job, &file).await.unwrap();
 
@@ -354,13 +354,14 @@ async fn whisper_transcribes_words_language_and_times() {
 async fn transcribed_seconds_count_once_in_the_budget() {
     let server = Server::start().await;
     let (key, _, job) = recording_with_job(&server).await;
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let file = wav_recording(10);
 
     heard(&server, &job, file.path()).await.unwrap();
     heard(&server, &job, file.path()).await.unwrap();
 
-    let month = usage_month::Entity::owned_by(job.user_id).all(server.app().core.db.read()).await.unwrap();
+    let month =
+        usage_month::Entity::owned_by(job.user_id).all(server.context().core.db.read()).await.unwrap();
     let row = month.iter().find(|row| row.budget_group == entity::kind::BudgetGroup::Transcription).unwrap();
     assert_eq!(row.times, 1);
     assert!((100..=200).contains(&row.tokens), "{}", row.tokens);
@@ -374,7 +375,7 @@ async fn transcribed_seconds_count_once_in_the_budget() {
 async fn transcription_without_lease_writes_nothing() {
     let server = Server::start().await;
     let (key, document, mut job) = recording_with_job(&server).await;
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     job.lease_token = Some(Uuid::now_v7());
 
     let lost = heard(&server, &job, wav_recording(4).path()).await;
@@ -392,7 +393,7 @@ async fn recording_waits_for_a_model_and_invalid_audio_fails() {
     let waits = sequencer::run_transcription(&extraction(&server), &job).await;
     assert!(matches!(waits, Err(JobError::Blocked { reason: media::MODEL_MISSING_REASON, .. })), "{waits:?}");
 
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let mut text = tempfile::NamedTempFile::new().unwrap();
     text.write_all(&b"no sound at all ".repeat(999)).unwrap();
     let refused = heard(&server, &job, text.path()).await;
@@ -402,16 +403,16 @@ async fn recording_waits_for_a_model_and_invalid_audio_fails() {
 #[actix_web::test]
 async fn job_waiting_for_the_model_is_due_when_it_arrives() {
     let server = Server::start().await;
-    let app = server.app();
-    let (now, later) = (app.core.clock.now(), Duration::from_secs(600));
+    let ctx = server.context();
+    let (now, later) = (ctx.core.clock.now(), Duration::from_secs(600));
     let (_, _, job) = recording_with_job(&server).await;
     let waits = Deferral { counts_attempt: false, reason: Some(media::MODEL_MISSING_REASON), delay: later };
-    assert!(jobs::defer(app.core.db.write(), &job, waits, now).await.unwrap());
-    let row = async || job::Entity::find_by_id(job.id).one(app.core.db.read()).await.unwrap().unwrap();
+    assert!(jobs::defer(ctx.core.db.write(), &job, waits, now).await.unwrap());
+    let row = async || job::Entity::find_by_id(job.id).one(ctx.core.db.read()).await.unwrap().unwrap();
 
-    jobs::end_wait(app.core.db.write(), "something else", now).await.unwrap();
+    jobs::end_wait(ctx.core.db.write(), "something else", now).await.unwrap();
     assert!(row().await.run_at > now);
-    jobs::end_wait(app.core.db.write(), media::MODEL_MISSING_REASON, now).await.unwrap();
+    jobs::end_wait(ctx.core.db.write(), media::MODEL_MISSING_REASON, now).await.unwrap();
 
     assert!(row().await.run_at <= now);
 }
@@ -437,7 +438,7 @@ async fn upload_status(key: &Client, ticket: &Value) -> Value {
 async fn long_recording_yields_to_other_users_and_delays_no_pdf() {
     let server = Server::start().await;
     let transcriber = gated_transcriber();
-    server.app().speech.set_transcriber(transcriber.clone());
+    server.context().speech.set_transcriber(transcriber.clone());
     let one = server.user(Plan::Pro).await.full_key().await;
     let other = server.user(Plan::Pro).await.full_key().await;
     let bytes = |seconds| std::fs::read(wav_recording(seconds).path()).unwrap();
@@ -471,13 +472,13 @@ async fn long_recording_yields_to_other_users_and_delays_no_pdf() {
 async fn recording_with_progress_on_each_attempt_is_not_given_up() {
     let server = Server::start().await;
     let counting = Arc::new(CountingTranscriber::default());
-    server.app().speech.set_transcriber(counting.clone());
+    server.context().speech.set_transcriber(counting.clone());
     let key = server.user(Plan::Pro).await.full_key().await;
     *counting.fails_at.lock().unwrap() = Some(1);
     let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(30).path()).unwrap()).await;
     let tries = || async {
         let transcriptions = job::Entity::find().filter(job::Column::Kind.eq("transcribe"));
-        transcriptions.one(server.app().core.db.read()).await.unwrap().unwrap()
+        transcriptions.one(server.context().core.db.read()).await.unwrap().unwrap()
     };
 
     for window in 1..=jobs::MAX_ATTEMPTS as usize + 1 {
@@ -499,7 +500,7 @@ async fn recording_with_progress_on_each_attempt_is_not_given_up() {
 #[actix_web::test]
 async fn truncated_recording_reports_the_missing_part() {
     let server = Server::start().await;
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     let whole = std::fs::read(wav_recording(10).path()).unwrap();
     let ticket = upload(&key, "audio/wav", &whole[..whole.len() / 2]).await;
@@ -515,7 +516,7 @@ async fn truncated_recording_reports_the_missing_part() {
 #[actix_web::test]
 async fn recording_title_comes_from_its_id3_tag() {
     let server = Server::start().await;
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     let tag = b"ID3\x03\0\0\0\0\0\x11TIT2\0\0\0\x07\0\0\0Herons";
     let sound = include_bytes!("../../../actors/crates/parse/src/audio/samples/tone.mp3");
@@ -538,7 +539,7 @@ fn feed_url(site: &Site, items: &str) -> String {
 #[actix_web::test]
 async fn silent_host_delays_no_recording_of_other_users() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let one = server.user(Plan::Pro).await.full_key().await;
     let other = server.user(Plan::Pro).await.full_key().await;
     let silent = site.page("/talk.mp3", [Reply::Never]);
@@ -561,14 +562,14 @@ async fn silent_host_delays_no_recording_of_other_users() {
     .await;
     let transcriptions = job::Entity::find().filter(job::Column::Kind.eq("transcribe"));
     let transcriptions = transcriptions.filter(job::Column::State.eq(JobState::Running));
-    let fetched = transcriptions.all(server.app().core.db.read()).await.unwrap();
+    let fetched = transcriptions.all(server.context().core.db.read()).await.unwrap();
     assert_eq!(fetched.len(), 1, "the silent host was given up already");
 }
 
 #[actix_web::test]
 async fn enclosure_is_transcribed_on_request() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     let sound =
         site.page("/a.wav", [Reply::File("audio/wav", std::fs::read(wav_recording(2).path()).unwrap())]);
@@ -639,7 +640,7 @@ async fn refetch_and_wait(key: &Key, saved: &Value) {
 #[actix_web::test]
 async fn page_that_redirects_to_audio_becomes_a_recording() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     site.page("/talk.wav", [audio_reply(2)]);
     let sends = "<meta http-equiv=refresh content='0; url=/talk.wav'><title>A talk</title>".to_owned();
@@ -668,7 +669,7 @@ async fn followed_episode(key: &Key, site: &Site) -> (Value, String) {
 #[actix_web::test]
 async fn saved_episode_can_be_transcribed_again_after_unfollow() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     let (entry, page) = followed_episode(&key, &site).await;
     let asked = format!("/rest/v1/entries/{}/transcribe", entry["entryId"].as_str().unwrap());
@@ -723,9 +724,9 @@ async fn with_concurrent_transcript<T>(
     document: &Value,
     meanwhile: impl Future<Output = T>,
 ) -> T {
-    let app = server.app();
+    let ctx = server.context();
     let id = DocumentId(document.as_str().unwrap().parse::<Uuid>().unwrap());
-    let txn = app.core.db.begin().await.unwrap();
+    let txn = ctx.core.db.begin().await.unwrap();
     let row = document::Entity::one_of(user, id).lock_exclusive().one(&txn).await.unwrap().unwrap();
     let transcribed = transcript::Model {
         document_id: id,
@@ -751,7 +752,7 @@ async fn with_concurrent_transcript<T>(
 
 /// Waits until a statement waits for a lock. On SQLite a transaction that waits for the only writer has read nothing yet.
 async fn await_lock_wait(server: &Server) {
-    let db = server.app().core.db.read();
+    let db = server.context().core.db.read();
     if db.get_database_backend() != DatabaseBackend::Postgres {
         return;
     }
@@ -768,7 +769,7 @@ async fn await_all_jobs(server: &Server, user: UserId) {
     eventually("no work is left", async || {
         let open = job::Entity::owned_by(user)
             .filter(job::Column::State.is_in([JobState::Queued, JobState::Running]));
-        open.one(server.app().core.db.read()).await.unwrap().is_none().then_some(())
+        open.one(server.context().core.db.read()).await.unwrap().is_none().then_some(())
     })
     .await;
 }
@@ -792,7 +793,7 @@ async fn save_during_a_transcript_fetches_no_page() {
 #[actix_web::test]
 async fn refetch_during_a_transcript_fetches_no_page() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     let (entry, page) = followed_episode(&key, &site).await;
@@ -818,7 +819,7 @@ async fn begin_on_other_node(server: &Server, user: UserId, key: &Key, n: usize)
     let saved = key.save_text(&format!("https://e.example/{n}"), "not heard yet").await;
     key.wait_for(&saved, "ready").await;
     let id = DocumentId(saved["documentId"].as_str().unwrap().parse::<Uuid>().unwrap());
-    let (app, now) = (server.app(), server.app().core.clock.now());
+    let (ctx, now) = (server.context(), server.context().core.clock.now());
     let row = transcript::Model {
         document_id: id,
         version: 2,
@@ -833,7 +834,7 @@ async fn begin_on_other_node(server: &Server, user: UserId, key: &Key, n: usize)
         finished: false,
     };
     transcript::Entity::insert(row.into_active_model())
-        .exec_without_returning(app.core.db.write())
+        .exec_without_returning(ctx.core.db.write())
         .await
         .unwrap();
     let job = job::Model {
@@ -843,14 +844,14 @@ async fn begin_on_other_node(server: &Server, user: UserId, key: &Key, n: usize)
         ..job::Model::queued(user, "transcribe", id.0, (1, 0), now)
     };
     let new = job.clone().into_active_model();
-    job::Entity::insert(new).exec_without_returning(app.core.db.write()).await.unwrap();
+    job::Entity::insert(new).exec_without_returning(ctx.core.db.write()).await.unwrap();
     job
 }
 
 #[actix_web::test]
 async fn fifth_recording_of_a_user_waits_and_delays_no_other_user() {
     let server = Server::start().await;
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let (one, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
     let (key, others) = (one.full_key().await, other.full_key().await);
     let mut begun = Vec::new();
@@ -875,8 +876,8 @@ async fn fifth_recording_of_a_user_waits_and_delays_no_other_user() {
         (&shown["status"], &shown["error"]),
         (&json!("processing"), &json!("waiting until other recordings are transcribed"))
     );
-    let db = server.app().core.db.write();
-    assert!(jobs::finish(db, &begun[0], server.app().core.clock.now()).await.unwrap());
+    let db = server.context().core.db.write();
+    assert!(jobs::finish(db, &begun[0], server.context().core.clock.now()).await.unwrap());
     server.clock.advance(Duration::from_secs(61));
     eventually("it is heard", async || (upload_status(&key, &fifth).await == "ready").then_some(())).await;
 }
@@ -885,7 +886,7 @@ async fn fifth_recording_of_a_user_waits_and_delays_no_other_user() {
 async fn deleted_recording_stops_and_resumes_on_restore() {
     let server = Server::start().await;
     let transcriber = gated_transcriber();
-    server.app().speech.set_transcriber(transcriber.clone());
+    server.context().speech.set_transcriber(transcriber.clone());
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(60).path()).unwrap()).await;
@@ -898,7 +899,7 @@ async fn deleted_recording_stops_and_resumes_on_restore() {
     eventually("nothing is worked on", async || {
         let open = job::Entity::owned_by(user.id())
             .filter(job::Column::State.is_in([JobState::Queued, JobState::Running]));
-        open.one(server.app().core.db.read()).await.unwrap().is_none().then_some(())
+        open.one(server.context().core.db.read()).await.unwrap().is_none().then_some(())
     })
     .await;
     assert_eq!(transcriber.heard.load(Ordering::SeqCst), 1);
@@ -925,7 +926,7 @@ async fn busy_transcription_endpoint_is_retried() {
     let waits = async || {
         eventually("it waits", async || {
             let transcriptions = job::Entity::find().filter(job::Column::Kind.eq("transcribe"));
-            let row = transcriptions.one(server.app().core.db.read()).await.unwrap();
+            let row = transcriptions.one(server.context().core.db.read()).await.unwrap();
             row.is_some_and(|row| row.state == JobState::Queued).then_some(())
         })
         .await;

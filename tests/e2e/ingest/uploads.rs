@@ -357,7 +357,7 @@ async fn file_is_deleted_with_its_purged_bookmark_or_its_account() {
     let bookmark = format!("/rest/v1/bookmarks/{}", done["bookmarkId"].as_str().unwrap());
     key.delete(&bookmark).await.data(200);
 
-    actors::auth::accounts::delete(&server.app().core, two.id()).await.unwrap();
+    actors::auth::accounts::delete(&server.context().core, two.id()).await.unwrap();
 
     // A file that has just lost its owner is not deleted yet.
     server.clock.advance(Duration::from_secs(60));
@@ -411,7 +411,7 @@ async fn saved_file_urls_become_their_detected_type() {
         let shown = eventually(path, async || find_failed(&key, &saved).await).await;
         assert_eq!(shown["contentType"], kind, "{path}: {shown}");
     }
-    assert_eq!(files(&server.app().core.data_dir.join("scratch")).len(), 0);
+    assert_eq!(files(&server.context().core.data_dir.join("scratch")).len(), 0);
 }
 
 /// The bookmark, if it has an error.
@@ -454,15 +454,15 @@ async fn account_is_deleted_while_a_job_holds_its_document() {
     let saved = key.save_text("https://example.org/heron", "A heron.").await;
     key.wait_for(&saved, "ready").await;
     let document = DocumentId(saved["documentId"].as_str().unwrap().parse().unwrap());
-    let (app, id) = (server.app().clone(), user.id());
+    let (ctx, id) = (server.context().clone(), user.id());
 
     // A job locks the document and then needs the account's row.
-    let job = app.core.db.begin().await.unwrap();
+    let job = ctx.core.db.begin().await.unwrap();
     document::Entity::one_of(id, document).lock_exclusive().one(&job).await.unwrap().unwrap();
-    let desk = app.core.clone();
+    let desk = ctx.core.clone();
     let removal = actix_web::rt::spawn(async move { actors::auth::accounts::delete(&desk, id).await });
     tokio::time::sleep(Duration::from_millis(300)).await;
-    let now = app.core.clock.now();
+    let now = ctx.core.clock.now();
     let asked = jobs::enqueue(&job, id, JobKind::Index, document.0, Priority::Now, now).await;
     // If they wait for each other, the database ends one of them.
     if asked.is_ok() {
@@ -472,5 +472,5 @@ async fn account_is_deleted_while_a_job_holds_its_document() {
     }
 
     removal.await.unwrap().unwrap();
-    assert_eq!(document::Entity::one_of(id, document).one(app.core.db.read()).await.unwrap(), None);
+    assert_eq!(document::Entity::one_of(id, document).one(ctx.core.db.read()).await.unwrap(), None);
 }
