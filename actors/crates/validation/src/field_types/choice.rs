@@ -23,7 +23,7 @@ impl<T> Choice<T> {
 
 impl<T: fmt::Display> fmt::Display for Choice<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        fmt::Display::fmt(&self.0, f)
     }
 }
 
