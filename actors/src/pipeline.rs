@@ -19,7 +19,7 @@ use errors::{Error, named_scopes};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
-use crate::auth::caller::{Caller, Principal, Surface};
+use crate::auth::caller::{Caller, Principal};
 use crate::auth::limits::{Quota, RateLimitRequest};
 use crate::context::OperationContext;
 use crate::idempotency::{Claim, ClaimOutcome, IdempotencyKey, StoredResponse};
