@@ -35,9 +35,9 @@ pub struct OperationContext {
     pub core: CoreContext,
     /// The API keys: look-up, creation, revocation.
     pub keys: Keys,
-    /// The connections of applications by OAuth, with their tokens.
+    /// OAuth clients, grants and their tokens.
     pub grants: Grants,
-    /// The hourly limits of keys and connections, and the daily limits of users.
+    /// The hourly limits of keys and grants, and the daily limits of users.
     pub limits: Limits,
     /// Failed authentications by IP address; too many refuse further ones.
     pub failures: Arc<AuthFailures>,

@@ -25,7 +25,7 @@
 //! | [`ai`] | the pause of the AI and the budgets |
 //! | [`activity`], [`notices`] | the activity view, notices in the app and by e-mail |
 //! | [`retrieval`], [`answerer`] | search: the passage index, and the actor that changes it; answers to questions |
-//! | [`auth`] | accounts, keys, OAuth connections, sessions, limits |
+//! | [`auth`] | accounts, keys, OAuth grants, sessions, limits |
 //! | [`idempotency`], [`cursor`], [`batch_slots`] | repeated requests, pages of lists, batches at the same time |
 //! | [`ingest`] | the stages from a URL or a file to passages, feeds, and the repair of the index |
 //! | [`target`], [`context`], [`operation`] | what operations are made from, what they work with, and what they declare |

@@ -2,8 +2,8 @@
 //!
 //! The surface authenticates the caller first ([`crate::auth::authenticate`], [`crate::auth::sessions`]). [`execute`] then follows
 //! the order of contract.md, section 2: plan, limits, scopes, parameters, and then the operation, which checks resources, states
-//! and counts. A conflict of the Idempotency-Key is reported before invalid parameters (section 11). Every call of an API key or
-//! a connected application is recorded in the activity view, however it ends.
+//! and counts. A conflict of the Idempotency-Key is reported before invalid parameters (section 11). Every call of a metered
+//! surface is recorded in the activity view, however it ends.
 //!
 //! The surfaces differ as follows. A call of an MCP tool may count more than once in the daily limit. The web app, whose callers
 //! are sessions, serves every plan, counts in no limit and is not recorded.
@@ -12,8 +12,8 @@ use std::panic::AssertUnwindSafe;
 
 use database::on_behalf_of;
 use entity::activity;
-use entity::id::ActivityId;
-use entity::kind::Surface;
+use entity::id::{ActivityId, KeyId};
+use entity::kind::MeteredSurface;
 use entity::scope::Scopes;
 use errors::{Error, named_scopes};
 use futures_util::FutureExt;
@@ -113,59 +113,88 @@ pub async fn execute<O: Operation>(
     activity: Option<ActivityEntry<'_, O::Reply>>,
     parse: impl AsyncFnOnce(&Caller) -> ParsedRequest<O>,
 ) -> Outcome<O::Reply> {
-    let has_surface = match caller.surface {
-        // Before the request is parsed: an account whose plan has no REST API learns nothing about its parameters.
-        Some(Surface::Rest) => caller.plan.has_rest(),
-        Some(Surface::Mcp) | None => true,
-    };
-    let outcome = if has_surface {
-        let call = async {
-            // Parsing may read rows, so it is within the account's share of the connections too.
-            let request = on_behalf_of(caller.user, parse(caller)).await;
-            check_and_run(ctx, caller, request).await
+    let (mut quota, mut claim) = (None, None);
+    // The order of these steps is a part of the contract. Boxed, because each wrapper around them would be as large on the stack.
+    let steps = Box::pin(async {
+        // The plan. It comes before the limits: a request that only a larger plan allows costs nothing. The surface comes before the
+        // parameters: an account whose plan has no REST API learns nothing about them.
+        check_surface(caller)?;
+        let ParsedRequest { operation, idempotency_key, slot_wait } = parse(caller).await;
+        // With invalid parameters, the scopes and the weight that every call of the operation has.
+        let scopes: Scopes = operation.as_ref().map_or_else(|_| O::SCOPES.into(), Operation::scopes);
+        let weight = operation.as_ref().map_or(O::WEIGHT, Operation::weight);
+        check_plan(caller, &scopes)?;
+        // The limits. A call that a later step refuses has counted.
+        quota = count_call(ctx, caller, weight).await?;
+        // The scopes. They come before the parameters, so that a key without the scope learns nothing about these.
+        check_scopes(caller, &scopes)?;
+        // The parameters and the Idempotency-Key. Only calls of API keys have one.
+        let request_key = idempotency_key.zip(caller.key.as_ref().map(|key| key.id));
+        let operation = match operation {
+            Ok(operation) => operation,
+            Err(error) => {
+                check_key_conflict(ctx, caller, request_key).await?;
+                return Err(error);
+            }
         };
-        catch_panic(call).await.unwrap_or_else(Outcome::uncounted)
-    } else {
-        Outcome::uncounted(Error::PlanRequired("the REST API".into()))
-    };
+        if let Some((name, key)) = request_key {
+            match claim_or_replay(ctx, caller, key, name, operation.needs_space()).await? {
+                ClaimOutcome::First(first) => claim = Some(first),
+                ClaimOutcome::Answered(stored) => {
+                    return restore::<O>(stored, caller, ctx).await.map(Response::Replayed);
+                }
+            }
+        }
+        // The space on the disk, and the slot. A request that is refused must not wait, nor take a slot from the valid requests of
+        // its account.
+        if operation.needs_space() {
+            ctx.disk.require_room()?;
+        }
+        if let Some(slot_wait) = slot_wait {
+            slot_wait.await?;
+        }
+        // The operation.
+        let claiming_caller = claim.as_ref().map(|claim| caller.with_claim(claim.id()));
+        let caller = claiming_caller.as_ref().unwrap_or(caller);
+        // Boxed for the same reason: the future of an operation is large.
+        let reply = Box::pin(operation.run(caller, ctx)).await?;
+        Ok::<_, Error>(Response::Fresh(reply))
+    });
+    // All steps are within the account's share of the connections: parsing reads rows too.
+    let result = catch_panic(on_behalf_of(caller.user, steps)).await;
     if let Some(activity) = activity {
-        let count = match &outcome.result {
+        let count = match &result {
             Ok(Response::Fresh(reply)) => O::count(reply),
             Ok(Response::Replayed(_)) | Err(_) => None,
         };
-        record(ctx, caller, activity.endpoint, (activity.status)(&outcome.result), count);
+        record(ctx, caller, activity.endpoint, (activity.status)(&result), count);
     }
-    outcome
-}
-
-async fn check_and_run<O: Operation>(
-    ctx: &OperationContext,
-    caller: &Caller,
-    request: ParsedRequest<O>,
-) -> Outcome<O::Reply> {
-    // Before anything is counted: a request that only a larger plan allows costs nothing.
-    if let Err(error) = check_plan(caller, &request) {
-        return Outcome::uncounted(error);
-    }
-    // A tool may count more than once; a REST request counts once (spec.md: Limits, rule 3).
-    let weight = match caller.surface {
-        Some(Surface::Mcp) => request.operation.as_ref().map_or(O::WEIGHT, Operation::weight),
-        Some(Surface::Rest) | None => 1,
-    };
-    let quota = match admit(ctx, caller, weight).await {
-        Ok(quota) => quota,
-        Err(error) => return Outcome::uncounted(error),
-    };
-    let (result, claim) = on_behalf_of(caller.user, run_or_replay(ctx, caller, request)).await;
     Outcome { quota, result, claim }
 }
 
-/// Checks whether the plan allows the scopes of a request. The web app serves every plan.
-fn check_plan<O: Operation>(caller: &Caller, request: &ParsedRequest<O>) -> Result<(), Error> {
-    if caller.surface.is_none() {
+/// Runs the steps of a call. A panic becomes an internal error of this call, which is recorded like any other and keeps its quota and
+/// the claim of its Idempotency-Key; the panic hook has logged the place.
+async fn catch_panic<T>(steps: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    // The steps are dropped after a panic. What they share with other calls is behind locks that do not stay poisoned.
+    let caught = AssertUnwindSafe(steps).catch_unwind().await;
+    caught.unwrap_or_else(|_| Err(Error::internal("the operation panicked")))
+}
+
+/// Checks whether the plan of a caller has the surface.
+fn check_surface(caller: &Caller) -> Result<(), Error> {
+    if caller.surface.is_in_plan(caller.plan) {
+        Ok(())
+    } else {
+        Err(Error::PlanRequired("the REST API".into()))
+    }
+}
+
+/// Checks whether the plan allows these scopes. The web app, which is not metered, serves every plan.
+fn check_plan(caller: &Caller, scopes: &Scopes) -> Result<(), Error> {
+    if !caller.surface.is_metered() {
         return Ok(());
     }
-    let beyond = needed_scopes(request).beyond(caller.plan);
+    let beyond = scopes.beyond(caller.plan);
     if beyond.is_empty() {
         Ok(())
     } else {
@@ -173,54 +202,69 @@ fn check_plan<O: Operation>(caller: &Caller, request: &ParsedRequest<O>) -> Resu
     }
 }
 
-/// Runs the operation, or finds the stored response of the same request. Also returns the claim of
-/// the Idempotency-Key, if the request has one.
-async fn run_or_replay<O: Operation>(
-    ctx: &OperationContext,
-    caller: &Caller,
-    mut request: ParsedRequest<O>,
-) -> (Result<Response<O::Reply>, Error>, Option<Claim>) {
-    let slot_wait = request.slot_wait.take();
-    match check_request(ctx, caller, request).await {
-        Ok((operation, claim)) => {
-            let result = match &claim {
-                Some(claim) => run(operation, slot_wait, &caller.with_claim(claim.id()), ctx).await,
-                None => run(operation, slot_wait, caller, ctx).await,
-            };
-            (result.map(Response::Fresh), claim)
-        }
-        Err(NotRun::Refused(error)) => (Err(error), None),
-        Err(NotRun::Replayed(stored)) => {
-            (restore::<O>(stored, caller, ctx).await.map(Response::Replayed), None)
-        }
+/// Counts a call in the limits of its principal and its user. Returns `None` for the web app, whose calls have no limit.
+async fn count_call(ctx: &OperationContext, caller: &Caller, weight: u32) -> Result<Option<Quota>, Error> {
+    let (Some(surface), Some(hourly)) = (caller.surface.metered(), hourly_limit(ctx, caller)) else {
+        return Ok(None);
+    };
+    let limits = ctx.core.plans.limits(caller.plan);
+    let (daily, weight) = match surface {
+        // A tool may count more than once; a REST request counts once (spec.md: Limits, rule 3).
+        MeteredSurface::Rest => (limits.rest_per_day, 1),
+        MeteredSurface::Mcp => (limits.mcp_per_day, weight),
+    };
+    let request = RateLimitRequest {
+        bucket: caller.principal.clone(),
+        hourly,
+        user: caller.user,
+        surface,
+        daily,
+        weight,
+    };
+    ctx.limits.admit(request).await.map(Some)
+}
+
+/// Returns the number of calls that the caller's key or grant may make within an hour; `None` for a session, which has no limit.
+fn hourly_limit(ctx: &OperationContext, caller: &Caller) -> Option<u32> {
+    match &caller.principal {
+        Principal::Key(_) => caller.key.as_ref().map(|key| key.hourly_limit),
+        Principal::Grant(_) => Some(ctx.core.plans.limits(caller.plan).hourly_per_key),
+        Principal::Session(_) => None,
     }
 }
 
-/// Runs an operation for which everything has been checked except the space on the disk, once it has its slot.
-async fn run<O: Operation>(
-    operation: O,
-    slot_wait: Option<SlotWait>,
-    caller: &Caller,
-    ctx: &OperationContext,
-) -> Result<O::Reply, Error> {
-    if operation.needs_space() {
-        ctx.disk.require_room()?;
-    }
-    // Last: a request that is refused must not wait, nor take a slot from the valid requests of its account.
-    if let Some(slot_wait) = slot_wait {
-        slot_wait.await?;
-    }
-    // Caught here already, so that the outcome keeps its quota and the Idempotency-Key is released.
-    catch_panic(operation.run(caller, ctx)).await?
+fn check_scopes(caller: &Caller, needed: &Scopes) -> Result<(), Error> {
+    let missing = caller.scopes.missing(needed);
+    if missing.is_empty() { Ok(()) } else { Err(Error::ScopeRequired(missing)) }
 }
 
-/// Runs a part of a call. A panic becomes an internal error of this call, which is recorded like any other;
-/// the panic hook has logged the place.
-async fn catch_panic<T>(part: impl Future<Output = T>) -> Result<T, Error> {
-    // The part is dropped after a panic. What it shares with other calls is behind locks that do not stay poisoned.
-    // Boxed, because the future of an operation is large and each wrapper around it would be as large on the stack.
-    let caught = AssertUnwindSafe(Box::pin(part)).catch_unwind().await;
-    caught.map_err(|_| Error::internal("the operation panicked"))
+/// Checks that the Idempotency-Key of a request with invalid parameters was not used for another request, which is reported before
+/// what is wrong with this one (contract.md, section 11).
+async fn check_key_conflict(
+    ctx: &OperationContext,
+    caller: &Caller,
+    request_key: Option<(IdempotencyKey, KeyId)>,
+) -> Result<(), Error> {
+    match request_key {
+        Some((name, key)) => ctx.idempotency.check_conflict(caller.user, key, &name).await,
+        None => Ok(()),
+    }
+}
+
+/// Claims the Idempotency-Key of a request, or finds the stored response of the same request.
+async fn claim_or_replay(
+    ctx: &OperationContext,
+    caller: &Caller,
+    key: KeyId,
+    name: IdempotencyKey,
+    needs_space: bool,
+) -> Result<ClaimOutcome, Error> {
+    if needs_space && !ctx.disk.has_room() {
+        // A claim is a row too. A stored response needs no space.
+        let stored = ctx.idempotency.find(caller.user, key, &name).await?;
+        return stored.map(ClaimOutcome::Answered).ok_or(Error::StorageFull);
+    }
+    ctx.idempotency.claim(caller.user, key, name).await
 }
 
 /// Completes the body of a stored success. A stored failure holds no secret and stays as it is.
@@ -236,84 +280,6 @@ async fn restore<O: Operation>(
     Ok(StoredResponse { body: O::restore_body(body, caller, ctx).await?.to_string(), ..stored })
 }
 
-/// Why an operation does not run.
-enum NotRun {
-    Refused(Error),
-    /// The same request was answered before.
-    Replayed(StoredResponse),
-}
-
-impl<E: Into<Error>> From<E> for NotRun {
-    fn from(error: E) -> Self {
-        NotRun::Refused(error.into())
-    }
-}
-
-/// Returns the scopes that a request needs; with invalid parameters, those that every call of its operation needs.
-fn needed_scopes<O: Operation>(request: &ParsedRequest<O>) -> Scopes {
-    request.operation.as_ref().map_or_else(|_| O::SCOPES.into(), Operation::scopes)
-}
-
-/// Checks scopes, then the Idempotency-Key, then the parameters.
-async fn check_request<O: Operation>(
-    ctx: &OperationContext,
-    caller: &Caller,
-    request: ParsedRequest<O>,
-) -> Result<(O, Option<Claim>), NotRun> {
-    // Before the parameters, so that a key without the scope learns nothing about them (contract.md, section 2).
-    let missing = caller.scopes.missing(&needed_scopes(&request));
-    if !missing.is_empty() {
-        return Err(Error::ScopeRequired(missing).into());
-    }
-    let ParsedRequest { operation, idempotency_key, .. } = request;
-    let (Some(name), Some(key)) = (idempotency_key, &caller.key) else { return Ok((operation?, None)) };
-    let operation = match operation {
-        Ok(operation) => operation,
-        Err(error) => {
-            // A key that was used for another request is reported before what is wrong with this one (contract.md, section 11).
-            ctx.idempotency.check_conflict(caller.user, key.id, &name).await?;
-            return Err(error.into());
-        }
-    };
-    if operation.needs_space() && !ctx.disk.has_room() {
-        // A claim is a row too. A stored response needs no space.
-        let stored = ctx.idempotency.find(caller.user, key.id, &name).await?;
-        return Err(stored.map_or(NotRun::Refused(Error::StorageFull), NotRun::Replayed));
-    }
-    match ctx.idempotency.claim(caller.user, key.id, name).await? {
-        ClaimOutcome::First(claim) => Ok((operation, Some(claim))),
-        ClaimOutcome::Answered(stored) => Err(NotRun::Replayed(stored)),
-    }
-}
-
-/// Counts a call in the limits of its principal and its user. Returns `None` where nothing is limited, as for the web app.
-async fn admit(ctx: &OperationContext, caller: &Caller, weight: u32) -> Result<Option<Quota>, Error> {
-    let (Some(surface), Some(hourly)) = (caller.surface, hourly_limit(ctx, caller)) else { return Ok(None) };
-    let limits = ctx.core.plans.limits(caller.plan);
-    let daily = match surface {
-        Surface::Rest => limits.rest_per_day,
-        Surface::Mcp => limits.mcp_per_day,
-    };
-    let request = RateLimitRequest {
-        bucket: caller.principal.clone(),
-        hourly,
-        user: caller.user,
-        surface,
-        daily,
-        weight,
-    };
-    ctx.limits.admit(request).await.map(Some)
-}
-
-/// Returns the number of calls that the caller's key or connection may make within an hour; `None` for a session, which has no limit.
-fn hourly_limit(ctx: &OperationContext, caller: &Caller) -> Option<u32> {
-    match &caller.principal {
-        Principal::Key(_) => caller.key.as_ref().map(|key| key.hourly_limit),
-        Principal::App(_) => Some(ctx.core.plans.limits(caller.plan).hourly_per_key),
-        Principal::Session(_) => None,
-    }
-}
-
 fn record(
     ctx: &OperationContext,
     caller: &Caller,
@@ -321,10 +287,10 @@ fn record(
     status: String,
     count: Option<usize>,
 ) {
-    let Some(surface) = caller.surface else { return };
-    let (key_id, app_id) = match caller.principal {
+    let Some(surface) = caller.surface.metered() else { return };
+    let (key_id, grant_id) = match caller.principal {
         Principal::Key(key) => (Some(key), None),
-        Principal::App(app) => (None, Some(app)),
+        Principal::Grant(grant) => (None, Some(grant)),
         Principal::Session(_) => return,
     };
     let now = ctx.core.clock.now();
@@ -338,7 +304,7 @@ fn record(
         at: now,
         surface,
         key_id,
-        app_id,
+        grant_id,
         key_name: caller.key.as_ref().map(|key| key.name.clone()),
         route,
         tool,

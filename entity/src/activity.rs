@@ -1,7 +1,7 @@
 //! One call in the activity view (spec.md: Privacy rules). It has no column for queries or for content that was read.
 
 use crate::id::{ActivityId, GrantId, KeyId, UserId};
-use crate::kind::Surface;
+use crate::kind::MeteredSurface;
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
@@ -17,11 +17,11 @@ pub struct Model {
     /// Time of the call; the view lists the latest calls first.
     pub at: Timestamp,
     /// The API that was called: REST or MCP.
-    pub surface: Surface,
+    pub surface: MeteredSurface,
     /// The key that authenticated the call; the row is kept when the key is deleted.
     pub key_id: Option<KeyId>,
-    /// The connected application that called.
-    pub app_id: Option<GrantId>,
+    /// The grant that authenticated the call; the row is kept when the grant is deleted.
+    pub grant_id: Option<GrantId>,
     /// Name of the key at the time of the call.
     pub key_name: Option<String>,
     /// Method and route pattern, never the path with its parameters.

@@ -226,10 +226,10 @@ kinds! {
         /// Finished; the row is removed after some time.
         Done = "done",
         /// Failed permanently; kept with its reason.
-        Dead = "dead",
+        GivenUp = "given_up",
     }
-    /// The two APIs whose calls are counted and logged.
-    Surface {
+    /// The surfaces whose calls are counted in limits and recorded in the activity view.
+    MeteredSurface {
         /// The REST API, v1 and v2.
         Rest = "rest",
         /// The MCP server, whose tool calls are counted.
@@ -244,13 +244,13 @@ kinds! {
         /// A secret in the `Authorization` header.
         Basic = "client_secret_basic",
     }
-    /// State of the connection of a user and an application.
+    /// State of the grant of a user to a client.
     GrantState {
         /// Connected: its tokens are valid until they expire.
         Connected = "connected",
         /// Ended by the user, or because the account ended.
         Disconnected = "disconnected",
-        /// Revoked by the application, or because a secret of it was used twice.
+        /// Revoked by the client, or because a secret of it was used twice.
         Revoked = "revoked",
     }
     /// State of an authorization code. A code can be presented once, whether that succeeds or not.
@@ -259,10 +259,10 @@ kinds! {
         Issued = "issued",
         /// Presented without success, so it is invalid.
         Spent = "spent",
-        /// Exchanged for the tokens of a connection.
+        /// Exchanged for the tokens of a grant.
         Redeemed = "redeemed",
     }
-    /// State of a token. An access token stays `Issued`: it ends when it expires or its connection ends.
+    /// State of a token. An access token stays `Issued`: it ends when it expires or its grant ends.
     TokenState {
         /// Issued and not exchanged for others.
         Issued = "issued",

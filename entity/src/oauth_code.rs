@@ -13,7 +13,7 @@ pub struct Model {
     /// SHA-256 of the code; the code itself is not stored.
     #[sea_orm(primary_key, auto_increment = false)]
     pub hash: Vec<u8>,
-    /// The user who consented to the connection.
+    /// The user who consented to the grant.
     pub user_id: UserId,
     /// The client to which it was issued.
     pub client_id: ClientId,
@@ -29,7 +29,7 @@ pub struct Model {
     pub expires_at: Timestamp,
     /// Whether it was presented, and with what result.
     pub state: CodeState,
-    /// Token family of the connection for which it was exchanged; `None` until then.
+    /// Token family of the grant for which it was exchanged; `None` until then.
     pub token_family: Option<i64>,
 }
 

@@ -1,4 +1,4 @@
-//! The connection of one user and one application (contract.md, section 8).
+//! What one user gave one OAuth client (contract.md, section 8).
 
 use crate::id::{ClientId, GrantId, UserId};
 use crate::kind::GrantState;
@@ -6,27 +6,27 @@ use crate::scope::Scopes;
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// The connection of one user and one application. The pair of user and application is unique.
+/// What one user gave one OAuth client. The pair of user and client is unique.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "oauth_grant")]
 pub struct Model {
-    /// The connection; the id does not change when the application is connected again.
+    /// The grant; the id does not change when the client is connected again.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: GrantId,
     /// The user who connected it.
     pub user_id: UserId,
-    /// The application that the user connected.
+    /// The client that the user connected.
     pub client_id: ClientId,
     /// Whether it is still connected.
     pub state: GrantState,
-    /// Token family (RFC 9700): incremented when the application is connected or the connection ends. Tokens of an earlier family are
+    /// Token family (RFC 9700): incremented when the client is connected or the grant ends. Tokens of an earlier family are
     /// invalid.
     pub token_family: i64,
     /// Scopes selected by the user; those that the plan does not include are ignored.
     pub scopes: Scopes,
     /// Resource for which its tokens are valid (RFC 8707).
     pub resource: String,
-    /// Time of the last connection.
+    /// Time when the user last connected the client.
     pub connected_at: Timestamp,
     /// Time of the last use.
     pub last_used_at: Option<Timestamp>,
@@ -37,12 +37,12 @@ pub struct Model {
 crate::owned::owned_table!(GrantId);
 
 impl Entity {
-    /// Returns the connection of a token, whatever its owner: for authentication.
+    /// Returns the grant of a token, whatever its owner: for authentication.
     pub fn of_token(id: GrantId) -> Select<Entity> {
         Self::find_by_id(id)
     }
 
-    /// Returns the connection of this user and this application.
+    /// Returns the grant of this user and this client.
     pub fn between(user: UserId, client: ClientId) -> Select<Entity> {
         Self::owned_by(user).filter(Column::ClientId.eq(client))
     }

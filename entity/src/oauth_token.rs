@@ -1,4 +1,4 @@
-//! An access or refresh token of a connection. Only its hash is stored.
+//! An access or refresh token of a grant. Only its hash is stored.
 
 use crate::id::GrantId;
 use crate::kind::{TokenKind, TokenState};
@@ -6,20 +6,20 @@ use crate::scope::Scopes;
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// An access or refresh token of a connection.
+/// An access or refresh token of a grant.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "oauth_token")]
 pub struct Model {
     /// SHA-256 of the token; the token itself is not stored.
     #[sea_orm(primary_key, auto_increment = false)]
     pub hash: Vec<u8>,
-    /// The connection for which it was issued.
+    /// The grant for which it was issued.
     pub grant_id: GrantId,
-    /// Token family of the connection when it was issued; the token is invalid once the connection has a later one.
+    /// Token family of the grant when it was issued; the token is invalid once the grant has a later one.
     pub token_family: i64,
     /// Whether it is an access or a refresh token.
     pub kind: TokenKind,
-    /// Its scopes; an access token may have fewer than its connection.
+    /// Its scopes; an access token may have fewer than its grant.
     pub scopes: Scopes,
     /// Time at which it was issued.
     pub issued_at: Timestamp,

@@ -1,7 +1,7 @@
 //! The calls of a user on one UTC day, by surface and by the counter that counted them.
 
 use crate::id::{UsageCounterId, UserId};
-use crate::kind::Surface;
+use crate::kind::MeteredSurface;
 use crate::time::Day;
 use sea_orm::entity::prelude::*;
 
@@ -18,7 +18,7 @@ pub struct Model {
     pub day: Day,
     /// The API that was called: REST or MCP.
     #[sea_orm(primary_key, auto_increment = false)]
-    pub surface: Surface,
+    pub surface: MeteredSurface,
     /// The counter in the memory of one process.
     #[sea_orm(primary_key, auto_increment = false)]
     pub counter_id: UsageCounterId,

@@ -5,7 +5,7 @@ use crate::sql_migration::SqlMigration;
 /// The activity view and notices.
 pub const MIGRATION: SqlMigration = SqlMigration { name: "m0010_activity", tables: &[ACTIVITY, NOTICE] };
 
-/// No column is a foreign key: rows are written in batches and outlive the key or the connection to which they refer. A
+/// No column is a foreign key: rows are written in batches and outlive the key or the grant to which they refer. A
 /// separate statement deletes the rows of an account.
 const ACTIVITY: &str = "
 CREATE TABLE activity (
@@ -14,7 +14,7 @@ CREATE TABLE activity (
     at BIGINT NOT NULL,
     surface TEXT NOT NULL,
     key_id UUID,
-    app_id UUID,
+    grant_id UUID,
     key_name TEXT,
     route TEXT,
     tool TEXT,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use actors::auth::grants::{disconnect, list_connections};
+use actors::auth::grants::{disconnect, list_grants};
 use actors::operations::apps::AppView;
 use clap::{Args, Subcommand};
 use entity::id::GrantId;
@@ -46,7 +46,7 @@ pub async fn run(command: AppCommand, settings: &Settings) -> Result<CommandOutp
 
 async fn list(core: &CoreContext, owner: &OwnerArgs) -> Result<CommandOutput, Failure> {
     let owner = owner.find(core).await?;
-    let all = list_connections(&core.accounts_db, owner.id).await?.into_iter();
+    let all = list_grants(&core.accounts_db, owner.id).await?.into_iter();
     let connected = all.filter(|(grant, _)| grant.state == GrantState::Connected);
     CommandOutput::of(&AppList { apps: connected.map(AppView::from).collect() })
 }

@@ -18,9 +18,8 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::web::{Bytes, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse, web};
 use actors::auth::authenticate::RequestInfo;
-use actors::auth::caller::Caller;
+use actors::auth::caller::{Caller, Surface};
 use actors::context::OperationContext;
-use entity::kind::Surface;
 use errors::Error;
 use tracing::warn;
 

@@ -21,7 +21,7 @@ pub async fn signed_in(
     match authenticate(request, ctx).await {
         Ok((caller, user)) => match caller.principal {
             Principal::Session(session) => Ok(Some((Browser { user: user.id, session }, user))),
-            Principal::Key(_) | Principal::App(_) => Ok(None),
+            Principal::Key(_) | Principal::Grant(_) => Ok(None),
         },
         Err(Error::NotSignedIn) => Ok(None),
         Err(other) => Err(other),

@@ -68,7 +68,7 @@ pub fn client_metadata(members: &Map<String, Value>) -> Result<ClientMetadata, I
     let redirect_uris = texts(members, "redirect_uris")
         .map_err(|()| InvalidClientMetadata::RedirectUri("redirect_uris must be an array of strings"))?
         .ok_or(InvalidClientMetadata::RedirectUri("redirect_uris is missing"))?;
-    // `refresh_token` alone is not enough: every connection begins with a code.
+    // `refresh_token` alone is not enough: every grant begins with a code.
     require_any(members, "grant_types", &GRANT_TYPES[..1], "grant_types must contain authorization_code")?;
     require_any(members, "response_types", &RESPONSE_TYPES, "response_types must contain code")?;
     // `None` stands for `client_secret_basic` (RFC 7591, section 2).

@@ -1,4 +1,4 @@
-//! POST /oauth/revoke: a client revokes its connection (RFC 7009). A token that is unknown, expired or another client's is answered
+//! POST /oauth/revoke: a client revokes its grant (RFC 7009). A token that is unknown, expired or another client's is answered
 //! like a valid one.
 
 use actix_web::http::StatusCode;

@@ -5,14 +5,13 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::authenticate::RequestInfo;
-use actors::auth::caller::Caller;
+use actors::auth::caller::{Caller, Surface};
 use actors::context::OperationContext;
 use actors::idempotency::{Claim, IdempotencyKey, StoredResponse};
 use actors::operation::{FromRequest, Operation};
 use actors::operations::unknown::Unknown;
 use actors::pipeline::{self, ActivityEntry, Endpoint, Outcome, ParsedRequest, Response};
 use database::on_behalf_of;
-use entity::kind::Surface;
 use errors::{Error, ErrorBody, Invalid};
 use serde_json::Value;
 

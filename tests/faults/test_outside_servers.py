@@ -182,9 +182,9 @@ def test_emails_are_sent_after_mail_servers_fail(carrel: str, tmp_path: pathlib.
 
         mail.behave = "refuse"
         use_first(key_with(account, "read:user"))
-        eventually(lambda: "dead" in [state for state, _, _ in jobs(service, "send_email")])
+        eventually(lambda: "given_up" in [state for state, _, _ in jobs(service, "send_email")])
         state, attempts, error = jobs(service, "send_email")[-1]
-        assert (state, attempts) == ("dead", 1) and "550" in error
+        assert (state, attempts) == ("given_up", 1) and "550" in error
         service.kill()
 
 

@@ -158,7 +158,7 @@ impl Handler<Flush> for ActivityActor {
 #[cfg(test)]
 mod tests {
     use entity::id::ActivityId;
-    use entity::kind::Surface;
+    use entity::kind::MeteredSurface;
     use entity::plan::Plan;
     use entity::time::Timestamp;
     use library::clock::TestClock;
@@ -173,9 +173,9 @@ mod tests {
             id: ActivityId::new(NOON),
             user_id: user,
             at: NOON,
-            surface: Surface::Rest,
+            surface: MeteredSurface::Rest,
             key_id: None,
-            app_id: None,
+            grant_id: None,
             key_name: None,
             route: Some("GET /user".to_owned()),
             tool: None,

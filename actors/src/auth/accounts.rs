@@ -118,7 +118,7 @@ pub async fn set_plan(core: &CoreContext, user: UserId, plan: Plan) -> Result<()
     update(core, user, |row| row.plan = Set(plan)).await
 }
 
-/// Disables an account, or enables it again. While it is disabled, its keys are refused; its sessions and connections end.
+/// Disables an account, or enables it again. While it is disabled, its keys are refused; its sessions and grants end.
 ///
 /// # Errors
 /// [`Error::NotFound`]; [`Error::Internal`] when the database fails.
@@ -129,15 +129,15 @@ pub async fn set_disabled(core: &CoreContext, user: UserId, disabled: bool) -> R
     row.disabled_at = Set(at);
     row.update(&txn).await?;
     if disabled {
-        // An account that is enabled again starts without the old sessions and connections.
+        // An account that is enabled again starts without the old sessions and grants.
         session::Entity::delete_owned(user).exec(&txn).await?;
-        grants::end_all_connections(&txn, user).await?;
+        grants::end_all_grants(&txn, user).await?;
     }
     service_state::raise_generation(&txn).await?;
     Ok(txn.commit().await?)
 }
 
-/// Sets a password and ends all connections of the account, and all sessions except `kept_session`.
+/// Sets a password and ends all grants of the account, and all sessions except `kept_session`.
 ///
 /// # Errors
 /// [`Error::Invalid`] for an unacceptable password; [`Error::NotFound`]; [`Error::Internal`] when the database fails.
@@ -158,7 +158,7 @@ pub async fn set_password(
         ended = ended.filter(session::Column::Id.ne(kept));
     }
     ended.exec(&txn).await?;
-    grants::end_all_connections(&txn, user).await?;
+    grants::end_all_grants(&txn, user).await?;
     service_state::raise_generation(&txn).await?;
     Ok(txn.commit().await?)
 }
@@ -192,7 +192,7 @@ async fn remove(core: &CoreContext, user: UserId) -> Result<(), Error> {
     let txn = on_behalf_of(user, begin_owned(&core.db, user)).await?;
     let row = lock_account(&txn, user).await?;
     activity::Entity::delete_owned(user).exec(&txn).await?;
-    grants::end_all_connections(&txn, user).await?;
+    grants::end_all_grants(&txn, user).await?;
     // The service removes the user's passages from the index because of this row.
     service_state::write(&txn, ServiceStateKey::RemovedUser(user), String::new()).await?;
     row.into_active_model().delete(&txn).await?;

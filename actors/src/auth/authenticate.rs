@@ -2,11 +2,11 @@
 
 use std::net::IpAddr;
 
-use entity::kind::{KeyKind, Surface};
+use entity::kind::KeyKind;
 use errors::Error;
 use library::context::CoreContext;
 
-use crate::auth::caller::{Caller, CallerKey, Credential, Principal};
+use crate::auth::caller::{Caller, CallerKey, Credential, Principal, Surface};
 use crate::auth::grants::{GrantUse, Grants, TokenLookup};
 use crate::auth::keys::{KeyUse, Keys, rules};
 use crate::auth::limits::AuthFailures;
@@ -31,7 +31,7 @@ pub struct Authenticator<'a> {
     pub core: &'a CoreContext,
     /// The keys of REST and MCP clients.
     pub keys: &'a Keys,
-    /// The access tokens of connected applications.
+    /// The access tokens of OAuth clients.
     pub grants: &'a Grants,
     /// Failed authentications, by IP address.
     pub failures: &'a AuthFailures,
@@ -47,14 +47,16 @@ impl Authenticator<'_> {
     pub async fn authenticate(&self, request: RequestInfo) -> Result<Caller, Error> {
         let RequestInfo { credential, surface, ip_address, client } = request;
         match (credential?.ok_or(Error::KeyInvalid)?, surface) {
-            (Credential::ApiKey(secret), _) => self.by_key(&secret, surface, ip_address, client).await,
+            (Credential::ApiKey(secret), Surface::Rest | Surface::Mcp) => {
+                self.by_key(&secret, surface, ip_address, client).await
+            }
             (Credential::AccessToken(secret), Surface::Mcp) => {
                 self.by_token(&secret, ip_address, client).await
             }
-            // Access tokens are for the MCP server alone (spec.md: API keys, rule 8).
-            (Credential::AccessToken(_), Surface::Rest) | (Credential::Other, _) => {
-                Err(self.failures.record(ip_address))
-            }
+            // Access tokens are for the MCP server alone (spec.md: API keys, rule 8). The web app accepts sessions only.
+            (Credential::AccessToken(_), Surface::Rest | Surface::WebApp)
+            | (Credential::ApiKey(_), Surface::WebApp)
+            | (Credential::Other, _) => Err(self.failures.record(ip_address)),
         }
     }
 
@@ -72,7 +74,7 @@ impl Authenticator<'_> {
         };
         let client = match surface {
             Surface::Mcp => row.key.mcp_client.clone().or(client),
-            Surface::Rest => client,
+            Surface::Rest | Surface::WebApp => client,
         };
         let key = CallerKey {
             id: row.key.id,
@@ -90,7 +92,7 @@ impl Authenticator<'_> {
         Ok(caller)
     }
 
-    /// An expired access token does not count as a guess: its application refreshes it (contract.md, section 3).
+    /// An expired access token does not count as a guess: its client refreshes it (contract.md, section 3).
     async fn by_token(
         &self,
         secret: &Secret,
@@ -104,10 +106,10 @@ impl Authenticator<'_> {
         };
         let name = Some(access.client_name.clone()).filter(|name| !name.is_empty());
         let client = access.mcp_client.clone().or(name).or(user_agent);
-        Ok(Caller::of_app(access.user, access.plan, access.grant, &access.scopes, client))
+        Ok(Caller::of_grant(access.user, access.plan, access.grant, &access.scopes, client))
     }
 
-    /// Records that the caller's key or connection was used.
+    /// Records that the caller's key or grant was used.
     pub fn record_use(&self, caller: &Caller) {
         if let Some(used) = self.grant_use(caller, None) {
             self.grants.record_use(used);
@@ -136,7 +138,7 @@ impl Authenticator<'_> {
     }
 
     fn grant_use(&self, caller: &Caller, mcp_client: Option<String>) -> Option<GrantUse> {
-        let Principal::App(grant) = caller.principal else { return None };
+        let Principal::Grant(grant) = caller.principal else { return None };
         Some(GrantUse { grant, at: self.core.clock.now(), mcp_client })
     }
 

@@ -1,7 +1,7 @@
 //! The caller of a request: the credential that it presented, and the identity that this proved.
 
 use entity::id::{GrantId, KeyId, SessionId, UserId};
-use entity::kind::{KeyKind, Surface};
+use entity::kind::{KeyKind, MeteredSurface};
 use entity::plan::Plan;
 use entity::scope::{Scope, Scopes};
 use library::idempotency_claim::ClaimId;
@@ -20,13 +20,48 @@ pub enum Credential {
     Other,
 }
 
-/// How the caller authenticated: by an API key, an OAuth connection, or a browser session.
+/// The surface that received a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Surface {
+    /// The REST API, v1 and v2.
+    Rest,
+    /// The MCP server.
+    Mcp,
+    /// The web app, whose callers are sessions. It serves every plan.
+    WebApp,
+}
+
+impl Surface {
+    /// Returns the surface as rows store it; `None` for the web app, whose requests count in no limit and are not recorded.
+    pub fn metered(self) -> Option<MeteredSurface> {
+        match self {
+            Surface::Rest => Some(MeteredSurface::Rest),
+            Surface::Mcp => Some(MeteredSurface::Mcp),
+            Surface::WebApp => None,
+        }
+    }
+
+    /// Returns whether requests need the plan for their scopes, count in limits, and are recorded in the activity view.
+    pub fn is_metered(self) -> bool {
+        self.metered().is_some()
+    }
+
+    /// Returns whether a plan includes the surface.
+    pub fn is_in_plan(self, plan: Plan) -> bool {
+        match self {
+            Surface::Rest => plan.has_rest(),
+            Surface::Mcp | Surface::WebApp => true,
+        }
+    }
+}
+
+/// How the caller authenticated: by an API key, an OAuth grant, or a browser session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Principal {
     /// An API key, by which REST and MCP clients authenticate.
     Key(KeyId),
-    /// An application connected by OAuth.
-    App(GrantId),
+    /// What a user gave an OAuth client.
+    Grant(GrantId),
     /// A signed-in browser, which only the web app serves.
     Session(SessionId),
 }
@@ -44,8 +79,8 @@ pub struct Caller {
     pub principal: Principal,
     /// The API key, if one was used.
     pub key: Option<CallerKey>,
-    /// The surface of the request; `None` for the web app, whose requests count in no limit.
-    pub surface: Option<Surface>,
+    /// The surface of the request.
+    pub surface: Surface,
     /// The name by which the client identifies itself.
     pub client: Option<String>,
     /// The claim of the request's Idempotency-Key. The transaction that makes the change marks it as committed
@@ -68,14 +103,14 @@ impl Caller {
             scopes: key.scopes.within(plan),
             principal: Principal::Key(key.id),
             key: Some(key),
-            surface: Some(surface),
+            surface,
             client,
             claim: None,
         }
     }
 
-    /// Returns the connected application whose access token was checked. Access tokens are for the MCP server alone.
-    pub(super) fn of_app(
+    /// Returns the OAuth client whose access token was checked. Access tokens are for the MCP server alone.
+    pub(super) fn of_grant(
         user: UserId,
         plan: Plan,
         grant: GrantId,
@@ -86,9 +121,9 @@ impl Caller {
             user,
             plan,
             scopes: scopes.within(plan),
-            principal: Principal::App(grant),
+            principal: Principal::Grant(grant),
             key: None,
-            surface: Some(Surface::Mcp),
+            surface: Surface::Mcp,
             client,
             claim: None,
         }
@@ -102,7 +137,7 @@ impl Caller {
             scopes: Scope::ALL.into(),
             principal: Principal::Session(session),
             key: None,
-            surface: None,
+            surface: Surface::WebApp,
             client: None,
             claim: None,
         }

@@ -1,4 +1,4 @@
-//! The last use of each key or connection, buffered until it is written.
+//! The last use of each key or grant, buffered until it is written.
 
 use std::collections::BTreeMap;
 use std::hash::Hash;
@@ -10,7 +10,7 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 /// Above this number of ids in memory, those without recent changes are dropped.
 const MAX_THROTTLED_IDS: usize = 10_000;
 
-/// Limits how often the name of a client is written without delay, for each key or connection: each such write makes every cached
+/// Limits how often the name of a client is written without delay, for each key or grant: each such write makes every cached
 /// row be read again. Beyond the limit, the name is written with the next batch.
 pub struct ClientInfoThrottle<Id: Clone + Hash + Eq>(DefaultKeyedRateLimiter<Id>);
 
@@ -31,7 +31,7 @@ impl<Id: Clone + Hash + Eq> ClientInfoThrottle<Id> {
     }
 }
 
-/// A use of a key or connection.
+/// A use of a key or grant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LastUse {
     pub at: Timestamp,

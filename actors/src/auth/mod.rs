@@ -1,4 +1,4 @@
-//! Who may do what: accounts, API keys, connected applications, sessions, and the limits of each.
+//! Who may do what: accounts, API keys, OAuth clients, sessions, and the limits of each.
 //!
 //! | Module | Content |
 //! |---|---|
@@ -6,7 +6,7 @@
 //! | [`caller`] | the caller of a request, which only a checked credential creates |
 //! | [`accounts`] | user accounts and the changes that an operator makes to them |
 //! | [`keys`] | API keys: their actor, its cache, and the rules of plans |
-//! | [`grants`] | applications connected by OAuth, from their registration to their end |
+//! | [`grants`] | OAuth clients, and what users grant them |
 //! | [`limits`] | hourly and daily limits, and limits by IP address |
 //! | [`sessions`] | signed-in browsers, and protection against guessed passwords |
 //! | [`authenticate`] | from the credential of a request to its caller |

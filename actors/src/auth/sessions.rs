@@ -138,7 +138,7 @@ pub async fn sign_out(core: &CoreContext, caller: &Caller) -> Result<(), Error> 
     Ok(())
 }
 
-/// Changes the password of the signed-in user, and ends the user's other sessions and all connections.
+/// Changes the password of the signed-in user, and ends the user's other sessions and all grants.
 ///
 /// # Errors
 /// [`Error::Invalid`] for a wrong current password or an unacceptable new one; [`Error::TooManyFailures`] after five wrong ones.

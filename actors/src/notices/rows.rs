@@ -18,7 +18,7 @@ pub(super) async fn insert(txn: &impl ConnectionTrait, row: notice::Model) -> Re
     jobs::enqueue(txn, user, JobKind::SendEmail, id.0, Priority::Now, now).await
 }
 
-/// Inserts the notice that an application was connected, in the transaction that connects it.
+/// Inserts the notice that a client was connected, in the transaction that connects it.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.

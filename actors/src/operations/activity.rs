@@ -3,7 +3,7 @@
 
 use entity::activity;
 use entity::id::{ActivityId, GrantId, KeyId};
-use entity::kind::Surface;
+use entity::kind::MeteredSurface;
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use schemars::JsonSchema;
@@ -22,12 +22,7 @@ const DEFAULT_LIMIT: u64 = 50;
 
 /// Lists the calls of the user's keys and connected applications, newest first.
 #[derive(Debug)]
-pub struct ListActivity {
-    page: PageRequest,
-    key: Option<KeyId>,
-    app: Option<GrantId>,
-    surface: Option<Surface>,
-}
+pub struct ListActivity(ListActivityRequest);
 
 request! {
     /// A page of the activity, with filters that must all match.
@@ -41,7 +36,7 @@ request! {
         /// Returns only calls of this connected application.
         pub app_id?: Id<GrantId>,
         /// Returns only calls of this surface: `rest` or `mcp`.
-        pub surface?: Choice<Surface>,
+        pub surface?: Choice<MeteredSurface>,
     }
 }
 
@@ -49,12 +44,7 @@ impl FromRequest for ListActivity {
     type Request = ListActivityRequest;
 
     fn from_request(_: &Target, request: ListActivityRequest) -> Result<Self, Error> {
-        Ok(Self {
-            page: PageRequest::new(request.limit, request.cursor, DEFAULT_LIMIT),
-            key: request.key_id.map(Id::into_inner),
-            app: request.app_id.map(Id::into_inner),
-            surface: request.surface.map(Choice::into_inner),
-        })
+        Ok(Self(request))
     }
 }
 
@@ -65,7 +55,7 @@ pub struct ActivityView {
     id: ActivityId,
     /// Time of the call, by which calls are listed.
     at: Timestamp,
-    surface: Surface,
+    surface: MeteredSurface,
     /// The API key that authenticated the call; null for calls of connected applications.
     key_id: Option<KeyId>,
     /// The connected application that called; null for calls with an API key.
@@ -98,7 +88,7 @@ impl From<activity::Model> for ActivityView {
             at: row.at,
             surface: row.surface,
             key_id: row.key_id,
-            app_id: row.app_id,
+            app_id: row.grant_id,
             key_name: row.key_name,
             route: row.route,
             tool: row.tool,
@@ -131,11 +121,12 @@ impl Operation for ListActivity {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListActivityResponse, Error> {
         use activity::Column as C;
-        let name = ListName::new("activity")
-            .with("keyId", self.key)
-            .with("appId", self.app)
-            .with("surface", self.surface);
-        let list = self.page.of_list(ctx, caller, name);
+        // Without `..`, so that a filter that is not part of the name does not compile.
+        let ListActivityRequest { cursor, limit, key_id, app_id, surface } = self.0;
+        let name =
+            ListName::new("activity").with("keyId", key_id).with("appId", app_id).with("surface", surface);
+        let page = PageRequest::new(limit, cursor, DEFAULT_LIMIT);
+        let list = page.of_list(ctx, caller, name);
         let before: Option<ActivityPosition> = list.position()?;
         let older = before.map(|last| {
             // Several calls may have the same millisecond, so the id decides between them.
@@ -144,9 +135,9 @@ impl Operation for ListActivity {
         });
         let filter = Condition::all()
             .add_option(older)
-            .add_option(self.key.map(|key| C::KeyId.eq(key)))
-            .add_option(self.app.map(|app| C::AppId.eq(app)))
-            .add_option(self.surface.map(|surface| C::Surface.eq(surface)));
+            .add_option(key_id.map(|key| C::KeyId.eq(key.into_inner())))
+            .add_option(app_id.map(|grant| C::GrantId.eq(grant.into_inner())))
+            .add_option(surface.map(|surface| C::Surface.eq(surface.into_inner())));
         let query =
             activity::Entity::owned_by(caller.user).filter(filter).order_by_desc(C::At).order_by_desc(C::Id);
         let position = |row: &activity::Model| ActivityPosition { at: row.at, id: row.id };

@@ -28,18 +28,7 @@ const MAX_PASSAGES: usize = 1000;
 
 /// Searches the library by words and by meaning.
 #[derive(Debug)]
-pub struct Search {
-    /// The search text as the user or the assistant wrote it.
-    pub query: String,
-    /// Maximum number of passages; `None` means 8.
-    pub limit: Option<usize>,
-    /// Searches only bookmarks of this collection.
-    pub collection: Option<CollectionId>,
-    /// Searches only entries of this feed.
-    pub feed: Option<FeedId>,
-    /// Searches only bookmarks, or only feed entries.
-    pub source: Option<Source>,
-}
+pub struct Search(pub SearchRequest);
 
 choices! {
     /// Which part of the library is searched.
@@ -73,17 +62,12 @@ impl FromRequest for Search {
     type Request = SearchRequest;
 
     fn from_request(_: &Target, request: SearchRequest) -> Result<Self, Error> {
-        Ok(Self {
-            query: request.query.into_inner(),
-            limit: request.limit.and_then(Integer::convert),
-            collection: request.collection_id.map(Id::into_inner),
-            feed: request.feed_id.map(Id::into_inner),
-            source: request.source.and_then(|scope| source(scope.into_inner())),
-        })
+        Ok(Self(request))
     }
 }
 
-fn source(scope: SearchScope) -> Option<Source> {
+/// Returns the source of the passages in this scope; `None` for those of all sources.
+fn indexed_source(scope: SearchScope) -> Option<Source> {
     match scope {
         SearchScope::Bookmarks => Some(Source::Bookmarks),
         SearchScope::Feeds => Some(Source::Feeds),
@@ -112,24 +96,26 @@ impl Operation for Search {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<SearchResponse, Error> {
+        let SearchRequest { query, limit, collection_id, feed_id, source } = self.0;
+        let (collection, feed) = (collection_id.map(Id::into_inner), feed_id.map(Id::into_inner));
         // The index would answer an unknown collection or feed with no results, not with 404 (contract.md, section 5).
-        if let Some(id) = self.collection {
+        if let Some(id) = collection {
             collection::Entity::one_of(caller.user, id)
                 .one(ctx.core.db.read())
                 .await?
                 .ok_or(Error::not_found())?;
         }
-        if let Some(id) = self.feed {
+        if let Some(id) = feed {
             feed::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
         }
         let within = Filter {
-            source: self.source,
-            collection: self.collection.map(|id| id.0),
-            feed: self.feed.map(|id| id.0),
+            source: source.and_then(|scope| indexed_source(scope.into_inner())),
+            collection: collection.map(|id| id.0),
+            feed: feed.map(|id| id.0),
             ..Filter::default()
         };
-        let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
-        let mut query = SearchQuery { query: self.query, within, limit: limit + EXTRA_PASSAGES };
+        let limit = limit.and_then(Integer::convert).unwrap_or(DEFAULT_LIMIT);
+        let mut query = SearchQuery { query: query.into_inner(), within, limit: limit + EXTRA_PASSAGES };
         loop {
             let ranked = ctx.retrieval.search(caller.user, query.clone()).await?;
             let results = passage::load(&ctx.core, caller.user, &query, &ranked.hits, limit).await?;

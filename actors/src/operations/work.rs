@@ -309,17 +309,18 @@ async fn job_kind_of(db: &impl ConnectionTrait, document: &document::Model) -> R
     Ok(JobKind::of_bookmark(saved.kind))
 }
 
-/// Returns the kind of the document's queued job or, if there is none, of its latest dead job.
+/// Returns the kind of the document's queued job or, if there is none, of its latest job that was given up.
 async fn last_job_kind(
     db: &impl ConnectionTrait,
     document: &document::Model,
 ) -> Result<Option<JobKind>, Error> {
     let own = document_jobs(document.user_id).filter(job::Column::Subject.eq(document.id.0));
     let queued = own.clone().filter(is_in_state(JobState::Queued)).one(db).await?;
-    let dead = own.filter(job::Column::State.eq(JobState::Dead)).order_by_desc(job::Column::FinishedAt);
+    let given_up =
+        own.filter(job::Column::State.eq(JobState::GivenUp)).order_by_desc(job::Column::FinishedAt);
     let last = match queued {
         Some(queued) => Some(queued),
-        None => dead.one(db).await?,
+        None => given_up.one(db).await?,
     };
     Ok(last.and_then(|job| JobKind::named(&job.kind)))
 }

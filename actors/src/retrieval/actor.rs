@@ -33,7 +33,7 @@ impl RetrievalActor {
 
     fn refresh_pause(&mut self, context: &mut Context<Self>) {
         let (db, engine) = (self.db.clone(), self.engine.clone());
-        let refresh = async move { engine.pause.refresh(&db).await };
+        let refresh = async move { engine.refresh_pause(&db).await };
         context.spawn(refresh.into_actor(self).map(|refreshed, _, _| {
             if let Err(error) = refreshed
                 && !error.is_reported()

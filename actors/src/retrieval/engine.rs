@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use concurrency::{Lane, Workers};
+use database::Db;
 use entity::id::{ChunkId, DocumentId, UserId};
 use errors::{Error, StorageFailure};
 use inference::embedder::{Embedder, PASSAGE_TOKENS, WordPieceCounts};
@@ -63,6 +64,7 @@ pub enum IndexProbe {
     Missing,
 }
 
+/// The search engine. It is shared by all clones of a [`Retrieval`](super::Retrieval) and by its actor.
 pub struct Engine {
     /// The index; `None` while its disk has no space for one.
     index: RwLock<Option<Arc<dyn PassageIndex>>>,
@@ -73,13 +75,13 @@ pub struct Engine {
     changes: AtomicU64,
     embedder: RwLock<Option<Arc<dyn Embedder>>>,
     clock: Arc<dyn Clock>,
-    pub(super) pause: Pause,
+    pause: Pause,
     workers: Workers,
 }
 
 impl Engine {
     /// Creates an engine without an embedding model; without an index if its disk has no space for one.
-    pub fn new(
+    pub(super) fn new(
         index: Option<Arc<dyn PassageIndex>>,
         clock: Arc<dyn Clock>,
         pause: Pause,
@@ -105,19 +107,19 @@ impl Engine {
         self.current_index().ok_or_else(|| StorageFailure::NoIndex.into())
     }
 
-    /// Returns whether there is an index.
+    /// Returns whether there is an index. Without one, because its disk has no space for it, every request of it is refused.
     pub fn has_index(&self) -> bool {
         self.current_index().is_some()
     }
 
-    /// Replaces the index. Operations in progress end with the old one.
+    /// Replaces the index. Following searches and changes use the new one; those in progress end with the old one.
     pub fn replace_index(&self, index: Arc<dyn PassageIndex>) {
         *self.index.write().unwrap_or_else(PoisonError::into_inner) = Some(index);
         self.failures.reset_count();
     }
 
-    /// Replaces an index that counted as damaged by a new one. A request that failed on the old one and fails on the
-    /// new one too is itself the cause.
+    /// Replaces an index that counted as damaged by a new one. Requests that failed on the old one and fail again do not count as
+    /// damage of the new one.
     pub fn replace_damaged_index(&self, index: Arc<dyn PassageIndex>) {
         *self.index.write().unwrap_or_else(PoisonError::into_inner) = Some(index);
         self.failures.begin_generation();
@@ -128,18 +130,19 @@ impl Engine {
         *self.completeness.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets whether the index contains everything that it should.
+    /// Sets whether the index contains everything that it should. Search and health use it.
     pub fn set_completeness(&self, completeness: Completeness) {
         *self.completeness.write().unwrap_or_else(PoisonError::into_inner) = completeness;
     }
 
-    /// Returns the number of requests of the last day that failed in a way that only damage explains, without those
-    /// that failed on a replaced index too.
+    /// Returns the number of requests of the last day, at most 16, that failed in a way that only damage of the index explains. A
+    /// request that failed on an index that was replaced because of damage does not count again. [`Self::replace_index`] and
+    /// [`Self::replace_damaged_index`] reset the number to 0.
     pub fn damage_failures(&self) -> u32 {
         self.failures.count_within(FAILURE_WINDOW, self.clock.elapsed())
     }
 
-    /// Returns whether a request ever failed that counts in [`Self::damage_failures`].
+    /// Returns whether a request that counts in [`Self::damage_failures`] failed since the index was opened.
     pub fn has_damage_failures(&self) -> bool {
         !self.failures.is_empty()
     }
@@ -149,12 +152,15 @@ impl Engine {
         self.changes.load(Ordering::Relaxed)
     }
 
-    /// Returns whether the files of the index are still at their paths.
+    /// Returns whether the files of the index are still at their paths: an operator may remove or replace the folder.
     pub fn is_in_place(&self) -> bool {
         self.current_index().is_some_and(|index| index.is_in_place())
     }
 
-    /// Abandons the index: nothing is written to its folder any more.
+    /// Stops all writes to the folder of the index, and returns the index. It still answers searches.
+    ///
+    /// # Errors
+    /// [`Error::StorageFailed`] when there is none; [`Error::Internal`] when the service stops first.
     pub async fn abandon(&self) -> Result<Arc<dyn PassageIndex>, Error> {
         let index = self.index()?;
         let abandoned = index.clone();
@@ -162,18 +168,27 @@ impl Engine {
         Ok(index)
     }
 
-    /// Counts the passages of all users one by one. This is background work.
+    /// Counts the passages of all users in the index one by one. This is background work.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] while the index is reloaded after a failed write; [`Error::Internal`] when it fails.
     pub async fn count_exactly(&self) -> Result<usize, Error> {
         self.read(Lane::Long, |index| index.count()).await
     }
 
     /// Returns those of these passages that the index does not contain. This is background work.
+    ///
+    /// # Errors
+    /// The same errors as [`Self::count_exactly`].
     pub async fn missing(&self, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
         // Not in the lane of embeddings, which take seconds each: every search is lexical until a comparison ends.
         self.read(Lane::Background, move |index| index.find_missing(&passages)).await
     }
 
-    /// Lists passages of all users, starting with `from`. This is background work, and short as [`Self::missing`].
+    /// Lists at most `limit` passages of all users, starting with `from`. This is background work, and short as [`Self::missing`].
+    ///
+    /// # Errors
+    /// The same errors as [`Self::count_exactly`].
     pub async fn passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, Error> {
         self.read(Lane::Background, move |index| index.list_passages(from, limit)).await
     }
@@ -195,12 +210,28 @@ impl Engine {
         self.embedder.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Sets the embedding model: searches that begin from now on use it.
-    pub fn set_embedder(&self, embedder: Arc<dyn Embedder>) {
+    /// Sets the embedding model: from then on searches are semantic too.
+    pub fn set_model(&self, embedder: Arc<dyn Embedder>) {
         *self.embedder.write().unwrap_or_else(PoisonError::into_inner) = Some(embedder);
     }
 
-    /// Computes the embeddings of passages, or returns `None` if no model is available.
+    /// Returns the name of the embedding model, or `None` until it is loaded.
+    pub fn model(&self) -> Option<String> {
+        self.embedder().map(|embedder| embedder.model().to_owned())
+    }
+
+    /// Reads whether the AI is paused, for all following searches.
+    ///
+    /// # Errors
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+    pub async fn refresh_pause(&self, db: &Db) -> Result<(), Error> {
+        self.pause.refresh(db).await
+    }
+
+    /// Computes the embeddings of passages, or returns `None` if no model is available. This is background work.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when too much work waits; [`Error::Internal`] when the model fails.
     pub async fn embed(&self, texts: Vec<String>) -> Result<Option<Vectors>, Error> {
         let Some(embedder) = self.embedder() else { return Ok(None) };
         let made = self.workers.run(Lane::Long, move || {
@@ -215,7 +246,7 @@ impl Engine {
 
     /// Returns the best passages: the results of the lexical and the semantic search, fused. The search is only lexical while
     /// the AI is paused, the model fails, or the index is incomplete.
-    pub async fn search(
+    pub(super) async fn search(
         &self,
         user: UserId,
         query: SearchQuery,
@@ -235,7 +266,7 @@ impl Engine {
     }
 
     /// Changes the index; `request` identifies the change if it may be requested again. This is background work.
-    pub async fn change(
+    pub(super) async fn change(
         &self,
         request: Option<RequestKey>,
         change: impl FnOnce(&dyn PassageIndex) -> Result<(), IndexError> + Send + 'static,
@@ -261,21 +292,29 @@ impl Engine {
         done.map_err(|error| self.change_error(request, error))
     }
 
-    /// Makes all changes durable, also those that other requests have made.
+    /// Makes all changes of the index durable, also those that other requests have made.
+    ///
+    /// # Errors
+    /// [`Error::StorageFull`] when the disk of the index is full; [`Error::Busy`] while the index cannot be written, as in
+    /// [`Retrieval::remove`](super::Retrieval::remove); [`Error::Internal`] when it fails.
     pub async fn commit(&self) -> Result<(), Error> {
         let index = self.index()?;
         self.workers.run(Lane::Background, move || index.commit()).await?.map_err(write_error)
     }
 
     /// Packs the index. Returns whether there was something to pack.
-    pub async fn maintain(&self) -> Result<bool, Error> {
+    pub(super) async fn maintain(&self) -> Result<bool, Error> {
         // A failure does not count as damage. The engine also gives packing up for other reasons, without an error code of the
         // system, and this runs twice a minute. Damage shows in searches and changes too.
         let index = self.index()?;
         self.workers.run(Lane::Long, move || index.maintain()).await?.map_err(write_error)
     }
 
-    /// Estimates the number of passages of all users.
+    /// Estimates the number of passages of all users in the index. It may be too high ([`PassageIndex::estimate_count`]).
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when the index does not answer within two seconds, or is reloaded after
+    /// a failed write; [`Error::Internal`] when it fails.
     pub async fn count(&self) -> Result<usize, Error> {
         match self.probe().await? {
             IndexProbe::Loaded { passages } => Ok(passages),
@@ -284,8 +323,11 @@ impl Engine {
         }
     }
 
-    /// Determines whether the index answers, by an estimate of the number of passages of all users. It uses no lane,
-    /// so that a busy service still answers.
+    /// Determines for health whether the index answers, by the estimate of [`Self::count`]. It uses no lane, so that a busy
+    /// service still answers.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when the index does not answer within two seconds; [`Error::Internal`] when it is loaded and fails.
     pub async fn probe(&self) -> Result<IndexProbe, Error> {
         let Some(index) = self.current_index() else { return Ok(IndexProbe::Missing) };
         let shared = index.clone();

@@ -9,6 +9,7 @@ mod engine;
 mod failure_log;
 pub mod passage;
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,20 +19,18 @@ use database::Db;
 use entity::document;
 use entity::id::{ChunkId, DocumentId, UserId};
 use errors::Error;
-use inference::embedder::Embedder;
 use library::clock::Clock;
 use runtime::{Port, SupervisorConfig, supervise};
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
-use search::index::{Filter, Labels, PassageIndex, PassagePage};
+use search::index::{Filter, Labels, PassageIndex};
 use uuid::Uuid;
 
 use crate::ai::Pause;
 use actor::{Change, Maintain, RetrievalActor};
-use engine::Engine;
 
 pub use actor::Put;
 pub use completeness::Completeness;
-pub use engine::{IndexProbe, Vectors};
+pub use engine::{Engine, IndexProbe, Vectors};
 
 /// Changes of the index in progress at the same time.
 const MAX_CHANGES: u32 = 32;
@@ -73,13 +72,22 @@ pub struct RankedHits {
     pub lexical_only: bool,
 }
 
-/// The handle of the passage index. Clones are cheap.
+/// The handle of the passage index: of its actor, which makes the changes, and of the [`Engine`], which answers reads. Clones are cheap.
 #[derive(Clone)]
 pub struct Retrieval {
     db: Db,
     port: Port<RetrievalActor>,
     searches: FairSemaphore<UserId>,
     engine: Arc<Engine>,
+}
+
+/// Everything that needs neither the actor nor a permit is called on the engine.
+impl Deref for Retrieval {
+    type Target = Engine;
+
+    fn deref(&self) -> &Engine {
+        &self.engine
+    }
 }
 
 impl Retrieval {
@@ -172,88 +180,6 @@ impl Retrieval {
         self.port.ask(Maintain).await?
     }
 
-    /// Computes the embeddings of passages, or returns `None` if no model is available. This is background work.
-    ///
-    /// # Errors
-    /// [`Error::Busy`] when too much work waits; [`Error::Internal`] when the model fails.
-    pub async fn embed(&self, texts: Vec<String>) -> Result<Option<Vectors>, Error> {
-        self.engine.embed(texts).await
-    }
-
-    /// Returns the embedding model, or `None` until it is loaded.
-    pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
-        self.engine.embedder()
-    }
-
-    /// Reads whether the AI is paused, for all following searches.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
-    pub async fn refresh_pause(&self, db: &Db) -> Result<(), Error> {
-        self.engine.pause.refresh(db).await
-    }
-
-    /// Returns the name of the embedding model, or `None` until it is loaded.
-    pub fn model(&self) -> Option<String> {
-        self.engine.embedder().map(|embedder| embedder.model().to_owned())
-    }
-
-    /// Sets the embedding model: from then on searches are semantic too.
-    pub fn set_model(&self, embedder: Arc<dyn Embedder>) {
-        self.engine.set_embedder(embedder);
-    }
-
-    /// Estimates the number of passages of all users in the index. It may be too high ([`PassageIndex::estimate_count`]).
-    ///
-    /// # Errors
-    /// [`Error::Busy`] when the index does not answer within two seconds, or is reloaded after
-    /// a failed write; [`Error::Internal`] when it fails.
-    pub async fn count(&self) -> Result<usize, Error> {
-        self.engine.count().await
-    }
-
-    /// Determines for health whether the index answers, by the estimate of [`Self::count`].
-    ///
-    /// # Errors
-    /// [`Error::Busy`] when the index does not answer within two seconds; [`Error::Internal`] when it is loaded and fails.
-    pub async fn probe(&self) -> Result<IndexProbe, Error> {
-        self.engine.probe().await
-    }
-
-    /// Counts the passages of all users in the index one by one.
-    ///
-    /// # Errors
-    /// [`Error::Busy`] while the index is reloaded after a failed write; [`Error::Internal`] when it fails.
-    pub async fn count_exactly(&self) -> Result<usize, Error> {
-        self.engine.count_exactly().await
-    }
-
-    /// Returns whether the index contains everything that it should.
-    pub fn completeness(&self) -> Completeness {
-        self.engine.completeness()
-    }
-
-    /// Sets whether the index contains everything that it should. Search and health use it.
-    pub fn set_completeness(&self, completeness: Completeness) {
-        self.engine.set_completeness(completeness);
-    }
-
-    /// Returns those of these passages that the index does not contain.
-    ///
-    /// # Errors
-    /// The same errors as [`Self::count_exactly`].
-    pub async fn missing(&self, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
-        self.engine.missing(passages).await
-    }
-
-    /// Lists at most `limit` passages of all users, starting with `from`.
-    ///
-    /// # Errors
-    /// The same errors as [`Self::count_exactly`].
-    pub async fn passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, Error> {
-        self.engine.passages(from, limit).await
-    }
-
     /// Removes passages that are in no row of the database.
     ///
     /// # Errors
@@ -262,61 +188,6 @@ impl Retrieval {
     /// [`Error::Internal`] when it refuses the change, or when the change met damage on a replaced index and meets it again.
     pub async fn remove(&self, passages: Vec<Uuid>) -> Result<(), Error> {
         self.port.ask(Change::Remove(passages)).await?
-    }
-
-    /// Returns whether the files of the index are still at their paths: an operator may remove or replace the folder.
-    pub fn is_in_place(&self) -> bool {
-        self.engine.is_in_place()
-    }
-
-    /// Returns the number of requests of the last day, at most 16, that failed in a way that only damage of the index explains. A
-    /// request that failed on an index that was replaced because of damage does not count again. [`Self::replace_index`] and
-    /// [`Self::replace_damaged_index`] reset the number to 0.
-    pub fn damage_failures(&self) -> u32 {
-        self.engine.damage_failures()
-    }
-
-    /// Returns whether a request that counts in [`Self::damage_failures`] failed since the index was opened.
-    pub fn has_damage_failures(&self) -> bool {
-        self.engine.has_damage_failures()
-    }
-
-    /// Returns whether there is an index. Without one, because its disk has no space for it, every request of it is refused.
-    pub fn has_index(&self) -> bool {
-        self.engine.has_index()
-    }
-
-    /// Returns the number of changes of the index since the start.
-    pub fn changes(&self) -> u64 {
-        self.engine.changes()
-    }
-
-    /// Makes all changes of the index durable.
-    ///
-    /// # Errors
-    /// [`Error::StorageFull`] when the disk of the index is full; [`Error::Busy`] while the index cannot be written, as in
-    /// [`Self::remove`]; [`Error::Internal`] when it fails.
-    pub async fn commit(&self) -> Result<(), Error> {
-        self.engine.commit().await
-    }
-
-    /// Stops all writes to the folder of the index, and returns the index. It still answers searches.
-    ///
-    /// # Errors
-    /// [`Error::StorageFailed`] when there is none; [`Error::Internal`] when the service stops first.
-    pub async fn abandon(&self) -> Result<Arc<dyn PassageIndex>, Error> {
-        self.engine.abandon().await
-    }
-
-    /// Replaces the index. Following searches and changes use the new one.
-    pub fn replace_index(&self, index: Arc<dyn PassageIndex>) {
-        self.engine.replace_index(index);
-    }
-
-    /// Replaces an index that counted as damaged by a new one. Requests that failed on the old one and fail again do not count as
-    /// damage of the new one.
-    pub fn replace_damaged_index(&self, index: Arc<dyn PassageIndex>) {
-        self.engine.replace_damaged_index(index);
     }
 
     /// Returns the port of the actor, for health and for draining.

@@ -28,7 +28,7 @@ pub struct ServiceConfig {
     pub index: InitialIndex,
     /// How long entries of the activity view are kept.
     pub activity_retention: Duration,
-    /// Settings of connections by OAuth.
+    /// Settings of OAuth grants.
     pub grants: GrantSettings,
     /// Jobs that run at the same time.
     pub concurrency: ConcurrencyLimits,

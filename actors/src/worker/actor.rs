@@ -262,7 +262,7 @@ impl WorkerActor {
     fn start_claimed(&mut self, claimed: Result<ClaimedJobs, DbErr>, context: &mut Context<Self>) {
         match claimed {
             Ok(claimed) => {
-                for job in claimed.dead {
+                for job in claimed.crashed {
                     self.give_up(job, context);
                 }
                 for job in claimed.jobs {

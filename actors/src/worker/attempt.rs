@@ -96,7 +96,7 @@ async fn record_error(ctx: &WorkerContext, job: &job::Model, error: JobError) ->
     }
     write_subject(&txn, &job, &disposition, now).await?;
     txn.commit().await?;
-    if let Disposition::Dead { .. } = disposition {
+    if let Disposition::GivenUp { .. } = disposition {
         count_given_up(&job);
     }
     Ok(())
@@ -113,7 +113,7 @@ enum Disposition {
     /// The attempt failed; another one follows.
     Retry { delay: Duration, reason: String },
     /// The attempt failed and was the last.
-    Dead { reason: String },
+    GivenUp { reason: String },
 }
 
 /// Writes the row of the job. Returns whether this attempt still held the lease.
@@ -125,7 +125,7 @@ async fn write_job(
 ) -> Result<bool, DbErr> {
     let deferral = match disposition {
         Disposition::LeaseLost => return Ok(false),
-        Disposition::Dead { reason } => return jobs::give_up(txn, job, reason, now).await,
+        Disposition::GivenUp { reason } => return jobs::give_up(txn, job, reason, now).await,
         Disposition::Deferred { delay, reason } => {
             Deferral { counts_attempt: false, reason: *reason, delay: *delay }
         }
@@ -150,7 +150,7 @@ async fn write_subject(
         Disposition::LeaseLost | Disposition::Deferred { .. } => return Ok(()),
         Disposition::Blocked { reason, .. } => (AttemptFailure::Blocked, *reason),
         Disposition::Retry { reason, .. } => (AttemptFailure::Retry, reason.as_str()),
-        Disposition::Dead { reason } => (AttemptFailure::Dead, reason.as_str()),
+        Disposition::GivenUp { reason } => (AttemptFailure::GivenUp, reason.as_str()),
     };
     handlers::record_failure(txn, job, failure, reason, now).await
 }
@@ -196,7 +196,7 @@ fn disposition(job: &job::Model, error: JobError) -> Disposition {
         "{} failed (attempt {}, {next})", activity(job), job.attempts
     );
     let delay = min_delay.unwrap_or_default().max(jobs::backoff(job));
-    if is_last { Disposition::Dead { reason } } else { Disposition::Retry { delay, reason } }
+    if is_last { Disposition::GivenUp { reason } } else { Disposition::Retry { delay, reason } }
 }
 
 /// Describes what a job does; the name of its kind if this version does not know it.
@@ -216,9 +216,9 @@ fn document_of(job: &job::Model) -> Option<DisplayValue<Uuid>> {
 pub(super) async fn record_crash(ctx: &WorkerContext, job: &job::Model) -> Result<(), DbErr> {
     let now = ctx.core.clock.now();
     let txn = begin_owned(&ctx.core.db, job.user_id).await?;
-    if jobs::mark_dead(&txn, job, now).await? {
+    if jobs::give_up_crashed(&txn, job, now).await? {
         let (reason, document) = (jobs::crash_reason(job), document_of(job));
-        handlers::record_failure(&txn, job, AttemptFailure::Dead, reason, now).await?;
+        handlers::record_failure(&txn, job, AttemptFailure::GivenUp, reason, now).await?;
         txn.commit().await?;
         warn!(
             job.id = %job.id, job.kind = %job.kind, document.id = document, reason,
@@ -254,14 +254,15 @@ mod tests {
 
     #[test]
     fn job_whose_parser_crashes_has_three_attempts() {
-        let is_dead = |disposition| matches!(disposition, Disposition::Dead { .. });
+        let is_given_up = |disposition| matches!(disposition, Disposition::GivenUp { .. });
 
         let crash = || JobError::ParserCrash("it crashed".to_owned());
         assert_eq!(
-            [1, 2, 3].map(|attempts| is_dead(disposition(&running(JobKind::FetchPage, attempts), crash()))),
+            [1, 2, 3]
+                .map(|attempts| is_given_up(disposition(&running(JobKind::FetchPage, attempts), crash()))),
             [false, false, true]
         );
-        assert!(is_dead(disposition(
+        assert!(is_given_up(disposition(
             &running(JobKind::FetchPage, 1),
             JobError::Permanent("no text".to_owned())
         )));
@@ -291,7 +292,7 @@ mod tests {
         assert!(delay >= LIBRARY_FULL_RETRY);
         assert_eq!(reason, "the library of this account is full: 9 of 8 bytes are used");
         let last = disposition(&running(JobKind::ProcessText, MAX_ATTEMPTS), full());
-        assert!(matches!(last, Disposition::Dead { .. }));
-        assert!(matches!(disposition(&running(JobKind::Import, 1), full()), Disposition::Dead { .. }));
+        assert!(matches!(last, Disposition::GivenUp { .. }));
+        assert!(matches!(disposition(&running(JobKind::Import, 1), full()), Disposition::GivenUp { .. }));
     }
 }

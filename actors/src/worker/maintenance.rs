@@ -18,8 +18,8 @@ use crate::ingest::media;
 
 /// How long finished jobs are kept.
 const DONE_JOB_RETENTION: Duration = Duration::from_secs(24 * 3600);
-/// How long dead jobs that are about no document are kept.
-const DEAD_JOB_RETENTION: Duration = Duration::from_secs(90 * 24 * 3600);
+/// How long jobs that were given up and are about no document are kept.
+const GIVEN_UP_JOB_RETENTION: Duration = Duration::from_secs(90 * 24 * 3600);
 /// Deleted bookmarks that are read together.
 const BATCH_ROWS: u64 = 500;
 
@@ -30,8 +30,8 @@ pub(super) async fn clean_up(ctx: &WorkerContext) {
     log_failure("counts of earlier days", limits::sweep(&core.db, now).await);
     log_failure("stored answers", ctx.idempotency.sweep(now).await);
     log_failure("claims of answers", answers::sweep(&core.db, now).await);
-    // Dead jobs of documents are kept with their reason as long as the document exists.
-    let ended_jobs = jobs::sweep(&core.db, now - DONE_JOB_RETENTION, now - DEAD_JOB_RETENTION).await;
+    // Jobs of documents that were given up are kept with their reason as long as the document exists.
+    let ended_jobs = jobs::sweep(&core.db, now - DONE_JOB_RETENTION, now - GIVEN_UP_JOB_RETENTION).await;
     log_failure("ended jobs", ended_jobs);
     log_failure("jobs of unknown kinds", keep_unknown_jobs(core, now).await);
     log_failure("sources of feeds", feeds::source::delete_unfollowed(core.db.write()).await);

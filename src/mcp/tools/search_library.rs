@@ -1,8 +1,8 @@
 //! `search_library`: its arguments.
 
-use actors::operations::search::{PassageLimit, QueryText, Search};
+use actors::operations::search::{PassageLimit, QueryText, Search, SearchRequest};
 use errors::Error;
-use validation::{Integer, request};
+use validation::request;
 
 request! {
     /// The arguments of `search_library`.
@@ -16,11 +16,6 @@ request! {
 
 /// Creates the operation from the arguments.
 pub fn read(arguments: SearchLibraryArguments) -> Result<Search, Error> {
-    Ok(Search {
-        query: arguments.query.into_inner(),
-        limit: arguments.limit.and_then(Integer::convert),
-        collection: None,
-        feed: None,
-        source: None,
-    })
+    let SearchLibraryArguments { query, limit } = arguments;
+    Ok(Search(SearchRequest { query, limit, collection_id: None, feed_id: None, source: None }))
 }

@@ -262,7 +262,7 @@ async fn fill(server: &Server, session: &Client, key: &Key, site: &Site) {
         session.post(&format!("/app/api/projects/{young}/notes"), note).await.data(201)["note"].clone();
     let on_bookmark =
         note::Entity::find().filter(note::Column::BookmarkId.eq(bookmark.parse::<Uuid>().unwrap()));
-    let on_bookmark = on_bookmark.one(server.app().core.db.read()).await.unwrap().unwrap();
+    let on_bookmark = on_bookmark.one(server.context().core.db.read()).await.unwrap().unwrap();
     let items = json!({ "items": [{ "noteId": note["noteId"] }, { "noteId": on_bookmark.id }] });
     session.post(&format!("{LIBRARY}/projects/{project}/items"), items).await.data(201);
     // A deleted bookmark is not exported, nor are its highlights.
@@ -321,7 +321,7 @@ async fn wait_until_idle(session: &Client) {
 /// Starts a service that may fetch from the test sites and has a transcriber.
 async fn start_server() -> Server {
     let server = Server::start_with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     server
 }
 
@@ -504,7 +504,7 @@ async fn import_skips_rows_whose_parent_was_deleted_meanwhile() {
     }
     // As if the import had stopped after the feeds and collections.
     restore_file(&server, &id, &archive).await;
-    let (db, import) = (server.app().core.db.write(), id.parse().unwrap());
+    let (db, import) = (server.context().core.db.write(), id.parse().unwrap());
     let rows = import_row::Entity::find().filter(import_row::Column::ImportId.eq(ImportId(import)));
     let first = [ImportedKind::Collection, ImportedKind::Feed];
     let done = rows.clone().filter(import_row::Column::Kind.is_in(first)).all(db).await.unwrap().len();

@@ -176,7 +176,7 @@ async fn queue_is_empty(server: &Server) -> bool {
     use entity::kind::JobState;
     use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
     let open = entity::job::Column::State.is_in([JobState::Queued, JobState::Running]);
-    entity::job::Entity::find().filter(open).one(server.app().core.db.read()).await.unwrap().is_none()
+    entity::job::Entity::find().filter(open).one(server.context().core.db.read()).await.unwrap().is_none()
 }
 
 #[actix_web::test]
@@ -246,7 +246,7 @@ async fn manual_refresh_of_unchanged_feed_adds_missing_entries() {
     wait_for_entries(&key, 1).await;
     // The feed answers "not modified", so only the stored copy of its last response can restore the entry.
     let own = entity::entry::Column::UserId.eq(ada.id());
-    entity::entry::Entity::delete_many().filter(own).exec(server.app().core.db.write()).await.unwrap();
+    entity::entry::Entity::delete_many().filter(own).exec(server.context().core.db.write()).await.unwrap();
 
     refresh_feed(&key, &followed).await;
 

@@ -123,7 +123,7 @@ async fn hub_notification_during_a_fetch_is_not_lost() {
     eventually("the fetch has ended", async || {
         use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
         let fetches = entity::job::Entity::find().filter(entity::job::Column::Kind.eq("fetch_feed"));
-        let fetches = fetches.all(server.app().core.db.read()).await.unwrap();
+        let fetches = fetches.all(server.context().core.db.read()).await.unwrap();
         fetches.iter().all(|fetch| fetch.state == entity::kind::JobState::Done).then_some(())
     })
     .await;

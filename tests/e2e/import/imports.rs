@@ -24,12 +24,12 @@ pub async fn start_import(session: &Client, file: &[u8], fields: &[(&str, &str)]
 
 /// Stores the file of an import again, as if the import had not ended.
 pub async fn restore_file(server: &Server, id: &str, file: &[u8]) {
-    let (app, import) = (server.app(), ImportId(id.parse().unwrap()));
-    let store = &*app.uploads.store;
-    let mut writer = FileWriter::begin(&app.core, store).await.unwrap();
+    let (ctx, import) = (server.context(), ImportId(id.parse().unwrap()));
+    let store = &*ctx.uploads.store;
+    let mut writer = FileWriter::begin(&ctx.core, store).await.unwrap();
     writer.write(Bytes::copy_from_slice(file)).await.unwrap();
-    let stored = writer.finish(&app.core, store).await.unwrap();
-    assert!(stored_files::assign(app.core.db.write(), stored.id, FileOwner::Import(import)).await.unwrap());
+    let stored = writer.finish(&ctx.core, store).await.unwrap();
+    assert!(stored_files::assign(ctx.core.db.write(), stored.id, FileOwner::Import(import)).await.unwrap());
 }
 
 /// Returns the import as the API shows it.
@@ -494,7 +494,7 @@ async fn paused_import_keeps_its_file_for_days() {
         .unwrap();
 
     server.clock.advance(Duration::from_secs(8 * 24 * 3600));
-    library::imports::sweep(&server.app().core).await.unwrap();
+    library::imports::sweep(&server.context().core).await.unwrap();
     post_step(&session, &id, "resume").await;
 
     assert_eq!(wait_for(&session, &id, "done").await["rows"], 5);
@@ -541,7 +541,7 @@ async fn sixth_unfinished_import_is_refused() {
         .col_expr(import::Column::State, Expr::value(ImportState::Paused))
         .col_expr(import::Column::DryRun, Expr::value(false))
         .col_expr(import::Column::FinishedAt, Expr::value(None::<i64>))
-        .exec(server.app().core.db.write())
+        .exec(server.context().core.db.write())
         .await
         .unwrap();
 
@@ -580,7 +580,7 @@ async fn file_is_deleted_when_its_import_no_longer_needs_it() {
     let session = server.user(Plan::Free).await.sign_in().await;
     let file = bookmark_list("<DT><A HREF=\"https://m.example/\">A</A>");
     let stored_count =
-        async || stored_file::Entity::find().all(server.app().core.db.read()).await.unwrap().len();
+        async || stored_file::Entity::find().all(server.context().core.db.read()).await.unwrap().len();
     let await_deletion =
         async || eventually("the file is deleted", async || (stored_count().await == 0).then_some(())).await;
 

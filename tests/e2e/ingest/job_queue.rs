@@ -163,7 +163,7 @@ async fn attempt_without_lease_cannot_change_its_job() {
 
 /// Covers the fault table (row 35).
 #[actix_web::test]
-async fn job_whose_attempts_all_crash_becomes_dead() {
+async fn job_whose_attempts_all_crash_is_given_up() {
     let queue = Queue::new().await;
     queue.enqueue(JobKind::FetchPage, Uuid::now_v7()).await;
     let mut last = None;
@@ -182,23 +182,23 @@ async fn job_whose_attempts_all_crash_becomes_dead() {
     )
     .await
     .unwrap()
-    .dead
+    .crashed
     .remove(0);
     let db = queue.core.db.write();
     // A slow worker that renews in time keeps the job.
     assert!(jobs::renew(db, &last.unwrap(), queue.now()).await.unwrap());
-    assert!(!jobs::mark_dead(db, &given_up, queue.now()).await.unwrap());
+    assert!(!jobs::give_up_crashed(db, &given_up, queue.now()).await.unwrap());
     queue.clock.advance(LEASE_DURATION + Duration::from_secs(1));
-    assert!(jobs::mark_dead(db, &given_up, queue.now()).await.unwrap());
-    assert!(!jobs::mark_dead(db, &given_up, queue.now()).await.unwrap());
+    assert!(jobs::give_up_crashed(db, &given_up, queue.now()).await.unwrap());
+    assert!(!jobs::give_up_crashed(db, &given_up, queue.now()).await.unwrap());
 
     let row = queue.row(&given_up).await;
-    assert_eq!((row.state, row.attempts), (JobState::Dead, MAX_CRASHES));
+    assert_eq!((row.state, row.attempts), (JobState::GivenUp, MAX_CRASHES));
     assert_eq!(row.error.as_deref(), Some(jobs::REPEATED_CRASH));
 }
 
 #[actix_web::test]
-async fn sweep_keeps_the_last_dead_job_of_an_existing_document() {
+async fn sweep_keeps_the_last_given_up_job_of_an_existing_document() {
     let queue = Queue::new().await;
     let db = queue.core.db.write();
     let document =
@@ -210,17 +210,18 @@ async fn sweep_keeps_the_last_dead_job_of_an_existing_document() {
         let tried = queue.claim().await.unwrap();
         assert!(jobs::give_up(db, &tried, "not there", queue.now()).await.unwrap());
     }
-    let dead = async || {
-        let dead = job::Entity::find().filter(job::Column::State.eq(JobState::Dead)).all(db).await.unwrap();
-        let mut dead: Vec<Uuid> = dead.into_iter().map(|job| job.subject).collect();
-        dead.sort();
-        dead
+    let given_up = async || {
+        let given_up =
+            job::Entity::find().filter(job::Column::State.eq(JobState::GivenUp)).all(db).await.unwrap();
+        let mut given_up: Vec<Uuid> = given_up.into_iter().map(|job| job.subject).collect();
+        given_up.sort();
+        given_up
     };
-    assert_eq!(dead().await, [existing, deleted]);
+    assert_eq!(given_up().await, [existing, deleted]);
 
     jobs::sweep(&queue.core.db, queue.now(), queue.now()).await.unwrap();
 
-    assert_eq!(dead().await, [existing]);
+    assert_eq!(given_up().await, [existing]);
 }
 
 #[actix_web::test]

@@ -22,7 +22,7 @@ async fn job_of(server: &Server, document: &str, kind: &str) -> job::Model {
     let subject: Uuid = document.parse().unwrap();
     let jobs =
         job::Entity::find().filter(job::Column::Subject.eq(subject)).filter(job::Column::Kind.eq(kind));
-    jobs.one(server.app().core.db.read()).await.unwrap().unwrap()
+    jobs.one(server.context().core.db.read()).await.unwrap().unwrap()
 }
 
 /// Waits until another bookmark is ready; all jobs that were due before it have then been claimed.
@@ -44,25 +44,25 @@ async fn missing_page_fails_with_reason_and_is_not_retried() {
     server.clock.advance(Duration::from_secs(20 * 86_400));
     wait_for_other_job(&key, "later").await;
     assert_eq!(site.request_count("/gone"), 1);
-    assert_eq!(page_job(&server, &saved).await.state, JobState::Dead);
+    assert_eq!(page_job(&server, &saved).await.state, JobState::GivenUp);
     assert!(key.search("gone").await.is_empty());
 }
 
 #[actix_web::test]
 async fn job_of_unknown_kind_waits_while_others_run() {
     let server = Server::start().await;
-    let (user, now) = (server.user(Plan::Pro).await, server.app().core.clock.now());
+    let (user, now) = (server.user(Plan::Pro).await, server.context().core.clock.now());
     let key = user.full_key().await;
     let unknown = job::Model {
         queue_position: Some(0),
         ..job::Model::queued(user.id(), "a_later_kind", Uuid::now_v7(), (1, 0), now)
     };
     let row = unknown.clone().into_active_model();
-    job::Entity::insert(row).exec_without_returning(server.app().core.db.write()).await.unwrap();
+    job::Entity::insert(row).exec_without_returning(server.context().core.db.write()).await.unwrap();
 
     wait_for_other_job(&key, "known").await;
 
-    let after = job::Entity::find_by_id(unknown.id).one(server.app().core.db.read()).await.unwrap();
+    let after = job::Entity::find_by_id(unknown.id).one(server.context().core.db.read()).await.unwrap();
     assert_eq!((unknown.state, unknown.attempts), (JobState::Queued, 0));
     assert_eq!(after, Some(unknown));
 }
@@ -113,7 +113,7 @@ async fn page_that_keeps_failing_is_given_up_with_last_reason() {
         if job.state == JobState::Queued && !wait.is_zero() {
             server.clock.advance(wait);
         }
-        (job.state == JobState::Dead).then_some(job.attempts)
+        (job.state == JobState::GivenUp).then_some(job.attempts)
     })
     .await;
 
@@ -154,7 +154,7 @@ async fn file_that_crashes_its_parser_fails_after_three_attempts() {
             (job.attempts == tries && job.state != JobState::Running).then_some(job)
         })
         .await;
-        let last = if tries == 3 { JobState::Dead } else { JobState::Queued };
+        let last = if tries == 3 { JobState::GivenUp } else { JobState::Queued };
         assert_eq!((job.state, document_status(&key, &bomb).await), (last, json!("failed")));
         server.clock.advance(Duration::from_secs(86_400));
     }

@@ -149,12 +149,12 @@ async fn recording_with_job(server: &Server) -> (Key, document::Model, job::Mode
     let saved = key.save_text("https://example.org/talk", "not transcribed yet").await;
     let ready = key.wait_for(&saved, "ready").await;
     let id = DocumentId(ready["documentId"].as_str().unwrap().parse::<Uuid>().unwrap());
-    let app = server.app();
-    let row = document::Entity::one_visible_to(user, id).one(app.core.db.read()).await.unwrap().unwrap();
+    let ctx = server.context();
+    let row = document::Entity::one_visible_to(user, id).one(ctx.core.db.read()).await.unwrap().unwrap();
     let mut row = row.into_active_model();
     row.content_type = Set(ContentType::Audio);
-    let row = row.update(app.core.db.write()).await.unwrap();
-    let now = app.core.clock.now();
+    let row = row.update(ctx.core.db.write()).await.unwrap();
+    let now = ctx.core.clock.now();
     let job = job::Model {
         state: JobState::Running,
         attempts: 1,
@@ -163,7 +163,7 @@ async fn recording_with_job(server: &Server) -> (Key, document::Model, job::Mode
         ..job::Model::queued(user, "update_labels", id.0, (1, 0), now)
     };
     job::Entity::insert(job.clone().into_active_model())
-        .exec_without_returning(app.core.db.write())
+        .exec_without_returning(ctx.core.db.write())
         .await
         .unwrap();
     (key, row, job)
@@ -171,19 +171,19 @@ async fn recording_with_job(server: &Server) -> (Key, document::Model, job::Mode
 
 /// Stores a text as the new version of a document, and finishes the job that produced it, if any.
 async fn store_text(server: &Server, document: &document::Model, job: Option<&job::Model>, text: Text) {
-    let (app, split) = (server.app(), ChunkedDocument::split(text));
-    let txn = app.core.db.begin().await.unwrap();
+    let (ctx, split) = (server.context(), ChunkedDocument::split(text));
+    let txn = ctx.core.db.begin().await.unwrap();
     if let Some(job) = job {
-        assert!(jobs::finish(&txn, job, app.core.clock.now()).await.unwrap());
+        assert!(jobs::finish(&txn, job, ctx.core.clock.now()).await.unwrap());
     }
-    replace_text(&txn, document, split, Priority::Now, app.core.clock.now()).await.unwrap();
+    replace_text(&txn, document, split, Priority::Now, ctx.core.clock.now()).await.unwrap();
     txn.commit().await.unwrap();
-    app.job_signal.notify();
+    ctx.job_signal.notify();
 }
 
 /// The context of the stages of ingest in the running service.
 fn extraction(server: &Server) -> ExtractionContext {
-    let ctx = server.app();
+    let ctx = server.context();
     ExtractionContext {
         core: ctx.core.for_jobs(),
         fetcher: ctx.feeds.fetcher.clone(),
@@ -197,7 +197,7 @@ fn extraction(server: &Server) -> ExtractionContext {
 
 async fn transcribe_file(server: &Server, job: &job::Model, file: &Path) -> Result<Text, JobError> {
     let waiter = Waiter { account: job.user_id, priority: job.priority };
-    let permit = server.app().speech.acquire(waiter).await.expect("a transcriber is free");
+    let permit = server.context().speech.acquire(waiter).await.expect("a transcriber is free");
     let text = media::transcribe(&extraction(server), job, file, &*permit.transcriber).await?;
     Ok(text.expect("no other transcription waits"))
 }
@@ -207,7 +207,7 @@ async fn interrupted_transcription_resumes_and_keeps_its_times() {
     let server = Server::start().await;
     let (key, document, job) = recording_with_job(&server).await;
     let (file, counting) = (wav_recording(10), Arc::new(CountingTranscriber::default()));
-    server.app().speech.set_transcriber(counting.clone());
+    server.context().speech.set_transcriber(counting.clone());
     let path = format!("/rest/v2/documents/{}/transcript", document.id);
 
     *counting.fails_at.lock().unwrap() = Some(3);
@@ -260,11 +260,11 @@ async fn long_silence_is_skipped_once_and_counts_as_progress() {
     let (_, document, job) = recording_with_job(&server).await;
     // The progress within a silence is stored every 300 seconds: one failure at the first window comes after two such steps.
     let (file, counting) = (wav_file(640, |second| second > 620), Arc::new(CountingTranscriber::default()));
-    server.app().speech.set_transcriber(counting.clone());
+    server.context().speech.set_transcriber(counting.clone());
     let row = async || {
         let own = transcript::Entity::owned_by(job.user_id);
         let own = own.filter(transcript::Column::DocumentId.eq(document.id));
-        own.one(server.app().core.db.read()).await.unwrap().unwrap()
+        own.one(server.context().core.db.read()).await.unwrap().unwrap()
     };
 
     *counting.fails_at.lock().unwrap() = Some(0);
@@ -288,7 +288,7 @@ async fn new_text_between_two_turns_keeps_transcribed_segments() {
     let server = Server::start().await;
     let (_, document, job) = recording_with_job(&server).await;
     let (file, counting) = (wav_recording(10), Arc::new(CountingTranscriber::default()));
-    server.app().speech.set_transcriber(counting.clone());
+    server.context().speech.set_transcriber(counting.clone());
     *counting.fails_at.lock().unwrap() = Some(3);
     assert!(transcribe_file(&server, &job, file.path()).await.is_err());
 
@@ -308,7 +308,7 @@ async fn finished_transcript_outlives_another_text() {
     let server = Server::start().await;
     let (_, document, job) = recording_with_job(&server).await;
     let (file, counting) = (wav_recording(10), Arc::new(CountingTranscriber::default()));
-    server.app().speech.set_transcriber(counting.clone());
+    server.context().speech.set_transcriber(counting.clone());
     let first = transcribe_file(&server, &job, file.path()).await.unwrap();
     let windows = counting.transcribed.load(Ordering::SeqCst);
 
@@ -339,7 +339,7 @@ async fn whisper_transcribes_words_language_and_times() {
     let Some((file, model)) = speech_sample() else { return };
     let server = Server::start().await;
     let (key, document, job) = recording_with_job(&server).await;
-    server.app().speech.set_transcriber(Arc::new(Whisper::new("whisper-base", &model)));
+    server.context().speech.set_transcriber(Arc::new(Whisper::new("whisper-base", &model)));
 
     let text = transcribe_file(&server, &job, &file).await.unwrap();
 
@@ -359,13 +359,14 @@ async fn whisper_transcribes_words_language_and_times() {
 async fn transcribed_seconds_count_once_in_the_budget() {
     let server = Server::start().await;
     let (key, _, job) = recording_with_job(&server).await;
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let file = wav_recording(10);
 
     transcribe_file(&server, &job, file.path()).await.unwrap();
     transcribe_file(&server, &job, file.path()).await.unwrap();
 
-    let month = usage_month::Entity::owned_by(job.user_id).all(server.app().core.db.read()).await.unwrap();
+    let month =
+        usage_month::Entity::owned_by(job.user_id).all(server.context().core.db.read()).await.unwrap();
     let row = month.iter().find(|row| row.budget_group == entity::kind::BudgetGroup::Transcription).unwrap();
     assert_eq!(row.times, 1);
     assert!((100..=200).contains(&row.tokens), "{}", row.tokens);
@@ -379,7 +380,7 @@ async fn transcribed_seconds_count_once_in_the_budget() {
 async fn transcription_without_lease_writes_nothing() {
     let server = Server::start().await;
     let (key, document, mut job) = recording_with_job(&server).await;
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     // The row in the database keeps its own token, as if another worker had claimed the job.
     job.lease_token = Some(Uuid::now_v7());
 
@@ -398,7 +399,7 @@ async fn recording_waits_for_a_model_and_invalid_audio_fails() {
     let waits = sequencer::run_transcription(&extraction(&server), &job).await;
     assert!(matches!(waits, Err(JobError::Blocked { reason: media::MODEL_MISSING_REASON, .. })), "{waits:?}");
 
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let mut text = tempfile::NamedTempFile::new().unwrap();
     text.write_all(&b"no sound at all ".repeat(999)).unwrap();
     let refused = transcribe_file(&server, &job, text.path()).await;
@@ -408,16 +409,16 @@ async fn recording_waits_for_a_model_and_invalid_audio_fails() {
 #[actix_web::test]
 async fn job_waiting_for_the_model_is_due_when_it_arrives() {
     let server = Server::start().await;
-    let app = server.app();
-    let (now, later) = (app.core.clock.now(), Duration::from_secs(600));
+    let ctx = server.context();
+    let (now, later) = (ctx.core.clock.now(), Duration::from_secs(600));
     let (_, _, job) = recording_with_job(&server).await;
     let waits = Deferral { counts_attempt: false, reason: Some(media::MODEL_MISSING_REASON), delay: later };
-    assert!(jobs::defer(app.core.db.write(), &job, waits, now).await.unwrap());
-    let row = async || job::Entity::find_by_id(job.id).one(app.core.db.read()).await.unwrap().unwrap();
+    assert!(jobs::defer(ctx.core.db.write(), &job, waits, now).await.unwrap());
+    let row = async || job::Entity::find_by_id(job.id).one(ctx.core.db.read()).await.unwrap().unwrap();
 
-    jobs::end_wait(app.core.db.write(), "something else", now).await.unwrap();
+    jobs::end_wait(ctx.core.db.write(), "something else", now).await.unwrap();
     assert!(row().await.run_at > now);
-    jobs::end_wait(app.core.db.write(), media::MODEL_MISSING_REASON, now).await.unwrap();
+    jobs::end_wait(ctx.core.db.write(), media::MODEL_MISSING_REASON, now).await.unwrap();
 
     assert!(row().await.run_at <= now);
 }
@@ -443,7 +444,7 @@ async fn upload_status(key: &Client, ticket: &Value) -> Value {
 async fn long_recording_yields_to_other_users_and_delays_no_pdf() {
     let server = Server::start().await;
     let transcriber = gated_transcriber();
-    server.app().speech.set_transcriber(transcriber.clone());
+    server.context().speech.set_transcriber(transcriber.clone());
     let one = server.user(Plan::Pro).await.full_key().await;
     let other = server.user(Plan::Pro).await.full_key().await;
     let bytes = |seconds| std::fs::read(wav_recording(seconds).path()).unwrap();
@@ -479,13 +480,13 @@ async fn long_recording_yields_to_other_users_and_delays_no_pdf() {
 async fn recording_with_progress_on_each_attempt_is_not_given_up() {
     let server = Server::start().await;
     let counting = Arc::new(CountingTranscriber::default());
-    server.app().speech.set_transcriber(counting.clone());
+    server.context().speech.set_transcriber(counting.clone());
     let key = server.user(Plan::Pro).await.full_key().await;
     *counting.fails_at.lock().unwrap() = Some(1);
     let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(30).path()).unwrap()).await;
     let job = || async {
         let transcriptions = job::Entity::find().filter(job::Column::Kind.eq("transcribe"));
-        transcriptions.one(server.app().core.db.read()).await.unwrap().unwrap()
+        transcriptions.one(server.context().core.db.read()).await.unwrap().unwrap()
     };
 
     for window in 1..=jobs::MAX_ATTEMPTS as usize + 1 {
@@ -511,7 +512,7 @@ async fn recording_with_progress_on_each_attempt_is_not_given_up() {
 #[actix_web::test]
 async fn truncated_recording_reports_the_missing_part() {
     let server = Server::start().await;
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     let whole = std::fs::read(wav_recording(10).path()).unwrap();
     let ticket = upload(&key, "audio/wav", &whole[..whole.len() / 2]).await;
@@ -530,7 +531,7 @@ async fn truncated_recording_reports_the_missing_part() {
 #[actix_web::test]
 async fn recording_title_comes_from_its_id3_tag() {
     let server = Server::start().await;
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     let tag = b"ID3\x03\0\0\0\0\0\x11TIT2\0\0\0\x07\0\0\0Herons";
     let sound = include_bytes!("../../../actors/crates/parse/src/audio/samples/tone.mp3");
@@ -556,7 +557,7 @@ fn feed_url(site: &Site, items: &str) -> String {
 #[actix_web::test]
 async fn silent_host_delays_no_recording_of_other_users() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let one = server.user(Plan::Pro).await.full_key().await;
     let other = server.user(Plan::Pro).await.full_key().await;
     let silent = site.page("/talk.mp3", [Reply::Never]);
@@ -579,14 +580,14 @@ async fn silent_host_delays_no_recording_of_other_users() {
     .await;
     let transcriptions = job::Entity::find().filter(job::Column::Kind.eq("transcribe"));
     let transcriptions = transcriptions.filter(job::Column::State.eq(JobState::Running));
-    let fetched = transcriptions.all(server.app().core.db.read()).await.unwrap();
+    let fetched = transcriptions.all(server.context().core.db.read()).await.unwrap();
     assert_eq!(fetched.len(), 1, "the silent host was given up already");
 }
 
 #[actix_web::test]
 async fn enclosure_is_transcribed_on_request() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     let sound =
         site.page("/a.wav", [Reply::File("audio/wav", std::fs::read(wav_recording(2).path()).unwrap())]);
@@ -659,7 +660,7 @@ async fn refetch_and_wait(key: &Key, saved: &Value) {
 #[actix_web::test]
 async fn page_that_redirects_to_audio_becomes_a_recording() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     site.page("/talk.wav", [audio_reply(2)]);
     let redirecting = "<meta http-equiv=refresh content='0; url=/talk.wav'><title>A talk</title>".to_owned();
@@ -688,7 +689,7 @@ async fn followed_episode(key: &Key, site: &Site) -> (Value, String) {
 #[actix_web::test]
 async fn saved_episode_can_be_transcribed_again_after_unfollow() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     let (entry, page) = followed_episode(&key, &site).await;
     let transcribe = format!("/rest/v1/entries/{}/transcribe", entry["entryId"].as_str().unwrap());
@@ -743,9 +744,9 @@ async fn with_concurrent_transcript<T>(
     document: &Value,
     meanwhile: impl Future<Output = T>,
 ) -> T {
-    let app = server.app();
+    let ctx = server.context();
     let id = DocumentId(document.as_str().unwrap().parse::<Uuid>().unwrap());
-    let txn = app.core.db.begin().await.unwrap();
+    let txn = ctx.core.db.begin().await.unwrap();
     let row = document::Entity::one_visible_to(user, id).lock_exclusive().one(&txn).await.unwrap().unwrap();
     let transcribed = transcript::Model {
         document_id: id,
@@ -771,7 +772,7 @@ async fn with_concurrent_transcript<T>(
 
 /// Waits until a statement waits for a lock. On SQLite a transaction that waits for the only writer has read nothing yet.
 async fn await_lock_wait(server: &Server) {
-    let db = server.app().core.db.read();
+    let db = server.context().core.db.read();
     if db.get_database_backend() != DatabaseBackend::Postgres {
         return;
     }
@@ -788,7 +789,7 @@ async fn await_all_jobs(server: &Server, user: UserId) {
     eventually("no job waits or runs", async || {
         let open = job::Entity::owned_by(user)
             .filter(job::Column::State.is_in([JobState::Queued, JobState::Running]));
-        open.one(server.app().core.db.read()).await.unwrap().is_none().then_some(())
+        open.one(server.context().core.db.read()).await.unwrap().is_none().then_some(())
     })
     .await;
 }
@@ -812,7 +813,7 @@ async fn save_during_a_transcript_fetches_no_page() {
 #[actix_web::test]
 async fn refetch_during_a_transcript_fetches_no_page() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     let (entry, page) = followed_episode(&key, &site).await;
@@ -838,7 +839,7 @@ async fn begin_on_other_node(server: &Server, user: UserId, key: &Key, n: usize)
     let saved = key.save_text(&format!("https://e.example/{n}"), "not transcribed yet").await;
     key.wait_for(&saved, "ready").await;
     let id = DocumentId(saved["documentId"].as_str().unwrap().parse::<Uuid>().unwrap());
-    let (app, now) = (server.app(), server.app().core.clock.now());
+    let (ctx, now) = (server.context(), server.context().core.clock.now());
     let row = transcript::Model {
         document_id: id,
         version: 2,
@@ -853,7 +854,7 @@ async fn begin_on_other_node(server: &Server, user: UserId, key: &Key, n: usize)
         finished: false,
     };
     transcript::Entity::insert(row.into_active_model())
-        .exec_without_returning(app.core.db.write())
+        .exec_without_returning(ctx.core.db.write())
         .await
         .unwrap();
     let job = job::Model {
@@ -863,14 +864,14 @@ async fn begin_on_other_node(server: &Server, user: UserId, key: &Key, n: usize)
         ..job::Model::queued(user, "transcribe", id.0, (1, 0), now)
     };
     let new = job.clone().into_active_model();
-    job::Entity::insert(new).exec_without_returning(app.core.db.write()).await.unwrap();
+    job::Entity::insert(new).exec_without_returning(ctx.core.db.write()).await.unwrap();
     job
 }
 
 #[actix_web::test]
 async fn fifth_recording_of_a_user_waits_and_delays_no_other_user() {
     let server = Server::start().await;
-    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let (one, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
     let (key, others) = (one.full_key().await, other.full_key().await);
     let mut begun = Vec::new();
@@ -895,8 +896,8 @@ async fn fifth_recording_of_a_user_waits_and_delays_no_other_user() {
         (&shown["status"], &shown["error"]),
         (&json!("processing"), &json!("waiting until other recordings are transcribed"))
     );
-    let db = server.app().core.db.write();
-    assert!(jobs::finish(db, &begun[0], server.app().core.clock.now()).await.unwrap());
+    let db = server.context().core.db.write();
+    assert!(jobs::finish(db, &begun[0], server.context().core.clock.now()).await.unwrap());
     server.clock.advance(Duration::from_secs(61));
     eventually("the recording is transcribed", async || {
         (upload_status(&key, &fifth).await == "ready").then_some(())
@@ -908,7 +909,7 @@ async fn fifth_recording_of_a_user_waits_and_delays_no_other_user() {
 async fn deleted_recording_stops_and_resumes_on_restore() {
     let server = Server::start().await;
     let transcriber = gated_transcriber();
-    server.app().speech.set_transcriber(transcriber.clone());
+    server.context().speech.set_transcriber(transcriber.clone());
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(60).path()).unwrap()).await;
@@ -924,7 +925,7 @@ async fn deleted_recording_stops_and_resumes_on_restore() {
     eventually("no job waits or runs", async || {
         let open = job::Entity::owned_by(user.id())
             .filter(job::Column::State.is_in([JobState::Queued, JobState::Running]));
-        open.one(server.app().core.db.read()).await.unwrap().is_none().then_some(())
+        open.one(server.context().core.db.read()).await.unwrap().is_none().then_some(())
     })
     .await;
     assert_eq!(transcriber.begun.load(Ordering::SeqCst), 1);
@@ -957,7 +958,7 @@ async fn busy_transcription_endpoint_is_retried() {
     let await_retry = async || {
         eventually("the job waits", async || {
             let transcriptions = job::Entity::find().filter(job::Column::Kind.eq("transcribe"));
-            let row = transcriptions.one(server.app().core.db.read()).await.unwrap();
+            let row = transcriptions.one(server.context().core.db.read()).await.unwrap();
             row.is_some_and(|row| row.state == JobState::Queued).then_some(())
         })
         .await;

@@ -367,7 +367,7 @@ async fn file_is_deleted_with_its_purged_bookmark_or_its_account() {
     let bookmark = format!("/rest/v1/bookmarks/{}", done["bookmarkId"].as_str().unwrap());
     key.delete(&bookmark).await.data(200);
 
-    actors::auth::accounts::delete(&server.app().core, two.id()).await.unwrap();
+    actors::auth::accounts::delete(&server.context().core, two.id()).await.unwrap();
 
     // A file is not deleted immediately after it has lost its owner.
     server.clock.advance(Duration::from_secs(60));
@@ -425,7 +425,7 @@ async fn saved_file_urls_become_their_detected_type() {
         let shown = eventually(path, async || find_failed(&key, &saved).await).await;
         assert_eq!(shown["contentType"], kind, "{path}: {shown}");
     }
-    assert_eq!(files(&server.app().core.data_dir.join("scratch")).len(), 0);
+    assert_eq!(files(&server.context().core.data_dir.join("scratch")).len(), 0);
 }
 
 /// The bookmark, if it has an error.
@@ -468,16 +468,16 @@ async fn account_is_deleted_while_a_job_holds_its_document() {
     let saved = key.save_text("https://example.org/heron", "A heron.").await;
     key.wait_for(&saved, "ready").await;
     let document = DocumentId(saved["documentId"].as_str().unwrap().parse().unwrap());
-    let (app, id) = (server.app().clone(), user.id());
+    let (ctx, id) = (server.context().clone(), user.id());
 
     // A job locks the document and then needs the account's row.
-    let job = app.core.db.begin().await.unwrap();
+    let job = ctx.core.db.begin().await.unwrap();
     document::Entity::one_visible_to(id, document).lock_exclusive().one(&job).await.unwrap().unwrap();
-    let core = app.core.clone();
+    let core = ctx.core.clone();
     let removal = actix_web::rt::spawn(async move { actors::auth::accounts::delete(&core, id).await });
     // Gives the deletion time to take the account's row and wait for the document. If it is slower, the test passes without a conflict.
     tokio::time::sleep(Duration::from_millis(300)).await;
-    let now = app.core.clock.now();
+    let now = ctx.core.clock.now();
     let enqueued = jobs::enqueue(&job, id, JobKind::Index, document.0, Priority::Now, now).await;
     // If the two transactions wait for each other, the database aborts one of them. If it is the job, its transaction is dropped as after
     // a failed attempt.
@@ -488,5 +488,5 @@ async fn account_is_deleted_while_a_job_holds_its_document() {
     }
 
     removal.await.unwrap().unwrap();
-    assert_eq!(document::Entity::one_visible_to(id, document).one(app.core.db.read()).await.unwrap(), None);
+    assert_eq!(document::Entity::one_visible_to(id, document).one(ctx.core.db.read()).await.unwrap(), None);
 }

@@ -69,7 +69,7 @@ fn page_reply(subject: &str, sentences: usize) -> Reply {
 }
 
 async fn upgrade(server: &Server, user: UserId) {
-    accounts::set_plan(&server.app().core, user, Plan::Research).await.unwrap();
+    accounts::set_plan(&server.context().core, user, Plan::Research).await.unwrap();
 }
 
 #[actix_web::test]
@@ -209,7 +209,7 @@ async fn full_library_refuses_growing_tags_feeds_and_files() {
         json!({ "filename": "paper.pdf", "contentType": "application/pdf", "bytes": paper.len() });
     let ticket = key.post("/rest/v2/uploads", announced).await.data(201).clone();
     assert!(matches!(uploads::put(&ticket, paper).await, 200 | 201 | 204));
-    accounts::set_plan(&server.app().core, user.id(), Plan::Pro).await.unwrap();
+    accounts::set_plan(&server.context().core, user.id(), Plan::Pro).await.unwrap();
     eventually("the smaller plan applies", async || (library_usage(&key).await.1 == 100).then_some(())).await;
 
     let again = json!({ "url": "https://example.org/a", "tags": ["marsh"] });
@@ -341,13 +341,13 @@ async fn entries_over_the_limit_are_delivered_when_there_is_room() {
     key.post(&refresh, json!({})).await.data(202);
     let delivery = eventually("the entries do not fit", async || {
         let deliveries = job::Entity::owned_by(user.id()).filter(job::Column::Kind.eq("deliver_entries"));
-        let rows = deliveries.all(server.app().core.db.read()).await.unwrap();
+        let rows = deliveries.all(server.context().core.db.read()).await.unwrap();
         rows.into_iter().find(|row| row.error.as_deref().is_some_and(|reason| reason.contains("is full")))
     })
     .await;
 
     // The room may come with a deletion or a larger plan, so the job retries seldom: after an hour at the earliest.
-    assert!(delivery.run_at >= server.app().core.clock.now() + Duration::from_secs(3600));
+    assert!(delivery.run_at >= server.context().core.clock.now() + Duration::from_secs(3600));
     assert_eq!(entries().await, 1);
     let shown = key.get(refresh.trim_end_matches("/refresh")).await.data(200)["feed"].clone();
     assert_eq!(shown["lastError"].as_str(), delivery.error.as_deref());
@@ -369,7 +369,7 @@ async fn import_stops_before_rows_over_the_limit() {
 
     assert!(failed["error"].as_str().unwrap().contains("is full"), "{failed}");
     assert_eq!((&failed["rows"], &failed["report"]["created"]), (&json!(100), &json!(100)));
-    let used = library_quota::used_bytes(server.app().core.db.read(), user.id()).await.unwrap();
+    let used = library_quota::used_bytes(server.context().core.db.read(), user.id()).await.unwrap();
     assert!(used <= 120_000, "{used}");
     upgrade(&server, user.id()).await;
     imports::post_step(&session, &id, "resume").await;
@@ -383,7 +383,7 @@ async fn count_equals_the_rows_after_a_mixed_load() {
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
     let other = server.user(Plan::Pro).await.full_key().await;
-    let db = &server.app().core.db;
+    let db = &server.context().core.db;
     let address = site.page("/birds", [page_reply("herons", 20)]);
     let fetched = key.save(json!({ "url": address, "notes": "Of herons." })).await;
     let id = create_project(&session, "P").await;
@@ -424,7 +424,7 @@ async fn count_equals_the_rows_after_a_mixed_load() {
     imports::post_step(&session, &import, "undo").await;
     imports::wait_for(&session, &import, "undone").await;
     assert!(library_quota::find_miscounted_users(db).await.unwrap().is_empty());
-    accounts::delete(&server.app().core, user.id()).await.unwrap();
+    accounts::delete(&server.context().core, user.id()).await.unwrap();
     assert!(library_quota::find_miscounted_users(db).await.unwrap().is_empty());
     assert!(Entity::owned_by(user.id()).one(db.read()).await.unwrap().is_none());
 }
@@ -729,7 +729,7 @@ async fn wrong_count_is_found_and_repaired_from_the_rows() {
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     save_when_ready(&key, "a", 500).await;
-    let (db, right) = (&server.app().core.db, used_bytes(&key).await);
+    let (db, right) = (&server.context().core.db, used_bytes(&key).await);
     Entity::update_many()
         .col_expr(Column::Bytes, Expr::value(7_i64))
         .filter(Column::UserId.eq(user.id()))

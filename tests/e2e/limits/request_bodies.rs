@@ -202,7 +202,7 @@ async fn unauthenticated_body_is_not_awaited() {
 async fn long_body_goes_through_a_file_and_is_read_whole() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let scratch = scratch_folder(&server.app().core.data_dir);
+    let scratch = scratch_folder(&server.context().core.data_dir);
     let text = format!("{} kingfisher", "heron ".repeat(200_000));
     let body = json!({ "url": "https://example.org/long", "text": text }).to_string();
     let (beginning, end) = body.split_at(1 << 20);

@@ -30,13 +30,13 @@ fn file_of_bytes(bytes: usize) -> Vec<u8> {
 }
 
 async fn used_bytes(server: &Server, user: UserId) -> u64 {
-    let app = server.app();
-    transfer_quota::used_bytes(app.core.db.read(), user, app.core.clock.now()).await.unwrap()
+    let ctx = server.context();
+    transfer_quota::used_bytes(ctx.core.db.read(), user, ctx.core.clock.now()).await.unwrap()
 }
 
 /// The number of stored files, including those being written or deleted.
 async fn count_stored_files(server: &Server) -> usize {
-    stored_file::Entity::find().all(server.app().core.db.read()).await.unwrap().len()
+    stored_file::Entity::find().all(server.context().core.db.read()).await.unwrap().len()
 }
 
 /// An import after its dry run, as if it had been started and paused before its end.
@@ -48,7 +48,7 @@ async fn paused_import(server: &Server, session: &Client, file: &[u8]) -> String
         .col_expr(import::Column::DryRun, Expr::value(false))
         .col_expr(import::Column::FinishedAt, Expr::value(None::<i64>))
         .filter(import::Column::Id.eq(ImportId(id.parse().unwrap())))
-        .exec(server.app().core.db.write())
+        .exec(server.context().core.db.write())
         .await
         .unwrap();
     id
@@ -120,10 +120,10 @@ async fn plan_without_transfer_bytes_accepts_no_file() {
 async fn concurrent_files_do_not_exceed_the_limit() {
     let server = start_server("1000").await;
     let user = server.user(Plan::Free).await.id();
-    let app = server.app();
+    let ctx = server.context();
 
     let held =
-        join_all((0..8).map(|_| transfer_quota::lease(&app.core, user, TransferKind::Import, 300))).await;
+        join_all((0..8).map(|_| transfer_quota::lease(&ctx.core, user, TransferKind::Import, 300))).await;
 
     assert_eq!(held.iter().filter(|held| held.is_ok()).count(), 3);
     assert_eq!(used_bytes(&server, user).await, 900);

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use crate::support::{Client, McpClient, Server};
 
 async fn flush_records(server: &Server) {
-    server.app().keys.flush().await.unwrap();
-    server.app().notices.flush().await;
-    server.app().activity.flush().await.unwrap();
+    server.context().keys.flush().await.unwrap();
+    server.context().notices.flush().await;
+    server.context().activity.flush().await.unwrap();
 }
 
 async fn list_activity(session: &Client) -> Vec<Value> {

@@ -298,9 +298,9 @@ async fn exchange_after_downgrade_is_limited_to_the_plan() {
     let user = server.user(Plan::Pro).await;
     let (browser, assistant) = (user.sign_in().await, OAuthClient::new(server.anonymous()).await);
     let code = assistant.obtain_code(&browser, "read:library write:notes").await;
-    accounts::set_plan(&server.app().core, user.id(), Plan::Free).await.unwrap();
+    accounts::set_plan(&server.context().core, user.id(), Plan::Free).await.unwrap();
     // The rows were changed behind the running service, whose cache would hold the old plan for up to a second.
-    server.app().keys.invalidate_cache();
+    server.context().keys.invalidate_cache();
 
     let tokens = Tokens::from_response(&assistant.exchange(&code).await);
 
@@ -337,9 +337,9 @@ async fn code_of_disabled_or_disconnected_user_is_refused() {
     assert_oauth_error(&assistant.exchange(&code).await, 400, "invalid_grant");
 
     let code = assistant.obtain_code(&browser, "read:library").await;
-    accounts::set_disabled(&server.app().core, user.id(), true).await.unwrap();
+    accounts::set_disabled(&server.context().core, user.id(), true).await.unwrap();
     assert_oauth_error(&assistant.exchange(&code).await, 400, "invalid_grant");
-    accounts::set_disabled(&server.app().core, user.id(), false).await.unwrap();
+    accounts::set_disabled(&server.context().core, user.id(), false).await.unwrap();
 
     assert_oauth_error(&assistant.exchange(&code).await, 400, "invalid_grant");
 }

@@ -158,11 +158,11 @@ async fn disabled_account_loses_its_connections() {
     let user = server.user(Plan::Pro).await;
     let (browser, assistant) = (user.sign_in().await, OAuthClient::new(server.anonymous()).await);
     let tokens = assistant.connect(&browser, "read:library").await;
-    accounts::set_disabled(&server.app().core, user.id(), true).await.unwrap();
-    server.app().keys.invalidate_cache();
+    accounts::set_disabled(&server.context().core, user.id(), true).await.unwrap();
+    server.context().keys.invalidate_cache();
 
     assert_disconnected(&assistant, &tokens).await;
-    accounts::set_disabled(&server.app().core, user.id(), false).await.unwrap();
+    accounts::set_disabled(&server.context().core, user.id(), false).await.unwrap();
 
     assert_disconnected(&assistant, &tokens).await;
     assert_eq!(list_apps(&user.sign_in().await).await, json!([]));

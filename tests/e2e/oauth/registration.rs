@@ -219,7 +219,7 @@ async fn unused_client_is_deleted_after_thirty_days() {
     // Checked in the database: opening the page would count as a use.
     let id: ClientId = idle.id.parse().unwrap();
     eventually("the unused client is deleted", async || {
-        let row = oauth_client::Entity::find_by_id(id).one(server.app().core.db.read()).await.unwrap();
+        let row = oauth_client::Entity::find_by_id(id).one(server.context().core.db.read()).await.unwrap();
         row.is_none().then_some(())
     })
     .await;
@@ -278,7 +278,7 @@ async fn used_client_is_kept_from_its_last_refresh() {
 
     let id: ClientId = unused.id.parse().unwrap();
     eventually("the clean-up has run", async || {
-        let row = oauth_client::Entity::find_by_id(id).one(server.app().core.db.read()).await.unwrap();
+        let row = oauth_client::Entity::find_by_id(id).one(server.context().core.db.read()).await.unwrap();
         row.is_none().then_some(())
     })
     .await;

@@ -40,7 +40,7 @@ async fn wait_for_restart(health: &Health, deaths: u64) {
 #[actix_web::test]
 async fn keys_actor_restarts_after_a_crash() {
     let server = Server::start().await;
-    let port = server.app().keys.port();
+    let port = server.context().keys.port();
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
     let path = format!("/app/api/keys/{}", key.id);
@@ -51,7 +51,7 @@ async fn keys_actor_restarts_after_a_crash() {
         async || {
             let changed = session.patch(&path, json!({ "name": "renamed" })).await;
             // Authentication does not go through the actor, even if the row is not in the cache.
-            server.app().keys.invalidate_cache();
+            server.context().keys.invalidate_cache();
             key.get("/rest/v2/usage").await.data(200);
             changed
         },
@@ -67,19 +67,19 @@ async fn keys_actor_restarts_after_a_crash() {
 #[actix_web::test]
 async fn limits_actor_keeps_the_daily_count_after_a_crash() {
     let server = Server::start().await;
-    let port = server.app().limits.port();
+    let port = server.context().limits.port();
     let key = server.user(Plan::Pro).await.full_key().await;
     for _ in 0..5 {
         key.get("/rest/v2/usage").await.data(200);
     }
-    server.app().limits.flush().await.unwrap();
+    server.context().limits.flush().await.unwrap();
 
     crash_until_seen(
         port.health(),
         || port.crash(),
         async || {
             let answer = key.get("/rest/v2/usage").await;
-            let _ = server.app().limits.flush().await;
+            let _ = server.context().limits.flush().await;
             answer
         },
     )
@@ -97,7 +97,7 @@ async fn oauth_connection_survives_a_grants_actor_crash() {
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = OAuthClient::new(server.anonymous()).await;
     let mut tokens = assistant.connect(&browser, "read:library").await;
-    let port = server.app().grants.port();
+    let port = server.context().grants.port();
 
     for deaths in 1..=3 {
         port.crash();
@@ -122,7 +122,7 @@ async fn oauth_connection_survives_a_grants_actor_crash() {
 #[actix_web::test]
 async fn retrieval_actor_finds_documents_after_a_crash() {
     let server = Server::start().await;
-    let port = server.app().retrieval.port();
+    let port = server.context().retrieval.port();
     let key = server.user(Plan::Pro).await.full_key().await;
     let saved = key.save_text("https://example.org/heron", "The heron stands still in the water.").await;
     key.wait_for(&saved, "ready").await;
@@ -143,14 +143,14 @@ async fn activity_actor_crash_is_invisible_to_callers() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let activity = server.app().activity.port();
+    let activity = server.context().activity.port();
 
     activity.crash();
     key.get("/rest/v2/usage").await.data(200);
     wait_for_restart(activity.health(), 1).await;
     key.get("/rest/v2/search?q=heron").await.data(200);
 
-    server.app().activity.flush().await.unwrap();
+    server.context().activity.flush().await.unwrap();
     let answer = session.get("/app/api/activity").await;
     let lines = answer.data(200)["activity"].as_array().unwrap();
     assert_eq!(lines.iter().filter(|line| line["route"] == "GET /search").count(), 1);
@@ -173,7 +173,7 @@ async fn ingest_actor_crash_is_invisible_to_callers() {
 #[actix_web::test]
 async fn actor_restart_is_shown_by_readyz() {
     let server = Server::start().await;
-    let port = server.app().notices.port();
+    let port = server.context().notices.port();
 
     port.crash();
     wait_for_restart(port.health(), 1).await;

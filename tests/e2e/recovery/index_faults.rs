@@ -54,11 +54,11 @@ impl FaultyIndex {
         // The index is abandoned for a moment, which no check of it must see.
         server.service().stop_worker().await;
         repair::check_index(&server.service().repair).await.unwrap();
-        let index = server.app().retrieval.abandon().await.unwrap();
+        let index = server.context().retrieval.abandon().await.unwrap();
         assert!(index.resume());
         let write_fault = Mutex::new(write_fault);
         let faulty = Arc::new(Self { index, failing_tenant, write_fault, failed_writes: AtomicI32::new(0) });
-        server.app().retrieval.replace_index(faulty.clone());
+        server.context().retrieval.replace_index(faulty.clone());
         server.service().worker.port().crash();
         faulty
     }
@@ -168,7 +168,7 @@ async fn index_that_fails_searches_of_one_user_is_filled_again() {
     eventually_search_succeeds(&key, &heron).await;
     wait_until_complete(&server.anonymous(), 2).await;
     assert!(is_found(&other_key, "kingfisher", &kingfisher).await);
-    assert_eq!(list_set_aside(&server.app().core.data_dir).len(), 1);
+    assert_eq!(list_set_aside(&server.context().core.data_dir).len(), 1);
 }
 
 #[actix_web::test]
@@ -177,7 +177,7 @@ async fn index_that_met_damage_is_not_left_as_whole() {
     let owner = server.user(Plan::Pro).await;
     let key = owner.full_key().await;
     save(&key, "heron").await;
-    let marker = index_folder(&server.app().core.data_dir).join(MARKER_FILE);
+    let marker = index_folder(&server.context().core.data_dir).join(MARKER_FILE);
     assert!(marker.exists());
     FaultyIndex::install(&server, Some(Tenant::of(owner.id().0)), None).await;
     key.get("/rest/v2/search?q=heron").await.error_code(503);
@@ -192,7 +192,7 @@ async fn index_that_met_damage_is_not_left_as_whole() {
 async fn index_job(server: &Server, saved: &Value) -> Option<job::Model> {
     let document: Uuid = saved["documentId"].as_str().unwrap().parse().unwrap();
     let jobs = job::Entity::find().filter(job::Column::Subject.eq(document));
-    jobs.filter(job::Column::Kind.eq("index")).one(server.app().core.db.read()).await.unwrap()
+    jobs.filter(job::Column::Kind.eq("index")).one(server.context().core.db.read()).await.unwrap()
 }
 
 /// Saves a text, and has its index job tried so often while writes fail. It waits after each try, and is due again when this returns.
@@ -228,7 +228,7 @@ async fn document_is_found_after_a_lasting_write_fault_of_the_index() {
     key.wait_for(&saved, "ready").await;
     assert!(is_found(&key, "heron", &saved).await);
     assert!(
-        list_set_aside(&server.app().core.data_dir).is_empty(),
+        list_set_aside(&server.context().core.data_dir).is_empty(),
         "a disk that fails is no damage of the index"
     );
 }
@@ -241,14 +241,14 @@ async fn damage_met_by_writes_has_the_index_filled_again() {
 
     let saved = try_to_index(&server, &key, &faulty, 3).await;
     eventually("another index is open", async || {
-        (!server.app().retrieval.has_damage_failures()).then_some(())
+        (!server.context().retrieval.has_damage_failures()).then_some(())
     })
     .await;
     server.clock.advance(Duration::from_secs(3600));
 
     key.wait_for(&saved, "ready").await;
     assert!(is_found(&key, "heron", &saved).await);
-    assert_eq!(list_set_aside(&server.app().core.data_dir).len(), 1);
+    assert_eq!(list_set_aside(&server.context().core.data_dir).len(), 1);
 }
 
 #[actix_web::test]
@@ -258,10 +258,10 @@ async fn document_that_every_index_fails_is_given_up_after_a_rebuild() {
     let faulty = FaultyIndex::install(&server, None, Some(EngineFault::Damage)).await;
     let saved = try_to_index(&server, &key, &faulty, 3).await;
     eventually("another index is open", async || {
-        (!server.app().retrieval.has_damage_failures()).then_some(())
+        (!server.context().retrieval.has_damage_failures()).then_some(())
     })
     .await;
-    let set_aside = list_set_aside(&server.app().core.data_dir);
+    let set_aside = list_set_aside(&server.context().core.data_dir);
     assert_eq!(set_aside.len(), 1);
 
     FaultyIndex::install(&server, None, Some(EngineFault::Damage)).await;
@@ -276,15 +276,15 @@ async fn document_that_every_index_fails_is_given_up_after_a_rebuild() {
     }
     repair::check_index(&server.service().repair).await.unwrap();
 
-    assert_eq!(index_job(&server, &saved).await.unwrap().state, JobState::Dead);
-    assert_eq!(server.app().retrieval.damage_failures(), 0);
-    assert_eq!(list_set_aside(&server.app().core.data_dir), set_aside);
+    assert_eq!(index_job(&server, &saved).await.unwrap().state, JobState::GivenUp);
+    assert_eq!(server.context().retrieval.damage_failures(), 0);
+    assert_eq!(list_set_aside(&server.context().core.data_dir), set_aside);
 }
 
 #[actix_web::test]
 async fn second_service_that_began_without_an_index_opens_one() {
     let server = Server::start().await;
-    let core = &server.app().core;
+    let core = &server.context().core;
     let folder = core.data_dir.join("second");
     fs::create_dir(&folder).unwrap();
     let db = Db::open(&server.database_url()).await.unwrap();
@@ -314,7 +314,7 @@ async fn second_service_that_began_without_an_index_opens_one() {
 async fn unloaded_index_is_replaced_soon_after_another_one() {
     let server = Server::start().await;
     let (key, anonymous) = (server.user(Plan::Pro).await.full_key().await, server.anonymous());
-    let (data_dir, retrieval) = (&server.app().core.data_dir, &server.app().retrieval);
+    let (data_dir, retrieval) = (&server.context().core.data_dir, &server.context().retrieval);
     let heron = save(&key, "heron").await;
     retrieval.replace_index(Arc::new(FailingIndex(damage_error)));
     eventually_search_succeeds(&key, &heron).await;
@@ -349,7 +349,7 @@ async fn lose_document(server: &Server, saved: &Value) {
         .col_expr(document::Column::IndexedVersion, Expr::value(0))
         .col_expr(document::Column::IndexLostAt, Expr::value(Some(server.clock.now())))
         .filter(document::Column::Id.eq(DocumentId(document)));
-    assert_eq!(lost.exec(server.app().core.db.write()).await.unwrap().rows_affected, 1);
+    assert_eq!(lost.exec(server.context().core.db.write()).await.unwrap().rows_affected, 1);
 }
 
 #[actix_web::test]
@@ -361,26 +361,26 @@ async fn lost_document_whose_job_was_given_up_is_not_enqueued() {
         index_job(&server, &heron).await.filter(|job| job.state == JobState::Done)
     })
     .await;
-    let dead = job::Model { state: JobState::Dead, ..done };
-    let given_up = job::Entity::update_many().col_expr(job::Column::State, Expr::value(JobState::Dead));
-    let given_up = given_up.filter(job::Column::Id.eq(dead.id)).exec(server.app().core.db.write()).await;
+    let dead = job::Model { state: JobState::GivenUp, ..done };
+    let given_up = job::Entity::update_many().col_expr(job::Column::State, Expr::value(JobState::GivenUp));
+    let given_up = given_up.filter(job::Column::Id.eq(dead.id)).exec(server.context().core.db.write()).await;
     assert_eq!(given_up.unwrap().rows_affected, 1);
     lose_document(&server, &heron).await;
     lose_document(&server, &kingfisher).await;
 
     let rebuilding = Completeness::Rebuilding { documents_left: 2, documents_total: 2 };
-    server.app().retrieval.set_completeness(rebuilding);
+    server.context().retrieval.set_completeness(rebuilding);
     repair::check_index(&server.service().repair).await.unwrap();
     server.clock.advance(Duration::from_secs(61));
     repair::check_index(&server.service().repair).await.unwrap();
 
     // Both would be enqueued at the same time.
     eventually("the other document is restored", async || {
-        let lost = document::Entity::lost_by_index().all(server.app().core.db.read()).await.unwrap();
+        let lost = document::Entity::lost_by_index().all(server.context().core.db.read()).await.unwrap();
         (lost.len() == 1).then_some(())
     })
     .await;
     let of_heron = job::Entity::find().filter(job::Column::Subject.eq(dead.subject));
-    let of_heron = of_heron.filter(job::Column::Kind.eq("index")).all(server.app().core.db.read()).await;
+    let of_heron = of_heron.filter(job::Column::Kind.eq("index")).all(server.context().core.db.read()).await;
     assert_eq!(of_heron.unwrap(), [dead]);
 }

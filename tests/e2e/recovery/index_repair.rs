@@ -347,7 +347,7 @@ async fn read_degraded(key: &Key) -> Value {
 async fn search_is_degraded_until_lost_documents_are_restored() {
     let server = Server::start().await;
     let model = Arc::new(ConstantEmbedder::default());
-    server.app().retrieval.set_model(model.clone());
+    server.context().retrieval.set_model(model.clone());
     let owner = server.user(Plan::Pro).await;
     let (key, other) = (owner.full_key().await, server.user(Plan::Pro).await.full_key().await);
     let heron = save(&key, "heron").await;
@@ -355,7 +355,7 @@ async fn search_is_degraded_until_lost_documents_are_restored() {
 
     // Nothing is indexed meanwhile, so that the state can be checked.
     server.service().stop_worker().await;
-    fs::remove_dir_all(index_folder(&server.app().core.data_dir)).unwrap();
+    fs::remove_dir_all(index_folder(&server.context().core.data_dir)).unwrap();
     repair::check_index(&server.service().repair).await.unwrap();
 
     let index = read_index_state(&server.anonymous()).await;
@@ -385,7 +385,7 @@ async fn search_is_degraded_until_lost_documents_are_restored() {
 
 /// The only document of an account.
 async fn find_document(server: &Server, owner: UserId) -> document::Model {
-    document::Entity::visible_to(owner).one(server.app().core.db.read()).await.unwrap().unwrap()
+    document::Entity::visible_to(owner).one(server.context().core.db.read()).await.unwrap().unwrap()
 }
 
 #[actix_web::test]
@@ -393,7 +393,7 @@ async fn index_moved_away_and_back_is_used_again() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let heron = save(&key, "heron").await;
-    let (index, elsewhere) = (index_folder(&server.app().core.data_dir), server.home().path("elsewhere"));
+    let (index, elsewhere) = (index_folder(&server.context().core.data_dir), server.home().path("elsewhere"));
     server.service().stop_worker().await;
 
     fs::rename(&index, &elsewhere).unwrap();
@@ -403,21 +403,21 @@ async fn index_moved_away_and_back_is_used_again() {
     fs::rename(&elsewhere, &index).unwrap();
     repair::check_index(&server.service().repair).await.unwrap();
 
-    assert!(server.app().retrieval.is_in_place());
+    assert!(server.context().retrieval.is_in_place());
     server.service().worker.port().crash();
     let kingfisher = save(&key, "kingfisher").await;
     wait_until_complete(&server.anonymous(), 2).await;
     assert!(is_found(&key, "heron", &heron).await && is_found(&key, "kingfisher", &kingfisher).await);
-    assert!(list_set_aside(&server.app().core.data_dir).is_empty());
+    assert!(list_set_aside(&server.context().core.data_dir).is_empty());
 }
 
 /// Removes the passages of a document from the index without a trace in the database.
 async fn remove_from_index(server: &Server, owner: UserId, saved: &Value) {
     let lost: DocumentId = saved["documentId"].as_str().unwrap().parse().unwrap();
     let passages = chunk::Entity::owned_by(owner).filter(chunk::Column::DocumentId.eq(lost));
-    let passages = passages.all(server.app().core.db.read()).await.unwrap();
+    let passages = passages.all(server.context().core.db.read()).await.unwrap();
     let ids = passages.iter().map(|passage| passage.id.0).collect();
-    server.app().retrieval.remove(ids).await.unwrap();
+    server.context().retrieval.remove(ids).await.unwrap();
 }
 
 /// Covers the fault table (row 19).
@@ -464,10 +464,10 @@ async fn lost_last_passage_of_a_long_text_is_restored() {
     let long = key.save_text("https://example.org/long", &text).await;
     key.wait_for(&long, "ready").await;
     let passages = chunk::Entity::owned_by(owner.id()).order_by_desc(chunk::Column::Ordinal);
-    let last = passages.one(server.app().core.db.read()).await.unwrap().unwrap();
+    let last = passages.one(server.context().core.db.read()).await.unwrap().unwrap();
     assert!(last.ordinal > 1000, "its rows are read in more than one slice");
 
-    server.app().retrieval.remove(vec![last.id.0]).await.unwrap();
+    server.context().retrieval.remove(vec![last.id.0]).await.unwrap();
     assert!(key.search("spoonbill").await.is_empty());
     server.clock.advance(Duration::from_secs(601));
 
@@ -477,7 +477,7 @@ async fn lost_last_passage_of_a_long_text_is_restored() {
 /// The number of index jobs, including finished ones.
 async fn count_jobs(server: &Server) -> u64 {
     let jobs = job::Entity::find().filter(job::Column::Kind.eq("index"));
-    jobs.count(server.app().core.db.read()).await.unwrap()
+    jobs.count(server.context().core.db.read()).await.unwrap()
 }
 
 /// An index whose reads all fail with this error.
@@ -566,12 +566,12 @@ async fn index_that_fails_searches_is_moved_aside_and_rebuilt() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let heron = save(&key, "heron").await;
-    assert!(list_set_aside(&server.app().core.data_dir).is_empty());
+    assert!(list_set_aside(&server.context().core.data_dir).is_empty());
 
-    server.app().retrieval.replace_index(Arc::new(FailingIndex(damage_error)));
+    server.context().retrieval.replace_index(Arc::new(FailingIndex(damage_error)));
 
     eventually_search_succeeds(&key, &heron).await;
-    assert_eq!(list_set_aside(&server.app().core.data_dir).len(), 1);
+    assert_eq!(list_set_aside(&server.context().core.data_dir).len(), 1);
 }
 
 /// Waits until searches succeed again and find the heron.
@@ -589,23 +589,23 @@ async fn index_that_cannot_be_moved_aside_is_moved_on_retry() {
     let key = server.user(Plan::Pro).await.full_key().await;
     let heron = save(&key, "heron").await;
     // A file where the damaged index is to be moved.
-    let obstacle = server.app().core.data_dir.join("index.damaged-2024-05-06T12-00-00.000Z");
+    let obstacle = server.context().core.data_dir.join("index.damaged-2024-05-06T12-00-00.000Z");
     fs::write(&obstacle, "").unwrap();
 
-    server.app().retrieval.replace_index(Arc::new(FailingIndex(damage_error)));
+    server.context().retrieval.replace_index(Arc::new(FailingIndex(damage_error)));
     for _ in 0..3 {
         let answer = key.get("/rest/v2/search?q=heron").await;
         assert_eq!((answer.error_code(503), answer.header_number("retry-after")), ("OVERLOADED", 5));
     }
     // Fails here, or has failed in the background just before.
     let _ = repair::check_index(&server.service().repair).await;
-    assert!(server.app().retrieval.is_in_place());
-    assert_eq!(list_set_aside(&server.app().core.data_dir), std::slice::from_ref(&obstacle));
+    assert!(server.context().retrieval.is_in_place());
+    assert_eq!(list_set_aside(&server.context().core.data_dir), std::slice::from_ref(&obstacle));
 
     fs::remove_file(&obstacle).unwrap();
     server.clock.advance(Duration::from_secs(31));
     eventually_search_succeeds(&key, &heron).await;
-    assert_eq!(list_set_aside(&server.app().core.data_dir).len(), 1);
+    assert_eq!(list_set_aside(&server.context().core.data_dir).len(), 1);
 }
 
 #[actix_web::test]
@@ -615,14 +615,14 @@ async fn index_that_refuses_queries_is_not_moved_aside() {
     save(&key, "heron").await;
 
     let refused = || engine_error(EngineFault::InvalidRequest);
-    server.app().retrieval.replace_index(Arc::new(FailingIndex(refused)));
+    server.context().retrieval.replace_index(Arc::new(FailingIndex(refused)));
     for _ in 0..6 {
         assert_eq!(key.get("/rest/v2/search?q=heron").await.status, 500);
     }
     repair::check_index(&server.service().repair).await.unwrap();
 
-    assert_eq!(server.app().retrieval.damage_failures(), 0);
-    assert!(list_set_aside(&server.app().core.data_dir).is_empty());
+    assert_eq!(server.context().retrieval.damage_failures(), 0);
+    assert!(list_set_aside(&server.context().core.data_dir).is_empty());
 }
 
 #[actix_web::test]
@@ -631,7 +631,7 @@ async fn only_search_is_refused_while_the_index_reloads() {
     let key = server.user(Plan::Pro).await.full_key().await;
     save(&key, "heron").await;
 
-    server.app().retrieval.replace_index(Arc::new(FailingIndex(|| IndexError::Blocked)));
+    server.context().retrieval.replace_index(Arc::new(FailingIndex(|| IndexError::Blocked)));
     let searched = key.get("/rest/v2/search?q=heron").await;
     let index = read_index_state(&server.anonymous()).await;
     repair::check_index(&server.service().repair).await.unwrap();
@@ -639,6 +639,6 @@ async fn only_search_is_refused_while_the_index_reloads() {
     assert_eq!(searched.error_code(503), "OVERLOADED");
     assert_eq!(searched.header_number("retry-after"), 2);
     assert_eq!((&index["ok"], &index["passages"]), (&json!(true), &Value::Null));
-    assert_eq!(server.app().retrieval.damage_failures(), 0);
-    assert!(list_set_aside(&server.app().core.data_dir).is_empty());
+    assert_eq!(server.context().retrieval.damage_failures(), 0);
+    assert!(list_set_aside(&server.context().core.data_dir).is_empty());
 }

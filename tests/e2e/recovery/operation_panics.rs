@@ -5,7 +5,7 @@ use std::time::Duration;
 use actix_web::web::Data;
 use actix_web::{App as Web, HttpServer};
 use actors::auth::authenticate::RequestInfo;
-use actors::auth::caller::{Caller, Credential};
+use actors::auth::caller::{Caller, Credential, Surface};
 use actors::auth::secret::Secret;
 use actors::context::OperationContext;
 use actors::operation::{FromRequest, Operation};
@@ -14,7 +14,6 @@ use actors::target::Target;
 use carrel::http::body::BodyLimits;
 use carrel::rest::Rest;
 use carrel::routing::{Route, mount};
-use entity::kind::Surface;
 use entity::plan::Plan;
 use entity::scope::Scope;
 use errors::Error;
@@ -61,7 +60,7 @@ fn serve(ctx: &OperationContext) -> String {
 
 /// The activity of the user.
 async fn list_activity(server: &Server, session: &Client) -> Vec<Value> {
-    server.app().activity.flush().await.unwrap();
+    server.context().activity.flush().await.unwrap();
     let answer = session.get("/app/api/activity").await;
     answer.data(200)["activity"].as_array().unwrap().clone()
 }
@@ -72,7 +71,7 @@ async fn panic_of_rest_operation_is_recorded_in_the_activity() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let client = Client::new(&serve(server.app()));
+    let client = Client::new(&serve(server.context()));
     let client = client.with("authorization", &key.header("authorization")).with("idempotency-key", "once");
 
     let first = client.post("/panics", json!({})).await;
@@ -96,7 +95,7 @@ async fn panic_of_rest_operation_is_recorded_in_the_activity() {
 #[actix_web::test]
 async fn panic_of_tool_is_recorded_in_the_activity() {
     let server = Server::start().await;
-    let (ctx, user) = (server.app(), server.user(Plan::Pro).await);
+    let (ctx, user) = (server.context(), server.user(Plan::Pro).await);
     let (key, session) = (user.mcp_key().await, user.sign_in().await);
     let secret = Secret::parse_key(key.header("authorization").trim_start_matches("Bearer ")).unwrap();
     let credential = Ok(Some(Credential::ApiKey(secret)));

@@ -130,8 +130,10 @@ async fn requests_on_busy_connections_are_answered_during_a_drain() {
 #[actix_web::test]
 async fn shutdown_removes_the_row_of_the_test_writes() {
     let server = Server::start().await;
-    eventually("a test write", async || (count_test_rows(&server.app().core.db).await == 1).then_some(()))
-        .await;
+    eventually("a test write", async || {
+        (count_test_rows(&server.context().core.db).await == 1).then_some(())
+    })
+    .await;
 
     let (home, _) = server.stop().await;
 

@@ -15,7 +15,7 @@ async fn activity_row_is_deleted_after_ninety_days() {
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
     key.get("/rest/v2/search?q=secret+words").await.data(200);
-    server.app().activity.flush().await.unwrap();
+    server.context().activity.flush().await.unwrap();
     let lines = session.get("/app/api/activity").await;
     let line = &lines.data(200)["activity"][0];
     assert_eq!((&line["route"], &line["status"]), (&"GET /search".into(), &200.into()));
@@ -37,5 +37,5 @@ async fn activity_row_is_deleted_after_ninety_days() {
 }
 
 async fn count_activity_rows(server: &Server, owner: entity::id::UserId) -> usize {
-    entity::activity::Entity::owned_by(owner).all(server.app().core.db.read()).await.unwrap().len()
+    entity::activity::Entity::owned_by(owner).all(server.context().core.db.read()).await.unwrap().len()
 }

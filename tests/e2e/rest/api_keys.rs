@@ -82,12 +82,12 @@ async fn keys_of_disabled_account_are_refused_until_enabled() {
     let key = user.full_key().await;
     key.get("/rest/v2/usage").await.data(200);
 
-    accounts::set_disabled(&server.app().core, user.id(), true).await.unwrap();
+    accounts::set_disabled(&server.context().core, user.id(), true).await.unwrap();
     crate::support::eventually("the running service sees the rows of the command", async || {
         (key.get("/rest/v2/usage").await.status == 401).then_some(())
     })
     .await;
-    accounts::set_disabled(&server.app().core, user.id(), false).await.unwrap();
+    accounts::set_disabled(&server.context().core, user.id(), false).await.unwrap();
 
     key.get("/rest/v2/usage").await.data(200);
 }

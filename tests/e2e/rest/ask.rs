@@ -205,9 +205,9 @@ async fn claims_of_two_nodes_stop_exactly_at_the_monthly_limit() {
     let user = server.user(Plan::Pro).await.id();
     let nodes =
         [Db::open(&server.database_url()).await.unwrap(), Db::open(&server.database_url()).await.unwrap()];
-    let mut limits = server.app().core.plans.limits(Plan::Pro).clone();
+    let mut limits = server.context().core.plans.limits(Plan::Pro).clone();
     limits.answers_per_month = 7;
-    let now = server.app().core.clock.now();
+    let now = server.context().core.clock.now();
 
     let claims = (0..40).map(|n| answers::claim(&nodes[n % 2], user, &limits, now));
     let claimed = futures_util::future::join_all(claims).await;
@@ -234,8 +234,10 @@ async fn claim_of_a_dead_process_is_returned_after_its_lease() {
     let user = server.user(Plan::Pro).await;
     let (user, key) = (user.id(), user.full_key().await);
     save_quagga(&key).await;
-    let limits = server.app().core.plans.limits(Plan::Pro).clone();
-    answers::claim(&server.app().core.db, user, &limits, server.app().core.clock.now()).await.unwrap();
+    let limits = server.context().core.plans.limits(Plan::Pro).clone();
+    answers::claim(&server.context().core.db, user, &limits, server.context().core.clock.now())
+        .await
+        .unwrap();
     assert_eq!(ask_about_quagga(&key).await.error_code(402), "PLAN_LIMIT_REACHED");
     assert_eq!(answers_and_budget_share(&key).await.0, 1);
 

@@ -187,7 +187,7 @@ async fn unread_given_text_is_processed_on_restore() {
     let saved = key.save(json!({ "url": site.page("/herons", [Reply::Status(404)]) })).await;
     key.wait_for(&saved, "failed").await;
     // As if the bookmark had been deleted before the given text was processed.
-    let (db, id) = (server.app().core.db.write(), saved["documentId"].as_str().unwrap().parse().unwrap());
+    let (db, id) = (server.context().core.db.write(), saved["documentId"].as_str().unwrap().parse().unwrap());
     let id = entity::id::DocumentId(id);
     let user = entity::document::Entity::find_by_id(id).one(db).await.unwrap().unwrap().user_id;
     let source = entity::source::Model {

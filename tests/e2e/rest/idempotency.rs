@@ -169,7 +169,7 @@ async fn abandoned_request_frees_its_name_after_a_minute() {
     let replay = IdempotencyKey::new(b"slow", "POST", &path, NOTE_JSON.as_bytes()).unwrap();
     let holder: KeyId = key.id.parse().unwrap();
     // The process ends without answering the request.
-    let claimed = server.app().idempotency.claim(owner, holder, replay).await.unwrap();
+    let claimed = server.context().idempotency.claim(owner, holder, replay).await.unwrap();
     let ClaimOutcome::First(claim) = claimed else { panic!("{claimed:?}") };
     drop(claim);
 
@@ -190,9 +190,9 @@ async fn heartbeat_keeps_the_name_of_a_long_request() {
     let server = Server::start().await;
     let Writer { owner, key, path, .. } = Writer::of(&server, Plan::Pro).await;
     let replay = IdempotencyKey::new(b"slow", "POST", &path, NOTE_JSON.as_bytes()).unwrap();
-    let app = server.app();
+    let ctx = server.context();
     // The heartbeats run in real time, unlike the clock of the test, so their interval is short.
-    let with_heartbeat = Idempotency::new(app.core.db.clone(), app.core.clock.clone())
+    let with_heartbeat = Idempotency::new(ctx.core.db.clone(), ctx.core.clock.clone())
         .with_heartbeat_interval(Duration::from_millis(20));
     let ClaimOutcome::First(claim) =
         with_heartbeat.claim(owner, key.id.parse().unwrap(), replay).await.unwrap()
@@ -203,8 +203,8 @@ async fn heartbeat_keeps_the_name_of_a_long_request() {
     for _ in 0..3 {
         server.clock.advance(Duration::from_secs(59));
         eventually("the heartbeat is written", async || {
-            let row = entity::idempotency::Entity::find().one(app.core.db.read()).await.unwrap().unwrap();
-            (row.heartbeat_at == app.core.clock.now()).then_some(())
+            let row = entity::idempotency::Entity::find().one(ctx.core.db.read()).await.unwrap().unwrap();
+            (row.heartbeat_at == ctx.core.clock.now()).then_some(())
         })
         .await;
         assert_eq!(with_name(&key, "slow").post_text(&path, NOTE_JSON).await.error_code(409), "CONFLICT");
@@ -328,8 +328,8 @@ impl<'a> StoredResponses<'a> {
     async fn bounded_by(server: &'a Server, bounds: AnswerBounds) -> Self {
         let user = server.user(Plan::Pro).await;
         let key = user.full_key().await.id.parse().unwrap();
-        let app = server.app();
-        let store = Idempotency::new(app.core.db.clone(), app.core.clock.clone()).with_bounds(bounds);
+        let ctx = server.context();
+        let store = Idempotency::new(ctx.core.db.clone(), ctx.core.clock.clone()).with_bounds(bounds);
         Self { server, store, owner: user.id(), key }
     }
 
@@ -346,7 +346,7 @@ impl<'a> StoredResponses<'a> {
 
     /// Commits a change of the request with this claim.
     async fn commit(&self, claim: &Claim) {
-        let txn = begin_owned(&self.server.app().core.db, self.owner).await.unwrap();
+        let txn = begin_owned(&self.server.context().core.db, self.owner).await.unwrap();
         claim.id().mark_committed(&txn).await.unwrap();
         txn.commit().await.unwrap();
     }
@@ -427,7 +427,7 @@ async fn break_storing(server: &Server) {
 
 /// Makes every write of this kind to the table of claims and responses fail, through a trigger: the service has no hook for it.
 async fn break_writes(server: &Server, event: &str) {
-    let db = &server.app().core.db;
+    let db = &server.context().core.db;
     let fault = format!("CREATE TRIGGER fault BEFORE {event} ON idempotency");
     let statements = if db.is_postgres() {
         vec![
@@ -445,7 +445,7 @@ async fn break_writes(server: &Server, event: &str) {
 }
 
 async fn repair_writes(server: &Server) {
-    let db = &server.app().core.db;
+    let db = &server.context().core.db;
     let repair = if db.is_postgres() { "DROP TRIGGER fault ON idempotency" } else { "DROP TRIGGER fault" };
     db.write().execute_unprepared(repair).await.unwrap();
 }
@@ -526,7 +526,8 @@ async fn batch_with_lost_response_is_not_repeated() {
 
     once.post_text("/rest/v1/bookmarks/batch", &body).await.data(200);
 
-    let row = entity::idempotency::Entity::find().one(server.app().core.db.read()).await.unwrap().unwrap();
+    let row =
+        entity::idempotency::Entity::find().one(server.context().core.db.read()).await.unwrap().unwrap();
     assert_eq!((row.committed, row.status), (true, None));
     assert_eq!(once.post_text("/rest/v1/bookmarks/batch", &body).await.error_code(409), "CONFLICT");
 }
@@ -535,11 +536,11 @@ async fn batch_with_lost_response_is_not_repeated() {
 async fn committed_claim_without_response_is_refused() {
     let server = Server::start().await;
     let Writer { owner, key, session, id, path, .. } = Writer::of(&server, Plan::Pro).await;
-    let (app, name) = (server.app(), "committed");
+    let (ctx, name) = (server.context(), "committed");
     let replay = IdempotencyKey::new(name.as_bytes(), "POST", &path, NOTE_JSON.as_bytes()).unwrap();
-    let claimed = app.idempotency.claim(owner, key.id.parse().unwrap(), replay).await.unwrap();
+    let claimed = ctx.idempotency.claim(owner, key.id.parse().unwrap(), replay).await.unwrap();
     let ClaimOutcome::First(claim) = claimed else { panic!("{claimed:?}") };
-    let txn = begin_owned(&app.core.db, owner).await.unwrap();
+    let txn = begin_owned(&ctx.core.db, owner).await.unwrap();
     claim.id().mark_committed(&txn).await.unwrap();
     txn.commit().await.unwrap();
     // The process ends without answering the request.
@@ -564,14 +565,14 @@ async fn committed_claim_without_response_is_refused() {
 async fn requests_abandoned_before_clock_set_back_do_not_run() {
     let server = Server::start().await;
     let Writer { owner, key, session, id, path, .. } = Writer::of(&server, Plan::Pro).await;
-    let (app, holder): (_, KeyId) = (server.app(), key.id.parse().unwrap());
+    let (ctx, holder): (_, KeyId) = (server.context(), key.id.parse().unwrap());
     for name in ["committed", "uncommitted"] {
         let replay = IdempotencyKey::new(name.as_bytes(), "POST", &path, NOTE_JSON.as_bytes()).unwrap();
-        let claimed = app.idempotency.claim(owner, holder, replay).await.unwrap();
+        let claimed = ctx.idempotency.claim(owner, holder, replay).await.unwrap();
         let ClaimOutcome::First(claim) = claimed else { panic!("{claimed:?}") };
         // The claims are dropped at the end of the round, as if their process had ended.
         if name == "committed" {
-            let txn = begin_owned(&app.core.db, owner).await.unwrap();
+            let txn = begin_owned(&ctx.core.db, owner).await.unwrap();
             claim.id().mark_committed(&txn).await.unwrap();
             txn.commit().await.unwrap();
         }
@@ -610,7 +611,7 @@ async fn transaction_without_commit_leaves_no_mark() {
     let answers = StoredResponses::bounded_by(&server, AnswerBounds::default()).await;
     let claim = answers.first("rolled-back").await;
 
-    let txn = begin_owned(&server.app().core.db, answers.owner).await.unwrap();
+    let txn = begin_owned(&server.context().core.db, answers.owner).await.unwrap();
     claim.id().mark_committed(&txn).await.unwrap();
     drop(txn);
     answers.store.give_up(claim).await.unwrap();
@@ -630,7 +631,7 @@ async fn request_whose_claim_was_freed_cannot_commit() {
     // The second request holds the name, so the stalled one must not commit its change.
     let _second = answers.first("stalled").await;
 
-    let txn = begin_owned(&server.app().core.db, answers.owner).await.unwrap();
+    let txn = begin_owned(&server.context().core.db, answers.owner).await.unwrap();
     let refused = id.mark_committed(&txn).await;
     assert!(matches!(refused, Err(Error::StillRunning)), "{refused:?}");
 }
@@ -668,5 +669,5 @@ async fn full_disk_replays_responses_and_claims_no_name() {
     assert!(is_replayed(&before));
     assert_eq!(new.error_code(507), "STORAGE_FULL");
     // The refused request has left no row, so its name is free after the disk has room.
-    assert_eq!(entity::idempotency::Entity::find().count(server.app().core.db.read()).await.unwrap(), 1);
+    assert_eq!(entity::idempotency::Entity::find().count(server.context().core.db.read()).await.unwrap(), 1);
 }

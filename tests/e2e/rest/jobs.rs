@@ -86,7 +86,7 @@ async fn waiting_job_states_its_reason() {
 
 /// Inserts a running job and returns its subject, so that other jobs of the subject wait.
 async fn insert_running_job(server: &Server, user: UserId) -> Uuid {
-    let now = server.app().core.clock.now();
+    let now = server.context().core.clock.now();
     let row = job::Model {
         state: JobState::Running,
         lease_until: Some(now + Duration::from_secs(365 * 86_400)),
@@ -94,7 +94,7 @@ async fn insert_running_job(server: &Server, user: UserId) -> Uuid {
     };
     let subject = row.subject;
     job::Entity::insert(row.into_active_model())
-        .exec_without_returning(server.app().core.db.write())
+        .exec_without_returning(server.context().core.db.write())
         .await
         .unwrap();
     subject
@@ -108,7 +108,7 @@ async fn insert_waiting_jobs(
     priority: i16,
     numbers: std::ops::Range<u64>,
 ) {
-    let now = server.app().core.clock.now();
+    let now = server.context().core.clock.now();
     let row = |n: u64| job::Model {
         queue_position: Some(1_000_000),
         ..job::Model::queued(user, &format!("{priority}-{n}"), subject, (1, priority), now)
@@ -116,7 +116,10 @@ async fn insert_waiting_jobs(
     // Databases limit the parameters of a statement, so a thousand rows at a time.
     for chunk in numbers.collect::<Vec<_>>().chunks(1_000) {
         let rows = chunk.iter().map(|n| row(*n).into_active_model());
-        job::Entity::insert_many(rows).exec_without_returning(server.app().core.db.write()).await.unwrap();
+        job::Entity::insert_many(rows)
+            .exec_without_returning(server.context().core.db.write())
+            .await
+            .unwrap();
     }
 }
 
@@ -148,7 +151,7 @@ async fn full_queue_of_one_user_refuses_saves_of_that_user_only() {
     let import = start_import(&session, file, &[]).await;
     eventually("the import waits", async || {
         let rows =
-            job::Entity::find().filter(job::Column::Kind.eq("import")).all(server.app().core.db.read());
+            job::Entity::find().filter(job::Column::Kind.eq("import")).all(server.context().core.db.read());
         rows.await.unwrap().iter().any(|row| row.error.is_some()).then_some(())
     })
     .await;
@@ -156,7 +159,7 @@ async fn full_queue_of_one_user_refuses_saves_of_that_user_only() {
     job::Entity::delete_many()
         .filter(job::Column::UserId.eq(user.id()))
         .filter(job::Column::Subject.eq(subject))
-        .exec(server.app().core.db.write())
+        .exec(server.context().core.db.write())
         .await
         .unwrap();
     server.clock.advance(Duration::from_secs(61));

@@ -230,9 +230,9 @@ async fn deleted_account_leaves_no_project_rows() {
     session.post(&format!("/app/api/projects/{id}/decisions"), json!({ "title": "D" })).await.data(201);
     assert_eq!(key.get("/rest/v1/user").await.data(200)["counts"]["projects"], 1);
 
-    accounts::delete(&server.app().core, user.id()).await.unwrap();
+    accounts::delete(&server.context().core, user.id()).await.unwrap();
 
-    let db = server.app().core.db.read();
+    let db = server.context().core.db.read();
     assert_eq!(project::Entity::owned_by(user.id()).count(db).await.unwrap(), 0);
     assert_eq!(project_item::Entity::visible_to(user.id()).count(db).await.unwrap(), 0);
     assert_eq!(decision::Entity::owned_by(user.id()).count(db).await.unwrap(), 0);

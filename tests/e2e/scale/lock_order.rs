@@ -59,7 +59,7 @@ fn feed_list(order: impl Iterator<Item = usize>) -> Vec<u8> {
 /// The user's bookmarks in the order of their pages.
 async fn list_bookmarks(server: &Server, user: UserId) -> Vec<BookmarkId> {
     let own = bookmark::Entity::visible_to(user).order_by_asc(bookmark::Column::Url);
-    own.all(server.app().core.db.read()).await.unwrap().into_iter().map(|row| row.id).collect()
+    own.all(server.context().core.db.read()).await.unwrap().into_iter().map(|row| row.id).collect()
 }
 
 /// Deletes some of the bookmarks and changes the others, in reverse order: an import locks them first to last.
@@ -100,8 +100,8 @@ async fn import_with_pauses(session: &Client, tag: &str) -> String {
 }
 
 /// Inserts an upload that is never completed and whose URL expires at this time.
-async fn announce(app: &OperationContext, user: UserId, ends: Timestamp) {
-    let now = app.core.clock.now();
+async fn announce(ctx: &OperationContext, user: UserId, ends: Timestamp) {
+    let now = ctx.core.clock.now();
     let row = upload::Model {
         id: UploadId::new(now),
         user_id: user,
@@ -118,7 +118,7 @@ async fn announce(app: &OperationContext, user: UserId, ends: Timestamp) {
         bookmark_id: None,
     };
     upload::Entity::insert(row.into_active_model())
-        .exec_without_returning(app.core.db.write())
+        .exec_without_returning(ctx.core.db.write())
         .await
         .unwrap();
 }
@@ -149,7 +149,7 @@ async fn count_deadlocks(url: &str) -> i64 {
 }
 
 async fn stop_without_deadlocks(server: Server) {
-    let is_postgres = server.app().core.db.is_postgres();
+    let is_postgres = server.context().core.db.is_postgres();
     let (home, _clock) = server.stop().await;
     if is_postgres {
         assert_eq!(count_deadlocks(&home.database_url()).await, 0);
@@ -159,7 +159,7 @@ async fn stop_without_deadlocks(server: Server) {
 #[actix_web::test]
 async fn concurrent_work_on_one_library_does_not_deadlock() {
     let server = Server::start().await;
-    let app = server.app();
+    let ctx = server.context();
     let user = server.user(Plan::Pro).await;
     let session = user.sign_in().await;
     let first = start_import(&session, &page_list("first"), &[]).await;
@@ -172,15 +172,15 @@ async fn concurrent_work_on_one_library_does_not_deadlock() {
     }
     for owner in removed.iter().copied().chain([user.id()]) {
         for _ in 0..UPLOADS_PER_USER {
-            announce(app, owner, Timestamp::from_millis(0)).await;
+            announce(ctx, owner, Timestamp::from_millis(0)).await;
         }
     }
 
     let changes =
         join_all(all.chunks(PAGES.div_ceil(PARALLEL_REQUESTS)).map(|some| change_bookmarks(&session, some)));
     let imports = join_all(["second", "third"].map(|tag| import_with_pauses(&session, tag)));
-    let removals = join_all(removed.iter().map(|owner| accounts::delete(&app.core, *owner)));
-    let (_, imports, removals, swept) = join4(changes, imports, removals, uploads::sweep(&app.core)).await;
+    let removals = join_all(removed.iter().map(|owner| accounts::delete(&ctx.core, *owner)));
+    let (_, imports, removals, swept) = join4(changes, imports, removals, uploads::sweep(&ctx.core)).await;
     swept.unwrap();
     for removal in removals {
         removal.unwrap();
@@ -189,7 +189,7 @@ async fn concurrent_work_on_one_library_does_not_deadlock() {
         wait_for(&session, import, "done").await;
     }
 
-    assert_eq!(upload::Entity::owned_by(user.id()).one(app.core.db.read()).await.unwrap(), None);
+    assert_eq!(upload::Entity::owned_by(user.id()).one(ctx.core.db.read()).await.unwrap(), None);
     for (n, id) in all.iter().filter(|(n, _)| !n.is_multiple_of(DELETED_EACH)) {
         let shown = session.get(&format!("/app/api/library/bookmarks/{id}")).await;
         let shown = &shown.data(200)["bookmark"];
@@ -212,7 +212,7 @@ async fn imports_of_feeds_in_opposite_orders_do_not_deadlock() {
 
     for ((user, session), import) in [(ada, first), (bea, second)] {
         wait_for(&session, &import, "done").await;
-        let followed = feed::Entity::owned_by(user).all(server.app().core.db.read()).await.unwrap();
+        let followed = feed::Entity::owned_by(user).all(server.context().core.db.read()).await.unwrap();
         assert_eq!(followed.len(), FEEDS);
     }
     stop_without_deadlocks(server).await;
@@ -224,20 +224,20 @@ async fn server_with_row_locks() -> Option<Server> {
 }
 
 /// Waits until a statement waits for a lock. No other work may run.
-async fn wait_until_blocked(app: &OperationContext) {
+async fn wait_until_blocked(ctx: &OperationContext) {
     let waiting = "SELECT count(*) FROM pg_stat_activity \
         WHERE datname = current_database() AND wait_event_type = 'Lock'";
     eventually("a statement waits for a lock", async || {
-        (query_number(app.core.db.read(), waiting).await > 0).then_some(())
+        (query_number(ctx.core.db.read(), waiting).await > 0).then_some(())
     })
     .await;
 }
 
 /// Waits until no job waits or runs.
-async fn wait_until_idle(app: &OperationContext) {
+async fn wait_until_idle(ctx: &OperationContext) {
     let open = job::Entity::find().filter(job::Column::State.is_in([JobState::Queued, JobState::Running]));
     eventually("the queue is empty", async || {
-        open.clone().one(app.core.db.read()).await.unwrap().is_none().then_some(())
+        open.clone().one(ctx.core.db.read()).await.unwrap().is_none().then_some(())
     })
     .await;
 }
@@ -245,30 +245,30 @@ async fn wait_until_idle(app: &OperationContext) {
 #[actix_web::test]
 async fn import_columns_are_written_after_locking_the_count() {
     let Some(server) = server_with_row_locks().await else { return };
-    let (app, user) = (server.app(), server.user(Plan::Pro).await);
+    let (ctx, user) = (server.context(), server.user(Plan::Pro).await);
     let session = user.sign_in().await;
     let lines: String =
         (0..5).map(|n| format!("{{\"url\": \"https://reeds.example/{n}\", \"text\": \"T\"}}\n")).collect();
     let id = start_import(&session, lines.as_bytes(), &[]).await;
     wait_for(&session, &id, "done").await;
-    wait_until_idle(app).await;
+    wait_until_idle(ctx).await;
     // The state of an import whose job has not opened its file yet.
     restore_file(&server, &id, lines.as_bytes()).await;
     import::Entity::update_many()
         .col_expr(import::Column::State, Expr::value(ImportState::Running))
         .col_expr(import::Column::Format, Expr::value(None::<String>))
         .col_expr(import::Column::UnreadColumns, Expr::value(None::<String>))
-        .exec(app.core.db.write())
+        .exec(ctx.core.db.write())
         .await
         .unwrap();
 
     let import = ImportId(id.parse().unwrap());
-    let pause = begin_owned(&app.core.db, user.id()).await.unwrap();
-    let now = app.core.clock.now();
-    jobs::enqueue(app.core.db.write(), user.id(), JobKind::Import, import.0, Priority::Now, now)
+    let pause = begin_owned(&ctx.core.db, user.id()).await.unwrap();
+    let now = ctx.core.clock.now();
+    jobs::enqueue(ctx.core.db.write(), user.id(), JobKind::Import, import.0, Priority::Now, now)
         .await
         .unwrap();
-    wait_until_blocked(app).await;
+    wait_until_blocked(ctx).await;
 
     // A pause locks the import after the count. NOWAIT fails here if the job has locked the import already and waits for the count.
     let own = import::Entity::one_of(user.id(), import);
@@ -281,17 +281,17 @@ async fn import_columns_are_written_after_locking_the_count() {
 #[actix_web::test]
 async fn uploads_are_swept_after_locking_the_counts() {
     let Some(server) = server_with_row_locks().await else { return };
-    let app = server.app().clone();
+    let ctx = server.context().clone();
     let users = [server.user(Plan::Pro).await.id(), server.user(Plan::Pro).await.id()];
     for user in users {
-        announce(&app, user, app.core.clock.now()).await;
+        announce(&ctx, user, ctx.core.clock.now()).await;
     }
-    let removal = begin_owned(&app.core.db, users[1]).await.unwrap();
+    let removal = begin_owned(&ctx.core.db, users[1]).await.unwrap();
     server.clock.advance(8 * DAY);
 
-    let sweeping = app.clone();
+    let sweeping = ctx.clone();
     let sweep = actix_web::rt::spawn(async move { uploads::sweep(&sweeping.core).await });
-    wait_until_blocked(&app).await;
+    wait_until_blocked(&ctx).await;
 
     // NOWAIT fails here if the sweep has locked the upload already and waits for the count.
     let own = upload::Entity::owned_by(users[1]);
@@ -300,7 +300,7 @@ async fn uploads_are_swept_after_locking_the_counts() {
     removal.commit().await.unwrap();
     sweep.await.unwrap().unwrap();
     for user in users {
-        assert_eq!(upload::Entity::owned_by(user).one(app.core.db.read()).await.unwrap(), None);
+        assert_eq!(upload::Entity::owned_by(user).one(ctx.core.db.read()).await.unwrap(), None);
     }
 }
 
@@ -308,43 +308,43 @@ const FEED_BODY: &str = "<rss version=\"2.0\"><channel><title>The Reeds</title><
     <guid>one</guid><pubDate>Mon, 06 May 2024 11:00:00 GMT</pubDate><description>A heron.</description></item></channel></rss>";
 
 /// The URLs at which a source is followed.
-async fn followed_urls(app: &OperationContext, source: &feed::Model) -> Vec<String> {
-    let followers = feed::Entity::followers_of(source.source_id).all(app.core.db.read()).await.unwrap();
+async fn followed_urls(ctx: &OperationContext, source: &feed::Model) -> Vec<String> {
+    let followers = feed::Entity::followers_of(source.source_id).all(ctx.core.db.read()).await.unwrap();
     followers.into_iter().map(|follower| follower.url).collect()
 }
 
 #[actix_web::test]
 async fn feed_followed_during_a_move_moves_at_the_next_fetch() {
     let Some(server) = server_with_row_locks().await else { return };
-    let (app, site) = (server.app(), Site::start().await);
+    let (ctx, site) = (server.context(), Site::start().await);
     let (ada, bea) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
     let rss = || [Reply::File("application/rss+xml", FEED_BODY.as_bytes().to_vec())];
     let (old, new) = (site.page("/old", rss()), site.page("/new", rss()));
     ada.full_key().await.post("/rest/v1/feeds", json!({ "url": old })).await.data(201);
-    wait_until_idle(app).await;
-    let followed = feed::Entity::owned_by(ada.id()).one(app.core.db.read()).await.unwrap().unwrap();
+    wait_until_idle(ctx).await;
+    let followed = feed::Entity::owned_by(ada.id()).one(ctx.core.db.read()).await.unwrap().unwrap();
     let moved =
         Reply::Plain { status: 301, headers: vec![("location", "/new".to_owned())], body: String::new() };
     site.page("/old", [moved]);
 
     // Holds the count of Ada, for which the fetch has to wait after it has read its followers.
-    let write_of_ada = begin_owned(&app.core.db, ada.id()).await.unwrap();
+    let write_of_ada = begin_owned(&ctx.core.db, ada.id()).await.unwrap();
     server.clock.advance(25 * HOUR);
-    wait_until_blocked(app).await;
+    wait_until_blocked(ctx).await;
     let feed_of_bea =
-        feed::Model { id: FeedId::new(app.core.clock.now()), user_id: bea.id(), ..followed.clone() };
+        feed::Model { id: FeedId::new(ctx.core.clock.now()), user_id: bea.id(), ..followed.clone() };
     feed::Entity::insert(feed_of_bea.into_active_model())
-        .exec_without_returning(app.core.db.write())
+        .exec_without_returning(ctx.core.db.write())
         .await
         .unwrap();
     write_of_ada.commit().await.unwrap();
-    wait_until_idle(app).await;
+    wait_until_idle(ctx).await;
 
     // The fetch read its followers before Bea was one and holds no lock on her count, so it must not move her feed.
-    assert_eq!(followed_urls(app, &followed).await, [old.clone(), old]);
+    assert_eq!(followed_urls(ctx, &followed).await, [old.clone(), old]);
     server.clock.advance(25 * HOUR);
     eventually("the feed of both users is at its new URL", async || {
-        (followed_urls(app, &followed).await == [new.clone(), new.clone()]).then_some(())
+        (followed_urls(ctx, &followed).await == [new.clone(), new.clone()]).then_some(())
     })
     .await;
 }

@@ -30,7 +30,8 @@ async fn five_hundred_concurrent_searches_are_all_answered() {
     key.wait_for(&bookmark, "ready").await;
 
     let began = Instant::now();
-    let answers = join_all((0..SEARCHES).map(|_| server.app().retrieval.search(user.id(), query()))).await;
+    let answers =
+        join_all((0..SEARCHES).map(|_| server.context().retrieval.search(user.id(), query()))).await;
     let time = began.elapsed();
 
     let found = answers.into_iter().filter(|answer| matches!(answer, Ok(ranked) if !ranked.hits.is_empty()));
@@ -68,7 +69,7 @@ async fn search_does_not_wait_behind_another_account() {
     let (greedy, other) = (server.user(Plan::Pro).await.id(), server.user(Plan::Pro).await.id());
     let waiting = FuturesUnordered::new();
     while waiting.len() < SEARCHES {
-        let mut search = Box::pin(server.app().retrieval.search(greedy, query()));
+        let mut search = Box::pin(server.context().retrieval.search(greedy, query()));
         // A worker may answer before the first poll ends: such a search does not wait.
         if futures_util::poll!(search.as_mut()).is_pending() {
             waiting.push(search);
@@ -86,7 +87,7 @@ async fn search_does_not_wait_behind_another_account() {
             tokio::task::yield_now().await;
         }
     };
-    let of_other = server.app().retrieval.search(other, query());
+    let of_other = server.context().retrieval.search(other, query());
     let is_other_first = match select(Box::pin(of_other), Box::pin(all_of_greedy)).await {
         Either::Left((answer, _)) => answer.is_ok(),
         Either::Right(_) => false,

@@ -70,7 +70,7 @@ impl Server {
         self.running.service()
     }
 
-    pub fn app(&self) -> &OperationContext {
+    pub fn context(&self) -> &OperationContext {
         self.running.context()
     }
 
@@ -83,6 +83,6 @@ impl Server {
     pub async fn user(&self, plan: Plan) -> User<'_> {
         let email = format!("{}@reader.example", Uuid::now_v7().simple());
         let new = NewAccount { email, name: None, password: PASSWORD.to_owned(), plan };
-        User::of(self, accounts::create(&self.app().core, new).await.unwrap())
+        User::of(self, accounts::create(&self.context().core, new).await.unwrap())
     }
 }

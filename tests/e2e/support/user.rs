@@ -81,7 +81,7 @@ impl<'a> User<'a> {
     }
 
     async fn make_key(&self, kind: KeyKind, scopes: &[Scope], hourly_limit: Option<i32>) -> Key {
-        let (app, plan) = (self.server.app(), self.row.plan);
+        let (ctx, plan) = (self.server.context(), self.row.plan);
         let new = NewKey {
             name: "reader".to_owned(),
             kind,
@@ -90,7 +90,7 @@ impl<'a> User<'a> {
             expires_at: None,
         };
         let (row, secret) =
-            app.keys.create(self.row.id, plan, app.core.plans.limits(plan), new).await.unwrap();
+            ctx.keys.create(self.row.id, plan, ctx.core.plans.limits(plan), new).await.unwrap();
         Key::of(row.id, secret.expose(), &self.server.anonymous())
     }
 

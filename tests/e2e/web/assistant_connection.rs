@@ -61,9 +61,9 @@ async fn assert_nothing_is_left(server: &Server, browser: &Client) {
 
 /// Waits until all uses of keys, notices and calls are written.
 async fn flush_records(server: &Server) {
-    server.app().keys.flush().await.unwrap();
-    server.app().notices.flush().await;
-    server.app().activity.flush().await.unwrap();
+    server.context().keys.flush().await.unwrap();
+    server.context().notices.flush().await;
+    server.context().activity.flush().await.unwrap();
 }
 
 #[actix_web::test]
@@ -222,9 +222,9 @@ async fn key_of_an_abandoned_test_is_hidden_and_expires() {
     let server = Server::start_with(&[("PLANS__FREE__MCP_KEYS", "1")]).await;
     let user = server.user(Plan::Free).await;
     let browser = user.sign_in().await;
-    let app = server.app();
+    let ctx = server.context();
     let created =
-        changes::create_test_key(&app.core.accounts_db, user.id(), Plan::Free, app.core.clock.now()).await;
+        changes::create_test_key(&ctx.core.accounts_db, user.id(), Plan::Free, ctx.core.clock.now()).await;
     let secret = created.unwrap().1;
     let assistant = McpClient::new(server.anonymous().with_key(secret.expose()));
 

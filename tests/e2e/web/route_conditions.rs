@@ -131,7 +131,7 @@ async fn database_failure_at_sign_in_is_no_wrong_password() {
     let sign_in = async || server.anonymous().post("/app/api/session", credentials.clone()).await;
     let rename = async |from: &str, to: &str| {
         let statement = format!("ALTER TABLE \"user\" RENAME COLUMN {from} TO {to}");
-        server.app().core.db.write().execute_unprepared(&statement).await.unwrap();
+        server.context().core.db.write().execute_unprepared(&statement).await.unwrap();
     };
 
     rename("password_hash", "renamed").await;

@@ -40,8 +40,8 @@ pub struct LeaseOwner(pub Uuid);
 pub struct ClaimedJobs {
     /// Jobs to run. They are leased to the caller, who must end or renew each of them.
     pub jobs: Vec<Model>,
-    /// Jobs whose last attempt crashed the process, to be given up with [`super::mark_dead`].
-    pub dead: Vec<Model>,
+    /// Jobs whose last attempt crashed the process, to be given up with [`super::give_up_crashed`].
+    pub crashed: Vec<Model>,
 }
 
 /// The free slots of a track, and which jobs may use them. It only counts what a claim may
@@ -160,7 +160,7 @@ async fn lease_jobs(
             }
             if job.state == JobState::Running && has_no_attempts_left(&job) {
                 subjects.insert(job.subject);
-                claimed.dead.push(job);
+                claimed.crashed.push(job);
             } else if slots.try_acquire(&job) {
                 subjects.insert(job.subject);
                 claimed.jobs.push(lease(&txn, owner, job, now).await?);
@@ -268,8 +268,8 @@ mod tests {
     use super::*;
     use crate::test_queue::{NOON, OWNER, TestQueue, subject};
     use crate::{
-        Deferral, REPEATED_CRASH, advance, crash_reason, defer, enqueue, finish, give_up, is_given_up,
-        mark_dead, promote, release, renew,
+        Deferral, REPEATED_CRASH, advance, crash_reason, defer, enqueue, finish, give_up, give_up_crashed,
+        is_given_up, promote, release, renew,
     };
 
     /// The first time at which a lease that begins at `since` has expired.
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn job_whose_attempts_all_crashed_is_dead() {
+    async fn job_whose_attempts_all_crashed_is_given_up() {
         let queue = TestQueue::new().await;
         queue.enqueue(queue.add_user().await, subject(1)).await;
         let mut now = NOON;
@@ -356,15 +356,15 @@ mod tests {
         let claimed = queue.claim(1, now).await;
 
         assert!(claimed.jobs.is_empty());
-        let [dead] = claimed.dead.as_slice() else { panic!("{claimed:?}") };
-        assert_eq!(crash_reason(dead), REPEATED_CRASH);
-        assert!(mark_dead(queue.db.write(), dead, now).await.unwrap());
+        let [crashed] = claimed.crashed.as_slice() else { panic!("{claimed:?}") };
+        assert_eq!(crash_reason(crashed), REPEATED_CRASH);
+        assert!(give_up_crashed(queue.db.write(), crashed, now).await.unwrap());
         assert!(is_given_up(queue.db.read(), JobKind::Index, subject(1)).await.unwrap());
-        assert!(queue.claim(1, after_lease(now)).await.dead.is_empty());
+        assert!(queue.claim(1, after_lease(now)).await.crashed.is_empty());
     }
 
     #[tokio::test]
-    async fn job_that_crashes_in_its_last_attempt_is_dead() {
+    async fn job_that_crashes_in_its_last_attempt_is_given_up() {
         let queue = TestQueue::new().await;
         queue.enqueue(queue.add_user().await, subject(1)).await;
         let reason = "the site is down";
@@ -380,8 +380,8 @@ mod tests {
         let claimed = queue.claim(1, after_lease(NOON)).await;
 
         assert!(claimed.jobs.is_empty());
-        let [dead] = claimed.dead.as_slice() else { panic!("{claimed:?}") };
-        assert_eq!(crash_reason(dead), reason);
+        let [crashed] = claimed.crashed.as_slice() else { panic!("{claimed:?}") };
+        assert_eq!(crash_reason(crashed), reason);
     }
 
     #[tokio::test]
@@ -448,7 +448,7 @@ mod tests {
 
         let claimed = queue.claim(9, after_lease(NOON)).await;
 
-        assert!(claimed.jobs.is_empty() && claimed.dead.is_empty(), "{claimed:?}");
+        assert!(claimed.jobs.is_empty() && claimed.crashed.is_empty(), "{claimed:?}");
         assert_eq!(queue.job(crashed.id).await, Some(crashed));
     }
 

@@ -47,24 +47,24 @@ pub async fn give_up(
     reason: &str,
     now: Timestamp,
 ) -> Result<bool, DbErr> {
-    let end_as_dead = end(job, JobState::Dead, Some(reason), now);
-    replace_dead(db, job, end_as_dead).await
+    let end_as_given_up = end(job, JobState::GivenUp, Some(reason), now);
+    replace_given_up(db, job, end_as_given_up).await
 }
 
-/// Ends a job as dead and removes former dead jobs of the same kind and subject: only the last reason is kept.
-async fn replace_dead(
+/// Gives up a job and removes former ones of the same kind and subject: only the last reason is kept.
+async fn replace_given_up(
     db: &impl ConnectionTrait,
     job: &Model,
-    end_as_dead: UpdateMany<Entity>,
+    end_as_given_up: UpdateMany<Entity>,
 ) -> Result<bool, DbErr> {
-    if end_as_dead.exec(db).await?.rows_affected == 0 {
+    if end_as_given_up.exec(db).await?.rows_affected == 0 {
         return Ok(false);
     }
     // After the update, whose row count tells whether the attempt still holds its lease.
     let former = Entity::delete_many()
         .filter(Column::Kind.eq(&job.kind))
         .filter(Column::Subject.eq(job.subject))
-        .filter(Column::State.eq(JobState::Dead))
+        .filter(Column::State.eq(JobState::GivenUp))
         .filter(Column::Id.ne(job.id));
     former.exec(db).await?;
     Ok(true)
@@ -74,10 +74,11 @@ async fn replace_dead(
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
-pub async fn mark_dead(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
+pub async fn give_up_crashed(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
     // The worker may have renewed its lease since the claim listed the job.
     let has_expired = Column::LeaseUntil.lt(now);
-    replace_dead(db, job, end(job, JobState::Dead, Some(crash_reason(job)), now).filter(has_expired)).await
+    replace_given_up(db, job, end(job, JobState::GivenUp, Some(crash_reason(job)), now).filter(has_expired))
+        .await
 }
 
 /// Returns why a job is given up whose last attempt crashed the process: every attempt did, or else the reason of an earlier
@@ -371,12 +372,12 @@ pub async fn record_document_reason(
         .map(drop)
 }
 
-/// Removes jobs that finished before `done_before`. Dead jobs are kept with their reason as long as their documents exist;
-/// those that are about no document until they ended before `dead_before`.
+/// Removes jobs that finished before `done_before`. Jobs that were given up are kept with their reason as long as their documents exist;
+/// those that are about no document until they ended before `given_up_before`.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
-pub async fn sweep(db: &Db, done_before: Timestamp, dead_before: Timestamp) -> Result<(), DbErr> {
+pub async fn sweep(db: &Db, done_before: Timestamp, given_up_before: Timestamp) -> Result<(), DbErr> {
     let done = Condition::all().add(Column::State.eq(JobState::Done)).add(Column::FinishedAt.lt(done_before));
     let makes_document = Column::Kind.is_in(JobKind::that_make_documents());
     let own_document = Query::select()
@@ -386,9 +387,9 @@ pub async fn sweep(db: &Db, done_before: Timestamp, dead_before: Timestamp) -> R
         .to_owned();
     let is_obsolete = Condition::any()
         .add(makes_document.clone().and(Expr::exists(own_document).not()))
-        .add(makes_document.not().and(Column::FinishedAt.lt(dead_before)));
-    let dead = Condition::all().add(Column::State.eq(JobState::Dead)).add(is_obsolete);
-    for ended in [done, dead] {
+        .add(makes_document.not().and(Column::FinishedAt.lt(given_up_before)));
+    let given_up = Condition::all().add(Column::State.eq(JobState::GivenUp)).add(is_obsolete);
+    for ended in [done, given_up] {
         Entity::delete_many().filter(ended).exec(db.write()).await?;
     }
     Ok(())
@@ -490,7 +491,7 @@ mod tests {
         let jobs = queue.jobs().await;
 
         let reasons: Vec<_> = jobs.iter().map(|job| (job.state, job.error.as_deref())).collect();
-        assert_eq!(reasons, [(JobState::Dead, Some("not found"))]);
+        assert_eq!(reasons, [(JobState::GivenUp, Some("not found"))]);
     }
 
     #[tokio::test]

@@ -123,7 +123,7 @@ pub async fn failed_by_kind(db: &impl ConnectionTrait) -> Result<Vec<(String, i6
         .select_only()
         .column(Column::Kind)
         .column_as(Column::Id.count(), "jobs")
-        .filter(Column::State.eq(JobState::Dead))
+        .filter(Column::State.eq(JobState::GivenUp))
         .filter(makes_document.not().or(Expr::exists(still_failed)))
         .group_by(Column::Kind)
         .order_by_asc(Column::Kind)
@@ -154,7 +154,7 @@ pub fn subjects_given_up(kind: JobKind) -> SelectStatement {
         .column(Column::Subject)
         .from(Entity)
         .and_where(Column::Kind.eq(kind.name()))
-        .and_where(Column::State.eq(JobState::Dead))
+        .and_where(Column::State.eq(JobState::GivenUp))
         .to_owned()
 }
 
@@ -177,8 +177,8 @@ pub async fn is_waiting(db: &impl ConnectionTrait, kind: JobKind, subject: Uuid)
 pub async fn is_given_up(db: &impl ConnectionTrait, kind: JobKind, subject: Uuid) -> Result<bool, DbErr> {
     let own = Entity::find().filter(Column::Kind.eq(kind.name())).filter(Column::Subject.eq(subject));
     let open = own.clone().filter(Column::State.is_in([JobState::Queued, JobState::Running]));
-    let dead = own.filter(Column::State.eq(JobState::Dead));
-    Ok(dead.one(db).await?.is_some() && open.one(db).await?.is_none())
+    let given_up = own.filter(Column::State.eq(JobState::GivenUp));
+    Ok(given_up.one(db).await?.is_some() && open.one(db).await?.is_none())
 }
 
 /// Returns whether a job of another user, or one of a more urgent priority, is due on the track of this job. Long jobs yield then,

@@ -8,7 +8,7 @@
 //! | wake the worker | [`JobSignal`] |
 //! | take due jobs under a lease | [`promote`], [`claim()`], [`end_leases`] |
 //! | keep a lease | [`renew`], [`advance`] |
-//! | end an attempt | [`finish`], [`yield_job`], [`defer`], [`release`], [`give_up`], [`mark_dead`] |
+//! | end an attempt | [`finish`], [`yield_job`], [`defer`], [`release`], [`give_up`], [`give_up_crashed`] |
 //! | end all attempts of a process that stops | [`release_all`] |
 //! | keep jobs of other versions | [`requeue_unknown`], [`unknown_by_kind`] |
 //! | say how an attempt failed | [`JobError`] |
@@ -48,8 +48,8 @@ use std::time::Duration;
 
 pub use claim::{ClaimOrder, ClaimedJobs, LeaseOwner, SlotBudget, claim, end_leases};
 pub use complete::{
-    Deferral, REPEATED_CRASH, advance, backoff, crash_reason, defer, end_wait, finish, give_up, mark_dead,
-    record_document_reason, release, release_all, reload, renew, requeue_unknown, sweep, yield_job,
+    Deferral, REPEATED_CRASH, advance, backoff, crash_reason, defer, end_wait, finish, give_up,
+    give_up_crashed, record_document_reason, release, release_all, reload, renew, requeue_unknown, sweep, yield_job,
 };
 pub use enqueue::{enqueue, enqueue_all, withdraw};
 pub use error::JobError;

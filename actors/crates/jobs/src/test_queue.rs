@@ -76,7 +76,7 @@ impl TestQueue {
     /// Claims the one job that is due.
     pub(crate) async fn claim_one(&self, now: Timestamp) -> Model {
         let claimed = self.claim(10, now).await;
-        assert_eq!((claimed.jobs.len(), claimed.dead.len()), (1, 0), "{claimed:?}");
+        assert_eq!((claimed.jobs.len(), claimed.crashed.len()), (1, 0), "{claimed:?}");
         claimed.jobs.into_iter().next().unwrap()
     }
 

@@ -20,11 +20,11 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
 
 use super::code::{self, CodeExchange};
-use super::connections::disconnect;
 use super::context::GrantContext;
 use super::sweep;
 use super::token::{self, TokenPair, TokenRefresh};
 use super::token_error::TokenError;
+use super::user_grants::disconnect;
 use crate::auth::last_use::{ClientInfoThrottle, LastUse, LastUseBuffer};
 use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 

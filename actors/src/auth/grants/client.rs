@@ -1,4 +1,4 @@
-//! Registered applications: their metadata, their authentication, and the removal of unused ones (RFC 7591; spec.md: States).
+//! Registered clients: their metadata, their authentication, and the removal of unused ones (RFC 7591; spec.md: States).
 
 use database::Db;
 use entity::id::ClientId;
@@ -23,7 +23,7 @@ const MAX_URI_CHARS: usize = 2048;
 /// Opened sign-in pages of a client are recorded no more often than this.
 const PAGE_VIEW_INTERVAL: std::time::Duration = std::time::Duration::from_secs(3600);
 
-/// The metadata with which an application registers (RFC 7591, section 2).
+/// The metadata with which a client registers (RFC 7591, section 2).
 #[derive(Clone, Debug, Default)]
 pub struct ClientMetadata {
     /// The name that users see on the consent page, `client_name`.
@@ -169,7 +169,7 @@ pub async fn store_document(
         metadata_read_at: Some(client.created_at),
         ..client
     };
-    // The id, the creation time and the last use of an existing row stay: its connections refer to the id.
+    // The id, the creation time and the last use of an existing row stay: its grants refer to the id.
     let update = OnConflict::column(Column::MetadataUrl)
         .update_columns([Column::Name, Column::Uri, Column::RedirectUris, Column::MetadataReadAt])
         .to_owned();
@@ -221,7 +221,7 @@ fn last_use_update(id: ClientId, now: Timestamp) -> sea_orm::UpdateMany<oauth_cl
     update.col_expr(oauth_client::Column::LastUsedAt, Expr::value(now))
 }
 
-/// Removes clients that were last used before `until` and have no connection. Returns their number.
+/// Removes clients that were last used before `until` and have no grant. Returns their number.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.

@@ -1,7 +1,7 @@
-//! The exchange of an authorization code for a connection: once, by the client that it was issued to, with the right verifier.
+//! The exchange of an authorization code for a grant: once, by the client that it was issued to, with the right verifier.
 //!
 //! The first authenticated client that presents a code spends it, whether that client gets tokens or not. A code that is presented
-//! again ends the connection that it made (OAuth 2.1, section 4.1.3).
+//! again ends the grant that it made (OAuth 2.1, section 4.1.3).
 
 use database::{Transaction, on_behalf_of};
 use entity::id::GrantId;
@@ -14,7 +14,7 @@ use tracing::warn;
 
 use super::consent::CODE_PREFIX;
 use super::context::GrantContext;
-use super::ending::{ConnectionEnd, end, lock_active_owner};
+use super::ending::{GrantEnd, end, lock_active_owner};
 use super::lifecycle::{TransitionError, present_code, redeem_code};
 use super::token::{TokenPair, issue, record_reuse};
 use super::token_error::TokenError;
@@ -60,7 +60,7 @@ const INVALID_CODE: &str = "the code is unknown, has expired or was used; author
 const CODE_SPENT: TokenError = TokenError::InvalidGrant(INVALID_CODE);
 const CODE_UNKNOWN: TokenError = TokenError::UnknownGrant(INVALID_CODE);
 
-/// Exchanges a code for the first tokens of a connection.
+/// Exchanges a code for the first tokens of a grant.
 ///
 /// # Errors
 /// [`TokenError::InvalidGrant`]; the code is spent then.
@@ -100,7 +100,7 @@ pub(super) async fn exchange(ctx: &GrantContext, request: CodeExchange) -> Resul
     Ok(issued)
 }
 
-/// Ends the connection that a code made, if it is still the same one. Returns whether it did.
+/// Ends the grant that a code made, if it is still the same one. Returns whether it did.
 async fn end_reused(
     txn: &Transaction,
     hash: &[u8],
@@ -111,8 +111,7 @@ async fn end_reused(
     let Some(grant) = oauth_grant::Entity::between(code.user_id, code.client_id).one(txn).await? else {
         return Ok(false);
     };
-    let ended =
-        code.token_family == Some(grant.token_family) && end(txn, &grant, ConnectionEnd::Revoked).await?;
+    let ended = code.token_family == Some(grant.token_family) && end(txn, &grant, GrantEnd::Revoked).await?;
     if ended {
         record_reuse(txn, &grant, client, "CODE_REUSED", now).await?;
         warn!(grant.id = %grant.id, "ended a connection: its authorization code was used twice");
@@ -120,7 +119,7 @@ async fn end_reused(
     Ok(ended)
 }
 
-/// Makes the connection, or makes it again: then every earlier token and code of it ends (contract.md, section 11).
+/// Makes the grant, or makes it again: then every earlier token and code of it ends (contract.md, section 11).
 async fn connect(
     txn: &Transaction,
     ctx: &GrantContext,
@@ -144,7 +143,7 @@ async fn connect(
         .update_columns([Column::State, Column::Scopes, Column::Resource, Column::ConnectedAt])
         .value(Column::TokenFamily, Expr::col((oauth_grant::Entity, Column::TokenFamily)).add(1))
         .to_owned();
-    // An upsert: the row of a connection that has ended stays, and its number must rise, never start again at 1.
+    // An upsert: the row of a grant that has ended stays, and its number must rise, never start again at 1.
     oauth_grant::Entity::insert(new.into_active_model())
         .on_conflict(update)
         .exec_without_returning(txn)
@@ -155,7 +154,7 @@ async fn connect(
     Ok(grant)
 }
 
-/// Removes codes of the same connection that were issued before this one and not exchanged yet.
+/// Removes codes of the same grant that were issued before this one and not exchanged yet.
 async fn remove_earlier_codes(txn: &Transaction, code: &oauth_code::Model) -> Result<(), DbErr> {
     oauth_code::Entity::delete_owned(code.user_id)
         .filter(oauth_code::Column::ClientId.eq(code.client_id))

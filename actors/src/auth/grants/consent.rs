@@ -139,7 +139,7 @@ pub(super) async fn decide(
     if spent.rows_affected != 1 || !client::touch(&txn, offer.client_id, now).await? {
         return Ok(None);
     }
-    // The metadata of the application may have changed since the page was shown.
+    // The metadata of the client may have changed since the page was shown.
     let client = oauth_client::Entity::find_by_id(offer.client_id).one(&txn).await?;
     let is_registered = |client: &oauth_client::Model| {
         ctx.redirects.is_registered(&client.redirect_uris.0, &offer.redirect_uri)

@@ -1,4 +1,4 @@
-//! The operator's settings of connections, and what every step of a connection works with.
+//! The operator's settings of grants, and what every step of a grant works with.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use library::clock::Clock;
 use super::redirect::RedirectRules;
 use crate::auth::keys::cache_epoch::CacheEpoch;
 
-/// The operator's settings of connections.
+/// The operator's settings of grants.
 #[derive(Clone, Debug)]
 pub struct GrantSettings {
-    /// Whether applications may register themselves.
+    /// Whether clients may register themselves.
     pub is_registration_open: bool,
-    /// Whether an application may be identified by the URL of its client metadata document.
+    /// Whether a client may be identified by the URL of its client metadata document.
     pub client_documents: bool,
     /// Registrations from one IP address within an hour.
     pub registrations_per_hour: u32,
@@ -22,13 +22,13 @@ pub struct GrantSettings {
     pub code_lifetime: Duration,
     /// Lifetime of an access token.
     pub access_lifetime: Duration,
-    /// A client without a connection is removed after this time without use.
+    /// A client without a grant is removed after this time without use.
     pub unused_client_lifetime: Duration,
     /// The redirect URIs that may be registered.
     pub redirects: RedirectRules,
 }
 
-/// What every step of a connection works with. Clones share it.
+/// What every step of a grant works with. Clones share it.
 #[derive(Clone)]
 pub(crate) struct GrantContext {
     pub(super) db: Db,

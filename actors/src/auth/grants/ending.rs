@@ -1,7 +1,7 @@
-//! The end of connections. One statement raises the number of a connection, which invalidates every earlier token and code. Their
+//! The end of grants. One statement raises the number of a grant, which invalidates every earlier token and code. Their
 //! rows stay until they would have expired, so presenting one of them does not count as a guess.
 //!
-//! Lock order: each step that changes connections of a user locks the user's row first. So such steps run one after another, on
+//! Lock order: each step that changes grants of a user locks the user's row first. So such steps run one after another, on
 //! several nodes too, and cannot deadlock.
 
 use database::Transaction;
@@ -22,28 +22,28 @@ pub async fn lock_active_owner(txn: &Transaction, user: UserId) -> Result<Option
     Ok(owner.filter(|owner| owner.disabled_at.is_none()))
 }
 
-/// How a connection ends. It is valid again only after the user connects the application again.
+/// How a grant ends. It is valid again only after the user connects the client again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConnectionEnd {
+pub enum GrantEnd {
     /// By the user, with the account, or because it was unused for too long.
     Disconnected,
-    /// By the application, or because a secret of it was used twice.
+    /// By the client, or because a secret of it was used twice.
     Revoked,
 }
 
-impl From<ConnectionEnd> for GrantState {
-    fn from(ending: ConnectionEnd) -> Self {
+impl From<GrantEnd> for GrantState {
+    fn from(ending: GrantEnd) -> Self {
         match ending {
-            ConnectionEnd::Disconnected => GrantState::Disconnected,
-            ConnectionEnd::Revoked => GrantState::Revoked,
+            GrantEnd::Disconnected => GrantState::Disconnected,
+            GrantEnd::Revoked => GrantState::Revoked,
         }
     }
 }
 
-/// Turns an update of connections into one that ends them. Under the next number, nothing that was issued works.
+/// Turns an update of grants into one that ends them. Under the next number, nothing that was issued works.
 pub fn end_update(
     grants: UpdateMany<oauth_grant::Entity>,
-    ending: ConnectionEnd,
+    ending: GrantEnd,
 ) -> UpdateMany<oauth_grant::Entity> {
     use oauth_grant::Column;
     grants
@@ -52,16 +52,16 @@ pub fn end_update(
         .filter(Column::State.eq(GrantState::Connected))
 }
 
-/// Ends a connection, unless it has ended or was made again since it was read. Returns whether it did.
+/// Ends a grant, unless it has ended or was made again since it was read. Returns whether it did.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
 pub async fn end(
     txn: &impl ConnectionTrait,
     grant: &oauth_grant::Model,
-    ending: ConnectionEnd,
+    ending: GrantEnd,
 ) -> Result<bool, DbErr> {
-    // The number of the connection does not invalidate a code without a connection: its exchange would connect the client again.
+    // The number of the grant does not invalidate a code without a grant: its exchange would connect the client again.
     remove_pending_codes(txn, grant.user_id, grant.client_id).await?;
     let ended = end_update(oauth_grant::Entity::update_owned(grant.user_id), ending)
         .filter(oauth_grant::Column::Id.eq(grant.id))
@@ -75,15 +75,15 @@ pub async fn end(
     Ok(true)
 }
 
-/// Ends every connection of a user, and removes pending consents and codes. The caller must lock the user's row before, and raise the
+/// Ends every grant of a user, and removes pending consents and codes. The caller must lock the user's row before, and raise the
 /// generation in the same transaction.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
-pub async fn end_all_connections(txn: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
+pub async fn end_all_grants(txn: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
     oauth_consent::Entity::delete_owned(user).exec(txn).await?;
     oauth_code::Entity::delete_owned(user).exec(txn).await?;
-    end_update(oauth_grant::Entity::update_owned(user), ConnectionEnd::Disconnected).exec(txn).await.map(drop)
+    end_update(oauth_grant::Entity::update_owned(user), GrantEnd::Disconnected).exec(txn).await.map(drop)
 }
 
 /// Removes codes that were not exchanged yet.

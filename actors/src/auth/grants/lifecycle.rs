@@ -1,9 +1,9 @@
 //! The states of authorization codes and refresh tokens, and the conditional updates that change them. Of two requests that take the
 //! same step at the same time, one succeeds (RFC 9700, sections 2.1.1 and 4.14).
 //!
-//! A code goes from issued to spent when it is first presented, and on to redeemed if that made a connection; a refresh token goes
-//! from issued to spent. No transition leads back. Expiry and the end of the connection are not states: they follow from the clock
-//! and the connection's number ([`super::ending`]).
+//! A code goes from issued to spent when it is first presented, and on to redeemed if that made a grant; a refresh token goes
+//! from issued to spent. No transition leads back. Expiry and the end of the grant are not states: they follow from the clock
+//! and the grant's number ([`super::ending`]).
 
 use entity::kind::{CodeState, TokenState};
 use entity::{oauth_code, oauth_token};
@@ -29,8 +29,8 @@ fn after_presentation(state: CodeState) -> Result<CodeState, TransitionError> {
     }
 }
 
-/// The state of a code after a connection was made of it.
-fn after_connection(state: CodeState) -> Result<CodeState, TransitionError> {
+/// The state of a code after a grant was made of it.
+fn after_redemption(state: CodeState) -> Result<CodeState, TransitionError> {
     match state {
         CodeState::Spent => Ok(CodeState::Redeemed),
         CodeState::Issued | CodeState::Redeemed => Err(TransitionError::AlreadyUsed),
@@ -62,7 +62,7 @@ pub async fn present_code(
     change_state(db, code, next, token_family).await
 }
 
-/// Records the connection that a code made.
+/// Records the grant that a code made.
 ///
 /// # Errors
 /// [`TransitionError::AlreadyUsed`] if the code is not in the spent state.
@@ -71,7 +71,7 @@ pub async fn redeem_code(
     code: &mut oauth_code::Model,
     token_family: i64,
 ) -> Result<(), TransitionError> {
-    let next = after_connection(code.state)?;
+    let next = after_redemption(code.state)?;
     change_state(db, code, next, Some(token_family)).await
 }
 
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn code_is_presented_once_and_redeemed_only_then() {
         let presented = [CodeState::Issued, CodeState::Spent, CodeState::Redeemed].map(after_presentation);
-        let connected = [CodeState::Issued, CodeState::Spent, CodeState::Redeemed].map(after_connection);
+        let connected = [CodeState::Issued, CodeState::Spent, CodeState::Redeemed].map(after_redemption);
 
         assert!(matches!(
             presented,

@@ -1,15 +1,14 @@
-//! Connections: applications that users connect by OAuth, from their registration to the end (contract.md, sections 8 and 11).
+//! OAuth clients and grants, from the registration of a client to the end of a grant (contract.md, sections 8 and 11).
 //!
-//! A connection is one user and one application. It has a number that is raised whenever the connection is made again or ends, and a
-//! token works only under the number that it was issued under. So at most one token family is valid at any time, whatever happens
-//! at the same time on any number of nodes. Access tokens are cached under the same epoch as keys, so a revoked one stops working
-//! before its revocation is answered, and within a second if another process revoked it.
+//! A grant is what one user gave one client; public texts call it a connected app. It has a number that is raised whenever the grant
+//! is made again or ends, and a token works only under the number that it was issued under. So at most one token family is valid at
+//! any time, whatever happens at the same time on any number of nodes. Access tokens are cached under the same epoch as keys, so a
+//! revoked one stops working before its revocation is answered, and within a second if another process revoked it.
 
 mod actor;
 pub mod client;
 mod code;
 mod connection_test;
-mod connections;
 mod consent;
 mod context;
 mod ending;
@@ -20,6 +19,7 @@ mod sign_in_ticket;
 mod sweep;
 mod token;
 mod token_error;
+mod user_grants;
 
 #[cfg(test)]
 mod tests;
@@ -55,13 +55,13 @@ use redirect::RedirectRules;
 pub use actor::GrantUse;
 pub use code::CodeExchange;
 pub use connection_test::ConnectionTestLock;
-pub use connections::{disconnect, list_connections};
 pub use consent::{AuthorizationRequest, Browser, ConsentDecision, TICKET_PREFIX};
 pub use context::GrantSettings;
-pub(crate) use ending::end_all_connections;
+pub(crate) use ending::end_all_grants;
 pub use sign_in_ticket::SIGN_IN_PREFIX;
 pub use token::{ACCESS_PREFIX, TokenPair, TokenRefresh};
 pub use token_error::TokenError;
+pub use user_grants::{disconnect, list_grants};
 
 const MAX_CACHED_TOKENS: u64 = 10_000;
 /// A token that is unused for this long leaves the cache.
@@ -87,17 +87,17 @@ pub enum DocumentAge {
 /// What a valid access token grants.
 #[derive(Clone, Debug)]
 pub struct TokenAccess {
-    /// The connection that the token belongs to.
+    /// The grant that the token belongs to.
     pub grant: GrantId,
-    /// The user who connected the application.
+    /// The user who connected the client.
     pub user: UserId,
     /// The plan of that user.
     pub plan: Plan,
     /// The scopes of the token.
     pub scopes: Scopes,
-    /// The name of the application.
+    /// The name of the client.
     pub client_name: String,
-    /// Name and version that the application stated in its latest MCP `initialize`.
+    /// Name and version that the client stated in its latest MCP `initialize`.
     pub mcp_client: Option<String>,
     expires_at: Timestamp,
     epoch: u64,
@@ -114,13 +114,13 @@ pub enum TokenLookup {
     Unknown,
 }
 
-/// Why an application was not registered.
+/// Why a client was not registered.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistrationError {
-    /// The operator does not allow applications to register themselves (`oauth.registration`).
+    /// The operator does not allow clients to register themselves (`oauth.registration`).
     #[error("registration is closed; the operator opens it with the setting oauth.registration")]
     Closed,
-    /// The metadata of the application is not valid.
+    /// The metadata of the client is not valid.
     #[error(transparent)]
     InvalidMetadata(#[from] InvalidClientMetadata),
     /// Too many registrations from one IP address; how long to wait.
@@ -131,7 +131,7 @@ pub enum RegistrationError {
     Internal(#[from] Error),
 }
 
-/// Handle of the actor of connections, with its cache. Clones share both.
+/// Handle of the actor of grants, with its cache. Clones share both.
 #[derive(Clone)]
 pub struct Grants {
     ctx: GrantContext,
@@ -188,7 +188,7 @@ impl Grants {
         self.connection_tests.begin()
     }
 
-    /// Removes a client with its connections and tokens; none of them works any more when this returns.
+    /// Removes a client with its grants and tokens; none of them works any more when this returns.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.
@@ -201,7 +201,7 @@ impl Grants {
         Ok(())
     }
 
-    /// Returns whether applications may register themselves.
+    /// Returns whether clients may register themselves.
     pub fn is_registration_open(&self) -> bool {
         self.is_registration_open
     }
@@ -216,7 +216,7 @@ impl Grants {
         &self.ctx.resource
     }
 
-    /// Registers an application. Its secret, if it has one, cannot be read again.
+    /// Registers a client. Its secret, if it has one, cannot be read again.
     ///
     /// # Errors
     /// [`RegistrationError`], each of its variants.
@@ -246,7 +246,7 @@ impl Grants {
         self.document_reads.admit(ip_address)
     }
 
-    /// Returns whether an application may be identified by the URL of its client metadata document.
+    /// Returns whether a client may be identified by the URL of its client metadata document.
     pub fn can_read_documents(&self) -> bool {
         self.client_documents
     }
@@ -274,7 +274,7 @@ impl Grants {
         Ok(client::store_document(&self.ctx.db, url, client).await?)
     }
 
-    /// Returns the application with this client id, and records that its sign-in page was opened.
+    /// Returns the client with this client id, and records that its sign-in page was opened.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.
@@ -284,7 +284,7 @@ impl Grants {
         Ok(Some(client))
     }
 
-    /// Returns the application with this client id, if its credentials are valid.
+    /// Returns the client with this client id, if its credentials are valid.
     ///
     /// # Errors
     /// [`TokenError::InvalidClient`]; [`TokenError::Internal`] when the database fails.
@@ -395,11 +395,11 @@ impl Grants {
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.
-    pub async fn list_connections(
+    pub async fn list_grants(
         &self,
         user: UserId,
     ) -> Result<Vec<(oauth_grant::Model, oauth_client::Model)>, Error> {
-        list_connections(&self.ctx.db, user).await
+        list_grants(&self.ctx.db, user).await
     }
 
     /// Returns what an access token grants.

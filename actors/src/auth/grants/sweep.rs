@@ -10,7 +10,7 @@ use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter};
 
 use super::client;
 use super::context::GrantContext;
-use super::ending::{ConnectionEnd, end_update};
+use super::ending::{GrantEnd, end_update};
 use super::token::REFRESH_LIFETIME;
 use crate::auth::keys::changes::remove_expired_test_keys;
 
@@ -48,7 +48,7 @@ pub(super) async fn run(ctx: &GrantContext) -> Result<(), Error> {
     Ok(())
 }
 
-/// Ends connections whose last refresh token has expired.
+/// Ends grants whose last refresh token has expired.
 async fn end_expired(ctx: &GrantContext) -> Result<(), Error> {
     let living = Query::select()
         .column(oauth_token::Column::GrantId)
@@ -56,7 +56,7 @@ async fn end_expired(ctx: &GrantContext) -> Result<(), Error> {
         .and_where(oauth_token::Column::Kind.eq(TokenKind::Refresh))
         .and_where(oauth_token::Column::ExpiresAt.gte(ctx.clock.now() - REFRESH_RETENTION))
         .take();
-    end_update(oauth_grant::Entity::update_many(), ConnectionEnd::Disconnected)
+    end_update(oauth_grant::Entity::update_many(), GrantEnd::Disconnected)
         .filter(Expr::col(oauth_grant::Column::Id).not_in_subquery(living))
         .exec(ctx.db.write())
         .await?;

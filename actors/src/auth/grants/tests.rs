@@ -1,4 +1,4 @@
-//! The invariant of connections: whatever steps are taken in whatever order, at most one token family is valid, and a secret that is
+//! The invariant of grants: whatever steps are taken in whatever order, at most one token family is valid, and a secret that is
 //! presented twice leaves none valid.
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use super::client::{ClientMetadata, register};
 use super::code::exchange;
 use super::consent::{create_ticket, decide};
-use super::ending::{end_all_connections, lock_active_owner};
+use super::ending::{end_all_grants, lock_active_owner};
 use super::lifecycle::{TransitionError, present_code, redeem_code, spend_token};
 use super::token::{refresh, revoke};
 use super::*;
@@ -60,7 +60,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A user, the user's browser, and two applications.
+/// A user, the user's browser, and two clients.
 struct Scene {
     ctx: GrantContext,
     clock: Arc<TestClock>,
@@ -147,7 +147,7 @@ impl Scene {
             Step::ChangePassword => {
                 let txn = self.ctx.db.begin().await.unwrap();
                 lock_active_owner(&txn, self.browser.user).await.unwrap();
-                end_all_connections(&txn, self.browser.user).await.unwrap();
+                end_all_grants(&txn, self.browser.user).await.unwrap();
                 txn.commit().await.unwrap();
                 assert_eq!(self.valid_refresh_tokens().await, 0);
             }
@@ -217,7 +217,7 @@ impl Scene {
         }
     }
 
-    /// Returns whether a code was used, and whether the connection that it made is still connected.
+    /// Returns whether a code was used, and whether the grant that it made is still connected.
     async fn code_use(&self, code: &str) -> (bool, bool) {
         let hash = Secret::parse_token(consent::CODE_PREFIX, code).unwrap().hash();
         let row = oauth_code::Entity::by_hash(hash.bytes()).one(self.ctx.db.read()).await.unwrap();
@@ -249,7 +249,7 @@ impl Scene {
     async fn disconnect(&self) {
         let txn = self.ctx.db.begin().await.unwrap();
         if let Some(grant) = self.grant().await {
-            ending::end(&txn, &grant, ending::ConnectionEnd::Disconnected).await.unwrap();
+            ending::end(&txn, &grant, ending::GrantEnd::Disconnected).await.unwrap();
         }
         txn.commit().await.unwrap();
         assert_eq!(self.valid_refresh_tokens().await, 0);
@@ -260,7 +260,7 @@ impl Scene {
         between.one(self.ctx.db.read()).await.unwrap()
     }
 
-    /// Returns whether this token was spent, has not expired, and belongs to the current family of its connection.
+    /// Returns whether this token was spent, has not expired, and belongs to the current family of its grant.
     async fn is_spent_of_current_family(&self, token: &str) -> bool {
         let hash = Secret::parse_token(token::REFRESH_PREFIX, token).unwrap().hash();
         let row = oauth_token::Entity::by_hash(hash.bytes()).one(self.ctx.db.read()).await.unwrap();

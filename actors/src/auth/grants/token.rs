@@ -1,11 +1,11 @@
 //! Access tokens for calls, and refresh tokens for the next pair. A conditional update spends a refresh token, and a spent one that is
-//! presented again ends the whole connection (spec.md: OAuth 2.1 for MCP, rule 4).
+//! presented again ends the whole grant (spec.md: OAuth 2.1 for MCP, rule 4).
 
 use std::time::Duration;
 
 use database::{Transaction, on_behalf_of};
 use entity::id::{ActivityId, GrantId};
-use entity::kind::{GrantState, Surface, TokenKind, TokenState};
+use entity::kind::{GrantState, MeteredSurface, TokenKind, TokenState};
 use entity::scope::Scopes;
 use entity::time::Timestamp;
 use entity::{activity, oauth_client, oauth_grant, oauth_token};
@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::client;
 use super::context::GrantContext;
-use super::ending::{ConnectionEnd, end, lock_active_owner};
+use super::ending::{GrantEnd, end, lock_active_owner};
 use super::lifecycle::{TransitionError, spend_token};
 use super::token_error::TokenError;
 use crate::auth::secret::Secret;
@@ -55,7 +55,7 @@ pub struct TokenRefresh {
 const INVALID_TOKEN: &str = "the refresh token is unknown, has expired or was used; authorize again";
 const INVALID: TokenError = TokenError::InvalidGrant(INVALID_TOKEN);
 
-/// Issues a pair of tokens for a connection that the caller's transaction has locked.
+/// Issues a pair of tokens for a grant that the caller's transaction has locked.
 pub(super) async fn issue(
     txn: &Transaction,
     ctx: &GrantContext,
@@ -87,7 +87,7 @@ pub(super) async fn issue(
     Ok(TokenPair { access, access_lifetime: ctx.access_lifetime, refresh, scopes })
 }
 
-/// Looks up a token with one of these prefixes, and its connection. A text that is no token takes the same queries, so that the
+/// Looks up a token with one of these prefixes, and its grant. A text that is no token takes the same queries, so that the
 /// response time does not tell whether a token exists.
 async fn look_up(
     db: &impl ConnectionTrait,
@@ -102,7 +102,7 @@ async fn look_up(
     Ok(token.zip(grant))
 }
 
-/// Returns whether a token's connection is the same as when the token was issued.
+/// Returns whether a token's grant is the same as when the token was issued.
 pub(super) fn is_current(ctx: &GrantContext, token: &oauth_token::Model, grant: &oauth_grant::Model) -> bool {
     grant.state == GrantState::Connected
         && grant.token_family == token.token_family
@@ -112,7 +112,7 @@ pub(super) fn is_current(ctx: &GrantContext, token: &oauth_token::Model, grant: 
 /// Exchanges a refresh token for the next pair. The old access token stays valid until it expires (contract.md, section 11).
 ///
 /// # Errors
-/// [`TokenError::InvalidGrant`]: a token that was spent before ends the connection, any other invalid one does not.
+/// [`TokenError::InvalidGrant`]: a token that was spent before ends the grant, any other invalid one does not.
 pub(super) async fn refresh(ctx: &GrantContext, request: TokenRefresh) -> Result<TokenPair, TokenError> {
     let now = ctx.clock.now();
     let found = look_up(ctx.db.read(), &request.token, &[REFRESH_PREFIX]).await?;
@@ -126,7 +126,7 @@ pub(super) async fn refresh(ctx: &GrantContext, request: TokenRefresh) -> Result
     if !client::touch(&txn, request.client.id, now).await? {
         return Err(TokenError::InvalidClient);
     }
-    // Read again under the lock of the owner's row: the connection may have ended since it was read.
+    // Read again under the lock of the owner's row: the grant may have ended since it was read.
     let grant = oauth_grant::Entity::one_of(grant.user_id, grant.id).one(&txn).await?.ok_or(INVALID)?;
     if !is_current(ctx, &token, &grant) {
         return Err(INVALID);
@@ -135,8 +135,8 @@ pub(super) async fn refresh(ctx: &GrantContext, request: TokenRefresh) -> Result
         Ok(()) => {}
         Err(TransitionError::AlreadyUsed) => {
             // There is no grace period, although parallel processes of a client may race for a token: the specification wants any
-            // reuse to end the connection. The entry in the activity view tells the user why it ended.
-            end(&txn, &grant, ConnectionEnd::Revoked).await?;
+            // reuse to end the grant. The entry in the activity view tells the user why it ended.
+            end(&txn, &grant, GrantEnd::Revoked).await?;
             record_reuse(&txn, &grant, &request.client, "TOKEN_REUSED", now).await?;
             txn.commit().await?;
             ctx.cache_epoch.bump();
@@ -155,7 +155,7 @@ pub(super) async fn refresh(ctx: &GrantContext, request: TokenRefresh) -> Result
     Ok(issued)
 }
 
-/// Records in the activity view that a connection ended because a secret was used twice (design: mcp-oauth.md, P12).
+/// Records in the activity view that a grant ended because a secret was used twice (design: mcp-oauth.md, P12).
 pub(super) async fn record_reuse(
     txn: &Transaction,
     grant: &oauth_grant::Model,
@@ -167,9 +167,9 @@ pub(super) async fn record_reuse(
         id: ActivityId::new(now),
         user_id: grant.user_id,
         at: now,
-        surface: Surface::Mcp,
+        surface: MeteredSurface::Mcp,
         key_id: None,
-        app_id: Some(grant.id),
+        grant_id: Some(grant.id),
         key_name: None,
         route: Some("POST /oauth/token".to_owned()),
         tool: None,
@@ -180,7 +180,7 @@ pub(super) async fn record_reuse(
     activity::Entity::insert(entry.into_active_model()).exec_without_returning(txn).await.map(drop)
 }
 
-/// Ends the connection of a token, if it is this client's and the token is still current (RFC 7009). Anything else is ignored.
+/// Ends the grant of a token, if it is this client's and the token is still current (RFC 7009). Anything else is ignored.
 pub(super) async fn revoke(
     ctx: &GrantContext,
     client: oauth_client::Model,
@@ -198,13 +198,13 @@ pub(super) async fn revoke(
     if !is_current(ctx, &token, &grant) {
         return Ok(());
     }
-    end(&txn, &grant, ConnectionEnd::Revoked).await?;
+    end(&txn, &grant, GrantEnd::Revoked).await?;
     txn.commit().await?;
     ctx.cache_epoch.bump();
     Ok(())
 }
 
-/// Returns the access token that a caller sent, with its connection.
+/// Returns the access token that a caller sent, with its grant.
 pub(super) async fn find_access(
     db: &impl ConnectionTrait,
     secret: &Secret,

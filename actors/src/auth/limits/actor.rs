@@ -1,4 +1,4 @@
-//! The actor of rate limits: it owns the hourly buckets of keys and connections, and the counts of the day.
+//! The actor of rate limits: it owns the hourly buckets of keys and grants, and the counts of the day.
 //!
 //! Counts are written once a second and at the drain, each as an absolute number in the row of its counter. So a batch whose
 //! COMMIT was not answered can be written again and still counts once. The usage of a day is the sum of its rows. No call is admitted before
@@ -17,7 +17,7 @@ use actix::{
 };
 use database::{Db, insert_all};
 use entity::id::{UsageCounterId, UserId};
-use entity::kind::Surface;
+use entity::kind::MeteredSurface;
 use entity::time::{Day, Timestamp};
 use entity::{usage_day, user};
 use errors::{Error, RateWindow, Wait};
@@ -41,7 +41,7 @@ const DAY_READ_DELAY: Duration = Duration::from_secs(1);
 const MAX_STATEMENT_USERS: usize = 2_000;
 
 /// Whose calls a counter counts.
-type CounterKey = (UserId, Surface, Day);
+type CounterKey = (UserId, MeteredSurface, Day);
 
 /// The row of a counter that is to be written: the counter, and all calls that it counted.
 type Batch = HashMap<CounterKey, (UsageCounterId, i64)>;
@@ -153,7 +153,7 @@ impl LimitActor {
 
     fn counts_of(&self, user: UserId, day: Day) -> DayCounts {
         let total = |surface| self.counts.get(&(user, surface, day)).map_or(0, DayCounter::total);
-        DayCounts { rest: total(Surface::Rest), mcp: total(Surface::Mcp) }
+        DayCounts { rest: total(MeteredSurface::Rest), mcp: total(MeteredSurface::Mcp) }
     }
 }
 
@@ -359,7 +359,7 @@ mod tests {
 
     async fn write_row(db: &Db, user: UserId, day: Day, calls: i64) {
         let counter_id = UsageCounterId::new(NOON);
-        let row = usage_day::Model { user_id: user, day, surface: Surface::Rest, counter_id, calls };
+        let row = usage_day::Model { user_id: user, day, surface: MeteredSurface::Rest, counter_id, calls };
         usage_day::Entity::insert(row.into_active_model()).exec_without_returning(db.write()).await.unwrap();
     }
 
@@ -410,7 +410,7 @@ mod tests {
     }
 
     fn count(actor: &mut LimitActor, user: UserId, weight: u32) {
-        let key = (user, Surface::Rest, NOON.day());
+        let key = (user, MeteredSurface::Rest, NOON.day());
         actor.counts.entry(key).or_insert_with(|| DayCounter::new(NOON)).count(weight);
     }
 

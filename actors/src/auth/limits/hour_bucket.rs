@@ -1,4 +1,4 @@
-//! The hourly limit of one key or connection: a token bucket (GCRA) that is full at first and refills evenly over the hour.
+//! The hourly limit of one key or grant: a token bucket (GCRA) that is full at first and refills evenly over the hour.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;

@@ -15,7 +15,7 @@ use std::time::Duration;
 use actix::ArbiterHandle;
 use database::Db;
 use entity::id::UserId;
-use entity::kind::Surface;
+use entity::kind::MeteredSurface;
 use entity::time::Timestamp;
 use entity::usage_day;
 use errors::{Error, Wait};
@@ -59,14 +59,14 @@ pub struct Quota {
 /// A call to be admitted, with the limits that apply to it.
 #[derive(Clone, Debug)]
 pub struct RateLimitRequest {
-    /// The key or connection whose hour counts.
+    /// The key or grant whose hour counts.
     pub bucket: Principal,
     /// Calls of the bucket within an hour.
     pub hourly: u32,
     /// The user whose day counts.
     pub user: UserId,
     /// The surface: REST and MCP are counted apart.
-    pub surface: Surface,
+    pub surface: MeteredSurface,
     /// Calls of the user on the surface within a day.
     pub daily: u32,
     /// The number by which the call counts in the day.

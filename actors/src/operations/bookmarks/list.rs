@@ -28,33 +28,7 @@ const MAX_DELETED_ROWS: u64 = 1000;
 
 /// Lists bookmarks that match all filters, in one of several orders.
 #[derive(Debug)]
-pub struct ListBookmarks {
-    page: PageRequest,
-    sort: Sort,
-    filter: Filter,
-}
-
-#[derive(Debug, Default)]
-struct Filter {
-    words: Option<String>,
-    tag: Option<String>,
-    collection: Option<CollectionId>,
-    archived: Option<bool>,
-    favorite: Option<bool>,
-    unread: Option<bool>,
-    content_type: Option<&'static str>,
-    saved_after: Option<Timestamp>,
-    saved_before: Option<Timestamp>,
-    updated_since: Option<Timestamp>,
-    include_deleted: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sort {
-    SavedAt(Direction),
-    UpdatedAt(Direction),
-    Title,
-}
+pub struct ListBookmarks(ListBookmarksRequest);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
@@ -116,25 +90,10 @@ impl FromRequest for ListBookmarks {
     type Request = ListBookmarksRequest;
 
     fn from_request(_: &Target, request: ListBookmarksRequest) -> Result<Self, Error> {
-        let filter = Filter {
-            words: request.words.map(Words::into_inner),
-            tag: request.tag.map(Words::into_inner),
-            collection: request.collection_id.map(Id::into_inner),
-            archived: request.archived.map(Flag::into_inner),
-            favorite: request.favorite.map(Flag::into_inner),
-            unread: request.unread.map(Flag::into_inner),
-            content_type: request.content_type.map(|kind| kind.into_inner().name()),
-            saved_after: request.saved_after.map(Time::into_inner),
-            saved_before: request.saved_before.map(Time::into_inner),
-            updated_since: request.updated_since.map(Time::into_inner),
-            include_deleted: request.include_deleted.is_some_and(Flag::into_inner),
-        };
-        if filter.include_deleted && filter.updated_since.is_none() {
+        if request.includes_deleted() && request.updated_since.is_none() {
             return Err(Error::invalid("includeDeleted", "needs updatedSince"));
         }
-        let page = PageRequest::new(request.limit, request.cursor, DEFAULT_LIMIT);
-        let sort = request.sort.map_or(BookmarkSort::SavedAtDescending, Choice::into_inner);
-        Ok(Self { page, sort: sort.into(), filter })
+        Ok(Self(request))
     }
 }
 
@@ -174,31 +133,34 @@ impl Operation for ListBookmarks {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListBookmarksResponse, Error> {
-        let user = caller.user;
-        let list = self.page.of_list(ctx, caller, self.filter.list_name(self.sort));
+        let (user, Self(request)) = (caller.user, self);
+        let sort = request.order();
+        let page = PageRequest::new(request.limit, request.cursor.clone(), DEFAULT_LIMIT);
+        let list = page.of_list(ctx, caller, request.list_name());
         let after: Option<BookmarkPosition> = list.position()?;
         // An unknown collection is answered with 404, not with an empty list.
-        if let Some(id) = self.filter.collection {
-            collection::Entity::one_of(user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
+        if let Some(id) = request.collection_id {
+            let found = collection::Entity::one_of(user, id.into_inner()).one(ctx.core.db.read()).await?;
+            found.ok_or(Error::not_found())?;
         }
-        let mut query = self.filter.apply(bookmark::Entity::visible_to(user), user);
+        let mut query = bookmark::Entity::visible_to(user).filter(request.condition(user));
         // The title and the content type, by which the list is sorted and filtered, are columns of the document.
         query = query.join(JoinType::InnerJoin, document_of_bookmark());
         if let Some(after) = &after {
-            query = query.filter(self.sort.is_after(after));
+            query = query.filter(sort.is_after(after));
         }
-        let query = self.sort.order(query).limit(list.fetch_limit());
+        let query = sort.order(query).limit(list.fetch_limit());
         let rows: Vec<(bookmark::Model, Option<document::Model>)> =
             query.select_also(document::Entity).all(ctx.core.db.read()).await?;
         let rows: Vec<(bookmark::Model, String)> = rows
             .into_iter()
             .map(|(row, document)| (row, document.map(|document| document.title).unwrap_or_default()))
             .collect();
-        let position = |(row, title): &(bookmark::Model, String)| self.sort.position(row, title);
+        let position = |(row, title): &(bookmark::Model, String)| sort.position(row, title);
         let ListPage { rows, next_cursor } = list.page(rows, position);
         let rows = rows.into_iter().map(|(row, _)| row).collect();
-        let deleted = match self.filter.updated_since.filter(|_| self.filter.include_deleted) {
-            Some(since) => Some(deleted(ctx, user, since).await?),
+        let deleted = match request.updated_since.filter(|_| request.includes_deleted()) {
+            Some(since) => Some(deleted(ctx, user, since.into_inner()).await?),
             None => None,
         };
         Ok(ListBookmarksResponse {
@@ -233,13 +195,23 @@ async fn deleted(
     Ok(deleted.collect())
 }
 
-impl Filter {
-    fn list_name(&self, sort: Sort) -> ListName {
+impl ListBookmarksRequest {
+    fn order(&self) -> BookmarkSort {
+        self.sort.map_or(BookmarkSort::SavedAtDescending, Choice::into_inner)
+    }
+
+    fn includes_deleted(&self) -> bool {
+        self.include_deleted.is_some_and(Flag::into_inner)
+    }
+
+    fn list_name(&self) -> ListName {
         // Without `..`, so that a filter that is not part of the name does not compile.
         let Self {
+            cursor: _,
+            limit: _,
             words,
             tag,
-            collection,
+            collection_id,
             archived,
             favorite,
             unread,
@@ -247,13 +219,15 @@ impl Filter {
             saved_after,
             saved_before,
             updated_since,
-            include_deleted,
+            // Their defaults are part of the name.
+            include_deleted: _,
+            sort: _,
         } = self;
         ListName::new("bookmarks")
-            .with("sort", Some(sort.name()))
-            .with("q", words.as_deref())
-            .with("tag", tag.as_deref())
-            .with("collectionId", *collection)
+            .with("sort", Some(self.order()))
+            .with("q", words.as_ref().map(Words::as_str))
+            .with("tag", tag.as_ref().map(Words::as_str))
+            .with("collectionId", *collection_id)
             .with("archived", *archived)
             .with("favorite", *favorite)
             .with("unread", *unread)
@@ -261,44 +235,43 @@ impl Filter {
             .with("savedAfter", *saved_after)
             .with("savedBefore", *saved_before)
             .with("updatedSince", *updated_since)
-            .with("includeDeleted", Some(*include_deleted))
+            .with("includeDeleted", Some(self.includes_deleted()))
     }
 
-    fn apply(&self, query: Select<bookmark::Entity>, user: UserId) -> Select<bookmark::Entity> {
+    /// Returns the condition of the filters, on bookmarks of this user joined with their documents.
+    fn condition(&self, user: UserId) -> Condition {
         use bookmark::Column as C;
-        let mut all = Condition::all();
-        if let Some(words) = &self.words {
-            all = all.add(contains_words(words));
-        }
-        if let Some(tag) = &self.tag {
-            let with_tag = Query::select()
+        let with_tag = |tag: &TagName| {
+            let of_tag = Query::select()
                 .column(bookmark_tag::Column::BookmarkId)
                 .from(bookmark_tag::Entity)
                 .and_where(bookmark_tag::Column::UserId.eq(user))
                 .and_where(bookmark_tag::Column::Name.eq(tag.as_str()))
                 .to_owned();
-            all = all.add(C::Id.in_subquery(with_tag));
-        }
-        if let Some(collection) = self.collection {
-            let in_collection = Query::select()
+            C::Id.in_subquery(of_tag)
+        };
+        let in_collection = |collection: Id<CollectionId>| {
+            let of_collection = Query::select()
                 .column(collection_bookmark::Column::BookmarkId)
                 .from(collection_bookmark::Entity)
                 .and_where(collection_bookmark::Column::UserId.eq(user))
-                .and_where(collection_bookmark::Column::CollectionId.eq(collection))
+                .and_where(collection_bookmark::Column::CollectionId.eq(collection.into_inner()))
                 .to_owned();
-            all = all.add(C::Id.in_subquery(in_collection));
-        }
-        let all = all
-            .add_option(self.archived.map(|archived| C::Archived.eq(archived)))
-            .add_option(self.favorite.map(|favorite| C::Favorite.eq(favorite)))
-            .add_option(
-                self.unread.map(|unread| if unread { C::Progress.lt(1.0) } else { C::Progress.gte(1.0) }),
-            )
-            .add_option(self.content_type.map(|kind| document::Column::ContentType.eq(kind)))
-            .add_option(self.saved_after.map(|after| C::SavedAt.gt(after)))
-            .add_option(self.saved_before.map(|before| C::SavedAt.lt(before)))
-            .add_option(self.updated_since.map(|since| C::UpdatedAt.gte(since)));
-        query.filter(all)
+            C::Id.in_subquery(of_collection)
+        };
+        let is_unread =
+            |unread: Flag| if unread.into_inner() { C::Progress.lt(1.0) } else { C::Progress.gte(1.0) };
+        Condition::all()
+            .add_option(self.words.as_ref().map(|words| contains_words(words.as_str())))
+            .add_option(self.tag.as_ref().map(with_tag))
+            .add_option(self.collection_id.map(in_collection))
+            .add_option(self.archived.map(|archived| C::Archived.eq(archived.into_inner())))
+            .add_option(self.favorite.map(|favorite| C::Favorite.eq(favorite.into_inner())))
+            .add_option(self.unread.map(is_unread))
+            .add_option(self.content_type.map(|kind| document::Column::ContentType.eq(kind.into_inner())))
+            .add_option(self.saved_after.map(|after| C::SavedAt.gt(after.into_inner())))
+            .add_option(self.saved_before.map(|before| C::SavedAt.lt(before.into_inner())))
+            .add_option(self.updated_since.map(|since| C::UpdatedAt.gte(since.into_inner())))
     }
 }
 
@@ -317,73 +290,50 @@ fn escape_like(word: &str) -> String {
     word.chars().flat_map(|c| matches!(c, '%' | '_' | '\\').then_some('\\').into_iter().chain([c])).collect()
 }
 
-impl From<BookmarkSort> for Sort {
-    fn from(sort: BookmarkSort) -> Self {
-        match sort {
-            BookmarkSort::SavedAt => Sort::SavedAt(Direction::Ascending),
-            BookmarkSort::SavedAtDescending => Sort::SavedAt(Direction::Descending),
-            BookmarkSort::Title => Sort::Title,
-            BookmarkSort::UpdatedAt => Sort::UpdatedAt(Direction::Ascending),
-            BookmarkSort::UpdatedAtDescending => Sort::UpdatedAt(Direction::Descending),
+impl BookmarkSort {
+    fn column(self) -> Expr {
+        match self {
+            Self::SavedAt | Self::SavedAtDescending => bookmark::Column::SavedAt.into_expr(),
+            Self::UpdatedAt | Self::UpdatedAtDescending => bookmark::Column::UpdatedAt.into_expr(),
+            Self::Title => document::Column::Title.into_expr(),
         }
     }
-}
 
-impl Sort {
-    /// Returns the name of the order in requests ([`BookmarkSort`]).
-    fn name(self) -> &'static str {
+    fn direction(self) -> Direction {
         match self {
-            Sort::SavedAt(Direction::Ascending) => "savedAt",
-            Sort::SavedAt(Direction::Descending) => "-savedAt",
-            Sort::Title => "title",
-            Sort::UpdatedAt(Direction::Ascending) => "updatedAt",
-            Sort::UpdatedAt(Direction::Descending) => "-updatedAt",
+            Self::SavedAt | Self::UpdatedAt | Self::Title => Direction::Ascending,
+            Self::SavedAtDescending | Self::UpdatedAtDescending => Direction::Descending,
         }
     }
 
     fn order(self, query: Select<bookmark::Entity>) -> Select<bookmark::Entity> {
-        let (column, order) = match self {
-            Sort::SavedAt(direction) => (bookmark::Column::SavedAt.into_expr(), direction.order()),
-            Sort::UpdatedAt(direction) => (bookmark::Column::UpdatedAt.into_expr(), direction.order()),
-            Sort::Title => (title(), Order::Asc),
-        };
-        query.order_by(column, order.clone()).order_by(bookmark::Column::Id, order)
+        let order = self.direction().order();
+        query.order_by(self.column(), order.clone()).order_by(bookmark::Column::Id, order)
     }
 
     fn is_after(self, after: &BookmarkPosition) -> Condition {
-        use bookmark::Column as C;
-        let (later, same, direction) = match self {
-            Sort::SavedAt(direction) => {
-                let at = Timestamp::from_millis(after.number);
-                (direction.is_after(C::SavedAt.into_expr(), at), C::SavedAt.eq(at), direction)
+        let key: sea_orm::Value = match self {
+            Self::SavedAt | Self::SavedAtDescending | Self::UpdatedAt | Self::UpdatedAtDescending => {
+                Timestamp::from_millis(after.number).into()
             }
-            Sort::UpdatedAt(direction) => {
-                let at = Timestamp::from_millis(after.number);
-                (direction.is_after(C::UpdatedAt.into_expr(), at), C::UpdatedAt.eq(at), direction)
-            }
-            Sort::Title => {
-                let text = after.title.as_str();
-                (Direction::Ascending.is_after(title(), text), title().eq(text), Direction::Ascending)
-            }
+            Self::Title => after.title.as_str().into(),
         };
-        let later_id = direction.is_after(C::Id.into_expr(), after.id);
+        let direction = self.direction();
+        let same = self.column().eq(Expr::value(key.clone()));
+        let later = direction.is_after(self.column(), key);
+        let later_id = direction.is_after(bookmark::Column::Id.into_expr(), after.id);
         Condition::any().add(later).add(Condition::all().add(same).add(later_id))
     }
 
     fn position(self, row: &bookmark::Model, title: &str) -> BookmarkPosition {
         // Only the key of this order is part of the cursor, so that cursors by time are short.
-        let number = match self {
-            Sort::SavedAt(_) => row.saved_at.millis(),
-            Sort::UpdatedAt(_) => row.updated_at.millis(),
-            Sort::Title => 0,
+        let (number, title) = match self {
+            Self::SavedAt | Self::SavedAtDescending => (row.saved_at.millis(), ""),
+            Self::UpdatedAt | Self::UpdatedAtDescending => (row.updated_at.millis(), ""),
+            Self::Title => (0, title),
         };
-        let title = if self == Sort::Title { title.to_owned() } else { String::new() };
-        BookmarkPosition { number, title, id: row.id }
+        BookmarkPosition { number, title: title.to_owned(), id: row.id }
     }
-}
-
-fn title() -> Expr {
-    document::Column::Title.into_expr()
 }
 
 impl Direction {

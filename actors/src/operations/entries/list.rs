@@ -24,19 +24,7 @@ const DEFAULT_LIMIT: u64 = 50;
 
 /// Lists the entries of followed feeds that match all filters, newest first.
 #[derive(Debug)]
-pub struct ListEntries {
-    page: PageRequest,
-    filter: EntryFilter,
-}
-
-#[derive(Debug)]
-struct EntryFilter {
-    feed: Option<FeedId>,
-    unread: Option<bool>,
-    starred: Option<bool>,
-    after: Option<Timestamp>,
-    before: Option<Timestamp>,
-}
+pub struct ListEntries(ListEntriesRequest);
 
 request! {
     /// A page of the entries that match all filters.
@@ -62,14 +50,7 @@ impl FromRequest for ListEntries {
     type Request = ListEntriesRequest;
 
     fn from_request(_: &Target, request: ListEntriesRequest) -> Result<Self, Error> {
-        let filter = EntryFilter {
-            feed: request.feed_id.map(Id::into_inner),
-            unread: request.unread.map(Flag::into_inner),
-            starred: request.starred.map(Flag::into_inner),
-            after: request.after.map(Time::into_inner),
-            before: request.before.map(Time::into_inner),
-        };
-        Ok(Self { page: PageRequest::new(request.limit, request.cursor, DEFAULT_LIMIT), filter })
+        Ok(Self(request))
     }
 }
 
@@ -96,13 +77,28 @@ impl Operation for ListEntries {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListEntriesResponse, Error> {
         let (user, db) = (caller.user, ctx.core.db.read());
-        let list = self.page.of_list(ctx, caller, self.filter.list_name());
-        let after: Option<EntryPosition> = list.position()?;
-        if let Some(id) = self.filter.feed {
-            feed::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found())?;
+        // Without `..`, so that a filter that is not part of the name does not compile.
+        let ListEntriesRequest { cursor, limit, feed_id, unread, starred, after, before } = self.0;
+        let name = ListName::new("entries")
+            .with("feedId", feed_id)
+            .with("unread", unread)
+            .with("starred", starred)
+            .with("after", after)
+            .with("before", before);
+        let page = PageRequest::new(limit, cursor, DEFAULT_LIMIT);
+        let list = page.of_list(ctx, caller, name);
+        let last: Option<EntryPosition> = list.position()?;
+        if let Some(id) = feed_id {
+            feed::Entity::one_of(user, id.into_inner()).one(db).await?.ok_or(Error::not_found())?;
         }
-        let mut query = entry::Entity::owned_by(user).filter(self.filter.condition());
-        if let Some(EntryPosition(at, id)) = after {
+        let filter = Condition::all()
+            .add_option(feed_id.map(|feed| entry::Column::FeedId.eq(feed.into_inner())))
+            .add_option(unread.map(|unread| entry::Column::Read.eq(!unread.into_inner())))
+            .add_option(starred.map(|starred| entry::Column::Starred.eq(starred.into_inner())))
+            .add_option(after.map(|after| publication_time().gt(after.into_inner())))
+            .add_option(before.map(|before| publication_time().lt(before.into_inner())));
+        let mut query = entry::Entity::owned_by(user).filter(filter);
+        if let Some(EntryPosition(at, id)) = last {
             let at = Timestamp::from_millis(at);
             let same = Condition::all().add(entry::Column::SortedAt.eq(at)).add(entry::Column::Id.lt(id));
             query = query.filter(Condition::any().add(entry::Column::SortedAt.lt(at)).add(same));
@@ -112,28 +108,6 @@ impl Operation for ListEntries {
         let position = |row: &entry::Model| EntryPosition(row.sorted_at.millis(), row.id);
         let ListPage { rows, next_cursor } = list.fetch(query, position).await?;
         Ok(ListEntriesResponse { entries: view::load_many(db, user, rows).await?, next_cursor })
-    }
-}
-
-impl EntryFilter {
-    fn list_name(&self) -> ListName {
-        // Without `..`, so that a filter that is not part of the name does not compile.
-        let Self { feed, unread, starred, after, before } = self;
-        ListName::new("entries")
-            .with("feedId", *feed)
-            .with("unread", *unread)
-            .with("starred", *starred)
-            .with("after", *after)
-            .with("before", *before)
-    }
-
-    fn condition(&self) -> Condition {
-        Condition::all()
-            .add_option(self.feed.map(|feed| entry::Column::FeedId.eq(feed)))
-            .add_option(self.unread.map(|unread| entry::Column::Read.eq(!unread)))
-            .add_option(self.starred.map(|starred| entry::Column::Starred.eq(starred)))
-            .add_option(self.after.map(|after| publication_time().gt(after)))
-            .add_option(self.before.map(|before| publication_time().lt(before)))
     }
 }
 

@@ -139,7 +139,7 @@ pub async fn record_wait(db: &impl ConnectionTrait, job: &job_row::Model, reason
         .map(drop)
 }
 
-/// Records that an export failed, in the transaction that marks its job as dead.
+/// Records that an export failed, in the transaction that gives up its job.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.

@@ -8,7 +8,7 @@ use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter};
 
-/// Marks the import of a job as failed. Called in the transaction that marks the job as dead.
+/// Marks the import of a job as failed. Called in the transaction that gives up the job.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.

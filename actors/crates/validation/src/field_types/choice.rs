@@ -1,5 +1,7 @@
 //! One of a few names.
 
+use std::fmt;
+
 use deserr::{Deserr, IntoValue, Value, ValuePointerRef};
 use entity::kind::NamedKind;
 use schemars::JsonSchema;
@@ -16,6 +18,12 @@ impl<T> Choice<T> {
     /// Returns the value that the request names.
     pub fn into_inner(self) -> T {
         self.0
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Choice<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
     }
 }
 
@@ -58,6 +66,12 @@ macro_rules! choices {
 
         impl $crate::NamedKind for $name {
             const NAMES: &'static [&'static str] = &[$($text),+];
+        }
+
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(match self { $($name::$variant => $text),+ })
+            }
         }
 
         impl ::std::str::FromStr for $name {

@@ -1,5 +1,6 @@
 //! Ids and times.
 
+use std::fmt;
 use std::str::FromStr;
 
 use deserr::{Deserr, IntoValue, Value, ValuePointerRef};
@@ -29,6 +30,18 @@ impl Time {
     /// Returns the time, in whole milliseconds.
     pub fn into_inner(self) -> Timestamp {
         self.0
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Id<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Numbers and flags.
 
+use std::fmt;
+
 use deserr::{Deserr, IntoValue, Value, ValuePointerRef};
 use schemars::JsonSchema;
 
@@ -55,6 +57,12 @@ impl Flag {
     /// Returns whether the flag is set.
     pub fn into_inner(self) -> bool {
         self.0
+    }
+}
+
+impl fmt::Display for Flag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
     }
 }
 

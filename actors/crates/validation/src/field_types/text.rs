@@ -56,6 +56,11 @@ macro_rules! read_text {
 
         impl<$($generics)*> $type {
             /// Returns the text, which keeps the rules of its type.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+
+            /// Returns the text, which keeps the rules of its type.
             pub fn into_inner(self) -> String {
                 self.0
             }

@@ -1,4 +1,4 @@
-//! The connections of a user: their list, and the end of one. The command line uses these functions beside a
+//! The grants of a user: their list, and the end of one. The command line uses these functions beside a
 //! running service, which notices the end within a second by the generation that it raises.
 
 use database::{Db, on_behalf_of};
@@ -7,13 +7,13 @@ use entity::{oauth_client, oauth_grant};
 use errors::Error;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 
-use super::ending::{ConnectionEnd, end, lock_active_owner};
+use super::ending::{GrantEnd, end, lock_active_owner};
 
-/// Returns every connection of a user, ended ones too, with its application; the latest connected first.
+/// Returns every grant of a user, ended ones too, with its client; the latest connected first.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
-pub async fn list_connections(
+pub async fn list_grants(
     db: &Db,
     user: UserId,
 ) -> Result<Vec<(oauth_grant::Model, oauth_client::Model)>, Error> {
@@ -32,16 +32,16 @@ pub async fn list_connections(
     Ok(rows.into_iter().filter_map(of).collect())
 }
 
-/// Ends a connection of a user: no token of it works any more.
+/// Ends a grant of a user: no token of it works any more.
 ///
 /// # Errors
-/// [`Error::NotFound`] if the user has no such connection, it has ended already, or the account is disabled; [`Error::Internal`] when
+/// [`Error::NotFound`] if the user has no such grant, it has ended already, or the account is disabled; [`Error::Internal`] when
 /// the database fails.
 pub async fn disconnect(db: &Db, user: UserId, id: GrantId) -> Result<(), Error> {
     let txn = on_behalf_of(user, db.begin()).await?;
     lock_active_owner(&txn, user).await?.ok_or(Error::not_found())?;
     let grant = oauth_grant::Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found())?;
-    if !end(&txn, &grant, ConnectionEnd::Disconnected).await? {
+    if !end(&txn, &grant, GrantEnd::Disconnected).await? {
         return Err(Error::not_found());
     }
     Ok(txn.commit().await?)
