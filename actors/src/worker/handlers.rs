@@ -30,7 +30,7 @@ pub(super) enum AttemptFailure {
     /// Another attempt follows.
     Retry,
     /// It was the last attempt.
-    Dead,
+    GivenUp,
 }
 
 /// Runs the handler of a job.
@@ -67,26 +67,26 @@ pub(super) async fn record_failure(
     reason: &str,
     now: Timestamp,
 ) -> Result<(), DbErr> {
-    use AttemptFailure::{Blocked, Dead, Retry};
+    use AttemptFailure::{Blocked, GivenUp, Retry};
 
     let Some(kind) = JobKind::named(&job.kind) else { return Ok(()) };
     match (kind, failure) {
         (JobKind::Import, Blocked | Retry) => imports::record_wait(db, job, reason).await,
-        (JobKind::Import, Dead) => imports::record_failure(db, job, reason, now).await,
+        (JobKind::Import, GivenUp) => imports::record_failure(db, job, reason, now).await,
         (JobKind::Export, Blocked | Retry) => exports::record_wait(db, job, reason).await,
-        (JobKind::Export, Dead) => exports::record_failure(db, job, reason, now).await,
-        (JobKind::Transcribe, Dead) => {
+        (JobKind::Export, GivenUp) => exports::record_failure(db, job, reason, now).await,
+        (JobKind::Transcribe, GivenUp) => {
             fail_document(db, job, reason, now).await?;
             media::recording_file::release(db, DocumentId(job.subject)).await
         }
-        (JobKind::Index, Dead) => {
+        (JobKind::Index, GivenUp) => {
             fail_document(db, job, reason, now).await?;
             index::give_up(db, job).await
         }
         (_, Blocked) if kind.makes_document() => record_document_reason(db, job, reason).await,
         // A document counts as failed even if another attempt follows.
-        (_, Retry | Dead) if kind.makes_document() => fail_document(db, job, reason, now).await,
-        (_, Blocked | Retry | Dead) => Ok(()),
+        (_, Retry | GivenUp) if kind.makes_document() => fail_document(db, job, reason, now).await,
+        (_, Blocked | Retry | GivenUp) => Ok(()),
     }
 }
 

@@ -399,7 +399,8 @@ async fn retry_while_locked<T>(attempt: impl AsyncFn() -> Result<T, DbErr>) -> R
     loop {
         match attempt().await {
             Err(error)
-                if DatabaseFault::of(&error) == DatabaseFault::Locked && started_at.elapsed() < START_TIMEOUT =>
+                if DatabaseFault::of(&error) == DatabaseFault::Locked
+                    && started_at.elapsed() < START_TIMEOUT =>
             {
                 tokio::time::sleep(RETRY_INTERVAL).await
             }

@@ -300,7 +300,7 @@ impl Grants {
     /// Finds a client. Clients that are identified by a document exist only while the operator allows such ids.
     async fn find(&self, id: &str) -> Result<Option<oauth_client::Model>, DbErr> {
         let found = client::find(self.ctx.db.read(), id).await?;
-        Ok(found.filter(|client| self.client_documents || client.document.is_none()))
+        Ok(found.filter(|client| self.client_documents || client.metadata_url.is_none()))
     }
 
     /// Stores the query with which authorization continues after the sign-in, and returns the ticket for the sign-in form.
