@@ -175,6 +175,9 @@ impl From<TokenError> for OAuthError {
             // reports its own failures.
             TokenError::InvalidClient => Self::InvalidClient { by_header: false },
             TokenError::InvalidGrant(why) | TokenError::UnknownGrant(why) => Self::InvalidGrant(why),
+            TokenError::InvalidVerifier => {
+                Self::InvalidRequest("code_verifier must have 43 to 128 characters of A-Z a-z 0-9 - . _ ~")
+            }
             TokenError::InvalidScope => {
                 Self::InvalidScope("the requested scope exceeds the scope that the user granted")
             }

@@ -364,8 +364,9 @@ impl Grants {
     /// Exchanges a code for the first tokens of a connection, which exists when this returns.
     ///
     /// # Errors
-    /// [`TokenError::InvalidGrant`] and [`TokenError::UnknownGrant`] for a code that gives no tokens; [`TokenError::InvalidClient`] for a
-    /// client that was removed meanwhile; [`TokenError::Internal`] when the database fails, or when too many steps are in progress.
+    /// [`TokenError::InvalidGrant`] and [`TokenError::UnknownGrant`] for a code that gives no tokens; [`TokenError::InvalidVerifier`] without
+    /// a code verifier; [`TokenError::InvalidClient`] for a client that was removed meanwhile; [`TokenError::Internal`] when the database
+    /// fails, or when too many steps are in progress.
     pub async fn exchange_code(&self, exchange: CodeExchange) -> Result<TokenPair, TokenError> {
         let ctx = self.ctx.clone();
         self.port.run_to_end(async move || code::exchange(&ctx, exchange).await).await?
