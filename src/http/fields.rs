@@ -23,7 +23,7 @@ pub fn takes_body(request: &HttpRequest) -> bool {
 /// Reads the body if the request takes one. It must be JSON, unless it is empty.
 ///
 /// # Errors
-/// Those of [`body::read`]; [`Error::UnsupportedType`] if it is not JSON.
+/// What those of [`body::read`] convert to; [`Error::UnsupportedType`] if it is not JSON.
 pub async fn read_body(request: &HttpRequest, caller: &Caller, payload: Payload) -> Result<Bytes, Error> {
     if !takes_body(request) {
         return Ok(Bytes::new());

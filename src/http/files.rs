@@ -9,6 +9,7 @@ use errors::Error;
 use futures_util::StreamExt;
 use library::uploads::{PutRequest, UploadReceiver};
 
+use super::body::BodyError;
 use super::envelope::failure;
 use super::task::run_to_end;
 use super::upload_deadline::UploadDeadline;
@@ -61,7 +62,7 @@ async fn receive(ctx: &OperationContext, request: &HttpRequest, mut payload: Pay
                 deadline.record_received(bytes.len());
                 deadline.wait_for_write(receiver.write(&bytes)).await
             }
-            Ok(Some(Err(_))) => Err(Error::invalid("body", "ended before all of it had arrived")),
+            Ok(Some(Err(_))) => Err(BodyError::Incomplete.into()),
             Err(timeout) => Err(timeout),
         };
         // The part that was written is removed at once; after a `kill -9` the start removes it (faults-and-threats,

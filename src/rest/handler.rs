@@ -187,11 +187,9 @@ async fn settle<O: Operation>(
         // A replay has no claim: the stored response stays as it is.
         Ok(Response::Replayed(_)) => None,
         Err(error) => {
-            let status = status(error).as_u16();
-            // The same request would fail with these again.
-            let is_final = matches!(status, 402 | 404 | 409 | 410 | 422);
             let body = serde_json::to_string(&ErrorBody::from(error)).ok();
-            body.filter(|_| is_final).map(|body| StoredResponse { status, body })
+            let body = body.filter(|_| error.spec().is_final());
+            body.map(|body| StoredResponse { status: status(error).as_u16(), body })
         }
     };
     let settled = match stored {
