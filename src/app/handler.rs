@@ -1,7 +1,7 @@
 //! Answers the routes of the web app: the same operations as those of REST, called with a browser session.
 
 use actix_web::http::StatusCode;
-use actix_web::web::{Data, Payload};
+use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::caller::Caller;
 use actors::context::OperationContext;
@@ -11,6 +11,7 @@ use errors::Error;
 use validation::Request;
 
 use crate::http::answer_slots::slot_wait;
+use crate::http::context::operation_context;
 use crate::http::envelope::{failure, success};
 use crate::http::fields::{read_body, read_fields, target};
 use crate::http::session::{require_own_origin, signed_in};
@@ -29,7 +30,10 @@ impl RouteSurface for WebApp {
         status: fn(&O::Reply) -> StatusCode,
     ) -> HttpResponse {
         run_to_end(request.clone(), async move {
-            let Some(ctx) = context(&request) else { return HttpResponse::InternalServerError().finish() };
+            let ctx = match operation_context(&request) {
+                Ok(ctx) => ctx,
+                Err(response) => return response,
+            };
             match execute(&ctx, &request, payload, read).await {
                 Ok(reply) => success(&request, &ctx, status(&reply), &reply),
                 Err(error) => failure(&request, &ctx, &error),
@@ -40,15 +44,11 @@ impl RouteSurface for WebApp {
 
     async fn refuse(request: HttpRequest, methods: Vec<String>) -> HttpResponse {
         let error = if methods.is_empty() { Error::UnknownRoute } else { Error::MethodNotAllowed(methods) };
-        match context(&request) {
-            Some(ctx) => failure(&request, &ctx, &error),
-            None => HttpResponse::InternalServerError().finish(),
+        match operation_context(&request) {
+            Ok(ctx) => failure(&request, &ctx, &error),
+            Err(response) => response,
         }
     }
-}
-
-fn context(request: &HttpRequest) -> Option<Data<OperationContext>> {
-    request.app_data::<Data<OperationContext>>().cloned()
 }
 
 async fn execute<O: Operation, R: Request>(

@@ -16,20 +16,14 @@ use super::upload_deadline::UploadDeadline;
 
 /// Mounts the route. Other methods are refused with the envelope of REST.
 pub fn mount(config: &mut ServiceConfig) {
-    let other = |request: HttpRequest| async move {
-        match request.app_data::<Data<OperationContext>>() {
-            Some(ctx) => failure(&request, ctx, &Error::MethodNotAllowed(vec!["PUT".to_owned()])),
-            None => HttpResponse::InternalServerError().finish(),
-        }
+    let other = |request: HttpRequest, ctx: Data<OperationContext>| async move {
+        failure(&request, &ctx, &Error::MethodNotAllowed(vec!["PUT".to_owned()]))
     };
     config.service(web::resource("/files/{id}").route(web::put().to(put)).default_service(web::to(other)));
 }
 
-async fn put(request: HttpRequest, payload: Payload) -> HttpResponse {
+async fn put(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     run_to_end(request.clone(), async move {
-        let Some(ctx) = request.app_data::<Data<OperationContext>>().cloned() else {
-            return HttpResponse::InternalServerError().finish();
-        };
         match receive(&ctx, &request, payload).await {
             Ok(()) => HttpResponse::Ok().finish(),
             Err(error) => failure(&request, &ctx, &error),

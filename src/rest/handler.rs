@@ -2,7 +2,7 @@
 
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
-use actix_web::web::{Data, Payload};
+use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::authenticate::RequestInfo;
 use actors::auth::caller::Caller;
@@ -19,6 +19,7 @@ use validation::Request;
 
 use crate::http::answer_slots::slot_wait;
 use crate::http::budget::Sender;
+use crate::http::context::operation_context;
 use crate::http::error::status;
 use crate::http::fields::{read_body, read_fields, target};
 use crate::http::methods::{is_unserved, known_methods};
@@ -43,8 +44,9 @@ impl RouteSurface for Rest {
         success: fn(&O::Reply) -> StatusCode,
     ) -> HttpResponse {
         run_to_end(request.clone(), async move {
-            let Some(ctx) = request.app_data::<Data<OperationContext>>().cloned() else {
-                return HttpResponse::InternalServerError().finish();
+            let ctx = match operation_context(&request) {
+                Ok(ctx) => ctx,
+                Err(response) => return response,
             };
             let parse = async |caller: &Caller| parse(&request, caller, payload, read).await;
             let outcome = execute::<O>(&ctx, &request, route.name, success, parse).await;
@@ -55,8 +57,9 @@ impl RouteSurface for Rest {
 
     /// Refuses the request like any other: the API key is checked first, and the request counts.
     async fn refuse(request: HttpRequest, mut methods: Vec<String>) -> HttpResponse {
-        let Some(ctx) = request.app_data::<Data<OperationContext>>().cloned() else {
-            return HttpResponse::InternalServerError().finish();
+        let ctx = match operation_context(&request) {
+            Ok(ctx) => ctx,
+            Err(response) => return response,
         };
         // Methods that no route has are refused as such even where there is no route (RFC 9110, section 9.3.8).
         if methods.is_empty() && is_unserved(request.method()) {
