@@ -5,6 +5,8 @@ use std::fs::{DirBuilder, File, Permissions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use tracing::warn;
 use uuid::Uuid;
@@ -17,7 +19,8 @@ pub fn database_file(data_dir: &Path) -> PathBuf {
     data_dir.join("carrel.db")
 }
 
-/// Locks the data folder for this process as long as the file is open: two processes on one index would damage it.
+/// Locks the data folder for this process as long as the file is open: two processes on one index would damage it. Blocks for at most
+/// two seconds.
 ///
 /// # Errors
 /// Another process holds the lock, or the lock file cannot be created.
@@ -26,13 +29,23 @@ pub fn lock(folder: &Path) -> Result<File, Box<dyn Error + Send + Sync>> {
     // The file is not truncated: it holds the id of the folder.
     let file = File::options().create(true).truncate(false).read(true).write(true).open(&path);
     let file = file.map_err(|cause| format!("could not open the file {}: {cause}", path.display()))?;
-    match file.try_lock() {
+    match lock_within(LOCK_TIMEOUT, &file) {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
             Err(format!("data_dir {} is in use by another running carrel", folder.display()).into())
         }
         Err(TryLockError::Error(cause)) => {
             Err(format!("could not lock the file {}: {cause}", path.display()).into())
+        }
+    }
+}
+
+fn lock_within(timeout: Duration, file: &File) -> Result<(), TryLockError> {
+    let started_at = Instant::now();
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if started_at.elapsed() < timeout => thread::sleep(LOCK_INTERVAL),
+            locked => return locked,
         }
     }
 }
@@ -129,6 +142,31 @@ mod tests {
         assert_eq!(first, second);
         assert_ne!(first, copied);
         assert_eq!(copied, folder_id(&mut lock(copy.path()).unwrap()));
+    }
+
+    /// Covers the fault table (row 1).
+    #[test]
+    fn lock_waits_for_a_process_that_is_about_to_release_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = lock(folder.path()).unwrap();
+        let release = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(200));
+            drop(held);
+        });
+
+        assert!(lock(folder.path()).is_ok());
+
+        release.join().unwrap();
+    }
+
+    #[test]
+    fn lock_of_a_folder_in_use_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let _held = lock(folder.path()).unwrap();
+
+        let refused = lock(folder.path()).unwrap_err().to_string();
+
+        assert!(refused.ends_with("is in use by another running carrel"), "{refused}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Answers the routes of the web app: the same operations as those of REST, called with a browser session.
 
-use actix_web::web::{Data, Payload};
+use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::caller::Caller;
 use actors::context::OperationContext;
@@ -9,6 +9,7 @@ use actors::pipeline::{self, ParsedRequest};
 use errors::Error;
 
 use crate::http::answer_slots::slot_wait;
+use crate::http::context::operation_context;
 use crate::http::envelope::{failure, success};
 use crate::http::fields::{read_body, read_fields, target};
 use crate::http::session::{require_own_origin, signed_in};
@@ -25,7 +26,10 @@ impl RouteSurface for WebApp {
         payload: Payload,
     ) -> HttpResponse {
         run_to_end(request.clone(), async move {
-            let Some(ctx) = context(&request) else { return HttpResponse::InternalServerError().finish() };
+            let ctx = match operation_context(&request) {
+                Ok(ctx) => ctx,
+                Err(response) => return response,
+            };
             match execute::<O>(&ctx, &request, payload).await {
                 Ok(reply) => success(&request, &ctx, route.success.of_reply::<O>(&reply), &reply),
                 Err(error) => failure(&request, &ctx, &error),
@@ -36,15 +40,11 @@ impl RouteSurface for WebApp {
 
     async fn refuse(request: HttpRequest, methods: Vec<String>) -> HttpResponse {
         let error = if methods.is_empty() { Error::UnknownRoute } else { Error::MethodNotAllowed(methods) };
-        match context(&request) {
-            Some(ctx) => failure(&request, &ctx, &error),
-            None => HttpResponse::InternalServerError().finish(),
+        match operation_context(&request) {
+            Ok(ctx) => failure(&request, &ctx, &error),
+            Err(response) => response,
         }
     }
-}
-
-fn context(request: &HttpRequest) -> Option<Data<OperationContext>> {
-    request.app_data::<Data<OperationContext>>().cloned()
 }
 
 async fn execute<O: FromRequest>(

@@ -48,6 +48,42 @@ const MAX_WAIT: Duration = Duration::from_secs(10);
 /// A body that arrives more slowly than this uses up its grace time.
 const MIN_BYTES_PER_SECOND: u32 = 64 << 10;
 
+/// Why a body was not read.
+#[derive(Debug)]
+pub enum BodyError {
+    /// It is longer than the endpoint accepts.
+    TooLarge {
+        /// The bytes that are accepted.
+        limit: u64,
+    },
+    /// It arrived more slowly than [`super::pace`] allows.
+    TooSlow,
+    /// It ended before all of it had arrived.
+    Incomplete,
+    /// It has another type or coding than the endpoint reads; what it must be.
+    UnsupportedType(&'static str),
+    /// The service could not take it: the share of the sender is used up, or there is no scratch space.
+    Internal(Error),
+}
+
+impl From<Error> for BodyError {
+    fn from(error: Error) -> Self {
+        Self::Internal(error)
+    }
+}
+
+impl From<BodyError> for Error {
+    fn from(error: BodyError) -> Self {
+        match error {
+            BodyError::TooLarge { limit } => Self::TooLarge { what: "the body", limit },
+            BodyError::TooSlow => Self::BodyTimeout,
+            BodyError::Incomplete => Self::invalid("body", "ended before all of it had arrived"),
+            BodyError::UnsupportedType(why) => Self::UnsupportedType(why),
+            BodyError::Internal(error) => error,
+        }
+    }
+}
+
 /// The limits of bodies, for all workers together.
 #[derive(Clone, Debug)]
 pub struct BodyLimits {
@@ -97,14 +133,15 @@ struct RequestMemory {
 /// Reads the whole body of at most `max_bytes` bytes. The request holds its share of the memory from then on.
 ///
 /// # Errors
-/// [`Error::TooLarge`], before any bytes are read if the request declares a length; [`Error::BodyTimeout`] when the body arrives
-/// too slowly; [`Error::Busy`] when the sender's share is used up; [`Error::StorageFull`] when there is no scratch space.
+/// [`BodyError::TooLarge`], before any bytes are read if the request declares a length; [`BodyError::TooSlow`];
+/// [`BodyError::Incomplete`]; [`BodyError::Internal`] with [`Error::Busy`] when the sender's share is used up, and with
+/// [`Error::StorageFull`] when there is no scratch space.
 pub async fn read(
     request: &HttpRequest,
     mut payload: Payload,
     sender: Sender,
     max_bytes: usize,
-) -> Result<Bytes, Error> {
+) -> Result<Bytes, BodyError> {
     // Before a byte is read: a client that announces too much must not send it first.
     if declared_length(request).is_some_and(|length| length > max_bytes as u64) {
         return Err(too_large(max_bytes));
@@ -112,7 +149,7 @@ pub async fn read(
     let (Some(limits), Some(ctx)) =
         (request.app_data::<Data<BodyLimits>>(), request.app_data::<Data<OperationContext>>())
     else {
-        return Err(Error::internal("the limits of bodies are missing"));
+        return Err(Error::internal("the limits of bodies are missing").into());
     };
     let began = Instant::now();
     // The client is not charged for the time of slow writes: it cannot send meanwhile.
@@ -120,9 +157,9 @@ pub async fn read(
     let mut incoming = IncomingBody::new(limits, &ctx.uploads.scratch, sender, declared_length(request));
     loop {
         let deadline = began + limits.pace.allowed(incoming.length as u64).saturating_add(write_time);
-        let next = timeout_at(deadline, payload.next()).await.map_err(|_| Error::BodyTimeout)?;
-        let Some(chunk) = next else { return incoming.hand_over(request).await };
-        let chunk = chunk.map_err(|_| Error::invalid("body", "ended before all of it had arrived"))?;
+        let next = timeout_at(deadline, payload.next()).await.map_err(|_| BodyError::TooSlow)?;
+        let Some(chunk) = next else { return Ok(incoming.hand_over(request).await?) };
+        let chunk = chunk.map_err(|_| BodyError::Incomplete)?;
         // Also without a declared length, which a chunked body does not have.
         if incoming.length + chunk.len() > max_bytes {
             return Err(too_large(max_bytes));
@@ -133,8 +170,8 @@ pub async fn read(
     }
 }
 
-fn too_large(max_bytes: usize) -> Error {
-    Error::TooLarge { what: "the body", limit: max_bytes as u64 }
+fn too_large(max_bytes: usize) -> BodyError {
+    BodyError::TooLarge { limit: max_bytes as u64 }
 }
 
 /// Returns the length that the request declares for its body; `None` if the body is sent in chunks.
@@ -280,15 +317,15 @@ pub fn max_json_bytes(request: &HttpRequest) -> usize {
 /// Refuses a body that is not declared as JSON, or that has a content coding. A charset in the type is ignored: JSON is UTF-8.
 ///
 /// # Errors
-/// [`Error::UnsupportedType`] names what the body must be.
-pub fn require_json(request: &HttpRequest) -> Result<(), Error> {
+/// [`BodyError::UnsupportedType`] names what the body must be.
+pub fn require_json(request: &HttpRequest) -> Result<(), BodyError> {
     let declared = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = declared.unwrap_or_default().split(';').next().unwrap_or_default().trim();
     let coding = request.headers().get(CONTENT_ENCODING);
     if !essence.eq_ignore_ascii_case("application/json") {
-        Err(Error::UnsupportedType("the body must be JSON, sent as Content-Type: application/json"))
+        Err(BodyError::UnsupportedType("the body must be JSON, sent as Content-Type: application/json"))
     } else if coding.is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
-        Err(Error::UnsupportedType("the body must be sent without a Content-Encoding"))
+        Err(BodyError::UnsupportedType("the body must be sent without a Content-Encoding"))
     } else {
         Ok(())
     }

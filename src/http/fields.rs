@@ -17,7 +17,7 @@ use super::methods::takes_body;
 /// Reads the body if the request takes one. It must be JSON, unless it is empty.
 ///
 /// # Errors
-/// Those of [`body::read`]; [`Error::UnsupportedType`] if it is not JSON.
+/// What those of [`body::read`] convert to; [`Error::UnsupportedType`] if it is not JSON.
 pub async fn read_body(request: &HttpRequest, caller: &Caller, payload: Payload) -> Result<Bytes, Error> {
     if !takes_body(request.method()) {
         return Ok(Bytes::new());

@@ -9,26 +9,21 @@ use errors::Error;
 use futures_util::StreamExt;
 use library::uploads::{PutRequest, UploadReceiver};
 
+use super::body::BodyError;
 use super::envelope::failure;
 use super::task::run_to_end;
 use super::upload_deadline::UploadDeadline;
 
 /// Mounts the route. Other methods are refused with the envelope of REST.
 pub fn mount(config: &mut ServiceConfig) {
-    let other = |request: HttpRequest| async move {
-        match request.app_data::<Data<OperationContext>>() {
-            Some(ctx) => failure(&request, ctx, &Error::MethodNotAllowed(vec!["PUT".to_owned()])),
-            None => HttpResponse::InternalServerError().finish(),
-        }
+    let other = |request: HttpRequest, ctx: Data<OperationContext>| async move {
+        failure(&request, &ctx, &Error::MethodNotAllowed(vec!["PUT".to_owned()]))
     };
     config.service(web::resource("/files/{id}").route(web::put().to(put)).default_service(web::to(other)));
 }
 
-async fn put(request: HttpRequest, payload: Payload) -> HttpResponse {
+async fn put(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     run_to_end(request.clone(), async move {
-        let Some(ctx) = request.app_data::<Data<OperationContext>>().cloned() else {
-            return HttpResponse::InternalServerError().finish();
-        };
         match receive(&ctx, &request, payload).await {
             Ok(()) => HttpResponse::Ok().finish(),
             Err(error) => failure(&request, &ctx, &error),
@@ -61,7 +56,7 @@ async fn receive(ctx: &OperationContext, request: &HttpRequest, mut payload: Pay
                 deadline.record_received(bytes.len());
                 deadline.wait_for_write(receiver.write(&bytes)).await
             }
-            Ok(Some(Err(_))) => Err(Error::invalid("body", "ended before all of it had arrived")),
+            Ok(Some(Err(_))) => Err(BodyError::Incomplete.into()),
             Err(timeout) => Err(timeout),
         };
         // The part that was written is removed at once; after a `kill -9` the start removes it (faults-and-threats,

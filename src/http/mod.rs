@@ -5,6 +5,7 @@ pub mod body;
 pub mod budget;
 pub mod cache;
 pub mod compression;
+pub mod context;
 pub mod cors;
 pub mod credential;
 pub mod disk_floor;

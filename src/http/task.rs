@@ -1,11 +1,10 @@
 //! Runs a request to its end.
 
-use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use actors::context::OperationContext;
 use errors::Error;
 use tracing::Instrument;
 
+use super::context::operation_context;
 use super::envelope;
 
 /// Runs `work` to its end even if the client disconnects: what was begun is completed and recorded. A panic in it is an internal
@@ -19,9 +18,9 @@ pub async fn run_to_end(
     match actix_web::rt::spawn(work.in_current_span()).await {
         Ok(response) => response,
         // Nothing aborts the task, so it ended by a panic.
-        Err(_) => match request.app_data::<Data<OperationContext>>() {
-            Some(ctx) => envelope::failure(&request, ctx, &Error::internal("the request's task panicked")),
-            None => HttpResponse::InternalServerError().finish(),
+        Err(_) => match operation_context(&request) {
+            Ok(ctx) => envelope::failure(&request, &ctx, &Error::internal("the request's task panicked")),
+            Err(response) => response,
         },
     }
 }

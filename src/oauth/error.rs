@@ -8,6 +8,7 @@ use actors::auth::grants::client::InvalidClientMetadata;
 use actors::auth::grants::{RegistrationError, TokenError};
 use errors::Error;
 
+use crate::http::body::BodyError;
 use crate::http::error::status;
 
 /// Why an OAuth request is refused. `Display` is the `error_description`, for the developer of the client.
@@ -109,7 +110,7 @@ impl OAuthError {
             Self::RegistrationClosed | Self::AccessDenied => (StatusCode::FORBIDDEN, "access_denied"),
             // No RFC has a code for rate limits. This is the only one that invites a client to try again.
             Self::TooManyAttempts(_) => (StatusCode::TOO_MANY_REQUESTS, "temporarily_unavailable"),
-            Self::Internal(error) if is_temporary(error) => (status(error), "temporarily_unavailable"),
+            Self::Internal(error) if error.spec().is_temporary => (status(error), "temporarily_unavailable"),
             Self::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "server_error"),
         }
     }
@@ -129,42 +130,37 @@ impl OAuthError {
         if let Self::TooManyAttempts(wait) = self {
             Some(*wait)
         } else if let Self::Internal(error) = self {
-            error.retry_after().filter(|_| is_temporary(error))
+            error.retry_after().filter(|_| error.spec().is_temporary)
         } else {
             None
         }
     }
 }
 
-/// Whether the request may succeed later: a busy component, a storage that failed, a full disk.
-pub fn is_temporary(error: &Error) -> bool {
-    matches!(error, Error::Busy(_) | Error::StorageFailed(_) | Error::StorageFull)
-}
-
 /// The description of an error that is not about OAuth; other causes than temporary ones are for the log alone.
 fn describe(error: &Error) -> String {
-    if is_temporary(error) { error.to_string() } else { "an internal error occurred".to_owned() }
+    if error.spec().is_temporary { error.to_string() } else { "an internal error occurred".to_owned() }
 }
 
 impl From<Error> for OAuthError {
     fn from(error: Error) -> Self {
         if let Error::TooManyFailures(wait) = error {
-            return Self::TooManyAttempts(wait);
+            Self::TooManyAttempts(wait)
+        } else {
+            Self::Internal(error)
         }
-        if let Error::TooLarge { limit, .. } = error {
-            return Self::BodyTooLarge { limit };
+    }
+}
+
+impl From<BodyError> for OAuthError {
+    fn from(error: BodyError) -> Self {
+        match error {
+            BodyError::TooLarge { limit } => Self::BodyTooLarge { limit },
+            BodyError::TooSlow => Self::BodyTimeout,
+            BodyError::Incomplete => Self::InvalidRequest("the body ended before all of it had arrived"),
+            BodyError::UnsupportedType(why) => Self::UnsupportedMediaType(why),
+            BodyError::Internal(error) => error.into(),
         }
-        if let Error::BodyTimeout = error {
-            return Self::BodyTimeout;
-        }
-        if let Error::UnsupportedType(why) = error {
-            return Self::UnsupportedMediaType(why);
-        }
-        // Only `http::body` returns this error here: OAuth parameters are checked by this module.
-        if let Error::Invalid(_) = error {
-            return Self::InvalidRequest("the body ended before all of it had arrived");
-        }
-        Self::Internal(error)
     }
 }
 
@@ -175,6 +171,9 @@ impl From<TokenError> for OAuthError {
             // reports its own failures.
             TokenError::InvalidClient => Self::InvalidClient { by_header: false },
             TokenError::InvalidGrant(why) | TokenError::UnknownGrant(why) => Self::InvalidGrant(why),
+            TokenError::InvalidVerifier => {
+                Self::InvalidRequest("code_verifier must have 43 to 128 characters of A-Z a-z 0-9 - . _ ~")
+            }
             TokenError::InvalidScope => {
                 Self::InvalidScope("the requested scope exceeds the scope that the user granted")
             }
@@ -260,6 +259,7 @@ mod tests {
             (OAuthError::AccessDenied, 403, "access_denied"),
             (OAuthError::TooManyAttempts(wait), 429, "temporarily_unavailable"),
             (OAuthError::Internal(Error::Busy(wait)), 503, "temporarily_unavailable"),
+            (OAuthError::Internal(Error::invalid("name", "is too long")), 500, "server_error"),
             (OAuthError::Internal(Error::internal("a table is missing")), 500, "server_error"),
         ] {
             assert_eq!((error.status().as_u16(), error.code()), (status, code));

@@ -15,7 +15,7 @@ use askama::Template;
 use errors::Error;
 use tracing::error;
 
-use super::error::{AuthorizationError, OAuthError, is_temporary};
+use super::error::{AuthorizationError, OAuthError};
 use super::views::{PageFrame, StopPage};
 use crate::http::error::{status, whole_seconds};
 
@@ -116,7 +116,7 @@ fn with_retry_after(mut response: HttpResponse, wait: Duration) -> HttpResponse 
 
 /// Returns the page for an error that is not about OAuth. Logs the cause, unless the error is temporary.
 pub fn failure(error: &Error) -> HttpResponse {
-    if !is_temporary(error) {
+    if !error.spec().is_temporary {
         error!(cause = error.chain(), "an OAuth page failed inside");
         let text = "Try again. If this happens again, tell the operator of the service.";
         return stop(StatusCode::INTERNAL_SERVER_ERROR, "An internal error occurred", text);

@@ -3,17 +3,75 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use actors::auth::grants::{CodeExchange, TokenError, TokenPair, TokenRefresh, pkce};
+use actors::auth::grants::pkce::CodeVerifier;
+use actors::auth::grants::{CodeExchange, TokenError, TokenRefresh};
 use actors::context::OperationContext;
-use entity::oauth_client;
 use entity::scope::Scopes;
 use serde_json::json;
 
 use super::client::{authenticate, record_failure};
 use super::error::OAuthError;
 use super::open::{self, CacheControl};
-use super::params::Params;
+use super::params::{Params, RepeatedParameter};
 use super::{request, resource};
+
+/// The parameters of the endpoint, each of which was sent once at most. Those of the client are read by [`authenticate`]. `resource` is
+/// absent: it may be repeated (RFC 8707, section 2).
+struct TokenParams<'a> {
+    grant_type: Option<&'a str>,
+    code: Option<&'a str>,
+    redirect_uri: Option<&'a str>,
+    code_verifier: Option<&'a str>,
+    refresh_token: Option<&'a str>,
+    scope: Option<&'a str>,
+}
+
+impl<'a> TokenParams<'a> {
+    fn from_form(form: &'a Params) -> Result<Self, RepeatedParameter> {
+        Ok(Self {
+            grant_type: form.one("grant_type")?,
+            code: form.one("code")?,
+            redirect_uri: form.one("redirect_uri")?,
+            code_verifier: form.one("code_verifier")?,
+            refresh_token: form.one("refresh_token")?,
+            scope: form.one("scope")?,
+        })
+    }
+}
+
+/// A request for tokens. Without `Debug`, which would show codes and tokens.
+enum TokenRequest {
+    /// With a code, for the first tokens of a connection (RFC 6749, section 4.1.3).
+    AuthorizationCode {
+        code: String,
+        redirect_uri: Option<String>,
+        /// `None` if it is missing or malformed, which is an error only after the code is spent.
+        verifier: Option<CodeVerifier>,
+    },
+    /// With a refresh token, for the next tokens of a connection (RFC 6749, section 6).
+    RefreshToken {
+        token: String,
+        /// `None` for the scopes of the connection.
+        scopes: Option<Scopes>,
+    },
+}
+
+impl TokenRequest {
+    fn from_params(params: &TokenParams) -> Result<Self, OAuthError> {
+        match params.grant_type.ok_or(OAuthError::MissingParameter("grant_type"))? {
+            "authorization_code" => Ok(Self::AuthorizationCode {
+                code: params.code.ok_or(OAuthError::MissingParameter("code"))?.to_owned(),
+                redirect_uri: params.redirect_uri.map(str::to_owned),
+                verifier: params.code_verifier.and_then(CodeVerifier::parse),
+            }),
+            "refresh_token" => Ok(Self::RefreshToken {
+                token: params.refresh_token.ok_or(OAuthError::MissingParameter("refresh_token"))?.to_owned(),
+                scopes: requested_scopes(params.scope)?,
+            }),
+            _ => Err(OAuthError::UnsupportedGrantType),
+        }
+    }
+}
 
 /// Answers a request of any method.
 pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
@@ -26,20 +84,20 @@ async fn tokens(
     payload: Payload,
 ) -> Result<HttpResponse, OAuthError> {
     let form = Params::read(request, payload).await?;
-    // `resource` is absent: it may be repeated (RFC 8707, section 2).
-    for name in ["grant_type", "code", "redirect_uri", "code_verifier", "refresh_token", "scope"] {
-        form.one(name)?;
-    }
+    let params = TokenParams::from_form(&form)?;
     let client = authenticate(ctx, request, &form).await?;
     if !resource::is_own(&ctx.core.base_url, form.all("resource")) {
         return Err(OAuthError::InvalidTarget);
     }
-    let tokens = match value(&form, "grant_type") {
-        None => return Err(OAuthError::MissingParameter("grant_type")),
-        Some("authorization_code") => exchange(ctx, request, client, &form).await?,
-        Some("refresh_token") => refresh(ctx, request, client, &form).await?,
-        Some(_) => return Err(OAuthError::UnsupportedGrantType),
+    let issued = match TokenRequest::from_params(&params)? {
+        TokenRequest::AuthorizationCode { code, redirect_uri, verifier } => {
+            ctx.grants.exchange_code(CodeExchange { client, code, redirect_uri, verifier }).await
+        }
+        TokenRequest::RefreshToken { token, scopes } => {
+            ctx.grants.refresh_tokens(TokenRefresh { client, token, scopes }).await
+        }
     };
+    let tokens = issued.map_err(|error| record_guess(ctx, request, error))?;
     let body = json!({
         "access_token": tokens.access.expose(),
         "token_type": "Bearer",
@@ -51,29 +109,6 @@ async fn tokens(
     Ok(open::json(StatusCode::OK, CacheControl::NoStore, &body))
 }
 
-async fn exchange(
-    ctx: &OperationContext,
-    request: &HttpRequest,
-    client: oauth_client::Model,
-    form: &Params,
-) -> Result<TokenPair, OAuthError> {
-    let code = value(form, "code").ok_or(OAuthError::MissingParameter("code"))?.to_owned();
-    let verifier = value(form, "code_verifier").unwrap_or_default().to_owned();
-    let redirect_uri = value(form, "redirect_uri").map(str::to_owned);
-    let is_verifier = pkce::is_verifier(&verifier);
-    // The code is spent even if the verifier is malformed: it has been presented.
-    let exchanged = ctx.grants.exchange_code(CodeExchange { client, code, redirect_uri, verifier }).await;
-    exchanged.map_err(|error| {
-        let error = record_guess(ctx, request, error);
-        if matches!(error, OAuthError::InvalidGrant(_)) && !is_verifier {
-            return OAuthError::InvalidRequest(
-                "code_verifier must have 43 to 128 characters of A-Z a-z 0-9 - . _ ~",
-            );
-        }
-        error
-    })
-}
-
 /// Counts a guessed code or token as a failure of the IP address. One that was valid before is no guess.
 fn record_guess(ctx: &OperationContext, request: &HttpRequest, error: TokenError) -> OAuthError {
     match error {
@@ -82,23 +117,10 @@ fn record_guess(ctx: &OperationContext, request: &HttpRequest, error: TokenError
         TokenError::UnknownGrant(why) => record_failure(ctx, request, OAuthError::InvalidGrant(why)),
         TokenError::InvalidClient
         | TokenError::InvalidGrant(_)
+        | TokenError::InvalidVerifier
         | TokenError::InvalidScope
         | TokenError::Internal(_) => error.into(),
     }
-}
-
-async fn refresh(
-    ctx: &OperationContext,
-    request: &HttpRequest,
-    client: oauth_client::Model,
-    form: &Params,
-) -> Result<TokenPair, OAuthError> {
-    let token = value(form, "refresh_token").ok_or(OAuthError::MissingParameter("refresh_token"))?.to_owned();
-    let scopes = requested_scopes(value(form, "scope"))?;
-    ctx.grants
-        .refresh_tokens(TokenRefresh { client, token, scopes })
-        .await
-        .map_err(|error| record_guess(ctx, request, error))
 }
 
 /// The scopes that a refresh requests; `None` if it names no known one.
@@ -111,7 +133,51 @@ fn requested_scopes(scope: Option<&str>) -> Result<Option<Scopes>, OAuthError> {
     Ok(names_any.then_some(requested))
 }
 
-/// The value of a parameter; [`tokens`] has refused repeated ones.
-fn value<'a>(form: &'a Params, name: &'static str) -> Option<&'a str> {
-    form.one(name).unwrap_or_default()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+
+    fn parse(form: &str) -> Result<TokenRequest, OAuthError> {
+        TokenRequest::from_params(&TokenParams::from_form(&Params::parse(form.as_bytes()))?)
+    }
+
+    fn error_of(form: &str) -> OAuthError {
+        parse(form).err().unwrap()
+    }
+
+    #[test]
+    fn no_known_parameter_may_be_repeated() {
+        for name in ["grant_type", "code", "redirect_uri", "code_verifier", "refresh_token", "scope"] {
+            let error = error_of(&format!("{name}=a&{name}=a"));
+
+            assert!(matches!(error, OAuthError::RepeatedParameter(repeated) if repeated == name), "{error}");
+        }
+        assert!(parse("grant_type=refresh_token&refresh_token=t&other=a&other=b").is_ok());
+    }
+
+    #[test]
+    fn fault_of_a_token_request_is_named() {
+        for (form, description) in [
+            ("code=c", "the parameter grant_type is missing"),
+            ("grant_type=&code=c", "the parameter grant_type is missing"),
+            ("grant_type=password", "grant_type must be authorization_code or refresh_token"),
+            ("grant_type=authorization_code&refresh_token=t", "the parameter code is missing"),
+            ("grant_type=refresh_token&code=c", "the parameter refresh_token is missing"),
+            ("grant_type=refresh_token&refresh_token=t&scope=other", request::UNGRANTABLE_SCOPE),
+        ] {
+            assert_eq!(error_of(form).to_string(), description, "{form}");
+        }
+    }
+
+    #[test]
+    fn malformed_verifier_is_left_to_the_exchange() {
+        for (sent, is_valid) in [(VERIFIER, true), ("short", false), ("", false)] {
+            let form = format!("grant_type=authorization_code&code=c&code_verifier={sent}");
+
+            let Ok(TokenRequest::AuthorizationCode { verifier, .. }) = parse(&form) else { panic!("{form}") };
+            assert_eq!(verifier.is_some(), is_valid, "{form}");
+        }
+    }
 }

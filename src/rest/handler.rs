@@ -2,7 +2,7 @@
 
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
-use actix_web::web::{Data, Payload};
+use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::authenticate::RequestInfo;
 use actors::auth::caller::{Caller, Surface};
@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use crate::http::answer_slots::slot_wait;
 use crate::http::budget::Sender;
+use crate::http::context::operation_context;
 use crate::http::error::status;
 use crate::http::fields::{read_body, read_fields, target};
 use crate::http::methods::{is_unserved, known_methods};
@@ -39,8 +40,9 @@ impl RouteSurface for Rest {
         payload: Payload,
     ) -> HttpResponse {
         run_to_end(request.clone(), async move {
-            let Some(ctx) = request.app_data::<Data<OperationContext>>().cloned() else {
-                return HttpResponse::InternalServerError().finish();
+            let ctx = match operation_context(&request) {
+                Ok(ctx) => ctx,
+                Err(response) => return response,
             };
             let parse = async |caller: &Caller| parse::<O>(&request, caller, payload).await;
             let outcome = execute::<O>(&ctx, &request, &route.name(), route.success, parse).await;
@@ -51,8 +53,9 @@ impl RouteSurface for Rest {
 
     /// Refuses the request like any other: the API key is checked first, and the request counts.
     async fn refuse(request: HttpRequest, mut methods: Vec<String>) -> HttpResponse {
-        let Some(ctx) = request.app_data::<Data<OperationContext>>().cloned() else {
-            return HttpResponse::InternalServerError().finish();
+        let ctx = match operation_context(&request) {
+            Ok(ctx) => ctx,
+            Err(response) => return response,
         };
         // Methods that no route has are refused as such even where there is no route (RFC 9110, section 9.3.8).
         if methods.is_empty() && is_unserved(request.method()) {
@@ -181,11 +184,9 @@ async fn settle<O: Operation>(
         // A replay has no claim: the stored response stays as it is.
         Ok(Response::Replayed(_)) => None,
         Err(error) => {
-            let status = status(error).as_u16();
-            // The same request would fail with these again.
-            let is_final = matches!(status, 402 | 404 | 409 | 410 | 422);
             let body = serde_json::to_string(&ErrorBody::from(error)).ok();
-            body.filter(|_| is_final).map(|body| StoredResponse { status, body })
+            let body = body.filter(|_| error.spec().is_final());
+            body.map(|body| StoredResponse { status: status(error).as_u16(), body })
         }
     };
     let settled = match stored {

@@ -67,8 +67,9 @@ pub struct Put {
     pub last: bool,
 }
 
-// The two messages below touch no state of the actor. They are messages because the actor completes a message even if its sender is
-// gone, and because a drain of its port waits for them: the index is closed only then.
+// The two messages below touch no state of the actor. They are messages because of the timeout of the port: it frees the job of a
+// change that the disk holds up. The actor completes the change, and the job repeats it, which changes nothing more. A drain of the
+// port waits for the changes that are awaited: the index is closed only then.
 
 /// Changes the index. The change is durable when the request returns.
 #[derive(Message)]

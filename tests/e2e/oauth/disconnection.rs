@@ -2,6 +2,7 @@
 
 use actors::auth::accounts;
 use entity::plan::Plan;
+use futures_util::FutureExt;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -150,6 +151,25 @@ async fn deleted_account_ends_its_connections() {
     assert_disconnected(&assistant, &tokens).await;
     assert_eq!(key.get("/rest/v2/usage").await.error_code(401), "API_KEY_INVALID");
     assert_eq!(browser.get("/app/api/session").await.status, 401);
+}
+
+/// The caller of a disconnection is dropped when its client disconnects.
+#[actix_web::test]
+async fn disconnection_whose_caller_is_gone_takes_effect() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (browser, assistant) = (user.sign_in().await, OAuthClient::new(server.anonymous()).await);
+    let tokens = assistant.connect(&browser, "read:library").await;
+    assert_eq!(assistant.call_status(&tokens.access).await, 200);
+    let app = list_apps(&browser).await[0]["id"].as_str().unwrap().parse().unwrap();
+    let grants = &server.context().grants;
+
+    let answered = grants.disconnect(user.id(), app).now_or_never();
+    assert!(answered.is_none());
+    // Waits for the disconnection, and not for the next check of the generation.
+    grants.port().drain().await;
+
+    assert_eq!(assistant.list_tools(&tokens.access).await.status, 401);
 }
 
 #[actix_web::test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use actors::auth::accounts;
 use entity::plan::Plan;
 use entity::scope::Scope;
+use futures_util::FutureExt;
 use reqwest::Method;
 use serde_json::json;
 
@@ -22,6 +23,23 @@ async fn revoked_key_is_refused_immediately() {
 
     assert_eq!(key.get("/rest/v2/usage").await.error_code(401), "API_KEY_INVALID");
     other.get("/rest/v2/usage").await.data(200);
+}
+
+/// The caller of a change is dropped when its client disconnects.
+#[actix_web::test]
+async fn revocation_whose_caller_is_gone_takes_effect() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let key = user.full_key().await;
+    key.get("/rest/v2/usage").await.data(200);
+    let keys = &server.context().keys;
+
+    let answered = keys.revoke(user.id(), key.id.parse().unwrap()).now_or_never();
+    assert!(answered.is_none());
+    // Waits for the revocation, and not for the next check of the generation.
+    keys.port().drain().await;
+
+    assert_eq!(key.get("/rest/v2/usage").await.error_code(401), "API_KEY_INVALID");
 }
 
 /// Covers the fault table (row 43).

@@ -18,6 +18,9 @@ pub struct ErrorSpec {
     pub mcp_code: &'static str,
     /// How long a client waits before it tries again.
     pub retry: RetryRule,
+    /// Whether the service itself cannot serve at the moment, whatever the request: a busy component, a storage that failed, a full
+    /// disk.
+    pub is_temporary: bool,
     /// When the error occurs: sentences for the OpenAPI document and the manual.
     pub description: &'static str,
 }
@@ -46,16 +49,26 @@ use McpDelivery::{Http, ToolResult};
 
 /// A row without a retry.
 const fn row(code: &'static str, status: u16, mcp: McpDelivery, description: &'static str) -> ErrorSpec {
-    ErrorSpec { code, status, mcp, mcp_code: code, retry: RetryRule::Never, description }
+    ErrorSpec { code, status, mcp, mcp_code: code, retry: RetryRule::Never, is_temporary: false, description }
 }
 
 impl ErrorSpec {
+    /// Returns whether the same request would fail again, so that its Idempotency-Key keeps the response. After other errors the same
+    /// key may be tried again.
+    pub const fn is_final(&self) -> bool {
+        matches!(self.status, 402 | 404 | 409 | 410 | 422)
+    }
+
     const fn with_mcp_code(self, mcp_code: &'static str) -> Self {
         Self { mcp_code, ..self }
     }
 
     const fn with_retry(self, retry: RetryRule) -> Self {
         Self { retry, ..self }
+    }
+
+    const fn temporary(self) -> Self {
+        Self { is_temporary: true, ..self }
     }
 }
 
@@ -216,17 +229,17 @@ error_table! {
     Error::Busy(_) => row(
         "OVERLOADED", 503, Http,
         "A component is busy or restarting, or the account has too many answers in progress (with `Retry-After`).",
-    ).with_retry(RetryRule::Carried),
+    ).with_retry(RetryRule::Carried).temporary(),
     Error::StorageFailed(_) => row(
         "OVERLOADED", 503, Http,
         "The storage of the database, of the index or of a file failed (with `Retry-After`).",
-    ).with_retry(RetryRule::Carried),
+    ).with_retry(RetryRule::Carried).temporary(),
     // A full disk stays full until an operator frees space.
     Error::StorageFull => row(
         "STORAGE_FULL", 507, Http,
         "The disk has less than `storage.min_free_bytes` left, or would have with the announced bytes, or the database or the \
          store of files is full; reading and searching still work (with `Retry-After`).",
-    ).with_retry(RetryRule::After(Duration::from_secs(60))),
+    ).with_retry(RetryRule::After(Duration::from_secs(60))).temporary(),
 }
 
 #[cfg(test)]
@@ -315,6 +328,19 @@ mod tests {
             assert!(row.description.ends_with('.') && !row.description.contains('|'), "{}", row.code);
         }
         assert!(ERRORS.is_sorted_by_key(|row| row.status));
+    }
+
+    #[test]
+    fn temporary_errors_have_a_wait_and_are_not_final() {
+        let temporary = samples().into_iter().filter(|error| error.spec().is_temporary);
+
+        let codes: Vec<&str> = temporary
+            .map(|error| {
+                assert!(error.retry_after().is_some() && !error.spec().is_final(), "{error:?}");
+                error.spec().code
+            })
+            .collect();
+        assert_eq!(codes, ["OVERLOADED", "OVERLOADED", "STORAGE_FULL"]);
     }
 
     #[test]

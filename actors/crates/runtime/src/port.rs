@@ -1,27 +1,31 @@
-//! The port of an actor: permits bound the questions in progress, and a timeout bounds the wait for each answer.
+//! The port of an actor: permits bound the questions and the work in progress, and a timeout bounds the wait for each answer.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use actix::dev::ToEnvelope;
-use actix::{Actor, Addr, Context, Handler, MailboxError, Message};
+use actix::{Actor, Addr, ArbiterHandle, Context, Handler, MailboxError, Message};
 use concurrency::AskError;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
+use tracing::{Instrument, Span};
 
 use super::health::Health;
 
 /// A handle of one actor. Clones share permits and address; the supervisor swaps the address when it restarts the actor.
 ///
-/// A permit is held for as long as an answer is awaited. Work continues without one when its caller is dropped or its timeout is over,
-/// so everything an actor does must have a deadline.
+/// The permit of a question is held for as long as its answer is awaited. An actor continues without one when the caller is dropped or
+/// the timeout is over, so everything an actor does must have a deadline. The permit of [`Self::run_to_end`] is held until the work
+/// has ended.
 pub struct Port<A: Actor> {
     pub(super) state: Arc<PortState<A>>,
 }
 
 pub(super) struct PortState<A: Actor> {
     pub(super) address: RwLock<Option<Addr<A>>>,
-    pub(super) permits: Semaphore,
+    /// The thread of the actor.
+    pub(super) arbiter: ArbiterHandle,
+    pub(super) permits: Arc<Semaphore>,
     pub(super) max_permits: u32,
     pub(super) timeout: Duration,
     pub(super) health: Health,
@@ -59,6 +63,35 @@ impl<A: Actor<Context = Context<A>>> Port<A> {
         })
     }
 
+    /// Runs work that touches no state of the actor, as a task of its own on the actor's thread, and waits for its end. The timeout of
+    /// the port does not apply, so an error never leaves work behind that may still succeed. The work ends although its caller is
+    /// dropped. A panic in it concerns its caller alone, and a crash of the actor does not concern it. It needs a deadline of its own.
+    ///
+    /// # Errors
+    /// [`AskError::Busy`] at once, and without a start of the work, when there is no permit; [`AskError::Crashed`] when the work panicked.
+    pub async fn run_to_end<T: Send + 'static>(
+        &self,
+        work: impl AsyncFnOnce() -> T + Send + 'static,
+    ) -> Result<T, AskError> {
+        let permit = self.state.permits.clone().try_acquire_owned().map_err(|_| self.count_refusal())?;
+        let (sender, output) = oneshot::channel();
+        // A task does not inherit the span, which gives log lines the id of the request.
+        let span = Span::current();
+        // The future is created on the actor's thread, so it need not be `Send`.
+        let is_started = self.state.arbiter.spawn_fn(move || {
+            let task = async move {
+                // Fails if the caller is gone, who does not need the result.
+                let _ = sender.send(work().await);
+                drop(permit);
+            };
+            drop(actix::spawn(task.instrument(span)));
+        });
+        if !is_started {
+            return Err(self.count_refusal());
+        }
+        output.await.map_err(|_| AskError::Crashed)
+    }
+
     /// Sends a message without waiting. Returns `false`, and counts a refusal, when the mailbox is full or the actor is being
     /// restarted.
     pub fn tell<M>(&self, message: M) -> bool
@@ -78,7 +111,8 @@ impl<A: Actor<Context = Context<A>>> Port<A> {
         is_sent
     }
 
-    /// Waits until all questions in progress have an answer, and refuses further ones with [`AskError::Busy`].
+    /// Waits until all questions in progress have an answer and all work in progress has ended, and refuses further ones with
+    /// [`AskError::Busy`].
     pub async fn drain(&self) {
         if let Ok(all) = self.state.permits.acquire_many(self.state.max_permits).await {
             // Released permits would let questions in before the close.

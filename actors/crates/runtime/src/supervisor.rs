@@ -27,7 +27,7 @@ const CRASH_WINDOW: Duration = Duration::from_secs(60);
 pub struct SupervisorConfig {
     /// The actor's name, for health and the log.
     pub name: &'static str,
-    /// Maximum number of questions in progress, and of messages in the mailbox.
+    /// Maximum number of questions and pieces of work in progress, and of messages in the mailbox.
     pub permits: u32,
     /// Maximum wait of a caller for an answer; longer than the deadline of the work.
     pub timeout: Duration,
@@ -44,7 +44,8 @@ where
 {
     let state = Arc::new(PortState {
         address: RwLock::new(None),
-        permits: Semaphore::new(config.permits as usize),
+        arbiter: arbiter.clone(),
+        permits: Arc::new(Semaphore::new(config.permits as usize)),
         max_permits: config.permits,
         timeout: config.timeout,
         health: Health::new(config.name),
@@ -138,7 +139,7 @@ async fn panic_when_notified(crash: &tokio::sync::Notify) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
     use actix::{Handler, Message, ResponseFuture};
     use concurrency::AskError;
@@ -247,12 +248,87 @@ mod tests {
     }
 
     #[actix::test]
-    async fn drained_port_refuses_questions() {
+    async fn drained_port_refuses_questions_and_work() {
         let port = supervise(&Arbiter::current(), CONFIG, || Counter(0));
         eventually_counts(&port).await;
 
         port.drain().await;
 
         assert_eq!(port.ask(Do::Count).await, Err(AskError::Busy));
+        assert_eq!(port.run_to_end(async || ()).await, Err(AskError::Busy));
+    }
+
+    #[actix::test]
+    async fn slow_work_is_awaited_beyond_the_timeout() {
+        let config = SupervisorConfig { timeout: Duration::from_millis(1), ..CONFIG };
+        let port = supervise(&Arbiter::current(), config, || Counter(0));
+
+        let ended = port.run_to_end(async move || sleep(config.timeout * 20).await).await;
+
+        assert_eq!(ended, Ok(()));
+    }
+
+    #[actix::test]
+    async fn drain_waits_for_work_whose_caller_is_gone() {
+        let port = supervise(&Arbiter::current(), CONFIG, || Counter(0));
+        let (begin, begun) = oneshot::channel::<()>();
+        let has_ended = Arc::new(AtomicBool::new(false));
+        let ended = has_ended.clone();
+        let work = async move || {
+            begin.send(()).unwrap();
+            tokio::task::yield_now().await;
+            ended.store(true, Ordering::SeqCst);
+        };
+        let caller = actix::spawn({
+            let port = port.clone();
+            async move { port.run_to_end(work).await }
+        });
+        begun.await.unwrap();
+        caller.abort();
+
+        port.drain().await;
+
+        assert!(has_ended.load(Ordering::SeqCst));
+    }
+
+    #[actix::test]
+    async fn panic_in_work_fails_its_caller_alone() {
+        let port = supervise(&Arbiter::current(), CONFIG, || Counter(0));
+        assert_eq!(eventually_counts(&port).await, 1);
+
+        let failed = port.run_to_end(async || -> u32 { panic!("as the test asked") }).await;
+
+        assert_eq!(failed, Err(AskError::Crashed));
+        assert_eq!(port.ask(Do::Count).await, Ok(2));
+        assert_eq!(port.health().report().restarts, 0);
+    }
+
+    #[actix::test]
+    async fn crash_of_the_actor_does_not_end_work() {
+        let port = supervise(&Arbiter::current(), CONFIG, || Counter(0));
+        eventually_counts(&port).await;
+        let (crashing, health) = (port.clone(), port.health().clone());
+
+        let ended = port
+            .run_to_end(async move || {
+                crashing.crash();
+                while health.report().restarts == 0 {
+                    tokio::task::yield_now().await;
+                }
+            })
+            .await;
+
+        assert_eq!(ended, Ok(()));
+    }
+
+    #[actix::test]
+    async fn work_beyond_the_permits_is_refused() {
+        let port = supervise(&Arbiter::current(), SupervisorConfig { permits: 1, ..CONFIG }, || Counter(0));
+        let asking = port.clone();
+
+        let inner = port.run_to_end(async move || asking.run_to_end(async || ()).await).await;
+
+        assert_eq!(inner, Ok(Err(AskError::Busy)));
+        assert_eq!(port.health().report().refused, 1);
     }
 }

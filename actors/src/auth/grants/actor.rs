@@ -1,17 +1,15 @@
-//! The actor of connections: takes the steps that issue or end tokens, a limited number at the same time, writes last uses in
-//! batches, and cleans up. The steps of a consent page change no token, and are functions.
+//! The actor of connections: writes last uses in batches, and cleans up. The steps that issue or end tokens touch no state of it:
+//! [`super::Grants`] runs them beside it, under the permits of its port.
 //!
-//! Each step is one transaction, so a crash leaves nothing half done. At most one unwritten batch of last uses is lost.
+//! A crash loses at most one unwritten batch of last uses.
 
 use std::time::Duration;
 
 use actix::{
-    Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, ResponseFuture,
-    WrapFuture, fut::ready,
+    Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture, fut::ready,
 };
 use database::Db;
-use entity::id::{GrantId, UserId};
-use entity::oauth_client;
+use entity::id::GrantId;
 use entity::oauth_grant;
 use entity::time::Timestamp;
 use errors::Error;
@@ -19,12 +17,8 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
 
-use super::code::{self, CodeExchange};
 use super::context::GrantContext;
 use super::sweep;
-use super::token::{self, TokenPair, TokenRefresh};
-use super::token_error::TokenError;
-use super::user_grants::disconnect;
 use crate::auth::last_use::{ClientInfoThrottle, LastUse, LastUseBuffer};
 use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
@@ -115,72 +109,6 @@ impl Actor for GrantActor {
         self.sweep(context);
         context.run_interval(SWEEP_INTERVAL, Self::sweep);
         Self::flush_every(context, FLUSH_INTERVAL);
-    }
-}
-
-// The four messages below touch no state of the actor. They are messages because the actor completes a message even if its sender is
-// gone: the future of a request is dropped when its client disconnects, possibly between the COMMIT and the change of the epoch. A
-// token that the step has ended would then stay valid in the cache until the next check of the generation.
-
-impl Message for CodeExchange {
-    type Result = Result<TokenPair, TokenError>;
-}
-
-impl Handler<CodeExchange> for GrantActor {
-    type Result = ResponseFuture<Result<TokenPair, TokenError>>;
-
-    fn handle(&mut self, exchange: CodeExchange, _: &mut Self::Context) -> Self::Result {
-        let ctx = self.ctx.clone();
-        Box::pin(async move { code::exchange(&ctx, exchange).await })
-    }
-}
-
-impl Message for TokenRefresh {
-    type Result = Result<TokenPair, TokenError>;
-}
-
-impl Handler<TokenRefresh> for GrantActor {
-    type Result = ResponseFuture<Result<TokenPair, TokenError>>;
-
-    fn handle(&mut self, request: TokenRefresh, _: &mut Self::Context) -> Self::Result {
-        let ctx = self.ctx.clone();
-        Box::pin(async move { token::refresh(&ctx, request).await })
-    }
-}
-
-/// The revocation of a token by its client.
-#[derive(Message)]
-#[rtype(result = "Result<(), TokenError>")]
-pub struct TokenRevocation(pub(super) oauth_client::Model, pub(super) String);
-
-impl Handler<TokenRevocation> for GrantActor {
-    type Result = ResponseFuture<Result<(), TokenError>>;
-
-    fn handle(
-        &mut self,
-        TokenRevocation(client, token): TokenRevocation,
-        _: &mut Self::Context,
-    ) -> Self::Result {
-        let ctx = self.ctx.clone();
-        Box::pin(async move { token::revoke(&ctx, client, token).await })
-    }
-}
-
-/// The end of a connection by its user.
-#[derive(Message)]
-#[rtype(result = "Result<(), Error>")]
-pub struct Disconnection(pub(super) UserId, pub(super) GrantId);
-
-impl Handler<Disconnection> for GrantActor {
-    type Result = ResponseFuture<Result<(), Error>>;
-
-    fn handle(&mut self, Disconnection(user, id): Disconnection, _: &mut Self::Context) -> Self::Result {
-        let ctx = self.ctx.clone();
-        Box::pin(async move {
-            disconnect(&ctx.db, user, id).await?;
-            ctx.cache_epoch.bump();
-            Ok(())
-        })
     }
 }
 

@@ -14,6 +14,7 @@ use text::one_line;
 
 use super::redirect::{RedirectRules, shown_host};
 use crate::auth::secret::{Secret, SecretHash};
+use crate::service_state;
 
 /// The prefix of a client's secret.
 pub const SECRET_PREFIX: &str = "cl_";
@@ -219,6 +220,17 @@ pub async fn record_page_view(db: &Db, client: &oauth_client::Model, now: Timest
 fn last_use_update(id: ClientId, now: Timestamp) -> sea_orm::UpdateMany<oauth_client::Entity> {
     let update = oauth_client::Entity::update_many().filter(oauth_client::Column::Id.eq(id));
     update.col_expr(oauth_client::Column::LastUsedAt, Expr::value(now))
+}
+
+/// Removes a client with its connections and tokens.
+///
+/// # Errors
+/// What [`DbErr`] converts to when the database fails.
+pub async fn remove(db: &Db, id: ClientId) -> Result<(), Error> {
+    let txn = db.begin().await?;
+    oauth_client::Entity::delete_by_id(id).exec(&txn).await?;
+    service_state::raise_generation(&txn).await?;
+    Ok(txn.commit().await?)
 }
 
 /// Removes clients that were last used before `until` and have no grant. Returns their number.

@@ -16,14 +16,14 @@ use super::consent::CODE_PREFIX;
 use super::context::GrantContext;
 use super::ending::{GrantEnd, end, lock_active_owner};
 use super::lifecycle::{TransitionError, present_code, redeem_code};
+use super::pkce::CodeVerifier;
 use super::token::{TokenPair, issue, record_reuse};
 use super::token_error::TokenError;
 use super::{client, pkce};
 use crate::auth::secret::Secret;
 use crate::{notices, service_state};
 
-/// A request of a client for its first tokens.
-#[derive(Debug)]
+/// A request of a client for its first tokens. Without `Debug`, which would show the code.
 pub struct CodeExchange {
     /// The client, whose credentials were checked.
     pub client: oauth_client::Model,
@@ -31,13 +31,15 @@ pub struct CodeExchange {
     pub code: String,
     /// The redirect URI of the authorization request, which the client must repeat.
     pub redirect_uri: Option<String>,
-    /// The PKCE code verifier (RFC 7636, section 4.5).
-    pub verifier: String,
+    /// The PKCE code verifier (RFC 7636, section 4.5); `None` if it is missing or malformed. The code is spent in that case too, because
+    /// it has been presented.
+    pub verifier: Option<CodeVerifier>,
 }
 
 impl CodeExchange {
     /// Checks whether the code was issued for this exchange.
     fn check(&self, code: &oauth_code::Model, now: Timestamp) -> Result<(), TokenError> {
+        let Some(verifier) = &self.verifier else { return Err(TokenError::InvalidVerifier) };
         if code.client_id != self.client.id {
             return Err(TokenError::InvalidGrant("the code was issued to another client"));
         }
@@ -49,7 +51,7 @@ impl CodeExchange {
                 "redirect_uri differs from that of the authorization request",
             ));
         }
-        if !pkce::is_match(&code.challenge, &self.verifier) {
+        if !pkce::is_match(&code.challenge, verifier) {
             return Err(TokenError::InvalidGrant("code_verifier does not match the code_challenge"));
         }
         Ok(())
@@ -63,7 +65,7 @@ const CODE_UNKNOWN: TokenError = TokenError::UnknownGrant(INVALID_CODE);
 /// Exchanges a code for the first tokens of a grant.
 ///
 /// # Errors
-/// [`TokenError::InvalidGrant`]; the code is spent then.
+/// [`TokenError::InvalidGrant`] and [`TokenError::InvalidVerifier`]; the code is spent then.
 pub(super) async fn exchange(ctx: &GrantContext, request: CodeExchange) -> Result<TokenPair, TokenError> {
     let now = ctx.clock.now();
     let hash = Secret::parse_token(CODE_PREFIX, &request.code).ok_or(CODE_UNKNOWN)?.hash();

@@ -44,9 +44,8 @@ use sea_orm::{DbErr, EntityTrait};
 use crate::auth::keys::cache_epoch::CacheEpoch;
 use crate::auth::limits::IpRateLimiter;
 use crate::auth::secret::{Secret, SecretHash};
-use crate::service_state;
 use crate::write_behind::Flush;
-use actor::{Disconnection, GrantActor, GrantClientInfo, TokenRevocation};
+use actor::{GrantActor, GrantClientInfo};
 use client::{ClientCredentials, ClientMetadata, InvalidClientMetadata};
 use connection_test::ConnectionTests;
 use context::GrantContext;
@@ -132,6 +131,11 @@ pub enum RegistrationError {
 }
 
 /// Handle of the actor of grants, with its cache. Clones share both.
+///
+/// The steps that issue or end tokens run to their end, however long the database takes and although the caller is gone. Otherwise a
+/// client that is asked to try again would present a code or a refresh token that the first attempt spends, which ends the connection;
+/// and a token that was ended could stay valid in the cache, because the epoch is advanced after the commit. The database bounds each
+/// step by its timeouts.
 #[derive(Clone)]
 pub struct Grants {
     ctx: GrantContext,
@@ -193,12 +197,11 @@ impl Grants {
     /// # Errors
     /// [`Error::Internal`] when the database fails.
     pub async fn remove_client(&self, client: ClientId) -> Result<(), Error> {
-        let txn = self.ctx.db.begin().await?;
-        oauth_client::Entity::delete_by_id(client).exec(&txn).await?;
-        service_state::raise_generation(&txn).await?;
-        txn.commit().await?;
-        self.ctx.cache_epoch.bump();
-        Ok(())
+        let ctx = self.ctx.clone();
+        let removed = self.port.run_to_end(async move || {
+            client::remove(&ctx.db, client).await.inspect(|()| ctx.cache_epoch.bump())
+        });
+        removed.await?
     }
 
     /// Returns whether clients may register themselves.
@@ -361,10 +364,12 @@ impl Grants {
     /// Exchanges a code for the first tokens of a connection, which exists when this returns.
     ///
     /// # Errors
-    /// [`TokenError::InvalidGrant`] and [`TokenError::UnknownGrant`] for a code that gives no tokens; [`TokenError::InvalidClient`] for a
-    /// client that was removed meanwhile; [`TokenError::Internal`] when the database fails or the actor does not answer.
+    /// [`TokenError::InvalidGrant`] and [`TokenError::UnknownGrant`] for a code that gives no tokens; [`TokenError::InvalidVerifier`] without
+    /// a code verifier; [`TokenError::InvalidClient`] for a client that was removed meanwhile; [`TokenError::Internal`] when the database
+    /// fails, or when too many steps are in progress.
     pub async fn exchange_code(&self, exchange: CodeExchange) -> Result<TokenPair, TokenError> {
-        self.port.ask(exchange).await?
+        let ctx = self.ctx.clone();
+        self.port.run_to_end(async move || code::exchange(&ctx, exchange).await).await?
     }
 
     /// Exchanges a refresh token for the next pair of tokens. A token that was exchanged before ends its connection.
@@ -372,7 +377,8 @@ impl Grants {
     /// # Errors
     /// As [`Self::exchange_code`]; [`TokenError::InvalidScope`] for scopes that the user did not grant.
     pub async fn refresh_tokens(&self, refresh: TokenRefresh) -> Result<TokenPair, TokenError> {
-        self.port.ask(refresh).await?
+        let ctx = self.ctx.clone();
+        self.port.run_to_end(async move || token::refresh(&ctx, refresh).await).await?
     }
 
     /// Ends the connection of a token, if it is a token of this client.
@@ -380,7 +386,8 @@ impl Grants {
     /// # Errors
     /// [`TokenError::Internal`] when the database fails.
     pub async fn revoke_token(&self, client: oauth_client::Model, token: String) -> Result<(), TokenError> {
-        self.port.ask(TokenRevocation(client, token)).await?
+        let ctx = self.ctx.clone();
+        self.port.run_to_end(async move || token::revoke(&ctx, client, token).await).await?
     }
 
     /// Ends a connection of a user. Its tokens no longer work when this returns.
@@ -388,7 +395,11 @@ impl Grants {
     /// # Errors
     /// [`Error::NotFound`] if the user has no such connection or it has ended; [`Error::Internal`] when the database fails.
     pub async fn disconnect(&self, user: UserId, grant: GrantId) -> Result<(), Error> {
-        self.port.ask(Disconnection(user, grant)).await?
+        let ctx = self.ctx.clone();
+        let ended = self.port.run_to_end(async move || {
+            disconnect(&ctx.db, user, grant).await.inspect(|()| ctx.cache_epoch.bump())
+        });
+        ended.await?
     }
 
     /// Returns the connections of a user, ended ones too, with their applications; the latest connected first.

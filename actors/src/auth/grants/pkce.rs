@@ -16,10 +16,16 @@ pub fn is_challenge(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
 
-/// Returns whether a text has the form of a verifier: 43 to 128 unreserved characters (RFC 7636, section 4.1).
-pub fn is_verifier(text: &str) -> bool {
-    (43..=128).contains(&text.len())
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'~'))
+/// A code verifier: 43 to 128 unreserved characters (RFC 7636, section 4.1). Without `Debug`, which would show it.
+pub struct CodeVerifier(String);
+
+impl CodeVerifier {
+    /// Returns the verifier, or `None` if the text does not have the form of one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_unreserved = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'~');
+        let is_valid = (43..=128).contains(&text.len()) && text.bytes().all(is_unreserved);
+        is_valid.then(|| Self(text.to_owned()))
+    }
 }
 
 /// Returns the challenge of a verifier.
@@ -28,13 +34,18 @@ pub fn challenge_of(verifier: &str) -> String {
 }
 
 /// Returns whether the challenge is that of the verifier, in constant time.
-pub fn is_match(challenge: &str, verifier: &str) -> bool {
-    is_verifier(verifier) && bool::from(challenge_of(verifier).as_bytes().ct_eq(challenge.as_bytes()))
+pub fn is_match(challenge: &str, CodeVerifier(verifier): &CodeVerifier) -> bool {
+    challenge_of(verifier).as_bytes().ct_eq(challenge.as_bytes()).into()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Returns whether the challenge is that of this text, which must be a verifier.
+    fn is_match_of(challenge: &str, verifier: &str) -> bool {
+        CodeVerifier::parse(verifier).is_some_and(|verifier| is_match(challenge, &verifier))
+    }
 
     /// Covers the threat table (row O2).
     #[test]
@@ -42,18 +53,18 @@ mod tests {
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
         let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-        assert!(is_verifier(verifier) && is_challenge(challenge) && is_match(challenge, verifier));
-        assert!(!is_match(challenge, "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXK"));
-        assert!(!is_match(verifier, verifier), "the method plain is accepted");
+        assert!(is_challenge(challenge) && is_match_of(challenge, verifier));
+        assert!(!is_match_of(challenge, "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXK"));
+        assert!(!is_match_of(verifier, verifier), "the method plain is accepted");
         // SHA-256 of "short", which is no verifier.
-        assert!(!is_match("-bAHi131ltLqGQEMABu9AJ5lHeLFfo-341XzHrnT9zk", "short"));
+        assert!(!is_match_of("-bAHi131ltLqGQEMABu9AJ5lHeLFfo-341XzHrnT9zk", "short"));
     }
 
     /// Covers the threat table (row O2).
     #[test]
     fn forms_are_those_of_the_rfc() {
         for wrong in [String::new(), "a".repeat(42), "a".repeat(129), format!("{}+", "a".repeat(43))] {
-            assert!(!is_verifier(&wrong), "{wrong}");
+            assert!(CodeVerifier::parse(&wrong).is_none(), "{wrong}");
         }
         for wrong in
             ["a".repeat(42), "a".repeat(44), format!("{}=", "a".repeat(42)), format!("{}.", "a".repeat(42))]

@@ -182,8 +182,8 @@ impl Scene {
         let own = client.id == self.client.id;
         let (spent, connected) = self.code_use(&code).await;
         let presenter = client.clone();
-        let request =
-            CodeExchange { client, code, redirect_uri: Some(URI.to_owned()), verifier: VERIFIER.to_owned() };
+        let verifier = pkce::CodeVerifier::parse(VERIFIER);
+        let request = CodeExchange { client, code, redirect_uri: Some(URI.to_owned()), verifier };
         match exchange(&self.ctx, request).await {
             Ok(issued) => {
                 assert!(own, "a code was good for another client");
@@ -213,7 +213,9 @@ impl Scene {
             TokenError::InvalidClient => {
                 assert!(self.is_forgotten(client).await, "a client that is there was refused")
             }
-            TokenError::InvalidScope | TokenError::Internal(_) => panic!("{refused}"),
+            TokenError::InvalidVerifier | TokenError::InvalidScope | TokenError::Internal(_) => {
+                panic!("{refused}")
+            }
         }
     }
 

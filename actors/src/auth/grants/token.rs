@@ -41,8 +41,7 @@ pub struct TokenPair {
     pub scopes: Scopes,
 }
 
-/// A request of a client for its next tokens.
-#[derive(Debug)]
+/// A request of a client for its next tokens. Without `Debug`, which would show the refresh token.
 pub struct TokenRefresh {
     /// The client, whose credentials were checked.
     pub client: oauth_client::Model,
@@ -115,12 +114,13 @@ pub(super) fn is_current(ctx: &GrantContext, token: &oauth_token::Model, grant: 
 /// [`TokenError::InvalidGrant`]: a token that was spent before ends the grant, any other invalid one does not.
 pub(super) async fn refresh(ctx: &GrantContext, request: TokenRefresh) -> Result<TokenPair, TokenError> {
     let now = ctx.clock.now();
-    let found = look_up(ctx.db.read(), &request.token, &[REFRESH_PREFIX]).await?;
-    let found = Some(found.ok_or(TokenError::UnknownGrant(INVALID_TOKEN))?);
-    let is_valid = |(token, grant): &(oauth_token::Model, oauth_grant::Model)| {
-        grant.client_id == request.client.id && is_current(ctx, token, grant) && now < token.expires_at
+    let Some((mut token, grant)) = look_up(ctx.db.read(), &request.token, &[REFRESH_PREFIX]).await? else {
+        return Err(TokenError::UnknownGrant(INVALID_TOKEN));
     };
-    let (mut token, grant) = found.filter(is_valid).ok_or(INVALID)?;
+    let is_own = grant.client_id == request.client.id;
+    if !is_own || !is_current(ctx, &token, &grant) || now >= token.expires_at {
+        return Err(INVALID);
+    }
     let txn = on_behalf_of(grant.user_id, ctx.db.begin()).await?;
     lock_active_owner(&txn, grant.user_id).await?.ok_or(INVALID)?;
     if !client::touch(&txn, request.client.id, now).await? {

@@ -19,6 +19,9 @@ pub enum TokenError {
     /// response of [`TokenError::InvalidGrant`].
     #[error("{0}")]
     UnknownGrant(&'static str),
+    /// The code verifier is missing or malformed (RFC 7636, section 4.1).
+    #[error("the code verifier is missing or malformed")]
+    InvalidVerifier,
     /// The requested scope exceeds what was granted.
     #[error("the requested scope exceeds the scope that the user granted")]
     InvalidScope,

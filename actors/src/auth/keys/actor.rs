@@ -1,8 +1,5 @@
-//! The actor of API keys: changes and revokes keys, checks the generation of the database, and writes last uses in batches. A change
-//! advances the cache epoch before it is answered, so no row that was cached before counts any more.
-//!
-//! The creation of a key changes no row that may be cached, and a look-up needs only the shared cache and epoch: both are functions
-//! of [`super::Keys`].
+//! The actor of API keys: checks the generation of the database, and writes last uses in batches. Look-ups and changes of keys touch
+//! no state of it: [`super::Keys`] runs changes beside it, under the permits of its port.
 //!
 //! While the actor restarts after a crash, keys are read from the table. At most one unwritten batch of last uses is lost. A first use
 //! without a notice causes one at the next use, because the row of the key still says that it is new.
@@ -12,13 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{
-    Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, ResponseFuture,
-    WrapFuture, fut::ready,
+    Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture, fut::ready,
 };
 use database::{Db, is_reported};
 use entity::api_key;
 use entity::id::{KeyId, UserId};
-use entity::plan::Plan;
 use entity::time::Timestamp;
 use errors::Error;
 use library::clock::Clock;
@@ -27,9 +22,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
 
 use super::cache_epoch::CacheEpoch;
-use super::{KeyChanges, changes};
 use crate::auth::last_use::{ClientInfoThrottle, LastUse, LastUseBuffer};
-use crate::auth::secret::Secret;
 use crate::notices::{FirstUse, Notices};
 use crate::service_state::{self, ServiceStateKey};
 use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
@@ -157,73 +150,6 @@ impl Actor for KeyActor {
         self.check_generation(context);
         context.run_interval(CHECK_INTERVAL, Self::check_generation);
         Self::flush_every(context, FLUSH_INTERVAL);
-    }
-}
-
-// The three messages below touch no state of the actor. They are messages because the actor completes a message even if its sender
-// is gone: the future of a request is dropped when its client disconnects, possibly between the COMMIT and the change of the epoch.
-// The old row would then stay current until the next check of the generation.
-
-#[derive(Message)]
-#[rtype(result = "Result<api_key::Model, Error>")]
-pub struct KeyChange {
-    pub(super) user: UserId,
-    pub(super) plan: Plan,
-    pub(super) key: KeyId,
-    pub(super) changes: KeyChanges,
-}
-
-impl Handler<KeyChange> for KeyActor {
-    type Result = ResponseFuture<Result<api_key::Model, Error>>;
-
-    fn handle(&mut self, message: KeyChange, _: &mut Self::Context) -> Self::Result {
-        let (db, cache_epoch) = (self.db.clone(), self.cache_epoch.clone());
-        Box::pin(async move {
-            let changed =
-                changes::change(&db, message.user, message.plan, message.key, message.changes).await?;
-            cache_epoch.bump();
-            Ok(changed)
-        })
-    }
-}
-
-#[derive(Message)]
-#[rtype(result = "Result<(api_key::Model, Secret), Error>")]
-pub struct KeyRegeneration {
-    pub(super) user: UserId,
-    pub(super) key: KeyId,
-}
-
-impl Handler<KeyRegeneration> for KeyActor {
-    type Result = ResponseFuture<Result<(api_key::Model, Secret), Error>>;
-
-    fn handle(&mut self, message: KeyRegeneration, _: &mut Self::Context) -> Self::Result {
-        let (db, cache_epoch) = (self.db.clone(), self.cache_epoch.clone());
-        Box::pin(async move {
-            let changed = changes::regenerate(&db, message.user, message.key).await?;
-            cache_epoch.bump();
-            Ok(changed)
-        })
-    }
-}
-
-#[derive(Message)]
-#[rtype(result = "Result<(), Error>")]
-pub struct KeyRevocation {
-    pub(super) user: UserId,
-    pub(super) key: KeyId,
-}
-
-impl Handler<KeyRevocation> for KeyActor {
-    type Result = ResponseFuture<Result<(), Error>>;
-
-    fn handle(&mut self, message: KeyRevocation, _: &mut Self::Context) -> Self::Result {
-        let (db, cache_epoch) = (self.db.clone(), self.cache_epoch.clone());
-        Box::pin(async move {
-            changes::revoke(&db, message.user, message.key).await?;
-            cache_epoch.bump();
-            Ok(())
-        })
     }
 }
 

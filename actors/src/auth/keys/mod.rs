@@ -30,7 +30,7 @@ use crate::auth::secret::{Secret, SecretHash};
 use crate::notices::Notices;
 use crate::service_state::{self, ServiceStateKey};
 use crate::write_behind::Flush;
-use actor::{KeyActor, KeyChange, KeyClientInfo, KeyRegeneration, KeyRevocation};
+use actor::{KeyActor, KeyClientInfo};
 use cache_epoch::CacheEpoch;
 
 pub use actor::KeyUse;
@@ -149,7 +149,7 @@ impl Keys {
     /// Changes a key. Requests that begin after this returns are checked against the changed key.
     ///
     /// # Errors
-    /// The errors of [`changes::change`]; [`Error::Busy`] when the actor does not answer in time.
+    /// The errors of [`changes::change`]; [`Error::Busy`] when too many changes are in progress.
     pub async fn change(
         &self,
         user: UserId,
@@ -157,23 +157,33 @@ impl Keys {
         key: KeyId,
         changes: KeyChanges,
     ) -> Result<api_key::Model, Error> {
-        self.port.ask(KeyChange { user, plan, key, changes }).await?
+        self.run_change(async move |db| changes::change(db, user, plan, key, changes).await).await
     }
 
     /// Gives a key a new secret. The old one no longer works when this returns.
     ///
     /// # Errors
-    /// The errors of [`changes::regenerate`]; [`Error::Busy`] when the actor does not answer in time.
+    /// The errors of [`changes::regenerate`]; [`Error::Busy`] when too many changes are in progress.
     pub async fn regenerate(&self, user: UserId, key: KeyId) -> Result<(api_key::Model, Secret), Error> {
-        self.port.ask(KeyRegeneration { user, key }).await?
+        self.run_change(async move |db| changes::regenerate(db, user, key).await).await
     }
 
     /// Revokes a key. Its secret no longer works when this returns.
     ///
     /// # Errors
-    /// The errors of [`changes::revoke`]; [`Error::Busy`] when the actor does not answer in time.
+    /// The errors of [`changes::revoke`]; [`Error::Busy`] when too many changes are in progress.
     pub async fn revoke(&self, user: UserId, key: KeyId) -> Result<(), Error> {
-        self.port.ask(KeyRevocation { user, key }).await?
+        self.run_change(async move |db| changes::revoke(db, user, key).await).await
+    }
+
+    /// Runs a change of a cached row to its end, and advances the epoch once it is committed. Without this a caller that is dropped
+    /// between the two would leave the former row current until the next check of the generation.
+    async fn run_change<T: Send + 'static>(
+        &self,
+        change: impl AsyncFnOnce(&Db) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (db, cache_epoch) = (self.db.clone(), self.cache_epoch.clone());
+        self.port.run_to_end(async move || change(&db).await.inspect(|_| cache_epoch.bump())).await?
     }
 
     /// Returns the epoch of cached keys, which cached access tokens share.

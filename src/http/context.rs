@@ -1,0 +1,14 @@
+//! The context of operations, for handlers that get only the request. Other handlers take it as an argument.
+
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use actors::context::OperationContext;
+
+/// Returns the context of operations.
+///
+/// # Errors
+/// The response for a request without one: 500. The server gives it to every request, so only a fault of the program causes this.
+pub fn operation_context(request: &HttpRequest) -> Result<Data<OperationContext>, HttpResponse> {
+    let ctx = request.app_data::<Data<OperationContext>>().cloned();
+    ctx.ok_or_else(|| HttpResponse::InternalServerError().finish())
+}
