@@ -13,6 +13,10 @@ use uuid::Uuid;
 
 /// The longest content of the lock file that is read, in bytes.
 const MAX_LOCK_BYTES: u64 = 256;
+/// How long a start waits for the lock of the data folder. A parser process that a killed service was about to start has the lock
+/// until it executes its program, for a few milliseconds.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
+const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Returns the path of the SQLite database in the data folder.
 pub fn database_file(data_dir: &Path) -> PathBuf {
