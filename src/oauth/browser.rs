@@ -13,7 +13,7 @@ use crate::http::session::{authenticate, require_own_origin};
 /// Returns the session of the browser and its user; `None` without a valid session.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What `DbErr` converts to when the database fails.
 pub async fn signed_in(
     ctx: &OperationContext,
     request: &HttpRequest,

@@ -54,7 +54,7 @@ pub async fn paused_until(db: &impl ConnectionTrait) -> Result<Option<Timestamp>
 /// Checks that the AI is not paused, with a read of the database.
 ///
 /// # Errors
-/// [`Error::AiPaused`] with the remaining time when it is; [`Error::Internal`] when the database fails.
+/// [`Error::AiPaused`] with the remaining time when it is; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn check_not_paused(db: &Db, now: Timestamp) -> Result<(), Error> {
     match paused_until(db.read()).await? {
         Some(until) if now < until => Err(Error::AiPaused(until.since(now))),

@@ -16,7 +16,7 @@ pub const MAX_TITLE_CHARS: usize = 300;
 ///
 /// # Errors
 /// [`Error::LibraryFull`] when the library is full; [`Error::NotFound`] when the account does not exist any more;
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn ensure_library_has_room(core: &CoreContext, document: &document::Model) -> Result<(), Error> {
     // A text that replaces another may be smaller, so it is checked when it is stored.
     if document.version > 0 {
@@ -33,7 +33,7 @@ pub fn is_recording(content_type: ContentType) -> bool {
 /// Sets the content type of the job's document, if it has another one.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn set_content_type(
     core: &CoreContext,
     job: &job::Model,
@@ -53,7 +53,7 @@ pub async fn set_content_type(
 /// that URL, and is called only then.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn replace_url_title(
     core: &CoreContext,
     job: &job::Model,

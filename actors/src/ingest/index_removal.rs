@@ -30,7 +30,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
 /// holds less than the rows say.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn record_removal(
     core: &CoreContext,
     user: UserId,

@@ -96,7 +96,7 @@ impl ImportRowView {
     /// Returns the views of rows of an import, in their order.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn from_rows(
         db: &impl ConnectionTrait,
         import: &import::Model,

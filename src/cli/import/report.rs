@@ -50,7 +50,7 @@ impl ImportReport {
     /// Reads the report of an import.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What `DbErr` converts to when the database fails.
     pub async fn of(core: &CoreContext, import: &import::Model, server_running: bool) -> Result<Self, Error> {
         let skipped = imports::list_skipped_rows(core, import).await?;
         Ok(Self {

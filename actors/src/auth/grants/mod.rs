@@ -195,7 +195,7 @@ impl Grants {
     /// Removes a client with its grants and tokens; none of them works any more when this returns.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn remove_client(&self, client: ClientId) -> Result<(), Error> {
         let ctx = self.ctx.clone();
         let removed = self.port.run_to_end(async move || {
@@ -280,7 +280,7 @@ impl Grants {
     /// Returns the client with this client id, and records that its sign-in page was opened.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn find_client(&self, id: &str) -> Result<Option<oauth_client::Model>, Error> {
         let Some(client) = self.find(id).await? else { return Ok(None) };
         client::record_page_view(&self.ctx.db, &client, self.ctx.clock.now()).await?;
@@ -322,7 +322,7 @@ impl Grants {
     /// Returns the query of a sign-in ticket; `None` if the ticket has expired or was used.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn find_sign_in_query(&self, ticket: &Secret) -> Result<Option<String>, Error> {
         sign_in_ticket::find_query(&self.ctx, ticket).await
     }
@@ -330,7 +330,7 @@ impl Grants {
     /// Uses up a sign-in ticket, and returns whether it was still unused.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn spend_sign_in_ticket(&self, ticket: &Secret) -> Result<bool, Error> {
         sign_in_ticket::spend(&self.ctx, ticket).await
     }
@@ -338,7 +338,7 @@ impl Grants {
     /// Stores what a consent page offers, and returns the ticket for its form.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn create_consent_ticket(
         &self,
         request: AuthorizationRequest,
@@ -351,7 +351,7 @@ impl Grants {
     /// Takes the user's answer to a consent page; `None` if the ticket was not issued to this browser, has expired or was used.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn decide_consent(
         &self,
         browser: Browser,
@@ -393,7 +393,8 @@ impl Grants {
     /// Ends a connection of a user. Its tokens no longer work when this returns.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the user has no such connection or it has ended; [`Error::Internal`] when the database fails.
+    /// [`Error::NotFound`] if the user has no such connection or it has ended; what [`DbErr`](sea_orm::DbErr) converts to when
+    /// the database fails.
     pub async fn disconnect(&self, user: UserId, grant: GrantId) -> Result<(), Error> {
         let ctx = self.ctx.clone();
         let ended = self.port.run_to_end(async move || {
@@ -405,7 +406,7 @@ impl Grants {
     /// Returns the connections of a user, ended ones too, with their applications; the latest connected first.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn list_grants(
         &self,
         user: UserId,
@@ -416,7 +417,7 @@ impl Grants {
     /// Returns what an access token grants.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn authenticate(&self, secret: &Secret) -> Result<TokenLookup, Error> {
         let hash = secret.hash();
         let cached = self.cache.get(&hash).filter(|access| self.ctx.cache_epoch.is_current(access.epoch));
@@ -471,7 +472,8 @@ impl Grants {
     /// Records a use with the name that its client stated. Later calls have that name when this returns.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails; [`Error::Busy`] when the actor does not answer in time.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails; [`Error::Busy`] when the actor does not answer in
+    /// time.
     pub async fn record_client_info(&self, used: GrantUse) -> Result<(), Error> {
         self.port.ask(GrantClientInfo(used)).await?
     }
@@ -479,7 +481,8 @@ impl Grants {
     /// Writes the uses that are in memory alone.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails; [`Error::Busy`] when the actor does not answer in time.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails; [`Error::Busy`] when the actor does not answer in
+    /// time.
     pub async fn flush(&self) -> Result<(), Error> {
         self.port.ask(Flush).await?
     }

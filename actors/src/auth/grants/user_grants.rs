@@ -12,7 +12,7 @@ use super::ending::{GrantEnd, end, lock_active_owner};
 /// Returns every grant of a user, ended ones too, with its client; the latest connected first.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn list_grants(
     db: &Db,
     user: UserId,

@@ -25,7 +25,8 @@ use crate::service_state;
 ///
 /// # Errors
 /// [`Error::ScopeNotAllowed`] or [`Error::Invalid`] for scopes that the plan or the kind does not allow; [`Error::PlanLimit`] when the
-/// user has as many keys as the plan allows; [`Error::NotFound`] for a removed account; [`Error::Internal`] when the database fails.
+/// user has as many keys as the plan allows; [`Error::NotFound`] for a removed account; what [`DbErr`](sea_orm::DbErr) converts
+/// to when the database fails.
 pub async fn create(
     db: &Db,
     user: UserId,
@@ -78,7 +79,8 @@ const TEST_KEY_NAME: &str = "Connection test";
 /// not count towards the plan's limit, and its first use causes no notice.
 ///
 /// # Errors
-/// [`Error::ScopeNotAllowed`] when the plan allows no such key; [`Error::Internal`] when the database fails.
+/// [`Error::ScopeNotAllowed`] when the plan allows no such key; what [`DbErr`](sea_orm::DbErr) converts to when the database
+/// fails.
 pub async fn create_test_key(
     db: &Db,
     user: UserId,
@@ -113,7 +115,7 @@ pub async fn create_test_key(
 /// Removes expired keys of connection tests that did not reach their end.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn remove_expired_test_keys(db: &Db, now: Timestamp) -> Result<(), Error> {
     for key in api_key::Entity::expired_tests(now).all(db.read()).await? {
         match revoke(db, key.user_id, key.id).await {
@@ -128,7 +130,8 @@ pub async fn remove_expired_test_keys(db: &Db, now: Timestamp) -> Result<(), Err
 /// Changes attributes of a key.
 ///
 /// # Errors
-/// [`Error::NotFound`] if the user has no such key; as [`create`] for scopes; [`Error::Internal`] when the database fails.
+/// [`Error::NotFound`] if the user has no such key; as [`create`] for scopes; what [`DbErr`](sea_orm::DbErr) converts to when
+/// the database fails.
 pub async fn change(
     db: &Db,
     user: UserId,
@@ -163,7 +166,7 @@ pub async fn change(
 /// Gives a key a new secret. Its id, scopes and history stay.
 ///
 /// # Errors
-/// [`Error::NotFound`] if the user has no such key; [`Error::Internal`] when the database fails.
+/// [`Error::NotFound`] if the user has no such key; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn regenerate(db: &Db, user: UserId, key: KeyId) -> Result<(api_key::Model, Secret), Error> {
     let txn = on_behalf_of(user, db.begin()).await?;
     let secret = Secret::new_key().map_err(Error::internal)?;
@@ -178,7 +181,7 @@ pub async fn regenerate(db: &Db, user: UserId, key: KeyId) -> Result<(api_key::M
 /// Revokes a key. Its entries in the activity view stay.
 ///
 /// # Errors
-/// [`Error::NotFound`] if the user has no such key; [`Error::Internal`] when the database fails.
+/// [`Error::NotFound`] if the user has no such key; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn revoke(db: &Db, user: UserId, key: KeyId) -> Result<(), Error> {
     // An owned transaction, because the stored responses of the key, which count in the quota, are removed with it.
     let txn = on_behalf_of(user, begin_owned(db, user)).await?;
@@ -189,7 +192,7 @@ pub async fn revoke(db: &Db, user: UserId, key: KeyId) -> Result<(), Error> {
 /// Returns the keys that a user has created, oldest first.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn list(db: &Db, user: UserId) -> Result<Vec<api_key::Model>, Error> {
     Ok(api_key::Entity::created_by(user).order_by_asc(api_key::Column::Id).all(db.read()).await?)
 }
@@ -197,7 +200,7 @@ pub async fn list(db: &Db, user: UserId) -> Result<Vec<api_key::Model>, Error> {
 /// Returns the owner of a key, for the operator, who names keys without their owners.
 ///
 /// # Errors
-/// [`Error::NotFound`] if there is no such key; [`Error::Internal`] when the database fails.
+/// [`Error::NotFound`] if there is no such key; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn owner_of(db: &Db, key: KeyId) -> Result<UserId, Error> {
     let found = api_key::Entity::for_operator(key).one(db.read()).await?;
     found.map(|row| row.user_id).ok_or(Error::not_found())

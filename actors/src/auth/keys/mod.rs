@@ -104,7 +104,7 @@ impl Keys {
     ///
     /// # Errors
     /// [`Error::KeyInvalid`] for unknown, revoked and expired keys and disabled accounts alike (contract.md, section 3);
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn authenticate(&self, secret: &Secret) -> Result<Arc<KeyRow>, Error> {
         let hash = secret.hash();
         let cached = self.cache.get(&hash).filter(|row| self.cache_epoch.is_current(row.epoch));
@@ -204,7 +204,8 @@ impl Keys {
     /// Records a use with the name that its client stated. Later calls have that name when this returns.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails; [`Error::Busy`] when the actor does not answer in time.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails; [`Error::Busy`] when the actor does not answer in
+    /// time.
     pub async fn record_client_info(&self, used: KeyUse) -> Result<(), Error> {
         self.port.ask(KeyClientInfo(used)).await?
     }
@@ -212,7 +213,7 @@ impl Keys {
     /// Invalidates every cached row if another process changed keys, users or plans since the last check.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn catch_up(&self, db: &Db) -> Result<(), Error> {
         let generation = service_state::read(db.read(), ServiceStateKey::Generation).await?;
         self.cache_epoch.observe_generation(generation);
@@ -222,7 +223,8 @@ impl Keys {
     /// Writes the uses that are in memory alone.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails; [`Error::Busy`] when the actor does not answer in time.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails; [`Error::Busy`] when the actor does not answer in
+    /// time.
     pub async fn flush(&self) -> Result<(), Error> {
         self.port.ask(Flush).await?
     }

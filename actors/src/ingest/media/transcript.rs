@@ -12,7 +12,7 @@ use super::recording_file;
 /// Returns whether the text of a document is the finished transcript of its recording.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn has_transcript(db: &impl ConnectionTrait, user: UserId, id: DocumentId) -> Result<bool, Error> {
     let finished = transcript::Entity::owned_by(user)
         .filter(transcript::Column::DocumentId.eq(id))
@@ -24,7 +24,7 @@ pub async fn has_transcript(db: &impl ConnectionTrait, user: UserId, id: Documen
 /// shown; none if the document has neither.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn transcript_progress(
     db: &impl ConnectionTrait,
     document: &document::Model,
@@ -39,7 +39,7 @@ pub async fn transcript_progress(
 /// episode nor its page may replace it.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn supersede_other_texts(
     txn: &impl ConnectionTrait,
     document: &document::Model,

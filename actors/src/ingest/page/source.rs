@@ -17,7 +17,7 @@ use crate::ingest::extraction::ExtractionContext;
 /// left aside: the page is fetched instead.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn find_readable_source(
     ctx: &ExtractionContext,
     job: &job::Model,
@@ -31,7 +31,7 @@ pub async fn find_readable_source(
 /// Returns whether the job that reads the handed-over content of this job's document was given up.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn has_given_up_source(db: &impl ConnectionTrait, job: &job::Model) -> Result<bool, Error> {
     let reads_source = JobKind::named(&job.kind) == Some(JobKind::ProcessText);
     Ok(!reads_source && jobs::is_given_up(db, JobKind::ProcessText, job.subject).await?)

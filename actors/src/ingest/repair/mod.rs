@@ -42,7 +42,7 @@ impl IndexWatch {
     /// no comparison. One that could not be opened for lack of space is opened once there is space.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn begin(
         db: &Db,
         retrieval: &Retrieval,
@@ -93,7 +93,8 @@ pub async fn check_index(ctx: &RepairContext) -> Result<(), Error> {
 /// Checks that this service still maintains the index, also while [`check_index`] compares it. Called every two seconds.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails: until it is reached again, this service does not count as the maintainer.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails: until it is reached again, this service does not count as
+/// the maintainer.
 pub async fn check_maintainer(ctx: &RepairContext) -> Result<(), Error> {
     ctx.index_watch.check_lock(&ctx.core.db).await
 }

@@ -86,7 +86,7 @@ pub async fn one(
 /// Returns the views of bookmarks of one user, in their order, with four queries.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn many(
     core: &CoreContext,
     db: &impl ConnectionTrait,

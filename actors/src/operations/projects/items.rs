@@ -56,7 +56,7 @@ pub struct ItemView {
 /// Returns the views of items of one user in their order, with two queries.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn views(
     core: &CoreContext,
     db: &impl ConnectionTrait,
@@ -91,7 +91,7 @@ pub async fn views(
 /// Returns the visible documents of items, by their id.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn documents(
     db: &impl ConnectionTrait,
     user: UserId,

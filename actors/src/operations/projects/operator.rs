@@ -20,7 +20,7 @@ use library::projects;
 /// Returns the projects of a user, most recently active first: those of a status, or all.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn list_projects(
     core: &CoreContext,
     user: UserId,

@@ -52,7 +52,7 @@ pub struct ProjectResponse {
 /// Returns a project with its instructions and counts.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn one(db: &impl ConnectionTrait, row: project::Model) -> Result<ProjectResponse, Error> {
     let (instructions, created_at) = (row.instructions.clone(), row.created_at);
     let view = many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())?;
@@ -62,7 +62,7 @@ pub async fn one(db: &impl ConnectionTrait, row: project::Model) -> Result<Proje
 /// Returns the views of projects of one user in their order, with one query.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn many(
     db: &impl ConnectionTrait,
     user: UserId,

@@ -42,7 +42,8 @@ struct PendingRow {
 /// the order of the pages.
 ///
 /// # Errors
-/// [`Error::UrlRejected`] when a URL is not an absolute http or https URL; [`Error::Internal`] when the database fails.
+/// [`Error::UrlRejected`] when a URL is not an absolute http or https URL; what [`DbErr`](sea_orm::DbErr) converts to when the
+/// database fails.
 pub async fn save_new_pages(
     txn: &impl ConnectionTrait,
     user: UserId,

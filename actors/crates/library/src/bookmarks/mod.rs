@@ -38,7 +38,7 @@ pub use tags::{add_tags, normalize_tags, replace_tags};
 /// bookmarks, such as tags, needs this lock.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn lock(
     txn: &impl ConnectionTrait,
     selection: Select<bookmark::Entity>,
@@ -51,7 +51,7 @@ pub async fn lock(
 /// Records that a bookmark changed now, and returns it with that time.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn touch(
     txn: &impl ConnectionTrait,
     row: bookmark::Model,
@@ -64,7 +64,7 @@ pub async fn touch(
 /// Records that bookmarks changed now; the transaction has locked them.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn touch_many(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -81,7 +81,7 @@ pub async fn touch_many(
 /// a text are indexed again.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn retitle(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
@@ -106,7 +106,7 @@ pub async fn retitle(
 /// Enqueues jobs that tell the index in which collections a bookmark is.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn enqueue_label_update(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,

@@ -62,7 +62,7 @@ pub async fn save(
 /// # Errors
 /// [`Error::UrlRejected`] when the URL is not valid; [`Error::NotFound`] when a collection does not exist or belongs to another
 /// user; [`Error::Busy`] when too many pages of the user wait to be fetched; [`Error::StillRunning`] when the bookmark appeared
-/// and vanished at this moment; [`Error::Internal`] when the database fails.
+/// and vanished at this moment; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn save_in_transaction(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -173,7 +173,7 @@ async fn save_entry(
 /// Stores the tags, collections, notes and content of a bookmark that was inserted just now.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn add_attributes(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,

@@ -19,7 +19,7 @@ pub fn normalize_tags(tags: Vec<String>) -> Vec<String> {
 /// Adds tags to a bookmark. Returns whether any was new.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn add_tags(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
@@ -38,7 +38,7 @@ pub async fn add_tags(
 /// Replaces all tags that a bookmark has with these.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn replace_tags(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,

@@ -78,7 +78,7 @@ impl ChunkedDocument {
 /// once the transaction is committed. `document` is the row as this transaction read it.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn replace_text(
     db: &impl ConnectionTrait,
     document: &document::Model,
@@ -134,7 +134,7 @@ pub async fn replace_text(
 /// Returns the text of the document's current version.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn current_text(db: &impl ConnectionTrait, document: &document::Model) -> Result<String, Error> {
     let passages = chunk::Entity::owned_by(document.user_id)
         .filter(chunk::Column::DocumentId.eq(document.id))

@@ -25,7 +25,7 @@ pub struct SuppliedContent {
 /// Stores supplied contents until they are read; each replaces what was stored for its document before.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn store_supplied_content(
     txn: &impl ConnectionTrait,
     user: UserId,

@@ -13,7 +13,7 @@ const MAX_CATCH_UP_ENTRIES: u64 = 200;
 /// left out: the job that stores it enqueues the fetch.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn enqueue_missing_pages(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,

@@ -18,7 +18,7 @@ const MAX_ENTRIES_PER_URL: u64 = 100;
 /// does not identify any of them.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn find_unsaved_entry(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -49,7 +49,7 @@ pub async fn find_unsaved_entry(
 /// Sets the bookmark that shares an entry's document; `None` leaves the document to the entry alone.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn set_bookmark(
     txn: &impl ConnectionTrait,
     document: &document::Model,
@@ -68,7 +68,7 @@ pub async fn set_bookmark(
 /// Reads an entry and its document again. Returns the given rows for those that were deleted meanwhile.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn reload_entry(
     txn: &impl ConnectionTrait,
     entry: &entry::Model,
@@ -84,7 +84,7 @@ pub async fn reload_entry(
 /// entry, or wants the pages of this feed. A page that is the entry's recording is fetched only for a bookmark.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn needs_page(txn: &impl ConnectionTrait, document: &document::Model) -> Result<bool, Error> {
     let Some(id) = document.entry_id else { return Ok(false) };
     let Some(row) = entry::Entity::one_of(document.user_id, id).one(txn).await? else { return Ok(false) };

@@ -41,7 +41,7 @@ pub struct FetchFailure {
 /// Returns the source with this normalised URL.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn find_by_url(
     db: &impl ConnectionTrait,
     normalized: &str,
@@ -52,7 +52,7 @@ pub async fn find_by_url(
 /// Returns the sources with these ids.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn find_many(
     db: &impl ConnectionTrait,
     ids: impl IntoIterator<Item = FeedSourceId>,
@@ -64,7 +64,7 @@ pub async fn find_many(
 /// Returns the source of a URL. A new source is created if there is none; its first fetch is due now.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn get_or_create(
     txn: &impl ConnectionTrait,
     url: &PageUrl,
@@ -99,7 +99,7 @@ pub async fn get_or_create(
 /// Returns the feed that the last successful fetch returned; `None` before the first one.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn load_content(db: &impl ConnectionTrait, source: FeedSourceId) -> Result<Option<Feed>, Error> {
     let row = feed_content::Entity::find_by_id(source).one(db).await?;
     // A copy that cannot be read counts as none: the next fetch replaces it.
@@ -114,7 +114,7 @@ pub fn validators(source: &feed_source::Model) -> Validators {
 /// Stores the feed that a fetch returned as the source's copy, and schedules the next fetch.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn record_feed(
     txn: &impl ConnectionTrait,
     source: feed_source::Model,
@@ -145,7 +145,7 @@ pub async fn record_feed(
 /// Records a fetch that found the copy unchanged, and schedules the next one.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn record_unchanged(
     txn: &impl ConnectionTrait,
     source: feed_source::Model,
@@ -172,7 +172,7 @@ fn mark_fetched(source: feed_source::Model, interval: Duration, now: Timestamp) 
 /// Records a failed fetch and schedules a retry. The copy stays.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn record_failure(
     txn: &impl ConnectionTrait,
     source: feed_source::Model,
@@ -194,7 +194,7 @@ pub async fn record_failure(
 /// Makes the next fetch due at this time, unless it is due earlier or never.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn advance_next_fetch(
     txn: &impl ConnectionTrait,
     source: FeedSourceId,
@@ -213,7 +213,7 @@ pub async fn advance_next_fetch(
 /// Enqueues the delivery of the copy to every follower. The job of the user `first` runs before the others.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn enqueue_deliveries(
     txn: &impl ConnectionTrait,
     source: FeedSourceId,
@@ -242,7 +242,7 @@ async fn enqueue_delivery_to(
 /// counts of all followers ([`crate::owned_transaction::begin_owned_by_followers`]).
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn move_to(
     txn: &impl ConnectionTrait,
     source: &feed_source::Model,
@@ -289,7 +289,7 @@ pub async fn move_to(
 /// skipped: waiting for it while other rows are held could end in a deadlock.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn delete_unfollowed(db: &impl ConnectionTrait) -> Result<(), Error> {
     let followed = Query::select().column(feed::Column::SourceId).from(feed::Entity).to_owned();
     let unfollowed = Query::select()

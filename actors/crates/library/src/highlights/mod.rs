@@ -18,7 +18,7 @@ pub use quotation::{Quotation, require_quotation};
 /// its offsets and its words.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn relocate(
     db: &impl ConnectionTrait,
     document: &document::Model,

@@ -70,7 +70,7 @@ impl ImportSession {
     /// library. After an error the session must be dropped.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn apply(&mut self, txn: &impl ConnectionTrait, batch: Vec<RowInput>) -> Result<(), Error> {
         let now = self.context().core.clock.now();
         let (mut rows, mut tally, count) = (Vec::new(), RowTally::default(), batch.len());
@@ -139,7 +139,7 @@ impl ImportSession {
     /// Marks the import as finished, or the dry run as done. Returns the import's row.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn finish(self, db: &impl ConnectionTrait) -> Result<import::Model, Error> {
         let now = self.context().core.clock.now();
         let state = if self.import.dry_run { ImportState::DryRunDone } else { ImportState::Done };

@@ -35,7 +35,7 @@ use errors::Error;
 /// only part of another: an entry of a feed, an item of a project.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn compute(
     txn: &impl ConnectionTrait,
     user: UserId,

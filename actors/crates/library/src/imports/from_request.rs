@@ -23,7 +23,8 @@ const INTERNAL_ERROR: &str = "an internal error occurred";
 /// Imports the rows of a request as a separate import, and returns it as it ended.
 ///
 /// # Errors
-/// [`Error::LibraryFull`] when a batch does not fit into the library; [`Error::Internal`] when the database fails. The batches
+/// [`Error::LibraryFull`] when a batch does not fit into the library; what [`DbErr`](sea_orm::DbErr) converts to when the
+/// database fails. The batches
 /// before the failure stay imported.
 pub async fn import_rows(
     context: &ImportContext,

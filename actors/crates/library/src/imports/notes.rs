@@ -26,7 +26,7 @@ impl ImportSession {
     /// project if it was created for the note.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(super) async fn save_note(
         &self,
         txn: &impl ConnectionTrait,
@@ -62,7 +62,7 @@ impl ImportSession {
     /// Previews [`ImportSession::save_note`] for a dry run.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(super) async fn preview_note(
         &mut self,
         db: &impl ConnectionTrait,

@@ -24,7 +24,7 @@ const NEVER_DUE: Timestamp = Timestamp::from_millis(253_402_300_799_000);
 ///
 /// # Errors
 /// [`Error::NotFound`] when it does not exist or belongs to another user; [`Error::Conflict`] in any other state, and for a dry run;
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn pause(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let from = [ImportState::Running, ImportState::Done];
     change_state(
@@ -42,7 +42,7 @@ pub async fn pause(core: &CoreContext, user: UserId, id: ImportId) -> Result<imp
 ///
 /// # Errors
 /// [`Error::NotFound`] when it does not exist or belongs to another user; [`Error::Conflict`] in any other state, for a dry run, and
-/// when the file was deleted; [`Error::Internal`] when the database fails.
+/// when the file was deleted; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn resume(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let from = [ImportState::Paused, ImportState::Failed];
     change_state(core, user, id, &from, ImportState::Running, "only a paused or failed import can be resumed")
@@ -104,7 +104,7 @@ async fn postpone_pages(txn: &impl ConnectionTrait, import: &import::Model) -> R
 /// Makes the postponed jobs of the import's pages due.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub(super) async fn release_pages(
     txn: &impl ConnectionTrait,
     import: &import::Model,

@@ -38,7 +38,7 @@ pub struct NewNote {
 /// [`chunk_body`] for the body of the note.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn add_to_project(
     txn: &impl ConnectionTrait,
     project: &project::Model,
@@ -70,7 +70,7 @@ pub async fn add_to_project(
 /// Sets when an imported note was written and changed.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn set_times(
     txn: &impl ConnectionTrait,
     note: &note::Model,
@@ -89,7 +89,7 @@ pub async fn set_times(
 /// Replaces the body of a note; `text` is the result of [`chunk_body`] for the new body.
 ///
 /// # Errors
-/// [`Error::NotFound`] when its document is gone; [`Error::Internal`] when the database fails.
+/// [`Error::NotFound`] when its document is gone; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn rewrite(
     txn: &impl ConnectionTrait,
     note: note::Model,
@@ -112,7 +112,7 @@ pub async fn rewrite(
 /// Changes the title of a note. Search finds passages by the title too, so the document is indexed again.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn retitle(
     txn: &impl ConnectionTrait,
     row: note::Model,

@@ -12,7 +12,8 @@ use jobs::Priority;
 /// Locks a bookmark until the transaction ends and returns its note, if it has one.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the bookmark was deleted meanwhile; [`Error::Internal`] when the database fails.
+/// [`Error::NotFound`] when the bookmark was deleted meanwhile; what [`DbErr`](sea_orm::DbErr) converts to when the database
+/// fails.
 pub async fn lock_on_bookmark(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
@@ -27,7 +28,7 @@ pub async fn lock_on_bookmark(
 /// Returns the document of the note on a bookmark, if it has one.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn document_on_bookmark(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -41,7 +42,8 @@ pub async fn document_on_bookmark(
 /// the bookmark has one now.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the bookmark was deleted meanwhile; [`Error::Internal`] when the database fails.
+/// [`Error::NotFound`] when the bookmark was deleted meanwhile; what [`DbErr`](sea_orm::DbErr) converts to when the database
+/// fails.
 pub async fn write_on_bookmark(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,

@@ -28,7 +28,8 @@ pub struct AddedItems {
 /// that the plan allows in the project.
 ///
 /// # Errors
-/// [`Error::ProjectLimit`] when the project would have more items; [`Error::Internal`] when the database fails.
+/// [`Error::ProjectLimit`] when the project would have more items; what [`DbErr`](sea_orm::DbErr) converts to when the database
+/// fails.
 pub async fn add_items(
     txn: &impl ConnectionTrait,
     project: &project::Model,

@@ -46,7 +46,7 @@ fn sort_by_ids<I: Eq + Hash, T>(ids: Vec<I>, mut found: HashMap<I, T>) -> Vec<T>
 /// Returns the decisions in force, newest first.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn decisions(
     ctx: &OperationContext,
     project: &project::Model,
@@ -89,7 +89,7 @@ struct NoteMeasure {
 /// Returns the project's own notes and the notes among its items: pinned ones first, then the newest, each once.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn notes(
     ctx: &OperationContext,
     project: &project::Model,
@@ -161,7 +161,7 @@ async fn note_items(ctx: &OperationContext, project: &project::Model) -> Result<
 /// Returns the items that are not notes: pinned ones first, then the newest, those of one request in its order.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn sources(ctx: &OperationContext, project: &project::Model) -> Result<Vec<ContextSource>, Error> {
     use project_item::Column;
     let rows = project_item::Entity::within(project)

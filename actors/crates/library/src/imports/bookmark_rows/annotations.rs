@@ -20,7 +20,7 @@ impl ImportSession {
     /// the highlights that were created.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(super) async fn add_annotations(
         &mut self,
         txn: &impl ConnectionTrait,

@@ -24,7 +24,7 @@ const MAX_NOTES_CHARS: usize = 100_000;
 /// Adds to a bookmark what it lacks of a page.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn add_to_bookmark(
     session: &mut ImportSession,
     txn: &impl ConnectionTrait,

@@ -24,7 +24,7 @@ use errors::Error;
 /// what it lacks instead. Without a document record the text of the file is extracted later.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn save_upload(
     session: &mut ImportSession,
     txn: &impl ConnectionTrait,
@@ -115,7 +115,7 @@ fn upload_row(
 /// of one file stay two.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn find_same_file(
     session: &ImportSession,
     txn: &impl ConnectionTrait,

@@ -22,7 +22,7 @@ impl ImportSession {
     /// Previews the rows of a batch. The session remembers what later rows repeat.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(super) async fn preview_batch(
         &mut self,
         db: &impl ConnectionTrait,

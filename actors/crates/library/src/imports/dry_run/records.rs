@@ -22,7 +22,7 @@ use errors::Error;
 /// Previews a line of an export. An object that would be created has no id yet, and so is not found as the parent of another.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn preview(
     session: &mut ImportSession,
     db: &impl ConnectionTrait,

@@ -115,7 +115,7 @@ pub async fn digest(reader: &mut ImportReader, file: &FileRecord) -> Result<Opti
 /// added to the bytes of the user's uploads.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn check_limits(
     context: &ImportContext,
     import: &import::Model,

@@ -24,7 +24,7 @@ pub struct RowQuery {
 /// Lists rows of an import in the order of the file.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn list_rows(
     core: &CoreContext,
     import: &import::Model,
@@ -51,7 +51,7 @@ pub async fn list_rows(
 /// Lists the first skipped rows of an import: the line of each, and the reason.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn list_skipped_rows(
     core: &CoreContext,
     import: &import::Model,

@@ -22,7 +22,7 @@ use errors::Error;
 /// Restores the bookmark of a page or of an upload. An existing one gets what it lacks.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn restore(
     session: &mut ImportSession,
     txn: &impl ConnectionTrait,
@@ -104,7 +104,7 @@ async fn restore_page(
 /// Returns the document of a bookmark that was imported.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn document_of(
     session: &ImportSession,
     txn: &impl ConnectionTrait,

@@ -15,7 +15,7 @@ use errors::Error;
 /// Restores a collection within its parent. A collection of the same name there counts as the same.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn restore(
     session: &ImportSession,
     txn: &impl ConnectionTrait,
@@ -46,7 +46,7 @@ pub fn read_name(record: &CollectionRecord) -> Option<String> {
 /// of one name stay two.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn find_same(
     session: &ImportSession,
     db: &impl ConnectionTrait,

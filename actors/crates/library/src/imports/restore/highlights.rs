@@ -24,7 +24,7 @@ const MAX_COLOR_CHARS: usize = 50;
 /// Restores a highlight of an imported bookmark, at the position of its words in the bookmark's current text.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn restore(
     session: &mut ImportSession,
     txn: &impl ConnectionTrait,
@@ -74,7 +74,7 @@ pub fn is_valid(record: &HighlightRecord) -> bool {
 /// Words that are not found keep their position.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn relocate(
     db: &impl ConnectionTrait,
     saved: &bookmark::Model,
@@ -103,7 +103,7 @@ pub async fn relocate(
 /// this import became it already.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn find_same(
     session: &ImportSession,
     db: &impl ConnectionTrait,

@@ -21,7 +21,7 @@ use errors::Error;
 /// Restores the object of a line of an export, or finds it if it exists.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn restore_record(
     session: &mut ImportSession,
     txn: &impl ConnectionTrait,

@@ -24,7 +24,7 @@ const MAX_INSTRUCTIONS_CHARS: usize = 20_000;
 /// Restores a project. One of the same name and time of creation is the same.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn restore_project(
     session: &ImportSession,
     txn: &impl ConnectionTrait,
@@ -62,7 +62,7 @@ pub fn same_project(user: UserId, record: &ProjectRecord) -> Select<project::Ent
 /// Returns the project that a line belongs to; `None` when it was not imported.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn project_of(
     session: &ImportSession,
     txn: &impl ConnectionTrait,
@@ -76,7 +76,7 @@ pub async fn project_of(
 /// Restores a decision of an imported project. A decision of the same title and time of creation there counts as the same.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn restore_decision(
     session: &ImportSession,
     txn: &impl ConnectionTrait,
@@ -116,7 +116,7 @@ pub fn same_decision(project: &project::Model, record: &DecisionRecord) -> Selec
 /// Restores a note of an imported project, with its times. A note of the same title and time of creation there counts as the same.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn restore_note(
     session: &ImportSession,
     txn: &impl ConnectionTrait,
@@ -151,7 +151,7 @@ pub fn same_note(project: &project::Model, record: &NoteRecord) -> Select<note::
 /// Finds the object that an item refers to; `None` when it was not imported or was deleted.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn resolve_item(
     session: &ImportSession,
     db: &impl ConnectionTrait,
@@ -192,7 +192,7 @@ pub fn can_be_item(kind: ImportedKind) -> bool {
 /// Restores an item of an imported project, if its object was imported too and the plan allows one more item.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn restore_item(
     session: &ImportSession,
     txn: &impl ConnectionTrait,

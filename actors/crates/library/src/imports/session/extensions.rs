@@ -35,7 +35,7 @@ impl ImportSession {
     /// this import created the bookmark.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(in crate::imports) async fn record_extension(
         &mut self,
         txn: &impl ConnectionTrait,
@@ -71,7 +71,7 @@ impl ImportSession {
     /// before keeps its fingerprint, so that the undo still sees that change.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(in crate::imports) async fn renew_fingerprints(
         &mut self,
         txn: &impl ConnectionTrait,
@@ -98,7 +98,7 @@ impl ImportSession {
     /// Whether this import created that object, in this batch or in an earlier one.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(in crate::imports) async fn has_created(
         &self,
         txn: &impl ConnectionTrait,

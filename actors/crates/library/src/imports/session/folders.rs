@@ -19,7 +19,7 @@ impl FolderCollections {
     /// empty path has no collection.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn get_or_create(
         &mut self,
         txn: &impl ConnectionTrait,
@@ -74,7 +74,7 @@ pub fn collections_named(user: UserId, parent: Option<CollectionId>, name: &str)
 /// Creates a collection in the user's library, within `parent` if there is one.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn create_collection(
     txn: &impl ConnectionTrait,
     user: UserId,

@@ -14,7 +14,7 @@ impl ImportSession {
     /// Returns what a line of this import became, by the id that its object had.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(in crate::imports) async fn find_imported(
         &self,
         txn: &impl ConnectionTrait,
@@ -35,7 +35,7 @@ impl ImportSession {
     /// Returns what a line of this import became, if it is of this kind.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(in crate::imports) async fn find_imported_of_kind(
         &self,
         txn: &impl ConnectionTrait,
@@ -49,7 +49,7 @@ impl ImportSession {
     /// Whether a line of this import became that object.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(in crate::imports) async fn is_claimed(
         &self,
         db: &impl ConnectionTrait,
@@ -69,7 +69,7 @@ impl ImportSession {
     /// has deleted it, or the line was not imported.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(in crate::imports) async fn lock_imported_collection(
         &self,
         txn: &impl ConnectionTrait,
@@ -85,7 +85,7 @@ impl ImportSession {
     /// unfollowed it, or the line was not imported.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(in crate::imports) async fn lock_imported_feed(
         &self,
         txn: &impl ConnectionTrait,

@@ -20,7 +20,7 @@ use errors::Error;
 /// that is starred or in a project.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn is_in_use(
     txn: &impl ConnectionTrait,
     row: &Model,
@@ -122,7 +122,7 @@ async fn has_others(
 /// Bookmarks and collections are locked per batch.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn lock(
     txn: &impl ConnectionTrait,
     user: UserId,

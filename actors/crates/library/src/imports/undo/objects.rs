@@ -20,7 +20,7 @@ use jobs::Priority;
 /// be locked by the caller.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn delete_if_unchanged(
     txn: &impl ConnectionTrait,
     row: &Model,
