@@ -37,7 +37,7 @@ pub struct NewAccount {
 ///
 /// # Errors
 /// [`Error::Invalid`] for the e-mail address or the password; [`Error::Conflict`] if there is an account with this address;
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn create(core: &CoreContext, new: NewAccount) -> Result<user::Model, Error> {
     let row = prepare(core, new).await?;
     insert(core.accounts_db.write(), row).await

@@ -16,7 +16,7 @@ pub const MAX_TITLE_CHARS: usize = 300;
 ///
 /// # Errors
 /// [`Error::LibraryFull`] when the library is full; [`Error::NotFound`] when the account does not exist any more;
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn ensure_library_has_room(core: &CoreContext, document: &document::Model) -> Result<(), Error> {
     // A text that replaces another may be smaller, so it is checked when it is stored.
     if document.version > 0 {

@@ -49,7 +49,7 @@ pub async fn used_bytes(db: &impl ConnectionTrait, user: UserId, now: Timestamp)
 ///
 /// # Errors
 /// [`Error::TransfersFull`] when there is none; [`Error::NotFound`] when the account was removed;
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn must_have_room(
     db: &impl ConnectionTrait,
     core: &CoreContext,

@@ -104,7 +104,7 @@ impl Keys {
     ///
     /// # Errors
     /// [`Error::KeyInvalid`] for unknown, revoked and expired keys and disabled accounts alike (contract.md, section 3);
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+    /// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn authenticate(&self, secret: &Secret) -> Result<Arc<KeyRow>, Error> {
         let hash = secret.hash();
         let cached = self.cache.get(&hash).filter(|row| self.cache_epoch.is_current(row.epoch));

@@ -19,7 +19,7 @@ const URL_SAVED_AGAIN: Error = Error::Conflict("the same URL was saved again; de
 ///
 /// # Errors
 /// [`Error::NotFound`] when the bookmark does not exist, is deleted, or belongs to another user;
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn delete(
     txn: &impl ConnectionTrait,
     user: UserId,

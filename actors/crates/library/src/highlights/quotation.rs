@@ -20,7 +20,7 @@ pub struct Quotation<'a> {
 ///
 /// # Errors
 /// [`Error::Invalid`] names the field `text` when it does not; [`Error::NotFound`] when the document is hidden;
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn require_quotation(
     db: &impl ConnectionTrait,
     user: UserId,

@@ -79,7 +79,7 @@ const MAX_WAITING_FILES: usize = 5;
 ///
 /// # Errors
 /// [`Error::Conflict`] when the user has too many open imports; [`Error::LibraryFull`] when nothing more fits into the library;
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails. Then there is no import.
+/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails. Then there is no import.
 pub async fn begin(core: &CoreContext, new: NewImport, file: FileLease) -> Result<import::Model, Error> {
     let now = core.clock.now();
     let row = new.row(now);
@@ -110,7 +110,7 @@ pub(super) async fn require_file(txn: &impl ConnectionTrait, id: ImportId) -> Re
 ///
 /// # Errors
 /// [`Error::Conflict`] when the user has too many open imports; [`Error::LibraryFull`] when nothing more fits into the library;
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn ensure_can_begin(core: &CoreContext, user: UserId) -> Result<(), Error> {
     let txn = begin_owned(&core.db, user).await?;
     // Not committed: the check must not release files for an import whose file may never arrive.

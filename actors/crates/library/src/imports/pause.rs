@@ -24,7 +24,7 @@ const NEVER_DUE: Timestamp = Timestamp::from_millis(253_402_300_799_000);
 ///
 /// # Errors
 /// [`Error::NotFound`] when it does not exist or belongs to another user; [`Error::Conflict`] in any other state, and for a dry run;
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn pause(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let from = [ImportState::Running, ImportState::Done];
     change_state(

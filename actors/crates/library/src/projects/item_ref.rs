@@ -71,7 +71,7 @@ impl ResolvedItem {
 ///
 /// # Errors
 /// [`Error::NotFound`] when it does not exist, is hidden, or belongs to another user;
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn resolve_item(
     db: &impl ConnectionTrait,
     user: UserId,

@@ -52,7 +52,7 @@ const TRANSACTION_ROWS: u64 = 100;
 ///
 /// # Errors
 /// [`Error::NotFound`]; [`Error::Conflict`] for a dry run, and for an import that is running, is being undone or was undone;
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn undo(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let now = core.clock.now();
     let txn = begin_owned(&core.db, user).await?;
