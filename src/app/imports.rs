@@ -1,5 +1,6 @@
 //! POST /imports: a file in a form (multipart, RFC 7578), written to the store while it arrives and never held in memory. The faults
-//! of all fields are reported together. Once a fault is found, the rest of the form is read for further faults, and not stored.
+//! of all fields are reported together, but a file is not received for that: a form with a fault is refused when its file begins,
+//! with the faults that were found by then.
 
 use std::collections::BTreeSet;
 use std::mem;
@@ -20,7 +21,7 @@ use errors::{Error, Fault, Invalid};
 use futures_util::stream::Fuse;
 use futures_util::{StreamExt, TryStreamExt};
 use library::imports::{self, ImportFile};
-use library::stored_files::FileLease;
+use library::stored_files::{self, FileLease};
 use parse::bookmarks::Format;
 use storage::blobs::PART_BYTES;
 use tokio::sync::OwnedMutexGuard;
@@ -38,6 +39,10 @@ use crate::routing::{self, RouteSurface};
 
 /// The longest field other than the file.
 const MAX_FIELD_BYTES: usize = 64;
+/// Bytes that are read of the rest of a field with a fault, to reach the fields after it.
+const MAX_SKIPPED_BYTES: u64 = 64 << 10;
+/// Characters of the name of an unknown field in a fault. Longer names are cut.
+const MAX_NAME_CHARS: usize = 100;
 /// Fields of a form that are read. A valid form has at most three; of a longer one, the faults in the first fields are reported.
 const MAX_FIELDS: usize = 16;
 /// Bytes of a form for its boundaries, the headers of its parts and the fields other than the file.
@@ -85,7 +90,7 @@ async fn begin(
     imports::ensure_can_begin(&ctx.core, caller.user).await?;
     let deadline = UploadDeadline::start();
     let faults = Vec::new();
-    let mut reader = FormReader { ctx, user: caller.user, announced, deadline, skipped: 0, faults };
+    let mut reader = FormReader { ctx, user: caller.user, announced, deadline, received: 0, faults };
     let parse = async |_: &Caller| reader.read(request, payload).await.into();
     pipeline::execute::<BeginImport>(ctx, &caller, None, parse).await.into_reply()
 }
@@ -123,8 +128,8 @@ struct FormReader<'a> {
     /// The least number of bytes of the file.
     announced: u64,
     deadline: UploadDeadline,
-    /// Bytes of fields that were read only to find the faults of the fields after them.
-    skipped: u64,
+    /// Bytes of the contents of all fields that have arrived.
+    received: u64,
     /// The faults that were found so far, at most one for each field.
     faults: Vec<Fault>,
 }
@@ -154,23 +159,31 @@ impl FormReader<'_> {
         }
         let mut inner = payload.into_inner();
         let multipart = Multipart::from_request(request, &mut inner).await;
-        let form = self.read_fields(multipart.map_err(|_| NOT_A_FORM)?).await?;
+        let multipart = multipart.map_err(|_| NOT_A_FORM)?;
+        let mut form = ImportForm::default();
+        let outcome = self.read_fields(&mut form, multipart).await;
         let ImportForm { file, file_name, format, dry_run, .. } = form;
-        match file {
-            Some(file) if self.faults.is_empty() => {
+        match (outcome, file) {
+            (Ok(()), Some(file)) if self.faults.is_empty() => {
                 Ok(BeginImport { file, file_name, format, dry_run: dry_run.unwrap_or(false) })
             }
-            Some(_) | None => Err(self.refusal()),
+            (outcome, file) => {
+                if let Some(file) = file {
+                    // Before the answer: until its lease ends, the file would count towards the quota of the corrected request.
+                    stored_files::discard(&self.ctx.core, &*self.ctx.uploads.store, file).await;
+                }
+                Err(outcome.err().unwrap_or_else(|| self.refusal()))
+            }
         }
     }
 
-    async fn read_fields(&mut self, mut multipart: Multipart) -> Result<ImportForm, Error> {
-        let mut form = ImportForm::default();
+    /// Reads all fields into `form`. After an error, `form` may have a file that must be discarded.
+    async fn read_fields(&mut self, form: &mut ImportForm, mut multipart: Multipart) -> Result<(), Error> {
         let mut fields = 0;
         while let Some(field) = self.next(multipart.try_next()).await? {
             // A `Field` panics when it is polled after its end, as `skip` does with a field that was read completely.
             let mut field = field.fuse();
-            self.read_field(&mut form, &mut field).await?;
+            self.read_field(form, &mut field).await?;
             self.skip(&mut field).await?;
             fields += 1;
             if fields == MAX_FIELDS {
@@ -180,7 +193,7 @@ impl FormReader<'_> {
         if !form.names.contains("file") {
             self.add_fault("file", "is required");
         }
-        Ok(form)
+        Ok(())
     }
 
     /// Reads a field, or adds its fault. A field with a fault may have a rest that was not read.
@@ -211,7 +224,11 @@ impl FormReader<'_> {
                     }
                 }
             }
-            _ => self.add_fault("body", "has a field other than file, format and dryRun"),
+            "" => self.add_fault("body", "has a field without a name"),
+            unknown => {
+                let reason = "is not a field of this form, which has file, format and dryRun";
+                self.add_fault(&format!("{unknown:.MAX_NAME_CHARS$}"), reason);
+            }
         }
         Ok(())
     }
@@ -246,27 +263,34 @@ impl FormReader<'_> {
         Ok(text)
     }
 
-    /// Reads the rest of a field that is not used, because the form has faults. Returns the number of bytes.
-    async fn skip(&mut self, field: &mut Fuse<Field>) -> Result<u64, Error> {
-        let skipped_before = self.skipped;
-        while let Some(chunk) = self.next_chunk(field).await? {
-            self.skipped = self.skipped.saturating_add(chunk.len() as u64);
-            // A form without faults has no rest, so there is a fault to report.
-            if self.skipped > self.ctx.uploads.import_bytes {
+    /// Reads the rest of a field, so that the fields after it can be read. A field without a fault has no rest.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with the faults when the rest is longer than [`MAX_SKIPPED_BYTES`].
+    async fn skip(&mut self, field: &mut Fuse<Field>) -> Result<(), Error> {
+        let end = self.received.saturating_add(MAX_SKIPPED_BYTES);
+        while self.next_chunk(field).await?.is_some() {
+            if self.received > end {
                 return Err(self.refusal());
             }
         }
-        Ok(self.skipped - skipped_before)
+        Ok(())
     }
 
     /// Writes the file to the store while it arrives. A file that does not arrive completely is removed. Returns `None` if the
-    /// form has faults.
+    /// file is empty.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the fields before the file have faults and the file is not empty.
     async fn store_file(&mut self, field: &mut Fuse<Field>) -> Result<Option<FileLease>, Error> {
-        // The form will be refused. Its file is read to find the faults of the fields after it.
         if !self.faults.is_empty() {
-            if self.skip(field).await? == 0 {
-                self.add_fault("file", "is empty");
+            // The file may have gigabytes. Its first bytes tell that it is not empty, so no more of it is received.
+            while let Some(chunk) = self.next_chunk(field).await? {
+                if !chunk.is_empty() {
+                    return Err(self.refusal());
+                }
             }
+            self.add_fault("file", "is empty");
             return Ok(None);
         }
         let ctx = self.ctx;
@@ -288,10 +312,9 @@ impl FormReader<'_> {
 
     /// Writes the content of the field to the file. Returns the number of bytes.
     async fn copy(&mut self, field: &mut Fuse<Field>, file: &mut ImportFile<'_>) -> Result<u64, Error> {
-        let (mut part, mut received) = (Vec::with_capacity(PART_BYTES), 0);
+        let (mut part, begin) = (Vec::with_capacity(PART_BYTES), self.received);
         while let Some(chunk) = self.next_chunk(field).await? {
-            received += chunk.len() as u64;
-            if received > self.ctx.uploads.import_bytes {
+            if self.received - begin > self.ctx.uploads.import_bytes {
                 return Err(too_large(self.ctx));
             }
             part.extend_from_slice(&chunk);
@@ -303,12 +326,14 @@ impl FormReader<'_> {
         if !part.is_empty() {
             file.write(Bytes::from(part)).await?;
         }
-        Ok(received)
+        Ok(self.received - begin)
     }
 
     async fn next_chunk(&mut self, field: &mut Fuse<Field>) -> Result<Option<Bytes>, Error> {
         let chunk = self.next(field.try_next()).await?;
-        self.deadline.record_received(chunk.as_ref().map_or(0, Bytes::len));
+        let bytes = chunk.as_ref().map_or(0, Bytes::len);
+        self.deadline.record_received(bytes);
+        self.received = self.received.saturating_add(bytes as u64);
         Ok(chunk)
     }
 
@@ -317,6 +342,8 @@ impl FormReader<'_> {
     async fn next<T>(&mut self, next: impl Future<Output = Result<T, MultipartError>>) -> Result<T, Error> {
         // After an error the form is not polled again: the connection may be gone, and its stream would never end.
         let Ok(next) = self.deadline.wait_for(next).await? else {
+            // It explains the other faults of the body: a field that was cut off may be faulty only for that.
+            self.faults.retain(|earlier| earlier.field != "body");
             self.add_fault("body", "is not a complete multipart form");
             return Err(self.refusal());
         };

@@ -11,6 +11,9 @@ use library::stored_files::{self, FileOwner, FileWriter};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Database, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 use crate::export::exports::pdf_with_text;
 use crate::ingest::uploads::{self, upload};
@@ -658,7 +661,7 @@ async fn invalid_imports_are_refused_and_valid_ones_are_private() {
 }
 
 /// Returns a part of a form with the boundary `x`.
-fn form_part(names: &str, content: &str) -> String {
+pub fn form_part(names: &str, content: &str) -> String {
     format!("--x\r\nContent-Disposition: form-data; {names}\r\n\r\n{content}\r\n")
 }
 
@@ -679,10 +682,12 @@ async fn faults_of_all_fields_of_a_form_are_reported() {
         "--x--\r\n".to_owned(),
     ];
     let incomplete = form_part("name=\"format\"", "evernote") + "--x\r\nContent-Disp";
+    let long_and_incomplete = form_part("name=\"format\"", &long) + "--x\r\nContent-Disp";
+    let (long_name, cut_name) = ("n".repeat(150), "n".repeat(100));
     let kind = "multipart/form-data; boundary=x";
 
     for (answer, fields) in [
-        (session.post_file(path, file.as_bytes(), &invalid).await, vec!["format", "dryRun", "body"]),
+        (session.post_file(path, file.as_bytes(), &invalid).await, vec!["format", "dryRun", "colour"]),
         (session.post_file(path, b"", &[("format", "evernote")]).await, vec!["format", "file"]),
         (
             session
@@ -694,7 +699,11 @@ async fn faults_of_all_fields_of_a_form_are_reported() {
             session.post_file(&with_query, file.as_bytes(), &[("dryRun", "perhaps")]).await,
             vec!["zap", "dryRun"],
         ),
-        (session.post_file(path, file.as_bytes(), &[("colour", "blue"); 20]).await, vec!["body"]),
+        (session.post_file(path, file.as_bytes(), &[("colour", "blue"); 20]).await, vec!["colour"]),
+        (
+            session.post_file(path, file.as_bytes(), &[(long_name.as_str(), "blue"), ("", "blue")]).await,
+            vec![cut_name.as_str(), "body"],
+        ),
         (
             session.post_bytes(path, kind, after_file.concat().into_bytes()).await,
             vec!["format", "file", "dryRun"],
@@ -710,7 +719,37 @@ async fn faults_of_all_fields_of_a_form_are_reported() {
         assert_eq!(answer.error_code(400), "VALIDATION_FAILED");
         assert_eq!(answer.faults(), fields);
     }
+    let broken = session.post_bytes(path, kind, long_and_incomplete.into_bytes()).await;
+    assert_eq!(
+        broken.body["error"]["details"]["fields"],
+        json!([{ "field": "body", "reason": "is not a complete multipart form" }])
+    );
     assert_eq!(session.get(path).await.data(200)["imports"], json!([]));
+}
+
+#[actix_web::test]
+async fn faulty_form_is_refused_while_its_file_arrives() {
+    const REFUSAL_TIMEOUT: Duration = Duration::from_secs(20);
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let (host, cookie) = (session.base_url().trim_start_matches("http://"), session.header("cookie"));
+    let file = form_part("name=\"file\"; filename=\"f\"", "words");
+
+    // The rest of a repeated file is read for the fields after it, but not for long.
+    for (before, sent_bytes) in [(form_part("name=\"format\"", "evernote"), 1 << 10), (file, 128 << 10)] {
+        let mut sender = TcpStream::connect(host).await.unwrap();
+        let request = format!(
+            "POST /app/api/imports HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\
+             Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 1048576\r\n\r\n\
+             {before}--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"g\"\r\n\r\n{}",
+            "x".repeat(sent_bytes),
+        );
+        // The service may reset a connection on which it left bytes unread.
+        let _ = sender.write_all(request.as_bytes()).await;
+        let mut status = [0; 12];
+        timeout(REFUSAL_TIMEOUT, sender.read_exact(&mut status)).await.unwrap().unwrap();
+        assert_eq!(String::from_utf8_lossy(&status), "HTTP/1.1 400");
+    }
 }
 
 #[actix_web::test]

@@ -11,7 +11,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 
-use crate::import::imports::{bookmark_list, post_step, start_import, wait_for};
+use crate::import::imports::{bookmark_list, form_part, post_step, start_import, wait_for};
 use crate::support::{Client, PASSWORD, Server, eventually};
 
 const IMPORTS: &str = "/app/api/imports";
@@ -76,6 +76,26 @@ async fn import_over_the_limit_is_refused_and_keeps_nothing() {
     wait_for(&session, &first, "undone").await;
     let last = start_import(&session, &file_of_bytes(100_000), &[]).await;
     wait_for(&session, &last, "done").await;
+}
+
+#[actix_web::test]
+async fn file_of_a_refused_form_frees_its_bytes() {
+    let server = start_server("100000").await;
+    let user = server.user(Plan::Free).await;
+    let session = user.sign_in().await;
+    let file = file_of_bytes(60_000);
+    let form = [
+        form_part("name=\"file\"; filename=\"f\"", &String::from_utf8_lossy(&file)),
+        form_part("name=\"format\"", "evernote"),
+        "--x--\r\n".to_owned(),
+    ];
+
+    let kind = "multipart/form-data; boundary=x";
+    let refused = session.post_bytes(IMPORTS, kind, form.concat().into_bytes()).await;
+
+    assert_eq!((refused.error_code(400), refused.faults()), ("VALIDATION_FAILED", vec!["format"]));
+    assert_eq!((used_bytes(&server, user.id()).await, count_stored_files(&server).await), (0, 0));
+    start_import(&session, &file, &[]).await;
 }
 
 #[actix_web::test]
