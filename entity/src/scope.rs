@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sea_orm::DeriveValueType;
 use serde::{Serialize, Serializer};
 
-use crate::kind::UnknownName;
+use crate::kind::{NamedKind, UnknownName};
 use crate::plan::Plan;
 
 macro_rules! scopes {
@@ -26,6 +26,10 @@ macro_rules! scopes {
             pub fn name(self) -> &'static str {
                 match self { $(Scope::$variant => $name),+ }
             }
+        }
+
+        impl NamedKind for Scope {
+            const NAMES: &'static [&'static str] = &[$($name),+];
         }
     };
 }
@@ -138,8 +142,7 @@ impl JsonSchema for Scope {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names: Vec<_> = Scope::ALL.iter().map(|scope| scope.name()).collect();
-        json_schema!({ "type": "string", "enum": names })
+        json_schema!({ "type": "string", "enum": Scope::NAMES })
     }
 }
 

@@ -15,13 +15,13 @@ use crate::auth::keys::{KeyChanges, NewKey, changes, rules};
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
-use errors::{Error, Fault, Invalid};
-use validation::{Choice, Integer, Label, List, NoFields, Time, Words, request};
+use errors::Error;
+use validation::{Choice, Integer, Label, List, NoFields, Time, request};
 
 /// The field `name`: how the user recognises the key. Names need not be unique.
 pub type KeyName = Label<{ rules::MAX_NAME_CHARS }>;
-/// The field `scopes`: 1 to 50 names, which are parsed once all fields have the right form.
-pub type ScopeNames = List<Words<1, 100>, 1, 50>;
+/// The field `scopes`: 1 to 50 names.
+pub type ScopeNames = List<Choice<Scope>, 1, 50>;
 /// The field `hourlyLimit`: requests per hour. A number over the plan's maximum is accepted and capped (contract.md, section 11).
 pub type HourlyLimit = Integer<1, { i32::MAX as i64 }>;
 
@@ -66,28 +66,8 @@ fn view(ctx: &OperationContext, caller: &Caller, row: api_key::Model) -> KeyView
     }
 }
 
-/// Parses the names of scopes; `None` without a list.
-///
-/// # Errors
-/// [`Error::Invalid`] with a fault for each unknown scope.
-fn read_scopes(names: Option<ScopeNames>) -> Result<Option<Scopes>, Error> {
-    let Some(names) = names else { return Ok(None) };
-    let names = names.map(Words::into_inner);
-    let mut faults = Vec::new();
-    let mut scopes = Vec::new();
-    for (index, name) in names.iter().enumerate() {
-        match name.parse::<Scope>() {
-            Ok(scope) => scopes.push(scope),
-            Err(_) => faults.push(Fault {
-                field: if faults.is_empty() { "scopes".to_owned() } else { format!("scopes[{index}]") },
-                reason: format!(
-                    "must be one of {}",
-                    Scope::ALL.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(", ")
-                ),
-            }),
-        }
-    }
-    if faults.is_empty() { Ok(Some(scopes.into_iter().collect())) } else { Err(Invalid { faults }.into()) }
+fn scopes_of(names: ScopeNames) -> Scopes {
+    names.map(Choice::into_inner).into_iter().collect()
 }
 
 // Not part of `from_request`, which has no clock.
@@ -154,7 +134,7 @@ impl FromRequest for CreateKey {
         Ok(Self(NewKey {
             name: request.name.into_inner(),
             kind: request.kind.into_inner(),
-            scopes: read_scopes(request.scopes)?,
+            scopes: request.scopes.map(scopes_of),
             hourly_limit: request.hourly_limit.and_then(Integer::convert),
             expires_at: request.expires_at.map(Time::into_inner),
         }))
@@ -209,7 +189,7 @@ impl FromRequest for ChangeKey {
     fn from_request(target: &Target, request: ChangeKeyRequest) -> Result<Self, Error> {
         let changes = KeyChanges {
             name: request.name.map(Label::into_inner),
-            scopes: read_scopes(request.scopes)?,
+            scopes: request.scopes.map(scopes_of),
             hourly_limit: request.hourly_limit.and_then(Integer::convert).into_change(),
             expires_at: request.expires_at.map(Time::into_inner).into_change(),
         };

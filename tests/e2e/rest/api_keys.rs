@@ -155,6 +155,21 @@ async fn deceptive_names_are_refused_with_all_other_faults() {
     session.post("/app/api/keys", json!({ "name": "👩\u{200d}🔬 مفتاح", "kind": "rest" })).await.data(201);
 }
 
+#[actix_web::test]
+async fn unknown_scopes_are_refused_with_all_other_faults() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let scopes = ["read:everything", "read:library", "READ:LIBRARY"];
+
+    let new_key = json!({ "name": "", "kind": "rest", "scopes": scopes });
+    let refused = session.post("/app/api/keys", new_key).await;
+
+    assert_eq!(refused.error_code(400), "VALIDATION_FAILED");
+    let mut faults = refused.faults();
+    faults.sort_unstable();
+    assert_eq!(faults, ["name", "scopes[0]", "scopes[2]"]);
+}
+
 /// Covers the threat table (row X6).
 #[actix_web::test]
 async fn deceptive_email_addresses_are_refused() {
