@@ -84,10 +84,10 @@ where
         crashes += 1;
         if crashes > MAX_CRASHES {
             state.health.given_up.store(true, Ordering::Relaxed);
-            error!(actor = config.name, deaths = crashes, "an actor keeps crashing and is left down");
+            error!(actor = config.name, crashes, "an actor keeps crashing and is left down");
             return;
         }
-        warn!(actor = config.name, deaths = crashes, "an actor crashed and is restarted");
+        warn!(actor = config.name, crashes, "an actor crashed and is restarted");
         sleep(pause).await;
         pause = (pause * 2).min(MAX_RESTART_PAUSE);
     }
