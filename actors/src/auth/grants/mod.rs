@@ -194,14 +194,13 @@ impl Grants {
 
     /// Removes a client with its grants and tokens; none of them works any more when this returns.
     ///
+    /// It takes no permit of the port, so it is not refused while many clients ask for tokens. The caller must run to its end: dropped
+    /// after the commit, it would leave cached tokens valid until the next check of the generation.
+    ///
     /// # Errors
     /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn remove_client(&self, client: ClientId) -> Result<(), Error> {
-        let ctx = self.ctx.clone();
-        let removed = self.port.run_to_end(async move || {
-            client::remove(&ctx.db, client).await.inspect(|()| ctx.cache_epoch.bump())
-        });
-        removed.await?
+        client::remove(&self.ctx.db, client).await.inspect(|()| self.ctx.cache_epoch.bump())
     }
 
     /// Returns whether clients may register themselves.
