@@ -257,6 +257,21 @@ async fn token_guesses_get_429_and_valid_tokens_still_work() {
 }
 
 #[actix_web::test]
+async fn token_guess_takes_no_permit_of_clients() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
+    let tokens = assistant.connect(&browser, "read:library").await;
+    // A drained port has no permits.
+    server.context().grants.port().drain().await;
+
+    assert_oauth_error(&assistant.exchange(&format!("cc_{:043}", 1)).await, 400, "invalid_grant");
+    assert_oauth_error(&assistant.refresh(&format!("cr_{:043}", 1)).await, 400, "invalid_grant");
+
+    assert_oauth_error(&assistant.refresh(&tokens.refresh).await, 503, "temporarily_unavailable");
+}
+
+#[actix_web::test]
 async fn invalid_requests_get_rfc_error_codes() {
     let server = Server::start().await;
     let assistant = OAuthClient::new(server.anonymous()).await;
