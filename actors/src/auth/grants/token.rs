@@ -126,7 +126,8 @@ pub(super) async fn find_refresh_token(
     Ok((token, grant))
 }
 
-/// Exchanges the refresh token that [`find_refresh_token`] returned for the next pair. The old access token stays valid until it expires (contract.md, section 11).
+/// Exchanges the refresh token that [`find_refresh_token`] returned for the next pair. The old access token stays valid until it
+/// expires (contract.md, section 11).
 ///
 /// # Errors
 /// [`TokenError::InvalidGrant`]: a token that was spent before ends the grant, any other invalid one does not.
