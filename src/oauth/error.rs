@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actors::auth::grants::client::InvalidClientMetadata;
+use actors::auth::grants::pkce::VERIFIER_RULE;
 use actors::auth::grants::{RegistrationError, TokenError};
 use errors::Error;
 
@@ -171,9 +172,7 @@ impl From<TokenError> for OAuthError {
             // reports its own failures.
             TokenError::InvalidClient => Self::InvalidClient { by_header: false },
             TokenError::InvalidGrant(why) | TokenError::UnknownGrant(why) => Self::InvalidGrant(why),
-            TokenError::InvalidVerifier => {
-                Self::InvalidRequest("code_verifier must have 43 to 128 characters of A-Z a-z 0-9 - . _ ~")
-            }
+            TokenError::InvalidVerifier => Self::InvalidRequest(VERIFIER_RULE),
             TokenError::InvalidScope => {
                 Self::InvalidScope("the requested scope exceeds the scope that the user granted")
             }

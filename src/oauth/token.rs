@@ -3,8 +3,8 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use actors::auth::grants::pkce::CodeVerifier;
-use actors::auth::grants::{CodeExchange, TokenError, TokenRefresh};
+use actors::auth::grants::pkce::{CodeVerifier, VERIFIER_RULE};
+use actors::auth::grants::{CodeExchange, TokenError, TokenPair, TokenRefresh};
 use actors::context::OperationContext;
 use entity::scope::Scopes;
 use serde_json::json;
@@ -89,15 +89,15 @@ async fn tokens(
     if !resource::is_own(&ctx.core.base_url, form.all("resource")) {
         return Err(OAuthError::InvalidTarget);
     }
-    let issued = match TokenRequest::from_params(&params)? {
+    let tokens = match TokenRequest::from_params(&params)? {
         TokenRequest::AuthorizationCode { code, redirect_uri, verifier } => {
-            ctx.grants.exchange_code(CodeExchange { client, code, redirect_uri, verifier }).await
+            exchange(ctx, request, CodeExchange { client, code, redirect_uri, verifier }).await?
         }
         TokenRequest::RefreshToken { token, scopes } => {
-            ctx.grants.refresh_tokens(TokenRefresh { client, token, scopes }).await
+            let refreshed = ctx.grants.refresh_tokens(TokenRefresh { client, token, scopes }).await;
+            refreshed.map_err(|error| record_guess(ctx, request, error))?
         }
     };
-    let tokens = issued.map_err(|error| record_guess(ctx, request, error))?;
     let body = json!({
         "access_token": tokens.access.expose(),
         "token_type": "Bearer",
@@ -107,6 +107,30 @@ async fn tokens(
         "scope": tokens.scopes.to_string(),
     });
     Ok(open::json(StatusCode::OK, CacheControl::NoStore, &body))
+}
+
+async fn exchange(
+    ctx: &OperationContext,
+    request: &HttpRequest,
+    exchange: CodeExchange,
+) -> Result<TokenPair, OAuthError> {
+    let has_verifier = exchange.verifier.is_some();
+    let exchanged = ctx.grants.exchange_code(exchange).await;
+    exchanged.map_err(|error| {
+        // The guess counts whatever the client is answered.
+        let error = record_guess(ctx, request, error);
+        if has_verifier { error } else { require_verifier(error) }
+    })
+}
+
+/// Returns the answer to an exchange without a valid code verifier. It is the same for every code, so that it does not tell whether the
+/// code exists, was used, or belongs to another client.
+fn require_verifier(error: OAuthError) -> OAuthError {
+    if matches!(error, OAuthError::InvalidGrant(_)) {
+        OAuthError::InvalidRequest(VERIFIER_RULE)
+    } else {
+        error
+    }
 }
 
 /// Counts a guessed code or token as a failure of the IP address. One that was valid before is no guess.
@@ -135,6 +159,8 @@ fn requested_scopes(scope: Option<&str>) -> Result<Option<Scopes>, OAuthError> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -168,6 +194,19 @@ mod tests {
             ("grant_type=refresh_token&refresh_token=t&scope=other", request::UNGRANTABLE_SCOPE),
         ] {
             assert_eq!(error_of(form).to_string(), description, "{form}");
+        }
+    }
+
+    #[test]
+    fn exchange_without_verifier_keeps_other_errors() {
+        for (error, code) in [
+            (TokenError::InvalidGrant("the code has expired").into(), "invalid_request"),
+            (TokenError::UnknownGrant("the code is unknown").into(), "invalid_request"),
+            (TokenError::InvalidVerifier.into(), "invalid_request"),
+            (TokenError::InvalidClient.into(), "invalid_client"),
+            (OAuthError::TooManyAttempts(Duration::from_secs(9)), "temporarily_unavailable"),
+        ] {
+            assert_eq!(require_verifier(error).code(), code);
         }
     }
 

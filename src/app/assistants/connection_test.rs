@@ -10,6 +10,7 @@ use entity::id::ClientId;
 use errors::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
+use tracing::warn;
 use web::probe::ProbeClient;
 
 use super::steps::{ConnectionTest, StepError, StepOutcome, StepSuccess};
@@ -100,7 +101,7 @@ impl TestProgress {
 ///
 /// # Errors
 /// [`Error::Busy`] while another test runs; [`Error::Internal`] when the service itself fails. The client and the key are removed in
-/// that case too.
+/// that case too. A client that could not be removed is logged, and does not change the result.
 pub async fn run(ctx: &OperationContext, caller: &Caller) -> Result<TestConnectionResponse, Error> {
     // Held to the end: with one test at a time, the client of this name is that of this test.
     let lock = ctx.grants.begin_connection_test()?;
@@ -109,8 +110,14 @@ pub async fn run(ctx: &OperationContext, caller: &Caller) -> Result<TestConnecti
     let mut progress = TestProgress::default();
     let ended = run_steps(&test, caller, &mut progress).await;
     // The client may have been registered although no response with its id came back.
-    if let Some(client) = progress.client.or_else(|| lock.registered_client()) {
-        ctx.grants.remove_client(client).await?;
+    if let Some(client) = progress.client.or_else(|| lock.registered_client())
+        && let Err(error) = ctx.grants.remove_client(client).await
+    {
+        warn!(
+            client.id = %client,
+            cause = error.chain(),
+            "could not remove the client of a connection test; it is removed like any unused client"
+        );
     }
     match ended {
         Err(TestFailure::Internal(error)) => Err(error),

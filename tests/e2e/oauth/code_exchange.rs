@@ -104,6 +104,59 @@ async fn failed_exchange_spends_the_code() {
 }
 
 #[actix_web::test]
+async fn code_without_valid_verifier_gets_invalid_request() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let browser = user.sign_in().await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
+    let (other, late) =
+        (OAuthClient::new(server.anonymous()).await, OAuthClient::new(server.anonymous()).await);
+    for verifier in ["", "short"] {
+        let expired = late.obtain_code(&browser, "read:library").await;
+        server.clock.advance(Duration::from_secs(60));
+        let used = assistant.obtain_code(&browser, "read:library").await;
+        Tokens::from_response(&assistant.exchange(&used).await);
+        let foreign = other.obtain_code(&browser, "read:library").await;
+        let unknown = format!("cc_{:043}", 1);
+
+        for (client, code, case) in [
+            (&assistant, &unknown, "unknown"),
+            (&assistant, &used, "used"),
+            (&late, &expired, "expired"),
+            (&assistant, &foreign, "foreign"),
+        ] {
+            let answer = client.exchange_with(code, &[("code_verifier", verifier)]).await;
+
+            assert_eq!(answer.status, 400, "{case}: {}", answer.text);
+            assert_eq!(answer.body["error"], "invalid_request", "{case} {verifier}: {}", answer.text);
+            let description = answer.body["error_description"].as_str().unwrap();
+            assert!(description.starts_with("code_verifier must have 43"), "{case}: {description}");
+        }
+    }
+    let code = assistant.obtain_code(&browser, "read:library").await;
+    accounts::set_disabled(&server.context().core, user.id(), true).await.unwrap();
+
+    let of_disabled = assistant.exchange_with(&code, &[("code_verifier", "")]).await;
+
+    assert_oauth_error(&of_disabled, 400, "invalid_request");
+}
+
+#[actix_web::test]
+async fn guess_without_verifier_counts_as_a_failure() {
+    let server = Server::start().await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
+    // The limit of failures per minute and IP address.
+    for n in 0..20 {
+        let answer = assistant.exchange_with(&format!("cc_{n:043}"), &[("code_verifier", "")]).await;
+        assert_oauth_error(&answer, 400, "invalid_request");
+    }
+
+    let limited = assistant.exchange_with(&format!("cc_{:043}", 99), &[("code_verifier", "")]).await;
+
+    assert_eq!((limited.status, limited.body["error"].as_str()), (429, Some("temporarily_unavailable")));
+}
+
+#[actix_web::test]
 async fn failed_client_authentication_spends_no_code() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
@@ -201,6 +254,21 @@ async fn token_guesses_get_429_and_valid_tokens_still_work() {
         [("grant_type", "authorization_code"), ("code", "cc_x"), ("redirect_uri", REDIRECT_URI)];
     assert_eq!(assistant.request_token(&without_verifier).await.status, 429);
     assert_eq!(other.exchange(&code).await.status, 200);
+}
+
+#[actix_web::test]
+async fn token_guess_takes_no_permit_of_clients() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
+    let tokens = assistant.connect(&browser, "read:library").await;
+    // A drained port has no permits.
+    server.context().grants.port().drain().await;
+
+    assert_oauth_error(&assistant.exchange(&format!("cc_{:043}", 1)).await, 400, "invalid_grant");
+    assert_oauth_error(&assistant.refresh(&format!("cr_{:043}", 1)).await, 400, "invalid_grant");
+
+    assert_oauth_error(&assistant.refresh(&tokens.refresh).await, 503, "temporarily_unavailable");
 }
 
 #[actix_web::test]

@@ -47,6 +47,19 @@ async fn connection_test_passes_and_leaves_nothing() {
     assert_nothing_is_left(&server, &browser).await;
 }
 
+#[actix_web::test]
+async fn connection_test_cleans_up_without_a_permit() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Free).await.sign_in().await;
+    // A drained port has no permits, as one that is asked for many tokens.
+    server.context().grants.port().drain().await;
+
+    let (passed, steps, _) = run_connection_test(&browser).await;
+
+    assert!(passed, "{steps:?}");
+    assert_nothing_is_left(&server, &browser).await;
+}
+
 /// Asserts that there is no connection, client or key, and no notice or activity of one.
 async fn assert_nothing_is_left(server: &Server, browser: &Client) {
     let apps = browser.get("/app/api/connected-apps").await;

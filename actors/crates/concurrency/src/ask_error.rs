@@ -10,7 +10,8 @@ pub enum AskError {
     /// No answer came within the timeout of the actor's port. The work's own deadline is shorter, so this is rare.
     #[error("the actor did not answer in time")]
     Timeout,
-    /// The actor, or the work that it was asked for, crashed. Questions until the actor is restarted get [`AskError::Busy`].
+    /// The actor, or the work that it was asked for, crashed, or the thread of the actor has stopped. Questions until the actor is
+    /// restarted get [`AskError::Busy`].
     #[error("the actor crashed while it answered")]
     Crashed,
 }

@@ -7,7 +7,7 @@
 //! | start an actor, and restart it whenever it stops or panics (actix's supervisor does not, after a panic) | [`supervise`] |
 //! | ask an actor, with a bound on how many ask at once and on how long each waits | [`Port::ask`] |
 //! | send it a message without waiting | [`Port::tell`] |
-//! | run work that touches no state of an actor to its end, within the bound of that actor | [`Port::run_to_end`] |
+//! | run work that touches no state of an actor to its end, with a bound on how much runs at once | [`Port::run_to_end`] |
 //! | know how an actor is doing | [`Health`] |
 //!
 //! | Bound | |

@@ -1,4 +1,5 @@
-//! The port of an actor: permits bound the questions and the work in progress, and a timeout bounds the wait for each answer.
+//! The port of an actor: permits bound the questions and, apart from them, the work in progress, and a timeout bounds the wait for each
+//! answer.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -16,7 +17,7 @@ use super::health::Health;
 ///
 /// The permit of a question is held for as long as its answer is awaited. An actor continues without one when the caller is dropped or
 /// the timeout is over, so everything an actor does must have a deadline. The permit of [`Self::run_to_end`] is held until the work
-/// has ended.
+/// has ended. It is not one of those of questions: slow work refuses further work, and no question.
 pub struct Port<A: Actor> {
     pub(super) state: Arc<PortState<A>>,
 }
@@ -25,7 +26,10 @@ pub(super) struct PortState<A: Actor> {
     pub(super) address: RwLock<Option<Addr<A>>>,
     /// The thread of the actor.
     pub(super) arbiter: ArbiterHandle,
-    pub(super) permits: Arc<Semaphore>,
+    /// Of questions.
+    pub(super) permits: Semaphore,
+    /// Of work, which has no timeout. There are as many as for questions.
+    pub(super) work_permits: Arc<Semaphore>,
     pub(super) max_permits: u32,
     pub(super) timeout: Duration,
     pub(super) health: Health,
@@ -65,15 +69,24 @@ impl<A: Actor<Context = Context<A>>> Port<A> {
 
     /// Runs work that touches no state of the actor, as a task of its own on the actor's thread, and waits for its end. The timeout of
     /// the port does not apply, so an error never leaves work behind that may still succeed. The work ends although its caller is
-    /// dropped. A panic in it concerns its caller alone, and a crash of the actor does not concern it. It needs a deadline of its own.
+    /// dropped. A panic in it concerns its caller alone, and a crash of the actor does not concern it.
+    ///
+    /// The work needs a deadline of its own, because its permit is held until it ends. All work is one transaction of few statements, and
+    /// the timeouts of the crate `database` are its deadline:
+    ///
+    /// | Caller | Deadline on SQLite | Deadline on PostgreSQL |
+    /// |---|---|---|
+    /// | `Grants`: exchange, refresh, revoke, disconnect | 5 s to begin | 8 s to begin, 2 s a lock, 30 s a statement |
+    /// | `Keys`: change, regenerate, revoke | 5 s to begin | 8 s to begin, 2 s a lock, 30 s a statement |
     ///
     /// # Errors
-    /// [`AskError::Busy`] at once, and without a start of the work, when there is no permit; [`AskError::Crashed`] when the work panicked.
+    /// [`AskError::Busy`] at once, and without a start of the work, when there is no permit; [`AskError::Crashed`] when the work panicked, or
+    /// when the thread of the actor has stopped.
     pub async fn run_to_end<T: Send + 'static>(
         &self,
         work: impl AsyncFnOnce() -> T + Send + 'static,
     ) -> Result<T, AskError> {
-        let permit = self.state.permits.clone().try_acquire_owned().map_err(|_| self.count_refusal())?;
+        let permit = self.state.work_permits.clone().try_acquire_owned().map_err(|_| self.count_refusal())?;
         let (sender, output) = oneshot::channel();
         // A task does not inherit the span, which gives log lines the id of the request.
         let span = Span::current();
@@ -87,7 +100,8 @@ impl<A: Actor<Context = Context<A>>> Port<A> {
             drop(actix::spawn(task.instrument(span)));
         });
         if !is_started {
-            return Err(self.count_refusal());
+            // No refusal: more permits would not help.
+            return Err(AskError::Crashed);
         }
         output.await.map_err(|_| AskError::Crashed)
     }
@@ -114,11 +128,14 @@ impl<A: Actor<Context = Context<A>>> Port<A> {
     /// Waits until all questions in progress have an answer and all work in progress has ended, and refuses further ones with
     /// [`AskError::Busy`].
     pub async fn drain(&self) {
-        if let Ok(all) = self.state.permits.acquire_many(self.state.max_permits).await {
-            // Released permits would let questions in before the close.
-            all.forget();
-        }
-        self.state.permits.close();
+        let state = &self.state;
+        // Together, so that neither lets more in while the other is awaited.
+        tokio::join!(
+            take_all(&state.permits, state.max_permits),
+            take_all(&state.work_permits, state.max_permits)
+        );
+        state.permits.close();
+        state.work_permits.close();
     }
 
     /// Returns the health of the actor.
@@ -140,5 +157,13 @@ impl<A: Actor<Context = Context<A>>> Port<A> {
     fn count_refusal(&self) -> AskError {
         self.state.health.refused.fetch_add(1, Ordering::Relaxed);
         AskError::Busy
+    }
+}
+
+/// Waits for all permits of a semaphore and takes them for good.
+async fn take_all(permits: &Semaphore, number: u32) {
+    if let Ok(all) = permits.acquire_many(number).await {
+        // Released permits would admit others before the close.
+        all.forget();
     }
 }

@@ -27,7 +27,7 @@ const CRASH_WINDOW: Duration = Duration::from_secs(60);
 pub struct SupervisorConfig {
     /// The actor's name, for health and the log.
     pub name: &'static str,
-    /// Maximum number of questions and pieces of work in progress, and of messages in the mailbox.
+    /// Maximum number of questions in progress, of pieces of work in progress, and of messages in the mailbox. Each is counted apart.
     pub permits: u32,
     /// Maximum wait of a caller for an answer; longer than the deadline of the work.
     pub timeout: Duration,
@@ -45,7 +45,8 @@ where
     let state = Arc::new(PortState {
         address: RwLock::new(None),
         arbiter: arbiter.clone(),
-        permits: Arc::new(Semaphore::new(config.permits as usize)),
+        permits: Semaphore::new(config.permits as usize),
+        work_permits: Arc::new(Semaphore::new(config.permits as usize)),
         max_permits: config.permits,
         timeout: config.timeout,
         health: Health::new(config.name),
@@ -84,10 +85,10 @@ where
         crashes += 1;
         if crashes > MAX_CRASHES {
             state.health.given_up.store(true, Ordering::Relaxed);
-            error!(actor = config.name, deaths = crashes, "an actor keeps crashing and is left down");
+            error!(actor = config.name, crashes, "an actor keeps crashing and is left down");
             return;
         }
-        warn!(actor = config.name, deaths = crashes, "an actor crashed and is restarted");
+        warn!(actor = config.name, crashes, "an actor crashed and is restarted");
         sleep(pause).await;
         pause = (pause * 2).min(MAX_RESTART_PAUSE);
     }
@@ -330,5 +331,27 @@ mod tests {
 
         assert_eq!(inner, Ok(Err(AskError::Busy)));
         assert_eq!(port.health().report().refused, 1);
+    }
+
+    #[actix::test]
+    async fn work_takes_no_permit_of_questions() {
+        let port = supervise(&Arbiter::current(), SupervisorConfig { permits: 1, ..CONFIG }, || Counter(0));
+        assert_eq!(eventually_counts(&port).await, 1);
+        let asking = port.clone();
+
+        let answer = port.run_to_end(async move || asking.ask(Do::Count).await).await;
+
+        assert_eq!(answer, Ok(Ok(2)));
+    }
+
+    #[actix::test]
+    async fn work_on_a_stopped_arbiter_is_no_refusal() {
+        let arbiter = Arbiter::new();
+        let port = supervise(&arbiter.handle(), CONFIG, || Counter(0));
+        arbiter.stop();
+        arbiter.join().unwrap();
+
+        assert_eq!(port.run_to_end(async || ()).await, Err(AskError::Crashed));
+        assert_eq!(port.health().report().refused, 0);
     }
 }

@@ -1,5 +1,5 @@
 //! The actor of connections: writes last uses in batches, and cleans up. The steps that issue or end tokens touch no state of it:
-//! [`super::Grants`] runs them beside it, under the permits of its port.
+//! [`super::Grants`] runs them beside it, under the port's permits for work.
 //!
 //! A crash loses at most one unwritten batch of last uses.
 

@@ -62,15 +62,25 @@ const INVALID_CODE: &str = "the code is unknown, has expired or was used; author
 const CODE_SPENT: TokenError = TokenError::InvalidGrant(INVALID_CODE);
 const CODE_UNKNOWN: TokenError = TokenError::UnknownGrant(INVALID_CODE);
 
-/// Exchanges a code for the first tokens of a grant.
+/// Finds the code that a client sent, in whatever state it is. It is presented by [`exchange`] alone.
+///
+/// # Errors
+/// [`TokenError::UnknownGrant`] if there is no such code; [`TokenError::Internal`] when the database fails.
+pub(super) async fn find_code(ctx: &GrantContext, sent: &str) -> Result<oauth_code::Model, TokenError> {
+    let hash = Secret::parse_token(CODE_PREFIX, sent).ok_or(CODE_UNKNOWN)?.hash();
+    oauth_code::Entity::by_hash(hash.bytes()).one(ctx.db.read()).await?.ok_or(CODE_UNKNOWN)
+}
+
+/// Exchanges the code that [`find_code`] returned for the first tokens of a grant.
 ///
 /// # Errors
 /// [`TokenError::InvalidGrant`] and [`TokenError::InvalidVerifier`]; the code is spent then.
-pub(super) async fn exchange(ctx: &GrantContext, request: CodeExchange) -> Result<TokenPair, TokenError> {
+pub(super) async fn exchange(
+    ctx: &GrantContext,
+    request: CodeExchange,
+    mut found: oauth_code::Model,
+) -> Result<TokenPair, TokenError> {
     let now = ctx.clock.now();
-    let hash = Secret::parse_token(CODE_PREFIX, &request.code).ok_or(CODE_UNKNOWN)?.hash();
-    let mut found =
-        oauth_code::Entity::by_hash(hash.bytes()).one(ctx.db.read()).await?.ok_or(CODE_UNKNOWN)?;
     let txn = on_behalf_of(found.user_id, ctx.db.begin()).await?;
     let owner = lock_active_owner(&txn, found.user_id).await?.ok_or(CODE_SPENT)?;
     if !client::touch(&txn, request.client.id, now).await? {
@@ -79,7 +89,7 @@ pub(super) async fn exchange(ctx: &GrantContext, request: CodeExchange) -> Resul
     match present_code(&txn, &mut found).await {
         Ok(()) => {}
         Err(TransitionError::AlreadyUsed) => {
-            if end_reused(&txn, hash.bytes(), &request.client, now).await? {
+            if end_reused(&txn, &found.hash, &request.client, now).await? {
                 txn.commit().await?;
                 ctx.cache_epoch.bump();
             }

@@ -194,14 +194,13 @@ impl Grants {
 
     /// Removes a client with its grants and tokens; none of them works any more when this returns.
     ///
+    /// It takes no permit of the port, so it is not refused while many clients ask for tokens. The caller must run to its end: dropped
+    /// after the commit, it would leave cached tokens valid until the next check of the generation.
+    ///
     /// # Errors
     /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn remove_client(&self, client: ClientId) -> Result<(), Error> {
-        let ctx = self.ctx.clone();
-        let removed = self.port.run_to_end(async move || {
-            client::remove(&ctx.db, client).await.inspect(|()| ctx.cache_epoch.bump())
-        });
-        removed.await?
+        client::remove(&self.ctx.db, client).await.inspect(|()| self.ctx.cache_epoch.bump())
     }
 
     /// Returns whether clients may register themselves.
@@ -368,8 +367,10 @@ impl Grants {
     /// a code verifier; [`TokenError::InvalidClient`] for a client that was removed meanwhile; [`TokenError::Internal`] when the database
     /// fails, or when too many steps are in progress.
     pub async fn exchange_code(&self, exchange: CodeExchange) -> Result<TokenPair, TokenError> {
+        // Before the permit is taken, so that guesses keep no client from its tokens. The same holds for the two steps below.
+        let found = code::find_code(&self.ctx, &exchange.code).await?;
         let ctx = self.ctx.clone();
-        self.port.run_to_end(async move || code::exchange(&ctx, exchange).await).await?
+        self.port.run_to_end(async move || code::exchange(&ctx, exchange, found).await).await?
     }
 
     /// Exchanges a refresh token for the next pair of tokens. A token that was exchanged before ends its connection.
@@ -377,17 +378,20 @@ impl Grants {
     /// # Errors
     /// As [`Self::exchange_code`]; [`TokenError::InvalidScope`] for scopes that the user did not grant.
     pub async fn refresh_tokens(&self, refresh: TokenRefresh) -> Result<TokenPair, TokenError> {
+        let (token, grant) = token::find_refresh_token(&self.ctx, &refresh).await?;
         let ctx = self.ctx.clone();
-        self.port.run_to_end(async move || token::refresh(&ctx, refresh).await).await?
+        self.port.run_to_end(async move || token::refresh(&ctx, refresh, token, grant).await).await?
     }
 
     /// Ends the connection of a token, if it is a token of this client.
     ///
     /// # Errors
-    /// [`TokenError::Internal`] when the database fails.
+    /// [`TokenError::Internal`] when the database fails, or when too many steps are in progress.
     pub async fn revoke_token(&self, client: oauth_client::Model, token: String) -> Result<(), TokenError> {
+        let found = token::find_own_token(&self.ctx, &client, &token).await?;
+        let Some((token, grant)) = found else { return Ok(()) };
         let ctx = self.ctx.clone();
-        self.port.run_to_end(async move || token::revoke(&ctx, client, token).await).await?
+        self.port.run_to_end(async move || token::revoke(&ctx, token, grant).await).await?
     }
 
     /// Ends a connection of a user. Its tokens no longer work when this returns.

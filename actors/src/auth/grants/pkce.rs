@@ -16,6 +16,9 @@ pub fn is_challenge(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
 
+/// The form of a code verifier, in the words of an error.
+pub const VERIFIER_RULE: &str = "code_verifier must have 43 to 128 characters of A-Z a-z 0-9 - . _ ~";
+
 /// A code verifier: 43 to 128 unreserved characters (RFC 7636, section 4.1). Without `Debug`, which would show it.
 pub struct CodeVerifier(String);
 

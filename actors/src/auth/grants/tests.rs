@@ -14,11 +14,9 @@ use proptest::test_runner::TestRunner;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
 use super::client::{ClientMetadata, register};
-use super::code::exchange;
 use super::consent::{create_ticket, decide};
 use super::ending::{end_all_grants, lock_active_owner};
 use super::lifecycle::{TransitionError, present_code, redeem_code, spend_token};
-use super::token::{refresh, revoke};
 use super::*;
 use library::clock::TestClock;
 
@@ -300,6 +298,21 @@ impl Scene {
         let unspent = unspent.all(self.ctx.db.read()).await.unwrap();
         unspent.iter().filter(|token| token::is_current(&self.ctx, token, &grant)).count()
     }
+}
+
+async fn exchange(ctx: &GrantContext, request: CodeExchange) -> Result<TokenPair, TokenError> {
+    let found = code::find_code(ctx, &request.code).await?;
+    code::exchange(ctx, request, found).await
+}
+
+async fn refresh(ctx: &GrantContext, request: TokenRefresh) -> Result<TokenPair, TokenError> {
+    let (token, grant) = token::find_refresh_token(ctx, &request).await?;
+    token::refresh(ctx, request, token, grant).await
+}
+
+async fn revoke(ctx: &GrantContext, client: oauth_client::Model, sent: String) -> Result<(), TokenError> {
+    let Some((token, grant)) = token::find_own_token(ctx, &client, &sent).await? else { return Ok(()) };
+    token::revoke(ctx, token, grant).await
 }
 
 async fn new_client(ctx: &GrantContext) -> oauth_client::Model {

@@ -108,19 +108,36 @@ pub(super) fn is_current(ctx: &GrantContext, token: &oauth_token::Model, grant: 
         && *grant.resource == *ctx.resource
 }
 
-/// Exchanges a refresh token for the next pair. The old access token stays valid until it expires (contract.md, section 11).
+/// Finds the refresh token that a client sent, with its grant. Whether it was spent is decided by [`refresh`].
+///
+/// # Errors
+/// [`TokenError::UnknownGrant`] if there is no such token; [`TokenError::InvalidGrant`] if it is another client's, has expired or belongs
+/// to an ended grant; [`TokenError::Internal`] when the database fails.
+pub(super) async fn find_refresh_token(
+    ctx: &GrantContext,
+    request: &TokenRefresh,
+) -> Result<(oauth_token::Model, oauth_grant::Model), TokenError> {
+    let found = look_up(ctx.db.read(), &request.token, &[REFRESH_PREFIX]).await?;
+    let (token, grant) = found.ok_or(TokenError::UnknownGrant(INVALID_TOKEN))?;
+    let is_own = grant.client_id == request.client.id;
+    if !is_own || !is_current(ctx, &token, &grant) || ctx.clock.now() >= token.expires_at {
+        return Err(INVALID);
+    }
+    Ok((token, grant))
+}
+
+/// Exchanges the refresh token that [`find_refresh_token`] returned for the next pair. The old access token stays valid until it
+/// expires (contract.md, section 11).
 ///
 /// # Errors
 /// [`TokenError::InvalidGrant`]: a token that was spent before ends the grant, any other invalid one does not.
-pub(super) async fn refresh(ctx: &GrantContext, request: TokenRefresh) -> Result<TokenPair, TokenError> {
+pub(super) async fn refresh(
+    ctx: &GrantContext,
+    request: TokenRefresh,
+    mut token: oauth_token::Model,
+    grant: oauth_grant::Model,
+) -> Result<TokenPair, TokenError> {
     let now = ctx.clock.now();
-    let Some((mut token, grant)) = look_up(ctx.db.read(), &request.token, &[REFRESH_PREFIX]).await? else {
-        return Err(TokenError::UnknownGrant(INVALID_TOKEN));
-    };
-    let is_own = grant.client_id == request.client.id;
-    if !is_own || !is_current(ctx, &token, &grant) || now >= token.expires_at {
-        return Err(INVALID);
-    }
     let txn = on_behalf_of(grant.user_id, ctx.db.begin()).await?;
     lock_active_owner(&txn, grant.user_id).await?.ok_or(INVALID)?;
     if !client::touch(&txn, request.client.id, now).await? {
@@ -180,14 +197,25 @@ pub(super) async fn record_reuse(
     activity::Entity::insert(entry.into_active_model()).exec_without_returning(txn).await.map(drop)
 }
 
-/// Ends the grant of a token, if it is this client's and the token is still current (RFC 7009). Anything else is ignored.
+/// Finds the token that a client sent, with its grant, if it is a token of this client.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
+pub(super) async fn find_own_token(
+    ctx: &GrantContext,
+    client: &oauth_client::Model,
+    sent: &str,
+) -> Result<Option<(oauth_token::Model, oauth_grant::Model)>, DbErr> {
+    let found = look_up(ctx.db.read(), sent, &[ACCESS_PREFIX, REFRESH_PREFIX]).await?;
+    Ok(found.filter(|(_, grant)| grant.client_id == client.id))
+}
+
+/// Ends the grant of a token that [`find_own_token`] returned, if the token is still current (RFC 7009). Anything else is ignored.
 pub(super) async fn revoke(
     ctx: &GrantContext,
-    client: oauth_client::Model,
-    sent: String,
+    token: oauth_token::Model,
+    grant: oauth_grant::Model,
 ) -> Result<(), TokenError> {
-    let found = look_up(ctx.db.read(), &sent, &[ACCESS_PREFIX, REFRESH_PREFIX]).await?;
-    let Some((token, grant)) = found.filter(|(_, grant)| grant.client_id == client.id) else { return Ok(()) };
     let txn = on_behalf_of(grant.user_id, ctx.db.begin()).await?;
     if lock_active_owner(&txn, grant.user_id).await?.is_none() {
         return Ok(());

@@ -5,6 +5,7 @@ use errors::Error;
 use sea_orm::DbErr;
 
 use super::lifecycle::TransitionError;
+use super::pkce::VERIFIER_RULE;
 
 /// Why a client gets no tokens.
 #[derive(Debug, thiserror::Error)]
@@ -20,7 +21,7 @@ pub enum TokenError {
     #[error("{0}")]
     UnknownGrant(&'static str),
     /// The code verifier is missing or malformed (RFC 7636, section 4.1).
-    #[error("the code verifier is missing or malformed")]
+    #[error("{}", VERIFIER_RULE)]
     InvalidVerifier,
     /// The requested scope exceeds what was granted.
     #[error("the requested scope exceeds the scope that the user granted")]

@@ -1,5 +1,5 @@
 //! The actor of API keys: checks the generation of the database, and writes last uses in batches. Look-ups and changes of keys touch
-//! no state of it: [`super::Keys`] runs changes beside it, under the permits of its port.
+//! no state of it: [`super::Keys`] runs changes beside it, under the port's permits for work.
 //!
 //! While the actor restarts after a crash, keys are read from the table. At most one unwritten batch of last uses is lost. A first use
 //! without a notice causes one at the next use, because the row of the key still says that it is new.
