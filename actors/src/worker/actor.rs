@@ -79,7 +79,7 @@ impl ConcurrencyLimits {
 /// A task that runs at an interval. Of each kind one runs at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum MaintenanceTask {
-    /// Gives queue positions to deferred jobs that are due.
+    /// Gives queue positions to deferred jobs that are due, and puts back crashed jobs of unknown kinds.
     PromoteDueJobs,
     /// Removes the passages of removed accounts from the index.
     PurgeRemovedUsers,
@@ -183,9 +183,15 @@ impl WorkerActor {
     }
 
     /// Gives queue positions to deferred jobs that are due, then claims jobs; [`Self::begin`] claims when the task ends.
+    ///
+    /// Crashed jobs of kinds that this version does not know are put back too: a claim leaves them, and each blocks the other jobs of
+    /// its subject as long as it counts as running.
     fn promote_and_claim(&mut self, context: &mut Context<Self>) {
         self.begin(MaintenanceTask::PromoteDueJobs, context, |ctx| async move {
-            Ok(jobs::promote(&ctx.core.db, ctx.core.clock.now()).await?)
+            let now = ctx.core.clock.now();
+            jobs::promote(&ctx.core.db, now).await?;
+            jobs::requeue_unknown(&ctx.core.db, now).await?;
+            Ok(())
         });
     }
 
