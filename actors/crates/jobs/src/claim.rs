@@ -117,8 +117,7 @@ pub async fn claim(
         return Ok(ClaimedJobs::default());
     }
     let (all, for_backlog) = (slots.free, slots.free_for_backlog);
-    let interactive = waiting.clone().filter(Column::Priority.lt(Priority::Backlog.number()));
-    let backlog = waiting.filter(Column::Priority.eq(Priority::Backlog.number()));
+    let (interactive, backlog) = (select_interactive(waiting.clone()), select_backlog(waiting));
     let queries = match order {
         ClaimOrder::InteractiveFirst => vec![(expired, all), (interactive, all), (backlog, for_backlog)],
         ClaimOrder::BacklogFirst => vec![
@@ -205,6 +204,14 @@ fn waiting_jobs(track: Track, users_at_maximum: &[UserId]) -> Select<Entity> {
     waiting.order_by_asc(Column::Priority).order_by_asc(Column::QueuePosition).order_by_asc(Column::Id)
 }
 
+fn select_interactive(waiting: Select<Entity>) -> Select<Entity> {
+    waiting.filter(Column::Priority.lt(Priority::Backlog.number()))
+}
+
+fn select_backlog(waiting: Select<Entity>) -> Select<Entity> {
+    waiting.filter(Column::Priority.eq(Priority::Backlog.number()))
+}
+
 /// The state is part of the SQL text, as in the partial indexes: with a bound parameter the planners would not use them.
 fn has_state(state: JobState) -> SimpleExpr {
     Expr::cust(format!("state = '{}'", state.name()))
@@ -265,6 +272,8 @@ async fn lease(
 
 #[cfg(test)]
 mod tests {
+    use sea_orm::{DbBackend, QueryTrait};
+
     use super::*;
     use crate::test_queue::{NOON, OWNER, TestQueue, subject};
     use crate::{
@@ -450,6 +459,26 @@ mod tests {
 
         assert!(claimed.jobs.is_empty() && claimed.crashed.is_empty(), "{claimed:?}");
         assert_eq!(queue.job(crashed.id).await, Some(crashed));
+    }
+
+    #[tokio::test]
+    async fn claims_read_an_index_in_its_order() {
+        let queue = TestQueue::new().await;
+        let slots = SlotBudget { skips_index_jobs: true, ..SlotBudget::unrestricted(4) };
+        let waiting = slots.filter(waiting_jobs(Track::Library, &[]));
+        let without_a_user = slots.filter(waiting_jobs(Track::Library, &[UserId::new(NOON)]));
+
+        let queries = [
+            ("job_lease (lease_until<?", slots.filter(jobs_with_expired_lease(Track::Library, NOON))),
+            ("job_due (track=?", waiting.clone()),
+            ("job_due (track=?", without_a_user),
+            ("job_due (track=? AND priority<?", select_interactive(waiting.clone())),
+            ("job_due (track=? AND priority=?", select_backlog(waiting)),
+        ];
+
+        for (index, query) in queries {
+            queue.assert_uses_index(query.limit(4).build(DbBackend::Sqlite), index).await;
+        }
     }
 
     #[tokio::test]
