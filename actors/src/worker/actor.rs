@@ -283,10 +283,16 @@ impl WorkerActor {
     /// Gives up a job of which every attempt crashed the process.
     fn give_up(&self, job: job::Model, context: &mut Context<Self>) {
         let ctx = self.ctx.clone();
-        let record = async move { attempt::record_crash(&ctx, &job).await };
-        context.spawn(record.into_actor(self).map(|recorded, _, _| {
+        let record = async move {
+            let recorded = attempt::record_crash(&ctx, &job).await;
+            (job, recorded)
+        };
+        context.spawn(record.into_actor(self).map(|(job, recorded), _, _| {
             if let Err(error) = recorded {
-                warn!(%error, "could not give up a job; it is tried again with the next query of due jobs");
+                warn!(
+                    job.id = %job.id, job.kind = %job.kind, job.subject = %job.subject, %error,
+                    "could not give up a job; it is tried again with the next query of due jobs"
+                );
             }
         }));
     }
@@ -440,6 +446,9 @@ async fn release_all(ctx: &WorkerContext) {
 /// Releases a job, as if there had been no attempt.
 async fn release(ctx: Arc<WorkerContext>, job: job::Model) {
     if let Err(error) = jobs::release(ctx.core.db.write(), &job, ctx.core.clock.now()).await {
-        warn!(job.id = %job.id, %error, "could not put a job back");
+        warn!(
+            job.id = %job.id, job.kind = %job.kind, job.subject = %job.subject, %error,
+            "could not put a job back"
+        );
     }
 }

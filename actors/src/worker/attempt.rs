@@ -81,7 +81,10 @@ pub(super) async fn record_end(
     if let Err(error) = record_error(ctx, job, error).await
         && !is_reported(&error)
     {
-        warn!(job.id = %job.id, job.kind = %job.kind, %error, "could not record that {} failed", activity(job));
+        warn!(
+            job.id = %job.id, job.kind = %job.kind, job.subject = %job.subject, %error,
+            "could not record that {} failed", activity(job)
+        );
     }
 }
 
@@ -157,6 +160,8 @@ async fn write_subject(
 
 fn disposition(job: &job::Model, error: JobError) -> Disposition {
     let blocked = |delay, reason| Disposition::Blocked { delay, reason };
+    // The cause of a fault of the service is for the log alone: the reason is shown to the user.
+    let mut cause = None;
     let (reason, min_delay, is_last) = match error {
         JobError::LeaseLost => return Disposition::LeaseLost,
         JobError::Blocked { reason, after } => return blocked(after, reason),
@@ -181,22 +186,32 @@ fn disposition(job: &job::Model, error: JobError) -> Disposition {
         // The user frees space and starts another export.
         JobError::Internal(error @ Error::TransfersFull { .. }) => (error.to_string(), None, true),
         JobError::Internal(error) => {
-            let (cause, document) = (error.chain(), document_of(job));
-            warn!(
-                job.id = %job.id, job.kind = %job.kind, document.id = document, job.attempts, cause,
-                "{} failed inside the service", activity(job)
-            );
-            // The cause is for the log alone: the reason is shown to the user.
+            cause = Some(error.chain());
             ("an internal error occurred".to_owned(), None, job.attempts >= MAX_ATTEMPTS)
         }
     };
-    let (document, next) = (document_of(job), if is_last { "given up" } else { "will retry" });
-    info!(
-        job.id = %job.id, job.kind = %job.kind, document.id = document, job.attempts, last = is_last, reason,
-        "{} failed (attempt {}, {next})", activity(job), job.attempts
-    );
+    log_failure(job, &reason, cause.as_deref(), is_last);
     let delay = min_delay.unwrap_or_default().max(jobs::backoff(job));
     if is_last { Disposition::GivenUp { reason } } else { Disposition::Retry { delay, reason } }
+}
+
+/// Logs a failed attempt: as a warning if no other attempt follows, or if the service itself failed, of which there is a cause.
+fn log_failure(job: &job::Model, reason: &str, cause: Option<&str>, is_last: bool) {
+    let (activity, document) = (activity(job), document_of(job));
+    let next = if is_last { "given up" } else { "will retry" };
+    if is_last || cause.is_some() {
+        warn!(
+            job.id = %job.id, job.kind = %job.kind, job.subject = %job.subject, document.id = document,
+            job.attempts, last = is_last, reason, cause,
+            "{activity} failed (attempt {}, {next})", job.attempts
+        );
+    } else {
+        info!(
+            job.id = %job.id, job.kind = %job.kind, job.subject = %job.subject, document.id = document,
+            job.attempts, last = is_last, reason,
+            "{activity} failed (attempt {}, {next})", job.attempts
+        );
+    }
 }
 
 /// Describes what a job does; the name of its kind if this version does not know it.
@@ -221,7 +236,7 @@ pub(super) async fn record_crash(ctx: &WorkerContext, job: &job::Model) -> Resul
         handlers::record_failure(&txn, job, AttemptFailure::GivenUp, reason, now).await?;
         txn.commit().await?;
         warn!(
-            job.id = %job.id, job.kind = %job.kind, document.id = document, reason,
+            job.id = %job.id, job.kind = %job.kind, job.subject = %job.subject, document.id = document, reason,
             "{} was given up", activity(job)
         );
         count_given_up(job);
