@@ -35,13 +35,22 @@ pub enum ClaimOrder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseOwner(pub Uuid);
 
+/// A job that a claim returned.
+#[derive(Clone, Debug)]
+pub struct ClaimedJob {
+    /// Kind of the job, which this version of the service knows.
+    pub kind: JobKind,
+    /// Row of the job, as the claim left it.
+    pub row: Model,
+}
+
 /// The result of a claim.
 #[derive(Debug, Default)]
 pub struct ClaimedJobs {
     /// Jobs to run. They are leased to the caller, who must end or renew each of them.
-    pub jobs: Vec<Model>,
+    pub jobs: Vec<ClaimedJob>,
     /// Jobs whose last attempt crashed the process, to be given up with [`super::give_up_crashed`].
-    pub crashed: Vec<Model>,
+    pub crashed: Vec<ClaimedJob>,
 }
 
 /// The free slots of a track, and which jobs may use them. It only counts what a claim may
@@ -152,17 +161,20 @@ async fn lease_jobs(
         // Another node may claim at the same time: it takes other rows instead of waiting for these. On SQLite, which
         // has no row locks, only one transaction writes at a time.
         let jobs = query.limit(limit).lock_with_behavior(LockType::Update, LockBehavior::SkipLocked);
-        for job in jobs.all(&txn).await? {
+        for row in jobs.all(&txn).await? {
+            // The queries select known kinds alone (`SlotBudget::filter`).
+            let Some(kind) = JobKind::named(&row.kind) else { continue };
             // The jobs of one result were selected before any of them was leased.
-            if subjects.contains(&job.subject) {
+            if subjects.contains(&row.subject) {
                 continue;
             }
-            if job.state == JobState::Running && has_no_attempts_left(&job) {
-                subjects.insert(job.subject);
-                claimed.crashed.push(job);
-            } else if slots.try_acquire(&job) {
-                subjects.insert(job.subject);
-                claimed.jobs.push(lease(&txn, owner, job, now).await?);
+            if row.state == JobState::Running && has_no_attempts_left(&row) {
+                subjects.insert(row.subject);
+                claimed.crashed.push(ClaimedJob { kind, row });
+            } else if slots.try_acquire(&row) {
+                subjects.insert(row.subject);
+                let row = lease(&txn, owner, row, now).await?;
+                claimed.jobs.push(ClaimedJob { kind, row });
             }
         }
     }
@@ -366,8 +378,8 @@ mod tests {
 
         assert!(claimed.jobs.is_empty());
         let [crashed] = claimed.crashed.as_slice() else { panic!("{claimed:?}") };
-        assert_eq!(crash_reason(crashed), REPEATED_CRASH);
-        assert!(give_up_crashed(queue.db.write(), crashed, now).await.unwrap());
+        assert_eq!(crash_reason(&crashed.row), REPEATED_CRASH);
+        assert!(give_up_crashed(queue.db.write(), &crashed.row, now).await.unwrap());
         assert!(is_given_up(queue.db.read(), JobKind::Index, subject(1)).await.unwrap());
         assert!(queue.claim(1, after_lease(now)).await.crashed.is_empty());
     }
@@ -390,7 +402,7 @@ mod tests {
 
         assert!(claimed.jobs.is_empty());
         let [crashed] = claimed.crashed.as_slice() else { panic!("{claimed:?}") };
-        assert_eq!(crash_reason(crashed), reason);
+        assert_eq!(crash_reason(&crashed.row), reason);
     }
 
     #[tokio::test]
@@ -410,7 +422,7 @@ mod tests {
         let claimed =
             claim(&queue.db, OWNER, Track::Library, ClaimOrder::InteractiveFirst, NOON, slots).await.unwrap();
 
-        assert_eq!(claimed.jobs.iter().map(|job| job.user_id).collect::<Vec<_>>(), [other]);
+        assert_eq!(claimed.jobs.iter().map(|job| job.row.user_id).collect::<Vec<_>>(), [other]);
     }
 
     #[tokio::test]
@@ -426,7 +438,7 @@ mod tests {
         let claimed =
             claim(&queue.db, OWNER, Track::Library, ClaimOrder::BacklogFirst, NOON, slots).await.unwrap();
 
-        let priorities: Vec<Priority> = claimed.jobs.iter().map(Priority::of).collect();
+        let priorities: Vec<Priority> = claimed.jobs.iter().map(|job| Priority::of(&job.row)).collect();
         assert_eq!(priorities, [Priority::Backlog, Priority::Now]);
     }
 

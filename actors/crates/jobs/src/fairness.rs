@@ -131,7 +131,7 @@ mod tests {
     }
 
     async fn claimed_users(queue: &TestQueue, free: u64) -> Vec<UserId> {
-        queue.claim(free, NOON).await.jobs.iter().map(|job| job.user_id).collect()
+        queue.claim(free, NOON).await.jobs.iter().map(|job| job.row.user_id).collect()
     }
 
     #[tokio::test]

@@ -77,7 +77,7 @@ impl TestQueue {
     pub(crate) async fn claim_one(&self, now: Timestamp) -> Model {
         let claimed = self.claim(10, now).await;
         assert_eq!((claimed.jobs.len(), claimed.crashed.len()), (1, 0), "{claimed:?}");
-        claimed.jobs.into_iter().next().unwrap()
+        claimed.jobs.into_iter().next().unwrap().row
     }
 
     /// Asserts that SQLite finds the rows of the statement by this index, and in its order: it neither reads all jobs nor sorts them.
