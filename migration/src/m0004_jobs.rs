@@ -9,7 +9,7 @@ pub const MIGRATION: SqlMigration = SqlMigration { name: "m0004_jobs", tables: &
 /// the kind. A queued job with a `queue_position` is due: `job_due` orders all due jobs, `job_user_due` those of a user,
 /// `job_shared_due` those that serve all followers of a feed. `job_deferred` finds queued jobs whose time comes.
 ///
-/// The kinds in `job_shared_due` are those of `JobKind::serves_all_followers`; crate `jobs` spells them out too.
+/// The kinds in `job_shared_due` are those of `JobKind::serves_all_followers`; a test of crate `jobs` compares them.
 const JOB: &str = r#"
 CREATE TABLE job (
     id UUID PRIMARY KEY,

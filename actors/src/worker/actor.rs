@@ -12,9 +12,8 @@ use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, Resp
 use database::is_reported;
 use disk::SpaceLevel;
 use entity::id::{JobId, UserId};
-use entity::job;
 use errors::Error;
-use jobs::{ClaimOrder, ClaimedJobs, JobKind, Priority, SlotBudget, Track};
+use jobs::{ClaimOrder, ClaimedJob, ClaimedJobs, Priority, SlotBudget, Track};
 use library::stored_files;
 use sea_orm::DbErr;
 use tokio::sync::Mutex;
@@ -79,7 +78,7 @@ impl ConcurrencyLimits {
 /// A task that runs at an interval. Of each kind one runs at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum MaintenanceTask {
-    /// Gives queue positions to deferred jobs that are due.
+    /// Gives queue positions to deferred jobs that are due, and puts back crashed jobs of unknown kinds.
     PromoteDueJobs,
     /// Removes the passages of removed accounts from the index.
     PurgeRemovedUsers,
@@ -111,8 +110,7 @@ pub struct WorkerActor {
 }
 
 struct RunningJob {
-    job: job::Model,
-    track: Option<Track>,
+    job: ClaimedJob,
     task: AbortHandle,
 }
 
@@ -183,9 +181,15 @@ impl WorkerActor {
     }
 
     /// Gives queue positions to deferred jobs that are due, then claims jobs; [`Self::begin`] claims when the task ends.
+    ///
+    /// Crashed jobs of kinds that this version does not know are put back too: a claim leaves them, and each blocks the other jobs of
+    /// its subject as long as it counts as running.
     fn promote_and_claim(&mut self, context: &mut Context<Self>) {
         self.begin(MaintenanceTask::PromoteDueJobs, context, |ctx| async move {
-            Ok(jobs::promote(&ctx.core.db, ctx.core.clock.now()).await?)
+            let now = ctx.core.clock.now();
+            jobs::promote(&ctx.core.db, now).await?;
+            jobs::requeue_unknown(&ctx.core.db, now).await?;
+            Ok(())
         });
     }
 
@@ -237,11 +241,11 @@ impl WorkerActor {
     /// Returns the free slots of a track. On tracks whose jobs take long, such as fetches from slow hosts, the backlog leaves a third
     /// of the slots to jobs that a user waits for, and each user leaves one slot to the others.
     fn slots(&self, track: Track) -> SlotBudget {
-        let own = || self.running.values().filter(|running| running.track == Some(track));
-        let backlog = own().filter(|running| Priority::of(&running.job) == Priority::Backlog).count();
+        let own = || self.running.values().filter(|running| running.job.kind.track() == track);
+        let backlog = own().filter(|running| Priority::of(&running.job.row) == Priority::Backlog).count();
         let mut used_by_user: HashMap<UserId, u64> = HashMap::new();
         for running in own() {
-            *used_by_user.entry(running.job.user_id).or_default() += 1;
+            *used_by_user.entry(running.job.row.user_id).or_default() += 1;
         }
         let limit = self.limits.of_track(track);
         let (max_backlog, max_per_user) = match track {
@@ -275,17 +279,23 @@ impl WorkerActor {
     }
 
     /// Gives up a job of which every attempt crashed the process.
-    fn give_up(&self, job: job::Model, context: &mut Context<Self>) {
+    fn give_up(&self, job: ClaimedJob, context: &mut Context<Self>) {
         let ctx = self.ctx.clone();
-        let record = async move { attempt::record_crash(&ctx, &job).await };
-        context.spawn(record.into_actor(self).map(|recorded, _, _| {
+        let record = async move {
+            let recorded = attempt::record_crash(&ctx, &job).await;
+            (job, recorded)
+        };
+        context.spawn(record.into_actor(self).map(|(job, recorded), _, _| {
             if let Err(error) = recorded {
-                warn!(%error, "could not give up a job; it is tried again with the next query of due jobs");
+                warn!(
+                    job.id = %job.row.id, job.kind = %job.kind.name(), job.subject = %job.row.subject, %error,
+                    "could not give up a job; it is tried again with the next query of due jobs"
+                );
             }
         }));
     }
 
-    fn start(&mut self, job: job::Model, context: &mut Context<Self>) {
+    fn start(&mut self, job: ClaimedJob, context: &mut Context<Self>) {
         if self.is_stopped() {
             // It was claimed while the worker stopped.
             context.spawn(release(self.ctx.clone(), job).into_actor(self));
@@ -293,24 +303,24 @@ impl WorkerActor {
         }
         // After a jump of the clock, or the machine's sleep, a lease of this process can expire while its job still runs. The
         // older attempt must not run at the same time.
-        if let Some(older) = self.running.remove(&job.id) {
+        if let Some(older) = self.running.remove(&job.row.id) {
             older.task.abort();
         }
         let (ctx, attempted) = (self.ctx.clone(), job.clone());
         // In a separate task, so that a panic ends the attempt, but neither the actor nor another job.
         let task = actix_rt::spawn(async move { attempt::run(&ctx, &attempted).await });
-        let track = JobKind::named(&job.kind).map(JobKind::track);
-        self.running.insert(job.id, RunningJob { job: job.clone(), track, task: task.abort_handle() });
+        self.running.insert(job.row.id, RunningJob { job: job.clone(), task: task.abort_handle() });
         let ctx = self.ctx.clone();
         let watch = async move {
             let end = task.await;
             attempt::record_end(&ctx, &job, end).await;
-            job
+            job.row
         };
-        context.spawn(watch.into_actor(self).map(|job, actor, context| {
+        context.spawn(watch.into_actor(self).map(|row, actor, context| {
             // The entry may be that of a later attempt, which replaced this one.
-            if actor.running.get(&job.id).is_some_and(|running| running.job.lease_token == job.lease_token) {
-                actor.running.remove(&job.id);
+            let of_same_lease = |running: &RunningJob| running.job.row.lease_token == row.lease_token;
+            if actor.running.get(&row.id).is_some_and(of_same_lease) {
+                actor.running.remove(&row.id);
             }
             actor.claim(context);
         }));
@@ -432,8 +442,11 @@ async fn release_all(ctx: &WorkerContext) {
 }
 
 /// Releases a job, as if there had been no attempt.
-async fn release(ctx: Arc<WorkerContext>, job: job::Model) {
-    if let Err(error) = jobs::release(ctx.core.db.write(), &job, ctx.core.clock.now()).await {
-        warn!(job.id = %job.id, %error, "could not put a job back");
+async fn release(ctx: Arc<WorkerContext>, job: ClaimedJob) {
+    if let Err(error) = jobs::release(ctx.core.db.write(), &job.row, ctx.core.clock.now()).await {
+        warn!(
+            job.id = %job.row.id, job.kind = %job.kind.name(), job.subject = %job.row.subject, %error,
+            "could not put a job back"
+        );
     }
 }

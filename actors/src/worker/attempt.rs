@@ -6,7 +6,7 @@ use database::is_reported;
 use entity::job;
 use entity::time::Timestamp;
 use errors::{Error, StorageFailure};
-use jobs::{Deferral, JobError, JobKind, LEASE_DURATION, MAX_ATTEMPTS};
+use jobs::{ClaimedJob, Deferral, JobError, JobKind, LEASE_DURATION, MAX_ATTEMPTS};
 use library::owned_transaction::begin_owned;
 use sea_orm::{ConnectionTrait, DbErr};
 use tokio::task::JoinError;
@@ -41,11 +41,11 @@ const HOST_BUSY: &str = "waiting, because other requests to the same host come f
 ///
 /// # Errors
 /// As [`handlers::run`]; [`JobError::LeaseLost`]; [`JobError::Internal`] when the lease cannot be renewed.
-pub(super) async fn run(ctx: &WorkerContext, job: &job::Model) -> Result<(), JobError> {
+pub(super) async fn run(ctx: &WorkerContext, job: &ClaimedJob) -> Result<(), JobError> {
     // The handler is dropped when the lease is lost, which rolls back its open transaction.
     tokio::select! {
         done = handlers::run(ctx, job) => done,
-        lost = keep_lease(ctx, job) => Err(lost),
+        lost = keep_lease(ctx, &job.row) => Err(lost),
     }
 }
 
@@ -67,7 +67,7 @@ async fn keep_lease(ctx: &WorkerContext, job: &job::Model) -> JobError {
 /// Records how the task of an attempt ended. A handler records its success itself, in the transaction that keeps its result.
 pub(super) async fn record_end(
     ctx: &WorkerContext,
-    job: &job::Model,
+    job: &ClaimedJob,
     end: Result<Result<(), JobError>, JoinError>,
 ) {
     let error = match end {
@@ -81,23 +81,27 @@ pub(super) async fn record_end(
     if let Err(error) = record_error(ctx, job, error).await
         && !is_reported(&error)
     {
-        warn!(job.id = %job.id, job.kind = %job.kind, %error, "could not record that {} failed", activity(job));
+        warn!(
+            job.id = %job.row.id, job.kind = %job.kind.name(), job.subject = %job.row.subject, %error,
+            "could not record that {} failed", job.kind.activity()
+        );
     }
 }
 
-async fn record_error(ctx: &WorkerContext, job: &job::Model, error: JobError) -> Result<(), DbErr> {
+async fn record_error(ctx: &WorkerContext, job: &ClaimedJob, error: JobError) -> Result<(), DbErr> {
     let now = ctx.core.clock.now();
-    let txn = begin_owned(&ctx.core.db, job.user_id).await?;
+    let txn = begin_owned(&ctx.core.db, job.row.user_id).await?;
     // Read again: progress during the attempt has reset the number of attempts, which decides whether this was the last one.
-    let Some(job) = jobs::reload(&txn, job).await? else { return Ok(()) };
+    let Some(row) = jobs::reload(&txn, &job.row).await? else { return Ok(()) };
+    let job = ClaimedJob { kind: job.kind, row };
     let disposition = disposition(&job, error);
-    if !write_job(&txn, &job, &disposition, now).await? {
+    if !write_job(&txn, &job.row, &disposition, now).await? {
         return Ok(());
     }
     write_subject(&txn, &job, &disposition, now).await?;
     txn.commit().await?;
     if let Disposition::GivenUp { .. } = disposition {
-        count_given_up(&job);
+        count_given_up(job.kind);
     }
     Ok(())
 }
@@ -142,7 +146,7 @@ async fn write_job(
 /// Records the end with the subject of the job.
 async fn write_subject(
     txn: &impl ConnectionTrait,
-    job: &job::Model,
+    job: &ClaimedJob,
     disposition: &Disposition,
     now: Timestamp,
 ) -> Result<(), DbErr> {
@@ -155,8 +159,10 @@ async fn write_subject(
     handlers::record_failure(txn, job, failure, reason, now).await
 }
 
-fn disposition(job: &job::Model, error: JobError) -> Disposition {
+fn disposition(job: &ClaimedJob, error: JobError) -> Disposition {
     let blocked = |delay, reason| Disposition::Blocked { delay, reason };
+    // The cause of a fault of the service is for the log alone: the reason is shown to the user.
+    let mut cause = None;
     let (reason, min_delay, is_last) = match error {
         JobError::LeaseLost => return Disposition::LeaseLost,
         JobError::Blocked { reason, after } => return blocked(after, reason),
@@ -169,71 +175,75 @@ fn disposition(job: &job::Model, error: JobError) -> Disposition {
             return blocked(DISK_FULL_RETRY, DISK_FULL);
         }
         JobError::Internal(Error::StorageFailed(_)) => return blocked(STORAGE_RETRY, STORAGE_FAILED),
-        JobError::Transient { reason, after } => (reason, after, job.attempts >= MAX_ATTEMPTS),
+        JobError::Transient { reason, after } => (reason, after, job.row.attempts >= MAX_ATTEMPTS),
         // The same bytes most likely crash the parser again, so there are fewer attempts than for other failures.
-        JobError::ParserCrash(reason) => (reason, None, job.attempts >= MAX_PARSER_CRASHES),
+        JobError::ParserCrash(reason) => (reason, None, job.row.attempts >= MAX_PARSER_CRASHES),
         JobError::Permanent(reason) => (reason, None, true),
         JobError::Internal(error @ Error::LibraryFull { .. }) => {
             // An import keeps its position, and its user resumes it.
-            let is_last = job.kind == JobKind::Import.name() || job.attempts >= MAX_ATTEMPTS;
+            let is_last = job.kind == JobKind::Import || job.row.attempts >= MAX_ATTEMPTS;
             (error.to_string(), Some(LIBRARY_FULL_RETRY), is_last)
         }
         // The user frees space and starts another export.
         JobError::Internal(error @ Error::TransfersFull { .. }) => (error.to_string(), None, true),
         JobError::Internal(error) => {
-            let (cause, document) = (error.chain(), document_of(job));
-            warn!(
-                job.id = %job.id, job.kind = %job.kind, document.id = document, job.attempts, cause,
-                "{} failed inside the service", activity(job)
-            );
-            // The cause is for the log alone: the reason is shown to the user.
-            ("an internal error occurred".to_owned(), None, job.attempts >= MAX_ATTEMPTS)
+            cause = Some(error.chain());
+            ("an internal error occurred".to_owned(), None, job.row.attempts >= MAX_ATTEMPTS)
         }
     };
-    let (document, next) = (document_of(job), if is_last { "given up" } else { "will retry" });
-    info!(
-        job.id = %job.id, job.kind = %job.kind, document.id = document, job.attempts, last = is_last, reason,
-        "{} failed (attempt {}, {next})", activity(job), job.attempts
-    );
-    let delay = min_delay.unwrap_or_default().max(jobs::backoff(job));
+    log_failure(job, &reason, cause.as_deref(), is_last);
+    let delay = min_delay.unwrap_or_default().max(jobs::backoff(&job.row));
     if is_last { Disposition::GivenUp { reason } } else { Disposition::Retry { delay, reason } }
 }
 
-/// Describes what a job does; the name of its kind if this version does not know it.
-fn activity(job: &job::Model) -> &str {
-    JobKind::named(&job.kind).map_or(job.kind.as_str(), |kind| kind.activity())
+/// Logs a failed attempt: as a warning if no other attempt follows, or if the service itself failed, of which there is a cause.
+fn log_failure(job: &ClaimedJob, reason: &str, cause: Option<&str>, is_last: bool) {
+    let (activity, attempts, document) = (job.kind.activity(), job.row.attempts, document_of(job));
+    let next = if is_last { "given up" } else { "will retry" };
+    if is_last || cause.is_some() {
+        warn!(
+            job.id = %job.row.id, job.kind = %job.kind.name(), job.subject = %job.row.subject,
+            document.id = document, job.attempts = attempts, last = is_last, reason, cause,
+            "{activity} failed (attempt {attempts}, {next})"
+        );
+    } else {
+        info!(
+            job.id = %job.row.id, job.kind = %job.kind.name(), job.subject = %job.row.subject,
+            document.id = document, job.attempts = attempts, last = is_last, reason,
+            "{activity} failed (attempt {attempts}, {next})"
+        );
+    }
 }
 
 /// Returns the document that a job makes, for a log line.
-fn document_of(job: &job::Model) -> Option<DisplayValue<Uuid>> {
-    JobKind::named(&job.kind).filter(|kind| kind.makes_document()).map(|_| display(job.subject))
+fn document_of(job: &ClaimedJob) -> Option<DisplayValue<Uuid>> {
+    job.kind.makes_document().then(|| display(job.row.subject))
 }
 
 /// Gives up a job whose last attempt crashed the process, and records it with its subject, in one transaction.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
-pub(super) async fn record_crash(ctx: &WorkerContext, job: &job::Model) -> Result<(), DbErr> {
+pub(super) async fn record_crash(ctx: &WorkerContext, job: &ClaimedJob) -> Result<(), DbErr> {
     let now = ctx.core.clock.now();
-    let txn = begin_owned(&ctx.core.db, job.user_id).await?;
-    if jobs::give_up_crashed(&txn, job, now).await? {
-        let (reason, document) = (jobs::crash_reason(job), document_of(job));
+    let txn = begin_owned(&ctx.core.db, job.row.user_id).await?;
+    if jobs::give_up_crashed(&txn, &job.row, now).await? {
+        let (reason, document) = (jobs::crash_reason(&job.row), document_of(job));
         handlers::record_failure(&txn, job, AttemptFailure::GivenUp, reason, now).await?;
         txn.commit().await?;
         warn!(
-            job.id = %job.id, job.kind = %job.kind, document.id = document, reason,
-            "{} was given up", activity(job)
+            job.id = %job.row.id, job.kind = %job.kind.name(), job.subject = %job.row.subject,
+            document.id = document, reason,
+            "{} was given up", job.kind.activity()
         );
-        count_given_up(job);
+        count_given_up(job.kind);
     }
     Ok(())
 }
 
 /// Counts a job that is not retried any more.
-fn count_given_up(job: &job::Model) {
-    if let Some(kind) = JobKind::named(&job.kind) {
-        metrics::counter!("carrel_jobs_given_up_total", "work" => kind.name()).increment(1);
-    }
+fn count_given_up(kind: JobKind) {
+    metrics::counter!("carrel_jobs_given_up_total", "work" => kind.name()).increment(1);
 }
 
 #[cfg(test)]
@@ -243,13 +253,14 @@ mod tests {
 
     use super::*;
 
-    fn running(kind: JobKind, attempts: i32) -> job::Model {
+    fn running(kind: JobKind, attempts: i32) -> ClaimedJob {
         let now = Timestamp::from_millis(0);
-        job::Model {
+        let row = job::Model {
             state: JobState::Running,
             attempts,
             ..job::Model::queued(UserId::new(now), kind.name(), DocumentId::new(now).0, (0, 0), now)
-        }
+        };
+        ClaimedJob { kind, row }
     }
 
     #[test]

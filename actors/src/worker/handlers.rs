@@ -2,13 +2,11 @@
 //!
 //! A new [`JobKind`] needs one row in [`run`], and one in [`record_failure`] if its failure is shown somewhere.
 
-use std::time::Duration;
-
 use entity::id::DocumentId;
 use entity::kind::DocumentStatus;
 use entity::time::Timestamp;
 use entity::{bookmark, document, job};
-use jobs::{JobError, JobKind, record_document_reason};
+use jobs::{ClaimedJob, JobError, JobKind, record_document_reason};
 use library::{exports, imports};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter};
@@ -16,11 +14,6 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter};
 use super::context::WorkerContext;
 use crate::ingest::{feed, index, index_removal, media, sequencer};
 use crate::notices::email;
-
-/// The reason of a job of a kind that this version does not know.
-const UNKNOWN_KIND: &str = "waiting for a version of the service that knows this kind of job";
-/// Delay of a job of a kind that this version does not know.
-const UNKNOWN_KIND_RETRY: Duration = Duration::from_secs(3600);
 
 /// How an attempt failed, as it is recorded with the subject of its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +29,9 @@ pub(super) enum AttemptFailure {
 /// Runs the handler of a job.
 ///
 /// # Errors
-/// [`JobError::Blocked`] when this version of the service does not know the kind; else as the handler says.
-pub(super) async fn run(ctx: &WorkerContext, job: &job::Model) -> Result<(), JobError> {
-    let Some(kind) = JobKind::named(&job.kind) else {
-        return Err(JobError::Blocked { reason: UNKNOWN_KIND, after: UNKNOWN_KIND_RETRY });
-    };
+/// As the handler says.
+pub(super) async fn run(ctx: &WorkerContext, job: &ClaimedJob) -> Result<(), JobError> {
+    let (kind, job) = (job.kind, &job.row);
     match kind {
         JobKind::FetchPage | JobKind::ProcessText => sequencer::run_page(&ctx.extraction, job).await,
         JobKind::ProcessFile => sequencer::run_file(&ctx.extraction, job).await,
@@ -62,14 +53,14 @@ pub(super) async fn run(ctx: &WorkerContext, job: &job::Model) -> Result<(), Job
 /// was kept for another one.
 pub(super) async fn record_failure(
     db: &impl ConnectionTrait,
-    job: &job::Model,
+    job: &ClaimedJob,
     failure: AttemptFailure,
     reason: &str,
     now: Timestamp,
 ) -> Result<(), DbErr> {
     use AttemptFailure::{Blocked, GivenUp, Retry};
 
-    let Some(kind) = JobKind::named(&job.kind) else { return Ok(()) };
+    let (kind, job) = (job.kind, &job.row);
     match (kind, failure) {
         (JobKind::Import, Blocked | Retry) => imports::record_wait(db, job, reason).await,
         (JobKind::Import, GivenUp) => imports::record_failure(db, job, reason, now).await,

@@ -33,7 +33,7 @@ pub(super) async fn clean_up(ctx: &WorkerContext) {
     // Jobs of documents that were given up are kept with their reason as long as the document exists.
     let ended_jobs = jobs::sweep(&core.db, now - DONE_JOB_RETENTION, now - GIVEN_UP_JOB_RETENTION).await;
     log_failure("ended jobs", ended_jobs);
-    log_failure("jobs of unknown kinds", keep_unknown_jobs(core, now).await);
+    log_failure("jobs of unknown kinds", report_unknown_jobs(core).await);
     log_failure("sources of feeds", feeds::source::delete_unfollowed(core.db.write()).await);
     log_failure("uploads", uploads::sweep(core).await);
     log_failure("fetched recordings", media::recording_file::sweep(core).await);
@@ -49,9 +49,8 @@ fn log_failure<E: Into<Error>>(what: &'static str, result: Result<(), E>) {
     }
 }
 
-/// Puts back the crashed jobs of kinds that this version does not know, and reports how many wait for a version that knows them.
-async fn keep_unknown_jobs(core: &CoreContext, now: Timestamp) -> Result<(), DbErr> {
-    jobs::requeue_unknown(&core.db, now).await?;
+/// Reports how many jobs wait for a version of the service that knows their kind.
+async fn report_unknown_jobs(core: &CoreContext) -> Result<(), DbErr> {
     for (kind, waiting) in jobs::unknown_by_kind(core.db.read()).await? {
         warn!(job.kind = kind, waiting, "jobs wait for a version of the service that knows their kind");
     }

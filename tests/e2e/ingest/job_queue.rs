@@ -73,7 +73,7 @@ impl Queue {
             .jobs
             .pop()
             {
-                return Some(job);
+                return Some(job.row);
             }
         }
         None
@@ -183,7 +183,8 @@ async fn job_whose_attempts_all_crash_is_given_up() {
     .await
     .unwrap()
     .crashed
-    .remove(0);
+    .remove(0)
+    .row;
     let db = queue.core.db.write();
     // A slow worker that renews in time keeps the job.
     assert!(jobs::renew(db, &last.unwrap(), queue.now()).await.unwrap());
@@ -346,7 +347,7 @@ async fn concurrent_workers_claim_each_job_once() {
             )
         });
         let claimed = futures_util::future::try_join_all(claims).await.unwrap();
-        claimed_ids.extend(claimed.into_iter().flat_map(|claimed| claimed.jobs).map(|job| job.id));
+        claimed_ids.extend(claimed.into_iter().flat_map(|claimed| claimed.jobs).map(|job| job.row.id));
     }
 
     claimed_ids.sort_unstable_by_key(|id| id.0);
@@ -488,7 +489,7 @@ async fn interactive_jobs_do_not_starve_a_backlog() {
             jobs::claim(&queue.core.db, OWNER, Track::Library, order, now, SlotBudget::unrestricted(2))
                 .await
                 .unwrap();
-        claimed.jobs.iter().map(|job| job.subject == imported).collect::<Vec<_>>()
+        claimed.jobs.iter().map(|job| job.row.subject == imported).collect::<Vec<_>>()
     };
 
     assert_eq!(claim(ClaimOrder::InteractiveFirst).await, [false, false]);
@@ -545,8 +546,8 @@ async fn backlog_and_each_user_leave_slots_to_others() {
     jobs::enqueue(db, other, JobKind::FetchPage, Uuid::now_v7(), Priority::Now, now).await.unwrap();
     let claim = async |order, budget| {
         let jobs = jobs::claim(&queue.core.db, OWNER, Track::Web, order, now, budget).await.unwrap().jobs;
-        let backlog = jobs.iter().filter(|job| Priority::of(job) == Priority::Backlog).count();
-        (jobs.len(), backlog, jobs.iter().filter(|job| job.user_id == other).count())
+        let backlog = jobs.iter().filter(|job| Priority::of(&job.row) == Priority::Backlog).count();
+        (jobs.len(), backlog, jobs.iter().filter(|job| job.row.user_id == other).count())
     };
 
     let user_is_at_limit =
@@ -588,10 +589,7 @@ async fn library_track_does_not_wait_for_web_jobs() {
     .unwrap()
     .jobs;
 
-    assert_eq!(
-        claimed.iter().map(|job| job.kind.as_str()).collect::<Vec<_>>(),
-        [JobKind::ProcessText.name()]
-    );
+    assert_eq!(claimed.iter().map(|job| job.kind.name()).collect::<Vec<_>>(), [JobKind::ProcessText.name()]);
 }
 
 #[actix_web::test]
@@ -621,7 +619,7 @@ async fn index_jobs_are_left_to_the_maintainer() {
 
     let without_index = claim(SlotBudget { skips_index_jobs: true, ..SlotBudget::unrestricted(9) }).await;
 
-    let mut kinds: Vec<_> = without_index.iter().map(|job| job.kind.as_str()).collect();
+    let mut kinds: Vec<_> = without_index.iter().map(|job| job.kind.name()).collect();
     kinds.sort_unstable();
     assert_eq!(kinds, [JobKind::DeliverEntries.name(), JobKind::ProcessText.name()]);
     assert_eq!(claim(SlotBudget::unrestricted(9)).await.len(), 4);
@@ -639,7 +637,7 @@ async fn only_deletions_are_claimed_below_the_disk_floor() {
         let (db, now) = (&queue.core.db, queue.now());
         let claimed =
             jobs::claim(db, OWNER, Track::Library, ClaimOrder::InteractiveFirst, now, budget).await.unwrap();
-        let mut kinds: Vec<_> = claimed.jobs.into_iter().map(|job| job.kind).collect();
+        let mut kinds: Vec<_> = claimed.jobs.into_iter().map(|job| job.kind.name()).collect();
         kinds.sort();
         kinds
     };

@@ -67,6 +67,30 @@ async fn job_of_unknown_kind_waits_while_others_run() {
     assert_eq!(after, Some(unknown));
 }
 
+/// As long as it counts as running, it blocks the other jobs of its subject.
+#[actix_web::test]
+async fn crashed_job_of_unknown_kind_is_put_back_within_seconds() {
+    let server = Server::start().await;
+    let (user, now) = (server.user(Plan::Pro).await, server.context().core.clock.now());
+    let db = &server.context().core.db;
+    let crashed = job::Model {
+        state: JobState::Running,
+        attempts: 1,
+        lease_until: Some(now - Duration::from_millis(1)),
+        ..job::Model::queued(user.id(), "a_later_kind", Uuid::now_v7(), (1, 0), now)
+    };
+    let row = crashed.clone().into_active_model();
+    job::Entity::insert(row).exec_without_returning(db.write()).await.unwrap();
+
+    let waiting = eventually("the crashed job waits again", async || {
+        let row = job::Entity::find_by_id(crashed.id).one(db.read()).await.unwrap();
+        row.filter(|job| job.state == JobState::Queued)
+    });
+
+    let waiting = waiting.await;
+    assert_eq!((waiting.attempts, waiting.crashes), (1, 1));
+}
+
 /// Covers the threat table (row S1).
 #[actix_web::test]
 async fn forbidden_url_is_refused_on_save() {

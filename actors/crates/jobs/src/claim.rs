@@ -35,13 +35,22 @@ pub enum ClaimOrder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseOwner(pub Uuid);
 
+/// A job that a claim returned.
+#[derive(Clone, Debug)]
+pub struct ClaimedJob {
+    /// Kind of the job, which this version of the service knows.
+    pub kind: JobKind,
+    /// Row of the job, as the claim left it.
+    pub row: Model,
+}
+
 /// The result of a claim.
 #[derive(Debug, Default)]
 pub struct ClaimedJobs {
     /// Jobs to run. They are leased to the caller, who must end or renew each of them.
-    pub jobs: Vec<Model>,
+    pub jobs: Vec<ClaimedJob>,
     /// Jobs whose last attempt crashed the process, to be given up with [`super::give_up_crashed`].
-    pub crashed: Vec<Model>,
+    pub crashed: Vec<ClaimedJob>,
 }
 
 /// The free slots of a track, and which jobs may use them. It only counts what a claim may
@@ -117,8 +126,7 @@ pub async fn claim(
         return Ok(ClaimedJobs::default());
     }
     let (all, for_backlog) = (slots.free, slots.free_for_backlog);
-    let interactive = waiting.clone().filter(Column::Priority.lt(Priority::Backlog.number()));
-    let backlog = waiting.filter(Column::Priority.eq(Priority::Backlog.number()));
+    let (interactive, backlog) = (select_interactive(waiting.clone()), select_backlog(waiting));
     let queries = match order {
         ClaimOrder::InteractiveFirst => vec![(expired, all), (interactive, all), (backlog, for_backlog)],
         ClaimOrder::BacklogFirst => vec![
@@ -153,17 +161,20 @@ async fn lease_jobs(
         // Another node may claim at the same time: it takes other rows instead of waiting for these. On SQLite, which
         // has no row locks, only one transaction writes at a time.
         let jobs = query.limit(limit).lock_with_behavior(LockType::Update, LockBehavior::SkipLocked);
-        for job in jobs.all(&txn).await? {
+        for row in jobs.all(&txn).await? {
+            // The queries select known kinds alone (`SlotBudget::filter`).
+            let Some(kind) = JobKind::named(&row.kind) else { continue };
             // The jobs of one result were selected before any of them was leased.
-            if subjects.contains(&job.subject) {
+            if subjects.contains(&row.subject) {
                 continue;
             }
-            if job.state == JobState::Running && has_no_attempts_left(&job) {
-                subjects.insert(job.subject);
-                claimed.crashed.push(job);
-            } else if slots.try_acquire(&job) {
-                subjects.insert(job.subject);
-                claimed.jobs.push(lease(&txn, owner, job, now).await?);
+            if row.state == JobState::Running && has_no_attempts_left(&row) {
+                subjects.insert(row.subject);
+                claimed.crashed.push(ClaimedJob { kind, row });
+            } else if slots.try_acquire(&row) {
+                subjects.insert(row.subject);
+                let row = lease(&txn, owner, row, now).await?;
+                claimed.jobs.push(ClaimedJob { kind, row });
             }
         }
     }
@@ -203,6 +214,14 @@ fn waiting_jobs(track: Track, users_at_maximum: &[UserId]) -> Select<Entity> {
         waiting = waiting.filter(Column::UserId.is_not_in(users_at_maximum.iter().copied()));
     }
     waiting.order_by_asc(Column::Priority).order_by_asc(Column::QueuePosition).order_by_asc(Column::Id)
+}
+
+fn select_interactive(waiting: Select<Entity>) -> Select<Entity> {
+    waiting.filter(Column::Priority.lt(Priority::Backlog.number()))
+}
+
+fn select_backlog(waiting: Select<Entity>) -> Select<Entity> {
+    waiting.filter(Column::Priority.eq(Priority::Backlog.number()))
 }
 
 /// The state is part of the SQL text, as in the partial indexes: with a bound parameter the planners would not use them.
@@ -265,6 +284,8 @@ async fn lease(
 
 #[cfg(test)]
 mod tests {
+    use sea_orm::{DbBackend, QueryTrait};
+
     use super::*;
     use crate::test_queue::{NOON, OWNER, TestQueue, subject};
     use crate::{
@@ -357,8 +378,8 @@ mod tests {
 
         assert!(claimed.jobs.is_empty());
         let [crashed] = claimed.crashed.as_slice() else { panic!("{claimed:?}") };
-        assert_eq!(crash_reason(crashed), REPEATED_CRASH);
-        assert!(give_up_crashed(queue.db.write(), crashed, now).await.unwrap());
+        assert_eq!(crash_reason(&crashed.row), REPEATED_CRASH);
+        assert!(give_up_crashed(queue.db.write(), &crashed.row, now).await.unwrap());
         assert!(is_given_up(queue.db.read(), JobKind::Index, subject(1)).await.unwrap());
         assert!(queue.claim(1, after_lease(now)).await.crashed.is_empty());
     }
@@ -381,7 +402,7 @@ mod tests {
 
         assert!(claimed.jobs.is_empty());
         let [crashed] = claimed.crashed.as_slice() else { panic!("{claimed:?}") };
-        assert_eq!(crash_reason(crashed), reason);
+        assert_eq!(crash_reason(&crashed.row), reason);
     }
 
     #[tokio::test]
@@ -401,7 +422,7 @@ mod tests {
         let claimed =
             claim(&queue.db, OWNER, Track::Library, ClaimOrder::InteractiveFirst, NOON, slots).await.unwrap();
 
-        assert_eq!(claimed.jobs.iter().map(|job| job.user_id).collect::<Vec<_>>(), [other]);
+        assert_eq!(claimed.jobs.iter().map(|job| job.row.user_id).collect::<Vec<_>>(), [other]);
     }
 
     #[tokio::test]
@@ -417,7 +438,7 @@ mod tests {
         let claimed =
             claim(&queue.db, OWNER, Track::Library, ClaimOrder::BacklogFirst, NOON, slots).await.unwrap();
 
-        let priorities: Vec<Priority> = claimed.jobs.iter().map(Priority::of).collect();
+        let priorities: Vec<Priority> = claimed.jobs.iter().map(|job| Priority::of(&job.row)).collect();
         assert_eq!(priorities, [Priority::Backlog, Priority::Now]);
     }
 
@@ -450,6 +471,26 @@ mod tests {
 
         assert!(claimed.jobs.is_empty() && claimed.crashed.is_empty(), "{claimed:?}");
         assert_eq!(queue.job(crashed.id).await, Some(crashed));
+    }
+
+    #[tokio::test]
+    async fn claims_read_an_index_in_its_order() {
+        let queue = TestQueue::new().await;
+        let slots = SlotBudget { skips_index_jobs: true, ..SlotBudget::unrestricted(4) };
+        let waiting = slots.filter(waiting_jobs(Track::Library, &[]));
+        let without_a_user = slots.filter(waiting_jobs(Track::Library, &[UserId::new(NOON)]));
+
+        let queries = [
+            ("job_lease (lease_until<?", slots.filter(jobs_with_expired_lease(Track::Library, NOON))),
+            ("job_due (track=?", waiting.clone()),
+            ("job_due (track=?", without_a_user),
+            ("job_due (track=? AND priority<?", select_interactive(waiting.clone())),
+            ("job_due (track=? AND priority=?", select_backlog(waiting)),
+        ];
+
+        for (index, query) in queries {
+            queue.assert_uses_index(query.limit(4).build(DbBackend::Sqlite), index).await;
+        }
     }
 
     #[tokio::test]

@@ -508,7 +508,7 @@ mod tests {
 
         promote(&queue.db, NOON).await.unwrap();
         let claimed = queue.claim(3, NOON).await.jobs;
-        assert_eq!(claimed.iter().map(|job| job.attempts).collect::<Vec<_>>(), [1, 1]);
+        assert_eq!(claimed.iter().map(|job| job.row.attempts).collect::<Vec<_>>(), [1, 1]);
     }
 
     #[tokio::test]
@@ -546,6 +546,6 @@ mod tests {
         assert!(yield_job(queue.db.write(), &job, 40, Priority::Now, NOON).await.unwrap());
 
         let claimed = queue.claim(2, NOON).await.jobs;
-        assert_eq!(claimed.iter().map(|job| job.progress).collect::<Vec<_>>(), [0, 40]);
+        assert_eq!(claimed.iter().map(|job| job.row.progress).collect::<Vec<_>>(), [0, 40]);
     }
 }

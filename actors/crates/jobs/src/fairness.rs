@@ -20,6 +20,9 @@ use sea_orm::{
 use super::JobKind;
 use super::kind::is_known;
 
+/// The names of the kinds that serve all followers of a feed, as SQL: exactly as in the partial index `job_shared_due`, so that the
+/// planners use it.
+const SHARED_KINDS_SQL: &str = "('fetch_feed', 'subscribe')";
 /// Maximum number of jobs to which one call of [`promote`] gives a queue position.
 const MAX_PROMOTED_JOBS: u64 = 200;
 
@@ -31,34 +34,52 @@ pub(crate) async fn next_position(
     (track, priority): (i16, i16),
 ) -> Result<i64, DbErr> {
     // Both positions are read from an end of an index, so the cost does not grow with the number of waiting jobs.
-    // Jobs of unknown kinds may wait for long. Their positions would hold the smallest one back, and every user that comes later would
-    // be served before those that have waited.
-    let waiting = jobs_with_position()
-        .filter(is_known())
-        .filter(Column::Track.eq(track))
-        .filter(Column::Priority.eq(priority));
-    let smallest =
-        first_position(db, waiting.clone().order_by_asc(Column::QueuePosition)).await?.unwrap_or(0);
-    // Spelled out, as in the partial index `job_shared_due`.
-    let own = match JobKind::named(kind).is_some_and(JobKind::serves_all_followers) {
-        true => waiting.filter(Expr::cust("kind IN ('fetch_feed', 'subscribe')")),
-        false => waiting
-            .filter(Column::UserId.eq(user))
-            .filter(Expr::cust("kind NOT IN ('fetch_feed', 'subscribe')")),
+    let smallest = first_position(db, smallest_position(track, priority)).await?.unwrap_or(0);
+    let last = match JobKind::named(kind).is_some_and(JobKind::serves_all_followers) {
+        true => last_shared_position(track, priority),
+        false => last_position_of_user(user, track, priority),
     };
-    let last = first_position(db, own.order_by_desc(Column::QueuePosition)).await?;
+    let last = first_position(db, last).await?;
     Ok(last.map_or(0, |position| position.saturating_add(1)).max(smallest))
 }
 
 async fn first_position(db: &impl ConnectionTrait, jobs: Select<Entity>) -> Result<Option<i64>, DbErr> {
-    let position =
-        jobs.select_only().column(Column::QueuePosition).limit(1).into_tuple::<Option<i64>>().one(db).await?;
+    let position = jobs.limit(1).into_tuple::<Option<i64>>().one(db).await?;
     Ok(position.flatten())
 }
 
-fn jobs_with_position() -> Select<Entity> {
-    // Spelled out as in the partial indexes, so that both databases see that these contain all the rows.
-    Entity::find().filter(Expr::cust("state = 'queued' AND queue_position IS NOT NULL"))
+/// Selects the positions of the due jobs, the smallest first.
+fn smallest_position(track: i16, priority: i16) -> Select<Entity> {
+    // Jobs of unknown kinds may wait for long. Their positions would hold the smallest one back, and every user that comes later would
+    // be served before those that have waited.
+    positions(track, priority).filter(is_known()).order_by_asc(Column::QueuePosition)
+}
+
+/// Selects the positions of the due jobs of a user, the last first, without those that serve all followers of a feed.
+fn last_position_of_user(user: UserId, track: i16, priority: i16) -> Select<Entity> {
+    positions(track, priority)
+        .filter(is_known())
+        .filter(Column::UserId.eq(user))
+        .filter(Expr::cust(format!("kind NOT IN {SHARED_KINDS_SQL}")))
+        .order_by_desc(Column::QueuePosition)
+}
+
+/// Selects the positions of the due jobs that serve all followers of a feed, the last first.
+fn last_shared_position(track: i16, priority: i16) -> Select<Entity> {
+    positions(track, priority)
+        .filter(Expr::cust(format!("kind IN {SHARED_KINDS_SQL}")))
+        .order_by_desc(Column::QueuePosition)
+}
+
+/// Selects the positions of the due jobs of a track and a priority.
+fn positions(track: i16, priority: i16) -> Select<Entity> {
+    Entity::find()
+        .select_only()
+        .column(Column::QueuePosition)
+        // Spelled out as in the partial indexes, so that both databases see that these contain all the rows.
+        .filter(Expr::cust("state = 'queued' AND queue_position IS NOT NULL"))
+        .filter(Column::Track.eq(track))
+        .filter(Column::Priority.eq(priority))
 }
 
 /// Gives a queue position to deferred jobs whose time has come.
@@ -98,6 +119,7 @@ mod tests {
     use std::time::Duration;
 
     use entity::job::Model;
+    use sea_orm::{DbBackend, QueryTrait, Statement};
 
     use super::*;
     use crate::test_queue::{NOON, TestQueue, subject};
@@ -109,7 +131,7 @@ mod tests {
     }
 
     async fn claimed_users(queue: &TestQueue, free: u64) -> Vec<UserId> {
-        queue.claim(free, NOON).await.jobs.iter().map(|job| job.user_id).collect()
+        queue.claim(free, NOON).await.jobs.iter().map(|job| job.row.user_id).collect()
     }
 
     #[tokio::test]
@@ -155,6 +177,37 @@ mod tests {
             next_position(queue.db.read(), one, JobKind::FetchPage.name(), place).await.unwrap();
 
         assert_eq!((next, next_of_page), (2, 0));
+    }
+
+    #[tokio::test]
+    async fn kinds_of_the_shared_index_are_those_that_serve_all() {
+        let queue = TestQueue::new().await;
+        let shared = JobKind::ALL.into_iter().filter(|kind| kind.serves_all_followers());
+        let names: Vec<String> = shared.map(|kind| format!("'{}'", kind.name())).collect();
+
+        let index = "SELECT sql FROM sqlite_master WHERE name = 'job_shared_due'";
+        let statement = Statement::from_string(DbBackend::Sqlite, index);
+        let row = queue.db.read().query_one_raw(statement).await.unwrap().unwrap();
+
+        assert_eq!(SHARED_KINDS_SQL, format!("({})", names.join(", ")));
+        let sql: String = row.try_get("", "sql").unwrap();
+        assert!(sql.contains(&format!("kind IN {SHARED_KINDS_SQL}")), "{sql}");
+    }
+
+    #[tokio::test]
+    async fn queue_positions_are_read_from_an_end_of_an_index() {
+        let queue = TestQueue::new().await;
+        let user = UserId::new(NOON);
+
+        let queries = [
+            ("job_due (track=? AND priority=?", smallest_position(0, 10)),
+            ("job_user_due (user_id=? AND track=? AND priority=?", last_position_of_user(user, 0, 10)),
+            ("job_shared_due (track=? AND priority=?", last_shared_position(0, 10)),
+        ];
+
+        for (index, query) in queries {
+            queue.assert_uses_index(query.limit(1).build(DbBackend::Sqlite), index).await;
+        }
     }
 
     #[tokio::test]

@@ -7,7 +7,7 @@ use entity::kind::JobState;
 use entity::time::Timestamp;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
 use sea_orm::{
-    ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect,
+    ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select,
 };
 use uuid::Uuid;
 
@@ -187,19 +187,25 @@ pub async fn is_given_up(db: &impl ConnectionTrait, kind: JobKind, subject: Uuid
 /// # Errors
 /// [`DbErr`] when the database fails.
 pub async fn others_wait(db: &impl ConnectionTrait, job: &Model) -> Result<bool, DbErr> {
+    Ok(other_jobs(job).one(db).await?.is_some())
+}
+
+/// Selects the due jobs to which this job yields.
+fn other_jobs(job: &Model) -> Select<Entity> {
     let others = Condition::any()
         .add(Column::Priority.lt(job.priority))
         .add(Column::Priority.eq(job.priority).and(Column::UserId.ne(job.user_id)));
-    let waiting = Entity::find()
+    Entity::find()
         .filter(Expr::cust("state = 'queued' AND queue_position IS NOT NULL"))
         .filter(is_known())
         .filter(Column::Track.eq(job.track))
-        .filter(others);
-    Ok(waiting.one(db).await?.is_some())
+        .filter(others)
 }
 
 #[cfg(test)]
 mod tests {
+    use sea_orm::{DbBackend, QueryTrait};
+
     use super::*;
     use crate::test_queue::{NOON, TestQueue, subject};
 
@@ -227,5 +233,16 @@ mod tests {
         assert!(!others_wait(queue.db.read(), &job).await.unwrap());
         queue.enqueue(other, subject(3)).await;
         assert!(others_wait(queue.db.read(), &job).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn jobs_to_which_others_yield_are_found_by_an_index() {
+        let queue = TestQueue::new().await;
+        queue.enqueue(queue.add_user().await, subject(1)).await;
+        let job = queue.claim_one(NOON).await;
+
+        let query = other_jobs(&job).limit(1).build(DbBackend::Sqlite);
+
+        queue.assert_uses_index(query, "job_due (track=?").await;
     }
 }

@@ -143,7 +143,7 @@ impl JobKind {
     }
 
     /// Returns whether it serves all followers of a feed, although the row has the id of one of them. The partial index `job_shared_due`
-    /// and the module `fairness` list the names of these kinds.
+    /// and the module `fairness` list the names of these kinds, which a test compares.
     pub fn serves_all_followers(self) -> bool {
         self.spec().effect == Effect::ServesFollowers
     }

@@ -46,7 +46,7 @@ mod test_queue;
 
 use std::time::Duration;
 
-pub use claim::{ClaimOrder, ClaimedJobs, LeaseOwner, SlotBudget, claim, end_leases};
+pub use claim::{ClaimOrder, ClaimedJob, ClaimedJobs, LeaseOwner, SlotBudget, claim, end_leases};
 pub use complete::{
     Deferral, REPEATED_CRASH, advance, backoff, crash_reason, defer, end_wait, finish, give_up,
     give_up_crashed, record_document_reason, release, release_all, reload, renew, requeue_unknown, sweep,

@@ -6,7 +6,7 @@ use entity::job::{Entity, Model};
 use entity::plan::Plan;
 use entity::time::Timestamp;
 use entity::user;
-use sea_orm::{EntityTrait, IntoActiveModel};
+use sea_orm::{ConnectionTrait, EntityTrait, IntoActiveModel, Statement};
 use uuid::Uuid;
 
 use super::{ClaimOrder, ClaimedJobs, JobKind, LeaseOwner, Priority, SlotBudget, Track, claim, enqueue};
@@ -77,7 +77,19 @@ impl TestQueue {
     pub(crate) async fn claim_one(&self, now: Timestamp) -> Model {
         let claimed = self.claim(10, now).await;
         assert_eq!((claimed.jobs.len(), claimed.crashed.len()), (1, 0), "{claimed:?}");
-        claimed.jobs.into_iter().next().unwrap()
+        claimed.jobs.into_iter().next().unwrap().row
+    }
+
+    /// Asserts that SQLite finds the rows of the statement by this index, and in its order: it neither reads all jobs nor sorts them.
+    pub(crate) async fn assert_uses_index(&self, statement: Statement, index: &str) {
+        let explain = Statement { sql: format!("EXPLAIN QUERY PLAN {}", statement.sql), ..statement };
+        let rows = self.db.read().query_all_raw(explain).await.unwrap();
+        let plan: Vec<String> = rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
+        let reads_or_sorts_all = |step: &String| step == "SCAN job" || step.contains("TEMP B-TREE");
+        assert!(
+            plan.iter().any(|step| step.contains(index)) && !plan.iter().any(reads_or_sorts_all),
+            "{plan:#?}"
+        );
     }
 
     pub(crate) async fn job(&self, id: JobId) -> Option<Model> {

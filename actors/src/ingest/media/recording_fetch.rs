@@ -33,7 +33,10 @@ pub async fn fetch_recording(
             // Keeping it only saves another fetch, so a full store does not stop the transcription.
             if let Err(error) = recording_file::keep(ctx, document.id, file.path()).await {
                 let cause = error.chain();
-                warn!(job.id = %job.id, cause, "a fetched recording is transcribed without being kept");
+                warn!(
+                    job.id = %job.id, job.subject = %job.subject, cause,
+                    "a fetched recording is transcribed without being kept"
+                );
             }
             Ok(LocalFile::Temporary(file))
         }

@@ -7,7 +7,7 @@ use entity::kind::{BookmarkKind, ContentType, DocumentStatus};
 use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection_bookmark, document, note};
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, Select};
 use serde::Serialize;
 
 use errors::Error;
@@ -142,13 +142,19 @@ async fn tags(
     user: UserId,
     ids: &[BookmarkId],
 ) -> Result<HashMap<BookmarkId, Vec<String>>, Error> {
-    let own = bookmark_tag::Entity::owned_by(user);
-    let selected = own.filter(bookmark_tag::Column::BookmarkId.is_in(ids.iter().copied()));
     let mut found: HashMap<BookmarkId, Vec<String>> = HashMap::new();
-    for row in selected.order_by_asc(bookmark_tag::Column::Name).all(db).await? {
+    for row in tag_rows(user, ids).all(db).await? {
         found.entry(row.bookmark_id).or_default().push(row.name);
     }
+    for names in found.values_mut() {
+        names.sort_unstable();
+    }
     Ok(found)
+}
+
+/// Selects the tags of bookmarks, in no order: with an order by name SQLite reads all tags of the user from `bookmark_tag_user`.
+fn tag_rows(user: UserId, ids: &[BookmarkId]) -> Select<bookmark_tag::Entity> {
+    bookmark_tag::Entity::owned_by(user).filter(bookmark_tag::Column::BookmarkId.is_in(ids.iter().copied()))
 }
 
 async fn notes(
@@ -173,4 +179,31 @@ async fn collections(
         found.entry(row.bookmark_id).or_default().push(row.collection_id);
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use database::Db;
+    use sea_orm::{DbBackend, QueryTrait, Statement};
+
+    use super::*;
+
+    #[actix::test]
+    async fn tags_of_a_list_page_are_found_by_their_bookmarks() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        let db = Db::open(&url).await.unwrap();
+        let now = Timestamp::from_millis(1);
+        let ids = [BookmarkId::new(now), BookmarkId::new(now)];
+        let select = tag_rows(UserId::new(now), &ids).build(DbBackend::Sqlite);
+
+        let explain = Statement { sql: format!("EXPLAIN QUERY PLAN {}", select.sql), ..select };
+        let rows = db.read().query_all_raw(explain).await.unwrap();
+
+        let plan: Vec<String> = rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
+        assert!(
+            plan.iter().any(|step| step.contains("bookmark_tag_bookmark (bookmark_id=? AND user_id=?)")),
+            "{plan:#?}"
+        );
+    }
 }
