@@ -320,6 +320,10 @@ mod tests {
         assert!(room(120, 100).check_growth(120).is_ok() && room(120, 100).check_growth(110).is_ok());
 
         let refused = room(90, 100).check_growth(101).unwrap_err();
-        assert_eq!(refused.to_string(), "the library of this account is full: 90 of 100 bytes are used");
+        assert_eq!(
+            refused.to_string(),
+            "the library of this account is full: 90 of 100 bytes are used; delete something, or ask the operator for another \
+             plan"
+        );
     }
 }

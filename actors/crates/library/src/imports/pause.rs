@@ -33,7 +33,7 @@ pub async fn pause(core: &CoreContext, user: UserId, id: ImportId) -> Result<imp
         id,
         &from,
         ImportState::Paused,
-        "only a running or finished import can be paused",
+        "only a running or finished import can be paused; read its state first",
     )
     .await
 }
@@ -45,8 +45,15 @@ pub async fn pause(core: &CoreContext, user: UserId, id: ImportId) -> Result<imp
 /// when the file was deleted; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn resume(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let from = [ImportState::Paused, ImportState::Failed];
-    change_state(core, user, id, &from, ImportState::Running, "only a paused or failed import can be resumed")
-        .await
+    change_state(
+        core,
+        user,
+        id,
+        &from,
+        ImportState::Running,
+        "only a paused or failed import can be resumed; read its state first",
+    )
+    .await
 }
 
 async fn change_state(
