@@ -98,7 +98,7 @@ pub enum SourceError {
 impl fmt::Display for PullSource {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
-            Self::Home => "its own address",
+            Self::Home => "its own URL",
             Self::Package => "its package",
         })
     }
