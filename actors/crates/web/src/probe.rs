@@ -77,8 +77,8 @@ impl ProbeResponse {
         }
         let hint = match self.status {
             301..=308 => ": a redirect. Set server.base_url to the URL that the redirect ends at",
-            403 => ": refused. A firewall or proxy in front may keep programs out, or passes on another Host",
-            404 => ": not found. A proxy in front may not pass this path on",
+            403 => ": refused. A firewall or proxy may block programs, or forward another Host header",
+            404 => ": not found. A proxy may not forward this path",
             502..=504 => ": a proxy in front does not reach Carrel",
             _ => "",
         };

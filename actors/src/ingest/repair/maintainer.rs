@@ -60,8 +60,8 @@ impl IndexWatch {
             retrieval.set_completeness(Completeness::Unavailable);
         } else if !has_lock && !was_elsewhere {
             warn!(
-                "another service on the database maintains the passage index: this one leaves its own as it is, and search here \
-                 finds only what that holds; run one service on a database"
+                "another service on the database maintains its passage index: the index of this service is not updated, so search \
+                 here is incomplete; run one service on a database"
             );
             retrieval.set_completeness(Completeness::MaintainedElsewhere);
         }

@@ -56,7 +56,7 @@ pub enum PullError {
         failures: Vec<SourceFailure>,
     },
     /// The files of the model cannot be stored.
-    #[error("could not put the model into its folder")]
+    #[error("could not move the model into its folder")]
     Stage(#[from] StageError),
     /// A blocking step ended without a result, as when the program is stopping.
     #[error("fetching the model was stopped")]
