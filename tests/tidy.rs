@@ -291,9 +291,12 @@ fn forbidden_texts_are_absent() {
     let mut wrong = Vec::new();
     for (folder, word, excepted) in ABSENT {
         let within = format!("{folder}/");
-        let speaks = |file: &&File| file.name.starts_with(&within) && file.content.contains(word);
-        let found = all.iter().filter(speaks).filter(|file| !excepted.contains(&file.name.as_str()));
-        wrong.extend(found.map(|file| format!("{}: {word}", file.name)));
+        let is_bound =
+            |file: &&File| file.name.starts_with(&within) && !excepted.contains(&file.name.as_str());
+        for file in all.iter().filter(is_bound) {
+            let lines = file.content.lines().enumerate().filter(|(_, line)| line.contains(word));
+            wrong.extend(lines.map(|(number, _)| format!("{}:{}: {word}", file.name, number + 1)));
+        }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
@@ -474,6 +477,21 @@ fn types_are_named_after_what_they_are() {
         found.is_empty(),
         "name the type with a noun of its field, such as `SearchResponse` or `HostThrottle`: {found:#?}"
     );
+}
+
+#[test]
+fn vague_and_repeated_names_are_found_with_their_lines() {
+    let file = |name: &str, content: &str| File { name: name.to_owned(), content: content.to_owned() };
+    let files = [
+        file("x/src/lib.rs", "mod low;\n\npub struct Hold;\nconst NEVER_DUE: u8 = 1;\npub struct Ticket;"),
+        file("x/src/low.rs", "/// A ticket.\npub enum Ticket {}"),
+    ];
+
+    let found = read_crate("x/src", &files);
+
+    assert_eq!(names::vague_types(&found), ["x/src/lib.rs:3: Hold"]);
+    assert_eq!(names::vague_constants(&found), ["x/src/lib.rs:4: NEVER_DUE"]);
+    assert_eq!(names::repeated_types(&found, &[]), ["Ticket: x/src/lib.rs:5, x/src/low.rs:2"]);
 }
 
 #[test]

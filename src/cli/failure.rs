@@ -67,7 +67,7 @@ pub enum Failure {
     #[error("there are {0} accounts: name one with --user EMAIL (`carrel user list` shows them)")]
     SeveralAccounts(usize),
     /// An account with this e-mail address exists.
-    #[error("an account with the e-mail address {0} exists already")]
+    #[error("an account with the e-mail address {0} exists already; `carrel user list` shows the accounts")]
     EmailTaken(String),
     /// No account has a key with this id.
     #[error("there is no key with this id; `carrel key list` shows the keys of an account")]
@@ -88,7 +88,7 @@ pub enum Failure {
     #[error("could not read the password: {0}")]
     Password(#[source] io::Error),
     /// The two passwords that were typed differ.
-    #[error("the two passwords are not the same")]
+    #[error("the two passwords are not the same; run the command again and type the same password twice")]
     PasswordsDiffer,
     /// There is no terminal to confirm a deletion on.
     #[error("there is no terminal to confirm the deletion on: add --yes to delete without confirmation")]
@@ -97,7 +97,10 @@ pub enum Failure {
     #[error("could not read the confirmation: {0}")]
     Confirmation(#[source] io::Error),
     /// The text that was typed does not confirm the deletion.
-    #[error("the e-mail address that was typed is not that of the account: nothing was deleted")]
+    #[error(
+        "the e-mail address that was typed is not that of the account: nothing was deleted; run the command again and type it \
+         exactly"
+    )]
     NotConfirmed,
     /// An operation was refused by its rules, or failed.
     #[error("{}", describe(.0))]
@@ -250,7 +253,8 @@ mod tests {
 
         assert_eq!(
             describe(&refused),
-            "the plan of this account does not include the scopes: ask:library, write:notes"
+            "the plan of this account does not include the scopes: ask:library, write:notes; choose other scopes, or ask the \
+             operator for another plan"
         );
     }
 

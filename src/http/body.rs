@@ -22,7 +22,7 @@ use errors::{Error, StorageFailure};
 use futures_util::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
-use super::budget::{Budget, Hold, Sender, Shares};
+use super::budget::{Budget, BudgetHold, Sender, Shares};
 use super::pace::Pace;
 
 /// Memory of one arriving body; a longer one goes to a scratch file.
@@ -122,12 +122,12 @@ impl BodyLimits {
 #[derive(Debug)]
 struct CompleteBody {
     bytes: Bytes,
-    memory: Hold,
+    memory: BudgetHold,
 }
 
 /// Holds the memory share of a body until its request is dropped, which is after its operation has ended.
 struct RequestMemory {
-    _hold: Hold,
+    _hold: BudgetHold,
 }
 
 /// Reads the whole body of at most `max_bytes` bytes. The request holds its share of the memory from then on.
@@ -188,9 +188,9 @@ struct IncomingBody<'a> {
     length: usize,
     /// The bytes that are not in the file yet.
     buffered: BytesMut,
-    memory: Hold,
+    memory: BudgetHold,
     file: Option<SpillFile>,
-    space: Hold,
+    space: BudgetHold,
 }
 
 /// The file of a long body; removed when this is dropped.
@@ -364,7 +364,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(1 << 20, Duration::from_secs(1));
-        let _held: Vec<Hold> = (0..=u8::MAX).filter_map(|last| fill(&limits, last)).collect();
+        let _held: Vec<BudgetHold> = (0..=u8::MAX).filter_map(|last| fill(&limits, last)).collect();
         let mut incoming = IncomingBody::new(&limits, &scratch, anonymous(), None);
 
         incoming.push(&[b'x'; FREE_BYTES]).await.unwrap();
@@ -374,7 +374,7 @@ mod tests {
     }
 
     /// Takes the share of an address in the memory, if anonymous senders have as much left.
-    fn fill(limits: &BodyLimits, last: u8) -> Option<Hold> {
+    fn fill(limits: &BodyLimits, last: u8) -> Option<BudgetHold> {
         let mut hold = limits.memory.hold(Sender::anonymous(Some(IpAddr::from([198, 51, 100, last]))));
         hold.grow_to(MEMORY_SHARES.network).ok().map(|()| hold)
     }

@@ -93,8 +93,8 @@ impl Budget {
     }
 
     /// What one body or answer of this account or address holds; nothing at first.
-    pub fn hold(self: &Arc<Self>, sender: Sender) -> Hold {
-        Hold { budget: self.clone(), sender, bytes: 0 }
+    pub fn hold(self: &Arc<Self>, sender: Sender) -> BudgetHold {
+        BudgetHold { budget: self.clone(), sender, bytes: 0 }
     }
 
     /// Returns the bytes that all accounts and addresses hold.
@@ -154,13 +154,13 @@ enum HoldSize {
 
 /// The bytes of a budget that one body or answer holds. They are released when this is dropped.
 #[derive(Debug)]
-pub struct Hold {
+pub struct BudgetHold {
     budget: Arc<Budget>,
     sender: Sender,
     bytes: usize,
 }
 
-impl Hold {
+impl BudgetHold {
     /// Acquires the additional bytes of a body or answer of this length.
     ///
     /// # Errors
@@ -209,7 +209,7 @@ impl Hold {
     }
 }
 
-impl Drop for Hold {
+impl Drop for BudgetHold {
     fn drop(&mut self) {
         self.release();
     }
@@ -242,7 +242,7 @@ mod tests {
     }
 
     /// Takes room for bodies of this length, as long as the sender gets it.
-    fn take(budget: &Arc<Budget>, sender: Sender, length: usize) -> Vec<Hold> {
+    fn take(budget: &Arc<Budget>, sender: Sender, length: usize) -> Vec<BudgetHold> {
         let mut held = Vec::new();
         loop {
             let mut hold = budget.hold(sender);
@@ -281,13 +281,13 @@ mod tests {
         let taken: Vec<_> = (0..6).map(|_| take_all(&budget, account())).collect();
 
         assert_eq!(
-            taken.iter().map(Hold::bytes).collect::<Vec<_>>(),
+            taken.iter().map(BudgetHold::bytes).collect::<Vec<_>>(),
             [256, 256, 256, 128, 64, 64].map(|n| n * KIB)
         );
     }
 
     /// Takes as many bytes as the sender gets for one body.
-    fn take_all(budget: &Arc<Budget>, sender: Sender) -> Hold {
+    fn take_all(budget: &Arc<Budget>, sender: Sender) -> BudgetHold {
         let mut hold = budget.hold(sender);
         while hold.grow_to(hold.bytes() + PIECE_BYTES).is_ok() {}
         hold

@@ -22,7 +22,7 @@ const REPORT_EVERY: Duration = Duration::from_secs(60);
 /// The counters of this process, from the moment that its log was started.
 static COUNTERS: OnceLock<Counters> = OnceLock::new();
 /// The number of lost lines that the log has reported already.
-static REPORTED: AtomicU64 = AtomicU64::new(0);
+static LOST_LINES_REPORTED: AtomicU64 = AtomicU64::new(0);
 
 /// Log lines that were lost since the process began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,7 +65,7 @@ fn report_newly_lost() {
     let LostLines { queue_full, write_failed } = lost_lines();
     let total = queue_full.saturating_add(write_failed);
     // One exchange: the guard and the periodic report may run at the same time.
-    let before = REPORTED.swap(total, Ordering::Relaxed);
+    let before = LOST_LINES_REPORTED.swap(total, Ordering::Relaxed);
     if total > before {
         let lost = total - before;
         warn!(log.lost_lines = lost, "log lines were lost: stderr is not read fast enough, or not at all");

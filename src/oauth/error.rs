@@ -31,7 +31,7 @@ pub enum OAuthError {
     #[error("{0}")]
     UnsupportedMediaType(&'static str),
     /// The body is longer than the endpoint accepts.
-    #[error("the body is too large: at most {limit} bytes are allowed")]
+    #[error("the body is too large: at most {limit} bytes are allowed; send a smaller one")]
     BodyTooLarge {
         /// The bytes that are accepted.
         limit: u64,

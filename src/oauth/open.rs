@@ -92,7 +92,7 @@ fn error_response(error: OAuthError) -> HttpResponse {
     if error.status() == StatusCode::INTERNAL_SERVER_ERROR
         && let OAuthError::Internal(cause) = error
     {
-        error!(cause = cause.chain(), "an OAuth request failed inside");
+        error!(cause = cause.chain(), "an OAuth request failed with an internal error");
     }
     response
 }

@@ -117,7 +117,7 @@ fn with_retry_after(mut response: HttpResponse, wait: Duration) -> HttpResponse 
 /// Returns the page for an error that is not about OAuth. Logs the cause, unless the error is temporary.
 pub fn failure(error: &Error) -> HttpResponse {
     if !error.spec().is_temporary {
-        error!(cause = error.chain(), "an OAuth page failed inside");
+        error!(cause = error.chain(), "an OAuth page failed with an internal error");
         let text = "Try again. If this happens again, tell the operator of the service.";
         return stop(StatusCode::INTERNAL_SERVER_ERROR, "An internal error occurred", text);
     }

@@ -149,11 +149,11 @@ pub struct SignInPage<'a> {
 {% endfor %}</fieldset>
 <div class="facts">
 <p>You will be sent to <strong class="host">{{ request.host }}</strong>. {% if request.is_local %}That is a program on your own
-computer: go on only if you have just started it.{% else %}Go on only if you know that address.{% endif %}</p>
-<p>The name is what the app calls itself; nobody has verified it.{% if let Some(document) = request.document %} It is
+computer: continue only if you have just started it.{% else %}Continue only if you know this site.{% endif %}</p>
+<p>The name is what the app calls itself; Carrel has not verified it.{% if let Some(document) = request.document %} It is
 described at <span class="host">{{ document }}</span>.{% endif %}{% if let Some(home) = request.home %} It gives
 <span class="host">{{ home }}</span> as its home page.{% endif %}</p>
-<p>You can disconnect it at any time in the settings.</p>
+<p>To disconnect it later, run <code>carrel app disconnect</code>, or ask the operator of this server.</p>
 </div>
 <div class="buttons">
 <button type="submit" name="decision" value="allow" class="main">Allow</button>

@@ -163,7 +163,7 @@ mod tests {
             ("/rest/v2/projects/{id}/items", "post", "addItems", "Add items"),
             ("/rest/v2/uploads/{id}/complete", "post", "completeUpload", "Complete upload"),
             ("/rest/v1/bookmarks", "get", "listBookmarks", "List bookmarks"),
-            ("/rest/v1/bookmarks/exists", "get", "bookmarkExists", "Bookmark exists"),
+            ("/rest/v1/bookmarks/exists", "get", "bookmarkExists", "Check whether a URL is saved"),
             ("/rest/v1/tags/{name}", "patch", "renameTag", "Rename tag"),
             (
                 "/rest/v1/collections/{id}/bookmarks/{bookmarkId}",
@@ -171,7 +171,7 @@ mod tests {
                 "putIntoCollection",
                 "Put into collection",
             ),
-            ("/rest/v1/documents/{id}/html", "get", "readHtml", "Read html"),
+            ("/rest/v1/documents/{id}/html", "get", "readHtml", "Read HTML"),
         ];
 
         for (path, method, id, summary) in cases {

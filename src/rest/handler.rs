@@ -9,7 +9,7 @@ use actors::auth::caller::{Caller, Surface};
 use actors::context::OperationContext;
 use actors::idempotency::{Claim, IdempotencyKey, StoredResponse};
 use actors::operation::{FromRequest, Operation};
-use actors::operations::unknown::Unknown;
+use actors::operations::unknown::UnmatchedRequest;
 use actors::pipeline::{self, ActivityEntry, Endpoint, Outcome, ParsedRequest, Response};
 use database::on_behalf_of;
 use errors::{Error, ErrorBody, Invalid};
@@ -61,9 +61,10 @@ impl RouteSurface for Rest {
         if methods.is_empty() && is_unserved(request.method()) {
             methods = known_methods();
         }
-        let parse = async |_: &Caller| Ok(Unknown { methods }).into();
-        let outcome = execute::<Unknown>(&ctx, &request, UNKNOWN_ROUTE, SuccessStatus::Ok, parse).await;
-        respond::<Unknown>(&request, &ctx, SuccessStatus::Ok, outcome).await
+        let parse = async |_: &Caller| Ok(UnmatchedRequest { methods }).into();
+        let outcome =
+            execute::<UnmatchedRequest>(&ctx, &request, UNKNOWN_ROUTE, SuccessStatus::Ok, parse).await;
+        respond::<UnmatchedRequest>(&request, &ctx, SuccessStatus::Ok, outcome).await
     }
 }
 

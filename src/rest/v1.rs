@@ -42,12 +42,12 @@ impl<S: RouteSurface> V1Routes<S> {
         ),
         Route::get::<S, BookmarkExists>("/bookmarks/exists").described(
             "bookmarkExists",
-            "Bookmark exists",
+            "Check whether a URL is saved",
             "Checks whether a URL is saved. URLs are compared in normalised form.",
         ),
         Route::post::<S, BatchBookmarks>("/bookmarks/batch").described(
             "batchBookmarks",
-            "Batch bookmarks",
+            "Change bookmarks in a batch",
             "Creates, changes and deletes up to 100 bookmarks in one request. The operations are \
              independent: if one fails, its result contains the error, and the others are carried \
              out.",
@@ -101,7 +101,7 @@ impl<S: RouteSurface> V1Routes<S> {
         ),
         Route::get::<S, ReadHtml>("/documents/{id}/html").described(
             "readHtml",
-            "Read html",
+            "Read HTML",
             "Returns a document as sanitised HTML for reading. The text of saved pages is third-party \
              content.",
         ),
@@ -178,12 +178,12 @@ impl<S: RouteSurface> V1Routes<S> {
         ),
         Route::get::<S, ExportOpml>("/feeds/opml").described(
             "exportOpml",
-            "Export opml",
+            "Export OPML",
             "Exports all followed feeds as OPML.",
         ),
         Route::post::<S, ImportOpml>("/feeds/opml").accepted().described(
             "importOpml",
-            "Import opml",
+            "Import OPML",
             "Follows every feed of an OPML document. The feeds are fetched in the background.",
         ),
         Route::get::<S, ShowFeed>("/feeds/{id}").described("showFeed", "Show feed", "Returns a feed."),

@@ -261,7 +261,7 @@ impl RunningService {
                 not_ready.stop().await;
             }
             Err(cause) => {
-                warn!(%cause, "the address did not answer while the service stopped");
+                warn!(%cause, "could not answer requests while the service stopped");
                 // Connections are better refused than never answered.
                 drop(self.listener);
                 self.service.drain(deadline).await;

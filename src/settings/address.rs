@@ -25,8 +25,8 @@ impl BaseUrl {
             IpAddr::V6(ip) => IpAddr::V6(if ip.is_unspecified() { Ipv6Addr::LOCALHOST } else { ip }),
         };
         let written = format!("http://{}", SocketAddr::new(ip, bound.port()));
-        #[expect(clippy::expect_used, reason = "a socket address after http:// is an address")]
-        let parsed = Url::parse(&written).expect("an address");
+        #[expect(clippy::expect_used, reason = "a socket address after http:// is a URL")]
+        let parsed = Url::parse(&written).expect("a URL");
         Self { written, parsed }
     }
 
@@ -84,7 +84,7 @@ impl fmt::Debug for BaseUrl {
     }
 }
 
-/// The http or https address of another service, without a slash at its end, a query, a fragment or credentials.
+/// The http or https URL of another service, without a slash at its end, a query, a fragment or credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpUrl(String);
 
@@ -166,7 +166,7 @@ pub enum MailUrl {
 }
 
 impl Text for BaseUrl {
-    const EXPECTED: &'static str = "an address like https://library.example.org, without query and fragment";
+    const EXPECTED: &'static str = "a URL like https://library.example.org, without query and fragment";
 
     fn read(text: &str) -> Option<Self> {
         let parsed = http(text)?;
@@ -175,8 +175,7 @@ impl Text for BaseUrl {
 }
 
 impl Text for HttpUrl {
-    const EXPECTED: &'static str =
-        "an http or https address, without user name, password, query and fragment";
+    const EXPECTED: &'static str = "an http or https URL, without user name, password, query and fragment";
 
     fn read(text: &str) -> Option<Self> {
         Some(Self(http(text)?.as_str().trim_end_matches('/').to_owned()))

@@ -147,15 +147,15 @@ fn invalid_value_is_reported_with_the_allowed_values() {
     ]);
 
     insta::assert_snapshot!(said, @r#"
-    setting server.listen = "banana": expected an address and port like 127.0.0.1:8080
-    setting server.listen = "": expected an address and port like 127.0.0.1:8080
+    setting server.listen = "banana": expected an IP address and port like 127.0.0.1:8080
+    setting server.listen = "": expected an IP address and port like 127.0.0.1:8080
     setting accounts.signup = "perhaps": expected one of closed, open
     setting accounts.default_plan = "gold": expected one of free, pro, research
     setting plans.pro.rest_per_day = -3: expected a whole number from 0 to 4294967295
     setting plans.pro.stored_bytes = -3: expected a whole number, 0 or more
     setting oauth.code_seconds = "soon": expected a whole number from 1 to 600
     setting oauth.code_seconds = 601: expected a whole number from 1 to 600
-    setting fetch.allow_private = ["127.0.0.1", "10.0.0.0/99"]: expected a network like 10.1.0.0/16 or an address
+    setting fetch.allow_private = ["127.0.0.1", "10.0.0.0/99"]: expected a network like 10.1.0.0/16 or an IP address
     setting models.auto = "yes": expected true or false
     setting log.level = "inof": expected one of error, warn, info, debug, trace and off, or a list like info,carrel=debug
     "#);
@@ -180,7 +180,7 @@ fn unknown_name_is_reported_with_the_known_names() {
 
 #[test]
 fn fault_names_the_source_of_its_value() {
-    insta::assert_snapshot!(report(&[("CARREL__SERVER__LISTEN", "banana")]), @r#"setting server.listen = "banana": expected an address and port like 127.0.0.1:8080 (from the environment variable CARREL__SERVER__LISTEN)"#);
+    insta::assert_snapshot!(report(&[("CARREL__SERVER__LISTEN", "banana")]), @r#"setting server.listen = "banana": expected an IP address and port like 127.0.0.1:8080 (from the environment variable CARREL__SERVER__LISTEN)"#);
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn faults_of_all_layers_are_reported_at_once() {
     unknown setting other = "x": expected one of accounts, activity, ai, auth, data_dir, database, feeds, fetch, files, ingest, log, mail, mcp, models, oauth, plans, server, storage, uploads, vectors (from the environment variable CARREL__OTHER)
     setting ingest.workers = 0: expected a whole number from 1 to 64 (from the environment variable CARREL__INGEST__WORKERS)
     setting log.format = "xml": expected one of text, json (from the environment variable CARREL__LOG__FORMAT)
-    setting server.listen = "80": expected an address and port like 127.0.0.1:8080 (from the file FILE)
+    setting server.listen = "80": expected an IP address and port like 127.0.0.1:8080 (from the file FILE)
     "#);
 }
 
@@ -243,7 +243,7 @@ fn secrets_are_never_shown() {
     setting database.url = "(hidden)": expected sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME (from the environment variable CARREL__DATABASE__URL)
     setting files.secret_key = (hidden): expected a key of visible ASCII characters (from the environment variable CARREL__FILES__SECRET_KEY)
     setting mail.url = "http://***@mail?***": expected smtp://HOST:PORT, smtps://USER:PASSWORD@HOST or file://FOLDER (from the environment variable CARREL__MAIL__URL)
-    setting vectors.url = "http://***@qdrant": expected an http or https address, without user name, password, query and fragment (from the environment variable CARREL__VECTORS__URL)
+    setting vectors.url = "http://***@qdrant": expected an http or https URL, without user name, password, query and fragment (from the environment variable CARREL__VECTORS__URL)
     "#);
 }
 

@@ -203,7 +203,7 @@ impl Text for PathBuf {
 }
 
 impl Text for SocketAddr {
-    const EXPECTED: &'static str = "an address and port like 127.0.0.1:8080";
+    const EXPECTED: &'static str = "an IP address and port like 127.0.0.1:8080";
 
     fn read(text: &str) -> Option<Self> {
         text.parse().ok()
@@ -211,7 +211,7 @@ impl Text for SocketAddr {
 }
 
 impl Text for IpNet {
-    const EXPECTED: &'static str = "a network like 10.1.0.0/16 or an address";
+    const EXPECTED: &'static str = "a network like 10.1.0.0/16 or an IP address";
 
     fn read(text: &str) -> Option<Self> {
         // A single address is a network of one.

@@ -2,21 +2,39 @@
 
 use std::collections::BTreeMap;
 
-use super::sources::{Crate, File};
+use super::sources::{Crate, Declaration, File, Module};
 
 /// Words that name no concept of the domain.
-const VAGUE_TYPES: [&str; 47] = [
+const VAGUE_TYPES: [&str; 51] = [
     "Told", "Said", "Given", "Asked", "Found", "Kept", "Became", "Took", "Made", "Left", "Held", "Taken",
     "Counted", "Shown", "Brought", "Marked", "Known", "Coming", "Gone", "Done", "Then", "There", "Beside",
     "Which", "Whose", "Who", "What", "Way", "Means", "At", "Room", "Desk", "Bench", "Care", "Place",
     "Places", "Wanted", "Chosen", "Named", "Fresh", "Saved", "Door", "Letter", "Beat", "Walk", "Chore",
-    "Whole",
+    "Whole", "Do", "Put", "Unknown", "Hold",
 ];
 
 /// Words that say no subject of a constant.
-const VAGUE_CONSTANTS: [&str; 13] = [
-    "MOST", "LONGEST", "LITTLE", "SOON", "AGAIN", "SOME", "MANY", "KEPT", "HELD", "AT_ONCE", "SHORTEST",
-    "LEAST", "DEEPEST",
+const VAGUE_CONSTANTS: [&str; 20] = [
+    "MOST",
+    "LONGEST",
+    "LITTLE",
+    "SOON",
+    "AGAIN",
+    "SOME",
+    "MANY",
+    "KEPT",
+    "HELD",
+    "AT_ONCE",
+    "SHORTEST",
+    "LEAST",
+    "DEEPEST",
+    "PATIENT",
+    "NEVER",
+    "WHOLE",
+    "REPLACED",
+    "REPORTED",
+    "UNCOUNTED",
+    "INTERRUPTED",
 ];
 
 /// Doc comments that say nothing.
@@ -31,16 +49,24 @@ const STOCK_PHRASES: [&str; 5] = [
 /// A test is found by its name, and read in a list of many.
 const MAX_TEST_NAME_CHARS: usize = 60;
 
-/// Returns the types whose name is one of the vague words.
+/// Formats where a module declares an item.
+fn place(module: &Module, declared: &Declaration) -> String {
+    format!("{}:{}", module.file, declared.line)
+}
+
+/// Returns the types whose name is one of the vague words, each with its file and line.
 pub fn vague_types(of: &Crate) -> Vec<String> {
-    let vague = |name: &&String| VAGUE_TYPES.contains(&name.as_str());
+    let is_vague = |declared: &&Declaration| VAGUE_TYPES.contains(&declared.name.as_str());
     of.modules
         .values()
-        .flat_map(|module| module.types.iter().filter(vague).map(|name| format!("{}: {name}", module.file)))
+        .flat_map(|module| {
+            let vague = module.types.iter().filter(is_vague);
+            vague.map(move |declared| format!("{}: {}", place(module, declared), declared.name))
+        })
         .collect()
 }
 
-/// Returns the constants that do not say what they are of.
+/// Returns the constants that do not say what they are of, each with its file and line.
 pub fn vague_constants(of: &Crate) -> Vec<String> {
     let is_vague = |name: &str| {
         VAGUE_CONSTANTS
@@ -50,22 +76,23 @@ pub fn vague_constants(of: &Crate) -> Vec<String> {
     of.modules
         .values()
         .flat_map(|module| {
-            let vague = module.constants.iter().filter(|name| is_vague(name));
-            vague.map(|name| format!("{}: {name}", module.file))
+            let vague = module.constants.iter().filter(|declared| is_vague(&declared.name));
+            vague.map(move |declared| format!("{}: {}", place(module, declared), declared.name))
         })
         .collect()
 }
 
-/// Returns the types that a crate declares more than once, with the files that do. `local` are names that modules of one shape share.
+/// Returns the types that a crate declares more than once, with the file and line of each declaration. `local` are
+/// names that modules of one shape share.
 pub fn repeated_types(of: &Crate, local: &[&str]) -> Vec<String> {
-    let mut files: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut places: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for module in of.modules.values() {
-        for name in module.types.iter().filter(|name| !local.contains(&name.as_str())) {
-            files.entry(name).or_default().push(&module.file);
+        for declared in module.types.iter().filter(|declared| !local.contains(&declared.name.as_str())) {
+            places.entry(&declared.name).or_default().push(place(module, declared));
         }
     }
-    let repeated = files.into_iter().filter(|(_, files)| files.len() > 1);
-    repeated.map(|(name, files)| format!("{name}: {}", files.join(", "))).collect()
+    let repeated = places.into_iter().filter(|(_, places)| places.len() > 1);
+    repeated.map(|(name, places)| format!("{name}: {}", places.join(", "))).collect()
 }
 
 /// Returns the lines with a doc comment that says nothing.

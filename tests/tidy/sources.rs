@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use syn::visit::{self, Visit};
-use syn::{Attribute, Item, ItemUse, UseTree, Visibility};
+use syn::{Attribute, Ident, Item, ItemUse, UseTree, Visibility};
 
 /// Folders that hold Rust sources.
 const SOURCES: [&str; 5] = ["src", "entity", "migration", "actors", "tests"];
@@ -52,6 +52,19 @@ pub fn rust_files() -> Vec<File> {
 /// The path of a module or an item from the root of its crate.
 pub type ModulePath = Vec<String>;
 
+/// An item that a module declares.
+pub struct Declaration {
+    pub name: String,
+    /// The line in its file, from 1.
+    pub line: usize,
+}
+
+impl Declaration {
+    fn new(ident: &Ident) -> Self {
+        Self { name: ident.to_string(), line: ident.span().start().line }
+    }
+}
+
 /// A module as its file declares it. Code that only tests compile is left out.
 #[derive(Default)]
 pub struct Module {
@@ -62,9 +75,9 @@ pub struct Module {
     /// Names that the module re-exports, with what they stand for.
     pub reexports: BTreeMap<String, ModulePath>,
     /// Types that the module declares.
-    pub types: Vec<String>,
+    pub types: Vec<Declaration>,
     /// Constants and statics that the module declares.
-    pub constants: Vec<String>,
+    pub constants: Vec<Declaration>,
 }
 
 /// The modules of one crate.
@@ -195,12 +208,12 @@ impl<'ast> Visit<'ast> for Reader<'_> {
             return;
         }
         match item {
-            Item::Struct(item) => self.module.types.push(item.ident.to_string()),
-            Item::Enum(item) => self.module.types.push(item.ident.to_string()),
-            Item::Trait(item) => self.module.types.push(item.ident.to_string()),
-            Item::Type(item) => self.module.types.push(item.ident.to_string()),
-            Item::Const(item) => self.module.constants.push(item.ident.to_string()),
-            Item::Static(item) => self.module.constants.push(item.ident.to_string()),
+            Item::Struct(item) => self.module.types.push(Declaration::new(&item.ident)),
+            Item::Enum(item) => self.module.types.push(Declaration::new(&item.ident)),
+            Item::Trait(item) => self.module.types.push(Declaration::new(&item.ident)),
+            Item::Type(item) => self.module.types.push(Declaration::new(&item.ident)),
+            Item::Const(item) => self.module.constants.push(Declaration::new(&item.ident)),
+            Item::Static(item) => self.module.constants.push(Declaration::new(&item.ident)),
             _ => {}
         }
         visit::visit_item(self, item);

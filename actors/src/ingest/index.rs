@@ -16,7 +16,7 @@ use search::lexical;
 use super::index_removal;
 use super::indexing::IndexingContext;
 use crate::ai::budget::{self, ModelUse};
-use crate::retrieval::{Put, Vectors};
+use crate::retrieval::{PassageBatch, Vectors};
 
 /// Passages that a job indexes before it yields: seconds of work for the model. In between, a book yields to other
 /// documents, and one that was deleted meanwhile is given up.
@@ -68,7 +68,8 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
     let version = i64::from(document.version);
     // Before the row says that the passages are there: a crash in between repeats the turn, and points with the same
     // ids replace each other.
-    ctx.retrieval.put(Put { user: job.user_id, document: id, version, points, last: !has_more }).await?;
+    let batch = PassageBatch { user: job.user_id, document: id, version, points, last: !has_more };
+    ctx.retrieval.put(batch).await?;
     if let Some(spent) = spent {
         // Charge the tokens even if the job fails later: the model has used them.
         let month = ctx.core.clock.now().month();

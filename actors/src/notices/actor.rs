@@ -80,7 +80,10 @@ async fn write_first_use(db: Db, first: FirstUse, now: Timestamp) -> Result<(), 
         user_id: first.user,
         kind: NoticeKind::KeyFirstUse,
         title: format!("The key “{}” was used for the first time", first.name),
-        body: format!("It was used by {client}. If that was not you, revoke the key in the settings."),
+        body: format!(
+            "It was used by {client}. If that was not you, revoke the key with `carrel key revoke`, or ask the operator of \
+             your server to do so."
+        ),
         client: first.client,
         created_at: now,
         read_at: None,

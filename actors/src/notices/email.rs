@@ -36,7 +36,7 @@ pub(crate) async fn run(
 
 fn compose(core: &CoreContext, notice: notice::Model, owner: user::Model) -> Email {
     let text = format!(
-        "{}\n\n{}\n\n-- \nCarrel, {}\nYou get one letter for each notice in the app.",
+        "{}\n\n{}\n\n-- \nCarrel, {}\nCarrel sends one e-mail for each notice.",
         notice.title, notice.body, core.base_url
     );
     Email {

@@ -10,12 +10,12 @@ use errors::Error;
 
 /// A request for an unknown route or with an unsupported method.
 #[derive(Debug)]
-pub struct Unknown {
+pub struct UnmatchedRequest {
     /// The methods that the route supports; empty for an unknown route.
     pub methods: Vec<String>,
 }
 
-impl Operation for Unknown {
+impl Operation for UnmatchedRequest {
     type Reply = ();
     const SCOPES: &'static [Scope] = &[];
 

@@ -54,7 +54,7 @@ impl Actor for RetrievalActor {
 }
 
 /// Passages of a version of a document.
-pub struct Put {
+pub struct PassageBatch {
     /// The owner of the document.
     pub user: UserId,
     /// The document that the passages are of.
@@ -76,7 +76,7 @@ pub struct Put {
 #[rtype(result = "Result<(), Error>")]
 pub enum Change {
     /// Adds passages; the last ones of a version replace those of other versions.
-    Put(Put),
+    Put(PassageBatch),
     /// Removes all passages of a document of this user.
     Forget(UserId, DocumentId),
     /// Changes the labels of all passages of a document of this user.
@@ -91,9 +91,9 @@ impl Change {
     /// Returns the key of a change that a job makes; `None` for the removal of passages without a row, which no job repeats.
     fn key(&self) -> Option<RequestKey> {
         match self {
-            Change::Put(put) => {
-                let first = put.points.first().map(|point| point.id);
-                Some(RequestKey::Put(put.document, put.version, first))
+            Change::Put(batch) => {
+                let first = batch.points.first().map(|point| point.id);
+                Some(RequestKey::Put(batch.document, batch.version, first))
             }
             Change::Forget(_, document) => Some(RequestKey::Forget(*document)),
             Change::UpdateLabels(_, document, _) => Some(RequestKey::UpdateLabels(*document)),
@@ -111,12 +111,12 @@ impl Handler<Change> for RetrievalActor {
         Box::pin(async move {
             engine
                 .change(change.key(), move |index| match change {
-                    Change::Put(put) => {
-                        let tenant = Tenant::of(put.user.0);
-                        index.upsert(&tenant, put.points)?;
+                    Change::Put(batch) => {
+                        let tenant = Tenant::of(batch.user.0);
+                        index.upsert(&tenant, batch.points)?;
                         // Only after the last passages of the new version, so that search finds the former one until then.
-                        if put.last {
-                            index.delete_document(&tenant, put.document.0, Some(put.version))?;
+                        if batch.last {
+                            index.delete_document(&tenant, batch.document.0, Some(batch.version))?;
                         }
                         Ok(())
                     }

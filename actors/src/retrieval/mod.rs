@@ -28,7 +28,7 @@ use uuid::Uuid;
 use crate::ai::Pause;
 use actor::{Change, Maintain, RetrievalActor};
 
-pub use actor::Put;
+pub use actor::PassageBatch;
 pub use completeness::Completeness;
 pub use engine::{Engine, IndexProbe, Vectors};
 
@@ -139,8 +139,8 @@ impl Retrieval {
     ///
     /// # Errors
     /// The same errors as [`Self::remove`].
-    pub async fn put(&self, put: Put) -> Result<(), Error> {
-        self.port.ask(Change::Put(put)).await?
+    pub async fn put(&self, batch: PassageBatch) -> Result<(), Error> {
+        self.port.ask(Change::Put(batch)).await?
     }
 
     /// Removes all passages of a document. Without any nothing happens.

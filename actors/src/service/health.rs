@@ -81,7 +81,7 @@ impl Service {
         match self.write_test_row().await {
             Ok(state) => {
                 if log.record_state(state) {
-                    info!(?state, "the test writes to the database do not fail any more");
+                    info!(?state, "test writes to the database succeed again");
                 }
                 state
             }

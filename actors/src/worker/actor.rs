@@ -427,7 +427,9 @@ impl Handler<Stop> for WorkerActor {
                 }
             };
             if timeout(RELEASE_TIMEOUT, released).await.is_err() {
-                warn!("could not put the running jobs back in time; their leases will end");
+                warn!(
+                    "could not release the running jobs in time; they are due again when their leases expire"
+                );
             }
         };
         Box::pin(release.into_actor(self))
@@ -437,7 +439,7 @@ impl Handler<Stop> for WorkerActor {
 /// Releases all jobs of this process, as if there had been no attempt.
 async fn release_all(ctx: &WorkerContext) {
     if let Err(error) = jobs::release_all(&ctx.core.db, ctx.lease_owner, ctx.core.clock.now()).await {
-        warn!(%error, "could not put the running jobs back; their leases will end");
+        warn!(%error, "could not release the running jobs; they are due again when their leases expire");
     }
 }
 
@@ -446,7 +448,7 @@ async fn release(ctx: Arc<WorkerContext>, job: ClaimedJob) {
     if let Err(error) = jobs::release(ctx.core.db.write(), &job.row, ctx.core.clock.now()).await {
         warn!(
             job.id = %job.row.id, job.kind = %job.kind.name(), job.subject = %job.row.subject, %error,
-            "could not put a job back"
+            "could not release a job; it is due again when its lease expires"
         );
     }
 }

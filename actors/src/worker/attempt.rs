@@ -301,7 +301,10 @@ mod tests {
             panic!("given up")
         };
         assert!(delay >= LIBRARY_FULL_RETRY);
-        assert_eq!(reason, "the library of this account is full: 9 of 8 bytes are used");
+        assert_eq!(
+            reason,
+            "the library of this account is full: 9 of 8 bytes are used; delete something, or ask the operator for another plan"
+        );
         let last = disposition(&running(JobKind::ProcessText, MAX_ATTEMPTS), full());
         assert!(matches!(last, Disposition::GivenUp { .. }));
         assert!(matches!(disposition(&running(JobKind::Import, 1), full()), Disposition::GivenUp { .. }));

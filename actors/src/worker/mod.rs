@@ -40,7 +40,7 @@ impl Worker {
     /// Releases the running jobs and claims no more. Takes 8 seconds at most.
     pub async fn stop(&self) {
         if self.port.ask(Stop).await.is_err() {
-            warn!("could not put the running jobs back; their leases will end");
+            warn!("could not release the running jobs; they are due again when their leases expire");
         }
     }
 

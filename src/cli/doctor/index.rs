@@ -164,7 +164,8 @@ mod tests {
     use super::super::check::CheckState;
     use super::*;
 
-    const WHOLE: Inspection = Inspection { audit_reason: None, expected_passages: 12, lost_documents: 0 };
+    const COMPLETE_INDEX: Inspection =
+        Inspection { audit_reason: None, expected_passages: 12, lost_documents: 0 };
 
     fn judge_index(inspection: Inspection) -> Check {
         judge(Path::new("/data/index"), Some(inspection))
@@ -172,7 +173,10 @@ mod tests {
 
     #[test]
     fn index_of_a_stopped_service_is_judged_by_the_database() {
-        assert_eq!(judge_index(WHOLE), Check::good(NAME, "/data/index exists and should hold 12 passages"));
+        assert_eq!(
+            judge_index(COMPLETE_INDEX),
+            Check::good(NAME, "/data/index exists and should hold 12 passages")
+        );
     }
 
     const COMPLETE: IndexHealth =
@@ -211,8 +215,8 @@ mod tests {
 
     #[test]
     fn every_audit_reason_and_a_rebuild_come_with_advice() {
-        let doubted = |reason| judge_index(Inspection { audit_reason: Some(reason), ..WHOLE });
-        let rebuilt = judge_index(Inspection { lost_documents: 3, ..WHOLE });
+        let doubted = |reason| judge_index(Inspection { audit_reason: Some(reason), ..COMPLETE_INDEX });
+        let rebuilt = judge_index(Inspection { lost_documents: 3, ..COMPLETE_INDEX });
 
         for check in [
             doubted(AuditReason::Missing),

@@ -48,10 +48,13 @@ fn judge(counts: &QueueCounts, now: Timestamp, server_running: bool) -> Check {
     let all_failed: i64 = failed.iter().map(|(_, jobs)| jobs).sum();
     let mut counts = format!("{waiting} waiting, {running} running, {all_failed} failed");
     if !failed.is_empty() {
-        counts = format!("{counts} ({})", kinds(failed));
+        counts = format!("{counts} ({})", list_by_activity(failed));
     }
     if !unknown.is_empty() {
-        counts = format!("{counts}; of kinds that this version does not know wait: {}", kinds(unknown));
+        let all_unknown: i64 = unknown.iter().map(|(_, jobs)| jobs).sum();
+        let (jobs, verb) = if all_unknown == 1 { ("job", "waits") } else { ("jobs", "wait") };
+        let kinds = list_by_activity(unknown);
+        counts = format!("{counts}; {all_unknown} {jobs} of unknown kinds {verb} ({kinds})");
     }
     if !failed.is_empty() {
         let advice = "`GET /app/api/work?stage=failed` lists them with their reasons, `POST /app/api/work/ID/retry` tries again";
@@ -69,7 +72,7 @@ fn judge(counts: &QueueCounts, now: Timestamp, server_running: bool) -> Check {
             )
         }
         Some(_) | None if !unknown.is_empty() => {
-            Check::warning(NAME, counts, "run the version of Carrel that made them: they wait until then")
+            Check::warning(NAME, counts, "start the newer version of Carrel that created them")
         }
         // Without a server jobs wait as they should.
         Some(_) => Check::good(NAME, format!("{counts}; no server is running, and the next start continues")),
@@ -81,8 +84,8 @@ fn activity(kind: &str) -> &str {
     JobKind::named(kind).map_or(kind, |kind| kind.activity())
 }
 
-/// Lists kinds in words, each with its number of jobs.
-fn kinds(counts: &[(String, i64)]) -> String {
+/// Lists kinds by their activity, each with its number of jobs.
+fn list_by_activity(counts: &[(String, i64)]) -> String {
     let kinds = counts.iter().map(|(kind, jobs)| format!("{} {jobs}", activity(kind)));
     kinds.collect::<Vec<_>>().join(", ")
 }
@@ -126,7 +129,7 @@ mod tests {
         assert_eq!(check.state, CheckState::Warning);
         assert_eq!(
             check.found,
-            "0 waiting, 0 running, 0 failed; of kinds that this version does not know wait: a_later_kind 2"
+            "0 waiting, 0 running, 0 failed; 2 jobs of unknown kinds wait (a_later_kind 2)"
         );
     }
 

@@ -95,7 +95,7 @@ fn check_settings(settings: &Settings) -> Check {
     if warnings.is_empty() {
         Check::good("settings", format!("the service is {}", settings.base_url(settings.server.listen)))
     } else {
-        Check::warning("settings", warnings.join("; "), "set server.base_url to an https address")
+        Check::warning("settings", warnings.join("; "), "set server.base_url to an https URL")
     }
 }
 

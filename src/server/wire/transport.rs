@@ -297,9 +297,14 @@ mod tests {
     use crate::server::wire::connections::Connections;
 
     const SHORT_DEADLINE: Duration = Duration::from_millis(20);
-    const NEVER: Duration = Duration::from_secs(3600);
-    const PATIENT: Deadlines =
-        Deadlines { head: NEVER, unread_body: NEVER, idle: NEVER, drain: NEVER, write: NEVER };
+    const LONG_DEADLINE: Duration = Duration::from_secs(3600);
+    const LONG_DEADLINES: Deadlines = Deadlines {
+        head: LONG_DEADLINE,
+        unread_body: LONG_DEADLINE,
+        idle: LONG_DEADLINE,
+        drain: LONG_DEADLINE,
+        write: LONG_DEADLINE,
+    };
     const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
     struct Pair {
@@ -336,7 +341,7 @@ mod tests {
 
     #[actix_web::test]
     async fn next_request_waits_for_the_answer_before_it() {
-        let Pair { mut transport, mut peer, .. } = pair(PATIENT).await;
+        let Pair { mut transport, mut peer, .. } = pair(LONG_DEADLINES).await;
         peer.write_all(&[GET, GET].concat()).await.unwrap();
 
         assert_eq!(read(&mut transport).await, GET);
@@ -347,7 +352,7 @@ mod tests {
 
     #[actix_web::test]
     async fn body_is_handed_on_while_its_request_is_answered() {
-        let Pair { mut transport, mut peer, .. } = pair(PATIENT).await;
+        let Pair { mut transport, mut peer, .. } = pair(LONG_DEADLINES).await;
         peer.write_all(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n").await.unwrap();
         read(&mut transport).await;
 
@@ -359,7 +364,8 @@ mod tests {
 
     #[actix_web::test]
     async fn head_that_does_not_end_times_out() {
-        let Pair { mut transport, mut peer, .. } = pair(Deadlines { head: SHORT_DEADLINE, ..PATIENT }).await;
+        let Pair { mut transport, mut peer, .. } =
+            pair(Deadlines { head: SHORT_DEADLINE, ..LONG_DEADLINES }).await;
         peer.write_all(b"GET / HT").await.unwrap();
 
         assert_eq!(read(&mut transport).await, b"GET / HT");
@@ -369,7 +375,7 @@ mod tests {
     #[actix_web::test]
     async fn unread_body_times_out_after_its_answer() {
         let Pair { mut transport, mut peer, .. } =
-            pair(Deadlines { unread_body: SHORT_DEADLINE, ..PATIENT }).await;
+            pair(Deadlines { unread_body: SHORT_DEADLINE, ..LONG_DEADLINES }).await;
         peer.write_all(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n").await.unwrap();
         read(&mut transport).await;
 
@@ -381,7 +387,7 @@ mod tests {
     #[actix_web::test]
     async fn idle_connection_is_closed_by_a_drain() {
         let Pair { mut transport, peer: _peer, drain, .. } =
-            pair(Deadlines { drain: SHORT_DEADLINE, ..PATIENT }).await;
+            pair(Deadlines { drain: SHORT_DEADLINE, ..LONG_DEADLINES }).await;
         assert!(read(&mut transport).now_or_never().is_none());
 
         drain.cancel();
@@ -392,7 +398,7 @@ mod tests {
     #[actix_web::test]
     async fn idle_connection_is_closed_once_it_is_crowded() {
         let Pair { mut transport, mut peer, connections, .. } =
-            pair(Deadlines { idle: SHORT_DEADLINE, ..PATIENT }).await;
+            pair(Deadlines { idle: SHORT_DEADLINE, ..LONG_DEADLINES }).await;
         peer.write_all(GET).await.unwrap();
         read(&mut transport).await;
         answer(&mut transport).await;
@@ -406,7 +412,7 @@ mod tests {
     #[actix_web::test]
     async fn crowded_connection_waits_for_its_first_request() {
         let Pair { mut transport, mut peer, connections, .. } =
-            pair(Deadlines { idle: SHORT_DEADLINE, ..PATIENT }).await;
+            pair(Deadlines { idle: SHORT_DEADLINE, ..LONG_DEADLINES }).await;
         let _other = connections.try_acquire(None).unwrap();
 
         assert!(timeout(SHORT_DEADLINE * 5, read(&mut transport)).await.is_err());
@@ -418,7 +424,7 @@ mod tests {
     #[actix_web::test]
     async fn peer_that_does_not_read_times_out() {
         let Pair { mut transport, peer: _peer, .. } =
-            pair(Deadlines { write: SHORT_DEADLINE, ..PATIENT }).await;
+            pair(Deadlines { write: SHORT_DEADLINE, ..LONG_DEADLINES }).await;
         let chunk = vec![b'x'; 1 << 20];
 
         let failed = loop {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::http::answer_slots::{AnswerSlots, UnsentBytes};
-use crate::http::budget::{Budget, Hold, Sender, Shares};
+use crate::http::budget::{Budget, BudgetHold, Sender, Shares};
 
 /// An answer of this size does not count, together with what the buffer of a long head takes ([`long_head_bytes`]). With the
 /// encoded part and the usual buffers of the connection, which take 36 KiB, a slow reader costs at most 64 KiB that do not count.
@@ -76,7 +76,7 @@ impl UnsentAnswers {
 #[derive(Debug)]
 pub struct UnsentAnswer {
     bytes: usize,
-    hold: Hold,
+    hold: BudgetHold,
     _of_account: Option<UnsentBytes>,
 }
 

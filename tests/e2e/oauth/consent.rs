@@ -19,7 +19,8 @@ async fn consent_page_names_the_app_and_has_security_headers() {
     let page = browser.get(&assistant.authorization_url(&[("scope", "read:library write:notes")])).await;
 
     assert!(!page.text.contains("<img") && !page.text.contains('\u{202e}') && !page.text.contains("<script"));
-    for shown in ["Claude", "127.0.0.1:43117", "program on your own", "nobody has verified it", user.email()]
+    for shown in
+        ["Claude", "127.0.0.1:43117", "program on your own", "Carrel has not verified it", user.email()]
     {
         assert!(page.text.contains(shown), "{shown}");
     }

@@ -282,7 +282,7 @@ async fn assistant_instructions_contain_the_mcp_url() {
     }
     for (id, fact) in [
         ("claude", "https://claude.ai/api/mcp/auth_callback"),
-        ("chatgpt", "public https address"),
+        ("chatgpt", "public https URL"),
         ("cursor", "cursor://anysphere.cursor-mcp/oauth/callback"),
     ] {
         let one = all.iter().find(|one| one["id"] == id).unwrap();

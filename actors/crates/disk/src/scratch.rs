@@ -84,7 +84,7 @@ impl ScratchFile {
 impl Drop for ScratchFile {
     fn drop(&mut self) {
         if let Err(error) = std::fs::remove_file(&self.path) {
-            tracing::warn!(%error, "could not remove a file that was worked on");
+            tracing::warn!(%error, "could not delete a temporary file");
         }
     }
 }

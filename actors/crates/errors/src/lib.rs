@@ -98,19 +98,22 @@ pub enum Error {
     #[error("wrong e-mail address or password")]
     WrongPassword,
     /// The request comes from a page of another origin.
-    #[error("requests from pages of another origin are refused")]
+    #[error("requests from pages of another origin are refused; send the request from a page of this server")]
     ForeignOrigin,
     /// Signing up, or setting up, is closed.
     #[error("{0}")]
     Closed(&'static str),
     /// The plan does not include this at all: a noun phrase.
-    #[error("the plan of this account does not include {0}")]
+    #[error("the plan of this account does not include {0}; ask the operator for another plan")]
     PlanRequired(Cow<'static, str>),
     /// A limit that the plan sets is reached: which one, its number and what to do.
     #[error("{0}")]
     PlanLimit(String),
     /// The library holds as many bytes as the plan allows, or would hold more with this.
-    #[error("the library of this account is full: {used} of {limit} bytes are used")]
+    #[error(
+        "the library of this account is full: {used} of {limit} bytes are used; delete something, or ask the operator for \
+         another plan"
+    )]
     LibraryFull {
         /// Bytes that the library holds already.
         used: u64,
@@ -151,10 +154,13 @@ pub enum Error {
     #[error("the model did not answer; try again later")]
     AiUnavailable,
     /// The scopes that the key lacks.
-    #[error("this key lacks the {}", named_scopes(.0))]
+    #[error("this key lacks the {}; create a key or connect the app again with what is missing", named_scopes(.0))]
     ScopeRequired(Vec<Scope>),
     /// Scopes that a key of this plan may not have.
-    #[error("the plan of this account does not include the {}", named_scopes(.0))]
+    #[error(
+        "the plan of this account does not include the {}; choose other scopes, or ask the operator for another plan",
+        named_scopes(.0)
+    )]
     ScopeNotAllowed(Vec<Scope>),
     /// Parameters or fields of the request are faulty.
     #[error(transparent)]
@@ -202,7 +208,7 @@ pub enum Error {
     #[error(transparent)]
     StorageFailed(#[from] StorageFailure),
     /// The body, or the file that it announces, is too large.
-    #[error("{what} is too large: at most {limit} bytes are allowed")]
+    #[error("{what} is too large: at most {limit} bytes are allowed; send a smaller one")]
     TooLarge {
         /// The body or the file, as a noun phrase.
         what: &'static str,

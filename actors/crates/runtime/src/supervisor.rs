@@ -155,22 +155,22 @@ mod tests {
 
     #[derive(Message)]
     #[rtype(result = "u32")]
-    enum Do {
+    enum CounterCommand {
         Count,
         Panic,
         PanicLater,
         Stop,
     }
 
-    impl Handler<Do> for Counter {
+    impl Handler<CounterCommand> for Counter {
         type Result = ResponseFuture<u32>;
 
-        fn handle(&mut self, message: Do, context: &mut Self::Context) -> Self::Result {
+        fn handle(&mut self, message: CounterCommand, context: &mut Self::Context) -> Self::Result {
             match message {
-                Do::Count => self.0 += 1,
-                Do::Panic => panic!("as the test asked"),
-                Do::PanicLater => return Box::pin(async { panic!("as the test asked") }),
-                Do::Stop => context.stop(),
+                CounterCommand::Count => self.0 += 1,
+                CounterCommand::Panic => panic!("as the test asked"),
+                CounterCommand::PanicLater => return Box::pin(async { panic!("as the test asked") }),
+                CounterCommand::Stop => context.stop(),
             }
             let count = self.0;
             Box::pin(async move { count })
@@ -182,7 +182,7 @@ mod tests {
 
     async fn eventually_counts(port: &Port<Counter>) -> u32 {
         loop {
-            match port.ask(Do::Count).await {
+            match port.ask(CounterCommand::Count).await {
                 Ok(count) => return count,
                 Err(_) => tokio::task::yield_now().await,
             }
@@ -193,9 +193,9 @@ mod tests {
     async fn caller_of_a_panicking_actor_gets_an_error_and_it_restarts() {
         let port = supervise(&Arbiter::current(), CONFIG, || Counter(0));
         assert_eq!(eventually_counts(&port).await, 1);
-        assert_eq!(port.ask(Do::Count).await, Ok(2));
+        assert_eq!(port.ask(CounterCommand::Count).await, Ok(2));
 
-        assert_eq!(port.ask(Do::Panic).await, Err(AskError::Crashed));
+        assert_eq!(port.ask(CounterCommand::Panic).await, Err(AskError::Crashed));
 
         assert_eq!(eventually_counts(&port).await, 1);
         assert_eq!(port.health().report().restarts, 1);
@@ -206,9 +206,9 @@ mod tests {
         let port = supervise(&Arbiter::current(), CONFIG, || Counter(0));
         assert_eq!(eventually_counts(&port).await, 1);
 
-        assert_eq!(port.ask(Do::PanicLater).await, Err(AskError::Crashed));
+        assert_eq!(port.ask(CounterCommand::PanicLater).await, Err(AskError::Crashed));
 
-        assert_eq!(port.ask(Do::Count).await, Ok(2));
+        assert_eq!(port.ask(CounterCommand::Count).await, Ok(2));
         assert_eq!(port.health().report().restarts, 0);
     }
 
@@ -216,7 +216,7 @@ mod tests {
     async fn crashed_actor_restarts_with_a_fresh_state() {
         let port = supervise(&Arbiter::current(), CONFIG, || Counter(0));
         eventually_counts(&port).await;
-        assert_eq!(port.ask(Do::Count).await, Ok(2));
+        assert_eq!(port.ask(CounterCommand::Count).await, Ok(2));
 
         port.crash();
         while port.health().report().restarts == 0 {
@@ -230,7 +230,7 @@ mod tests {
     async fn stopped_actor_is_restarted() {
         let port = supervise(&Arbiter::current(), CONFIG, || Counter(0));
         eventually_counts(&port).await;
-        let _ = port.ask(Do::Stop).await;
+        let _ = port.ask(CounterCommand::Stop).await;
 
         assert_eq!(eventually_counts(&port).await, 1);
     }
@@ -255,7 +255,7 @@ mod tests {
 
         port.drain().await;
 
-        assert_eq!(port.ask(Do::Count).await, Err(AskError::Busy));
+        assert_eq!(port.ask(CounterCommand::Count).await, Err(AskError::Busy));
         assert_eq!(port.run_to_end(async || ()).await, Err(AskError::Busy));
     }
 
@@ -300,7 +300,7 @@ mod tests {
         let failed = port.run_to_end(async || -> u32 { panic!("as the test asked") }).await;
 
         assert_eq!(failed, Err(AskError::Crashed));
-        assert_eq!(port.ask(Do::Count).await, Ok(2));
+        assert_eq!(port.ask(CounterCommand::Count).await, Ok(2));
         assert_eq!(port.health().report().restarts, 0);
     }
 

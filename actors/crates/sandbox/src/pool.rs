@@ -195,12 +195,12 @@ impl Pool {
         }
         match confinement.missing.is_empty() {
             true => {
-                tracing::info!(sandbox.applied = ?confinement.applied, "foreign bytes are read in a confined child")
+                tracing::info!(sandbox.applied = ?confinement.applied, "parser processes are confined")
             }
             false => tracing::warn!(
                 sandbox.applied = ?confinement.applied,
                 sandbox.missing = ?confinement.missing,
-                "foreign bytes are read in a child that this kernel confines in part"
+                "parser processes are only partly confined: this kernel lacks some restrictions"
             ),
         }
         state.confinement = Some(confinement);

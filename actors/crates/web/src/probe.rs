@@ -54,12 +54,12 @@ pub async fn send(request: RequestBuilder) -> Result<ProbeResponse, String> {
     let mut response = request.send().await.map_err(|error| failure_message(&error))?;
     let (status, headers) = (response.status().as_u16(), std::mem::take(response.headers_mut()));
     let mut body = Vec::new();
-    // Another program may answer at this address, with a body of any length.
+    // Another program may answer at this URL, with a body of any length.
     while let Some(chunk) = response.chunk().await.map_err(|error| failure_message(&error))? {
         body.extend_from_slice(&chunk);
         if body.len() > MAX_BODY_BYTES {
             return Err(
-                "the answer is too large to be Carrel's: something else answers at this address".to_owned()
+                "the response is too large to be Carrel's: another program answers at this URL".to_owned()
             );
         }
     }
@@ -76,13 +76,13 @@ impl ProbeResponse {
             return Ok(self);
         }
         let hint = match self.status {
-            301..=308 => ": a redirect. server.base_url must be the address that is shown in the end",
-            403 => ": refused. A firewall or proxy in front may keep programs out, or passes on another Host",
-            404 => ": not found. A proxy in front may not pass this path on",
+            301..=308 => ": a redirect. Set server.base_url to the URL that the redirect ends at",
+            403 => ": refused. A firewall or proxy may block programs, or forward another Host header",
+            404 => ": not found. A proxy may not forward this path",
             502..=504 => ": a proxy in front does not reach Carrel",
             _ => "",
         };
-        Err(format!("{subject} answered {} where {} is wanted{hint}", self.status, status))
+        Err(format!("{subject} answered {} instead of {}{hint}", self.status, status))
     }
 
     /// Parses the body as JSON. `subject` names in the message what was requested.
@@ -90,9 +90,8 @@ impl ProbeResponse {
     /// # Errors
     /// A message that says that the body is not JSON.
     pub fn json(&self, subject: &str) -> Result<Value, String> {
-        serde_json::from_slice(&self.body).map_err(|_| {
-            format!("{subject} did not answer with JSON: something else answers at this address")
-        })
+        serde_json::from_slice(&self.body)
+            .map_err(|_| format!("{subject} did not answer with JSON: another program answers at this URL"))
     }
 
     /// Returns the value of a header, if it is text.

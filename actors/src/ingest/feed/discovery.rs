@@ -90,12 +90,13 @@ async fn find_first(
             Err(error) => return Err(error),
         }
     }
-    Err(Error::FeedNotFound("the URL is not a feed, and the page there names none".to_owned()))
+    let reason = "the URL is not a feed, and the page there names none; give the URL of the feed itself";
+    Err(Error::FeedNotFound(reason.to_owned()))
 }
 
 fn require_entries(found: DiscoveredFeed) -> Result<DiscoveredFeed, Error> {
-    let empty = || Error::FeedNotFound("the feed at this URL has no entries".to_owned());
-    if found.feed.items.is_empty() { Err(empty()) } else { Ok(found) }
+    let empty = "the feed at this URL has no entries; try again when it has some";
+    if found.feed.items.is_empty() { Err(Error::FeedNotFound(empty.to_owned())) } else { Ok(found) }
 }
 
 fn link_to(found: DiscoveredFeed) -> FeedLink {

@@ -16,12 +16,12 @@ use crate::ingest::reindex;
 /// Waits for the files of the model, loads it, and enqueues the documents that lack its vectors. Returns when that is done,
 /// or when the model could not be loaded.
 pub async fn load_embedding_model(ctx: IndexingContext, store: Store, model: Model) {
-    let waiting_message = "the embedding model is not there yet: search goes by words alone until it is";
+    let waiting_message = "the embedding model is not installed yet; search is lexical until it is";
     let (model, folder) = await_model(&store, &[model], waiting_message).await;
     match ctx.core.workers.run(Lane::Long, move || MiniLm::open(&folder)).await {
         Ok(Ok(embedder)) => ctx.retrieval.set_model(Arc::new(embedder)),
         Ok(Err(error)) => {
-            return warn!(%error, model.name, "could not open the embedding model; search goes by words alone");
+            return warn!(%error, model.name, "could not open the embedding model; search is lexical");
         }
         Err(error) => {
             return warn!(
@@ -30,16 +30,15 @@ pub async fn load_embedding_model(ctx: IndexingContext, store: Store, model: Mod
             );
         }
     }
-    info!(model.name, "the embedding model is there: search goes by meaning too");
+    info!(model.name, "embedding model loaded; semantic search enabled");
     match reindex::enqueue_missing_vectors(&ctx.core.db, &model.name, ctx.core.clock.now()).await {
         Ok(0) => {}
         Ok(documents) => {
-            info!(documents, "the vectors of what was saved before are being made");
+            info!(documents, "queued documents for embedding");
             ctx.job_signal.notify();
         }
-        Err(error) => warn!(
-            cause = error.chain(),
-            "could not ask for the vectors that are lacking; the next start does"
-        ),
+        Err(error) => {
+            warn!(cause = error.chain(), "could not queue missing embeddings; retried at the next start")
+        }
     }
 }

@@ -25,10 +25,10 @@ pub struct SpeechModelContext {
 
 /// Waits for the files of one of the models, the first of them by preference, and wakes the recordings that wait for it.
 pub async fn load_speech_model(ctx: SpeechModelContext, store: Store, models: Vec<Model>) {
-    let waiting_message = "the speech model is not there yet: recordings wait until it is";
+    let waiting_message = "the speech model is not installed yet; recordings wait until it is";
     let (model, folder) = await_model(&store, &models, waiting_message).await;
     ctx.speech.set_transcriber(Arc::new(Whisper::new(&model.name, &folder)));
-    info!(model.name, "the speech model is there: recordings are transcribed");
+    info!(model.name, "speech model loaded; transcription enabled");
     match jobs::end_wait(ctx.core.db.write(), MODEL_MISSING_REASON, ctx.core.clock.now()).await {
         Ok(()) => ctx.job_signal.notify(),
         Err(error) => {

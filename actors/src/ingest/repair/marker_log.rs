@@ -1,4 +1,4 @@
-//! Raises the marker of the index as the index changes, and marks an index that is left in order.
+//! Raises the marker of the index as the index changes, and marks an index that is cleanly closed.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub(super) async fn follow_changes(ctx: &RepairContext, state: &mut WatchState) 
     }
 }
 
-/// Marks the index as left in order: the next start finds out from its files whether they were changed since.
+/// Marks the index as cleanly closed: the next start finds out from its files whether they were changed since.
 pub(super) async fn mark_closed(ctx: &RepairContext, state: &WatchState) -> Result<(), Error> {
     // Without a marker the next start compares the index with the database. A marker would declare damaged files as good.
     if ctx.retrieval.has_damage_failures() {

@@ -108,6 +108,6 @@ pub async fn close_index(ctx: &RepairContext) {
         return;
     }
     if let Err(error) = marker_log::mark_closed(ctx, &state).await {
-        warn!(cause = error.chain(), "could not mark the passage index as left in order");
+        warn!(cause = error.chain(), "could not mark the passage index as cleanly closed");
     }
 }

@@ -110,7 +110,7 @@ async fn counts_as_damaged(state: &WatchState, retrieval: &Retrieval, now: Durat
 async fn replace_removed(ctx: &RepairContext, state: &mut WatchState) -> Result<Replacement, Error> {
     // Before its folder is created again, because the index would write into the new one.
     let abandoned = ctx.retrieval.abandon().await?;
-    error!("the folder of the passage index was removed or replaced: it is opened anew");
+    error!("the folder of the passage index was removed or replaced; it is opened again");
     if !state.abandoned.iter().any(|known| Arc::ptr_eq(known, &abandoned)) {
         state.abandoned.push(abandoned);
     }
@@ -143,7 +143,7 @@ async fn replace_damaged(ctx: &RepairContext, state: &mut WatchState) -> Result<
 async fn move_aside(ctx: &RepairContext, state: &mut WatchState) -> Result<(), Error> {
     let now = ctx.core.clock.now();
     state.damage = Some(Damage::InPlace);
-    // So that it is not marked as left in order if the service ends before it could be moved.
+    // So that it is not marked as cleanly closed if the service ends before it could be moved.
     state.suspicion = Some(Suspicion::new(AuditReason::Damaged, None, now));
     // Before its folder is created again, because the index would write into the new one.
     let index = ctx.retrieval.abandon().await?;

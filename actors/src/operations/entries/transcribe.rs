@@ -37,7 +37,9 @@ impl Operation for TranscribeEntry {
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let row = entry::Entity::one_of(user, self.0).one(&txn).await?.ok_or(Error::not_found())?;
         if row.enclosure_url.is_none() {
-            return Err(Error::Conflict("the entry has no recording"));
+            return Err(Error::Conflict(
+                "the entry has no recording; only entries with an audio or video file can be transcribed",
+            ));
         }
         if media::has_transcript(&txn, user, row.document_id).await? {
             // Nothing was written, so the transaction ends without a commit.

@@ -91,7 +91,7 @@ mod tests {
     use crate::fault::driver_error;
 
     /// <https://sqlite.org/rescode.html#interrupt>
-    const INTERRUPTED: &str = "9";
+    const SQLITE_INTERRUPT: &str = "9";
 
     #[tokio::test]
     async fn check_without_owner_is_interrupted() {
@@ -112,6 +112,6 @@ mod tests {
             panic!("damage")
         };
         let cause = driver_error(&error).unwrap().as_database_error().unwrap();
-        assert_eq!(cause.code().as_deref(), Some(INTERRUPTED), "{error}");
+        assert_eq!(cause.code().as_deref(), Some(SQLITE_INTERRUPT), "{error}");
     }
 }

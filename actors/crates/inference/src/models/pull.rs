@@ -56,7 +56,7 @@ pub enum PullError {
         failures: Vec<SourceFailure>,
     },
     /// The files of the model cannot be stored.
-    #[error("could not put the model into its folder")]
+    #[error("could not move the model into its folder")]
     Stage(#[from] StageError),
     /// A blocking step ended without a result, as when the program is stopping.
     #[error("fetching the model was stopped")]
@@ -98,7 +98,7 @@ pub enum SourceError {
 impl fmt::Display for PullSource {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
-            Self::Home => "its own address",
+            Self::Home => "its own URL",
             Self::Package => "its package",
         })
     }

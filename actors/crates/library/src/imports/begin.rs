@@ -191,7 +191,7 @@ pub async fn start(core: &CoreContext, user: UserId, id: ImportId) -> Result<imp
         .exec(&txn)
         .await?;
     if started.rows_affected == 0 {
-        return Err(Error::Conflict("only a finished dry run can be started"));
+        return Err(Error::Conflict("only a finished dry run can be started; wait until it has finished"));
     }
     require_file(&txn, row.id).await?;
     // The rows of the dry run name no objects. The import writes its own, from the first row on.

@@ -18,7 +18,7 @@ use errors::Error;
 /// The error of a page's job whose import is paused.
 const PAUSED: &str = "the import of this page is paused";
 /// When a paused job is due: at the end of the year 9999, the latest time that the databases can store.
-const NEVER_DUE: Timestamp = Timestamp::from_millis(253_402_300_799_000);
+const PAUSED_JOB_DUE_AT: Timestamp = Timestamp::from_millis(253_402_300_799_000);
 
 /// Pauses a running import, or the pages of a finished one.
 ///
@@ -33,7 +33,7 @@ pub async fn pause(core: &CoreContext, user: UserId, id: ImportId) -> Result<imp
         id,
         &from,
         ImportState::Paused,
-        "only a running or finished import can be paused",
+        "only a running or finished import can be paused; read its state first",
     )
     .await
 }
@@ -45,8 +45,15 @@ pub async fn pause(core: &CoreContext, user: UserId, id: ImportId) -> Result<imp
 /// when the file was deleted; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn resume(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let from = [ImportState::Paused, ImportState::Failed];
-    change_state(core, user, id, &from, ImportState::Running, "only a paused or failed import can be resumed")
-        .await
+    change_state(
+        core,
+        user,
+        id,
+        &from,
+        ImportState::Running,
+        "only a paused or failed import can be resumed; read its state first",
+    )
+    .await
 }
 
 async fn change_state(
@@ -94,7 +101,7 @@ async fn change_state(
 async fn postpone_pages(txn: &impl ConnectionTrait, import: &import::Model) -> Result<(), Error> {
     // A request for the same job, such as a refetch by the user, merges into the row and so makes it due in spite of the pause.
     let postpone = job::Entity::update_many()
-        .col_expr(job::Column::RunAt, Expr::value(NEVER_DUE))
+        .col_expr(job::Column::RunAt, Expr::value(PAUSED_JOB_DUE_AT))
         // Without a queue position no worker claims it. `jobs::promote` gives it a new one when it is due.
         .col_expr(job::Column::QueuePosition, Expr::value(None::<i64>))
         .col_expr(job::Column::Error, Expr::value(Some(PAUSED)));

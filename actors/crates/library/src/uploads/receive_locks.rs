@@ -10,7 +10,7 @@ use errors::Error;
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 
-const REPLACED: Error = Error::Conflict("another request is sending this file; this one was stopped");
+const SENDER_REPLACED: Error = Error::Conflict("another request is sending this file; this one was stopped");
 
 /// A lock for each upload that receives bytes.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +47,7 @@ impl ReceiveLocks {
         let guard = tokio::select! {
             // In this order: when both are ready at once, a request that was replaced must not get the lock.
             biased;
-            () = replaced.cancelled() => return Err(REPLACED),
+            () = replaced.cancelled() => return Err(SENDER_REPLACED),
             guard = self.locks.lock(upload) => guard,
         };
         let lock = ReceiveLock { replaced, _guard: guard, _newest: newest };
@@ -60,7 +60,7 @@ impl ReceiveLock {
     /// Waits until another request has asked for the lock of the same upload, and returns the error of this one.
     pub async fn wait_until_replaced(&self) -> Error {
         self.replaced.cancelled().await;
-        REPLACED
+        SENDER_REPLACED
     }
 
     /// Checks that no other request has asked for the lock of the same upload since this one did.
@@ -68,7 +68,7 @@ impl ReceiveLock {
     /// # Errors
     /// [`Error::Conflict`] if another request has; this one must not record its file then.
     pub fn require_newest(&self) -> Result<(), Error> {
-        if self.replaced.is_cancelled() { Err(REPLACED) } else { Ok(()) }
+        if self.replaced.is_cancelled() { Err(SENDER_REPLACED) } else { Ok(()) }
     }
 }
 

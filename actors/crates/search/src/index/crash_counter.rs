@@ -80,7 +80,7 @@ impl CrashCounter {
         if let Err(cause) = written
             && cause.kind() != io::ErrorKind::NotFound
         {
-            warn!(%cause, "could not note whether the passage index is being opened");
+            warn!(%cause, "could not record an attempt to open the passage index");
         }
     }
 }

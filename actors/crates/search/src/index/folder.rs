@@ -102,7 +102,7 @@ impl IndexFolder {
         let id = Self::read_id(data_dir).unwrap_or_else(|| {
             let id = DataFolderId::new(now);
             if let Err(cause) = write_id(data_dir, id) {
-                warn!(%cause, "could not keep the id of data_dir");
+                warn!(%cause, "could not store the id of data_dir");
             }
             id
         });

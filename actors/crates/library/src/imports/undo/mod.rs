@@ -72,7 +72,9 @@ pub async fn undo(core: &CoreContext, user: UserId, id: ImportId) -> Result<impo
         .exec(&txn)
         .await?;
     if begun.rows_affected == 0 {
-        return Err(Error::Conflict("only a finished, paused or failed import can be undone"));
+        return Err(Error::Conflict(
+            "only a finished, paused or failed import can be undone; pause a running one before you undo it",
+        ));
     }
     // Pages that stay are fetched as if the import had not been paused. The jobs of the others find that their documents are
     // deleted, and end.
