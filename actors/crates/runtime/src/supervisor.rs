@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(eventually_counts(&port).await, 1);
         let asking = port.clone();
 
-        let answer = port.run_to_end(async move || asking.ask(Do::Count).await).await;
+        let answer = port.run_to_end(async move || asking.ask(CounterCommand::Count).await).await;
 
         assert_eq!(answer, Ok(Ok(2)));
     }
