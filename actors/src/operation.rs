@@ -45,11 +45,6 @@ pub trait Operation: Sized + 'static {
     /// model, another server or a search slot, need none, nor do responses of a few fixed fields.
     const NEEDS_ANSWER_SLOT: bool = !Self::SCOPES.is_empty() && !Scope::any_writes(Self::SCOPES);
 
-    /// Returns whether this call needs space on the disk: [`Self::NEEDS_SPACE`], unless it depends on the parameters.
-    fn needs_space(&self) -> bool {
-        Self::NEEDS_SPACE
-    }
-
     /// Returns the scopes that this call needs: [`Self::SCOPES`], and more where its parameters ask for more.
     fn scopes(&self) -> Scopes {
         Self::SCOPES.into()

@@ -138,7 +138,7 @@ pub async fn execute<O: Operation>(
             }
         };
         if let Some((name, key)) = request_key {
-            match claim_or_replay(ctx, caller, key, name, operation.needs_space()).await? {
+            match claim_or_replay(ctx, caller, key, name, O::NEEDS_SPACE).await? {
                 ClaimOutcome::First(first) => claim = Some(first),
                 ClaimOutcome::Answered(stored) => {
                     return restore::<O>(stored, caller, ctx).await.map(Response::Replayed);
@@ -147,7 +147,7 @@ pub async fn execute<O: Operation>(
         }
         // The space on the disk, and the slot. A request that is refused must not wait, nor take a slot from the valid requests of
         // its account.
-        if operation.needs_space() {
+        if O::NEEDS_SPACE {
             ctx.disk.require_room()?;
         }
         if let Some(slot_wait) = slot_wait {

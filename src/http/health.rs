@@ -173,7 +173,7 @@ impl Readiness {
         // The lock is held meanwhile, so that a flood of requests makes one check at a time.
         let is_database_reachable = service.is_database_reachable().await;
         let storage = self.storage().await;
-        let index = service.context.retrieval.probe().await.ok();
+        let index = service.context.retrieval.engine().probe().await.ok();
         let dependencies = Dependencies { is_database_reachable, storage, index };
         *last = Some((Instant::now(), dependencies));
         dependencies
@@ -209,8 +209,8 @@ async fn ready(service: Data<Service>, readiness: Data<Readiness>) -> impl Respo
         && probed.is_some()
         && actors.iter().all(|actor| actor.up);
     let ctx = &service.context;
-    let model = ctx.retrieval.model();
-    let has_index = ctx.retrieval.has_index();
+    let model = ctx.retrieval.engine().model();
+    let has_index = ctx.retrieval.engine().has_index();
     let is_unloaded = matches!(probed, Some(IndexProbe::Unloaded(_)));
     let index = IndexHealth {
         ok: has_index && probed.is_some() && !is_unloaded,
@@ -218,8 +218,8 @@ async fn ready(service: Data<Service>, readiness: Data<Readiness>) -> impl Respo
             Some(IndexProbe::Loaded { passages }) => Some(passages as u64),
             Some(IndexProbe::Reloading | IndexProbe::Unloaded(_) | IndexProbe::Missing) | None => None,
         },
-        failed_requests: ctx.retrieval.damage_failures(),
-        completeness: ctx.retrieval.completeness(),
+        failed_requests: ctx.retrieval.engine().damage_failures(),
+        completeness: ctx.retrieval.engine().completeness(),
     };
     let body = json!({
         "ready": is_ready,
@@ -255,7 +255,7 @@ async fn metrics(
         metrics::counter!("carrel_actor_restarts_total", "actor" => actor.name).absolute(actor.restarts);
         metrics::counter!("carrel_actor_refused_total", "actor" => actor.name).absolute(actor.refused);
     }
-    let left = service.context.retrieval.completeness().documents_left();
+    let left = service.context.retrieval.engine().completeness().documents_left();
     metrics::gauge!("carrel_index_documents_left").set(left as f64);
     let lost = log::lost_lines();
     for (reason, lines) in [("queue_full", lost.queue_full), ("write_failed", lost.write_failed)] {

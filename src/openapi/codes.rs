@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use actix_web::http::Method;
-use errors::{ERRORS, code};
+use errors::{ERRORS, RetryRule, code};
 use serde_json::{Value, json};
 
 use crate::http::methods::takes_body;
@@ -20,6 +20,8 @@ pub struct Code {
     pub status: u16,
     /// The descriptions of all errors that share the code.
     pub about: String,
+    /// Whether a response with the code may have `Retry-After`: at least one error that has the code can be retried.
+    pub has_retry_after: bool,
     routes: Routes,
 }
 
@@ -87,12 +89,17 @@ const ROUTES: &[(&str, Routes)] = &[
 pub static CODES: LazyLock<Vec<Code>> = LazyLock::new(|| {
     let mut codes: Vec<Code> = Vec::new();
     for row in ERRORS {
+        let has_retry_after = row.retry != RetryRule::Never;
         match codes.iter_mut().find(|code| code.name == row.code) {
-            Some(code) => code.about = format!("{} {}", code.about, row.description),
+            Some(code) => {
+                code.about = format!("{} {}", code.about, row.description);
+                code.has_retry_after |= has_retry_after;
+            }
             None => codes.push(Code {
                 name: row.code,
                 status: row.status,
                 about: row.description.to_owned(),
+                has_retry_after,
                 routes: routes_of(row.code),
             }),
         }

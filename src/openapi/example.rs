@@ -1,5 +1,6 @@
 //! Examples, generated from the schemas, so that every example is valid for its schema.
 
+use errors::{Error, ErrorBody};
 use serde_json::{Map, Value, json};
 
 const ID: &str = "01920c4e-7a10-7c3e-9d52-3b1f6a7c8e90";
@@ -87,14 +88,16 @@ pub fn success(schema: &Value, request: Request<'_>, schemas: &Map<String, Value
     json!({ "success": true, "data": data, "meta": meta })
 }
 
-/// Returns an example of an error response with this code.
-pub fn error(status: u16, code: &str, message: &str) -> Value {
-    json!({
+/// Returns an example of an error response with this code; `None` if no error has the code.
+pub fn error(code: &str) -> Option<Value> {
+    let error = Error::examples().into_iter().find(|error| error.spec().code == code)?;
+    let status = error.spec().status;
+    Some(json!({
         "success": false,
         "data": null,
-        "error": { "code": code, "message": message },
+        "error": ErrorBody::from(&error),
         "meta": { "timestamp": TIME, "path": "/rest/v1/bookmarks", "method": "POST", "statusCode": status },
-    })
+    }))
 }
 
 /// Returns a path with example values for its variables.

@@ -96,19 +96,21 @@ fn success(status: StatusCode, reply: &Value, description: &str) -> Value {
 fn error_response(status: u16, codes: &[&Code]) -> Value {
     let lines: Vec<String> = codes.iter().map(|code| format!("`{}`: {}", code.name, code.about)).collect();
     let names: Vec<&str> = codes.iter().map(|code| code.name).collect();
-    let more: &[(&str, &str, &str)] = match status {
-        401 => &[("WWW-Authenticate", "string", "`Bearer`.")],
-        429 => &[RETRY, LIMIT, REMAINING, RESET],
-        // Not every 409 has the header: only one for an Idempotency-Key whose request still runs.
-        409 | 503 => &[RETRY],
-        _ => &[],
+    let mut more = match status {
+        401 => vec![("WWW-Authenticate", "string", "`Bearer`.")],
+        429 => vec![LIMIT, REMAINING, RESET],
+        _ => Vec::new(),
     };
-    let first = codes.first().map(|code| example::error(status, code.name, &code.about));
+    // Not every response of such a code has the header: of 409 only one for an Idempotency-Key whose request still runs.
+    if codes.iter().any(|code| code.has_retry_after) {
+        more.push(RETRY);
+    }
+    let first = codes.first().and_then(|code| example::error(code.name));
     json!({
         "description": lines.join("\n\n"),
         // All errors have one schema, so that clients have one type. The codes of this response are listed for readers and tests.
         "x-error-codes": names,
-        "headers": headers(more),
+        "headers": headers(&more),
         "content": {
             "application/json": { "schema": { "$ref": "#/components/schemas/ErrorResponse" }, "example": first },
         },
@@ -195,4 +197,32 @@ pub fn schemas() -> Map<String, Value> {
     let named =
         [("ErrorBody", error), ("ErrorResponse", response), ("FieldError", field), ("ResponseMeta", meta)];
     named.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use errors::Error;
+
+    use crate::openapi::document;
+
+    #[test]
+    fn errors_have_headers_and_examples_of_the_server() {
+        let document = document("https://carrel.example");
+        let responses = document["components"]["responses"].as_object().unwrap();
+
+        for (name, response) in responses {
+            let example = &response["content"]["application/json"]["example"];
+            let error = Error::examples()
+                .into_iter()
+                .find(|error| error.to_string() == example["error"]["message"].as_str().unwrap())
+                .unwrap_or_else(|| panic!("no error has the message of {name}"));
+            assert_eq!(example["error"]["code"], error.spec().code, "{name}");
+            assert_eq!(example["meta"]["statusCode"], error.spec().status, "{name}");
+            let has_header = response["headers"]["Retry-After"].is_object();
+            assert!(has_header || error.retry_after().is_none(), "{name}");
+        }
+        for (name, is_expected) in [("StorageFull", true), ("RateLimited", true), ("Internal", false)] {
+            assert_eq!(responses[name]["headers"]["Retry-After"].is_object(), is_expected, "{name}");
+        }
+    }
 }

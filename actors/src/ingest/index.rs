@@ -60,7 +60,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
         None
     } else {
         let texts = rows.iter().map(|row| prepend_title(&document.title, &row.text)).collect();
-        ctx.retrieval.embed(texts).await?
+        ctx.retrieval.engine().embed(texts).await?
     };
     let model = vectors.as_ref().map(|vectors| vectors.model.clone());
     let spent = vectors.as_ref().map(model_use);
@@ -85,7 +85,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
     // The model may be loaded after the start of the service. If there has never been one, no vectors are expected.
     let is_awaiting_vectors = document.index_lost_at.is_some()
         && model.is_none()
-        && (!is_words_only || document.embedding_model.is_some() || ctx.retrieval.model().is_some());
+        && (!is_words_only || document.embedding_model.is_some() || ctx.retrieval.engine().model().is_some());
     finish(ctx, job, &document, IndexedPassages { model, count: next, is_awaiting_vectors }).await
 }
 
@@ -151,7 +151,7 @@ async fn finish(
         .filter(chunk::Column::Version.lt(document.version))
         .exec(&txn)
         .await?;
-    if lost_at.is_some() && updated.rows_affected > 0 && ctx.retrieval.model().is_some() {
+    if lost_at.is_some() && updated.rows_affected > 0 && ctx.retrieval.engine().model().is_some() {
         // After the words of all other documents. Without a model, its loading enqueues the vectors.
         jobs::enqueue(&txn, job.user_id, JobKind::Index, job.subject, Priority::Backlog, now).await?;
     }

@@ -142,7 +142,7 @@ impl Operation for Ask {
         let now = ctx.core.clock.now();
         if let Err(paused) = ai::check_not_paused(&ctx.core.db, now).await {
             // Search must not learn of the pause later than the user does.
-            ctx.retrieval.refresh_pause(&ctx.core.db).await?;
+            ctx.retrieval.engine().refresh_pause(&ctx.core.db).await?;
             return Err(paused);
         }
         // Counted before the model is asked, so that simultaneous questions cannot exceed the plan's answers.
@@ -158,7 +158,7 @@ impl Operation for Ask {
                 txn.commit().await?;
                 if pauses {
                     warn!("the daily token limit is used up: the AI is paused until midnight UTC");
-                    ctx.retrieval.refresh_pause(&ctx.core.db).await?;
+                    ctx.retrieval.engine().refresh_pause(&ctx.core.db).await?;
                 }
                 Ok(response)
             }

@@ -9,7 +9,6 @@ mod engine;
 mod failure_log;
 pub mod passage;
 
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -79,15 +78,6 @@ pub struct Retrieval {
     port: Port<RetrievalActor>,
     searches: FairSemaphore<UserId>,
     engine: Arc<Engine>,
-}
-
-/// Everything that needs neither the actor nor a permit is called on the engine.
-impl Deref for Retrieval {
-    type Target = Engine;
-
-    fn deref(&self) -> &Engine {
-        &self.engine
-    }
 }
 
 impl Retrieval {
@@ -188,6 +178,11 @@ impl Retrieval {
     /// [`Error::Internal`] when it refuses the change, or when the change met damage on a replaced index and meets it again.
     pub async fn remove(&self, passages: Vec<Uuid>) -> Result<(), Error> {
         self.port.ask(Change::Remove(passages)).await?
+    }
+
+    /// Returns the engine, which is called directly by everything that needs neither the actor nor a permit for a search.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
     }
 
     /// Returns the port of the actor, for health and for draining.

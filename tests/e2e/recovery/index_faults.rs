@@ -54,11 +54,11 @@ impl FaultyIndex {
         // The index is abandoned for a moment, which no check of it must see.
         server.service().stop_worker().await;
         repair::check_index(&server.service().repair).await.unwrap();
-        let index = server.context().retrieval.abandon().await.unwrap();
+        let index = server.context().retrieval.engine().abandon().await.unwrap();
         assert!(index.resume());
         let write_fault = Mutex::new(write_fault);
         let faulty = Arc::new(Self { index, failing_tenant, write_fault, failed_writes: AtomicI32::new(0) });
-        server.context().retrieval.replace_index(faulty.clone());
+        server.context().retrieval.engine().replace_index(faulty.clone());
         server.service().worker.port().crash();
         faulty
     }
@@ -241,7 +241,7 @@ async fn damage_met_by_writes_has_the_index_filled_again() {
 
     let saved = try_to_index(&server, &key, &faulty, 3).await;
     eventually("another index is open", async || {
-        (!server.context().retrieval.has_damage_failures()).then_some(())
+        (!server.context().retrieval.engine().has_damage_failures()).then_some(())
     })
     .await;
     server.clock.advance(Duration::from_secs(3600));
@@ -258,7 +258,7 @@ async fn document_that_every_index_fails_is_given_up_after_a_rebuild() {
     let faulty = FaultyIndex::install(&server, None, Some(EngineFault::Damage)).await;
     let saved = try_to_index(&server, &key, &faulty, 3).await;
     eventually("another index is open", async || {
-        (!server.context().retrieval.has_damage_failures()).then_some(())
+        (!server.context().retrieval.engine().has_damage_failures()).then_some(())
     })
     .await;
     let set_aside = list_set_aside(&server.context().core.data_dir);
@@ -277,7 +277,7 @@ async fn document_that_every_index_fails_is_given_up_after_a_rebuild() {
     repair::check_index(&server.service().repair).await.unwrap();
 
     assert_eq!(index_job(&server, &saved).await.unwrap().state, JobState::GivenUp);
-    assert_eq!(server.context().retrieval.damage_failures(), 0);
+    assert_eq!(server.context().retrieval.engine().damage_failures(), 0);
     assert_eq!(list_set_aside(&server.context().core.data_dir), set_aside);
 }
 
@@ -295,7 +295,7 @@ async fn second_service_that_began_without_an_index_opens_one() {
     let initial = InitialIndex { folder, recorded: None, opened: None };
     let watch = IndexWatch::begin(&db, &retrieval, initial, &*clock).await.unwrap();
     assert!(!watch.is_maintainer());
-    assert_eq!(retrieval.completeness(), Completeness::Unavailable);
+    assert_eq!(retrieval.engine().completeness(), Completeness::Unavailable);
     let second = RepairContext {
         core: CoreContext { db, ..core.clone() },
         retrieval: retrieval.clone(),
@@ -305,8 +305,8 @@ async fn second_service_that_began_without_an_index_opens_one() {
 
     repair::check_index(&second).await.unwrap();
 
-    assert!(retrieval.has_index());
-    assert_eq!(retrieval.completeness(), Completeness::MaintainedElsewhere);
+    assert!(retrieval.engine().has_index());
+    assert_eq!(retrieval.engine().completeness(), Completeness::MaintainedElsewhere);
     assert!(!second.index_watch.is_maintainer());
 }
 
@@ -316,13 +316,13 @@ async fn unloaded_index_is_replaced_soon_after_another_one() {
     let (key, anonymous) = (server.user(Plan::Pro).await.full_key().await, server.anonymous());
     let (data_dir, retrieval) = (&server.context().core.data_dir, &server.context().retrieval);
     let heron = save(&key, "heron").await;
-    retrieval.replace_index(Arc::new(FailingIndex(damage_error)));
+    retrieval.engine().replace_index(Arc::new(FailingIndex(damage_error)));
     eventually_search_succeeds(&key, &heron).await;
     wait_until_complete(&anonymous, 1).await;
     let first = list_set_aside(data_dir);
     assert_eq!(first.len(), 1);
 
-    retrieval.replace_index(Arc::new(FailingIndex(|| IndexError::Unloaded(EngineFault::Damage))));
+    retrieval.engine().replace_index(Arc::new(FailingIndex(|| IndexError::Unloaded(EngineFault::Damage))));
     for _ in 0..3 {
         assert_eq!(key.get("/rest/v2/search?q=heron").await.error_code(503), "OVERLOADED");
     }
@@ -369,7 +369,7 @@ async fn lost_document_whose_job_was_given_up_is_not_enqueued() {
     lose_document(&server, &kingfisher).await;
 
     let rebuilding = Completeness::Rebuilding { documents_left: 2, documents_total: 2 };
-    server.context().retrieval.set_completeness(rebuilding);
+    server.context().retrieval.engine().set_completeness(rebuilding);
     repair::check_index(&server.service().repair).await.unwrap();
     server.clock.advance(Duration::from_secs(61));
     repair::check_index(&server.service().repair).await.unwrap();

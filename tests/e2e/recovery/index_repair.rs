@@ -347,7 +347,7 @@ async fn read_degraded(key: &Key) -> Value {
 async fn search_is_degraded_until_lost_documents_are_restored() {
     let server = Server::start().await;
     let model = Arc::new(ConstantEmbedder::default());
-    server.context().retrieval.set_model(model.clone());
+    server.context().retrieval.engine().set_model(model.clone());
     let owner = server.user(Plan::Pro).await;
     let (key, other) = (owner.full_key().await, server.user(Plan::Pro).await.full_key().await);
     let heron = save(&key, "heron").await;
@@ -403,7 +403,7 @@ async fn index_moved_away_and_back_is_used_again() {
     fs::rename(&elsewhere, &index).unwrap();
     repair::check_index(&server.service().repair).await.unwrap();
 
-    assert!(server.context().retrieval.is_in_place());
+    assert!(server.context().retrieval.engine().is_in_place());
     server.service().worker.port().crash();
     let kingfisher = save(&key, "kingfisher").await;
     wait_until_complete(&server.anonymous(), 2).await;
@@ -568,7 +568,7 @@ async fn index_that_fails_searches_is_moved_aside_and_rebuilt() {
     let heron = save(&key, "heron").await;
     assert!(list_set_aside(&server.context().core.data_dir).is_empty());
 
-    server.context().retrieval.replace_index(Arc::new(FailingIndex(damage_error)));
+    server.context().retrieval.engine().replace_index(Arc::new(FailingIndex(damage_error)));
 
     eventually_search_succeeds(&key, &heron).await;
     assert_eq!(list_set_aside(&server.context().core.data_dir).len(), 1);
@@ -592,14 +592,14 @@ async fn index_that_cannot_be_moved_aside_is_moved_on_retry() {
     let obstacle = server.context().core.data_dir.join("index.damaged-2024-05-06T12-00-00.000Z");
     fs::write(&obstacle, "").unwrap();
 
-    server.context().retrieval.replace_index(Arc::new(FailingIndex(damage_error)));
+    server.context().retrieval.engine().replace_index(Arc::new(FailingIndex(damage_error)));
     for _ in 0..3 {
         let answer = key.get("/rest/v2/search?q=heron").await;
         assert_eq!((answer.error_code(503), answer.header_number("retry-after")), ("OVERLOADED", 5));
     }
     // Fails here, or has failed in the background just before.
     let _ = repair::check_index(&server.service().repair).await;
-    assert!(server.context().retrieval.is_in_place());
+    assert!(server.context().retrieval.engine().is_in_place());
     assert_eq!(list_set_aside(&server.context().core.data_dir), std::slice::from_ref(&obstacle));
 
     fs::remove_file(&obstacle).unwrap();
@@ -615,13 +615,13 @@ async fn index_that_refuses_queries_is_not_moved_aside() {
     save(&key, "heron").await;
 
     let refused = || engine_error(EngineFault::InvalidRequest);
-    server.context().retrieval.replace_index(Arc::new(FailingIndex(refused)));
+    server.context().retrieval.engine().replace_index(Arc::new(FailingIndex(refused)));
     for _ in 0..6 {
         assert_eq!(key.get("/rest/v2/search?q=heron").await.status, 500);
     }
     repair::check_index(&server.service().repair).await.unwrap();
 
-    assert_eq!(server.context().retrieval.damage_failures(), 0);
+    assert_eq!(server.context().retrieval.engine().damage_failures(), 0);
     assert!(list_set_aside(&server.context().core.data_dir).is_empty());
 }
 
@@ -631,7 +631,7 @@ async fn only_search_is_refused_while_the_index_reloads() {
     let key = server.user(Plan::Pro).await.full_key().await;
     save(&key, "heron").await;
 
-    server.context().retrieval.replace_index(Arc::new(FailingIndex(|| IndexError::Blocked)));
+    server.context().retrieval.engine().replace_index(Arc::new(FailingIndex(|| IndexError::Blocked)));
     let searched = key.get("/rest/v2/search?q=heron").await;
     let index = read_index_state(&server.anonymous()).await;
     repair::check_index(&server.service().repair).await.unwrap();
@@ -639,6 +639,6 @@ async fn only_search_is_refused_while_the_index_reloads() {
     assert_eq!(searched.error_code(503), "OVERLOADED");
     assert_eq!(searched.header_number("retry-after"), 2);
     assert_eq!((&index["ok"], &index["passages"]), (&json!(true), &Value::Null));
-    assert_eq!(server.context().retrieval.damage_failures(), 0);
+    assert_eq!(server.context().retrieval.engine().damage_failures(), 0);
     assert!(list_set_aside(&server.context().core.data_dir).is_empty());
 }

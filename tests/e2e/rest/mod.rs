@@ -7,6 +7,7 @@ mod caching;
 mod compression;
 mod document_pages;
 mod document_rendition;
+mod examples;
 mod first_use_notice;
 mod idempotency;
 mod jobs;

@@ -103,16 +103,11 @@ impl Client {
     }
 
     async fn with_text(&self, method: Method, path: &str, body: Option<String>) -> reqwest::Result<Response> {
-        let mut request = self.request(method.clone(), path);
+        let mut request = self.request(method, path);
         if let Some(body) = body {
             request = request.header(CONTENT_TYPE, "application/json").body(body);
         }
-        let response = Response::receive(request).await?;
-        // Any test may reach a limit of the plan, so each such response is checked here and not in a test of its own.
-        if response.status == 402 {
-            assert_error_is_described(&method, path, &response);
-        }
-        Ok(response)
+        Response::receive(request).await
     }
 
     pub async fn post_form(&self, path: &str, fields: &[(&str, &str)]) -> Response {
@@ -161,13 +156,22 @@ impl Client {
         path: &str,
         body: Option<Value>,
     ) -> (u16, HeaderMap, Vec<u8>) {
-        let mut request = self.request(method, path);
+        let mut request = self.request(method.clone(), path);
         if let Some(body) = body {
             request = request.header(CONTENT_TYPE, "application/json").body(body.to_string());
         }
         let response = request.send().await.unwrap();
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        (status, headers, response.bytes().await.unwrap().to_vec())
+        let (status, headers, url) =
+            (response.status().as_u16(), response.headers().clone(), response.url().clone());
+        let bytes = response.bytes().await.unwrap().to_vec();
+        if status >= 400 {
+            assert_error_is_described(
+                &method,
+                url.path(),
+                &serde_json::from_slice(&bytes).unwrap_or_default(),
+            );
+        }
+        (status, headers, bytes)
     }
 
     fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
@@ -175,16 +179,17 @@ impl Client {
     }
 }
 
-/// Asserts that the API description lists the error of a response among those of its REST route. Other paths are ignored.
-fn assert_error_is_described(method: &Method, path: &str, response: &Response) {
-    let path = path.split('?').next().unwrap();
+/// Asserts that the API description lists the error of a failed response among those of its REST route. Other paths and methods are
+/// ignored, and so are responses without an error code: the HTTP layer or a proxy sent them, before a route saw the request.
+fn assert_error_is_described(method: &Method, path: &str, body: &Value) {
     let tables = [("/rest/v1", rest::V1), ("/rest/v2", rest::V2)];
     let route = tables.into_iter().find_map(|(mounted, routes)| {
         let path = path.strip_prefix(mounted)?;
-        routes.iter().find(|route| route.method.as_str() == method.as_str() && matches(route.pattern, path))
+        // The first pattern that matches is the one that the service chooses, whatever the method.
+        let pattern = routes.iter().find(|route| matches(route.pattern, path))?.pattern;
+        routes.iter().find(|route| route.pattern == pattern && route.method.as_str() == method.as_str())
     });
-    let Some(route) = route else { return };
-    let code = response.body["error"]["code"].as_str().unwrap_or_default();
+    let (Some(route), Some(code)) = (route, body["error"]["code"].as_str()) else { return };
     let is_described = openapi::codes_of_route(route).any(|described| described.name == code);
     assert!(is_described, "neither src/openapi/codes.rs nor its operation gives {code} to {}", route.name());
 }
@@ -221,10 +226,18 @@ pub struct Response {
 
 impl Response {
     async fn receive(request: reqwest::RequestBuilder) -> reqwest::Result<Self> {
-        let response = request.send().await?;
+        let (http, request) = request.build_split();
+        let request = request?;
+        let (method, path) = (request.method().clone(), request.url().path().to_owned());
+        let response = http.execute(request).await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let text = response.text().await?;
-        Ok(Self { status, headers, body: serde_json::from_str(&text).unwrap_or(Value::Null), text })
+        let body = serde_json::from_str(&text).unwrap_or(Value::Null);
+        // Any test may meet any error, so each is checked here and not in a test of its own.
+        if status >= 400 {
+            assert_error_is_described(&method, &path, &body);
+        }
+        Ok(Self { status, headers, body, text })
     }
 
     /// The value of a header; empty if it is missing.

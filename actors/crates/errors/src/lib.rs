@@ -8,7 +8,7 @@
 //! | report faulty fields, all at once | [`Invalid`], [`Fault`] |
 //! | hide a cause from the client and keep it for the log | [`Error::internal`], [`Error::chain`] |
 //! | present an error | [`Error::spec`], [`Error::details`], [`Error::retry_after`], [`ErrorBody`] |
-//! | list all errors, for a document | [`ERRORS`] |
+//! | list all errors, for a document | [`ERRORS`], with [`Error::examples`] |
 //! | list the errors of an operation | the constants of [`code`] |
 //!
 //! [`ERRORS`] is the one table of codes and statuses. REST, MCP, the OpenAPI document and the manual read it; no surface
@@ -19,6 +19,7 @@
 //! crate does no I/O and knows no HTTP type.
 
 pub mod code;
+mod examples;
 mod spec;
 
 use std::borrow::Cow;

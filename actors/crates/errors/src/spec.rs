@@ -244,69 +244,16 @@ error_table! {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
-    use entity::scope::Scope;
-
     use super::*;
-    use crate::{Invalid, RateWindow, StorageFailure, Wait};
-
-    const WAIT: Duration = Duration::from_millis(2100);
-
-    /// One error of each variant.
-    fn samples() -> Vec<Error> {
-        let wait =
-            Wait { limit: 300, window: RateWindow::Hour, retry_after: WAIT, reset: Duration::from_secs(9) };
-        vec![
-            Error::Invalid(Invalid::new("limit", "must be a whole number from 1 to 20")),
-            Error::ScopeNotAllowed(vec![Scope::AskLibrary]),
-            Error::KeyInvalid,
-            Error::KeyInQuery,
-            Error::NotSignedIn,
-            Error::WrongPassword,
-            Error::PlanRequired(Cow::Borrowed("the REST API")),
-            Error::PlanLimit("the plan allows 5 REST keys".to_owned()),
-            Error::LibraryFull { used: 9, limit: 8 },
-            Error::TransfersFull { used: 9, limit: 8 },
-            Error::QuotaUsed { limit: 1_000_000 },
-            Error::ProjectLimit { limit: 200 },
-            Error::ScopeRequired(vec![Scope::WriteUploads]),
-            Error::NotForMcp,
-            Error::ForeignOrigin,
-            Error::Closed("sign-up is closed"),
-            Error::UploadRefused("the upload URL has expired"),
-            Error::not_found(),
-            Error::UnknownRoute,
-            Error::MethodNotAllowed(vec!["GET".to_owned(), "HEAD".to_owned()]),
-            Error::BodyTimeout,
-            Error::Conflict("a tag has this name"),
-            Error::StillRunning,
-            Error::ProjectArchived,
-            Error::UploadIncomplete("no bytes have arrived"),
-            Error::UploadExpired,
-            Error::TooLarge { what: "the body", limit: 1024 },
-            Error::UnsupportedType("the body must be JSON"),
-            Error::UrlRejected("the URL contains a user name or a password".to_owned()),
-            Error::FeedNotFound("the feed has no entries".to_owned()),
-            Error::RateLimited(wait),
-            Error::TooManyFailures(WAIT),
-            Error::TooManyUploads { limit: 8 },
-            Error::internal("a table is missing"),
-            Error::AiPaused(WAIT),
-            Error::AiUnavailable,
-            Error::Busy(WAIT),
-            Error::StorageFailed(StorageFailure::Transient),
-            Error::StorageFull,
-        ]
-    }
+    use crate::Invalid;
 
     #[test]
     fn every_variant_has_its_own_row() {
-        let samples = samples();
+        let examples = Error::examples();
 
-        assert_eq!(samples.len(), ERRORS.len());
-        for (sample, row) in samples.iter().zip(ERRORS) {
-            assert_eq!(sample.spec(), row, "{sample:?}");
+        assert_eq!(examples.len(), ERRORS.len());
+        for (example, row) in examples.iter().zip(ERRORS) {
+            assert_eq!(example.spec(), row, "{example:?}");
         }
     }
 
@@ -332,7 +279,7 @@ mod tests {
 
     #[test]
     fn temporary_errors_have_a_wait_and_are_not_final() {
-        let temporary = samples().into_iter().filter(|error| error.spec().is_temporary);
+        let temporary = Error::examples().into_iter().filter(|error| error.spec().is_temporary);
 
         let codes: Vec<&str> = temporary
             .map(|error| {
@@ -345,14 +292,14 @@ mod tests {
 
     #[test]
     fn wait_is_known_where_the_rule_names_one() {
-        for error in samples() {
+        for error in Error::examples() {
             assert_eq!(error.retry_after().is_some(), error.spec().retry != RetryRule::Never, "{error:?}");
         }
     }
 
     #[test]
     fn messages_are_complete_sentences_without_their_causes() {
-        for error in samples() {
+        for error in Error::examples() {
             let message = error.to_string();
             assert!(message.len() > 15 && !message.contains("a table is missing"), "{message}");
             assert!(!message.ends_with(['.', ':', ' ']), "{message}");
@@ -361,7 +308,7 @@ mod tests {
 
     #[test]
     fn messages_name_the_limit_the_wait_and_the_item() {
-        let messages: Vec<String> = samples().iter().map(ToString::to_string).collect();
+        let messages: Vec<String> = Error::examples().iter().map(ToString::to_string).collect();
 
         for part in [
             "limit must be a whole number from 1 to 20",

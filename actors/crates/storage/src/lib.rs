@@ -8,7 +8,7 @@
 //! | open a store | [`blobs::FolderStore::open`], [`blobs::S3Store::open`] |
 //! | write a file | [`blobs::BlobStore::create`], then [`blobs::BlobWriter`] |
 //! | read a file by its path | [`blobs::BlobStore::local_file`] |
-//! | let a client send bytes to the bucket itself | [`blobs::BlobStore::presigned_uploads`] |
+//! | let a client send bytes to the bucket itself | [`blobs::BlobStore::upload_bucket`], [`blobs::S3Store::presign_put`] |
 //! | remove a file | [`blobs::BlobStore::remove`] |
 //! | make the path of a file | [`blobs::blob_path`], [`blobs::incoming_path`] |
 //! | send an e-mail | [`mail::Mailer::send`] |

@@ -46,7 +46,7 @@ impl Answerer for Extractive {
 
     fn answer(&self, question: Question) -> BoxFuture<'_, Result<Draft, AnswerError>> {
         async move {
-            let embedder = self.retrieval.embedder();
+            let embedder = self.retrieval.engine().embedder();
             let work = move || answer(&question, embedder.as_deref());
             // On the worker threads: embeddings are computation, and would block the async runtime.
             let made = self

@@ -19,7 +19,7 @@ pub async fn load_embedding_model(ctx: IndexingContext, store: Store, model: Mod
     let waiting_message = "the embedding model is not installed yet; search is lexical until it is";
     let (model, folder) = await_model(&store, &[model], waiting_message).await;
     match ctx.core.workers.run(Lane::Long, move || MiniLm::open(&folder)).await {
-        Ok(Ok(embedder)) => ctx.retrieval.set_model(Arc::new(embedder)),
+        Ok(Ok(embedder)) => ctx.retrieval.engine().set_model(Arc::new(embedder)),
         Ok(Err(error)) => {
             return warn!(%error, model.name, "could not open the embedding model; search is lexical");
         }

@@ -55,7 +55,7 @@ fn ensure_maintainer(ctx: &RepairContext) -> Result<(), Error> {
 
 async fn find_lost(ctx: &RepairContext, stale: Option<StalePeriod>) -> Result<u64, Error> {
     // Nothing needs to be looked up in an empty index.
-    let is_empty = ctx.retrieval.count().await? == 0;
+    let is_empty = ctx.retrieval.engine().count().await? == 0;
     let (mut before, mut lost) = (None, 0);
     loop {
         ensure_maintainer(ctx)?;
@@ -132,7 +132,7 @@ async fn find_incomplete(
         let expected = load_expected_passages(ctx, page, ordinals).await?;
         let ids: Vec<Uuid> = expected.keys().copied().collect();
         for asked in ids.chunks(BATCH_PASSAGES) {
-            let missing = ctx.retrieval.missing(asked.to_vec()).await?;
+            let missing = ctx.retrieval.engine().missing(asked.to_vec()).await?;
             lacking.extend(missing.iter().filter_map(|id| expected.get(id).copied()));
         }
     }
@@ -196,7 +196,7 @@ async fn remove_strays(ctx: &RepairContext) -> Result<u64, Error> {
         ensure_maintainer(ctx)?;
         // The index is read before the rows: a row is written before its passage is indexed, so no passage that is indexed meanwhile
         // counts as a stray.
-        let page = ctx.retrieval.passages(from, BATCH_PASSAGES).await?;
+        let page = ctx.retrieval.engine().passages(from, BATCH_PASSAGES).await?;
         let strays = find_strays(ctx, page.ids).await?;
         if !strays.is_empty() {
             removed += strays.len() as u64;

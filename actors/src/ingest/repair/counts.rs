@@ -28,13 +28,13 @@ impl WatchState {
         retrieval: &Retrieval,
         is_suspicious: impl Fn(u64) -> bool,
     ) -> Result<u64, Error> {
-        let estimate = retrieval.count().await? as u64;
+        let estimate = retrieval.engine().count().await? as u64;
         let count = estimate.saturating_sub(self.counted_twice);
         if !is_suspicious(count) {
             return Ok(count);
         }
         // Slow, so only after a suspicious estimate. What the estimate counts twice is subtracted from the next ones.
-        let exact = retrieval.count_exactly().await? as u64;
+        let exact = retrieval.engine().count_exactly().await? as u64;
         self.counted_twice = estimate.saturating_sub(exact);
         Ok(exact)
     }
@@ -60,8 +60,8 @@ impl IndexWatch {
         state: &mut WatchState,
         clock: &dyn Clock,
     ) -> Result<(), Error> {
-        if !retrieval.has_index() {
-            retrieval.set_completeness(Completeness::Unavailable);
+        if !retrieval.engine().has_index() {
+            retrieval.engine().set_completeness(Completeness::Unavailable);
             return Ok(());
         }
         // At the start no job runs yet, so the two numbers are equal unless something is wrong or a job was interrupted.
@@ -79,11 +79,11 @@ impl IndexWatch {
                 reason.description()
             );
             // A surplus, such as that of an interrupted job, hides nothing: results are read from the rows.
-            retrieval.set_completeness(if has_surplus { known } else { Completeness::Checking });
+            retrieval.engine().set_completeness(if has_surplus { known } else { Completeness::Checking });
             return Ok(());
         }
         self.raise_marker(db, state, clock).await;
-        retrieval.set_completeness(known);
+        retrieval.engine().set_completeness(known);
         Ok(())
     }
 }
@@ -108,7 +108,7 @@ pub(super) async fn compare_counts(ctx: &RepairContext, state: &mut WatchState) 
         warn!(held = count, expected, "the passage index {}", AuditReason::CountMismatch.description());
         state.count_suspected_at = Some(now);
         state.suspicion = Some(Suspicion::new(AuditReason::CountMismatch, None, now_at));
-        ctx.retrieval.set_completeness(Completeness::Checking);
+        ctx.retrieval.engine().set_completeness(Completeness::Checking);
     }
     // After a first low count the next check counts again, without waiting for the interval.
     if state.low_counts == 0 {

@@ -49,21 +49,21 @@ impl IndexWatch {
         clock: &dyn Clock,
     ) -> Result<bool, Error> {
         let has_lock = self.hold_lock(db).await?;
-        let was_elsewhere = retrieval.completeness() == Completeness::MaintainedElsewhere;
+        let was_elsewhere = retrieval.engine().completeness() == Completeness::MaintainedElsewhere;
         if has_lock && !self.is_maintainer() {
             self.become_successor(db, state, clock).await?;
             self.assess(db, retrieval, state, clock).await?;
             if was_elsewhere {
                 info!("took over the maintenance of the passage index from another service");
             }
-        } else if !has_lock && !retrieval.has_index() {
-            retrieval.set_completeness(Completeness::Unavailable);
+        } else if !has_lock && !retrieval.engine().has_index() {
+            retrieval.engine().set_completeness(Completeness::Unavailable);
         } else if !has_lock && !was_elsewhere {
             warn!(
                 "another service on the database maintains its passage index: the index of this service is not updated, so search \
                  here is incomplete; run one service on a database"
             );
-            retrieval.set_completeness(Completeness::MaintainedElsewhere);
+            retrieval.engine().set_completeness(Completeness::MaintainedElsewhere);
         }
         self.is_maintainer.store(has_lock, Ordering::SeqCst);
         Ok(has_lock)

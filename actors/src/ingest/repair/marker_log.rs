@@ -20,7 +20,7 @@ const MAX_CHECKSUM_TIME: Duration = Duration::from_secs(3);
 
 /// Raises the marker if the index has changed since it was raised last.
 pub(super) async fn follow_changes(ctx: &RepairContext, state: &mut WatchState) {
-    let changes = ctx.retrieval.changes();
+    let changes = ctx.retrieval.engine().changes();
     let is_behind = state.marker.is_none() || changes != state.marked_changes;
     let is_due = has_passed(Some(state.marked_at), MARK_INTERVAL, ctx.core.clock.elapsed());
     let may_raise = is_behind && is_due && state.suspicion.is_none();
@@ -32,18 +32,18 @@ pub(super) async fn follow_changes(ctx: &RepairContext, state: &mut WatchState) 
 /// Marks the index as cleanly closed: the next start finds out from its files whether they were changed since.
 pub(super) async fn mark_closed(ctx: &RepairContext, state: &WatchState) -> Result<(), Error> {
     // Without a marker the next start compares the index with the database. A marker would declare damaged files as good.
-    if ctx.retrieval.has_damage_failures() {
+    if ctx.retrieval.engine().has_damage_failures() {
         return remove_marker(ctx).await;
     }
     let Some(marker) = state.marker.as_ref().filter(|_| state.suspicion.is_none()) else {
         return Ok(());
     };
-    if !ctx.retrieval.is_in_place() {
+    if !ctx.retrieval.engine().is_in_place() {
         return Ok(());
     }
     // Durable first, then without writers: a later write would look like a change by others at the next start.
-    ctx.retrieval.commit().await?;
-    ctx.retrieval.abandon().await?;
+    ctx.retrieval.engine().commit().await?;
+    ctx.retrieval.engine().abandon().await?;
     let folder = ctx.index_watch.folder.path();
     let files = tokio::task::spawn_blocking(move || FileStamp::all(&folder, MAX_CHECKSUM_TIME)).await;
     let files = files.map_err(Error::internal)?.map_err(Error::internal)?;

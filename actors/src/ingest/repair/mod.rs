@@ -64,7 +64,7 @@ pub async fn check_index(ctx: &RepairContext) -> Result<(), Error> {
     let watch = &ctx.index_watch;
     let mut state = watch.state.lock().await;
     let is_maintainer = watch.maintain(&ctx.core.db, &ctx.retrieval, &mut state, &*ctx.core.clock).await?;
-    let must_open = !ctx.retrieval.has_index();
+    let must_open = !ctx.retrieval.engine().has_index();
     if !is_maintainer && !must_open {
         return Ok(());
     }

@@ -46,7 +46,7 @@ async fn compare_passages(
     }
     ctx.index_watch.raise_marker(&ctx.core.db, state, &*ctx.core.clock).await;
     let lost = rows::count_lost(ctx.core.db.read()).await?;
-    ctx.retrieval.set_completeness(Completeness::Complete.with_documents_left(lost));
+    ctx.retrieval.engine().set_completeness(Completeness::Complete.with_documents_left(lost));
     info!(
         documents_lost = findings.documents_lost,
         passages_removed = findings.passages_removed,
@@ -58,20 +58,20 @@ async fn compare_passages(
 
 /// Updates the progress of a rebuild, and enqueues lost documents again that have no job.
 pub(super) async fn follow_rebuild(ctx: &RepairContext, state: &mut WatchState) -> Result<(), Error> {
-    let before = ctx.retrieval.completeness();
+    let before = ctx.retrieval.engine().completeness();
     if !matches!(before, Completeness::Rebuilding { .. }) {
         return Ok(());
     }
     let now = ctx.core.clock.elapsed();
     let lost = rows::count_lost(ctx.core.db.read()).await?;
-    ctx.retrieval.set_completeness(before.with_documents_left(lost));
+    ctx.retrieval.engine().set_completeness(before.with_documents_left(lost));
     if lost == 0 {
         info!("the passage index holds every document again");
     } else if lost != state.remaining_documents {
         (state.remaining_documents, state.remaining_since) = (lost, now);
     } else if has_passed(Some(state.remaining_since), STUCK_REBUILD_TIME, now) {
         state.remaining_since = now;
-        let has_model = ctx.retrieval.model().is_some();
+        let has_model = ctx.retrieval.engine().model().is_some();
         rows::enqueue_lost(&ctx.core.db, has_model, ctx.core.clock.now()).await?;
         ctx.job_signal.notify();
     }

@@ -56,7 +56,7 @@ pub(super) async fn reopen_if_necessary(ctx: &RepairContext, state: &mut WatchSt
     state.reopened_at = reason.map(|_| now);
     let Some(reason) = reason else { return Ok(()) };
     if reason != ReplacementReason::NotOpened {
-        ctx.retrieval.set_completeness(Completeness::Checking);
+        ctx.retrieval.engine().set_completeness(Completeness::Checking);
     }
     let Replacement { index, marker, audit_reason } = match reason {
         ReplacementReason::FolderGone => replace_removed(ctx, state).await?,
@@ -64,12 +64,12 @@ pub(super) async fn reopen_if_necessary(ctx: &RepairContext, state: &mut WatchSt
         ReplacementReason::NotOpened => open_postponed(ctx, state).await?,
     };
     if reason == ReplacementReason::Damaged {
-        ctx.retrieval.replace_damaged_index(index);
+        ctx.retrieval.engine().replace_damaged_index(index);
     } else {
-        ctx.retrieval.replace_index(index);
+        ctx.retrieval.engine().replace_index(index);
     }
     if ctx.index_watch.is_maintainer() {
-        ctx.retrieval.set_completeness(Completeness::Checking);
+        ctx.retrieval.engine().set_completeness(Completeness::Checking);
     }
     state.reopened_at = None;
     state.damage = None;
@@ -86,10 +86,10 @@ async fn replacement_reason(
     if state.damage == Some(Damage::MovedAside) {
         return Some(ReplacementReason::Damaged);
     }
-    if !retrieval.has_index() {
+    if !retrieval.engine().has_index() {
         return Some(ReplacementReason::NotOpened);
     }
-    if !retrieval.is_in_place() {
+    if !retrieval.engine().is_in_place() {
         return Some(ReplacementReason::FolderGone);
     }
     let is_damaged = state.damage == Some(Damage::InPlace) || counts_as_damaged(state, retrieval, now).await;
@@ -98,18 +98,18 @@ async fn replacement_reason(
 
 /// Returns whether the index has failed [`MAX_FAILED_REQUESTS`] requests or more, and the last one was moved aside long enough ago.
 async fn counts_as_damaged(state: &WatchState, retrieval: &Retrieval, now: Duration) -> bool {
-    if retrieval.damage_failures() < MAX_FAILED_REQUESTS {
+    if retrieval.engine().damage_failures() < MAX_FAILED_REQUESTS {
         return false;
     }
     has_passed(state.moved_aside_at, state.move_aside_interval, now)
         || (has_passed(state.moved_aside_at, UNLOADED_MOVE_ASIDE_INTERVAL, now)
-            && matches!(retrieval.probe().await, Ok(IndexProbe::Unloaded(EngineFault::Damage))))
+            && matches!(retrieval.engine().probe().await, Ok(IndexProbe::Unloaded(EngineFault::Damage))))
 }
 
 /// Resumes an index whose files are back in the folder, or opens what is in the folder now.
 async fn replace_removed(ctx: &RepairContext, state: &mut WatchState) -> Result<Replacement, Error> {
     // Before its folder is created again, because the index would write into the new one.
-    let abandoned = ctx.retrieval.abandon().await?;
+    let abandoned = ctx.retrieval.engine().abandon().await?;
     error!("the folder of the passage index was removed or replaced; it is opened again");
     if !state.abandoned.iter().any(|known| Arc::ptr_eq(known, &abandoned)) {
         state.abandoned.push(abandoned);
@@ -146,7 +146,7 @@ async fn move_aside(ctx: &RepairContext, state: &mut WatchState) -> Result<(), E
     // So that it is not marked as cleanly closed if the service ends before it could be moved.
     state.suspicion = Some(Suspicion::new(AuditReason::Damaged, None, now));
     // Before its folder is created again, because the index would write into the new one.
-    let index = ctx.retrieval.abandon().await?;
+    let index = ctx.retrieval.engine().abandon().await?;
     let folder = ctx.index_watch.folder.clone();
     let moved = tokio::task::spawn_blocking(move || {
         let moved = folder.set_aside("it failed requests", now);

@@ -75,7 +75,7 @@ pub async fn announce(
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
     // With a bucket the client writes the object itself, at any time from now on, so the object needs its row already. With a
     // folder the row is created when the bytes begin to arrive.
-    if uploads.store.presigned_uploads().is_some() {
+    if uploads.store.upload_bucket().is_some() {
         let file = incoming_file(&row);
         stored_file::Entity::insert(file.into_active_model()).exec_without_returning(&txn).await?;
     }
@@ -148,10 +148,10 @@ pub(super) fn last_arrival(row: &Model) -> Timestamp {
 /// # Errors
 /// [`Error::Internal`] when the store cannot sign it.
 pub async fn put_url(core: &CoreContext, uploads: &Uploads, row: &Model) -> Result<String, Error> {
-    if let Some(presigned) = uploads.store.presigned_uploads() {
+    if let Some(bucket) = uploads.store.upload_bucket() {
         // The replay of a stored answer signs the URL again (contract.md, section 11: Idempotency), maybe after it has expired.
         let lifetime = row.expires_at.since(core.clock.now()).max(Duration::from_secs(1));
-        return Ok(presigned.presign_put(&incoming_path(row.id), &row.content_type, lifetime).await?);
+        return Ok(bucket.presign_put(&incoming_path(row.id), &row.content_type, lifetime).await?);
     }
     let (id, expires_at) = (row.id, row.expires_at);
     let signature = uploads.url_signer.sign(id, expires_at);

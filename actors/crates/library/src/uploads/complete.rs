@@ -9,7 +9,7 @@ use entity::{bookmark, document, user};
 use jobs::{JobKind, Priority};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
-use storage::blobs::{PresignedUploads, incoming_path};
+use storage::blobs::{S3Store, incoming_path};
 use web::PageUrl;
 
 use super::announce::{last_arrival, upload_storage_full};
@@ -86,10 +86,10 @@ pub async fn complete(
     let row = Entity::one_of(owner.user, completion.upload).one(core.db.read()).await?;
     let row = row.ok_or(Error::not_found())?;
     // A completed upload is not copied again: a repeated call only returns the first result.
-    let presigned = uploads.store.presigned_uploads().filter(|_| row.completed_at.is_none());
-    let Some(presigned) = presigned else { return complete_once(core, owner, &completion, None).await };
+    let bucket = uploads.store.upload_bucket().filter(|_| row.completed_at.is_none());
+    let Some(bucket) = bucket else { return complete_once(core, owner, &completion, None).await };
     // Outside of the transaction: the copy of a large file takes longer than a transaction may hold its locks.
-    let copy = copy_direct_upload(core, uploads, presigned, &row, &completion).await?;
+    let copy = copy_direct_upload(core, uploads, bucket, &row, &completion).await?;
     let completed = complete_once(core, owner, &completion, Some(&copy)).await;
     // A copy that was assigned to the upload stays. It is deleted if another request completed the upload at the same time.
     stored_files::discard(core, &*uploads.store, copy.lease).await;
@@ -100,7 +100,7 @@ pub async fn complete(
 async fn copy_direct_upload(
     core: &CoreContext,
     uploads: &Uploads,
-    presigned: &dyn PresignedUploads,
+    bucket: &S3Store,
     row: &Model,
     completion: &UploadCompletion,
 ) -> Result<FileCopy, Error> {
@@ -109,11 +109,11 @@ async fn copy_direct_upload(
     }
     let lease = stored_files::lease(core, None).await?;
     let checked = async {
-        presigned.copy(&incoming_path(row.id), &lease.path).await?;
-        let bytes = presigned.head(&lease.path).await?.map(|object| object.bytes);
+        bucket.copy(&incoming_path(row.id), &lease.path).await?;
+        let bytes = bucket.head(&lease.path).await?.map(|object| object.bytes);
         let sha256 = match &completion.sha256 {
             // Only on request: the service has to read the whole object from the bucket for it.
-            Some(_) => Some(presigned.sha256(&lease.path).await?),
+            Some(_) => Some(bucket.sha256(&lease.path).await?),
             None => None,
         };
         // The client may have replaced the file between the first check and the copy.

@@ -86,8 +86,8 @@ pub async fn find_direct_upload(
     uploads: &Uploads,
     upload: &Model,
 ) -> Result<Option<ReceivedObject>, BlobError> {
-    let Some(presigned) = uploads.store.presigned_uploads() else { return Ok(None) };
-    let received = presigned.head(&incoming_path(upload.id)).await?;
+    let Some(bucket) = uploads.store.upload_bucket() else { return Ok(None) };
+    let received = bucket.head(&incoming_path(upload.id)).await?;
     // A presigned URL does not bind the length of what is sent (contract.md, section 11: Uploads).
     Ok(received.filter(|received| {
         let declared = received.content_type.as_deref().and_then(MediaType::parse);

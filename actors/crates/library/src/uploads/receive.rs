@@ -83,7 +83,7 @@ impl UploadReceiver {
         let slot = uploads.receive_slots.try_acquire(upload.user_id)?;
         // Read once more: the upload may have been completed with the former bytes while this request waited for the lock.
         let upload = find_uncompleted(core, request.upload).await?;
-        if uploads.store.presigned_uploads().is_some() {
+        if uploads.store.upload_bucket().is_some() {
             return Err(BlobError::PresignedOnly.into());
         }
         // Checked before the row of the file is written; the store would refuse the file only afterwards.

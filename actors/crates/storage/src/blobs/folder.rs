@@ -13,7 +13,7 @@ use rustix::fs::{Mode, OFlags, openat};
 use tokio::task::JoinHandle;
 use tokio_util::bytes::Bytes;
 
-use super::{BlobError, BlobStore, BlobWriter, LocalFile, PresignedUploads};
+use super::{BlobError, BlobStore, BlobWriter, LocalFile, S3Store};
 
 /// A store in a folder of this machine.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl BlobStore for FolderStore {
         Ok(Box::new(FolderWriter { upload, last_part: None, file, folder, disk }))
     }
 
-    fn presigned_uploads(&self) -> Option<&dyn PresignedUploads> {
+    fn upload_bucket(&self) -> Option<&S3Store> {
         None
     }
 

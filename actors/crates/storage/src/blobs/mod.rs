@@ -2,7 +2,7 @@
 //! from ids ([`blob_path`], [`incoming_path`]), never from names that a user chose.
 //!
 //! The two stores differ in who receives the bytes of uploads. With a folder the service does. With a bucket the client sends them
-//! to the bucket itself, to a presigned URL ([`BlobStore::presigned_uploads`]). Files that the service writes go the same way to
+//! to the bucket itself, to a presigned URL ([`BlobStore::upload_bucket`]). Files that the service writes go the same way to
 //! either ([`BlobStore::create`]).
 
 mod folder;
@@ -11,7 +11,6 @@ mod s3;
 use std::error::Error as _;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use disk::ScratchFile;
@@ -35,8 +34,8 @@ pub trait BlobStore: Send + Sync {
     /// [`BlobError::Full`] when a file of this length does not fit above the floor of a disk now; otherwise any [`BlobError`].
     async fn create(&self, path: &str, length: Option<u64>) -> Result<Box<dyn BlobWriter>, BlobError>;
 
-    /// Returns the uploads that clients send to the store itself; `None` when this service receives their bytes.
-    fn presigned_uploads(&self) -> Option<&dyn PresignedUploads>;
+    /// Returns the bucket to which clients send uploads themselves; `None` when this service receives their bytes.
+    fn upload_bucket(&self) -> Option<&S3Store>;
 
     /// Makes a file available under a path of this machine.
     ///
@@ -78,35 +77,6 @@ pub struct ReceivedObject {
     pub bytes: u64,
     /// The content type that the client declared.
     pub content_type: Option<String>,
-}
-
-/// The side of a store that receives bytes from clients, and handles them where they are.
-#[async_trait]
-pub trait PresignedUploads: Send + Sync {
-    /// Returns a URL to which a client may PUT bytes of this content type for the time `valid`.
-    ///
-    /// # Errors
-    /// Any [`BlobError`], as when there are no credentials to sign with.
-    async fn presign_put(&self, path: &str, content_type: &str, valid: Duration)
-    -> Result<String, BlobError>;
-
-    /// Returns what is at a path by now; `None` when there is nothing.
-    ///
-    /// # Errors
-    /// Any [`BlobError`] other than [`BlobError::Missing`].
-    async fn head(&self, path: &str) -> Result<Option<ReceivedObject>, BlobError>;
-
-    /// Copies an object within the store.
-    ///
-    /// # Errors
-    /// Any [`BlobError`]; there is no copy then.
-    async fn copy(&self, from: &str, to: &str) -> Result<(), BlobError>;
-
-    /// Reads an object and returns the SHA-256 of its bytes as hexadecimal digits.
-    ///
-    /// # Errors
-    /// Any [`BlobError`]: the object was not read to its end.
-    async fn sha256(&self, path: &str) -> Result<String, BlobError>;
 }
 
 /// A file that can be read by a path of this machine.

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use tokio_util::bytes::Bytes;
 use url::Url;
 
-use super::{BlobError, BlobStore, BlobWriter, LocalFile, PresignedUploads, ReceivedObject};
+use super::{BlobError, BlobStore, BlobWriter, LocalFile, ReceivedObject};
 
 /// Where the bucket is, and the credentials for it. What is `None` is looked up in the environment (`AWS_ACCESS_KEY_ID` and so on)
 /// and in the credentials of the machine (instance metadata).
@@ -79,6 +79,63 @@ impl S3Store {
         Ok(Self { store: builder.build()?, prefix: url.path().trim_matches('/').to_owned(), scratch })
     }
 
+    /// Returns a URL to which a client may PUT bytes of this content type for the time `valid`.
+    ///
+    /// # Errors
+    /// Any [`BlobError`], as when there are no credentials to sign with.
+    pub async fn presign_put(
+        &self,
+        path: &str,
+        content_type: &str,
+        valid: Duration,
+    ) -> Result<String, BlobError> {
+        let content_type =
+            HeaderValue::from_str(content_type).map_err(|error| BlobError::Failed(Box::new(error)))?;
+        // The header is signed too, so the bucket refuses an upload of another type.
+        let name = HeaderName::from_static("content-type");
+        let options = SignedUrlOptions::new().with_signed_header(name, content_type);
+        Ok(self.store.signed_url_opts(Method::PUT, &self.key(path), valid, &options).await?.into())
+    }
+
+    /// Returns what is at a path by now; `None` when there is nothing.
+    ///
+    /// # Errors
+    /// Any [`BlobError`] other than [`BlobError::Missing`].
+    pub async fn head(&self, path: &str) -> Result<Option<ReceivedObject>, BlobError> {
+        // `ObjectStore::head` does not return the content type; a request for nothing but the head of the object does.
+        let head = GetOptions { head: true, ..GetOptions::default() };
+        let found: GetResult = match self.store.get_opts(&self.key(path), head).await.map_err(BlobError::from)
+        {
+            Ok(found) => found,
+            Err(BlobError::Missing) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let content_type = found.attributes.get(&Attribute::ContentType).map(|value| value.to_string());
+        Ok(Some(ReceivedObject { bytes: found.meta.size, content_type }))
+    }
+
+    /// Copies an object within the bucket.
+    ///
+    /// # Errors
+    /// Any [`BlobError`]; there is no copy then.
+    pub async fn copy(&self, from: &str, to: &str) -> Result<(), BlobError> {
+        Ok(self.store.copy(&self.key(from), &self.key(to)).await?)
+    }
+
+    /// Reads an object and returns the SHA-256 of its bytes as hexadecimal digits.
+    ///
+    /// # Errors
+    /// Any [`BlobError`]: the object was not read to its end.
+    pub async fn sha256(&self, path: &str) -> Result<String, BlobError> {
+        let mut bytes = self.store.get(&self.key(path)).await?.into_stream();
+        // The bytes are read, because the ETag of an object is not its SHA-256.
+        let mut digest = Sha256::new();
+        while let Some(part) = bytes.next().await {
+            digest.update(&part?);
+        }
+        Ok(base16ct::lower::encode_string(&digest.finalize()))
+    }
+
     fn key(&self, path: &str) -> Key {
         Key::from(format!("{}/{path}", self.prefix))
     }
@@ -91,7 +148,7 @@ impl BlobStore for S3Store {
         Ok(Box::new(S3Writer(WriteMultipart::new_with_chunk_size(upload, UPLOAD_PART_BYTES))))
     }
 
-    fn presigned_uploads(&self) -> Option<&dyn PresignedUploads> {
+    fn upload_bucket(&self) -> Option<&Self> {
         Some(self)
     }
 
@@ -133,49 +190,5 @@ impl BlobWriter for S3Writer {
     async fn abort(self: Box<Self>) {
         // If this fails, the lifecycle rules of the bucket remove the parts.
         let _ = self.0.abort().await;
-    }
-}
-
-#[async_trait]
-impl PresignedUploads for S3Store {
-    async fn presign_put(
-        &self,
-        path: &str,
-        content_type: &str,
-        valid: Duration,
-    ) -> Result<String, BlobError> {
-        let content_type =
-            HeaderValue::from_str(content_type).map_err(|error| BlobError::Failed(Box::new(error)))?;
-        // The header is signed too, so the bucket refuses an upload of another type.
-        let name = HeaderName::from_static("content-type");
-        let options = SignedUrlOptions::new().with_signed_header(name, content_type);
-        Ok(self.store.signed_url_opts(Method::PUT, &self.key(path), valid, &options).await?.into())
-    }
-
-    async fn head(&self, path: &str) -> Result<Option<ReceivedObject>, BlobError> {
-        // `ObjectStore::head` does not return the content type; a request for nothing but the head of the object does.
-        let head = GetOptions { head: true, ..GetOptions::default() };
-        let found: GetResult = match self.store.get_opts(&self.key(path), head).await.map_err(BlobError::from)
-        {
-            Ok(found) => found,
-            Err(BlobError::Missing) => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let content_type = found.attributes.get(&Attribute::ContentType).map(|value| value.to_string());
-        Ok(Some(ReceivedObject { bytes: found.meta.size, content_type }))
-    }
-
-    async fn copy(&self, from: &str, to: &str) -> Result<(), BlobError> {
-        Ok(self.store.copy(&self.key(from), &self.key(to)).await?)
-    }
-
-    async fn sha256(&self, path: &str) -> Result<String, BlobError> {
-        let mut bytes = self.store.get(&self.key(path)).await?.into_stream();
-        // The bytes are read, because the ETag of an object is not its SHA-256.
-        let mut digest = Sha256::new();
-        while let Some(part) = bytes.next().await {
-            digest.update(&part?);
-        }
-        Ok(base16ct::lower::encode_string(&digest.finalize()))
     }
 }

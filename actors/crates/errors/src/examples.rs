@@ -1,0 +1,69 @@
+//! Examples of errors, for documents and tests.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use entity::scope::Scope;
+
+use crate::{Error, Invalid, RateWindow, StorageFailure, Wait};
+
+/// The wait of the examples that carry one.
+const EXAMPLE_WAIT: Duration = Duration::from_millis(2100);
+
+impl Error {
+    /// Returns one error of each variant, in the order of [`ERRORS`](crate::ERRORS).
+    pub fn examples() -> Vec<Self> {
+        let wait = Wait {
+            limit: 300,
+            window: RateWindow::Hour,
+            retry_after: EXAMPLE_WAIT,
+            reset: Duration::from_secs(9),
+        };
+        vec![
+            Self::Invalid(Invalid::new("limit", "must be a whole number from 1 to 20")),
+            Self::ScopeNotAllowed(vec![Scope::AskLibrary]),
+            Self::KeyInvalid,
+            Self::KeyInQuery,
+            Self::NotSignedIn,
+            Self::WrongPassword,
+            Self::PlanRequired(Cow::Borrowed("the REST API")),
+            Self::PlanLimit(
+                "the plan allows 5000000000 bytes of uploads at one time; delete uploaded items first"
+                    .to_owned(),
+            ),
+            Self::LibraryFull { used: 9, limit: 8 },
+            Self::TransfersFull { used: 9, limit: 8 },
+            Self::QuotaUsed { limit: 1_000_000 },
+            Self::ProjectLimit { limit: 200 },
+            Self::ScopeRequired(vec![Scope::WriteUploads]),
+            Self::NotForMcp,
+            Self::ForeignOrigin,
+            Self::Closed("sign-up is closed; ask the operator for an account"),
+            Self::UploadRefused("the upload URL has expired; create a new upload"),
+            Self::not_found(),
+            Self::UnknownRoute,
+            Self::MethodNotAllowed(vec!["GET".to_owned(), "HEAD".to_owned()]),
+            Self::BodyTimeout,
+            Self::Conflict("this Idempotency-Key was already used for a different request; use a new one"),
+            Self::StillRunning,
+            Self::ProjectArchived,
+            Self::UploadIncomplete(
+                "the bytes of the upload have not arrived; send all of them to putUrl first",
+            ),
+            Self::UploadExpired,
+            Self::TooLarge { what: "the body", limit: 1024 },
+            Self::UnsupportedType("the body must be JSON, sent as Content-Type: application/json"),
+            Self::UrlRejected("the URL contains a user name or a password".to_owned()),
+            Self::FeedNotFound("the URL is not a feed, and the page there names none".to_owned()),
+            Self::RateLimited(wait),
+            Self::TooManyFailures(EXAMPLE_WAIT),
+            Self::TooManyUploads { limit: 8 },
+            Self::internal("a table is missing"),
+            Self::AiPaused(EXAMPLE_WAIT),
+            Self::AiUnavailable,
+            Self::Busy(EXAMPLE_WAIT),
+            Self::StorageFailed(StorageFailure::Transient),
+            Self::StorageFull,
+        ]
+    }
+}
