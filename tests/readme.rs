@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use carrel::routing::Route;
 use carrel::{app, cli, openapi, rest};
-use entity::scope::Scope;
 use parse::bookmarks::Format;
+use values::scope::Scope;
 
 const README: &str = "README.md";
 const MANUAL: &str = "config/README.md";

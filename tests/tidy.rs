@@ -22,15 +22,15 @@ mod sources;
 use sources::{Crate, File, all_files, read_crate, root, rust_files};
 
 /// The folders of the workspace's crates, with the workspace crates that each may depend on.
-const ARROWS: [(&str, &[&str]); 19] = [
-    ("entity", &[]),
+const ARROWS: [(&str, &[&str]); 20] = [
+    ("entity", &["values"]),
     ("migration", &[]),
     ("actors/crates/concurrency", &[]),
-    ("actors/crates/database", &["concurrency", "disk", "entity", "migration"]),
+    ("actors/crates/database", &["concurrency", "disk", "migration", "values"]),
     ("actors/crates/disk", &[]),
-    ("actors/crates/errors", &["concurrency", "database", "disk", "entity", "storage", "web"]),
+    ("actors/crates/errors", &["concurrency", "database", "disk", "storage", "validation", "values", "web"]),
     ("actors/crates/inference", &["concurrency", "web"]),
-    ("actors/crates/jobs", &["database", "entity", "errors"]),
+    ("actors/crates/jobs", &["database", "entity", "errors", "values"]),
     (
         "actors/crates/library",
         &[
@@ -46,16 +46,18 @@ const ARROWS: [(&str, &[&str]); 19] = [
             "storage",
             "text",
             "validation",
+            "values",
             "web",
         ],
     ),
-    ("actors/crates/parse", &["entity", "text"]),
+    ("actors/crates/parse", &["text", "values"]),
     ("actors/crates/runtime", &["concurrency"]),
     ("actors/crates/sandbox", &["concurrency", "parse"]),
-    ("actors/crates/search", &["disk", "entity", "inference", "text"]),
-    ("actors/crates/storage", &["disk", "entity"]),
+    ("actors/crates/search", &["disk", "inference", "text", "values"]),
+    ("actors/crates/storage", &["disk", "values"]),
     ("actors/crates/text", &[]),
-    ("actors/crates/validation", &["entity", "errors", "text"]),
+    ("actors/crates/validation", &["text", "values"]),
+    ("actors/crates/values", &[]),
     ("actors/crates/web", &["disk", "text"]),
     (
         "actors",
@@ -75,6 +77,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
             "storage",
             "text",
             "validation",
+            "values",
             "web",
         ],
     ),
@@ -96,6 +99,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
             "storage",
             "text",
             "validation",
+            "values",
             "web",
         ],
     ),

@@ -2,9 +2,9 @@
 //! database. Accounts do not wait for each other.
 
 use concurrency::KeyedSemaphore;
-use entity::id::UserId;
 use errors::Error;
 use tokio::sync::OwnedSemaphorePermit;
+use values::id::UserId;
 
 /// Batches of one account that are in progress at the same time. More would not be faster: an account's changes wait for each other.
 const MAX_CONCURRENT_BATCHES: usize = 4;

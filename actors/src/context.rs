@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use concurrency::KeyedMutex;
 use disk::DiskSpace;
-use entity::id::UserId;
-use entity::plan::Plan;
 use errors::Error;
 use inference::transcriber::SpeechService;
 use jobs::JobSignal;
 use library::context::CoreContext;
 use library::uploads::Uploads;
+use values::id::UserId;
+use values::plan::Plan;
 
 use crate::activity::Activity;
 use crate::answerer::Answerer;

@@ -27,11 +27,9 @@ use std::time::Duration;
 
 use concurrency::Heartbeat;
 use database::{Db, Transaction};
-use entity::id::{KeyId, UserId};
 use entity::idempotency::{ActiveModel, Column, Entity, Model};
 use entity::library_usage;
-use entity::time::Timestamp;
-use errors::{Error, Invalid};
+use errors::Error;
 use library::clock::Clock;
 use library::idempotency_claim::ClaimId;
 use library::owned_transaction::begin_owned;
@@ -42,6 +40,9 @@ use sea_orm::{
 };
 use sha2::{Digest, Sha256};
 use tracing::warn;
+use validation::Invalid;
+use values::id::{KeyId, UserId};
+use values::time::Timestamp;
 
 /// How long responses are stored.
 const RESPONSE_RETENTION: Duration = Duration::from_secs(24 * 3600);

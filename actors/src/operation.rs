@@ -1,11 +1,11 @@
 //! The trait of operations: what a caller can ask for, with what it needs and what it counts.
 
-use entity::scope::{Scope, Scopes};
 use errors::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use validation::Request;
+use values::scope::{Scope, Scopes};
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;

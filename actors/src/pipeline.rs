@@ -12,12 +12,12 @@ use std::panic::AssertUnwindSafe;
 
 use database::on_behalf_of;
 use entity::activity;
-use entity::id::{ActivityId, KeyId};
-use entity::kind::MeteredSurface;
-use entity::scope::Scopes;
 use errors::{Error, named_scopes};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
+use values::id::{ActivityId, KeyId};
+use values::kind::MeteredSurface;
+use values::scope::Scopes;
 
 use crate::auth::caller::{Caller, Principal};
 use crate::auth::limits::{Quota, RateLimitRequest};

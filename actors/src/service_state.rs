@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 
 use database::Db;
-use entity::id::{DataFolderId, UserId};
 use entity::service_state::{ActiveModel, Column, Entity};
 use errors::Error;
 use jobs::LeaseOwner;
@@ -12,6 +11,7 @@ use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 use uuid::Uuid;
+use values::id::{DataFolderId, UserId};
 
 /// The key of a value; a row of the table `service_state`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! One call in the activity view (spec.md: Privacy rules). It has no column for queries or for content that was read.
 
-use crate::id::{ActivityId, GrantId, KeyId, UserId};
-use crate::kind::MeteredSurface;
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::{ActivityId, GrantId, KeyId, UserId};
+use values::kind::MeteredSurface;
+use values::time::Timestamp;
 
 /// One call in the activity view (spec.md: Privacy rules). It has no column for queries or for content that was read.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

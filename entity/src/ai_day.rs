@@ -1,7 +1,7 @@
 //! AI tokens that all users together spent on one UTC day.
 
-use crate::time::Day;
 use sea_orm::entity::prelude::*;
+use values::time::Day;
 
 /// AI tokens that all users together spent on one UTC day.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

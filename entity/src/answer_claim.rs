@@ -1,8 +1,8 @@
 //! An answer in progress. It already counts towards the monthly limit; when its lease expires without an answer, it is refunded.
 
-use crate::id::{AnswerId, UserId};
-use crate::time::{Month, Timestamp};
 use sea_orm::entity::prelude::*;
+use values::id::{AnswerId, UserId};
+use values::time::{Month, Timestamp};
 
 /// An answer in progress. It already counts towards the monthly limit; when its lease expires without an answer, it is refunded.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,10 +1,10 @@
 //! An API key (spec.md: API key; contract.md, section 3). Only the hash of its secret is stored.
 
-use crate::id::{KeyId, UserId};
-use crate::kind::KeyKind;
-use crate::scope::Scopes;
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::{KeyId, UserId};
+use values::kind::KeyKind;
+use values::scope::Scopes;
+use values::time::Timestamp;
 
 /// An API key (spec.md: API key; contract.md, section 3). Only the hash of its secret is stored.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

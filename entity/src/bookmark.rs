@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::id::{BookmarkId, DocumentId, UserId};
-use crate::kind::BookmarkKind;
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::{BookmarkId, DocumentId, UserId};
+use values::kind::BookmarkKind;
+use values::time::Timestamp;
 
 /// A saved page or an uploaded file, with its place in the user's library. The text belongs to its document.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

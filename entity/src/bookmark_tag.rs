@@ -1,7 +1,7 @@
 //! A tag on a bookmark.
 
-use crate::id::{BookmarkId, UserId};
 use sea_orm::entity::prelude::*;
+use values::id::{BookmarkId, UserId};
 
 /// A tag on a bookmark.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

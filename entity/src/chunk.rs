@@ -1,7 +1,7 @@
 //! A passage of a document. The chunks of a version, in order, are the text of the document; there is no other copy.
 
-use crate::id::{ChunkId, DocumentId, UserId};
 use sea_orm::entity::prelude::*;
+use values::id::{ChunkId, DocumentId, UserId};
 
 /// A passage of a document. The chunks of a version, in order, are the text of the document; there is no other copy.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

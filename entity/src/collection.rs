@@ -1,8 +1,8 @@
 //! A user's collection of bookmarks.
 
-use crate::id::{CollectionId, UserId};
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::{CollectionId, UserId};
+use values::time::Timestamp;
 
 /// A user's collection of bookmarks.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,8 +1,8 @@
 //! The membership of a bookmark in a collection.
 
-use crate::id::{BookmarkId, CollectionId, UserId};
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::{BookmarkId, CollectionId, UserId};
+use values::time::Timestamp;
 
 /// The membership of a bookmark in a collection.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,10 +1,11 @@
 //! A decision of a project.
 
-use crate::id::{DecisionId, ProjectId, UserId};
-use crate::kind::DecisionStatus;
-use crate::project;
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::{DecisionId, ProjectId, UserId};
+use values::kind::DecisionStatus;
+use values::time::Timestamp;
+
+use crate::project;
 
 /// A decision of a project.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,9 +1,9 @@
 //! A text with its passages: the text of a saved page, an upload, a feed entry or a note.
 
-use crate::id::{BookmarkId, DocumentId, EntryId, FeedId, ProjectId, UserId};
-use crate::kind::{ContentType, DocumentStatus};
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::{BookmarkId, DocumentId, EntryId, FeedId, ProjectId, UserId};
+use values::kind::{ContentType, DocumentStatus};
+use values::time::Timestamp;
 
 /// A text with its passages: the text of a saved page, an upload, a feed entry or a note.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,8 +1,8 @@
 //! An entry of a followed feed. Each follower has a separate row. The text belongs to its document.
 
-use crate::id::{DocumentId, EntryId, FeedId, UserId};
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::{DocumentId, EntryId, FeedId, UserId};
+use values::time::Timestamp;
 
 /// An entry of a followed feed. Each follower has a separate row.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,9 +1,9 @@
 //! An export of a user's whole library into one file.
 
-use crate::id::{ExportId, UserId};
-use crate::kind::ExportState;
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::{ExportId, UserId};
+use values::kind::ExportState;
+use values::time::Timestamp;
 
 /// An export of a user's whole library into one file.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

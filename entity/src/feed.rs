@@ -1,8 +1,8 @@
 //! A followed feed. Each follower has a separate row. The [source](crate::feed_source), which is fetched, is shared.
 
-use crate::id::{FeedId, FeedSourceId, UserId};
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::{FeedId, FeedSourceId, UserId};
+use values::time::Timestamp;
 
 /// A followed feed. Each follower has a separate row.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,7 +1,7 @@
 //! The content of a feed from its last successful fetch, parsed and bounded. Later followers and retries are served from it.
 
-use crate::id::FeedSourceId;
 use sea_orm::entity::prelude::*;
+use values::id::FeedSourceId;
 
 /// The content of a feed from its last successful fetch.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

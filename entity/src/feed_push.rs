@@ -1,9 +1,9 @@
 //! The hub that a feed declares, and the state of the subscription there (WebSub, W3C Recommendation of 2018).
 
-use crate::id::FeedSourceId;
-use crate::kind::PushState;
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::FeedSourceId;
+use values::kind::PushState;
+use values::time::Timestamp;
 
 /// The subscription of a source at its hub.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,9 +1,9 @@
 //! A feed, fetched once for all its followers. It holds nothing about them: even its URL is normalised, so that it shows no
 //! follower's spelling.
 
-use crate::id::FeedSourceId;
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::FeedSourceId;
+use values::time::Timestamp;
 
 /// A feed with its schedule and the result of its last fetch.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

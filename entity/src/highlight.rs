@@ -1,8 +1,8 @@
 //! A highlight in the document of a bookmark.
 
-use crate::id::{BookmarkId, HighlightId, UserId};
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::{BookmarkId, HighlightId, UserId};
+use values::time::Timestamp;
 
 /// A highlight in the document of a bookmark.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,9 +1,9 @@
 //! The stored response of an Idempotency-Key (contract.md, sections 2 and 11). It contains no secret.
 
-use crate::id::{KeyId, UserId};
-use crate::time::Timestamp;
 use sea_orm::Condition;
 use sea_orm::entity::prelude::*;
+use values::id::{KeyId, UserId};
+use values::time::Timestamp;
 
 /// The stored response of an Idempotency-Key (contract.md, sections 2 and 11). It contains no secret.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,9 +1,9 @@
 //! An import of a file: the export of another program, or of Carrel.
 
-use crate::id::{ImportId, UserId};
-use crate::kind::ImportState;
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::{ImportId, UserId};
+use values::kind::ImportState;
+use values::time::Timestamp;
 
 /// An import of a file: the export of another program, or of Carrel.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

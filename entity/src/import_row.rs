@@ -1,8 +1,8 @@
 //! The result of one row of an import: for the report, for continuing the import, and for undoing it.
 
-use crate::id::{ImportId, ImportRowId, UserId};
-use crate::kind::{ImportedKind, RowOutcome};
 use sea_orm::entity::prelude::*;
+use values::id::{ImportId, ImportRowId, UserId};
+use values::kind::{ImportedKind, RowOutcome};
 
 /// The result of one row of an import: for the report, for continuing the import, and for undoing it.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,9 +1,9 @@
 //! Durable background jobs: a row records the work, a lease marks its execution (architecture.md, section 8).
 
-use crate::id::{JobId, UserId};
-use crate::kind::JobState;
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::{JobId, UserId};
+use values::kind::JobState;
+use values::time::Timestamp;
 
 /// Durable background jobs: a row records the work, a lease marks its execution (architecture.md, section 8).
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

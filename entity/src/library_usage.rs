@@ -1,10 +1,11 @@
 //! The size of each user's library in bytes. Triggers of the database update it with every change of a text (see
 //! `migration::library_usage`); only a repair writes it otherwise.
 
-use crate::feed;
-use crate::id::{FeedSourceId, UserId};
 use sea_orm::entity::prelude::*;
 use sea_orm::{QuerySelect, QueryTrait};
+use values::id::{FeedSourceId, UserId};
+
+use crate::feed;
 
 /// The size of a user's library, and the part of it that stored responses take.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

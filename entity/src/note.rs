@@ -1,8 +1,8 @@
 //! A note, on a bookmark (at most one) or of a project. Its text is also a document, so that search finds it.
 
-use crate::id::{BookmarkId, DocumentId, NoteId, ProjectId, UserId};
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::{BookmarkId, DocumentId, NoteId, ProjectId, UserId};
+use values::time::Timestamp;
 
 /// A note, on a bookmark (at most one) or of a project. Its text is also a document, so that search finds it.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,9 +1,9 @@
 //! An in-app notice (spec.md: Events).
 
-use crate::id::{NoticeId, UserId};
-use crate::kind::NoticeKind;
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::{NoticeId, UserId};
+use values::kind::NoticeKind;
+use values::time::Timestamp;
 
 /// An in-app notice (spec.md: Events).
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,9 +1,9 @@
 //! An OAuth client (RFC 7591). It belongs to no user: any user may connect it.
 
-use crate::id::ClientId;
-use crate::kind::ClientAuth;
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::ClientId;
+use values::kind::ClientAuth;
+use values::time::Timestamp;
 
 /// An OAuth client (RFC 7591).
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

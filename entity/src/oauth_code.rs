@@ -1,10 +1,10 @@
 //! An authorization code. Only its hash is stored; a used code is kept for some time, so that a second use is detected.
 
-use crate::id::{ClientId, UserId};
-use crate::kind::CodeState;
-use crate::scope::Scopes;
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::{ClientId, UserId};
+use values::kind::CodeState;
+use values::scope::Scopes;
+use values::time::Timestamp;
 
 /// An authorization code (RFC 6749, section 4.1.2). It can be presented once.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,9 +1,9 @@
 //! A consent page that was shown and not answered yet. The requested scopes are stored here, not in the page.
 
-use crate::id::{ClientId, SessionId, UserId};
-use crate::scope::Scopes;
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::{ClientId, SessionId, UserId};
+use values::scope::Scopes;
+use values::time::Timestamp;
 
 /// A consent page that was shown and not answered yet.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,10 +1,10 @@
 //! What one user gave one OAuth client (contract.md, section 8).
 
-use crate::id::{ClientId, GrantId, UserId};
-use crate::kind::GrantState;
-use crate::scope::Scopes;
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::{ClientId, GrantId, UserId};
+use values::kind::GrantState;
+use values::scope::Scopes;
+use values::time::Timestamp;
 
 /// What one user gave one OAuth client. The pair of user and client is unique.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,7 +1,7 @@
 //! A sign-in page shown during an authorization request. The parameters of the request are stored here, not in the page.
 
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::time::Timestamp;
 
 /// A sign-in page shown during an authorization request.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

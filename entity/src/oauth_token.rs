@@ -1,10 +1,10 @@
 //! An access or refresh token of a grant. Only its hash is stored.
 
-use crate::id::GrantId;
-use crate::kind::{TokenKind, TokenState};
-use crate::scope::Scopes;
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::GrantId;
+use values::kind::{TokenKind, TokenState};
+use values::scope::Scopes;
+use values::time::Timestamp;
 
 /// An access or refresh token of a grant.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,9 +1,9 @@
 //! A project of a user, with instructions, decisions, notes and sources.
 
-use crate::id::{ProjectId, UserId};
-use crate::kind::ProjectStatus;
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::{ProjectId, UserId};
+use values::kind::ProjectStatus;
+use values::time::Timestamp;
 
 /// A project of a user, with instructions, decisions, notes and sources.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

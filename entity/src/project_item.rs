@@ -1,11 +1,12 @@
 //! An item of a project. An item whose document is hidden, such as that of a deleted bookmark, is kept but not shown.
 
-use crate::id::{DocumentId, HighlightId, ProjectId, ProjectItemId, UserId};
-use crate::kind::{ItemKind, ItemRole};
-use crate::time::Timestamp;
-use crate::{document, project};
 use sea_orm::entity::prelude::*;
 use sea_orm::{Condition, JoinType, QuerySelect, RelationDef};
+use values::id::{DocumentId, HighlightId, ProjectId, ProjectItemId, UserId};
+use values::kind::{ItemKind, ItemRole};
+use values::time::Timestamp;
+
+use crate::{document, project};
 
 /// An item of a project. An item whose document is hidden, such as that of a deleted bookmark, is kept but not shown.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

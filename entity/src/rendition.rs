@@ -1,7 +1,7 @@
 //! The text of a document prepared for display.
 
-use crate::id::{DocumentId, UserId};
 use sea_orm::entity::prelude::*;
+use values::id::{DocumentId, UserId};
 
 /// The current version of the text of a document, prepared for display.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

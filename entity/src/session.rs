@@ -1,8 +1,8 @@
 //! A session of a signed-in browser.
 
-use crate::id::{SessionId, UserId};
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::{SessionId, UserId};
+use values::time::Timestamp;
 
 /// A session of a signed-in browser.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,8 +1,8 @@
 //! The source of a document whose content was given rather than fetched. It is kept until the text is extracted.
 
-use crate::id::{DocumentId, UserId};
-use crate::kind::SourceFormat;
 use sea_orm::entity::prelude::*;
+use values::id::{DocumentId, UserId};
+use values::kind::SourceFormat;
 
 /// The source of a document whose content was given rather than fetched. It is kept until the text is extracted.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

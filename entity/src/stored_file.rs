@@ -1,11 +1,11 @@
 //! A file in the blob store. The row exists before the first byte is written and until the file is removed, so that no crash leaves
 //! a file without a row.
 
-use crate::id::{DocumentId, ExportId, FileId, ImportId, UploadId, UserId};
-use crate::time::Timestamp;
 use sea_orm::Condition;
 use sea_orm::entity::prelude::*;
 use sea_orm::sea_query::{Query, SelectStatement};
+use values::id::{DocumentId, ExportId, FileId, ImportId, UploadId, UserId};
+use values::time::Timestamp;
 
 /// A file in the blob store.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

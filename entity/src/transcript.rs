@@ -1,7 +1,7 @@
 //! Progress of the transcription of a recording: one row for each version of the text of its document.
 
-use crate::id::{DocumentId, UserId};
 use sea_orm::entity::prelude::*;
+use values::id::{DocumentId, UserId};
 
 /// Progress of the transcription of a recording: one row for each version of the text of its document.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

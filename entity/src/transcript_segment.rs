@@ -1,7 +1,7 @@
 //! A segment of a transcript with its times.
 
-use crate::id::{DocumentId, UserId};
 use sea_orm::entity::prelude::*;
+use values::id::{DocumentId, UserId};
 
 /// A segment of a transcript with its times.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,9 +1,9 @@
 //! An upload: from its announcement to the document that is created from it.
 
-use crate::id::{BookmarkId, DocumentId, UploadId, UserId};
-use crate::time::Timestamp;
 use sea_orm::Condition;
 use sea_orm::entity::prelude::*;
+use values::id::{BookmarkId, DocumentId, UploadId, UserId};
+use values::time::Timestamp;
 
 /// An upload: from its announcement to the document that is created from it.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

@@ -1,9 +1,9 @@
 //! The calls of a user on one UTC day, by surface and by the counter that counted them.
 
-use crate::id::{UsageCounterId, UserId};
-use crate::kind::MeteredSurface;
-use crate::time::Day;
 use sea_orm::entity::prelude::*;
+use values::id::{UsageCounterId, UserId};
+use values::kind::MeteredSurface;
+use values::time::Day;
 
 /// The calls of a user on one UTC day, by surface and by the counter that counted them. Their sum over all counters is the usage of
 /// the day. Each row is written with the absolute number of its counter, so writing it again adds nothing.

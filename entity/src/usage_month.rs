@@ -1,9 +1,9 @@
 //! AI budget that a user spent in one UTC month, by group.
 
-use crate::id::UserId;
-use crate::kind::BudgetGroup;
-use crate::time::Month;
 use sea_orm::entity::prelude::*;
+use values::id::UserId;
+use values::kind::BudgetGroup;
+use values::time::Month;
 
 /// AI budget that a user spent in one UTC month, by group.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

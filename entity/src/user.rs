@@ -1,9 +1,9 @@
 //! A user account.
 
-use crate::id::UserId;
-use crate::plan::Plan;
-use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
+use values::id::UserId;
+use values::plan::Plan;
+use values::time::Timestamp;
 
 /// A user account.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]

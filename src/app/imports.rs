@@ -16,8 +16,7 @@ use actors::context::OperationContext;
 use actors::operations::imports::{BeginImport, ImportResponse, ListImports};
 use actors::pipeline;
 use concurrency::KeyedMutex;
-use entity::id::UserId;
-use errors::{Error, Fault, Invalid};
+use errors::Error;
 use futures_util::stream::Fuse;
 use futures_util::{StreamExt, TryStreamExt};
 use library::imports::{self, ImportFile};
@@ -26,7 +25,8 @@ use parse::bookmarks::Format;
 use storage::blobs::PART_BYTES;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::timeout;
-use validation::{NoFields, read_query};
+use validation::{Fault, Invalid, NoFields, read_query};
+use values::id::UserId;
 
 use super::handler::WebApp;
 use super::routes::LIST_IMPORTS;
@@ -353,7 +353,7 @@ impl FormReader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use entity::time::Timestamp;
+    use values::time::Timestamp;
 
     use super::*;
 

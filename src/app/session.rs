@@ -8,13 +8,13 @@ use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::accounts::{self, NewAccount};
 use actors::auth::sessions;
 use actors::context::OperationContext;
-use entity::id::UserId;
-use entity::plan::Plan;
 use entity::user;
 use errors::Error;
 use serde::Serialize;
 use serde_json::json;
 use validation::{NoFields, Password, Request, Text, Words, read_json, read_query, request};
+use values::id::UserId;
+use values::plan::Plan;
 
 use super::handler::WebApp;
 use crate::http::budget::Sender;

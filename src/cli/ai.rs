@@ -4,8 +4,8 @@ use std::fmt;
 
 use actors::ai::{self, budget};
 use clap::Subcommand;
-use entity::time::Timestamp;
 use serde::Serialize;
+use values::time::Timestamp;
 
 use super::failure::Failure;
 use super::opening;

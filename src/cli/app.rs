@@ -5,11 +5,11 @@ use std::fmt;
 use actors::auth::grants::{disconnect, list_grants};
 use actors::operations::apps::AppView;
 use clap::{Args, Subcommand};
-use entity::id::GrantId;
-use entity::kind::GrantState;
 use errors::Error;
 use library::context::CoreContext;
 use serde::Serialize;
+use values::id::GrantId;
+use values::kind::GrantState;
 
 use super::failure::Failure;
 use super::opening::OwnerArgs;

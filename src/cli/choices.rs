@@ -1,11 +1,11 @@
 //! Parsers of command line values into their types, so that an invalid value is reported with the allowed ones.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use entity::id::{GrantId, ImportId, KeyId, ProjectId};
-use entity::kind::{KeyKind, ProjectStatus, RowOutcome};
-use entity::plan::Plan;
-use entity::scope::Scope;
-use entity::time::Timestamp;
+use values::id::{GrantId, ImportId, KeyId, ProjectId};
+use values::kind::{KeyKind, ProjectStatus, RowOutcome};
+use values::plan::Plan;
+use values::scope::Scope;
+use values::time::Timestamp;
 
 /// A plan by its name.
 pub fn plan() -> impl TypedValueParser<Value = Plan> {

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use entity::export;
-use entity::id::ExportId;
-use entity::kind::ExportState;
 use errors::Error;
 use jobs::JobKind;
 use library::context::CoreContext;
 use library::exports;
 use serde::Serialize;
 use storage::blobs::BlobStore;
+use values::id::ExportId;
+use values::kind::ExportState;
 
 use super::failure::Failure;
 use super::opening::OwnerArgs;

@@ -234,8 +234,8 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 
 #[cfg(test)]
 mod tests {
-    use entity::scope::Scope;
-    use errors::{Fault, Invalid};
+    use validation::{Fault, Invalid};
+    use values::scope::Scope;
 
     use super::*;
 

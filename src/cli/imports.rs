@@ -5,14 +5,14 @@ use std::fmt;
 
 use actors::operations::import_rows::ImportRowView;
 use clap::{Args, Subcommand};
-use entity::id::{ImportId, UserId};
 use entity::import;
-use entity::kind::{ImportState, RowOutcome};
-use entity::time::Timestamp;
 use errors::Error;
 use library::context::CoreContext;
 use library::imports::{self, RowQuery, TextCounts};
 use serde::Serialize;
+use values::id::{ImportId, UserId};
+use values::kind::{ImportState, RowOutcome};
+use values::time::Timestamp;
 
 use super::failure::Failure;
 use super::import::report::ImportReport;

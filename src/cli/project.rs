@@ -4,12 +4,12 @@ use std::fmt;
 
 use actors::operations::projects::{ProjectView, archive_project, create_project, list_projects};
 use clap::{Args, Subcommand};
-use entity::id::ProjectId;
-use entity::kind::ProjectStatus;
 use errors::Error;
 use library::context::CoreContext;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use values::id::ProjectId;
+use values::kind::ProjectStatus;
 
 use super::failure::Failure;
 use super::opening::OwnerArgs;

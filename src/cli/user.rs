@@ -4,13 +4,13 @@ use std::fmt;
 
 use actors::auth::accounts::{self, NewAccount};
 use clap::{Args, Subcommand};
-use entity::id::UserId;
-use entity::plan::Plan;
-use entity::time::Timestamp;
 use entity::user;
 use errors::Error;
 use library::context::CoreContext;
 use serde::Serialize;
+use values::id::UserId;
+use values::plan::Plan;
+use values::time::Timestamp;
 
 use super::failure::Failure;
 use super::output::{CommandOutput, shown, table};

@@ -24,10 +24,10 @@ use actors::auth::caller::Caller;
 use actors::operation::Operation;
 use actors::pipeline::SlotWait;
 use concurrency::{FairQueue, QUEUE_RETRY_AFTER};
-use entity::id::UserId;
 use errors::Error;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
+use values::id::UserId;
 
 /// Answers that are built at the same time: twice the connections to the database that read.
 const MAX_BUILDING: usize = 16;
@@ -203,8 +203,8 @@ pub fn release_slot(request: &HttpRequest) {
 
 #[cfg(test)]
 mod tests {
-    use entity::time::Timestamp;
     use futures_util::{FutureExt, poll};
+    use values::time::Timestamp;
 
     use super::*;
 

@@ -337,8 +337,8 @@ mod tests {
 
     use actix_web::test::TestRequest;
     use disk::{DiskSpace, available_bytes};
-    use entity::id::UserId;
-    use entity::time::Timestamp;
+    use values::id::UserId;
+    use values::time::Timestamp;
 
     use super::*;
 

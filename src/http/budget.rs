@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use actix_web::{HttpMessage, HttpRequest};
 use actors::auth::limits::network;
-use entity::id::UserId;
 use errors::Error;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
+use values::id::UserId;
 
 use super::peer;
 
@@ -234,7 +234,7 @@ mod tests {
     }
 
     fn account() -> Sender {
-        Sender::Account(UserId::new(entity::time::Timestamp::from_millis(0)))
+        Sender::Account(UserId::new(values::time::Timestamp::from_millis(0)))
     }
 
     fn network(last: u8) -> Sender {

@@ -7,11 +7,11 @@ use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 use actors::auth::limits::Quota;
 use actors::context::OperationContext;
-use entity::time::Timestamp;
 use errors::{Error, ErrorBody};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tracing::error;
+use values::time::Timestamp;
 
 use super::error::{status, whole_seconds};
 

@@ -6,9 +6,9 @@ use actix_web::HttpRequest;
 use actix_web::web::{Bytes, Payload};
 use actors::auth::caller::Caller;
 use actors::target::Target;
-use errors::{Error, Invalid};
+use errors::Error;
 use serde_json::Map;
-use validation::{NoFields, Request, read_json, read_object, read_query};
+use validation::{Invalid, NoFields, Request, read_json, read_object, read_query};
 
 use super::body;
 use super::budget::Sender;

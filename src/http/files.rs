@@ -4,10 +4,10 @@ use actix_web::http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, Heade
 use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::context::OperationContext;
-use entity::time::Timestamp;
 use errors::Error;
 use futures_util::StreamExt;
 use library::uploads::{PutRequest, UploadReceiver};
+use values::time::Timestamp;
 
 use super::body::BodyError;
 use super::envelope::failure;

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
-use entity::scope::Scope;
 use errors::{Error, McpDelivery};
 use serde_json::{Map, Value, json};
 use tracing::error;
+use values::scope::Scope;
 
 use super::rpc::{INTERNAL_ERROR, RpcError};
 use crate::http::error::{status, whole_seconds};

@@ -88,8 +88,8 @@ fn add_meta(result: &mut Map<String, Value>, key: &str, value: Value) {
 
 #[cfg(test)]
 mod tests {
-    use entity::scope::Scope;
-    use errors::Invalid;
+    use validation::Invalid;
+    use values::scope::Scope;
 
     use super::super::error::tool_error;
     use super::*;

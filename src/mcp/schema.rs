@@ -19,10 +19,10 @@ pub fn output<O: Operation>() -> Value {
 
 #[cfg(test)]
 mod tests {
-    use entity::id::BookmarkId;
-    use entity::kind::ProjectStatus;
     use serde_json::json;
     use validation::{Choice, Fraction, Id, Integer, List, Words, request};
+    use values::id::BookmarkId;
+    use values::kind::ProjectStatus;
 
     use super::*;
 

@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::grants::{ConsentDecision, TICKET_PREFIX};
 use actors::auth::secret::Secret;
 use actors::context::OperationContext;
-use entity::scope::Scopes;
+use values::scope::Scopes;
 
 use super::browser::{is_own_form, signed_in};
 use super::error::OAuthError;

@@ -10,12 +10,12 @@ use actors::auth::grants::client::ClientMetadata;
 use actors::auth::grants::redirect::is_local;
 use actors::auth::grants::{DocumentAge, RegistrationError};
 use actors::context::OperationContext;
-use entity::kind::ClientAuth;
 use entity::oauth_client;
 use serde_json::{Map, Value};
 use tracing::warn;
 use url::Url;
 use validation::parse_json;
+use values::kind::ClientAuth;
 use web::{FetchError, FetchRequest, PageUrl};
 
 use super::error::AuthorizationError;

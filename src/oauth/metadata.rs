@@ -6,9 +6,9 @@ use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::grants::pkce;
 use actors::context::OperationContext;
-use entity::kind::ClientAuth;
-use entity::scope::Scope;
 use serde_json::{Value, json};
+use values::kind::ClientAuth;
+use values::scope::Scope;
 
 use super::open::{self, CacheControl};
 

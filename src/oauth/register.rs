@@ -7,10 +7,10 @@ use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::grants::client::{ClientMetadata, InvalidClientMetadata};
 use actors::auth::secret::Secret;
 use actors::context::OperationContext;
-use entity::kind::ClientAuth;
 use entity::oauth_client;
 use serde_json::{Map, Value, json};
 use validation::parse_json;
+use values::kind::ClientAuth;
 
 use super::client::record_failure;
 use super::error::OAuthError;

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use actors::auth::grants::{AuthorizationRequest, pkce};
 use actors::context::OperationContext;
 use entity::oauth_client;
-use entity::scope::{Scope, Scopes};
+use values::scope::{Scope, Scopes};
 
 use super::document;
 use super::error::{AuthorizationError, OAuthError};

@@ -6,8 +6,8 @@ use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::grants::pkce::{CodeVerifier, VERIFIER_RULE};
 use actors::auth::grants::{CodeExchange, TokenError, TokenPair, TokenRefresh};
 use actors::context::OperationContext;
-use entity::scope::Scopes;
 use serde_json::json;
+use values::scope::Scopes;
 
 use super::client::{authenticate, record_failure};
 use super::error::OAuthError;

@@ -4,8 +4,8 @@ use actors::auth::grants::AuthorizationRequest;
 use actors::auth::grants::client::shown_name;
 use actors::auth::grants::redirect::{is_local, shown_host};
 use askama::Template;
-use entity::plan::Plan;
-use entity::scope::Scope;
+use values::plan::Plan;
+use values::scope::Scope;
 
 /// A request as the pages show it: the application and the permissions.
 pub struct RequestView {

@@ -12,8 +12,9 @@ use actors::operation::{FromRequest, Operation};
 use actors::operations::unknown::UnmatchedRequest;
 use actors::pipeline::{self, ActivityEntry, Endpoint, Outcome, ParsedRequest, Response};
 use database::on_behalf_of;
-use errors::{Error, ErrorBody, Invalid};
+use errors::{Error, ErrorBody};
 use serde_json::Value;
+use validation::Invalid;
 
 use crate::http::answer_slots::slot_wait;
 use crate::http::budget::Sender;

@@ -6,11 +6,10 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use actors::operation::Operation;
-use entity::scope::Scope;
-use errors::Invalid;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
-use validation::{Request, read_json, read_query, schema_of};
+use validation::{Invalid, Request, read_json, read_query, schema_of};
+use values::scope::Scope;
 
 /// The response that a route is making.
 pub type PendingResponse = Pin<Box<dyn Future<Output = HttpResponse>>>;

@@ -59,8 +59,8 @@ pub fn is_id(schema: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use entity::id::BookmarkId;
     use validation::{Choice, Flag, Id, List, Text, choices, request};
+    use values::id::BookmarkId;
 
     use super::*;
 

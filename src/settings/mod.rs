@@ -10,8 +10,8 @@ mod value;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use entity::plan::Plans;
 use serde::Deserialize;
+use values::plan::Plans;
 
 use self::layers::Layers;
 use self::value::text;

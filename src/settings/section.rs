@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use entity::plan::Plan;
 use ipnet::IpNet;
 use serde::Deserialize;
+use values::plan::Plan;
 
 use super::address::{BaseUrl, DatabaseUrl, FilesUrl, HttpUrl, MailUrl, Origin};
 use super::value::{LogFilter, Mailbox, Secret, days, list, optional, seconds, text, whole};

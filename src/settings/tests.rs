@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use entity::plan::Plan;
 use proptest::prelude::*;
+use values::plan::Plan;
 
 use super::*;
 

@@ -11,13 +11,13 @@ use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, Resp
 use concurrency::BatchBuffer;
 use database::{Db, insert_all};
 use disk::DiskSpace;
-use entity::id::UserId;
 use entity::{activity, user};
 use errors::Error;
 use library::clock::Clock;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 use tracing::warn;
+use values::id::UserId;
 
 use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
@@ -157,12 +157,12 @@ impl Handler<Flush> for ActivityActor {
 
 #[cfg(test)]
 mod tests {
-    use entity::id::ActivityId;
-    use entity::kind::MeteredSurface;
-    use entity::plan::Plan;
-    use entity::time::Timestamp;
     use library::clock::TestClock;
     use sea_orm::{IntoActiveModel, PaginatorTrait};
+    use values::id::ActivityId;
+    use values::kind::MeteredSurface;
+    use values::plan::Plan;
+    use values::time::Timestamp;
 
     use super::*;
 

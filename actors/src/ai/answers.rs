@@ -10,10 +10,6 @@
 use std::time::Duration;
 
 use database::Db;
-use entity::id::{AnswerId, UserId};
-use entity::kind::BudgetGroup;
-use entity::plan::Limits;
-use entity::time::{Month, Timestamp};
 use entity::{answer_claim, usage_month};
 use errors::Error;
 use sea_orm::sea_query::{Expr, ExprTrait};
@@ -22,6 +18,10 @@ use sea_orm::{
     QuerySelect,
 };
 use tracing::warn;
+use values::id::{AnswerId, UserId};
+use values::kind::BudgetGroup;
+use values::plan::Limits;
+use values::time::{Month, Timestamp};
 
 use super::budget::{self, ModelUse};
 

@@ -1,12 +1,12 @@
 //! The use of models: of one user in a UTC month by group, and the tokens of all users in a UTC day.
 
-use entity::id::UserId;
-use entity::kind::BudgetGroup;
-use entity::time::{Day, Month, Timestamp};
 use entity::{ai_day, usage_month};
 use errors::Error;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use values::id::UserId;
+use values::kind::BudgetGroup;
+use values::time::{Day, Month, Timestamp};
 
 use super::pause_within;
 

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use database::Db;
-use entity::time::Timestamp;
 use errors::Error;
 use sea_orm::ConnectionTrait;
+use values::time::Timestamp;
 
 use crate::service_state::{self, ServiceStateKey};
 

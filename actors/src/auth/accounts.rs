@@ -5,11 +5,8 @@
 use std::time::{Duration, Instant};
 
 use database::on_behalf_of;
-use entity::id::{SessionId, UserId};
-use entity::plan::Plan;
-use entity::time::Timestamp;
 use entity::{activity, session, user};
-use errors::{Error, Fault, Invalid};
+use errors::Error;
 use library::context::CoreContext;
 use library::owned_transaction::begin_owned;
 use sea_orm::{
@@ -17,6 +14,10 @@ use sea_orm::{
 };
 use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, SqlErr};
 use text::is_deceptive;
+use validation::{Fault, Invalid};
+use values::id::{SessionId, UserId};
+use values::plan::Plan;
+use values::time::Timestamp;
 
 use crate::auth::{grants, password};
 use crate::service_state::{self, ServiceStateKey};

@@ -2,9 +2,9 @@
 
 use std::net::IpAddr;
 
-use entity::kind::KeyKind;
 use errors::Error;
 use library::context::CoreContext;
+use values::kind::KeyKind;
 
 use crate::auth::caller::{Caller, CallerKey, Credential, Principal, Surface};
 use crate::auth::grants::{GrantUse, Grants, TokenLookup};

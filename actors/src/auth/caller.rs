@@ -1,11 +1,11 @@
 //! The caller of a request: the credential that it presented, and the identity that this proved.
 
-use entity::id::{GrantId, KeyId, SessionId, UserId};
-use entity::kind::{KeyKind, MeteredSurface};
-use entity::plan::Plan;
-use entity::scope::{Scope, Scopes};
 use library::idempotency_claim::ClaimId;
 use library::owned_transaction::RequestOwner;
+use values::id::{GrantId, KeyId, SessionId, UserId};
+use values::kind::{KeyKind, MeteredSurface};
+use values::plan::Plan;
+use values::scope::{Scope, Scopes};
 
 use crate::auth::secret::Secret;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::hash::Hash;
 use std::num::NonZeroU32;
 
-use entity::time::Timestamp;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use values::time::Timestamp;
 
 /// Above this number of ids in memory, those without recent changes are dropped.
 const MAX_THROTTLED_IDS: usize = 10_000;

@@ -6,11 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use database::on_behalf_of;
-use entity::id::SessionId;
 use entity::{session, user};
 use errors::Error;
 use library::context::CoreContext;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use values::id::SessionId;
 
 use crate::auth::caller::{Caller, Principal};
 use crate::auth::keys::Keys;

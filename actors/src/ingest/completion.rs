@@ -1,7 +1,6 @@
 //! How a job ends that extracts the text of a document: with the text stored, or handed on to a job that transcribes it.
 
 use concurrency::Lane;
-use entity::id::DocumentId;
 use entity::{bookmark, document, job, source};
 use jobs::{JobError, JobKind, Priority};
 use library::documents::{ChunkedDocument, ExtractedDocument, replace_text};
@@ -9,6 +8,7 @@ use library::feeds::saved;
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_owned;
 use sea_orm::{ColumnTrait, ModelTrait, QueryFilter, QuerySelect};
+use values::id::DocumentId;
 
 use super::extraction::ExtractionContext;
 use super::{media, page};

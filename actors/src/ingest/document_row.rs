@@ -1,6 +1,5 @@
 //! Changes to the row of a job's document that several stages make.
 
-use entity::kind::ContentType;
 use entity::{document, job};
 use errors::Error;
 use library::context::CoreContext;
@@ -8,6 +7,7 @@ use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_owned;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, QueryFilter};
+use values::kind::ContentType;
 
 /// Titles, authors and names of sites are cut to this length.
 pub const MAX_TITLE_CHARS: usize = 300;

@@ -1,11 +1,11 @@
 //! The context of the stages that make the text of a document: `page`, `file`, `pdf` and `media`.
 
-use entity::id::UserId;
 use inference::transcriber::SpeechService;
 use jobs::JobSignal;
 use library::context::CoreContext;
 use library::uploads::Uploads;
 use sandbox::Sandbox;
+use values::id::UserId;
 use web::{Fetcher, HostThrottle};
 
 /// The services that fetch, read and transcribe the content of documents. Clones share them.

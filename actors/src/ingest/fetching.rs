@@ -1,9 +1,9 @@
 //! The rules by which pages and recordings are fetched: permits for hosts, and what a failed fetch means for its job.
 
-use entity::id::UserId;
 use entity::job;
 use jobs::{JobError, Priority};
 use storage::blobs::BlobError;
+use values::id::UserId;
 use web::{FetchError, HostPermit, PageUrl, UrlRejection};
 
 use super::extraction::ExtractionContext;

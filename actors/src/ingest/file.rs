@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use entity::kind::ContentType;
 use entity::{job, stored_file, upload};
 use jobs::JobError;
 use library::context::CoreContext;
@@ -11,6 +10,7 @@ use sea_orm::{ColumnTrait, QueryFilter};
 use storage::blobs::{BlobError, LocalFile};
 use tokio::io::AsyncReadExt;
 use url::Url;
+use values::kind::ContentType;
 
 use super::document_row::{MAX_TITLE_CHARS, replace_url_title, set_content_type};
 use super::extraction::ExtractionContext;

@@ -1,8 +1,6 @@
 //! Puts the passages of a document into the index. A document is ready once they are in it.
 
 use concurrency::Lane;
-use entity::id::{DocumentId, UserId};
-use entity::kind::{BudgetGroup, DocumentStatus};
 use entity::{bookmark, chunk, collection_bookmark, document, job};
 use errors::Error;
 use jobs::{JobError, JobKind, Priority};
@@ -12,6 +10,8 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect};
 use search::index::{Labels, Language, Point, Source};
 use search::lexical;
+use values::id::{DocumentId, UserId};
+use values::kind::{BudgetGroup, DocumentStatus};
 
 use super::index_removal;
 use super::indexing::IndexingContext;

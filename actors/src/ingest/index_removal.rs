@@ -1,6 +1,5 @@
 //! Removes documents from the index that are not visible any more.
 
-use entity::id::{DocumentId, UserId};
 use entity::{document, job};
 use errors::Error;
 use jobs::JobError;
@@ -8,6 +7,7 @@ use library::context::CoreContext;
 use library::owned_transaction::begin_owned;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, QueryFilter};
+use values::id::{DocumentId, UserId};
 
 use super::indexing::IndexingContext;
 

@@ -5,13 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use concurrency::Lane;
-use entity::time::Timestamp;
 use errors::Error;
 use jobs::JobError;
 use library::documents::{ExtractedDocument, PageSpan, SourceMap, parser_job_error};
 use parse::html::Heading;
 use parse::pdf::{OutlineEntry, PdfMetadata};
 use sandbox::PdfText;
+use values::time::Timestamp;
 
 use super::document_row::MAX_TITLE_CHARS;
 use super::extraction::ExtractionContext;

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use database::Db;
 use entity::document;
-use entity::id::UserId;
-use entity::time::Timestamp;
 use errors::Error;
 use jobs::{JobKind, Priority};
 use library::owned_transaction::begin_owned;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
+use values::id::UserId;
+use values::time::Timestamp;
 
 /// Documents whose jobs are enqueued at a time, with one transaction for each of their users.
 const BATCH_DOCUMENTS: u64 = 500;

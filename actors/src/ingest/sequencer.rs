@@ -4,11 +4,11 @@
 //! be a recording, and what was taken for a recording may be a PDF. The stages do not know each other. Each ends in
 //! `completion`: the text is stored, or the document is handed over to a job that transcribes it.
 
-use entity::id::DocumentId;
 use entity::{document, job};
 use jobs::{JobError, JobKind, Priority};
 use library::documents::ExtractedDocument;
 use sea_orm::{ColumnTrait, QueryFilter};
+use values::id::DocumentId;
 use web::PageUrl;
 
 use super::document_row::{ensure_library_has_room, is_recording};

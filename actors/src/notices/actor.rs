@@ -8,14 +8,14 @@ use std::sync::Arc;
 use actix::fut::wrap_future;
 use actix::{Actor, AtomicResponse, Context, Handler, Message};
 use database::Db;
-use entity::id::{KeyId, NoticeId, UserId};
-use entity::kind::NoticeKind;
-use entity::time::Timestamp;
 use entity::{api_key, notice};
 use errors::Error;
 use library::clock::Clock;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, QueryFilter};
+use values::id::{KeyId, NoticeId, UserId};
+use values::kind::NoticeKind;
+use values::time::Timestamp;
 
 use super::rows;
 use crate::write_behind::Flush;

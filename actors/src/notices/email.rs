@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use entity::id::NoticeId;
 use entity::{job, notice, user};
 use errors::Error;
 use jobs::JobError;
 use library::context::CoreContext;
 use sea_orm::EntityTrait;
 use storage::mail::{Email, Mailer, SendError};
+use values::id::NoticeId;
 
 /// Delay of the next attempt when the mailer is busy.
 const BUSY_RETRY: Duration = Duration::from_secs(1);

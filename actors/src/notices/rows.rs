@@ -1,12 +1,12 @@
 //! Rows of notices. Each is written in the transaction of the event that it is about, together with the job that sends it by
 //! e-mail (contract.md, section 11: App), so neither exists without the other.
 
-use entity::id::{NoticeId, UserId};
-use entity::kind::NoticeKind;
 use entity::notice;
-use entity::time::Timestamp;
 use jobs::{JobKind, Priority};
 use sea_orm::{ConnectionTrait, DbErr, EntityTrait, IntoActiveModel};
+use values::id::{NoticeId, UserId};
+use values::kind::NoticeKind;
+use values::time::Timestamp;
 
 /// Inserts a notice and enqueues its e-mail.
 ///

@@ -1,13 +1,13 @@
 //! Shows the account.
 
-use entity::id::UserId;
-use entity::plan::Plan;
-use entity::scope::Scope;
-use entity::time::Timestamp;
 use entity::{bookmark, collection, document, feed, highlight, project, upload, user};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter};
 use serde::Serialize;
+use values::id::UserId;
+use values::plan::Plan;
+use values::scope::Scope;
+use values::time::Timestamp;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;

@@ -2,13 +2,13 @@
 //! reaches it.
 
 use entity::activity;
-use entity::id::{ActivityId, GrantId, KeyId};
-use entity::kind::MeteredSurface;
-use entity::scope::Scope;
-use entity::time::Timestamp;
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder};
 use serde::{Deserialize, Serialize};
+use values::id::{ActivityId, GrantId, KeyId};
+use values::kind::MeteredSurface;
+use values::scope::Scope;
+use values::time::Timestamp;
 
 use super::page::{CursorText, ListName, ListPage, PageLimit, PageRequest};
 use crate::auth::caller::Caller;

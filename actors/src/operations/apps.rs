@@ -2,13 +2,13 @@
 //!
 //! They need no scope, because only the session of the web app reaches them.
 
-use entity::id::GrantId;
-use entity::kind::GrantState;
-use entity::scope::{Scope, Scopes};
-use entity::time::Timestamp;
 use entity::{oauth_client, oauth_grant};
 use schemars::JsonSchema;
 use serde::Serialize;
+use values::id::GrantId;
+use values::kind::GrantState;
+use values::scope::{Scope, Scopes};
+use values::time::Timestamp;
 
 use crate::auth::caller::Caller;
 use crate::auth::grants::client::shown_name;

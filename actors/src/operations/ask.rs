@@ -1,9 +1,6 @@
 //! Answers questions from the library (spec.md: POST /ask): finds the best passages, lets a model answer, and verifies the
 //! citations.
 
-use entity::id::{BookmarkId, ChunkId, DocumentId, EntryId};
-use entity::kind::ContentType;
-use entity::scope::Scope;
 use entity::{bookmark, chunk, document};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, Condition, PaginatorTrait, QueryFilter, QuerySelect};
@@ -12,6 +9,9 @@ use search::index::Filter;
 use serde::Serialize;
 use text::char_count;
 use tracing::warn;
+use values::id::{BookmarkId, ChunkId, DocumentId, EntryId};
+use values::kind::ContentType;
+use values::scope::Scope;
 
 use crate::ai::{self, answers};
 use crate::answerer::{self, Draft, Question};

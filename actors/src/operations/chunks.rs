@@ -1,11 +1,11 @@
 //! Lists the passages of a document (spec.md: GET /documents/:id/chunks).
 
-use entity::id::{ChunkId, DocumentId};
-use entity::scope::Scope;
 use entity::{chunk, document};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use serde::{Deserialize, Serialize};
+use values::id::{ChunkId, DocumentId};
+use values::scope::Scope;
 
 use super::page::{CursorText, ListPage, PageLimit, PageRequest};
 use crate::auth::caller::Caller;

@@ -2,14 +2,14 @@
 
 mod page;
 
-use entity::id::{BookmarkId, DocumentId, EntryId, UserId};
-use entity::kind::{ContentType, DocumentStatus};
-use entity::scope::Scope;
-use entity::time::Timestamp;
 use entity::{bookmark, document};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait, Select};
 use serde::Serialize;
+use values::id::{BookmarkId, DocumentId, EntryId, UserId};
+use values::kind::{ContentType, DocumentStatus};
+use values::scope::Scope;
+use values::time::Timestamp;
 use web::PageUrl;
 
 use crate::auth::caller::Caller;

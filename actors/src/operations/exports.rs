@@ -1,13 +1,13 @@
 //! Begins and shows exports (contract.md, section 9).
 
 use entity::export;
-use entity::id::ExportId;
-use entity::kind::ExportState;
-use entity::scope::Scope;
-use entity::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use storage::blobs::LocalFile;
+use values::id::ExportId;
+use values::kind::ExportState;
+use values::scope::Scope;
+use values::time::Timestamp;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;

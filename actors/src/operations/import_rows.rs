@@ -1,14 +1,14 @@
 //! Lists the rows of an import with the outcome of each; of a dry run, the outcome that it would have.
 
-use entity::id::{ImportId, ImportRowId};
 use entity::import;
 use entity::import_row::Model;
-use entity::kind::{ImportedKind, RowOutcome};
-use entity::scope::Scope;
 use schemars::JsonSchema;
 use sea_orm::ConnectionTrait;
 use serde::Serialize;
 use uuid::Uuid;
+use values::id::{ImportId, ImportRowId};
+use values::kind::{ImportedKind, RowOutcome};
+use values::scope::Scope;
 
 use super::page::{CursorText, ListName, ListPage, PageRequest};
 use crate::auth::caller::Caller;

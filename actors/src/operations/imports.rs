@@ -1,13 +1,13 @@
 //! Begins, shows, pauses, resumes and undoes imports (contract.md, section 9).
 
-use entity::id::ImportId;
 use entity::import;
-use entity::kind::ImportState;
-use entity::scope::Scope;
-use entity::time::Timestamp;
 use parse::bookmarks::Format;
 use schemars::JsonSchema;
 use serde::Serialize;
+use values::id::ImportId;
+use values::kind::ImportState;
+use values::scope::Scope;
+use values::time::Timestamp;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;

@@ -3,12 +3,12 @@
 //! They need no scope, because only the session of the web app reaches them.
 
 use entity::api_key;
-use entity::id::KeyId;
-use entity::kind::KeyKind;
-use entity::scope::{Scope, Scopes};
-use entity::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
+use values::id::KeyId;
+use values::kind::KeyKind;
+use values::scope::{Scope, Scopes};
+use values::time::Timestamp;
 
 use crate::auth::caller::Caller;
 use crate::auth::keys::{KeyChanges, NewKey, changes, rules};

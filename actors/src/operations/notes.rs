@@ -3,13 +3,13 @@
 mod change;
 mod create;
 
-use entity::id::{BookmarkId, DocumentId, NoteId, ProjectId};
 use entity::note;
-use entity::time::Timestamp;
 use library::notes::MAX_BODY_CHARS;
 use schemars::JsonSchema;
 use serde::Serialize;
 use validation::Words;
+use values::id::{BookmarkId, DocumentId, NoteId, ProjectId};
+use values::time::Timestamp;
 
 pub use change::{ChangeNote, DeleteNote};
 pub(super) use create::add_to_project;

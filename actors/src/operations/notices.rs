@@ -2,15 +2,15 @@
 //!
 //! They need no scope, because only the session of the web app reaches them.
 
-use entity::id::NoticeId;
-use entity::kind::NoticeKind;
 use entity::notice;
-use entity::scope::Scope;
-use entity::time::Timestamp;
 use schemars::JsonSchema;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, QueryOrder, QueryTrait};
 use serde::Serialize;
+use values::id::NoticeId;
+use values::kind::NoticeKind;
+use values::scope::Scope;
+use values::time::Timestamp;
 
 use super::page::{CursorText, ListPage, PageLimit, PageRequest};
 use crate::auth::caller::Caller;

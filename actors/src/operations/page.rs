@@ -2,12 +2,12 @@
 
 use std::fmt::{Display, Write};
 
-use entity::id::UserId;
 use errors::Error;
 use sea_orm::{EntityTrait, QuerySelect, Select};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use validation::{Integer, Words};
+use values::id::UserId;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;

@@ -1,12 +1,12 @@
 //! Reads the rendition of a document: its HTML, and the outline of its headings.
 
-use entity::id::DocumentId;
-use entity::scope::Scope;
 use entity::{document, rendition};
 use library::documents::parse_outline;
 use parse::html::Heading;
 use schemars::JsonSchema;
 use serde::Serialize;
+use values::id::DocumentId;
+use values::scope::Scope;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;

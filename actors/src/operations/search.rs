@@ -1,11 +1,11 @@
 //! Searches the library (spec.md: GET /search, search_library).
 
-use entity::id::{CollectionId, FeedId};
-use entity::scope::Scope;
 use entity::{collection, feed};
 use schemars::JsonSchema;
 use search::index::{Filter, Source};
 use serde::Serialize;
+use values::id::{CollectionId, FeedId};
+use values::scope::Scope;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;

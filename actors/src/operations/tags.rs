@@ -5,8 +5,6 @@
 
 use std::collections::HashSet;
 
-use entity::id::{BookmarkId, UserId};
-use entity::scope::Scope;
 use entity::{bookmark, bookmark_tag};
 use schemars::JsonSchema;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query, SelectStatement};
@@ -15,6 +13,8 @@ use sea_orm::{
     QuerySelect,
 };
 use serde::Serialize;
+use values::id::{BookmarkId, UserId};
+use values::scope::Scope;
 
 use super::page::{CursorText, ListPage, PageLimit, PageRequest};
 use crate::auth::caller::Caller;

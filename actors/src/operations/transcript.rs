@@ -1,12 +1,12 @@
 //! Reads the transcript of a recording, with times (spec.md: GET /documents/:id/transcript).
 
-use entity::id::DocumentId;
-use entity::kind::{ContentType, DocumentStatus};
-use entity::scope::Scope;
 use entity::{document, transcript, transcript_segment};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use serde::{Deserialize, Serialize};
+use values::id::DocumentId;
+use values::kind::{ContentType, DocumentStatus};
+use values::scope::Scope;
 
 use super::page::{CursorText, ListPage, PageRequest};
 use crate::auth::caller::Caller;

@@ -1,7 +1,7 @@
 //! Answers requests for unknown routes and methods. They count and are logged like others (contract.md, section 11: Counting), so
 //! they are an operation that the pipeline runs.
 
-use entity::scope::Scope;
+use values::scope::Scope;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;

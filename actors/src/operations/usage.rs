@@ -1,14 +1,14 @@
 //! Shows the usage of an account (spec.md: GET /usage).
 
-use entity::id::KeyId;
-use entity::kind::{BudgetGroup, KeyKind};
-use entity::plan::Plan;
-use entity::scope::{Scope, Scopes};
-use entity::time::Timestamp;
 use entity::usage_month;
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Serialize;
+use values::id::KeyId;
+use values::kind::{BudgetGroup, KeyKind};
+use values::plan::Plan;
+use values::scope::{Scope, Scopes};
+use values::time::Timestamp;
 
 use crate::ai::answers;
 use crate::auth::caller::Caller;

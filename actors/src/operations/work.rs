@@ -4,10 +4,6 @@
 
 use std::collections::HashMap;
 
-use entity::id::{BookmarkId, DocumentId, UserId};
-use entity::kind::{DocumentStatus, JobState};
-use entity::scope::Scope;
-use entity::time::Timestamp;
 use entity::{bookmark, document, job};
 use schemars::JsonSchema;
 use sea_orm::sea_query::{Expr, SimpleExpr};
@@ -16,6 +12,10 @@ use sea_orm::{
     QueryTrait, Select,
 };
 use serde::Serialize;
+use values::id::{BookmarkId, DocumentId, UserId};
+use values::kind::{DocumentStatus, JobState};
+use values::scope::Scope;
+use values::time::Timestamp;
 
 use super::page::{CursorText, ListPage, PageLimit, PageRequest};
 use crate::auth::caller::Caller;

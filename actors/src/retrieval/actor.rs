@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseFuture, WrapFuture};
 use database::Db;
-use entity::id::{DocumentId, UserId};
 use errors::Error;
 use search::index::{Labels, Point, Tenant};
 use tracing::warn;
 use uuid::Uuid;
+use values::id::{DocumentId, UserId};
 
 use super::engine::Engine;
 use super::failure_log::RequestKey;

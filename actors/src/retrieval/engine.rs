@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use concurrency::{Lane, Workers};
 use database::Db;
-use entity::id::{ChunkId, DocumentId, UserId};
 use errors::{Error, StorageFailure};
 use inference::embedder::{Embedder, PASSAGE_TOKENS, WordPieceCounts};
 use library::clock::Clock;
@@ -16,6 +15,7 @@ use search::index::{EngineFault, IndexError, IndexQuery, PassageIndex, PassagePa
 use search::lexical;
 use tracing::{error, warn};
 use uuid::Uuid;
+use values::id::{ChunkId, DocumentId, UserId};
 
 use super::failure_log::{FailureLog, RequestKey};
 use super::{Completeness, RankedHits, SearchHit, SearchQuery};
@@ -477,9 +477,9 @@ mod tests {
     use std::path::Path;
     use std::sync::mpsc;
 
-    use entity::time::Timestamp;
     use futures_util::poll;
     use search::index::{EdgeIndex, Filter};
+    use values::time::Timestamp;
 
     use library::clock::TestClock;
 

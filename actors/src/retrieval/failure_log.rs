@@ -8,8 +8,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use entity::id::{DocumentId, UserId};
 use uuid::Uuid;
+use values::id::{DocumentId, UserId};
 
 /// Failures that are remembered: more than the number after which an index counts as damaged.
 const MAX_FAILURES: usize = 16;

@@ -16,13 +16,13 @@ use actix::ArbiterHandle;
 use concurrency::{FairSemaphore, Workers};
 use database::Db;
 use entity::document;
-use entity::id::{ChunkId, DocumentId, UserId};
 use errors::Error;
 use library::clock::Clock;
 use runtime::{Port, SupervisorConfig, supervise};
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use search::index::{Filter, Labels, PassageIndex};
 use uuid::Uuid;
+use values::id::{ChunkId, DocumentId, UserId};
 
 use crate::ai::Pause;
 use actor::{Change, Maintain, RetrievalActor};

@@ -3,8 +3,6 @@
 
 use std::collections::HashMap;
 
-use entity::id::{BookmarkId, ChunkId, DocumentId, EntryId, UserId};
-use entity::kind::ContentType;
 use entity::{chunk, collection_bookmark, document};
 use errors::Error;
 use library::context::CoreContext;
@@ -14,6 +12,8 @@ use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait};
 use search::snippet;
 use serde::Serialize;
 use uuid::Uuid;
+use values::id::{BookmarkId, ChunkId, DocumentId, EntryId, UserId};
+use values::kind::ContentType;
 
 use super::{SearchHit, SearchQuery};
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use disk::DiskSpace;
-use entity::id::UserId;
 use errors::Error;
 use inference::transcriber::{Endpoint, EndpointSettings, SpeechService, Transcriber};
 use jobs::JobSignal;
@@ -14,6 +13,7 @@ use library::exports::ExportContext;
 use library::imports::ImportContext;
 use library::uploads::{ReceiveLocks, ReceiveSlots, Uploads, UrlSigner};
 use sandbox::Sandbox;
+use values::id::UserId;
 use web::{Fetcher, HostThrottle, WallClock};
 
 use super::config::AdapterConfig;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use disk::{DiskSpace, Scratch};
-use entity::plan::Plan;
 use inference::transcriber::EndpointSettings;
 use jobs::LeaseOwner;
 use sandbox::{SandboxCommand, SandboxSettings};
 use search::index::{IndexFolder, InitialIndex};
 use storage::blobs::BlobStore;
 use storage::mail::Mailer;
+use values::plan::Plan;
 use web::FetchSettings;
 
 use crate::answerer::ChatSettings;

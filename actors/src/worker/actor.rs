@@ -11,7 +11,6 @@ use std::time::Duration;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
 use database::is_reported;
 use disk::SpaceLevel;
-use entity::id::{JobId, UserId};
 use errors::Error;
 use jobs::{ClaimOrder, ClaimedJob, ClaimedJobs, Priority, SlotBudget, Track};
 use library::stored_files;
@@ -20,6 +19,7 @@ use tokio::sync::Mutex;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tracing::warn;
+use values::id::{JobId, UserId};
 
 use super::context::WorkerContext;
 use super::{attempt, maintenance};

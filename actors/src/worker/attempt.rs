@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use database::is_reported;
 use entity::job;
-use entity::time::Timestamp;
 use errors::{Error, StorageFailure};
 use jobs::{ClaimedJob, Deferral, JobError, JobKind, LEASE_DURATION, MAX_ATTEMPTS};
 use library::owned_transaction::begin_owned;
@@ -13,6 +12,7 @@ use tokio::task::JoinError;
 use tracing::field::{DisplayValue, display};
 use tracing::{info, warn};
 use uuid::Uuid;
+use values::time::Timestamp;
 
 use super::context::WorkerContext;
 use super::handlers::{self, AttemptFailure};
@@ -248,8 +248,8 @@ fn count_given_up(kind: JobKind) {
 
 #[cfg(test)]
 mod tests {
-    use entity::id::{DocumentId, UserId};
-    use entity::kind::JobState;
+    use values::id::{DocumentId, UserId};
+    use values::kind::JobState;
 
     use super::*;
 

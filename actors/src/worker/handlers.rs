@@ -2,14 +2,14 @@
 //!
 //! A new [`JobKind`] needs one row in [`run`], and one in [`record_failure`] if its failure is shown somewhere.
 
-use entity::id::DocumentId;
-use entity::kind::DocumentStatus;
-use entity::time::Timestamp;
 use entity::{bookmark, document, job};
 use jobs::{ClaimedJob, JobError, JobKind, record_document_reason};
 use library::{exports, imports};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter};
+use values::id::DocumentId;
+use values::kind::DocumentStatus;
+use values::time::Timestamp;
 
 use super::context::WorkerContext;
 use crate::ingest::{feed, index, index_removal, media, sequencer};

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use entity::time::Timestamp;
 use entity::{bookmark, document};
 use errors::Error;
 use library::context::CoreContext;
@@ -10,6 +9,7 @@ use library::owned_transaction::begin_owned;
 use library::{exports, feeds, imports, uploads};
 use sea_orm::{ColumnTrait, DbErr, QueryFilter, QueryOrder, QuerySelect};
 use tracing::warn;
+use values::time::Timestamp;
 
 use super::context::WorkerContext;
 use crate::ai::answers;

@@ -6,11 +6,11 @@
 
 use actors::auth::caller::Caller;
 use actors::context::OperationContext;
-use entity::id::ClientId;
 use errors::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tracing::warn;
+use values::id::ClientId;
 use web::probe::ProbeClient;
 
 use super::steps::{ConnectionTest, StepError, StepOutcome, StepSuccess};

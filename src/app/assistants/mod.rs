@@ -9,11 +9,11 @@ use actors::auth::caller::Caller;
 use actors::context::OperationContext;
 use actors::operation::{FromRequest, Operation};
 use actors::target::Target;
-use entity::scope::Scope;
 use errors::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
 use validation::NoFields;
+use values::scope::Scope;
 
 use connection_test::TestConnectionResponse;
 use texts::Assistant;

@@ -6,11 +6,11 @@ use actors::auth::caller::Caller;
 use actors::auth::keys::changes;
 use actors::auth::secret::Secret;
 use actors::context::OperationContext;
-use entity::id::ClientId;
 use errors::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
+use values::id::ClientId;
 use web::probe::{ProbeClient, ProbeResponse, send};
 use web::{Guard, PageUrl};
 

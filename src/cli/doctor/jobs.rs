@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use entity::time::Timestamp;
 use jobs::{Depth, JobKind};
 use library::context::CoreContext;
+use values::time::Timestamp;
 
 use super::check::{Check, SEE_DATABASE_FILES};
 

@@ -3,13 +3,13 @@
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use entity::id::UserId;
 use library::context::CoreContext;
 use library::imports::ImportFile;
 use library::stored_files::FileLease;
 use storage::blobs::{BlobStore, PART_BYTES};
 use tokio::fs::File;
 use tokio::io::{AsyncRead, AsyncReadExt, stdin};
+use values::id::UserId;
 
 use crate::cli::failure::Failure;
 

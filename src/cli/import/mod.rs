@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use entity::import;
-use entity::kind::ImportState;
 use errors::Error;
 use jobs::JobKind;
 use library::context::CoreContext;
 use library::imports::{self, NewImport};
 use parse::bookmarks::Format;
+use values::kind::ImportState;
 
 use self::report::{ImportReport, QueuedImport};
 use super::failure::Failure;

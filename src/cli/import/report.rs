@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use entity::id::ImportId;
 use entity::import;
-use entity::kind::ImportState;
 use errors::Error;
 use library::context::CoreContext;
 use library::imports::{self, UndoReport};
 use serde::Serialize;
+use values::id::ImportId;
+use values::kind::ImportState;
 
 use crate::cli::output::shown;
 

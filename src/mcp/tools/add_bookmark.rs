@@ -1,10 +1,10 @@
 //! `add_bookmark`: its arguments.
 
 use actors::operations::bookmarks::AddBookmark;
-use entity::id::ProjectId;
 use errors::Error;
 use library::bookmarks::{TagNames, normalize_tags};
 use validation::{Id, UrlText, Words, request};
+use values::id::ProjectId;
 
 request! {
     /// The arguments of `add_bookmark`.
@@ -31,9 +31,9 @@ pub fn read(arguments: AddBookmarkArguments) -> Result<AddBookmark, Error> {
 #[cfg(test)]
 mod tests {
     use actors::operation::Operation;
-    use entity::scope::Scope;
     use serde_json::{Value, json};
     use validation::read_object;
+    use values::scope::Scope;
 
     use super::*;
 

@@ -1,9 +1,9 @@
 //! `create_note`: its arguments.
 
 use actors::operations::notes::{CreateNote, NoteBody, NoteTarget, NoteTitle};
-use entity::id::{BookmarkId, ProjectId};
-use errors::{Error, Fault, Invalid};
-use validation::{Id, Words, request};
+use errors::Error;
+use validation::{Fault, Id, Invalid, Words, request};
+use values::id::{BookmarkId, ProjectId};
 
 /// The fields of the two kinds of target; a call has exactly one of them.
 const TARGET_FIELDS: [&str; 2] = ["bookmarkId", "projectId"];
@@ -46,9 +46,9 @@ fn not_exactly_one() -> Invalid {
 #[cfg(test)]
 mod tests {
     use actors::operation::Operation;
-    use entity::scope::Scope;
     use serde_json::{Value, json};
     use validation::read_object;
+    use values::scope::Scope;
 
     use super::*;
 

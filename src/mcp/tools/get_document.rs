@@ -1,9 +1,9 @@
 //! `get_document`: its arguments.
 
 use actors::operations::document::{DocumentRef, PageChars, PageOffset, ReadDocument};
-use entity::id::{BookmarkId, DocumentId};
-use errors::{Error, Fault, Invalid};
-use validation::{Id, UrlText, request};
+use errors::Error;
+use validation::{Fault, Id, Invalid, UrlText, request};
+use values::id::{BookmarkId, DocumentId};
 
 /// The fields that identify a document; a call has exactly one of them.
 const NAME_FIELDS: [&str; 3] = ["documentId", "bookmarkId", "url"];

@@ -2,9 +2,9 @@
 
 use actors::operations::projects::{ContextChars, ReadContext};
 use actors::operations::search::QueryText;
-use entity::id::ProjectId;
 use errors::Error;
 use validation::{Id, Integer, Words, request};
+use values::id::ProjectId;
 
 request! {
     /// The arguments of `get_project_context`.

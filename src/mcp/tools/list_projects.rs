@@ -1,9 +1,9 @@
 //! `list_projects`: its arguments.
 
 use actors::operations::projects::{ListProjects, ProjectLimit};
-use entity::kind::ProjectStatus;
 use errors::Error;
 use validation::{Choice, request};
+use values::kind::ProjectStatus;
 
 request! {
     /// The arguments of `list_projects`.

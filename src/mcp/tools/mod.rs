@@ -17,11 +17,11 @@ use actors::operations::notes::CreateNote;
 use actors::operations::projects::{ListProjects, ReadContext};
 use actors::operations::search::Search;
 use actors::pipeline::{self, ActivityEntry, Endpoint, ParsedRequest, Response};
-use entity::scope::{Scope, Scopes};
 use errors::Error;
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Map, Value, json};
 use validation::{Request, read_object};
+use values::scope::{Scope, Scopes};
 
 use super::schema;
 use crate::http::answer_slots::slot_wait;

@@ -130,9 +130,9 @@ impl WriteAllowance {
 mod tests {
     use std::net::IpAddr;
 
-    use entity::id::UserId;
-    use entity::time::Timestamp;
     use futures_util::FutureExt;
+    use values::id::UserId;
+    use values::time::Timestamp;
 
     use super::*;
     use crate::http::answer_slots::MAX_UNSENT_BYTES;

@@ -3,14 +3,14 @@
 use std::io::{Cursor, Read};
 use std::sync::Arc;
 
-use entity::id::ImportId;
-use entity::kind::{ImportState, ImportedKind};
-use entity::plan::Plan;
 use entity::{import, import_row, note};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 use uuid::Uuid;
+use values::id::ImportId;
+use values::kind::{ImportState, ImportedKind};
+use values::plan::Plan;
 
 use crate::import::imports::{restore_file, start_import, wait_for};
 use crate::ingest::transcripts::{CountingTranscriber, wav_recording};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use entity::plan::Plan;
 use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use crate::support::{Key, Reply, Server, Site, article, eventually};
 
@@ -173,8 +173,8 @@ async fn retry_after_of_a_host_is_respected_for_all_users() {
 
 /// Whether no job waits or runs.
 async fn queue_is_empty(server: &Server) -> bool {
-    use entity::kind::JobState;
     use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+    use values::kind::JobState;
     let open = entity::job::Column::State.is_in([JobState::Queued, JobState::Running]);
     entity::job::Entity::find().filter(open).one(server.context().core.db.read()).await.unwrap().is_none()
 }

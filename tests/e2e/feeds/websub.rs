@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use entity::plan::Plan;
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
+use values::plan::Plan;
 
 use crate::support::{Client, Hub, HubRequest, Key, Reply, Server, Site, eventually};
 
@@ -124,7 +124,7 @@ async fn hub_notification_during_a_fetch_is_not_lost() {
         use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
         let fetches = entity::job::Entity::find().filter(entity::job::Column::Kind.eq("fetch_feed"));
         let fetches = fetches.all(server.context().core.db.read()).await.unwrap();
-        fetches.iter().all(|fetch| fetch.state == entity::kind::JobState::Done).then_some(())
+        fetches.iter().all(|fetch| fetch.state == values::kind::JobState::Done).then_some(())
     })
     .await;
     server.clock.advance(Duration::from_secs(61));

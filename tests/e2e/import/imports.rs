@@ -3,9 +3,6 @@
 use std::time::Duration;
 
 use actix_web::web::Bytes;
-use entity::id::ImportId;
-use entity::kind::{ImportState, JobState};
-use entity::plan::Plan;
 use entity::{import, job, stored_file};
 use library::stored_files::{self, FileOwner, FileWriter};
 use sea_orm::sea_query::Expr;
@@ -14,6 +11,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+use values::id::ImportId;
+use values::kind::{ImportState, JobState};
+use values::plan::Plan;
 
 use crate::export::exports::pdf_with_text;
 use crate::ingest::uploads::{self, upload};

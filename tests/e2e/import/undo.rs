@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use entity::import;
-use entity::kind::ImportState;
-use entity::plan::Plan;
 use sea_orm::sea_query::Expr;
 use sea_orm::{Database, EntityTrait};
 use serde_json::{Value, json};
+use values::kind::ImportState;
+use values::plan::Plan;
 
 use crate::import::imports::{
     bookmark_list, collections, list_highlights, post_step, show_import, start_import, titles, wait_for,

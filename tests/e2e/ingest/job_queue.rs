@@ -6,10 +6,6 @@ use std::time::Duration;
 use actors::auth::accounts::{self, NewAccount};
 use carrel::settings::Settings;
 use database::Db;
-use entity::id::UserId;
-use entity::kind::{ContentType, JobState};
-use entity::plan::Plan;
-use entity::time::Timestamp;
 use entity::{document, job};
 use jobs::{
     ClaimOrder, Deferral, JobKind, LEASE_DURATION, LeaseOwner, MAX_CRASHES, Priority, SlotBudget, Track,
@@ -18,6 +14,10 @@ use library::clock::{Clock, TestClock};
 use library::context::CoreContext;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use uuid::Uuid;
+use values::id::UserId;
+use values::kind::{ContentType, JobState};
+use values::plan::Plan;
+use values::time::Timestamp;
 
 use crate::support::{Home, NOON};
 

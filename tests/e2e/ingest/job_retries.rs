@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use entity::job;
-use entity::kind::JobState;
-use entity::plan::Plan;
 use library::clock::Clock;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use serde_json::{Value, json};
 use uuid::Uuid;
+use values::kind::JobState;
+use values::plan::Plan;
 
 use crate::export::exports::pdf_with_text;
 use crate::ingest::uploads;

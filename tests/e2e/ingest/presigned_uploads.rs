@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use entity::plan::Plan;
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use crate::ingest::uploads::{complete, path, put};
 use crate::support::{Client, S3Bucket, Server, eventually};

@@ -1,8 +1,8 @@
 //! The main path: saved pages are found and can be read; deleted ones are hidden and can be restored.
 
-use entity::plan::Plan;
 use reqwest::Method;
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use crate::support::{Key, Reply, Server, Site, article};
 

@@ -8,9 +8,6 @@ use std::time::Duration;
 
 use actors::ingest::extraction::ExtractionContext;
 use actors::ingest::{media, sequencer};
-use entity::id::{DocumentId, UserId};
-use entity::kind::{ContentType, JobState};
-use entity::plan::Plan;
 use entity::{document, job, transcript, usage_month};
 use futures_util::future::BoxFuture;
 use inference::transcriber::{Segment, TranscribeError, Transcriber, Transcription, Waiter, Whisper};
@@ -26,6 +23,9 @@ use sea_orm::{
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
+use values::id::{DocumentId, UserId};
+use values::kind::{ContentType, JobState};
+use values::plan::Plan;
 
 use crate::export::exports::pdf_with_text;
 use crate::ingest::uploads::{self, upload};
@@ -367,7 +367,7 @@ async fn transcribed_seconds_count_once_in_the_budget() {
 
     let month =
         usage_month::Entity::owned_by(job.user_id).all(server.context().core.db.read()).await.unwrap();
-    let row = month.iter().find(|row| row.budget_group == entity::kind::BudgetGroup::Transcription).unwrap();
+    let row = month.iter().find(|row| row.budget_group == values::kind::BudgetGroup::Transcription).unwrap();
     assert_eq!(row.times, 1);
     assert!((100..=200).contains(&row.tokens), "{}", row.tokens);
     let usage = key.get("/rest/v2/usage").await;

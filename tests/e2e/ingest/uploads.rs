@@ -4,14 +4,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use entity::document;
-use entity::id::DocumentId;
-use entity::plan::Plan;
 use jobs::{JobKind, Priority};
 use reqwest::Method;
 use sea_orm::{ConnectionTrait, Database, QuerySelect, Statement};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use values::id::DocumentId;
+use values::plan::Plan;
 
 use crate::support::{Client, Home, Key, Program, Reply, Server, Site, eventually, files, program};
 

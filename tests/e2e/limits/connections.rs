@@ -4,11 +4,11 @@ use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use entity::plan::Plan;
 use reqwest::Method;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
+use values::plan::Plan;
 
 use crate::support::{Home, Program, Server, eventually, program};
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use entity::plan::Plan;
-use entity::scope::Scope;
+use values::plan::Plan;
+use values::scope::Scope;
 
 use crate::support::{Client, PASSWORD, Server};
 

@@ -1,8 +1,8 @@
 //! The disk floor: below it unauthenticated writes and imports are refused, and users can still sign in.
 
-use entity::plan::Plan;
 use reqwest::Method;
 use serde_json::json;
+use values::plan::Plan;
 
 use crate::import::imports::bookmark_list;
 use crate::support::{OAuthClient, PASSWORD, S3Bucket, Server};

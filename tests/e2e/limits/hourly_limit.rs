@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use entity::plan::Plan;
 use reqwest::Method;
 use serde_json::json;
+use values::plan::Plan;
 
 use crate::support::Server;
 

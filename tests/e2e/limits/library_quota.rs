@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use actors::auth::accounts;
 use database::Db;
-use entity::id::UserId;
 use entity::library_usage::{Column, Entity};
-use entity::plan::Plan;
 use entity::{bookmark, job};
 use futures_util::future::join_all;
 use library::library_quota;
@@ -14,6 +12,8 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, Statement};
 use serde_json::{Value, json};
 use uuid::Uuid;
+use values::id::UserId;
+use values::plan::Plan;
 
 use crate::import::imports::{self, bookmark_list, start_import, zip_archive};
 use crate::ingest::uploads;

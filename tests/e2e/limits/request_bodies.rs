@@ -4,12 +4,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use actors::service::scratch_folder;
-use entity::plan::Plan;
 use reqwest::Method;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+use values::plan::Plan;
 
 use crate::limits::connections::connect_from;
 use crate::support::{Client, Home, Key, Program, Server, eventually, files, program};

@@ -1,15 +1,15 @@
 //! The byte quota of import and export files: reserved before a file is received, enforced by the plan, and freed when the file
 //! is no longer needed.
 
-use entity::id::{ImportId, UserId};
-use entity::kind::ImportState;
-use entity::plan::Plan;
 use entity::{import, stored_file};
 use futures_util::future::join_all;
 use library::transfer_quota::{self, TransferKind};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
+use values::id::{ImportId, UserId};
+use values::kind::ImportState;
+use values::plan::Plan;
 
 use crate::import::imports::{bookmark_list, form_part, post_step, start_import, wait_for};
 use crate::support::{Client, PASSWORD, Server, eventually};

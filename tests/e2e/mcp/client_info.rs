@@ -1,7 +1,7 @@
 //! The names of MCP clients in first-use notices, in the activity and in the list of keys.
 
-use entity::plan::Plan;
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use crate::support::{Client, McpClient, Server};
 

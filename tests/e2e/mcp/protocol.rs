@@ -1,8 +1,8 @@
 //! The MCP protocol: origins, credentials, messages and revisions (design: mcp-oauth.md, section 1.3).
 
-use entity::plan::Plan;
 use reqwest::Method;
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use crate::support::{Client, McpClient, Response, Server};
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use actors::auth::accounts;
-use entity::plan::Plan;
-use entity::scope::Scope;
 use serde_json::{Value, json};
+use values::plan::Plan;
+use values::scope::Scope;
 
 use crate::rest::projects::create_project;
 use crate::support::{Client, McpClient, Server};

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use entity::plan::Plan;
-use entity::scope::Scope;
 use sea_orm::{ConnectionTrait, Database, Statement};
 use serde_json::{Value, json};
+use values::plan::Plan;
+use values::scope::Scope;
 
 use crate::support::{
     CODE_VERIFIER, Client, Home, OAuthClient, Program, Response, Server, Tokens, eventually, files, holds,

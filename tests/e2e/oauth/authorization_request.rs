@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use entity::plan::Plan;
 use serde_json::Value;
+use values::plan::Plan;
 
 use crate::support::{OAuthClient, PASSWORD, REDIRECT_URI, Server, Tokens, read_ticket, redirect_params};
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use entity::plan::Plan;
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use crate::support::{OAuthClient, REDIRECT_URI, Reply, Response, Server, Site, read_ticket};
 

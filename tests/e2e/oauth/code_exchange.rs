@@ -5,8 +5,8 @@ use std::time::Duration;
 use actors::auth::accounts;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use entity::plan::Plan;
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use crate::support::{CODE_VERIFIER, OAuthClient, REDIRECT_URI, Response, Server, Tokens};
 

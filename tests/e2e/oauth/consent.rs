@@ -1,7 +1,7 @@
 //! The consent page and the user's decision (assertions 38 to 46).
 
-use entity::plan::Plan;
 use serde_json::json;
+use values::plan::Plan;
 
 use crate::support::{OAuthClient, REDIRECT_URI, Server, Tokens, read_ticket, redirect_params};
 

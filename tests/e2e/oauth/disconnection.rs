@@ -1,10 +1,10 @@
 //! The end of a connection: by its client, by its user and by changes of the account (assertions 61, 69, 73 to 77).
 
 use actors::auth::accounts;
-use entity::plan::Plan;
 use futures_util::FutureExt;
 use reqwest::Method;
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use crate::support::{Client, OAuthClient, PASSWORD, Server, Tokens};
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use actors::auth::accounts;
-use entity::plan::Plan;
 use serde_json::json;
+use values::plan::Plan;
 
 use crate::support::{OAuthClient, Response, Server, Tokens};
 

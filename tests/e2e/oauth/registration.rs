@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use entity::id::ClientId;
 use entity::oauth_client;
-use entity::plan::Plan;
 use reqwest::Method;
 use sea_orm::{Database, EntityTrait, PaginatorTrait};
 use serde_json::json;
+use values::id::ClientId;
+use values::plan::Plan;
 
 use crate::support::{OAuthClient, REDIRECT_URI, Server, Tokens, eventually};
 

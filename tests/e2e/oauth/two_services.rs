@@ -4,9 +4,9 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use entity::kind::{TokenKind, TokenState};
 use entity::oauth_token;
 use sea_orm::{ColumnTrait, Database, EntityTrait, QueryFilter};
+use values::kind::{TokenKind, TokenState};
 
 use crate::support::{Client, Home, OAuthClient, Program, Tokens, program};
 

@@ -1,8 +1,8 @@
 //! Crashes of actors: callers get a clear error at worst, and the actor restarts.
 
-use entity::plan::Plan;
 use runtime::Health;
 use serde_json::json;
+use values::plan::Plan;
 
 use crate::support::{OAuthClient, Reply, Response, Server, Site, Tokens, article, eventually};
 

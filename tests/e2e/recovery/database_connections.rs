@@ -7,11 +7,11 @@ use std::task::Poll;
 use actors::service_state::{self, ServiceStateKey};
 use database::Db;
 use entity::activity;
-use entity::id::ActivityId;
-use entity::plan::Plan;
 use errors::Error;
 use sea_orm::{ConnectionTrait, Database};
 use serde_json::json;
+use values::id::ActivityId;
+use values::plan::Plan;
 
 use crate::support::{Home, Server, has_postgres};
 

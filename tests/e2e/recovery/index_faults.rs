@@ -11,9 +11,6 @@ use actors::ingest::repair::{self, IndexWatch, RepairContext};
 use actors::retrieval::{Completeness, Retrieval};
 use actors::service::index_folder;
 use database::Db;
-use entity::id::DocumentId;
-use entity::kind::JobState;
-use entity::plan::Plan;
 use entity::{document, job};
 use jobs::MAX_ATTEMPTS;
 use library::clock::Clock;
@@ -27,6 +24,9 @@ use search::index::{
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
+use values::id::DocumentId;
+use values::kind::JobState;
+use values::plan::Plan;
 
 use super::index_repair::{
     FailingIndex, damage_error, eventually_search_succeeds, is_found, list_set_aside, read_index_state, save,

@@ -7,8 +7,6 @@ use std::time::Duration;
 
 use actors::ingest::repair;
 use actors::service::index_folder;
-use entity::id::{DocumentId, UserId};
-use entity::plan::Plan;
 use entity::{chunk, document, job};
 use inference::embedder::{EmbedError, Embedder, WordPieceCounts};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -19,6 +17,8 @@ use search::index::{
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
+use values::id::{DocumentId, UserId};
+use values::plan::Plan;
 
 use crate::support::{Client, Home, Key, Program, Server, eventually, files, program};
 

@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use entity::id::DocumentId;
-use entity::kind::{DocumentStatus, JobState};
 use entity::{document, job};
 use reqwest::Method;
 use sea_orm::sea_query::{Expr, ExprTrait};
@@ -11,6 +9,8 @@ use sea_orm::{
     ColumnTrait, ConnectionTrait, Database, DatabaseConnection, EntityTrait, QueryFilter, Statement,
 };
 use serde_json::{Value, json};
+use values::id::DocumentId;
+use values::kind::{DocumentStatus, JobState};
 
 use crate::support::{Home, Key, Program, Reply, Site, article, eventually, program};
 

@@ -14,11 +14,11 @@ use actors::target::Target;
 use carrel::http::body::BodyLimits;
 use carrel::rest::Rest;
 use carrel::routing::{Route, mount};
-use entity::plan::Plan;
-use entity::scope::Scope;
 use errors::Error;
 use serde_json::{Value, json};
 use validation::NoFields;
+use values::plan::Plan;
+use values::scope::Scope;
 
 use crate::support::{Client, Server};
 

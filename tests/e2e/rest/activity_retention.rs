@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use entity::plan::Plan;
+use values::plan::Plan;
 
 use crate::support::{Server, eventually};
 
@@ -36,6 +36,6 @@ async fn activity_row_is_deleted_after_ninety_days() {
     .await;
 }
 
-async fn count_activity_rows(server: &Server, owner: entity::id::UserId) -> usize {
+async fn count_activity_rows(server: &Server, owner: values::id::UserId) -> usize {
     entity::activity::Entity::owned_by(owner).all(server.context().core.db.read()).await.unwrap().len()
 }

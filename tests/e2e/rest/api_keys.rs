@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use actors::auth::accounts;
-use entity::plan::Plan;
-use entity::scope::Scope;
 use futures_util::FutureExt;
 use reqwest::Method;
 use serde_json::json;
+use values::plan::Plan;
+use values::scope::Scope;
 
 use crate::support::{PASSWORD, Server};
 

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use actors::ai::answers;
 use database::Db;
-use entity::plan::Plan;
 use errors::Error;
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use crate::support::{ChatEndpoint, ChatReply, Key, Response, Server};
 

@@ -1,8 +1,8 @@
 //! Cache headers: responses of the APIs are not stored, and `Vary` names the request headers that they depend on.
 
 use carrel::{app, rest};
-use entity::plan::Plan;
 use reqwest::Method;
+use values::plan::Plan;
 
 use crate::support::route_table::{self, RouteRequest};
 use crate::support::{Response, Server};

@@ -2,11 +2,11 @@
 
 use std::io::Read;
 
-use entity::plan::Plan;
 use flate2::read::GzDecoder;
 use reqwest::Method;
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use crate::support::{Client, Key, Server, eventually};
 

@@ -1,7 +1,7 @@
 //! Pages and chunks of a document: they join to its text.
 
-use entity::plan::Plan;
 use serde_json::Value;
+use values::plan::Plan;
 
 use crate::support::{Key, Server};
 

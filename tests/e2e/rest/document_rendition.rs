@@ -1,7 +1,7 @@
 //! The HTML and the outline of documents: safe, and with offsets into the text.
 
-use entity::plan::Plan;
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use crate::export::exports::pdf_with_text;
 use crate::support::{Key, Reply, Server, Site, article, eventually};
@@ -188,12 +188,12 @@ async fn unread_given_text_is_processed_on_restore() {
     key.wait_for(&saved, "failed").await;
     // As if the bookmark had been deleted before the given text was processed.
     let (db, id) = (server.context().core.db.write(), saved["documentId"].as_str().unwrap().parse().unwrap());
-    let id = entity::id::DocumentId(id);
+    let id = values::id::DocumentId(id);
     let user = entity::document::Entity::find_by_id(id).one(db).await.unwrap().unwrap().user_id;
     let source = entity::source::Model {
         document_id: id,
         user_id: user,
-        format: entity::kind::SourceFormat::Text,
+        format: values::kind::SourceFormat::Text,
         body: "Words of mine.".to_owned(),
         html: None,
         outline: None,

@@ -2,9 +2,9 @@
 
 use std::cmp::Reverse;
 
-use entity::plan::Plan;
 use reqwest::Method;
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use crate::ingest::uploads;
 use crate::support::{Client, Key, Reply, Server, Site, article, eventually};

@@ -1,6 +1,6 @@
 //! The notice of a key's first use: one, whatever the order of the first uses (spec.md: Events).
 
-use entity::plan::Plan;
+use values::plan::Plan;
 
 use crate::support::{Client, Server, eventually};
 

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use actors::idempotency::{AnswerBounds, Claim, ClaimOutcome, Idempotency, IdempotencyKey, StoredResponse};
-use entity::id::{KeyId, UserId};
-use entity::plan::Plan;
-use entity::scope::Scope;
 use errors::Error;
 use library::owned_transaction::begin_owned;
 use sea_orm::{ConnectionTrait, EntityTrait, PaginatorTrait};
 use serde_json::{Value, json};
+use values::id::{KeyId, UserId};
+use values::plan::Plan;
+use values::scope::Scope;
 
 use crate::rest::projects::create_project;
 use crate::support::{Client, Key, Response, Server, eventually};

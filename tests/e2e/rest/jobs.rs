@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use entity::id::UserId;
 use entity::job;
-use entity::kind::JobState;
-use entity::plan::Plan;
 use jobs::JobKind;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use serde_json::{Value, json};
 use uuid::Uuid;
+use values::id::UserId;
+use values::kind::JobState;
+use values::plan::Plan;
 
 use crate::import::imports::{start_import, wait_for};
 use crate::ingest::uploads;

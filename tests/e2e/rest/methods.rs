@@ -1,8 +1,8 @@
 //! HEAD, unsupported methods and unknown routes.
 
-use entity::plan::Plan;
 use reqwest::Method;
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use crate::support::Server;
 

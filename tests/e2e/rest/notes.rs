@@ -1,7 +1,7 @@
 //! Notes: documents that are found, however they are created.
 
-use entity::plan::Plan;
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use crate::rest::projects::create_project;
 use crate::support::{Key, Server, eventually};

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
 
-use entity::plan::Plan;
+use values::plan::Plan;
 
 use crate::support::{Home, Server, eventually};
 

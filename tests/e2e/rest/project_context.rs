@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use entity::plan::Plan;
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use crate::rest::projects::create_project;
 use crate::support::{Client, Key, Server, eventually};

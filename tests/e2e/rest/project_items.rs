@@ -1,7 +1,7 @@
 //! Items of projects: each object once, all or nothing, and within the plan.
 
-use entity::plan::Plan;
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use crate::rest::projects::{create_project, find_project};
 use crate::support::{Client, Key, Reply, Response, Server, Site, article, eventually};

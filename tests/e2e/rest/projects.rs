@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use actors::auth::accounts;
-use entity::plan::Plan;
 use entity::{decision, note, project, project_item};
 use sea_orm::PaginatorTrait;
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use crate::support::{Client, Server, eventually};
 

@@ -3,10 +3,10 @@
 
 use actors::auth::accounts;
 use carrel::rest;
-use entity::plan::Plan;
-use entity::scope::Scope;
 use serde_json::json;
 use uuid::Uuid;
+use values::plan::Plan;
+use values::scope::Scope;
 
 use crate::support::Server;
 use crate::support::route_table::{self, RouteRequest, fill_path};

@@ -1,9 +1,9 @@
 //! Changes of several objects, and concurrent changes, in v1.
 
-use entity::plan::Plan;
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use crate::support::{Key, Server};
 

@@ -1,11 +1,11 @@
 //! Many large responses for one account at the same time: they use bounded memory, and other accounts are served.
 
-use entity::scope::Scope;
 use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use uuid::Uuid;
+use values::scope::Scope;
 
 use crate::support::{Client, Home, Key, Program, eventually, program};
 

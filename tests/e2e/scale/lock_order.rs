@@ -4,10 +4,6 @@ use std::time::Duration;
 
 use actors::auth::accounts;
 use actors::context::OperationContext;
-use entity::id::{BookmarkId, FeedId, ImportId, UploadId, UserId};
-use entity::kind::{ImportState, JobState};
-use entity::plan::Plan;
-use entity::time::Timestamp;
 use entity::{bookmark, feed, import, job, upload};
 use futures_util::future::{join, join_all, join4};
 use jobs::{JobKind, Priority};
@@ -19,6 +15,10 @@ use sea_orm::{
     QueryFilter, QueryOrder, QuerySelect, Statement,
 };
 use serde_json::json;
+use values::id::{BookmarkId, FeedId, ImportId, UploadId, UserId};
+use values::kind::{ImportState, JobState};
+use values::plan::Plan;
+use values::time::Timestamp;
 
 use crate::import::imports::{bookmark_list, restore_file, start_import, wait_for};
 use crate::support::{Client, Reply, Response, Server, Site, eventually, has_postgres};

@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use actors::retrieval::SearchQuery;
-use entity::plan::Plan;
 use futures_util::StreamExt;
 use futures_util::future::{Either, join_all, select};
 use futures_util::stream::FuturesUnordered;
 use search::index::Filter;
+use values::plan::Plan;
 
 use crate::support::{Home, Program, Server, program};
 

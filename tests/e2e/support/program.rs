@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use entity::plan::Plan;
-use entity::scope::Scope;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use values::plan::Plan;
+use values::scope::Scope;
 
 use super::client::Client;
 use super::eventually;

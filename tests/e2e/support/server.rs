@@ -7,11 +7,11 @@ use actors::context::OperationContext;
 use actors::service::Service;
 use carrel::server::{Overrides, RunningService, start_with};
 use carrel::settings::Settings;
-use entity::plan::Plan;
-use entity::time::Timestamp;
 use library::clock::TestClock;
 use sandbox::{SUBCOMMAND, SandboxCommand};
 use uuid::Uuid;
+use values::plan::Plan;
+use values::time::Timestamp;
 
 use super::client::Client;
 use super::service_home::Home;

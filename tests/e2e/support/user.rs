@@ -3,11 +3,11 @@
 use std::ops::Deref;
 
 use actors::auth::keys::NewKey;
-use entity::id::{KeyId, UserId};
-use entity::kind::KeyKind;
-use entity::scope::Scope;
 use entity::user;
 use serde_json::{Value, json};
+use values::id::{KeyId, UserId};
+use values::kind::KeyKind;
+use values::scope::Scope;
 
 use super::client::Client;
 use super::eventually;

@@ -1,6 +1,6 @@
 //! Resources that a page refers to are not fetched (row S15).
 
-use entity::plan::Plan;
+use values::plan::Plan;
 
 use crate::support::{Reply, Server, Site};
 

@@ -1,7 +1,7 @@
 //! Ids of another account in parameters and bodies of requests (row T2).
 
-use entity::plan::Plan;
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use crate::support::Server;
 

@@ -1,7 +1,7 @@
 //! Malformed bodies, and texts with a special meaning for SQL, full-text search or paths (rows J1, D1, D2, U1).
 
-use entity::plan::Plan;
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use super::{HIGH_LIMITS, routes};
 use crate::support::{Client, Home, NOON, Response, Server, files};

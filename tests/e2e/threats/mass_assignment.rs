@@ -1,8 +1,8 @@
 //! Mass assignment: fields that a caller may not set, in every request body (row T5).
 
-use entity::plan::Plan;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
+use values::plan::Plan;
 
 use super::routes;
 use crate::support::route_table::RouteRequest;

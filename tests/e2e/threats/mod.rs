@@ -11,7 +11,7 @@ mod request_headers;
 
 use carrel::routing::Route;
 use carrel::{app, rest};
-use entity::plan::Plan;
+use values::plan::Plan;
 
 use crate::support::route_table::{self, RouteRequest};
 use crate::support::{Client, Server};

@@ -1,7 +1,7 @@
 //! URLs of the service itself as pages and feeds to fetch (row S16).
 
-use entity::plan::Plan;
 use serde_json::json;
+use values::plan::Plan;
 
 use crate::support::{Reply, Server, Site};
 

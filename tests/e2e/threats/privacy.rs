@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use entity::plan::Plan;
 use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbBackend, Statement};
 use serde_json::json;
 use uuid::Uuid;
+use values::plan::Plan;
 
 use crate::support::{
     ChatEndpoint, ChatReply, Client, Home, Key, McpClient, Program, Reply, Server, Site, eventually, files,

@@ -1,8 +1,8 @@
 //! Prompt injection and impersonation: instructions in saved pages, and pages that claim to be others, are only data for the
 //! model, for assistants and for citations (rows I1, I2, I3).
 
-use entity::plan::Plan;
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use crate::support::{ChatEndpoint, ChatReply, Key, Server};
 

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use actors::auth::keys::changes;
-use entity::plan::Plan;
 use entity::{api_key, oauth_client};
 use sea_orm::{Database, EntityTrait, PaginatorTrait};
 use serde_json::{Value, json};
+use values::plan::Plan;
 
 use crate::support::{Client, McpClient, Reply, ReverseProxy, Server, Site, eventually};
 

@@ -1,9 +1,9 @@
 //! The conditions of every route of the web app: origin, session, parameters, resource. Keys are not accepted.
 
 use carrel::{app, rest};
-use entity::plan::Plan;
 use sea_orm::ConnectionTrait;
 use serde_json::json;
+use values::plan::Plan;
 
 use crate::support::route_table::{self, RouteRequest};
 use crate::support::{OAuthClient, PASSWORD, Server, read_ticket};

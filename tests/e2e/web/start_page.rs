@@ -1,6 +1,6 @@
 //! The page at `/`: the same for every caller, self-contained and not counted by limits.
 
-use entity::plan::Plan;
+use values::plan::Plan;
 
 use crate::support::Server;
 

@@ -6,9 +6,9 @@
 use std::time::Duration;
 
 use concurrency::KeyedSemaphore;
-use entity::id::UserId;
 use sea_orm::{ConnAcquireErr, DbErr};
 use tokio::sync::OwnedSemaphorePermit;
+use values::id::UserId;
 
 use super::fault::is_unavailable;
 

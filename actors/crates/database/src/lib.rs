@@ -27,7 +27,7 @@
 //! everything after a failed statement, and the connection is lent only outside of any transaction, or else replaced. Damage, and a
 //! file that is not at its path, stop all writes until they are over.
 //!
-//! This crate runs the migrations and uses no table; of carrel-entity it uses only the ids of accounts. It retries only opening a file
+//! This crate runs the migrations and uses no table; of carrel-values it uses only the ids of accounts. It retries only opening a file
 //! that another process holds.
 
 mod account_share;

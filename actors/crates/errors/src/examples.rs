@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use entity::scope::Scope;
+use validation::Invalid;
+use values::scope::Scope;
 
-use crate::{Error, Invalid, RateWindow, StorageFailure, Wait};
+use crate::{Error, RateWindow, StorageFailure, Wait};
 
 /// The wait of the examples that carry one.
 const EXAMPLE_WAIT: Duration = Duration::from_millis(2100);

@@ -5,7 +5,7 @@
 //! | To | Use |
 //! |---|---|
 //! | refuse an operation | a variant of [`Error`]; [`Error::invalid`], [`Error::not_found`] |
-//! | report faulty fields, all at once | [`Invalid`], [`Fault`] |
+//! | report faulty fields, all at once | [`Error::Invalid`] with a [`validation::Invalid`] |
 //! | hide a cause from the client and keep it for the log | [`Error::internal`], [`Error::chain`] |
 //! | present an error | [`Error::spec`], [`Error::details`], [`Error::retry_after`], [`ErrorBody`] |
 //! | list all errors, for a document | [`ERRORS`], with [`Error::examples`] |
@@ -28,19 +28,15 @@ use std::time::Duration;
 use concurrency::{AskError, PermitError, QUEUE_RETRY_AFTER, QueueFull, WorkError, error_chain};
 use database::{DatabaseFault, StorageFault};
 use disk::StorageFull;
-use entity::scope::Scope;
 use sea_orm::DbErr;
 use serde_json::{Map, Value, json};
 use storage::blobs::BlobError;
 use tracing::error;
+use validation::Invalid;
+use values::scope::Scope;
 use web::UrlRejection;
 
 pub use spec::{ERRORS, ErrorSpec, McpDelivery, RetryRule};
-
-/// Faults that a message about an invalid request names. `details.fields` has all of them.
-const MAX_NAMED_FAULTS: usize = 3;
-/// Characters of the path of a faulty field in a message. Longer paths are cut.
-const MAX_SHOWN_PATH_CHARS: usize = 100;
 
 /// Why the storage did not take a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -307,57 +303,6 @@ impl std::fmt::Display for RateWindow {
 
 /// The cause of an internal error; its text may name tables and files, never what a user wrote.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;
-
-/// All faults of a request, by field.
-#[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
-#[error("the request is not valid: {}", named_faults(.faults))]
-pub struct Invalid {
-    /// The faults, in the order in which they were found.
-    pub faults: Vec<Fault>,
-}
-
-/// One fault of a request.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Fault {
-    /// Name of the parameter, or path in the body like `items[2].bookmarkId`; `body` for the body as a whole.
-    pub field: String,
-    /// What is wrong with it, as a phrase that follows the name of the field; it never repeats the value.
-    pub reason: String,
-}
-
-impl Invalid {
-    /// Creates a report of one fault.
-    pub fn new(field: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { faults: vec![Fault { field: field.into(), reason: reason.into() }] }
-    }
-
-    /// Returns the values of both parts of a request.
-    ///
-    /// # Errors
-    /// The faults of both parts together.
-    pub fn together<A, B>(first: Result<A, Self>, then: Result<B, Self>) -> Result<(A, B), Self> {
-        match (first, then) {
-            (Ok(first), Ok(then)) => Ok((first, then)),
-            (Err(faulty), Ok(_)) | (Ok(_), Err(faulty)) => Err(faulty),
-            (Err(mut first), Err(then)) => {
-                first.faults.extend(then.faults);
-                Err(first)
-            }
-        }
-    }
-}
-
-/// Lists the first faults for a message, each as its field and its reason.
-fn named_faults(faults: &[Fault]) -> String {
-    let shown = faults.iter().take(MAX_NAMED_FAULTS);
-    let mut named: Vec<String> =
-        shown.map(|fault| format!("{:.MAX_SHOWN_PATH_CHARS$} {}", fault.field, fault.reason)).collect();
-    match faults.len().saturating_sub(MAX_NAMED_FAULTS) {
-        0 => {}
-        more => named.push(format!("and {more} more")),
-    }
-    named.join("; ")
-}
 
 /// Returns the names of the scopes after their noun, such as `scopes: read:notes, write:notes`.
 pub fn named_scopes(scopes: &[Scope]) -> String {

@@ -244,8 +244,9 @@ error_table! {
 
 #[cfg(test)]
 mod tests {
+    use validation::Invalid;
+
     use super::*;
-    use crate::Invalid;
 
     #[test]
     fn every_variant_has_its_own_row() {

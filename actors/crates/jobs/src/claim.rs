@@ -10,15 +10,15 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use database::Db;
-use entity::id::{JobId, UserId};
 use entity::job::{Column, Entity, Model};
-use entity::kind::JobState;
-use entity::time::Timestamp;
 use sea_orm::sea_query::{Expr, LockBehavior, LockType, Query, SimpleExpr};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select, SqlErr,
 };
 use uuid::Uuid;
+use values::id::{JobId, UserId};
+use values::kind::JobState;
+use values::time::Timestamp;
 
 use super::{JobKind, LEASE_DURATION, MAX_ATTEMPTS, MAX_CRASHES, Priority, Track};
 

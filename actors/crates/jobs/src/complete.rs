@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use database::Db;
 use entity::document;
-use entity::id::DocumentId;
 use entity::job::{Column, Entity, Model};
-use entity::kind::JobState;
-use entity::time::Timestamp;
 use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query, SimpleExpr};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, UpdateMany};
+use values::id::DocumentId;
+use values::kind::JobState;
+use values::time::Timestamp;
 
 use super::kind::is_known;
 use super::{JobKind, LEASE_DURATION, LeaseOwner, MAX_CRASHES, Priority, fairness};
@@ -397,8 +397,8 @@ pub async fn sweep(db: &Db, done_before: Timestamp, given_up_before: Timestamp) 
 
 #[cfg(test)]
 mod tests {
-    use entity::id::{JobId, UserId};
     use uuid::Uuid;
+    use values::id::{JobId, UserId};
 
     use super::*;
     use crate::test_queue::{NOON, OWNER, TestQueue, subject};

@@ -1,13 +1,13 @@
 //! Requests work, and withdraws requests.
 
 use database::insert_all;
-use entity::id::UserId;
 use entity::job::{Column, Entity, Model};
-use entity::kind::JobState;
-use entity::time::Timestamp;
 use sea_orm::sea_query::{Expr, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter};
 use uuid::Uuid;
+use values::id::UserId;
+use values::kind::JobState;
+use values::time::Timestamp;
 
 use super::{JobKind, Priority, fairness};
 

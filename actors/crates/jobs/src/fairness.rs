@@ -8,14 +8,14 @@
 //! these positions are a column of the jobs, so that they survive a restart and hold among processes.
 
 use database::Db;
-use entity::id::UserId;
 use entity::job::{Column, Entity};
-use entity::kind::JobState;
-use entity::time::Timestamp;
 use sea_orm::sea_query::{Expr, LockBehavior, LockType};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select,
 };
+use values::id::UserId;
+use values::kind::JobState;
+use values::time::Timestamp;
 
 use super::JobKind;
 use super::kind::is_known;

@@ -1,15 +1,15 @@
 //! Reads the queue: what waits, what runs, and what failed.
 
 use entity::document;
-use entity::id::{JobId, UserId};
 use entity::job::{Column, Entity, Model};
-use entity::kind::JobState;
-use entity::time::Timestamp;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select,
 };
 use uuid::Uuid;
+use values::id::{JobId, UserId};
+use values::kind::JobState;
+use values::time::Timestamp;
 
 use super::kind::is_known;
 use super::{JobKind, MAX_WAITING_JOBS, Priority, Track};

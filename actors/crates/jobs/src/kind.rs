@@ -1,9 +1,9 @@
 //! The kinds of jobs, their tracks and their priorities.
 
 use entity::job::{Column, Model};
-use entity::kind::{BookmarkKind, ContentType};
 use sea_orm::ColumnTrait;
 use sea_orm::sea_query::SimpleExpr;
+use values::kind::{BookmarkKind, ContentType};
 
 /// What a job does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

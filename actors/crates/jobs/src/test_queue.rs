@@ -1,13 +1,13 @@
 //! A queue in a temporary database, for the tests of this crate.
 
 use database::Db;
-use entity::id::{JobId, UserId};
 use entity::job::{Entity, Model};
-use entity::plan::Plan;
-use entity::time::Timestamp;
 use entity::user;
 use sea_orm::{ConnectionTrait, EntityTrait, IntoActiveModel, Statement};
 use uuid::Uuid;
+use values::id::{JobId, UserId};
+use values::plan::Plan;
+use values::time::Timestamp;
 
 use super::{ClaimOrder, ClaimedJobs, JobKind, LeaseOwner, Priority, SlotBudget, Track, claim, enqueue};
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use entity::time::Timestamp;
+use values::time::Timestamp;
 
 /// A source of time. Row logic takes it from its context, so that a test decides what time it is.
 pub trait Clock: Send + Sync + 'static {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use concurrency::Workers;
 use database::Db;
 use entity::document;
-use entity::plan::Plans;
+use values::plan::Plans;
 
 use crate::clock::Clock;
 

@@ -2,11 +2,11 @@
 //! the transaction that makes a request's change needs only the claim.
 
 use database::Transaction;
-use entity::id::{KeyId, UserId};
 use entity::idempotency::{Column, Entity};
-use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, DeleteMany, QueryFilter, UpdateMany};
+use values::id::{KeyId, UserId};
+use values::time::Timestamp;
 
 use errors::Error;
 

@@ -12,7 +12,6 @@
 //! the transaction ([`crate::owned_transaction`]), so of two concurrent writes the second waits and counts the first.
 
 use database::Db;
-use entity::id::{DocumentId, UserId};
 use entity::library_usage::{Column, Entity, Model};
 use entity::{chunk, document, user};
 use migration::library_usage as counts;
@@ -21,6 +20,7 @@ use sea_orm::{
     ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QueryResult, QuerySelect,
     Statement,
 };
+use values::id::{DocumentId, UserId};
 
 use crate::context::CoreContext;
 use crate::owned_transaction::RequestOwner;
@@ -216,9 +216,9 @@ async fn read_slowly(db: &Db, statement: Statement) -> Result<Vec<QueryResult>, 
 mod tests {
     use std::collections::BTreeSet;
 
-    use entity::time::Timestamp;
     use sea_orm::DbBackend;
     use uuid::Uuid;
+    use values::time::Timestamp;
 
     use super::*;
 

@@ -13,11 +13,11 @@
 use std::collections::HashSet;
 
 use database::{Db, Transaction};
-use entity::id::{FeedSourceId, UserId};
 use entity::library_usage;
-use entity::plan::Plan;
 use sea_orm::sea_query::LockType;
 use sea_orm::{DbErr, QueryOrder, QuerySelect};
+use values::id::{FeedSourceId, UserId};
+use values::plan::Plan;
 
 use crate::idempotency_claim::ClaimId;
 use errors::Error;

@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use concurrency::Heartbeat;
 use database::Db;
-use entity::id::{DocumentId, ExportId, FileId, ImportId, UploadId, UserId};
 use entity::stored_file::{Column, Entity, Model};
-use entity::time::Timestamp;
 use entity::upload;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
@@ -18,6 +16,8 @@ use tokio::fs::File;
 use tokio::io::AsyncReadExt;
 use tokio_util::bytes::Bytes;
 use tracing::warn;
+use values::id::{DocumentId, ExportId, FileId, ImportId, UploadId, UserId};
+use values::time::Timestamp;
 
 use crate::context::CoreContext;
 use errors::Error;

@@ -12,15 +12,15 @@
 
 use std::collections::HashSet;
 
-use entity::id::{ExportId, FileId, ImportId, UserId};
-use entity::kind::ImportState;
 use entity::stored_file::{Column, Entity, Model};
-use entity::time::Timestamp;
 use entity::{export, import, user};
 use sea_orm::sea_query::Expr;
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
 };
+use values::id::{ExportId, FileId, ImportId, UserId};
+use values::kind::ImportState;
+use values::time::Timestamp;
 
 use crate::context::CoreContext;
 use crate::owned_transaction::begin_owned;

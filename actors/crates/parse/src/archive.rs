@@ -2,10 +2,10 @@
 //!
 //! Later versions of the service read files of this format too: names and types of fields stay, and new fields have a default.
 
-use entity::kind::{BookmarkKind, ContentType, DecisionStatus, ItemKind, ItemRole, ProjectStatus};
-use entity::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
+use values::kind::{BookmarkKind, ContentType, DecisionStatus, ItemKind, ItemRole, ProjectStatus};
+use values::time::Timestamp;
 
 use crate::html::Heading;
 

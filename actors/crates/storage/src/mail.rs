@@ -9,7 +9,6 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use entity::time::Timestamp;
 use lettre::message::header::{Date, Headers};
 use lettre::message::{Mailbox, Message, SinglePart};
 use lettre::transport::smtp::Error as SmtpError;
@@ -17,6 +16,7 @@ use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::{AsyncSmtpTransport, AsyncTransport, Tokio1Executor};
 use tokio::sync::Semaphore;
 use url::Url;
+use values::time::Timestamp;
 
 /// A server that has not accepted the e-mail within this time is given up.
 const SEND_TIMEOUT: Duration = Duration::from_secs(20);

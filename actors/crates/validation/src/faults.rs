@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 use std::ops::ControlFlow;
 
 use deserr::{DeserializeError, ErrorKind, IntoValue, MergeWithError, ValuePointerRef};
-use errors::{Fault, Invalid};
+
+use super::invalid::{Fault, Invalid};
 
 /// Faults that are reported for one request. More would only make the answer large.
 pub(crate) const MAX_FAULTS: usize = 100;

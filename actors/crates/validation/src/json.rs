@@ -4,11 +4,11 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use deserr::{Deserr, deserialize};
-use errors::Invalid;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value as Json};
 
 use super::faults::{FaultList, Faults, ImportMode, JsonMode, MAX_FAULTS, MAX_NAME_CHARS, ReadMode};
+use super::invalid::Invalid;
 use super::request::Request;
 
 /// Reads a JSON object from the bytes of a body.

@@ -12,13 +12,14 @@
 //! | parse any JSON without repeated members | [`parse_json`] |
 //! | get the JSON Schema of a request | [`schema_of`] |
 //! | check a name outside of a request | [`label`] |
+//! | report faults that are found outside of a reader | [`Invalid`], [`Fault`] |
 //!
 //! | Type of a field | Valid values |
 //! |---|---|
 //! | [`Words`], [`Label`], [`Text`], [`FileName`], [`UrlText`], [`Content`], [`Sha256Hex`] | texts |
 //! | [`Password`] | a text that is never shown |
 //! | [`Integer`], [`Fraction`], [`Flag`] | numbers and flags |
-//! | [`Id`], [`Time`], [`Choice`] (its enum: `entity::kind` or [`choices!`]) | ids, times, names |
+//! | [`Id`], [`Time`], [`Choice`] (its enum: `values::kind` or [`choices!`]) | ids, times, names |
 //! | [`List`], any request as a nested object | lists and objects |
 //! | [`Patch`] (`name~: T`) | a change that can clear the value |
 //! | a type that implements `Deserr<Faults<M>>` for every [`ReadMode`], and `JsonSchema` | an object that only one request has |
@@ -34,20 +35,22 @@
 
 mod faults;
 mod field_types;
+mod invalid;
 mod json;
 mod macros;
 mod query;
 mod request;
 mod schema;
 
-pub use entity::kind::{NamedKind, UnknownName};
 pub use faults::{Faults, ImportMode, JsonMode, QueryMode, ReadMode};
 pub use field_types::{
     Choice, Content, FileName, Flag, Fraction, Id, Integer, Label, List, MAX_URL_CHARS, Password, Patch,
     Sha256Hex, Text, Time, UrlText, Words, label,
 };
+pub use invalid::{Fault, Invalid};
 pub use json::{parse_json, read_import, read_json, read_object};
 pub use macros::NoFields;
 pub use query::read_query;
 pub use request::{FieldName, Request};
 pub use schema::{remove_null, schema_of, separate_null};
+pub use values::kind::{NamedKind, UnknownName};

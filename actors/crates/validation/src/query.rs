@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use deserr::{IntoValue, Map, Sequence, Value, ValueKind, deserialize};
-use errors::Invalid;
 use percent_encoding::percent_decode_str;
 
 use super::faults::{FaultList, Faults, QueryMode};
+use super::invalid::Invalid;
 use super::request::Request;
 
 /// Reads a query string, without its question mark. A `+` stands for a space.
@@ -111,8 +111,8 @@ impl Sequence for NoItems {
 
 #[cfg(test)]
 mod tests {
-    use entity::kind::UnknownName;
     use uuid::Uuid;
+    use values::kind::UnknownName;
 
     use super::*;
     use crate::field_types::{Choice, Flag, Fraction, Id, Integer, Text, Time, Words};

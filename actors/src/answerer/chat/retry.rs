@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use entity::time::Timestamp;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 use time::{OffsetDateTime, PrimitiveDateTime};
+use values::time::Timestamp;
 
 /// Delay before the second attempt if the endpoint sends no `Retry-After`. It doubles with each further attempt.
 pub(super) const FIRST_DELAY: Duration = Duration::from_millis(400);

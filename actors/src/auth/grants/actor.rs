@@ -9,13 +9,13 @@ use actix::{
     Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture, fut::ready,
 };
 use database::Db;
-use entity::id::GrantId;
 use entity::oauth_grant;
-use entity::time::Timestamp;
 use errors::Error;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
+use values::id::GrantId;
+use values::time::Timestamp;
 
 use super::context::GrantContext;
 use super::sweep;

@@ -1,16 +1,16 @@
 //! Registered clients: their metadata, their authentication, and the removal of unused ones (RFC 7591; spec.md: States).
 
 use database::Db;
-use entity::id::ClientId;
-use entity::kind::{ClientAuth, GrantState};
 use entity::oauth_client::{self, RedirectUris};
 use entity::oauth_grant;
-use entity::time::Timestamp;
 use errors::Error;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
 use subtle::ConstantTimeEq;
 use text::one_line;
+use values::id::ClientId;
+use values::kind::{ClientAuth, GrantState};
+use values::time::Timestamp;
 
 use super::redirect::{RedirectRules, shown_host};
 use crate::auth::secret::{Secret, SecretHash};

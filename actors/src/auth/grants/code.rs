@@ -4,13 +4,13 @@
 //! again ends the grant that it made (OAuth 2.1, section 4.1.3).
 
 use database::{Transaction, on_behalf_of};
-use entity::id::GrantId;
-use entity::kind::{CodeState, GrantState};
-use entity::time::Timestamp;
 use entity::{oauth_client, oauth_code, oauth_grant};
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
 use tracing::warn;
+use values::id::GrantId;
+use values::kind::{CodeState, GrantState};
+use values::time::Timestamp;
 
 use super::consent::CODE_PREFIX;
 use super::context::GrantContext;

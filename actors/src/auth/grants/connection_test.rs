@@ -6,10 +6,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use entity::id::ClientId;
 use entity::oauth_client;
 use errors::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use values::id::ClientId;
 
 use crate::auth::secret::Secret;
 

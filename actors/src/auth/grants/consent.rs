@@ -6,15 +6,15 @@
 use std::time::Duration;
 
 use database::{Transaction, on_behalf_of};
-use entity::id::{SessionId, UserId};
-use entity::kind::CodeState;
 use entity::oauth_consent;
-use entity::plan::Plan;
-use entity::scope::{Scope, Scopes};
 use entity::{oauth_client, oauth_code, session};
 use errors::Error;
 use sea_orm::sea_query::{Expr, ExprTrait, Order, Query};
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use values::id::{SessionId, UserId};
+use values::kind::CodeState;
+use values::plan::Plan;
+use values::scope::{Scope, Scopes};
 
 use super::client;
 use super::context::GrantContext;

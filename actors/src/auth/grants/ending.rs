@@ -5,11 +5,11 @@
 //! several nodes too, and cannot deadlock.
 
 use database::Transaction;
-use entity::id::{ClientId, UserId};
-use entity::kind::{CodeState, GrantState};
 use entity::{oauth_code, oauth_consent, oauth_grant, user};
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, UpdateMany};
+use values::id::{ClientId, UserId};
+use values::kind::{CodeState, GrantState};
 
 use crate::service_state;
 

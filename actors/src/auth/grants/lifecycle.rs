@@ -5,10 +5,10 @@
 //! from issued to spent. No transition leads back. Expiry and the end of the grant are not states: they follow from the clock
 //! and the grant's number ([`super::ending`]).
 
-use entity::kind::{CodeState, TokenState};
 use entity::{oauth_code, oauth_token};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
+use values::kind::{CodeState, TokenState};
 
 /// Why a code or token did not change its state.
 #[derive(Debug, thiserror::Error)]

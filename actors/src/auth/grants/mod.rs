@@ -30,16 +30,16 @@ use std::time::Duration;
 
 use actix::ArbiterHandle;
 use database::Db;
-use entity::id::{ClientId, GrantId, UserId};
-use entity::plan::Plan;
-use entity::scope::Scopes;
-use entity::time::Timestamp;
 use entity::{oauth_client, oauth_grant, user};
 use errors::Error;
 use library::clock::Clock;
 use moka::sync::Cache;
 use runtime::{Port, SupervisorConfig, supervise};
 use sea_orm::{DbErr, EntityTrait};
+use values::id::{ClientId, GrantId, UserId};
+use values::plan::Plan;
+use values::scope::Scopes;
+use values::time::Timestamp;
 
 use crate::auth::keys::cache_epoch::CacheEpoch;
 use crate::auth::limits::IpRateLimiter;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use entity::kind::TokenKind;
 use entity::{oauth_code, oauth_consent, oauth_grant, oauth_sign_in, oauth_token};
 use errors::Error;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter};
+use values::kind::TokenKind;
 
 use super::client;
 use super::context::GrantContext;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use entity::id::{SessionId, UserId};
-use entity::kind::{ClientAuth, CodeState, GrantState, TokenKind, TokenState};
-use entity::scope::Scope;
 use entity::{oauth_client, oauth_code, oauth_grant, oauth_token, session, user};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use values::id::{SessionId, UserId};
+use values::kind::{ClientAuth, CodeState, GrantState, TokenKind, TokenState};
+use values::scope::Scope;
 
 use super::client::{ClientMetadata, register};
 use super::consent::{create_ticket, decide};

@@ -4,15 +4,15 @@
 use std::time::Duration;
 
 use database::{Transaction, on_behalf_of};
-use entity::id::{ActivityId, GrantId};
-use entity::kind::{GrantState, MeteredSurface, TokenKind, TokenState};
-use entity::scope::Scopes;
-use entity::time::Timestamp;
 use entity::{activity, oauth_client, oauth_grant, oauth_token};
 use errors::Error;
 use sea_orm::{ConnectionTrait, DbErr, EntityTrait, IntoActiveModel};
 use tracing::warn;
 use uuid::Uuid;
+use values::id::{ActivityId, GrantId};
+use values::kind::{GrantState, MeteredSurface, TokenKind, TokenState};
+use values::scope::Scopes;
+use values::time::Timestamp;
 
 use super::client;
 use super::context::GrantContext;

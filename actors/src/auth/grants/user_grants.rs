@@ -2,10 +2,10 @@
 //! running service, which notices the end within a second by the generation that it raises.
 
 use database::{Db, on_behalf_of};
-use entity::id::{GrantId, UserId};
 use entity::{oauth_client, oauth_grant};
 use errors::Error;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
+use values::id::{GrantId, UserId};
 
 use super::ending::{GrantEnd, end, lock_active_owner};
 

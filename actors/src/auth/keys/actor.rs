@@ -13,13 +13,13 @@ use actix::{
 };
 use database::{Db, is_reported};
 use entity::api_key;
-use entity::id::{KeyId, UserId};
-use entity::time::Timestamp;
 use errors::Error;
 use library::clock::Clock;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
+use values::id::{KeyId, UserId};
+use values::time::Timestamp;
 
 use super::cache_epoch::CacheEpoch;
 use crate::auth::last_use::{ClientInfoThrottle, LastUse, LastUseBuffer};

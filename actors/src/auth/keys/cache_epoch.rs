@@ -61,8 +61,8 @@ fn millis(elapsed: Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use entity::time::Timestamp;
     use library::clock::TestClock;
+    use values::time::Timestamp;
 
     use super::*;
 

@@ -5,10 +5,6 @@
 use std::time::Duration;
 
 use database::{Db, Transaction, on_behalf_of};
-use entity::id::{KeyId, UserId};
-use entity::kind::KeyKind;
-use entity::plan::{Limits, Plan};
-use entity::time::Timestamp;
 use entity::{api_key, user};
 use errors::Error;
 use library::owned_transaction::begin_owned;
@@ -16,6 +12,10 @@ use sea_orm::{
     ActiveModelTrait, ActiveValue::Set, ColumnTrait, EntityTrait, IntoActiveModel, PaginatorTrait,
 };
 use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
+use values::id::{KeyId, UserId};
+use values::kind::KeyKind;
+use values::plan::{Limits, Plan};
+use values::time::Timestamp;
 
 use super::{KeyChanges, NewKey, rules};
 use crate::auth::secret::Secret;

@@ -14,17 +14,17 @@ use std::time::Duration;
 
 use actix::ArbiterHandle;
 use database::Db;
-use entity::id::{KeyId, UserId};
-use entity::kind::KeyKind;
-use entity::plan::{Limits, Plan};
-use entity::scope::Scopes;
-use entity::time::Timestamp;
 use entity::{api_key, user};
 use errors::Error;
 use library::clock::Clock;
 use moka::sync::Cache;
 use runtime::{Port, SupervisorConfig, supervise};
 use sea_orm::EntityTrait;
+use values::id::{KeyId, UserId};
+use values::kind::KeyKind;
+use values::plan::{Limits, Plan};
+use values::scope::Scopes;
+use values::time::Timestamp;
 
 use crate::auth::secret::{Secret, SecretHash};
 use crate::notices::Notices;

@@ -1,9 +1,9 @@
 //! What plans allow of API keys (spec.md: API keys, Scopes, Limits; contract.md, section 3).
 
-use entity::kind::KeyKind;
-use entity::plan::{Limits, Plan};
-use entity::scope::{Scope, Scopes};
 use errors::Error;
+use values::kind::KeyKind;
+use values::plan::{Limits, Plan};
+use values::scope::{Scope, Scopes};
 
 /// Characters of the longest name of a key (contract.md, section 11: v1).
 pub const MAX_NAME_CHARS: usize = 300;

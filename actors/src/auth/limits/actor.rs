@@ -16,15 +16,15 @@ use actix::{
     fut::{ready, wrap_future},
 };
 use database::{Db, insert_all};
-use entity::id::{UsageCounterId, UserId};
-use entity::kind::MeteredSurface;
-use entity::time::{Day, Timestamp};
 use entity::{usage_day, user};
 use errors::{Error, RateWindow, Wait};
 use library::clock::Clock;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use tracing::warn;
+use values::id::{UsageCounterId, UserId};
+use values::kind::MeteredSurface;
+use values::time::{Day, Timestamp};
 
 use super::day_counts::{DayChange, DayCounter, RecentDays};
 use super::hour_bucket::HourBucket;
@@ -347,9 +347,9 @@ impl Handler<Flush> for LimitActor {
 
 #[cfg(test)]
 mod tests {
-    use entity::plan::Plan;
     use library::clock::TestClock;
     use sea_orm::IntoActiveModel;
+    use values::plan::Plan;
 
     use super::super::{Limits, sweep};
     use super::*;

@@ -29,8 +29,8 @@ impl AuthFailures {
 
 #[cfg(test)]
 mod tests {
-    use entity::time::Timestamp;
     use library::clock::TestClock;
+    use values::time::Timestamp;
 
     use super::*;
 

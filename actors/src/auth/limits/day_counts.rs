@@ -1,7 +1,7 @@
 //! The counts of a UTC day, and the days whose counts are in memory. This module knows no clock and no database.
 
-use entity::id::UsageCounterId;
-use entity::time::{Day, Timestamp};
+use values::id::UsageCounterId;
+use values::time::{Day, Timestamp};
 
 /// Days whose counts stay in memory: today, and days that a clock which is set may return to.
 const MAX_RECENT_DAYS: usize = 3;
@@ -117,7 +117,7 @@ impl RecentDays {
 
 #[cfg(test)]
 mod tests {
-    use entity::time::Timestamp;
+    use values::time::Timestamp;
 
     use super::*;
 

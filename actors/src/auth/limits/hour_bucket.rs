@@ -131,8 +131,8 @@ fn bucket(limit: NonZeroU32, clock: Arc<dyn Clock>) -> Bucket {
 
 #[cfg(test)]
 mod tests {
-    use entity::time::Timestamp;
     use library::clock::TestClock;
+    use values::time::Timestamp;
 
     use super::*;
 

@@ -77,8 +77,8 @@ pub fn network(ip_address: IpAddr) -> IpAddr {
 
 #[cfg(test)]
 mod tests {
-    use entity::time::Timestamp;
     use library::clock::TestClock;
+    use values::time::Timestamp;
 
     use super::*;
 

@@ -14,14 +14,14 @@ use std::time::Duration;
 
 use actix::ArbiterHandle;
 use database::Db;
-use entity::id::UserId;
-use entity::kind::MeteredSurface;
-use entity::time::Timestamp;
 use entity::usage_day;
 use errors::{Error, Wait};
 use library::clock::Clock;
 use runtime::{Port, SupervisorConfig, supervise};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use values::id::UserId;
+use values::kind::MeteredSurface;
+use values::time::Timestamp;
 
 use crate::auth::caller::Principal;
 use crate::write_behind::Flush;

@@ -1,9 +1,9 @@
 //! What the stages of feeds work with.
 
-use entity::id::UserId;
 use jobs::JobSignal;
 use library::context::CoreContext;
 use sandbox::Sandbox;
+use values::id::UserId;
 use web::{Fetcher, HostThrottle};
 
 use super::push::Push;

@@ -5,9 +5,6 @@ use std::collections::{HashMap, HashSet};
 
 use concurrency::Lane;
 use database::insert_all;
-use entity::id::{DocumentId, EntryId, FeedId};
-use entity::kind::{ContentType, SourceFormat};
-use entity::time::Timestamp;
 use entity::{bookmark, document, entry, feed, job};
 use errors::Error;
 use jobs::{JobError, JobKind, Priority};
@@ -23,6 +20,9 @@ use sea_orm::{
     QueryOrder, QuerySelect,
 };
 use sha2::{Digest, Sha256};
+use values::id::{DocumentId, EntryId, FeedId};
+use values::kind::{ContentType, SourceFormat};
+use values::time::Timestamp;
 use web::PageUrl;
 
 use super::context::FeedContext;

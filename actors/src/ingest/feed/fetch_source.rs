@@ -4,8 +4,6 @@
 use std::collections::HashSet;
 
 use database::Transaction;
-use entity::id::{FeedSourceId, UserId};
-use entity::time::Timestamp;
 use entity::{feed, feed_source, job};
 use errors::Error;
 use jobs::{JobError, Priority};
@@ -13,6 +11,8 @@ use library::feeds::source::{self, FetchFailure, Validators};
 use library::owned_transaction::begin_owned_by_followers;
 use sandbox::SandboxError;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
+use values::id::{FeedSourceId, UserId};
+use values::time::Timestamp;
 use web::{FetchError, PageUrl};
 
 use super::context::FeedContext;

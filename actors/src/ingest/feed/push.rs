@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use entity::id::FeedSourceId;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
+use values::id::FeedSourceId;
 
 /// Shortest time between two fetches of a source that its hub causes.
 pub(super) const MIN_PUSH_INTERVAL: Duration = Duration::from_secs(60);

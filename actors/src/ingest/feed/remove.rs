@@ -1,10 +1,10 @@
 //! Deletes the documents of a feed that is no longer followed, from the index and from the database. They are hidden already.
 
-use entity::id::FeedId;
 use entity::{bookmark, document, job};
 use jobs::JobError;
 use library::owned_transaction::begin_owned;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait};
+use values::id::FeedId;
 
 use crate::ingest::index_removal::record_removal;
 use crate::ingest::indexing::IndexingContext;

@@ -7,11 +7,11 @@
 use std::time::{Duration, Instant};
 
 use concurrency::{FairPermit, FairSemaphore, KeyedMutex, QUEUE_RETRY_AFTER};
-use entity::id::UserId;
 use errors::Error;
 use parse::feed::FeedLink;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::timeout;
+use values::id::UserId;
 use web::PageUrl;
 
 use super::context::FeedContext;

@@ -5,7 +5,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-use entity::id::{DocumentId, FileId};
 use entity::stored_file::{Column, Entity};
 use errors::Error;
 use library::context::CoreContext;
@@ -13,6 +12,7 @@ use library::stored_files::{self, FileOwner, FileWriter};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 use storage::blobs::{BlobError, LocalFile};
+use values::id::{DocumentId, FileId};
 
 use crate::ingest::extraction::ExtractionContext;
 

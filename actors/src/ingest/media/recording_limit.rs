@@ -3,11 +3,11 @@
 //!
 //! A slot is counted from the rows and held by no permit: a recording keeps it over restarts of the service.
 
-use entity::id::DocumentId;
 use entity::{job, transcript};
 use jobs::{JobKind, Priority};
 use library::context::CoreContext;
 use sea_orm::{ColumnTrait, DbErr, PaginatorTrait, QueryFilter};
+use values::id::DocumentId;
 
 /// Recordings of one user that may be in progress.
 const MAX_RECORDINGS_PER_USER: u64 = 4;

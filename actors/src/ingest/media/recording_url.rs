@@ -1,9 +1,9 @@
 //! The URL of a document's recording: the enclosure of its feed entry, a separate URL, or the URL of the document itself.
 
-use entity::id::{DocumentId, UserId};
 use entity::{document, entry};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder};
+use values::id::{DocumentId, UserId};
 
 /// Returns the URL of the document's recording where it differs from that of the document.
 ///

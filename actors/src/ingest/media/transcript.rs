@@ -1,11 +1,11 @@
 //! Whether a document has a transcript, how far it is, and what it replaces.
 
-use entity::id::{DocumentId, UserId};
 use entity::{document, entry, source, transcript};
 use errors::Error;
 use jobs::JobKind;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use values::id::{DocumentId, UserId};
 
 use super::recording_file;
 

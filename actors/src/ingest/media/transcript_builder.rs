@@ -2,9 +2,6 @@
 //! also renews the lease of its job, so nothing is transcribed twice and nothing is lost if the process ends.
 
 use database::insert_all;
-use entity::id::UserId;
-use entity::kind::BudgetGroup;
-use entity::time::Timestamp;
 use entity::{document, job, transcript, transcript_segment};
 use errors::Error;
 use inference::transcriber::{SAMPLE_RATE_HZ, Segment, Transcription};
@@ -16,6 +13,9 @@ use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, ModelTrait,
     QueryFilter, QueryOrder,
 };
+use values::id::UserId;
+use values::kind::BudgetGroup;
+use values::time::Timestamp;
 
 use super::decoded_audio::to_seconds;
 use super::recording_file;

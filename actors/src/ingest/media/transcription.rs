@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use concurrency::Lane;
-use entity::id::{DocumentId, UserId};
 use entity::{document, entry, job, transcript};
 use errors::Error;
 use inference::transcriber::{
@@ -15,6 +14,7 @@ use library::context::CoreContext;
 use library::documents::{ExtractedDocument, SourceMap, SpokenSegment, parser_job_error};
 use parse::audio::AudioMetadata;
 use sea_orm::{ColumnTrait, QueryFilter};
+use values::id::{DocumentId, UserId};
 
 use super::decoded_audio::{DecodedAudio, decode_to_end, open_audio, skip_samples, to_seconds};
 use super::fingerprint::fingerprint;

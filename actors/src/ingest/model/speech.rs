@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use entity::id::UserId;
 use inference::models::{Model, Store};
 use inference::transcriber::{SpeechService, Whisper};
 use jobs::JobSignal;
 use library::context::CoreContext;
 use tracing::{info, warn};
+use values::id::UserId;
 
 use super::await_model;
 use crate::ingest::media::MODEL_MISSING_REASON;

@@ -4,7 +4,6 @@ use std::cell::Cell;
 
 use concurrency::Lane;
 use disk::ScratchFile;
-use entity::kind::ContentType;
 use entity::{document, job};
 use jobs::JobError;
 use library::documents::ExtractedDocument;
@@ -12,6 +11,7 @@ use library::notes::derive_title;
 use library::owned_transaction::begin_owned;
 use library::uploads::MediaType;
 use storage::blobs::BlobError;
+use values::kind::ContentType;
 use web::ContentType as ContentTypeHeader;
 use web::{BodyPolicy, FetchOutcome, FetchRequest, FetchedPage, PageUrl};
 

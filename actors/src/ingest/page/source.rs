@@ -1,13 +1,13 @@
 //! Content that was handed over with a document, such as by an import or a feed, and is read in place of its page.
 
 use concurrency::Lane;
-use entity::id::DocumentId;
-use entity::kind::SourceFormat;
 use entity::{document, job, source};
 use errors::Error;
 use jobs::{JobError, JobKind};
 use library::documents::ExtractedDocument;
 use sea_orm::ConnectionTrait;
+use values::id::DocumentId;
+use values::kind::SourceFormat;
 
 use super::article::{document_of_article, read_article};
 use super::fetch::user_title;

@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::time::Duration;
 
-use entity::id::{ChunkId, DocumentId, UserId};
-use entity::time::Timestamp;
 use entity::{chunk, document};
 use errors::Error;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
+use values::id::{ChunkId, DocumentId, UserId};
+use values::time::Timestamp;
 
 use super::context::RepairContext;
 use super::rows::{self, IndexedDocument};

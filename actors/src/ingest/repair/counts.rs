@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use database::Db;
-use entity::time::Timestamp;
 use errors::Error;
 use library::clock::Clock;
 use search::index::AuditReason;
 use tracing::warn;
+use values::time::Timestamp;
 
 use super::context::RepairContext;
 use super::rows;

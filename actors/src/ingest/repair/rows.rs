@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use database::Db;
 use entity::document;
-use entity::id::{DocumentId, UserId};
-use entity::time::Timestamp;
 use errors::Error;
 use jobs::{JobKind, Priority};
 use library::owned_transaction::begin_owned;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, QueryFilter, QuerySelect};
+use values::id::{DocumentId, UserId};
+use values::time::Timestamp;
 
 /// Lost documents without a job that are enqueued at a time.
 const ENQUEUED_DOCUMENTS: u64 = 500;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use entity::time::Timestamp;
 use library::clock::Clock;
 use search::index::{AuditReason, IndexFolder, InitialIndex, Marker, PassageIndex};
 use tokio::sync::Mutex;
+use values::time::Timestamp;
 
 /// The watch over the index of a running service: what its checks remember, and whether this service maintains the index.
 pub struct IndexWatch {

@@ -1,12 +1,12 @@
 //! The tool add_bookmark: saves a page and adds it to a project (spec.md: MCP server).
 
 use entity::document;
-use entity::id::{BookmarkId, DocumentId, ProjectId};
-use entity::kind::{DocumentStatus, ItemRole};
-use entity::scope::{Scope, Scopes};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Serialize;
+use values::id::{BookmarkId, DocumentId, ProjectId};
+use values::kind::{DocumentStatus, ItemRole};
+use values::scope::{Scope, Scopes};
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;

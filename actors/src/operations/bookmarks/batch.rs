@@ -5,12 +5,12 @@
 use std::borrow::Cow;
 
 use deserr::{Deserr, IntoValue, Value, ValuePointerRef};
-use entity::id::BookmarkId;
-use entity::scope::Scope;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 use tracing::error;
+use values::id::BookmarkId;
+use values::scope::Scope;
 
 use super::change::{ChangeBookmark, ChangeBookmarkRequest};
 use super::view::BookmarkView;
@@ -19,9 +19,9 @@ use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
-use errors::{Error, ErrorBody, Invalid};
+use errors::{Error, ErrorBody};
 use library::bookmarks::{CreateBookmarkRequest, NewBookmark};
-use validation::{Faults, Id, List, ReadMode, read_object, request};
+use validation::{Faults, Id, Invalid, List, ReadMode, read_object, request};
 
 /// The operations of the request; those that could not be read with their faults.
 #[derive(Debug)]

@@ -1,11 +1,11 @@
 //! Changes the given fields of a bookmark (contract.md, section 6: PATCH).
 
 use entity::bookmark;
-use entity::id::{BookmarkId, CollectionId};
-use entity::scope::Scope;
-use entity::time::Timestamp;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ActiveModelTrait, ActiveValue::Set, ConnectionTrait, IntoActiveModel, QuerySelect};
+use values::id::{BookmarkId, CollectionId};
+use values::scope::Scope;
+use values::time::Timestamp;
 
 use super::view::{self, BookmarkResponse};
 use crate::auth::caller::Caller;

@@ -1,8 +1,8 @@
 //! Saves a page (contract.md, section 6: POST /bookmarks).
 
-use entity::scope::Scope;
 use schemars::JsonSchema;
 use serde::Serialize;
+use values::scope::Scope;
 
 use super::view::{self, BookmarkView};
 use crate::auth::caller::Caller;

@@ -1,9 +1,9 @@
 //! Tells whether a URL is saved.
 
-use entity::id::BookmarkId;
-use entity::scope::Scope;
 use schemars::JsonSchema;
 use serde::Serialize;
+use values::id::BookmarkId;
+use values::scope::Scope;
 use web::PageUrl;
 
 use crate::auth::caller::Caller;

@@ -1,9 +1,5 @@
 //! Lists bookmarks, with filters and in several orders (contract.md, section 6: GET /bookmarks).
 
-use entity::id::{BookmarkId, CollectionId, UserId};
-use entity::kind::ContentType;
-use entity::scope::Scope;
-use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection, collection_bookmark, document};
 use schemars::JsonSchema;
 use sea_orm::sea_query::{Expr, ExprTrait, Func, LikeExpr, Query};
@@ -11,6 +7,10 @@ use sea_orm::{
     ColumnTrait, Condition, EntityTrait, JoinType, Order, QueryFilter, QueryOrder, QuerySelect, Select,
 };
 use serde::{Deserialize, Serialize};
+use values::id::{BookmarkId, CollectionId, UserId};
+use values::kind::ContentType;
+use values::scope::Scope;
+use values::time::Timestamp;
 
 use super::view::{self, BookmarkView};
 use crate::auth::caller::Caller;

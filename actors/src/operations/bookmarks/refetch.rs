@@ -1,11 +1,11 @@
 //! Fetches a saved page again, or reads an upload's file again. The old text stays until the new one replaces it.
 
-use entity::id::BookmarkId;
-use entity::kind::BookmarkKind;
-use entity::scope::Scope;
 use entity::{bookmark, document};
 use sea_orm::sea_query::LockType;
 use sea_orm::{ConnectionTrait, QuerySelect};
+use values::id::BookmarkId;
+use values::kind::BookmarkKind;
+use values::scope::Scope;
 
 use super::view::{self, BookmarkResponse};
 use crate::auth::caller::Caller;

@@ -1,11 +1,11 @@
 //! Deletes a bookmark and restores it.
 
 use entity::bookmark;
-use entity::id::BookmarkId;
-use entity::scope::Scope;
-use entity::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
+use values::id::BookmarkId;
+use values::scope::Scope;
+use values::time::Timestamp;
 
 use super::view::{self, BookmarkResponse};
 use crate::auth::caller::Caller;

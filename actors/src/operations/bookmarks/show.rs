@@ -1,8 +1,8 @@
 //! Shows a bookmark.
 
 use entity::bookmark;
-use entity::id::BookmarkId;
-use entity::scope::Scope;
+use values::id::BookmarkId;
+use values::scope::Scope;
 
 use super::view::{self, BookmarkResponse};
 use crate::auth::caller::Caller;

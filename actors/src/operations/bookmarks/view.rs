@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
-use entity::kind::{BookmarkKind, ContentType, DocumentStatus};
-use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection_bookmark, document, note};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, Select};
 use serde::Serialize;
+use values::id::{BookmarkId, CollectionId, DocumentId, UserId};
+use values::kind::{BookmarkKind, ContentType, DocumentStatus};
+use values::time::Timestamp;
 
 use errors::Error;
 use library::context::CoreContext;

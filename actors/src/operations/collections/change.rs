@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use entity::id::{CollectionId, UserId};
-use entity::scope::Scope;
 use entity::{collection, user};
 use sea_orm::sea_query::LockType;
 use sea_orm::{
     ActiveModelTrait, ActiveValue::Set, ConnectionTrait, EntityTrait, IntoActiveModel, QuerySelect,
 };
+use values::id::{CollectionId, UserId};
+use values::scope::Scope;
 
 use super::field_types::{CollectionDescription, CollectionName};
 use super::view::{self, CollectionResponse};
@@ -129,7 +129,7 @@ fn is_within(
 
 #[cfg(test)]
 mod tests {
-    use entity::time::Timestamp;
+    use values::time::Timestamp;
 
     use super::*;
 

@@ -1,13 +1,13 @@
 //! Adds bookmarks to a collection and removes them.
 
-use entity::id::{BookmarkId, CollectionId};
-use entity::scope::Scope;
-use entity::time::Timestamp;
 use entity::{bookmark, collection, collection_bookmark};
 use schemars::JsonSchema;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
+use values::id::{BookmarkId, CollectionId};
+use values::scope::Scope;
+use values::time::Timestamp;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;

@@ -1,10 +1,10 @@
 //! Creates a collection.
 
 use entity::collection;
-use entity::id::CollectionId;
-use entity::scope::Scope;
 use sea_orm::sea_query::LockType;
 use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
+use values::id::CollectionId;
+use values::scope::Scope;
 
 use super::field_types::{CollectionDescription, CollectionName};
 use super::view::{self, CollectionResponse};

@@ -1,12 +1,12 @@
 //! Deletes a collection. Its bookmarks stay; collections nested in it become top-level ones.
 
-use entity::id::CollectionId;
-use entity::scope::Scope;
 use entity::{bookmark, collection, collection_bookmark};
 use schemars::JsonSchema;
 use sea_orm::sea_query::{LockType, Query};
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
+use values::id::CollectionId;
+use values::scope::Scope;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;

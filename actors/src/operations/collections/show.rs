@@ -1,11 +1,11 @@
 //! Shows a collection and lists them.
 
 use entity::collection;
-use entity::id::CollectionId;
-use entity::scope::Scope;
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde::Serialize;
+use values::id::CollectionId;
+use values::scope::Scope;
 
 use super::view::{self, CollectionResponse, CollectionView};
 use crate::auth::caller::Caller;

@@ -1,12 +1,12 @@
 //! The view of collections: one statement reads them with their counts.
 
-use entity::id::{CollectionId, UserId};
-use entity::time::Timestamp;
 use entity::{bookmark, collection, collection_bookmark};
 use schemars::JsonSchema;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
 use sea_orm::{ColumnTrait, ConnectionTrait, FromQueryResult, QuerySelect, Select, SelectModel, Selector};
 use serde::Serialize;
+use values::id::{CollectionId, UserId};
+use values::time::Timestamp;
 
 use errors::Error;
 

@@ -2,7 +2,6 @@
 //! for all tables is faster than one for each: a round trip costs more than the rows that it returns.
 
 use entity::document::Model;
-use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, chunk, document, highlight, note};
 use sea_orm::sea_query::{Expr, Query, SelectStatement, UnionType};
 use sea_orm::{
@@ -10,6 +9,7 @@ use sea_orm::{
     Select,
 };
 use text::Window;
+use values::time::Timestamp;
 
 use super::DocumentHighlight;
 use crate::context::OperationContext;

@@ -1,8 +1,5 @@
 //! Lists and shows entries.
 
-use entity::id::{EntryId, FeedId};
-use entity::scope::Scope;
-use entity::time::Timestamp;
 use entity::{entry, feed};
 use errors::Error;
 use schemars::JsonSchema;
@@ -10,6 +7,9 @@ use sea_orm::sea_query::ExprTrait;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder};
 use serde::{Deserialize, Serialize};
 use validation::{Flag, Id, NoFields, Time, request};
+use values::id::{EntryId, FeedId};
+use values::scope::Scope;
+use values::time::Timestamp;
 
 use super::publication_time;
 use super::view::{self, EntryResponse, EntryView};

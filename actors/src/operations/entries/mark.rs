@@ -1,8 +1,5 @@
 //! Marks entries as read and stars them.
 
-use entity::id::{EntryId, FeedId};
-use entity::scope::Scope;
-use entity::time::Timestamp;
 use entity::{entry, feed};
 use errors::Error;
 use library::owned_transaction::begin_request;
@@ -12,6 +9,9 @@ use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ActiveModelTrait, ColumnTrait, IntoActiveModel, QueryFilter};
 use serde::Serialize;
 use validation::{Flag, Id, Time, request};
+use values::id::{EntryId, FeedId};
+use values::scope::Scope;
+use values::time::Timestamp;
 
 use super::publication_time;
 use super::view::{self, EntryResponse};

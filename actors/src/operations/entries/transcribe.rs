@@ -2,12 +2,12 @@
 //! in the entry's summary.
 
 use entity::entry;
-use entity::id::EntryId;
-use entity::scope::Scope;
 use errors::Error;
 use jobs::{JobKind, Priority};
 use library::owned_transaction::begin_request;
 use validation::NoFields;
+use values::id::EntryId;
+use values::scope::Scope;
 
 use super::view::{self, EntryResponse};
 use crate::auth::caller::Caller;

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use entity::id::{BookmarkId, DocumentId, EntryId, FeedId, UserId};
-use entity::time::Timestamp;
 use entity::{document, entry};
 use errors::Error;
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
+use values::id::{BookmarkId, DocumentId, EntryId, FeedId, UserId};
+use values::time::Timestamp;
 
 /// An entry of a feed (contract.md, section 6).
 #[derive(Clone, Debug, Serialize, JsonSchema)]

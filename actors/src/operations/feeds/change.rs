@@ -1,8 +1,6 @@
 //! Changes what a follower may set of a feed: title, folder, and whether pages are fetched.
 
 use entity::feed;
-use entity::id::FeedId;
-use entity::scope::Scope;
 use errors::{Error, code};
 use library::feeds::enqueue_missing_pages;
 use library::library_quota::LibraryRoom;
@@ -10,6 +8,8 @@ use library::owned_transaction::begin_request;
 use sea_orm::ActiveValue::Set;
 use sea_orm::{ActiveModelTrait, ConnectionTrait, IntoActiveModel};
 use validation::{Flag, request};
+use values::id::FeedId;
+use values::scope::Scope;
 
 use super::fields::{FeedName, trim_name};
 use super::view::{self, FeedResponse};

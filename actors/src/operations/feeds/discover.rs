@@ -1,11 +1,11 @@
 //! Lists the feeds of a URL before one is followed (contract.md, section 6: POST /feeds/discover).
 
-use entity::scope::Scope;
 use errors::{Error, code};
 use library::feeds;
 use schemars::JsonSchema;
 use serde::Serialize;
 use validation::{UrlText, request};
+use values::scope::Scope;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;

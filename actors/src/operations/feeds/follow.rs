@@ -1,7 +1,6 @@
 //! Follows a feed (contract.md, section 6: POST /feeds).
 
 use concurrency::Lane;
-use entity::scope::Scope;
 use errors::{Error, code};
 use library::feeds::{self, NewFeed};
 use library::library_quota::LibraryRoom;
@@ -9,6 +8,7 @@ use library::owned_transaction::begin_request;
 use schemars::JsonSchema;
 use serde::Serialize;
 use validation::{Flag, UrlText, request};
+use values::scope::Scope;
 
 use super::fields::{FeedName, trim_name};
 use super::view::{self, FeedView};

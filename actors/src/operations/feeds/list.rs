@@ -1,13 +1,13 @@
 //! Lists and shows feeds.
 
 use entity::feed;
-use entity::id::FeedId;
-use entity::scope::Scope;
 use errors::Error;
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use serde::Serialize;
 use validation::{NoFields, request};
+use values::id::FeedId;
+use values::scope::Scope;
 
 use super::view::{self, FeedResponse, FeedView};
 use crate::auth::caller::Caller;

@@ -2,8 +2,6 @@
 
 use std::collections::HashSet;
 
-use entity::id::ImportId;
-use entity::scope::Scope;
 use errors::{Error, code};
 use library::feeds;
 use library::imports::{self, ImportContext};
@@ -13,6 +11,8 @@ use sandbox::{Sandbox, SandboxError};
 use schemars::JsonSchema;
 use serde::Serialize;
 use validation::{Content, NoFields, request};
+use values::id::ImportId;
+use values::scope::Scope;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;

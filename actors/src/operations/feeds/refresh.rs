@@ -1,12 +1,12 @@
 //! Fetches a feed now, for all its followers.
 
 use entity::feed;
-use entity::id::FeedId;
-use entity::scope::Scope;
 use errors::{Error, code};
 use jobs::{JobKind, Priority};
 use library::owned_transaction::begin_request;
 use validation::NoFields;
+use values::id::FeedId;
+use values::scope::Scope;
 
 use super::view::{self, FeedResponse};
 use crate::auth::caller::Caller;

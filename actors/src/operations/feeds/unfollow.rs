@@ -1,13 +1,13 @@
 //! Ends following a feed (contract.md, section 6: DELETE /feeds/:id).
 
-use entity::id::FeedId;
-use entity::scope::Scope;
 use errors::Error;
 use library::feeds::unfollow;
 use library::owned_transaction::begin_request;
 use schemars::JsonSchema;
 use serde::Serialize;
 use validation::NoFields;
+use values::id::FeedId;
+use values::scope::Scope;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;

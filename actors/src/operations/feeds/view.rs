@@ -2,9 +2,6 @@
 
 use std::collections::HashMap;
 
-use entity::id::{FeedId, UserId};
-use entity::kind::JobState;
-use entity::time::Timestamp;
 use entity::{entry, feed, job};
 use errors::Error;
 use jobs::JobKind;
@@ -12,6 +9,9 @@ use library::feeds::{display_title, source};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
+use values::id::{FeedId, UserId};
+use values::kind::JobState;
+use values::time::Timestamp;
 
 /// A followed feed (contract.md, section 6).
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -1,7 +1,5 @@
 //! Changes and deletes a highlight. A highlight of a deleted bookmark is not found until the bookmark is restored.
 
-use entity::id::{HighlightId, UserId};
-use entity::scope::Scope;
 use entity::{bookmark, highlight};
 use schemars::JsonSchema;
 use sea_orm::sea_query::LockType;
@@ -10,6 +8,8 @@ use sea_orm::{
     QuerySelect,
 };
 use serde::Serialize;
+use values::id::{HighlightId, UserId};
+use values::scope::Scope;
 
 use super::field_types::{ColorName, HighlightNote, HighlightText, TextOffset};
 use super::view::HighlightResponse;

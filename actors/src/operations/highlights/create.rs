@@ -1,10 +1,10 @@
 //! Highlights words of a bookmark's text.
 
-use entity::id::{BookmarkId, HighlightId};
-use entity::scope::Scope;
 use entity::{bookmark, highlight};
 use sea_orm::sea_query::LockType;
 use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
+use values::id::{BookmarkId, HighlightId};
+use values::scope::Scope;
 
 use super::field_types::{ColorName, HighlightNote, HighlightText, TextOffset};
 use super::view::HighlightResponse;

@@ -1,12 +1,12 @@
 //! Lists the highlights of a bookmark, in the order of the text.
 
-use entity::id::{BookmarkId, HighlightId};
-use entity::scope::Scope;
 use entity::{bookmark, highlight};
 use schemars::JsonSchema;
 use sea_orm::sea_query::ExprTrait;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder};
 use serde::Serialize;
+use values::id::{BookmarkId, HighlightId};
+use values::scope::Scope;
 
 use super::view::HighlightView;
 use crate::auth::caller::Caller;

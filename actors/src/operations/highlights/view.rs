@@ -1,10 +1,10 @@
 //! The view of highlights.
 
 use entity::highlight;
-use entity::id::HighlightId;
-use entity::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
+use values::id::HighlightId;
+use values::time::Timestamp;
 
 /// A highlight (contract.md, section 6).
 #[derive(Clone, Debug, Serialize, JsonSchema)]

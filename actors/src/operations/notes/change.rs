@@ -1,10 +1,10 @@
 //! Changes and deletes a note in the web app, of a project or on a bookmark (contract.md, section 9).
 
-use entity::id::NoteId;
-use entity::scope::Scope;
 use schemars::JsonSchema;
 use sea_orm::{ActiveModelTrait, ActiveValue::Set, IntoActiveModel};
 use serde::Serialize;
+use values::id::NoteId;
+use values::scope::Scope;
 
 use super::{NoteBody, NoteResponse, NoteTitle};
 use crate::auth::caller::Caller;

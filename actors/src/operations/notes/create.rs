@@ -1,11 +1,11 @@
 //! The tool create_note: adds a paragraph to the note on a bookmark, or a note to a project (spec.md: MCP server).
 
 use entity::bookmark;
-use entity::id::{BookmarkId, DocumentId, NoteId, ProjectId};
 use entity::note;
-use entity::scope::{Scope, Scopes};
 use schemars::JsonSchema;
 use serde::Serialize;
+use values::id::{BookmarkId, DocumentId, NoteId, ProjectId};
+use values::scope::{Scope, Scopes};
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;

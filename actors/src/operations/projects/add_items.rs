@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use entity::id::ProjectId;
 use entity::project;
-use entity::scope::Scope;
-use entity::time::Timestamp;
 use schemars::JsonSchema;
 use sea_orm::ConnectionTrait;
 use serde::Serialize;
+use values::id::ProjectId;
+use values::scope::Scope;
+use values::time::Timestamp;
 use web::PageUrl;
 
 use super::item_object::ItemObject;

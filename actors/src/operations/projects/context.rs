@@ -4,12 +4,12 @@ mod fit;
 mod gather;
 mod passages;
 
-use entity::id::{BookmarkId, DocumentId, ProjectId};
-use entity::kind::{DecisionStatus, ItemRole};
-use entity::scope::Scope;
-use entity::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
+use values::id::{BookmarkId, DocumentId, ProjectId};
+use values::kind::{DecisionStatus, ItemRole};
+use values::scope::Scope;
+use values::time::Timestamp;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;

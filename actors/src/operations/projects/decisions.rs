@@ -1,17 +1,17 @@
 //! Lists, creates, changes and deletes the decisions of a project (contract.md, section 9).
 
 use entity::decision::{Column, Entity, Model};
-use entity::id::{DecisionId, ProjectId, UserId};
-use entity::kind::DecisionStatus;
 use entity::project;
-use entity::scope::Scope;
-use entity::time::Timestamp;
 use schemars::JsonSchema;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, ModelTrait, QueryFilter,
     QueryOrder,
 };
 use serde::Serialize;
+use values::id::{DecisionId, ProjectId, UserId};
+use values::kind::DecisionStatus;
+use values::scope::Scope;
+use values::time::Timestamp;
 
 use super::DEFAULT_LIMIT;
 use super::field_types::{ProjectText, ProjectTitle};

@@ -1,13 +1,13 @@
 //! Creates, shows, changes and deletes a project, by its owner in the web app (contract.md, section 9).
 
-use entity::id::{ProjectId, UserId};
-use entity::kind::ProjectStatus;
 use entity::project;
-use entity::scope::Scope;
-use entity::time::Timestamp;
 use schemars::JsonSchema;
 use sea_orm::{ActiveModelTrait, EntityTrait, IntoActiveModel};
 use serde::Serialize;
+use values::id::{ProjectId, UserId};
+use values::kind::ProjectStatus;
+use values::scope::Scope;
+use values::time::Timestamp;
 
 use super::field_types::{Instructions, ProjectText, ProjectTitle};
 use super::view::{self, ProjectResponse};

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use deserr::{Deserr, IntoValue, MergeWithError, Value, ValuePointerRef, take_cf_content};
-use entity::id::{BookmarkId, EntryId, HighlightId, NoteId};
-use entity::kind::ItemRole;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value as Json, json};
+use values::id::{BookmarkId, EntryId, HighlightId, NoteId};
+use values::kind::ItemRole;
 
 use library::projects::{ItemRef, NewItem};
 use validation::{Choice, Faults, Id, ReadMode, UrlText, remove_null, request};
@@ -111,8 +111,7 @@ fn shape(mut item: Schema, chosen: &str) -> Schema {
 
 #[cfg(test)]
 mod tests {
-    use errors::Invalid;
-    use validation::{List, read_json, schema_of};
+    use validation::{Invalid, List, read_json, schema_of};
 
     use super::*;
 

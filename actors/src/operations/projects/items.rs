@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use entity::id::{BookmarkId, DocumentId, EntryId, HighlightId, NoteId, ProjectId, ProjectItemId, UserId};
-use entity::kind::{ItemKind, ItemRole};
 use entity::project_item::{Column, Entity, Model};
-use entity::scope::Scope;
 use entity::{document, note, project};
 use schemars::JsonSchema;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, IntoActiveModel, ModelTrait, QueryFilter, QueryOrder,
 };
 use serde::Serialize;
+use values::id::{BookmarkId, DocumentId, EntryId, HighlightId, NoteId, ProjectId, ProjectItemId, UserId};
+use values::kind::{ItemKind, ItemRole};
+use values::scope::Scope;
 
 use super::DEFAULT_LIMIT;
 use crate::auth::caller::Caller;

@@ -8,14 +8,14 @@ use std::collections::HashSet;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use entity::id::{ProjectId, UserId};
-use entity::kind::ProjectStatus;
 use entity::project::{Column, Entity, Model};
-use entity::scope::Scope;
-use entity::time::Timestamp;
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 use serde::{Deserialize, Serialize};
+use values::id::{ProjectId, UserId};
+use values::kind::ProjectStatus;
+use values::scope::Scope;
+use values::time::Timestamp;
 
 use super::view::{self, ProjectView};
 use crate::auth::caller::Caller;
@@ -204,8 +204,8 @@ fn random_part(id: ProjectId) -> [u8; 8] {
 
 #[cfg(test)]
 mod tests {
-    use entity::id::UserId;
     use proptest::prelude::*;
+    use values::id::UserId;
 
     use super::*;
 

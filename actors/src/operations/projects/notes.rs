@@ -1,11 +1,11 @@
 //! Adds notes to a project, by REST and in the web app, and lists them (contract.md, sections 5 and 9).
 
-use entity::id::{NoteId, ProjectId};
 use entity::note::{Column, Entity};
-use entity::scope::Scope;
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use serde::Serialize;
+use values::id::{NoteId, ProjectId};
+use values::scope::Scope;
 
 use super::DEFAULT_LIMIT;
 use crate::auth::caller::Caller;

@@ -1,12 +1,12 @@
 //! Lists, creates and archives projects of a user on the command line.
 
-use entity::id::{ProjectId, UserId};
-use entity::kind::ProjectStatus;
 use entity::project::{self, Column, Entity};
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
 };
 use serde_json::{Map, Value};
+use values::id::{ProjectId, UserId};
+use values::kind::ProjectStatus;
 
 use super::CreateProject;
 use super::edit::CreateProjectRequest;

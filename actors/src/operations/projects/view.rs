@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use entity::id::{ProjectId, UserId};
-use entity::kind::{ItemKind, ProjectStatus};
-use entity::time::Timestamp;
 use entity::{project, project_item};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
+use values::id::{ProjectId, UserId};
+use values::kind::{ItemKind, ProjectStatus};
+use values::time::Timestamp;
 
 use errors::Error;
 

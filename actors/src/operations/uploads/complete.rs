@@ -1,10 +1,10 @@
 //! Completes uploads: an upload becomes a bookmark, and its text is extracted.
 
-use entity::id::{BookmarkId, DocumentId, UploadId};
-use entity::kind::DocumentStatus;
-use entity::scope::Scope;
 use schemars::JsonSchema;
 use serde::Serialize;
+use values::id::{BookmarkId, DocumentId, UploadId};
+use values::kind::DocumentStatus;
+use values::scope::Scope;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use entity::id::UploadId;
-use entity::scope::Scope;
-use entity::time::Timestamp;
 use entity::upload;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+use values::id::UploadId;
+use values::scope::Scope;
+use values::time::Timestamp;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;

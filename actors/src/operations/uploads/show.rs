@@ -1,12 +1,12 @@
 //! Shows uploads.
 
-use entity::id::{BookmarkId, DocumentId, UploadId};
-use entity::kind::DocumentStatus;
-use entity::scope::Scope;
 use entity::{document, upload};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Serialize;
+use values::id::{BookmarkId, DocumentId, UploadId};
+use values::kind::DocumentStatus;
+use values::scope::Scope;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;

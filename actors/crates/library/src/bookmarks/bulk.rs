@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use database::insert_all;
-use entity::id::{BookmarkId, UserId};
-use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection_bookmark, document, entry};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
+use values::id::{BookmarkId, UserId};
+use values::time::Timestamp;
 use web::PageUrl;
 
 use super::collections::skip_existing_membership;

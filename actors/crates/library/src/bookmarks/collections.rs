@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use database::insert_all;
-use entity::id::{BookmarkId, CollectionId, UserId};
-use entity::time::Timestamp;
 use entity::{bookmark, collection, collection_bookmark};
 use sea_orm::sea_query::{LockType, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
+use values::id::{BookmarkId, CollectionId, UserId};
+use values::time::Timestamp;
 
 use super::enqueue_label_update;
 use errors::Error;

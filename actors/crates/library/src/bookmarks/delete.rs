@@ -1,12 +1,12 @@
 //! Deleting a bookmark and restoring it. A deleted bookmark is hidden from every list and from search; it is removed for good
 //! after 30 days ([`bookmark::RESTORE_PERIOD`]).
 
-use entity::id::{BookmarkId, UserId};
-use entity::kind::DocumentStatus;
-use entity::time::Timestamp;
 use entity::{bookmark, document};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QuerySelect, SqlErr};
+use values::id::{BookmarkId, UserId};
+use values::kind::DocumentStatus;
+use values::time::Timestamp;
 
 use super::page_url::find_by_url;
 use crate::feeds::saved;

@@ -1,7 +1,7 @@
 //! The types of the fields of bookmarks (contract.md, section 11: v1).
 
-use entity::id::CollectionId;
 use validation::{Id, List, Text, Words};
+use values::id::CollectionId;
 
 /// The title of a bookmark: at most 300 characters. A request with a longer one is refused; an import cuts it.
 pub type BookmarkTitle = Text<300>;

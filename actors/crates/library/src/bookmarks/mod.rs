@@ -12,14 +12,14 @@ mod page_url;
 mod save;
 mod tags;
 
-use entity::id::{BookmarkId, UserId};
-use entity::time::Timestamp;
 use entity::{bookmark, document};
 use sea_orm::sea_query::LockType;
 use sea_orm::{
     ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter,
     QueryOrder, QuerySelect, Select,
 };
+use values::id::{BookmarkId, UserId};
+use values::time::Timestamp;
 
 use crate::BATCH_ROWS;
 use errors::Error;

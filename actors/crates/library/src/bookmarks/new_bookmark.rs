@@ -1,8 +1,8 @@
 //! The fields of a page to be saved, as requests and lines of JSON imports have them.
 
-use entity::id::CollectionId;
-use entity::kind::SourceFormat;
-use entity::time::Timestamp;
+use values::id::CollectionId;
+use values::kind::SourceFormat;
+use values::time::Timestamp;
 
 use super::field_types::{BookmarkNotes, BookmarkTitle, CollectionIds, TagNames};
 use super::tags::normalize_tags;

@@ -1,8 +1,8 @@
 //! The URLs of bookmarks: which may be saved, and which bookmark has one.
 
 use entity::bookmark;
-use entity::id::UserId;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use values::id::UserId;
 use web::{Guard, PageUrl};
 
 use errors::Error;

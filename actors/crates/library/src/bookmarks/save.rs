@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use database::insert_all;
-use entity::id::{BookmarkId, UserId};
-use entity::kind::{BookmarkKind, ContentType};
-use entity::time::Timestamp;
 use entity::{bookmark, document, entry};
 use sea_orm::sea_query::{Expr, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use values::id::{BookmarkId, UserId};
+use values::kind::{BookmarkKind, ContentType};
+use values::time::Timestamp;
 use web::PageUrl;
 
 use super::collections::{add_to_collection, lock_own_collections};

@@ -1,9 +1,6 @@
 //! Stores a text as the next version of its document, completely or not at all.
 
 use database::insert_all;
-use entity::id::ChunkId;
-use entity::kind::DocumentStatus;
-use entity::time::Timestamp;
 use entity::{chunk, document, transcript, transcript_segment};
 use parse::html::Heading;
 use sea_orm::ActiveValue::Set;
@@ -13,6 +10,9 @@ use sea_orm::{
     QueryOrder, QuerySelect,
 };
 use text::chunk::{Piece, Sizing};
+use values::id::ChunkId;
+use values::kind::DocumentStatus;
+use values::time::Timestamp;
 
 use super::rendition::replace_rendition;
 use super::source_map::SourceMap;

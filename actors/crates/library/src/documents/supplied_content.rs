@@ -1,11 +1,11 @@
 //! Content that comes with a save or a feed entry, so that nothing is fetched. It is stored until a job turns it into text.
 
 use database::insert_all;
-use entity::id::{DocumentId, UserId};
-use entity::kind::SourceFormat;
 use entity::source;
 use sea_orm::ConnectionTrait;
 use sea_orm::sea_query::OnConflict;
+use values::id::{DocumentId, UserId};
+use values::kind::SourceFormat;
 
 use errors::Error;
 

@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 
 use database::Connection;
-use entity::id::{BookmarkId, CollectionId, UserId};
-use entity::kind::BookmarkKind;
 use entity::{bookmark, collection, collection_bookmark};
 use parse::archive::BookmarkRecord;
 use quick_xml::escape::escape;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
+use values::id::{BookmarkId, CollectionId, UserId};
+use values::kind::BookmarkKind;
 
 use super::archive::ArchiveSender;
 use super::context::BATCH_ROWS;

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use disk::ScratchFile;
-use entity::id::{ExportId, FileId};
-use entity::kind::ExportState;
 use entity::{export, job};
 use jobs::JobError;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, QueryFilter};
 use storage::blobs::BlobError;
 use tokio::sync::mpsc;
+use values::id::{ExportId, FileId};
+use values::kind::ExportState;
 
 use super::archive::{ArchiveSender, pack};
 use super::content;

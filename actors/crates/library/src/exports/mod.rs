@@ -23,17 +23,17 @@ mod relations;
 use std::time::Duration;
 
 use entity::export::{self, Column, Entity};
-use entity::id::{ExportId, UserId};
 use entity::job as job_row;
-use entity::kind::ExportState;
 use entity::stored_file;
-use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
     SqlErr,
 };
 use storage::blobs::{BlobError, BlobStore, LocalFile};
+use values::id::{ExportId, UserId};
+use values::kind::ExportState;
+use values::time::Timestamp;
 
 use crate::context::CoreContext;
 use crate::owned_transaction::begin_owned;

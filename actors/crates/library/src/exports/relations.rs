@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use database::Connection;
-use entity::id::{BookmarkId, DocumentId, UserId};
 use entity::{bookmark, bookmark_tag, collection_bookmark, document, note, stored_file, upload};
 use parse::archive::{BookmarkRecord, FileRecord};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
+use values::id::{BookmarkId, DocumentId, UserId};
 
 use errors::Error;
 

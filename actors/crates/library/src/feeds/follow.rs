@@ -1,13 +1,13 @@
 //! The feeds that a user follows, each a separate row that refers to a shared source.
 
-use entity::id::{FeedId, FeedSourceId, UserId};
-use entity::time::Timestamp;
 use entity::{feed, feed_source};
 use errors::Error;
 use jobs::{JobKind, Priority};
 use parse::feed::{Feed, Outline};
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, TryInsertResult};
+use values::id::{FeedId, FeedSourceId, UserId};
+use values::time::Timestamp;
 use web::{Guard, PageUrl};
 
 use super::source::{self, Validators};

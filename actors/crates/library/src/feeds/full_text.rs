@@ -1,10 +1,10 @@
 //! The pages of entries that a feed contains only as summaries.
 
-use entity::time::Timestamp;
 use entity::{document, entry, feed};
 use errors::Error;
 use jobs::{JobKind, Priority};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
+use values::time::Timestamp;
 
 /// Existing entries whose pages are fetched when a follower asks for full texts: the newest.
 const MAX_CATCH_UP_ENTRIES: u64 = 200;

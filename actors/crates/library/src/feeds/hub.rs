@@ -1,11 +1,11 @@
 //! The row of the hub that a feed names (WebSub).
 
 use entity::feed_push::{Column, Entity, Model};
-use entity::id::FeedSourceId;
-use entity::kind::PushState;
-use entity::time::Timestamp;
 use parse::feed::Feed;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
+use values::id::FeedSourceId;
+use values::kind::PushState;
+use values::time::Timestamp;
 
 /// Stores the hub and topic that a feed names. A subscription to a new hub or topic is due now. The row of a feed that
 /// names no hub is deleted.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use entity::id::UserId;
 use entity::{feed, feed_source};
 use errors::Error;
 use quick_xml::escape::escape;
 use sea_orm::{ConnectionTrait, QueryOrder};
+use values::id::UserId;
 
 use super::{display_title, source};
 

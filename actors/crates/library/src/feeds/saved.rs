@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use entity::id::{BookmarkId, FeedId, UserId};
-use entity::time::Timestamp;
 use entity::{bookmark, document, entry, feed};
 use errors::Error;
 use jobs::{JobKind, Priority};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 use uuid::Uuid;
+use values::id::{BookmarkId, FeedId, UserId};
+use values::time::Timestamp;
 
 /// Entries of one URL that are considered. One feed may give the same URL to each of its entries.
 const MAX_ENTRIES_PER_URL: u64 = 100;

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use entity::id::FeedSourceId;
-use entity::time::Timestamp;
 use parse::feed::Feed;
+use values::id::FeedSourceId;
+use values::time::Timestamp;
 
 /// Shortest interval between scheduled fetches.
 const MIN_FETCH_INTERVAL: Duration = Duration::from_secs(15 * 60);

@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use entity::id::{FeedSourceId, UserId};
-use entity::time::Timestamp;
 use entity::{feed, feed_content, feed_source};
 use errors::Error;
 use jobs::{JobKind, Priority};
@@ -12,6 +10,8 @@ use parse::feed::Feed;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, LockBehavior, LockType, OnConflict, Query};
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use values::id::{FeedSourceId, UserId};
+use values::time::Timestamp;
 use web::PageUrl;
 
 use super::{hub, schedule};

@@ -1,13 +1,13 @@
 //! Ends following a feed. Its entries are deleted with it, and their documents except those that are bookmarked.
 
-use entity::id::{FeedId, UserId};
-use entity::time::Timestamp;
 use entity::{document, entry, feed};
 use errors::Error;
 use jobs::{JobKind, Priority};
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, Order, QueryFilter, QuerySelect};
 use uuid::Uuid;
+use values::id::{FeedId, UserId};
+use values::time::Timestamp;
 
 use super::saved;
 

@@ -1,8 +1,8 @@
 //! Checks that a new highlight quotes the text of its document.
 
-use entity::id::UserId;
 use entity::{bookmark, chunk, document};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
+use values::id::UserId;
 
 use errors::Error;
 

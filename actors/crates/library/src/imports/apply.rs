@@ -3,17 +3,17 @@
 use std::collections::HashMap;
 
 use database::insert_all;
-use entity::id::ImportRowId;
 use entity::import::{self, Column};
 use entity::import_row;
-use entity::kind::{ImportState, ImportedKind, RowOutcome};
-use entity::time::Timestamp;
 use parse::bookmarks::RowContent;
 use parse::feed::Outline;
 use sandbox::import::ImportReader;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use uuid::Uuid;
+use values::id::ImportRowId;
+use values::kind::{ImportState, ImportedKind, RowOutcome};
+use values::time::Timestamp;
 
 use super::bookmark_rows::fields::{self, URL_NOT_FETCHABLE};
 use super::reading::{ReadError, RowInput, read_batch};

@@ -2,13 +2,13 @@
 //! again.
 
 use database::insert_all;
-use entity::kind::DocumentStatus;
-use entity::time::Timestamp;
 use entity::{document, transcript, transcript_segment};
 use parse::archive::{DocumentRecord, SegmentRecord};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter};
 use text::chunk::Piece;
+use values::kind::DocumentStatus;
+use values::time::Timestamp;
 use web::PageUrl;
 
 use super::limits::{MAX_NAME_CHARS, MAX_TEXT_CHARS};
@@ -211,7 +211,7 @@ async fn insert_transcript(
 
 #[cfg(test)]
 mod tests {
-    use entity::kind::ContentType;
+    use values::kind::ContentType;
 
     use super::*;
     use parse::archive::PassageRecord;

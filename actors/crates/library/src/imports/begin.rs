@@ -1,9 +1,6 @@
 //! Begins an import: its row, its file and its job, in one transaction. A dry run becomes an import when it is started.
 
-use entity::id::{ImportId, UserId};
 use entity::import::{self, Column, Entity};
-use entity::kind::ImportState;
-use entity::time::Timestamp;
 use entity::{import_row, stored_file, user};
 use parse::bookmarks::Format;
 use sea_orm::sea_query::{Expr, ExprTrait};
@@ -11,6 +8,9 @@ use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
     QuerySelect,
 };
+use values::id::{ImportId, UserId};
+use values::kind::ImportState;
+use values::time::Timestamp;
 
 use super::retention::release_files;
 use crate::context::CoreContext;

@@ -1,10 +1,10 @@
 //! The objects that an import created, by its rows.
 
-use entity::id::CollectionId;
-use entity::kind::{ImportedKind, RowOutcome};
 use entity::{import, import_row};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
+use values::id::CollectionId;
+use values::kind::{ImportedKind, RowOutcome};
 
 /// Lists the bookmarks that an import created and that no undo deleted.
 ///

@@ -1,12 +1,12 @@
 //! Records in the row of an import why it failed, or why it waits.
 
-use entity::id::{ImportId, UserId};
 use entity::import::{Column, Entity};
 use entity::job;
-use entity::kind::ImportState;
-use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter};
+use values::id::{ImportId, UserId};
+use values::kind::ImportState;
+use values::time::Timestamp;
 
 /// Marks the import of a job as failed. Called in the transaction that gives up the job.
 ///

@@ -1,8 +1,8 @@
 //! Writes the file of an import to the store. Never more bytes are written than are reserved in the user's quota.
 
-use entity::id::UserId;
 use storage::blobs::BlobStore;
 use tokio_util::bytes::Bytes;
+use values::id::UserId;
 
 use crate::context::CoreContext;
 use crate::stored_files::{self, FileLease, FileWriter};

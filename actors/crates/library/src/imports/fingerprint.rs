@@ -16,8 +16,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use entity::id::{BookmarkId, UserId};
-use entity::kind::{ContentType, ImportedKind};
 use entity::{
     bookmark, bookmark_tag, collection, collection_bookmark, decision, document, feed, highlight, note,
     project,
@@ -26,6 +24,8 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
+use values::id::{BookmarkId, UserId};
+use values::kind::{ContentType, ImportedKind};
 
 use crate::BATCH_ROWS;
 use crate::highlights::match_key;

@@ -1,9 +1,9 @@
 //! Imports whose rows come with a request rather than with a file: the feeds of an OPML document. They have no job.
 
 use entity::import;
-use entity::kind::ImportState;
 use parse::bookmarks::{Format, Row, RowContent};
 use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
+use values::kind::ImportState;
 
 use super::begin::NewImport;
 use super::context::ImportContext;

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use entity::id::ImportId;
-use entity::kind::ImportState;
 use entity::{import, job, stored_file};
 use jobs::{JobError, Priority};
 use sandbox::import::ImportReader;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use storage::blobs::BlobError;
+use values::id::ImportId;
+use values::kind::ImportState;
 
 use super::context::ImportContext;
 use super::library_lock::lock_library;

@@ -1,10 +1,10 @@
 //! Serializes the batches of a user's imports and undos with a row lock: two at the same time would create a collection twice, or
 //! one would delete what the other is filling.
 
-use entity::id::UserId;
 use entity::user;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ConnectionTrait, EntityTrait, QuerySelect};
+use values::id::UserId;
 
 use errors::Error;
 

@@ -1,8 +1,5 @@
 //! Texts without a page, as notes. A note belongs to a project, so these get a separate project.
 
-use entity::id::{NoteId, ProjectId, UserId};
-use entity::kind::{ImportedKind, ProjectStatus};
-use entity::time::Timestamp;
 use entity::{note, project};
 use parse::bookmarks::Note;
 use sea_orm::sea_query::LockType;
@@ -10,6 +7,9 @@ use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect, Select,
 };
 use uuid::Uuid;
+use values::id::{NoteId, ProjectId, UserId};
+use values::kind::{ImportedKind, ProjectStatus};
+use values::time::Timestamp;
 
 use super::limits::MAX_NAME_CHARS;
 use super::rows::result::RowResult;

@@ -1,13 +1,13 @@
 //! Pauses and resumes imports. While an import is paused, no more rows are applied, and the pages that it created are not fetched.
 
-use entity::id::{ImportId, UserId};
 use entity::import::{self, Column, Entity};
-use entity::kind::{ImportState, JobState};
-use entity::time::Timestamp;
 use entity::{bookmark, job};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, UpdateMany};
 use uuid::Uuid;
+use values::id::{ImportId, UserId};
+use values::kind::{ImportState, JobState};
+use values::time::Timestamp;
 
 use super::{begin, created};
 use crate::BATCH_ROWS;

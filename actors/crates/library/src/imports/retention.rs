@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use entity::id::ImportId;
 use entity::import::{self, Column};
-use entity::kind::ImportState;
 use entity::stored_file;
 use jobs::JobKind;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter};
+use values::id::ImportId;
+use values::kind::ImportState;
 
 use super::failure::mark_failed;
 use crate::context::CoreContext;

@@ -5,15 +5,15 @@ mod body;
 mod on_bookmark;
 mod owner;
 
-use entity::id::{NoteId, UserId};
-use entity::kind::ContentType;
-use entity::time::Timestamp;
 use entity::{document, note, project};
 use sea_orm::sea_query::Expr;
 use sea_orm::{
     ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel,
     QueryFilter,
 };
+use values::id::{NoteId, UserId};
+use values::kind::ContentType;
+use values::time::Timestamp;
 
 use crate::documents::{ChunkedDocument, replace_text};
 use errors::Error;

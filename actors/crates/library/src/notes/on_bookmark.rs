@@ -1,9 +1,9 @@
 //! The note on a bookmark.
 
-use entity::id::{BookmarkId, DocumentId, NoteId, UserId};
-use entity::time::Timestamp;
 use entity::{bookmark, document, note};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
+use values::id::{BookmarkId, DocumentId, NoteId, UserId};
+use values::time::Timestamp;
 
 use super::{chunk_body, empty_document, rewrite};
 use errors::Error;

@@ -1,9 +1,9 @@
 //! Changing and deleting a note: what it belongs to is locked before it.
 
-use entity::id::{NoteId, UserId};
-use entity::time::Timestamp;
 use entity::{bookmark, document, note, project};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use values::id::{NoteId, UserId};
+use values::time::Timestamp;
 
 use super::lock_on_bookmark;
 use crate::projects;

@@ -1,9 +1,9 @@
 //! Deleting projects.
 
-use entity::id::{DocumentId, ProjectId, UserId};
-use entity::time::Timestamp;
 use entity::{decision, document, project, project_item};
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter, QuerySelect};
+use values::id::{DocumentId, ProjectId, UserId};
+use values::time::Timestamp;
 
 use super::lock;
 use crate::BATCH_ROWS;

@@ -3,12 +3,12 @@
 //! One object is one item whatever names it: a bookmark, its URL and the feed entry that it was share one document. A highlight is
 //! a separate object.
 
-use entity::id::{BookmarkId, DocumentId, EntryId, HighlightId, NoteId, UserId};
-use entity::kind::{ItemKind, ItemRole};
 use entity::{bookmark, document, entry, highlight, note};
 use sea_orm::sea_query::LockType;
 use sea_orm::{ConnectionTrait, QuerySelect};
 use uuid::Uuid;
+use values::id::{BookmarkId, DocumentId, EntryId, HighlightId, NoteId, UserId};
+use values::kind::{ItemKind, ItemRole};
 
 use errors::Error;
 

@@ -2,14 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use entity::id::{DocumentId, ProjectItemId};
-use entity::kind::ItemKind;
-use entity::time::Timestamp;
 use entity::{note, project, project_item};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, PaginatorTrait, QueryFilter, QuerySelect,
 };
 use uuid::Uuid;
+use values::id::{DocumentId, ProjectItemId};
+use values::kind::ItemKind;
+use values::time::Timestamp;
 
 use super::item_ref::ResolvedItem;
 use super::touch;

@@ -7,12 +7,12 @@ mod delete;
 mod item_ref;
 mod items;
 
-use entity::id::{ProjectId, UserId};
-use entity::kind::ProjectStatus;
 use entity::project;
-use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
+use values::id::{ProjectId, UserId};
+use values::kind::ProjectStatus;
+use values::time::Timestamp;
 
 use errors::Error;
 

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use entity::id::{FileId, UploadId, UserId};
-use entity::time::Timestamp;
 use entity::upload::{Entity, Model};
 use entity::{stored_file, user};
 use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
 use storage::blobs::incoming_path;
+use values::id::{FileId, UploadId, UserId};
+use values::time::Timestamp;
 
 use super::media::MediaType;
 use super::{Uploads, stored_bytes};

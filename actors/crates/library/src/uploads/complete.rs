@@ -1,15 +1,15 @@
 //! Completes uploads: creates the document, the bookmark and the job in one transaction, once, however often it is requested.
 
 use database::Transaction;
-use entity::id::{BookmarkId, DocumentId, UploadId};
-use entity::kind::{BookmarkKind, ContentType};
-use entity::time::Timestamp;
 use entity::upload::{Column, Entity, Model};
 use entity::{bookmark, document, user};
 use jobs::{JobKind, Priority};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 use storage::blobs::{S3Store, incoming_path};
+use values::id::{BookmarkId, DocumentId, UploadId};
+use values::kind::{BookmarkKind, ContentType};
+use values::time::Timestamp;
 use web::PageUrl;
 
 use super::announce::{last_arrival, upload_storage_full};

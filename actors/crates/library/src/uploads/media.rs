@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use entity::kind::ContentType;
+use values::kind::ContentType;
 
 /// A media type in lower case, without its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]

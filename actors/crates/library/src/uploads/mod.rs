@@ -18,12 +18,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use disk::Scratch;
-use entity::id::UserId;
-use entity::time::Timestamp;
 use entity::upload::{Column, Entity, Model};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, QueryFilter, QuerySelect};
 use storage::blobs::{BlobError, BlobStore, ReceivedObject, incoming_path};
+use values::id::UserId;
+use values::time::Timestamp;
 
 pub use announce::{NewUpload, UploadTicket, announce, put_url};
 pub use complete::{CompletedUpload, UploadCompletion, complete};

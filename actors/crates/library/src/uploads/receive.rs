@@ -4,8 +4,6 @@
 
 use database::on_behalf_of;
 use disk::DiskSpace;
-use entity::id::UploadId;
-use entity::time::Timestamp;
 use entity::upload::{Column, Entity, Model};
 use errors::Error;
 use sea_orm::sea_query::Expr;
@@ -15,6 +13,8 @@ use storage::blobs::{BlobError, BlobWriter, PART_BYTES};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 use tokio_util::bytes::Bytes;
+use values::id::UploadId;
+use values::time::Timestamp;
 
 use super::Uploads;
 use super::media::MediaType;
@@ -260,8 +260,8 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::task::{Context, Wake, Waker};
 
-    use entity::id::UserId;
     use uuid::Uuid;
+    use values::id::UserId;
 
     use super::super::receive_locks::ReceiveLocks;
     use super::super::receive_slots::ReceiveSlots;

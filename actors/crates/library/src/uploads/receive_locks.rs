@@ -5,10 +5,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use concurrency::{KeyedMutex, KeyedWeakMap};
-use entity::id::UploadId;
 use errors::Error;
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
+use values::id::UploadId;
 
 const SENDER_REPLACED: Error = Error::Conflict("another request is sending this file; this one was stopped");
 

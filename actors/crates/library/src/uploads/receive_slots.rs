@@ -2,9 +2,9 @@
 //! file in memory, and its client may be slow.
 
 use concurrency::KeyedSemaphore;
-use entity::id::UserId;
 use errors::Error;
 use tokio::sync::OwnedSemaphorePermit;
+use values::id::UserId;
 
 /// Uploads of one account that receive bytes at the same time. A browser sends at most six over HTTP/1.1.
 const MAX_UPLOADS_PER_ACCOUNT: usize = 8;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use entity::id::UserId;
 use entity::upload::{Column, Entity};
 use sea_orm::{QueryFilter, QuerySelect};
+use values::id::UserId;
 
 use crate::context::CoreContext;
 use crate::owned_transaction::begin_owned;

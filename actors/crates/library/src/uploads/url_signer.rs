@@ -3,10 +3,10 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use entity::id::UploadId;
-use entity::time::Timestamp;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use values::id::UploadId;
+use values::time::Timestamp;
 
 /// Separates these signatures from others made with the same key.
 const PURPOSE: &[u8] = b"carrel upload put 1";

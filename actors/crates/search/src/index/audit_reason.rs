@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use entity::time::Timestamp;
+use values::time::Timestamp;
 
 use super::marker::Marker;
 

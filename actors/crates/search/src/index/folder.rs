@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::thread;
 
 use disk::available_bytes;
-use entity::id::DataFolderId;
-use entity::time::Timestamp;
 use tokio::sync::oneshot;
 use tracing::{error, warn};
+use values::id::DataFolderId;
+use values::time::Timestamp;
 
 use super::audit_reason::{AuditReason, compare_markers};
 use super::crash_counter::CrashCounter;

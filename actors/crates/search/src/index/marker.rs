@@ -7,9 +7,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use entity::id::IndexId;
-use entity::time::Timestamp;
 use serde::{Deserialize, Serialize};
+use values::id::IndexId;
+use values::time::Timestamp;
 
 /// Name of the marker in the folder of an index.
 pub const MARKER_FILE: &str = "carrel.json";

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use disk::ScratchFile;
-use entity::id::{FileId, UploadId};
 use tokio_util::bytes::Bytes;
+use values::id::{FileId, UploadId};
 
 pub use folder::FolderStore;
 pub use s3::{S3Settings, S3Store};

@@ -3,14 +3,14 @@
 use std::fmt;
 
 use deserr::{Deserr, IntoValue, Value, ValuePointerRef};
-use entity::kind::NamedKind;
 use schemars::JsonSchema;
+use values::kind::NamedKind;
 
 use super::inline_schema;
 use super::text::text_of;
 use crate::faults::{Faults, ReadMode};
 
-/// The name of a value of `T`: an enum of [`entity::kind`], or one that [`choices!`](crate::choices) declares.
+/// The name of a value of `T`: an enum of [`values::kind`], or one that [`choices!`](crate::choices) declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice<T>(T);
 
@@ -42,7 +42,7 @@ impl<T: NamedKind> JsonSchema for Choice<T> {
     inline_schema!("Choice", { "type": "string", "enum": T::NAMES });
 }
 
-/// Declares an enum whose values have names in requests, for [`Choice`] fields. Enums that are columns are in [`entity::kind`].
+/// Declares an enum whose values have names in requests, for [`Choice`] fields. Enums that are columns are in [`values::kind`].
 ///
 /// ```ignore
 /// choices! {

@@ -4,14 +4,14 @@ use std::fmt;
 use std::str::FromStr;
 
 use deserr::{Deserr, IntoValue, Value, ValuePointerRef};
-use entity::time::Timestamp;
 use schemars::JsonSchema;
+use values::time::Timestamp;
 
 use super::inline_schema;
 use super::text::text_of;
 use crate::faults::{Faults, ReadMode};
 
-/// An id: a UUID with hyphens, in upper or lower case. `T` is one of the types of [`entity::id`].
+/// An id: a UUID with hyphens, in upper or lower case. `T` is one of the types of [`values::id`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Id<T>(T);
 

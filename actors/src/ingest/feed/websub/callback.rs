@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use entity::feed_push::{Column, Entity, Model};
 use entity::feed_source;
-use entity::id::FeedSourceId;
-use entity::kind::PushState;
-use entity::time::Timestamp;
 use errors::Error;
 use hmac::{Hmac, KeyInit, Mac};
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter};
 use sha1::Sha1;
 use sha2::{Sha256, Sha384, Sha512};
+use values::id::FeedSourceId;
+use values::kind::PushState;
+use values::time::Timestamp;
 
 use super::REFUSED_RETRY_DELAY;
 use crate::ingest::feed::context::FeedContext;

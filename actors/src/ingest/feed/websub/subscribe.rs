@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use entity::feed_push::{Column, Entity, Model};
-use entity::id::FeedSourceId;
-use entity::kind::PushState;
-use entity::time::Timestamp;
 use entity::{feed, job};
 use errors::Error;
 use jobs::{JobError, JobKind, MAX_ATTEMPTS, Priority};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use values::id::FeedSourceId;
+use values::kind::PushState;
+use values::time::Timestamp;
 use web::PageUrl;
 
 use super::REFUSED_RETRY_DELAY;

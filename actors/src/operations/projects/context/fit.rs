@@ -57,10 +57,10 @@ fn chars(part: &impl Serialize) -> Result<usize, Error> {
 
 #[cfg(test)]
 mod tests {
-    use entity::id::{ChunkId, DocumentId, ProjectId};
-    use entity::kind::{ContentType, DecisionStatus, ItemRole};
-    use entity::time::Timestamp;
     use proptest::prelude::*;
+    use values::id::{ChunkId, DocumentId, ProjectId};
+    use values::kind::{ContentType, DecisionStatus, ItemRole};
+    use values::time::Timestamp;
 
     use super::super::{ContextDecision, ContextNote, ContextProject, ContextSource};
     use super::*;

@@ -4,12 +4,12 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use entity::id::{DecisionId, DocumentId, NoteId};
-use entity::kind::{DecisionStatus, ItemKind};
-use entity::time::Timestamp;
 use entity::{decision, note, project, project_item};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
+use values::id::{DecisionId, DocumentId, NoteId};
+use values::kind::{DecisionStatus, ItemKind};
+use values::time::Timestamp;
 
 use super::super::items;
 use super::{ContextDecision, ContextNote, ContextSource};
@@ -201,7 +201,7 @@ mod tests {
             document_id: DocumentId::new(Timestamp::from_millis(0)),
             title: String::new(),
             url: String::new(),
-            role: entity::kind::ItemRole::Source,
+            role: values::kind::ItemRole::Source,
             pinned: true,
         });
         let max = ContextChars::MAX.unsigned_abs();

@@ -3,11 +3,11 @@
 //! The search names the documents that the project contains now. An item is found as soon as it is added, and not after it was
 //! removed, even if the index was not updated yet.
 
-use entity::id::DocumentId;
-use entity::kind::ContentType;
 use entity::{document, note, project, project_item};
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QuerySelect, QueryTrait};
 use search::index::Filter;
+use values::id::DocumentId;
+use values::kind::ContentType;
 
 use crate::context::OperationContext;
 use crate::retrieval::SearchQuery;

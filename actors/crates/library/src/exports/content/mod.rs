@@ -6,7 +6,6 @@ mod texts;
 use std::collections::{HashMap, HashSet};
 
 use database::Connection;
-use entity::id::{BookmarkId, CollectionId, DocumentId, UserId};
 use entity::{bookmark, collection, entry, export, feed, highlight, project};
 use parse::archive::{
     CollectionRecord, EntryRecord, FORMAT_VERSION, FeedRecord, HighlightRecord, LIBRARY_FILE, MANIFEST_FILE,
@@ -16,6 +15,7 @@ use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::json;
 use storage::blobs::BlobStore;
 use uuid::Uuid;
+use values::id::{BookmarkId, CollectionId, DocumentId, UserId};
 
 use super::archive::ArchiveSender;
 use super::bookmark_list;

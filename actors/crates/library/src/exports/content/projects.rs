@@ -1,10 +1,10 @@
 //! Writes projects with their decisions, notes and items.
 
-use entity::kind::ItemKind;
 use entity::{bookmark, decision, entry, note, project, project_item};
 use parse::archive::{DecisionRecord, NoteRecord, ProjectItemRecord, ProjectRecord, Record};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
+use values::kind::ItemKind;
 
 use super::LibraryWriter;
 use errors::Error;

@@ -1,12 +1,12 @@
 //! Writes the texts of documents and the files of uploads.
 
-use entity::id::DocumentId;
-use entity::kind::DocumentStatus;
 use entity::{chunk, document, rendition, transcript_segment};
 use parse::archive::{DocumentRecord, PassageRecord, SegmentRecord, document_path};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use storage::blobs::{BlobError, PART_BYTES};
 use tokio::io::AsyncReadExt;
+use values::id::DocumentId;
+use values::kind::DocumentStatus;
 
 use super::LibraryWriter;
 use crate::documents::parse_outline;

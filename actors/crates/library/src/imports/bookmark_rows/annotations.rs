@@ -1,12 +1,12 @@
 //! Annotations of other programs as highlights. They are placed where their words are in the text as soon as there is one.
 
 use database::insert_all;
-use entity::id::{BookmarkId, HighlightId};
-use entity::kind::ImportedKind;
-use entity::time::Timestamp;
 use entity::{bookmark, document, highlight};
 use parse::bookmarks::Annotation;
 use sea_orm::ConnectionTrait;
+use values::id::{BookmarkId, HighlightId};
+use values::kind::ImportedKind;
+use values::time::Timestamp;
 
 use super::super::limits::MAX_TEXT_CHARS;
 use super::super::rows::result::RowResult;

@@ -2,13 +2,13 @@
 //! of the archive becomes an upload.
 
 use entity::bookmark;
-use entity::id::{BookmarkId, CollectionId};
-use entity::kind::{ContentType, ImportedKind};
-use entity::time::Timestamp;
 use jobs::Priority;
 use parse::archive::{DocumentRecord, FileRecord};
 use parse::bookmarks::{Annotation, BookmarkDraft};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use values::id::{BookmarkId, CollectionId};
+use values::kind::{ContentType, ImportedKind};
+use values::time::Timestamp;
 use web::PageUrl;
 
 use super::super::reading::archive_file::ArchiveFile;

@@ -7,8 +7,8 @@ use url::Url;
 use web::{Guard, PageUrl, UrlRejection};
 
 use crate::bookmarks::{self, CreateBookmarkRequest, NewBookmark};
-use errors::{Error, Invalid};
-use validation::{Request, read_import};
+use errors::Error;
+use validation::{Invalid, Request, read_import};
 
 /// Why a feed is skipped whose URL may not be fetched.
 pub const URL_NOT_FETCHABLE: &str = "the URL may not be fetched";

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use entity::id::{BookmarkId, UserId};
-use entity::kind::ImportedKind;
 use entity::{highlight, import_row};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use values::id::{BookmarkId, UserId};
+use values::kind::ImportedKind;
 
 use super::super::fingerprint;
 use super::super::rows::trace::RowTrace;

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use entity::id::{BookmarkId, CollectionId, UserId};
-use entity::kind::ImportedKind;
-use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection_bookmark, note};
 use jobs::Priority;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use values::id::{BookmarkId, CollectionId, UserId};
+use values::kind::ImportedKind;
+use values::time::Timestamp;
 
 use super::super::rows::result::RowResult;
 use super::super::rows::trace::RowTrace;

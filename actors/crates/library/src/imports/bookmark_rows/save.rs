@@ -1,10 +1,10 @@
 //! Saves a single page.
 
 use entity::bookmark;
-use entity::kind::ImportedKind;
-use entity::time::Timestamp;
 use jobs::Priority;
 use sea_orm::ConnectionTrait;
+use values::kind::ImportedKind;
+use values::time::Timestamp;
 use web::PageUrl;
 
 use super::super::rows::result::RowResult;

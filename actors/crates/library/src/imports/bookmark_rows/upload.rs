@@ -1,12 +1,12 @@
 //! Bookmarks of files that came in an archive.
 
-use entity::id::{BookmarkId, UploadId};
-use entity::kind::{BookmarkKind, ImportedKind};
-use entity::time::Timestamp;
 use entity::{bookmark, document, upload};
 use jobs::{JobKind, Priority};
 use parse::archive::{DocumentRecord, FileRecord};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder};
+use values::id::{BookmarkId, UploadId};
+use values::kind::{BookmarkKind, ImportedKind};
+use values::time::Timestamp;
 use web::PageUrl;
 
 use super::super::archived_document;

@@ -2,11 +2,11 @@
 
 mod records;
 
-use entity::kind::ImportedKind;
 use parse::bookmarks::{BookmarkDraft, RowContent};
 use parse::feed::Outline;
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
+use values::kind::ImportedKind;
 use web::PageUrl;
 
 use super::bookmark_rows::fields::{self, URL_NOT_FETCHABLE};

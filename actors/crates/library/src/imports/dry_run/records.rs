@@ -1,7 +1,5 @@
 //! Previews the lines of an export. A dry run finds existing objects by the same rules as the import, and creates nothing.
 
-use entity::id::{BookmarkId, CollectionId, FeedId};
-use entity::kind::ImportedKind;
 use entity::{bookmark, project, project_item};
 use parse::archive::{
     BookmarkRecord, CollectionRecord, EntryRecord, FeedRecord, HighlightRecord, ProjectItemRecord, Record,
@@ -9,6 +7,8 @@ use parse::archive::{
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use serde_json::Value;
 use uuid::Uuid;
+use values::id::{BookmarkId, CollectionId, FeedId};
+use values::kind::ImportedKind;
 use web::PageUrl;
 
 use super::super::bookmark_rows::upload;

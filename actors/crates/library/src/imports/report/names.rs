@@ -5,14 +5,14 @@
 
 use std::collections::HashMap;
 
-use entity::id::{ImportRowId, UserId};
 use entity::import_row::Model;
-use entity::kind::{ContentType, ImportedKind, RowOutcome};
 use entity::{collection, decision, document, entry, feed, highlight, import, note, project};
 use parse::bookmarks::RowContent;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, Select};
 use serde_json::Value;
 use uuid::Uuid;
+use values::id::{ImportRowId, UserId};
+use values::kind::{ContentType, ImportedKind, RowOutcome};
 
 use crate::BATCH_ROWS;
 use errors::Error;

@@ -1,10 +1,10 @@
 //! Lists the rows of an import.
 
-use entity::id::ImportRowId;
 use entity::import;
 use entity::import_row::{Column, Entity, Model};
-use entity::kind::RowOutcome;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
+use values::id::ImportRowId;
+use values::kind::RowOutcome;
 
 use super::super::rows::faults::MAX_LISTED_FAULTS;
 use crate::context::CoreContext;

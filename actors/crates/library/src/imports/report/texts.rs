@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use entity::kind::{ContentType, DocumentStatus};
 use entity::{document, import};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
+use values::kind::{ContentType, DocumentStatus};
 
 use super::super::created;
 use crate::BATCH_ROWS;

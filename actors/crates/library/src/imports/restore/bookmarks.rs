@@ -1,12 +1,12 @@
 //! Restores bookmarks, of pages and of uploads.
 
-use entity::id::{BookmarkId, DocumentId};
-use entity::time::Timestamp;
 use entity::{bookmark, document, note};
 use jobs::JobKind;
 use parse::archive::{BookmarkRecord, DocumentRecord};
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use serde_json::json;
+use values::id::{BookmarkId, DocumentId};
+use values::time::Timestamp;
 
 use super::super::archived_document;
 use super::super::bookmark_rows::fields;

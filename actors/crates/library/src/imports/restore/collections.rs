@@ -1,10 +1,10 @@
 //! Restores collections.
 
-use entity::id::CollectionId;
-use entity::kind::ImportedKind;
-use entity::time::Timestamp;
 use parse::archive::CollectionRecord;
 use sea_orm::ConnectionTrait;
+use values::id::CollectionId;
+use values::kind::ImportedKind;
+use values::time::Timestamp;
 
 use super::super::limits::{MAX_NAME_CHARS, MAX_TEXT_CHARS};
 use super::super::rows::result::RowResult;

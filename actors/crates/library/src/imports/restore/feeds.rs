@@ -1,14 +1,14 @@
 //! Restores feeds and their entries, including entries that the feed itself no longer lists.
 
-use entity::id::{BookmarkId, EntryId, FeedId, UserId};
-use entity::kind::{ContentType, ImportedKind};
-use entity::time::Timestamp;
 use entity::{document, entry};
 use jobs::{JobKind, Priority};
 use parse::archive::{EntryRecord, FeedRecord};
 use parse::feed::Outline;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, Select};
+use values::id::{BookmarkId, EntryId, FeedId, UserId};
+use values::kind::{ContentType, ImportedKind};
+use values::time::Timestamp;
 use web::PageUrl;
 
 use super::super::archived_document;

@@ -1,14 +1,14 @@
 //! Restores highlights.
 
-use entity::id::{BookmarkId, HighlightId};
-use entity::kind::ImportedKind;
-use entity::time::Timestamp;
 use entity::{bookmark, document, highlight};
 use parse::archive::HighlightRecord;
 use sea_orm::sea_query::LockType;
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
 };
+use values::id::{BookmarkId, HighlightId};
+use values::kind::ImportedKind;
+use values::time::Timestamp;
 
 use super::super::limits::MAX_TEXT_CHARS;
 use super::super::rows::result::RowResult;

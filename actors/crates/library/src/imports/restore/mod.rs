@@ -7,10 +7,10 @@ pub mod feeds;
 pub mod highlights;
 pub mod projects;
 
-use entity::time::Timestamp;
 use parse::archive::Record;
 use sea_orm::ConnectionTrait;
 use serde_json::Value;
+use values::time::Timestamp;
 
 use super::archived_document;
 use super::reading::archive_file::ArchiveFile;

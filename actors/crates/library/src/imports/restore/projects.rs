@@ -1,13 +1,13 @@
 //! Restores projects, with their decisions, notes and items.
 
-use entity::id::{BookmarkId, DecisionId, EntryId, HighlightId, NoteId, ProjectId, UserId};
-use entity::kind::{ImportedKind, ItemKind};
-use entity::time::Timestamp;
 use entity::{decision, note, project, project_item, user};
 use parse::archive::{DecisionRecord, NoteRecord, ProjectItemRecord, ProjectRecord};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, Select};
 use uuid::Uuid;
+use values::id::{BookmarkId, DecisionId, EntryId, HighlightId, NoteId, ProjectId, UserId};
+use values::kind::{ImportedKind, ItemKind};
+use values::time::Timestamp;
 
 use super::super::limits::{MAX_NAME_CHARS, MAX_TEXT_CHARS};
 use super::super::rows::result::RowResult;

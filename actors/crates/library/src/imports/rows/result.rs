@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use entity::kind::ImportedKind;
 use uuid::Uuid;
+use values::kind::ImportedKind;
 
 use super::trace::RowTrace;
 

@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
-use entity::id::{BookmarkId, ImportRowId};
 use entity::import_row::{self, Column};
-use entity::kind::ImportedKind;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use uuid::Uuid;
+use values::id::{BookmarkId, ImportRowId};
+use values::kind::ImportedKind;
 
 use super::super::fingerprint;
 use super::super::rows::trace::RowTrace;

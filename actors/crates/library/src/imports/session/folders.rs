@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use entity::collection::{self, Column, Entity};
-use entity::id::{CollectionId, UserId};
-use entity::time::Timestamp;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, Select};
+use values::id::{CollectionId, UserId};
+use values::time::Timestamp;
 
 use super::super::limits::MAX_NAME_CHARS;
 use errors::Error;

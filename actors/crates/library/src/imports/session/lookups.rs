@@ -1,11 +1,11 @@
 //! Finds what lines of an import became, in this batch, an earlier one, or before a crash.
 
-use entity::id::{CollectionId, FeedId};
-use entity::kind::ImportedKind;
 use entity::{collection, feed, import_row};
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use uuid::Uuid;
+use values::id::{CollectionId, FeedId};
+use values::kind::ImportedKind;
 
 use super::ImportSession;
 use errors::Error;

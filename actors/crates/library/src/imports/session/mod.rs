@@ -7,8 +7,8 @@ mod lookups;
 use std::collections::{HashMap, HashSet};
 
 use entity::import;
-use entity::kind::ImportedKind;
 use uuid::Uuid;
+use values::kind::ImportedKind;
 
 use self::extensions::Extensions;
 use self::folders::FolderCollections;

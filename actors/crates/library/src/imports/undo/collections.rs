@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use entity::id::CollectionId;
-use entity::kind::ImportedKind;
 use entity::{bookmark, collection, collection_bookmark, import, import_row, job};
 use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
+use values::id::CollectionId;
+use values::kind::ImportedKind;
 
 use super::super::library_lock::lock_library;
 use super::super::rows::trace::RowTrace;

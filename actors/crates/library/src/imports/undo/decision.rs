@@ -1,10 +1,10 @@
 //! What an undo decides about the rows of a batch, and how it stores that.
 
-use entity::id::{ImportRowId, UserId};
 use entity::import_row::{Column, Entity};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use uuid::Uuid;
+use values::id::{ImportRowId, UserId};
 
 use errors::Error;
 

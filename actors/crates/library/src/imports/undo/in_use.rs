@@ -2,15 +2,15 @@
 
 use std::collections::HashSet;
 
-use entity::id::{
-    BookmarkId, DecisionId, DocumentId, EntryId, FeedId, NoteId, ProjectId, ProjectItemId, UserId,
-};
 use entity::import_row::{Column, Entity, Model};
-use entity::kind::ImportedKind;
 use entity::{decision, document, entry, feed, note, project_item};
 use sea_orm::sea_query::IntoCondition;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
+use values::id::{
+    BookmarkId, DecisionId, DocumentId, EntryId, FeedId, NoteId, ProjectId, ProjectItemId, UserId,
+};
+use values::kind::ImportedKind;
 
 use super::super::rows::trace::RowTrace;
 use crate::{BATCH_ROWS, projects};

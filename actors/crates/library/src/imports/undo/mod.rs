@@ -22,13 +22,13 @@ mod report;
 
 use std::time::Instant;
 
-use entity::id::{ImportId, UserId};
 use entity::import::{self, Column, Entity};
-use entity::kind::{ImportState, ImportedKind};
-use entity::time::Timestamp;
 use entity::{bookmark, import_row, job};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
+use values::id::{ImportId, UserId};
+use values::kind::{ImportState, ImportedKind};
+use values::time::Timestamp;
 
 use self::decision::BatchDecisions;
 use super::begin;

@@ -1,12 +1,12 @@
 //! Deletes an object that an import created, unless it was changed since or is in use.
 
 use entity::decision;
-use entity::id::{BookmarkId, DecisionId, FeedId, NoteId, ProjectId, UserId};
 use entity::import_row::Model;
-use entity::kind::ImportedKind;
-use entity::time::Timestamp;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use uuid::Uuid;
+use values::id::{BookmarkId, DecisionId, FeedId, NoteId, ProjectId, UserId};
+use values::kind::ImportedKind;
+use values::time::Timestamp;
 
 use super::super::fingerprint;
 use super::super::rows::trace::RowTrace;

@@ -2,10 +2,10 @@
 
 use entity::import;
 use entity::import_row::{Column, Entity};
-use entity::kind::{ImportState, ImportedKind, RowOutcome};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter};
 use serde::Serialize;
+use values::kind::{ImportState, ImportedKind, RowOutcome};
 
 use super::super::rows::trace::ADDITION;
 use crate::context::CoreContext;

@@ -6,7 +6,6 @@ use std::ops::{Add, Sub};
 use std::time::Duration;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use sea_orm::DeriveValueType;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use time::format_description::well_known::Rfc3339;
@@ -16,15 +15,18 @@ use time::{OffsetDateTime, UtcOffset};
 const DAY_MILLIS: i64 = 86_400_000;
 
 /// A point in time with millisecond precision, in UTC.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, DeriveValueType)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "sea-orm", derive(sea_orm::DeriveValueType))]
 pub struct Timestamp(i64);
 
 /// A day in UTC, counted from 1970-01-01. Days of limits and usage are UTC (spec.md: Limits, rule 2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, DeriveValueType)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "sea-orm", derive(sea_orm::DeriveValueType))]
 pub struct Day(i32);
 
 /// A month in UTC, counted from January 1970.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, DeriveValueType)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "sea-orm", derive(sea_orm::DeriveValueType))]
 pub struct Month(i32);
 
 impl Timestamp {

@@ -6,7 +6,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use sea_orm::DeriveValueType;
 use serde::{Serialize, Serializer};
 
 use crate::kind::{NamedKind, UnknownName};
@@ -157,8 +156,8 @@ impl Plan {
 }
 
 /// A set of scopes, stored as names separated by spaces.
-#[derive(Clone, Debug, Default, PartialEq, Eq, DeriveValueType)]
-#[sea_orm(value_type = "String")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "sea-orm", derive(sea_orm::DeriveValueType), sea_orm(value_type = "String"))]
 pub struct Scopes(BTreeSet<Scope>);
 
 impl Scopes {

@@ -6,7 +6,6 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use sea_orm::{DbErr, DeriveValueType, TryFromU64};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -20,9 +19,8 @@ pub struct InvalidId;
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
         $(#[$doc])*
-        #[derive(
-            Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, DeriveValueType, Serialize, Deserialize,
-        )]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[cfg_attr(feature = "sea-orm", derive(sea_orm::DeriveValueType))]
         #[serde(transparent)]
         pub struct $name(pub Uuid);
 
@@ -67,9 +65,10 @@ macro_rules! ids {
         }
 
         /// Ids are never created from numbers; `sea-orm` requires this conversion of every primary key.
-        impl TryFromU64 for $name {
-            fn try_from_u64(_: u64) -> Result<Self, DbErr> {
-                Err(DbErr::ConvertFromU64(stringify!($name)))
+        #[cfg(feature = "sea-orm")]
+        impl sea_orm::TryFromU64 for $name {
+            fn try_from_u64(_: u64) -> Result<Self, sea_orm::DbErr> {
+                Err(sea_orm::DbErr::ConvertFromU64(stringify!($name)))
             }
         }
     )+};

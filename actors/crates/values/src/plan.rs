@@ -5,14 +5,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use sea_orm::DeriveValueType;
 use serde::{Deserialize, Serialize};
 
 use crate::kind::UnknownName;
 
 /// The plan of a user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, DeriveValueType, Serialize, Deserialize)]
-#[sea_orm(value_type = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "sea-orm", derive(sea_orm::DeriveValueType), sea_orm(value_type = "String"))]
 #[serde(rename_all = "lowercase")]
 pub enum Plan {
     /// The read tools of the MCP server; no REST API.

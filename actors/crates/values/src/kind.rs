@@ -5,7 +5,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use sea_orm::DeriveValueType;
 use serde::{Deserialize, Serialize};
 
 /// A string that is not the name of a variant.
@@ -22,8 +21,8 @@ pub trait NamedKind: FromStr + Copy + 'static {
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident { $($(#[$vdoc:meta])* $variant:ident = $name:literal),+ $(,)? })+) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, DeriveValueType, Serialize, Deserialize)]
-        #[sea_orm(value_type = "String")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "sea-orm", derive(sea_orm::DeriveValueType), sea_orm(value_type = "String"))]
         pub enum $kind { $($(#[$vdoc])* #[serde(rename = $name)] $variant),+ }
 
         impl $kind {
@@ -37,6 +36,7 @@ macro_rules! kinds {
         }
 
         /// It is never a key alone; `sea-orm` requires this conversion of every part of a key.
+        #[cfg(feature = "sea-orm")]
         impl sea_orm::TryFromU64 for $kind {
             fn try_from_u64(_: u64) -> Result<Self, sea_orm::DbErr> {
                 Err(sea_orm::DbErr::ConvertFromU64(stringify!($kind)))

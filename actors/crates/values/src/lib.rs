@@ -1,0 +1,20 @@
+//! # Values
+//!
+//! The value types that all crates share: what a column, a request and a parser name alike, without tables and without I/O.
+//!
+//! | Module | Types |
+//! |---|---|
+//! | [`id`] | a type for each kind of id |
+//! | [`kind`] | the enums that are stored in columns, with their names |
+//! | [`plan`] | the plans with their limits |
+//! | [`scope`] | the permissions of keys and connected applications |
+//! | [`time`] | times, days and months in UTC |
+//!
+//! The feature `sea-orm` adds the conversions to and from columns. Crate `entity` turns it on, so a crate that is built without
+//! `entity` does not build sea-orm either. This crate depends on no other crate of Carrel.
+
+pub mod id;
+pub mod kind;
+pub mod plan;
+pub mod scope;
+pub mod time;
