@@ -270,7 +270,7 @@ impl Idempotency {
         let (this, of) = (self.clone(), id.clone());
         let heartbeat = Heartbeat::every(self.heartbeat_interval, "a request is being answered", move || {
             let (this, of) = (this.clone(), of.clone());
-            async move { this.record_heartbeat(&of).await }
+            async move { this.record_heartbeat(&of).await.map_err(|error| error.chain()) }
         });
         Claim { id, _heartbeat: heartbeat }
     }

@@ -1,6 +1,5 @@
 //! Why an actor gave no answer.
 
-// Not in crate `runtime` with the actor handles: the crate `errors` converts it, and would have to compile actix.
 /// Why a question to an actor got no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {

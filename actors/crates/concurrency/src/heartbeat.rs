@@ -5,30 +5,23 @@ use std::time::Duration;
 use tokio::task::AbortHandle;
 use tracing::warn;
 
-use crate::error_chain;
-
 /// A task that repeats an action. It ends when this is dropped.
 #[derive(Debug)]
 pub struct Heartbeat(AbortHandle);
 
 impl Heartbeat {
-    /// Runs `action` once in every period, the first time after one. A failure is logged with `purpose`; the action is run again in
-    /// the next period.
-    pub fn every<F, E>(
-        period: Duration,
-        purpose: &'static str,
-        action: impl Fn() -> F + Send + 'static,
-    ) -> Self
+    /// Runs `action` once in every period, the first time after one. A failure, which is a text for the log, is logged with `purpose`;
+    /// the action is run again in the next period.
+    pub fn every<F>(period: Duration, purpose: &'static str, action: impl Fn() -> F + Send + 'static) -> Self
     where
-        F: Future<Output = Result<(), E>> + Send,
-        E: std::error::Error + Send,
+        F: Future<Output = Result<(), String>> + Send,
     {
         let task = tokio::spawn(async move {
             loop {
                 // Not an interval, which would make up for the periods that a slow action took.
                 tokio::time::sleep(period).await;
-                if let Err(error) = action().await {
-                    warn!(cause = error_chain(&error), what = purpose, "heartbeat failed");
+                if let Err(cause) = action().await {
+                    warn!(cause, what = purpose, "heartbeat failed");
                 }
             }
         });
@@ -55,7 +48,7 @@ mod tests {
         let count = beats.clone();
         let heartbeat = Heartbeat::every(period, "a test", move || {
             count.fetch_add(1, Ordering::SeqCst);
-            async { Err(std::fmt::Error) }
+            async { Err("it failed".to_owned()) }
         });
 
         while beats.load(Ordering::SeqCst) < 3 {

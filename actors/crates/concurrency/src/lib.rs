@@ -13,7 +13,7 @@
 //! | give permits or turns to waiting accounts in turn | [`FairSemaphore`], [`FairQueue`] |
 //! | have one lock, or the same number of permits, for each key | [`KeyedMutex`], [`KeyedSemaphore`] |
 //! | share one value for each key among its holders | [`KeyedWeakMap`] |
-//! | write an error with its causes to the log | [`error_chain()`] |
+//! | learn why an actor gave no answer | [`AskError`] |
 //!
 //! | Bound | |
 //! |---|---|
@@ -33,10 +33,12 @@
 //!
 //! Everything here is in memory of one process: after a restart all permits are free and all queues empty. This crate knows no rows,
 //! no HTTP and no settings, and depends on no other crate of Carrel.
+//!
+//! [`AskError`] is declared here and not in crate `runtime`, which has the actors: crate `errors` converts it, and is built without
+//! actix.
 
 mod ask_error;
 mod batch_buffer;
-mod error_chain;
 mod fair_queue;
 mod fair_semaphore;
 mod heartbeat;
@@ -48,7 +50,6 @@ mod workers;
 
 pub use ask_error::AskError;
 pub use batch_buffer::BatchBuffer;
-pub use error_chain::error_chain;
 pub use fair_queue::{FairQueue, QUEUE_RETRY_AFTER, QueueFull};
 pub use fair_semaphore::{FairPermit, FairSemaphore, PermitError};
 pub use heartbeat::Heartbeat;

@@ -23,9 +23,10 @@ mod examples;
 mod spec;
 
 use std::borrow::Cow;
+use std::error::Error as StdError;
 use std::time::Duration;
 
-use concurrency::{AskError, PermitError, QUEUE_RETRY_AFTER, QueueFull, WorkError, error_chain};
+use concurrency::{AskError, PermitError, QUEUE_RETRY_AFTER, QueueFull, WorkError};
 use database::{DatabaseFault, StorageFault};
 use disk::StorageFull;
 use sea_orm::DbErr;
@@ -302,7 +303,7 @@ impl std::fmt::Display for RateWindow {
 }
 
 /// The cause of an internal error; its text may name tables and files, never what a user wrote.
-pub type Cause = Box<dyn std::error::Error + Send + Sync>;
+pub type Cause = Box<dyn StdError + Send + Sync>;
 
 /// Returns the names of the scopes after their noun, such as `scopes: read:notes, write:notes`.
 pub fn named_scopes(scopes: &[Scope]) -> String {
@@ -391,7 +392,13 @@ impl Error {
 
     /// Formats the error and its causes on one line, for the log. Causes may name tables and files, never what a user wrote.
     pub fn chain(&self) -> String {
-        error_chain(self)
+        let mut chain = self.to_string();
+        let mut cause = StdError::source(self);
+        while let Some(inner) = cause {
+            chain = format!("{chain}: {inner}");
+            cause = inner.source();
+        }
+        chain
     }
 
     /// Whether the failure was logged where it occurred, so that it need not be logged again (see [`database::is_reported`]).
@@ -496,9 +503,9 @@ impl From<WorkError> for Error {
 
 #[cfg(test)]
 mod tests {
-    use std::error::Error as StdError;
     use std::fmt;
     use std::fs;
+    use std::io;
     use std::path::PathBuf;
     use std::sync::Arc;
 
@@ -633,7 +640,7 @@ mod tests {
 
     #[test]
     fn broken_connection_to_the_database_may_be_retried() {
-        let broken = || Arc::new(sqlx::Error::Io(std::io::ErrorKind::UnexpectedEof.into()));
+        let broken = || Arc::new(sqlx::Error::Io(io::ErrorKind::UnexpectedEof.into()));
 
         let errors = [
             DbErr::Query(RuntimeErr::SqlxError(broken())),
@@ -653,6 +660,17 @@ mod tests {
         for refusal in refusals {
             assert!(matches!(Error::from(refusal), Error::Busy(wait) if wait == QUEUE_RETRY_AFTER));
         }
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("could not read the index")]
+    struct Unreadable(#[source] io::Error);
+
+    #[test]
+    fn causes_follow_the_error() {
+        let error = Error::internal(Unreadable(io::Error::other("the disk failed")));
+
+        assert_eq!(error.chain(), "an internal error occurred: could not read the index: the disk failed");
     }
 
     #[test]

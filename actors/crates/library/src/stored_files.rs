@@ -75,12 +75,20 @@ pub(crate) fn start_lease(core: &CoreContext, upload: Option<(UserId, UploadId)>
     let (db, clock, id) = (core.db.clone(), core.clock.clone(), row.id);
     let heartbeat = Heartbeat::every(LEASE_DURATION / 3, "a file is being written", move || {
         let (db, until) = (db.clone(), clock.now() + LEASE_DURATION);
-        async move {
-            renew_lease(&db, id, until).await?;
-            mark_receiving(&db, upload, until).await
-        }
+        async move { renew(&db, id, upload, until).await.map_err(|error| error.chain()) }
     });
     FileLease { id, path: row.path, _heartbeat: heartbeat }
+}
+
+/// Extends the lease of a file, and the state of the upload whose bytes it receives.
+async fn renew(
+    db: &Db,
+    id: FileId,
+    upload: Option<(UserId, UploadId)>,
+    until: Timestamp,
+) -> Result<(), Error> {
+    renew_lease(db, id, until).await?;
+    mark_receiving(db, upload, until).await
 }
 
 async fn renew_lease(db: &Db, id: FileId, until: Timestamp) -> Result<(), Error> {
