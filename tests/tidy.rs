@@ -105,6 +105,18 @@ const ARROWS: [(&str, &[&str]); 20] = [
     ),
 ];
 
+/// Crates that use the database. The others are built without `sea-orm`, which crate `values` has behind a feature.
+const DATABASE_CRATES: [&str; 8] = [
+    "entity",
+    "migration",
+    "actors/crates/database",
+    "actors/crates/errors",
+    "actors/crates/jobs",
+    "actors/crates/library",
+    "actors",
+    ".",
+];
+
 /// Crates that may depend on actix: what supervises actors, the actors, and the surfaces. All others run on tokio alone.
 const ACTIX_CRATES: [&str; 3] = ["actors/crates/runtime", "actors", "."];
 
@@ -262,6 +274,37 @@ fn only_actors_and_surfaces_use_actix() {
     let sources = rust_files().into_iter().filter(|file| !is_excepted(&file.name) && names_actix(file));
     wrong.extend(sources.map(|file| file.name));
     assert!(wrong.is_empty(), "what is below the actors needs none of actix: {wrong:#?}");
+}
+
+/// What makes a crate with this manifest build `sea-orm`: itself, its feature, or a crate that uses the database.
+fn database_dependencies(manifest: &str) -> Vec<String> {
+    let uses_database =
+        |name: &String| DATABASE_CRATES.iter().any(|folder| folder.rsplit('/').next() == Some(name.as_str()));
+    let mut found: Vec<String> = uses(manifest).into_iter().filter(uses_database).collect();
+    let turns_on = |line: &&str| line.starts_with("sea-orm") || line.contains("features = [\"sea-orm\"]");
+    // The feature of crate `values` and the dependency that it turns on.
+    let is_optional = |line: &str| line.contains("\"dep:sea-orm\"") || line.contains("optional = true");
+    found.extend(manifest.lines().filter(turns_on).filter(|line| !is_optional(line)).map(str::to_owned));
+    found
+}
+
+#[test]
+fn crates_without_tables_do_not_build_sea_orm() {
+    for (folder, _) in ARROWS.iter().filter(|(folder, _)| !DATABASE_CRATES.contains(folder)) {
+        let manifest = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+        let wrong = database_dependencies(&manifest);
+        assert!(wrong.is_empty(), "{folder} builds sea-orm because of {wrong:?}; use crate `values`");
+    }
+}
+
+#[test]
+fn dependency_on_the_database_is_found_in_every_spelling() {
+    let manifest = "[features]\nsea-orm = [\"dep:sea-orm\"]\n[dependencies]\ndisk.workspace = true\nentity.workspace = true\n\
+                    sea-orm = { workspace = true, optional = true }\n";
+    let turned_on = ["sea-orm.workspace = true", "values = { workspace = true, features = [\"sea-orm\"] }"];
+
+    assert_eq!(database_dependencies(manifest), ["entity"]);
+    assert_eq!(database_dependencies(&turned_on.join("\n")), turned_on);
 }
 
 #[test]
