@@ -176,11 +176,21 @@ const OWNED: [&str; 32] = [
     "usage_month",
 ];
 
+/// Functions of `sea_orm` that change the rows of a table by a condition or by their primary key, whatever their owner.
+const ENTITY_CHANGES: [&str; 5] = ["update_many", "delete_many", "update", "delete", "delete_by_id"];
+
+/// Methods of `sea_orm` that change the row of a model by its primary key, whatever its owner.
+const MODEL_CHANGES: [&str; 4] = [".update(", ".delete(", ".save(", ".update_without_returning("];
+
+/// How the argument of such a method ends: with a transaction or a connection.
+const CONNECTIONS: [&str; 3] = ["txn", "db", "write("];
+
 /// Files that change rows of owned tables without their owner, and the reason.
-const CHANGES_WITHOUT_OWNER: [(&str, &str); 7] = [
+const CHANGES_WITHOUT_OWNER: [(&str, &str); 8] = [
     ("actors/crates/library/src/exports/mod.rs", "the clean-up deletes old exports of all users"),
     ("actors/crates/library/src/feeds/source.rs", "the followers of a source are of many users"),
     ("actors/src/activity/actor.rs", "the clean-up deletes old lines of all users"),
+    ("actors/src/auth/accounts.rs", "the row of an account has no other owner"),
     ("actors/src/auth/grants/actor.rs", "the last uses of connections of many users are written together"),
     ("actors/src/auth/grants/sweep.rs", "the clean-up deletes expired rows of all users"),
     ("actors/src/auth/keys/actor.rs", "the last uses of keys of many users are written together"),
@@ -374,29 +384,55 @@ fn finder_of_one_name_selects_the_same_rows() {
     assert_eq!(finders_named("one_of"), ["entity/src/idempotency.rs", "entity/src/owned.rs"], "{advice}");
 }
 
+/// Whether a source changes a row through its model, as `row.update(&txn)` does.
+fn changes_model(source: &str) -> bool {
+    MODEL_CHANGES.iter().flat_map(|method| source.match_indices(method)).any(|(at, method)| {
+        let rest = &source[at + method.len()..];
+        let Some(end) = rest.find([',', ')']) else { return false };
+        let last = rest[..end].rsplit(['.', '&']).next().unwrap_or_default();
+        rest[end..].starts_with(')') && CONNECTIONS.contains(&last)
+    })
+}
+
+/// Names of the files of `actors` that change rows without a function of the entity that names the owner.
+fn actors_that_change_without_owner() -> Vec<String> {
+    let changes = |file: &File| {
+        file.name.starts_with("actors/")
+            && (calls_owned_entity(&file.content, &ENTITY_CHANGES) || changes_model(&file.content))
+    };
+    rust_files().into_iter().filter(changes).map(|file| file.name).collect()
+}
+
 #[test]
 fn owned_rows_are_changed_by_their_owner() {
-    let mut wrong = actors_that_call(&["update_many", "delete_many"]);
+    let mut wrong = actors_that_change_without_owner();
     wrong.retain(|name| !CHANGES_WITHOUT_OWNER.iter().any(|(excepted, _)| excepted == name));
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(wrong.is_empty(), "use `update_owned_row`, `delete_owned_row` or `update_owned`: {wrong:#?}");
 }
 
 #[test]
 fn exceptions_for_changes_without_owner_are_needed() {
-    let found = actors_that_call(&["update_many", "delete_many"]);
+    let found = actors_that_change_without_owner();
     let unneeded: Vec<_> =
         CHANGES_WITHOUT_OWNER.iter().filter(|(name, _)| !found.iter().any(|file| file == name)).collect();
     assert!(unneeded.is_empty(), "{unneeded:#?}");
 }
 
 #[test]
-fn change_without_owner_is_found_in_both_spellings() {
-    let functions = ["update_many"];
+fn change_without_owner_is_found_in_every_spelling() {
+    for function in ENTITY_CHANGES {
+        let calls = |source: String| calls_owned_entity(&source, &ENTITY_CHANGES);
 
-    assert!(calls_owned_entity("    note::Entity::update_many()", &functions));
-    assert!(calls_owned_entity("use entity::note::{Column, Entity};\n    Entity::update_many()", &functions));
-    assert!(!calls_owned_entity("    feed_source::Entity::update_many()", &functions));
-    assert!(!calls_owned_entity("    note::Entity::update_owned(user)", &functions));
+        assert!(calls(format!("    note::Entity::{function}(id)")), "{function}");
+        assert!(calls(format!("use entity::note::{{Column, Entity}};\n    Entity::{function}(id)")));
+        assert!(!calls(format!("    feed_source::Entity::{function}(id)")));
+    }
+    for change in ["row.update(&txn)", "row.delete(txn)", "row.save(db)", "row.update(core.db.write())"] {
+        assert!(changes_model(change), "{change}");
+    }
+    for other in ["note::Entity::update_owned(user)", "hash.update(bytes)", "note.delete(&txn, now)"] {
+        assert!(!calls_owned_entity(other, &ENTITY_CHANGES) && !changes_model(other), "{other}");
+    }
 }
 
 #[test]

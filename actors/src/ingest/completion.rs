@@ -8,7 +8,7 @@ use library::documents::{ChunkedDocument, ExtractedDocument, replace_text};
 use library::feeds::saved;
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_owned;
-use sea_orm::{ColumnTrait, ModelTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 
 use super::extraction::ExtractionContext;
 use super::{media, page};
@@ -53,7 +53,7 @@ pub async fn store_text(
             // Content that was handed over meanwhile has a separate job, and stays for it.
             && (Some(&source) == used_source.as_ref() || page::has_given_up_source(&txn, job).await?)
         {
-            source.delete(&txn).await?;
+            source::Entity::delete_owned_row(&txn, job.user_id, source).await?;
         }
         // Checked after the changes, which triggers have counted by now. If the text does not fit, all of them are
         // rolled back.

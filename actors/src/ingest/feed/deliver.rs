@@ -19,8 +19,8 @@ use parse::feed::{Feed, Item};
 use sea_orm::ActiveValue::NotSet;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{
-    ActiveModelTrait, ColumnTrait, Condition, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter,
-    QueryOrder, QuerySelect,
+    ActiveModelTrait, ColumnTrait, Condition, ConnectionTrait, IntoActiveModel, QueryFilter, QueryOrder,
+    QuerySelect,
 };
 use sha2::{Digest, Sha256};
 use web::PageUrl;
@@ -275,7 +275,7 @@ async fn update_entry(
         // A transcript may have set it since the row was read.
         changed.has_full_text = NotSet;
     }
-    entry::Entity::update(changed).exec(txn).await?;
+    entry::Entity::update_owned_row(txn, feed.user_id, changed).await?;
     if is_bookmarked {
         return Ok(());
     }

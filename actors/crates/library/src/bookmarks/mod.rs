@@ -17,8 +17,8 @@ use entity::time::Timestamp;
 use entity::{bookmark, document};
 use sea_orm::sea_query::LockType;
 use sea_orm::{
-    ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter,
-    QueryOrder, QuerySelect, Select,
+    ActiveValue::Set, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
+    Select,
 };
 
 use crate::BATCH_ROWS;
@@ -95,7 +95,7 @@ pub async fn retitle(
         changed.title = Set(title.to_owned());
         // From now on a title that is extracted from the page does not replace it.
         changed.has_user_title = Set(true);
-        changed.update(txn).await?;
+        document::Entity::update_owned_row(txn, row.user_id, changed).await?;
         if has_text {
             jobs::enqueue(txn, row.user_id, JobKind::Index, id.0, Priority::Now, now).await?;
         }

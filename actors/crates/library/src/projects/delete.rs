@@ -3,7 +3,7 @@
 use entity::id::{DocumentId, ProjectId, UserId};
 use entity::time::Timestamp;
 use entity::{decision, document, project, project_item};
-use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 
 use super::lock;
 use crate::BATCH_ROWS;
@@ -36,7 +36,7 @@ pub async fn delete(
     // The documents of its notes refer to the project without a foreign key, so they are deleted here, and their notes with them.
     let documents = document::Entity::delete_owned(user);
     documents.filter(of_project).exec(txn).await?;
-    project.into_active_model().delete(txn).await?;
+    project::Entity::delete_owned_row(txn, user, project).await?;
     Ok(())
 }
 
@@ -53,7 +53,7 @@ pub async fn delete_if_empty(txn: &impl ConnectionTrait, user: UserId, id: Proje
         && decision::Entity::within(&project).one(txn).await?.is_none()
         && !has_visible_items(txn, &project).await?;
     if is_empty {
-        project.into_active_model().delete(txn).await?;
+        project::Entity::delete_owned_row(txn, user, project).await?;
     }
     Ok(is_empty)
 }
