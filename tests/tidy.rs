@@ -404,6 +404,18 @@ fn actors_that_change_without_owner() -> Vec<String> {
 }
 
 #[test]
+fn table_with_hidden_rows_has_no_finder_owned_by() {
+    let declares =
+        |file: &File, finder: &str| file.name.starts_with("entity/") && file.content.contains(finder);
+    let wrong: Vec<_> = rust_files()
+        .into_iter()
+        .filter(|file| declares(file, "fn visible_to(") && declares(file, "owned_table!("))
+        .map(|file| file.name)
+        .collect();
+    assert!(wrong.is_empty(), "name the finder of all rows after the others, as `with_deleted`: {wrong:#?}");
+}
+
+#[test]
 fn owned_rows_are_changed_by_their_owner() {
     let mut wrong = actors_that_change_without_owner();
     wrong.retain(|name| !CHANGES_WITHOUT_OWNER.iter().any(|(excepted, _)| excepted == name));

@@ -1,9 +1,10 @@
 //! Row types and value types: the tables of the database as `sea-orm` entities, and the types of their columns.
 //!
 //! A table that belongs to users has finders (`owned_by`, `one_of`, `visible_to`) and changes (`update_owned`, `delete_owned`) that
-//! start from the owner; `owned.rs` declares them once and lists their names. The name of a finder that does not start from the owner
-//! says so. [`id`] contains a type for each kind of id, [`time`] the types for times and days, [`kind`] the enums that are stored in
-//! columns, [`plan`] the plans with their limits, and [`scope`] the permissions of keys and connected applications.
+//! start from the owner; `owned.rs` declares them once and lists their names. The name of a finder says so if it does not start from
+//! the owner (`of_every_user`), or if it finds rows that the user does not see (`with_deleted`, `with_hidden`). [`id`] contains a
+//! type for each kind of id, [`time`] the types for times and days, [`kind`] the enums that are stored in columns, [`plan`] the plans
+//! with their limits, and [`scope`] the permissions of keys and connected applications.
 
 pub mod id;
 pub mod kind;

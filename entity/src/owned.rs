@@ -4,13 +4,15 @@
 //!
 //! | Name | Rows |
 //! |---|---|
-//! | `owned_by`, `update_owned`, `delete_owned` | all rows of the user, including deleted and hidden ones |
+//! | `owned_by` | all rows of the user, in a table without deleted or hidden rows |
+//! | `with_deleted`, `with_hidden` | all bookmarks, all documents of the user, including deleted and hidden ones |
+//! | `update_owned`, `delete_owned` | all rows of the user, including deleted and hidden ones |
 //! | `update_owned_row`, `delete_owned_row` | of these, the one with the primary key of the given row |
 //! | `one_of` | of these, the one with this id |
 //! | `visible_to` | the rows that the user may see: without deleted and hidden ones |
 //! | `one_visible_to` | of these, the one with this id |
 //! | `one_of_document` | the row that belongs to a document with this id |
-//! | `of_every_user`, `visible_of_every_user` | as `owned_by` and `visible_to`, of all users |
+//! | `of_every_user`, `with_hidden_of_every_user`, `visible_of_every_user` | as `owned_by`, `with_hidden` and `visible_to`, of all users |
 
 /// Declares that a table has no relations; finders name the tables that they join.
 macro_rules! no_relations {

@@ -37,7 +37,8 @@ pub async fn store_text(
     // Lock order: bookmark before document, as its deletion does. This prevents a deadlock.
     bookmark::Entity::touch_for_document(&txn, job.user_id, id, now).await?;
     // Read again within the transaction: the user may have set a title, or deleted the document, meanwhile.
-    let found = document::Entity::owned_by(job.user_id).filter(document::Column::Id.eq(id)).lock_exclusive();
+    let found =
+        document::Entity::with_hidden(job.user_id).filter(document::Column::Id.eq(id)).lock_exclusive();
     if let Some(document) = found.one(&txn).await? {
         let room = LibraryRoom::of_owner(&txn, &ctx.core, job.user_id).await?;
         let room = room.rewriting(&txn, Some(id)).await?;

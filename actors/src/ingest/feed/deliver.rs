@@ -231,7 +231,7 @@ async fn lock_unsaved(
     feed: &feed::Model,
     changed: &[(entry::Model, IncomingEntry)],
 ) -> Result<(), Error> {
-    let _: Vec<DocumentId> = document::Entity::owned_by(feed.user_id)
+    let _: Vec<DocumentId> = document::Entity::with_hidden(feed.user_id)
         .filter(document::Column::Id.is_in(changed.iter().map(|(row, _)| row.document_id)))
         .filter(document::Column::BookmarkId.is_null())
         .select_only()
@@ -252,7 +252,7 @@ async fn update_entry(
     incoming: IncomingEntry,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let bookmark = bookmark::Entity::owned_by(feed.user_id)
+    let bookmark = bookmark::Entity::with_deleted(feed.user_id)
         .filter(bookmark::Column::DocumentId.eq(row.document_id))
         .one(txn)
         .await?;

@@ -88,7 +88,7 @@ pub async fn retitle(
     title: &str,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let own = document::Entity::owned_by(row.user_id).filter(document::Column::BookmarkId.eq(row.id));
+    let own = document::Entity::with_hidden(row.user_id).filter(document::Column::BookmarkId.eq(row.id));
     for document in own.lock_exclusive().all(txn).await? {
         let (id, has_text) = (document.id, document.version > 0);
         let mut changed = document.into_active_model();
@@ -112,7 +112,7 @@ pub async fn enqueue_label_update(
     row: &bookmark::Model,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let own = document::Entity::owned_by(row.user_id).filter(document::Column::BookmarkId.eq(row.id));
+    let own = document::Entity::with_hidden(row.user_id).filter(document::Column::BookmarkId.eq(row.id));
     for document in own.all(txn).await? {
         jobs::enqueue(txn, row.user_id, JobKind::UpdateLabels, document.id.0, Priority::Now, now).await?;
     }

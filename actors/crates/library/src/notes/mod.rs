@@ -96,7 +96,7 @@ pub async fn rewrite(
     now: Timestamp,
 ) -> Result<note::Model, Error> {
     // Hidden documents too: the notes of a deleted bookmark are hidden with it.
-    let own = document::Entity::owned_by(note.user_id).filter(document::Column::Id.eq(note.document_id));
+    let own = document::Entity::with_hidden(note.user_id).filter(document::Column::Id.eq(note.document_id));
     let document = own.one(txn).await?.ok_or(Error::not_found())?;
     let mut changed = note.into_active_model();
     changed.body = Set(body);

@@ -23,7 +23,7 @@ pub async fn delete(
 ) -> Result<(), Error> {
     let project = lock(txn, user, id).await?;
     let of_project = document::Column::ProjectId.eq(project.id);
-    let notes: Vec<DocumentId> = document::Entity::owned_by(user)
+    let notes: Vec<DocumentId> = document::Entity::with_hidden(user)
         .filter(of_project.clone())
         .select_only()
         .column(document::Column::Id)
@@ -48,7 +48,7 @@ pub async fn delete(
 /// when the database fails.
 pub async fn delete_if_empty(txn: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<bool, Error> {
     let project = lock(txn, user, id).await?;
-    let notes = document::Entity::owned_by(user).filter(document::Column::ProjectId.eq(project.id));
+    let notes = document::Entity::with_hidden(user).filter(document::Column::ProjectId.eq(project.id));
     let is_empty = notes.one(txn).await?.is_none()
         && decision::Entity::within(&project).one(txn).await?.is_none()
         && !has_visible_items(txn, &project).await?;
