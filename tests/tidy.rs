@@ -108,11 +108,17 @@ const ACTIX_CRATES: [&str; 3] = ["actors/crates/runtime", "actors", "."];
 const ACTIX_SOURCES: [&str; 4] = ["actors/crates/runtime/", "actors/src/", "src/", "tests/"];
 
 /// What a part of the tree does not speak of, and which files are excepted.
-const ABSENT: [(&str, &str, &[&str]); 5] = [
+const ABSENT: [(&str, &str, &[&str]); 8] = [
     ("actors", "actix_web", &[]),
     // The log silences a module of it by its name.
     ("src", "sea_orm", &["src/log.rs"]),
-    ("actors", "Uuid::now_v7", &[]),
+    // It reads the clock of the system.
+    ("actors", "now_v7", &[]),
+    ("src", "now_v7", &[]),
+    // Ids of rows come from `entity::id`. Excepted are the name of a temporary file, the value of a check of the database, the id of
+    // a data folder, and the ids of requests in the log.
+    ("actors", "Uuid::new_v4", &["actors/crates/disk/src/scratch.rs", "actors/src/service_state.rs"]),
+    ("src", "Uuid::new_v4", &["src/data_dir.rs", "src/http/log.rs"]),
     // Routes outside the tables of operations declare which requests they serve on a full disk (`disk_floor::resource`). Excepted are
     // routes that write nothing, that check the disk later, or that require a credential first.
     (
@@ -138,6 +144,19 @@ const CLOCK_READS: [&str; 6] =
 
 /// The file that may read the time of day.
 const CLOCK_FILE: &str = "actors/crates/library/src/clock.rs";
+
+/// Types of statics that change after the start of the process.
+const CHANGING_TYPES: [&str; 5] = ["Atomic", "Mutex", "RwLock", "OnceLock", "Once::new"];
+
+/// Files with a static that changes, and the reason: all else belongs to the contexts that the start of the service builds.
+const CHANGING_STATICS: [(&str, &str); 6] = [
+    ("actors/crates/inference/src/transcriber/whisper.rs", "the C library has one logging hook a process"),
+    ("actors/crates/search/src/lexical.rs", "the analyzer of a language is built when it first occurs"),
+    ("actors/src/auth/password.rs", "spare memory for hashes, whose content does not matter"),
+    ("entity/src/id.rs", "ids of one millisecond keep the order of their creation"),
+    ("src/log/output.rs", "the log belongs to the process"),
+    ("src/server/listen.rs", "a process can install one recorder of metrics"),
+];
 
 /// Tables whose rows belong to users. Their rows are found and changed only by functions of the entity, which begin with the owner
 /// or say in their names why not.
@@ -338,6 +357,26 @@ fn reads_of_the_time_of_day_are_found_in_every_spelling() {
     }
     let duration = File { name: "src/a.rs".to_owned(), content: "Instant::now()".to_owned() };
     assert!(clock_readers(vec![duration]).is_empty());
+}
+
+#[test]
+fn statics_that_change_are_listed_with_a_reason() {
+    let is_changing = |line: &str| {
+        let declared = line.trim_start().trim_start_matches("pub ").strip_prefix("static ");
+        declared.is_some_and(|rest| CHANGING_TYPES.iter().any(|name| rest.contains(name)))
+    };
+    let mut found: Vec<String> = rust_files()
+        .into_iter()
+        .filter(|file| !file.name.starts_with("tests/") && !file.name.ends_with("tests.rs"))
+        .filter(|file| file.content.lines().any(is_changing))
+        .map(|file| file.name)
+        .collect();
+    found.sort();
+    assert_eq!(
+        found,
+        CHANGING_STATICS.map(|(name, _)| name),
+        "pass the state in from the start of the service"
+    );
 }
 
 /// Whether a source calls one of these functions on the entity of an owned table.
