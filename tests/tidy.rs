@@ -124,11 +124,17 @@ const ACTIX_CRATES: [&str; 3] = ["actors/crates/runtime", "actors", "."];
 const ACTIX_SOURCES: [&str; 4] = ["actors/crates/runtime/", "actors/src/", "src/", "tests/"];
 
 /// What a part of the tree does not speak of, and which files are excepted.
-const ABSENT: [(&str, &str, &[&str]); 5] = [
+const ABSENT: [(&str, &str, &[&str]); 8] = [
     ("actors", "actix_web", &[]),
     // The log silences a module of it by its name.
     ("src", "sea_orm", &["src/log.rs"]),
-    ("actors", "Uuid::now_v7", &[]),
+    // It reads the clock of the system.
+    ("actors", "now_v7", &[]),
+    ("src", "now_v7", &[]),
+    // Ids of rows come from `entity::id`. Excepted are the name of a temporary file, the value of a check of the database, the id of
+    // a data folder, and the ids of requests in the log.
+    ("actors", "Uuid::new_v4", &["actors/crates/disk/src/scratch.rs", "actors/src/service_state.rs"]),
+    ("src", "Uuid::new_v4", &["src/data_dir.rs", "src/http/log.rs"]),
     // Routes outside the tables of operations declare which requests they serve on a full disk (`disk_floor::resource`). Excepted are
     // routes that write nothing, that check the disk later, or that require a credential first.
     (
@@ -154,6 +160,19 @@ const CLOCK_READS: [&str; 6] =
 
 /// The file that may read the time of day.
 const CLOCK_FILE: &str = "actors/crates/library/src/clock.rs";
+
+/// Types of statics that change after the start of the process.
+const CHANGING_TYPES: [&str; 5] = ["Atomic", "Mutex", "RwLock", "OnceLock", "Once::new"];
+
+/// Files with a static that changes, and the reason: all else belongs to the contexts that the start of the service builds.
+const CHANGING_STATICS: [(&str, &str); 6] = [
+    ("actors/crates/inference/src/transcriber/whisper.rs", "the C library has one logging hook a process"),
+    ("actors/crates/search/src/lexical.rs", "the analyzer of a language is built when it first occurs"),
+    ("actors/src/auth/password.rs", "spare memory for hashes, whose content does not matter"),
+    ("actors/crates/values/src/id.rs", "ids of one millisecond keep the order of their creation"),
+    ("src/log/output.rs", "the log belongs to the process"),
+    ("src/server/listen.rs", "a process can install one recorder of metrics"),
+];
 
 /// Tables whose rows belong to users. Their rows are found and changed only by functions of the entity, which begin with the owner
 /// or say in their names why not.
@@ -192,11 +211,21 @@ const OWNED: [&str; 32] = [
     "usage_month",
 ];
 
+/// Functions of `sea_orm` that change the rows of a table by a condition or by their primary key, whatever their owner.
+const ENTITY_CHANGES: [&str; 5] = ["update_many", "delete_many", "update", "delete", "delete_by_id"];
+
+/// Methods of `sea_orm` that change the row of a model by its primary key, whatever its owner.
+const MODEL_CHANGES: [&str; 4] = [".update(", ".delete(", ".save(", ".update_without_returning("];
+
+/// How the argument of such a method ends: with a transaction or a connection.
+const CONNECTIONS: [&str; 3] = ["txn", "db", "write("];
+
 /// Files that change rows of owned tables without their owner, and the reason.
-const CHANGES_WITHOUT_OWNER: [(&str, &str); 7] = [
+const CHANGES_WITHOUT_OWNER: [(&str, &str); 8] = [
     ("actors/crates/library/src/exports/mod.rs", "the clean-up deletes old exports of all users"),
     ("actors/crates/library/src/feeds/source.rs", "the followers of a source are of many users"),
     ("actors/src/activity/actor.rs", "the clean-up deletes old lines of all users"),
+    ("actors/src/auth/accounts.rs", "the row of an account has no other owner"),
     ("actors/src/auth/grants/actor.rs", "the last uses of connections of many users are written together"),
     ("actors/src/auth/grants/sweep.rs", "the clean-up deletes expired rows of all users"),
     ("actors/src/auth/keys/actor.rs", "the last uses of keys of many users are written together"),
@@ -377,6 +406,26 @@ fn reads_of_the_time_of_day_are_found_in_every_spelling() {
     assert!(clock_readers(vec![duration]).is_empty());
 }
 
+#[test]
+fn statics_that_change_are_listed_with_a_reason() {
+    let is_changing = |line: &str| {
+        let declared = line.trim_start().trim_start_matches("pub ").strip_prefix("static ");
+        declared.is_some_and(|rest| CHANGING_TYPES.iter().any(|name| rest.contains(name)))
+    };
+    let mut found: Vec<String> = rust_files()
+        .into_iter()
+        .filter(|file| !file.name.starts_with("tests/") && !file.name.ends_with("tests.rs"))
+        .filter(|file| file.content.lines().any(is_changing))
+        .map(|file| file.name)
+        .collect();
+    found.sort();
+    assert_eq!(
+        found,
+        CHANGING_STATICS.map(|(name, _)| name),
+        "pass the state in from the start of the service"
+    );
+}
+
 /// Whether a source calls one of these functions on the entity of an owned table.
 fn calls_owned_entity(source: &str, functions: &[&str]) -> bool {
     OWNED.iter().any(|table| {
@@ -421,29 +470,67 @@ fn finder_of_one_name_selects_the_same_rows() {
     assert_eq!(finders_named("one_of"), ["entity/src/idempotency.rs", "entity/src/owned.rs"], "{advice}");
 }
 
+/// Whether a source changes a row through its model, as `row.update(&txn)` does.
+fn changes_model(source: &str) -> bool {
+    MODEL_CHANGES.iter().flat_map(|method| source.match_indices(method)).any(|(at, method)| {
+        let rest = &source[at + method.len()..];
+        let Some(end) = rest.find([',', ')']) else { return false };
+        let last = rest[..end].rsplit(['.', '&']).next().unwrap_or_default();
+        rest[end..].starts_with(')') && CONNECTIONS.contains(&last)
+    })
+}
+
+/// Names of the files of `actors` that change rows without a function of the entity that names the owner.
+fn actors_that_change_without_owner() -> Vec<String> {
+    let changes = |file: &File| {
+        file.name.starts_with("actors/")
+            && (calls_owned_entity(&file.content, &ENTITY_CHANGES) || changes_model(&file.content))
+    };
+    rust_files().into_iter().filter(changes).map(|file| file.name).collect()
+}
+
+#[test]
+fn table_with_hidden_rows_has_no_finder_owned_by() {
+    let declares =
+        |file: &File, finder: &str| file.name.starts_with("entity/") && file.content.contains(finder);
+    let wrong: Vec<_> = rust_files()
+        .into_iter()
+        .filter(|file| declares(file, "fn visible_to(") && declares(file, "owned_table!("))
+        .map(|file| file.name)
+        .collect();
+    assert!(wrong.is_empty(), "name the finder of all rows after the others, as `with_deleted`: {wrong:#?}");
+}
+
 #[test]
 fn owned_rows_are_changed_by_their_owner() {
-    let mut wrong = actors_that_call(&["update_many", "delete_many"]);
+    let mut wrong = actors_that_change_without_owner();
     wrong.retain(|name| !CHANGES_WITHOUT_OWNER.iter().any(|(excepted, _)| excepted == name));
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(wrong.is_empty(), "use `update_owned_row`, `delete_owned_row` or `update_owned`: {wrong:#?}");
 }
 
 #[test]
 fn exceptions_for_changes_without_owner_are_needed() {
-    let found = actors_that_call(&["update_many", "delete_many"]);
+    let found = actors_that_change_without_owner();
     let unneeded: Vec<_> =
         CHANGES_WITHOUT_OWNER.iter().filter(|(name, _)| !found.iter().any(|file| file == name)).collect();
     assert!(unneeded.is_empty(), "{unneeded:#?}");
 }
 
 #[test]
-fn change_without_owner_is_found_in_both_spellings() {
-    let functions = ["update_many"];
+fn change_without_owner_is_found_in_every_spelling() {
+    for function in ENTITY_CHANGES {
+        let calls = |source: String| calls_owned_entity(&source, &ENTITY_CHANGES);
 
-    assert!(calls_owned_entity("    note::Entity::update_many()", &functions));
-    assert!(calls_owned_entity("use entity::note::{Column, Entity};\n    Entity::update_many()", &functions));
-    assert!(!calls_owned_entity("    feed_source::Entity::update_many()", &functions));
-    assert!(!calls_owned_entity("    note::Entity::update_owned(user)", &functions));
+        assert!(calls(format!("    note::Entity::{function}(id)")), "{function}");
+        assert!(calls(format!("use entity::note::{{Column, Entity}};\n    Entity::{function}(id)")));
+        assert!(!calls(format!("    feed_source::Entity::{function}(id)")));
+    }
+    for change in ["row.update(&txn)", "row.delete(txn)", "row.save(db)", "row.update(core.db.write())"] {
+        assert!(changes_model(change), "{change}");
+    }
+    for other in ["note::Entity::update_owned(user)", "hash.update(bytes)", "note.delete(&txn, now)"] {
+        assert!(!calls_owned_entity(other, &ENTITY_CHANGES) && !changes_model(other), "{other}");
+    }
 }
 
 #[test]

@@ -45,6 +45,9 @@ pub trait Operation: Sized + 'static {
     /// model, another server or a search slot, need none, nor do responses of a few fixed fields.
     const NEEDS_ANSWER_SLOT: bool = !Self::SCOPES.is_empty() && !Scope::any_writes(Self::SCOPES);
 
+    /// The members of the reply that are secrets. They are not stored under an Idempotency-Key (contract.md, section 11).
+    const SECRET_MEMBERS: &'static [&'static str] = &[];
+
     /// Returns the scopes that this call needs: [`Self::SCOPES`], and more where its parameters ask for more.
     fn scopes(&self) -> Scopes {
         Self::SCOPES.into()
@@ -65,15 +68,7 @@ pub trait Operation: Sized + 'static {
         None
     }
 
-    /// Returns the part of a reply that is stored under an Idempotency-Key: all of it except secrets (contract.md, section 11).
-    ///
-    /// # Errors
-    /// The reply cannot be written as JSON.
-    fn stored_body(reply: &Self::Reply) -> serde_json::Result<Value> {
-        serde_json::to_value(reply)
-    }
-
-    /// Completes a stored body with newly created secrets.
+    /// Completes a stored body with new values of [`Self::SECRET_MEMBERS`].
     fn restore_body(
         stored: Value,
         _caller: &Caller,

@@ -45,7 +45,7 @@ pub struct Model {
 /// Time within which a deleted bookmark can be restored (spec.md: Bookmark).
 pub const RESTORE_PERIOD: Duration = Duration::from_secs(30 * 24 * 3600);
 
-crate::owned::owned_table!();
+crate::owned::owned_changes!();
 
 impl Entity {
     /// Sets `updated_at` of the bookmark of a document: clients that synchronise ask for what changed since a time.
@@ -84,9 +84,14 @@ impl Entity {
             .map(drop)
     }
 
+    /// Returns all bookmarks of a user, including deleted ones.
+    pub fn with_deleted(user: UserId) -> Select<Entity> {
+        Self::find().filter(Column::UserId.eq(user))
+    }
+
     /// Returns the bookmarks of a user that are not deleted.
     pub fn visible_to(user: UserId) -> Select<Entity> {
-        Self::owned_by(user).filter(Column::DeletedAt.is_null())
+        Self::with_deleted(user).filter(Column::DeletedAt.is_null())
     }
 
     /// Returns the bookmark with this id, if it belongs to this user and is not deleted.

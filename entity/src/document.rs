@@ -89,7 +89,7 @@ pub struct Model {
     pub updated_at: Timestamp,
 }
 
-crate::owned::owned_table!();
+crate::owned::owned_changes!();
 
 impl Model {
     /// Returns a document whose text has not been extracted yet and which belongs to no bookmark, feed or project.
@@ -132,10 +132,15 @@ impl Model {
 }
 
 impl Entity {
+    /// Returns all documents of a user, including hidden ones.
+    pub fn with_hidden(user: UserId) -> Select<Entity> {
+        Self::find().filter(Column::UserId.eq(user))
+    }
+
     /// Returns the documents that a user may read: the texts of the user's bookmarks, uploads and notes, and of entries of
     /// followed feeds (spec.md: Document). Documents of deleted bookmarks are hidden.
     pub fn visible_to(user: UserId) -> Select<Entity> {
-        Self::owned_by(user).filter(Column::HiddenAt.is_null())
+        Self::with_hidden(user).filter(Column::HiddenAt.is_null())
     }
 
     /// Returns the document with this id, if the user may read it.
@@ -149,7 +154,7 @@ impl Entity {
     }
 
     /// Returns the documents of all users, including hidden ones, for comparison with the index.
-    pub fn of_every_user() -> Select<Entity> {
+    pub fn with_hidden_of_every_user() -> Select<Entity> {
         Self::find()
     }
 

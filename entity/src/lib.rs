@@ -1,8 +1,8 @@
 //! Row types: the tables of the database as `sea-orm` entities. The types of their columns are in crate `values`.
 //!
 //! A table that belongs to users has finders (`owned_by`, `one_of`, `visible_to`) and changes (`update_owned`, `delete_owned`) that
-//! start from the owner; `owned.rs` declares them once and lists their names. The name of a finder that does not start from the owner
-//! says so.
+//! start from the owner; `owned.rs` declares them once and lists their names. The name of a finder says so if it does not start from
+//! the owner (`of_every_user`), or if it finds rows that the user does not see (`with_deleted`, `with_hidden`).
 
 mod owned;
 

@@ -4,12 +4,15 @@
 //!
 //! | Name | Rows |
 //! |---|---|
-//! | `owned_by`, `update_owned`, `delete_owned` | all rows of the user, including deleted and hidden ones |
+//! | `owned_by` | all rows of the user, in a table without deleted or hidden rows |
+//! | `with_deleted`, `with_hidden` | all bookmarks, all documents of the user, including deleted and hidden ones |
+//! | `update_owned`, `delete_owned` | all rows of the user, including deleted and hidden ones |
+//! | `update_owned_row`, `delete_owned_row` | of these, the one with the primary key of the given row |
 //! | `one_of` | of these, the one with this id |
 //! | `visible_to` | the rows that the user may see: without deleted and hidden ones |
 //! | `one_visible_to` | of these, the one with this id |
 //! | `one_of_document` | the row that belongs to a document with this id |
-//! | `of_every_user`, `visible_of_every_user` | as `owned_by` and `visible_to`, of all users |
+//! | `of_every_user`, `with_hidden_of_every_user`, `visible_of_every_user` | as `owned_by`, `with_hidden` and `visible_to`, of all users |
 
 /// Declares that a table has no relations; finders name the tables that they join.
 macro_rules! no_relations {
@@ -36,6 +39,35 @@ macro_rules! owned_changes {
             /// Returns a deletion of rows of this user.
             pub fn delete_owned(user: UserId) -> sea_orm::DeleteMany<Entity> {
                 Self::delete_many().filter(Column::UserId.eq(user))
+            }
+
+            /// Writes the changed columns of one row of this user, and returns the row.
+            ///
+            /// # Errors
+            /// [`DbErr::RecordNotUpdated`] when the user has no row with this primary key; another [`DbErr`] when the database
+            /// fails.
+            pub async fn update_owned_row(
+                db: &impl ConnectionTrait,
+                user: UserId,
+                changed: ActiveModel,
+            ) -> Result<Model, DbErr> {
+                let own = Self::update(changed).validate()?.filter(Column::UserId.eq(user));
+                let row = own.exec(db).await?;
+                // Without a changed column `exec` writes nothing and reads the row by its primary key alone.
+                if row.user_id == user { Ok(row) } else { Err(DbErr::RecordNotUpdated) }
+            }
+
+            /// Deletes one row of this user. Returns `false` if it did not exist any more.
+            ///
+            /// # Errors
+            /// [`DbErr`] when the database fails.
+            pub async fn delete_owned_row(
+                db: &impl ConnectionTrait,
+                user: UserId,
+                row: Model,
+            ) -> Result<bool, DbErr> {
+                let own = Self::delete(ActiveModel::from(row)).validate()?.filter(Column::UserId.eq(user));
+                Ok(own.exec(db).await?.rows_affected == 1)
             }
         }
     };

@@ -9,7 +9,8 @@
 //! that is no foreign key repeats the owner of the row's parent, with which the row is deleted. Times are milliseconds of the
 //! Unix epoch.
 //!
-//! A released migration is never changed: a later change of the schema is a new migration.
+//! A released migration is never changed: a later change of the schema is a new migration. A database records each migration under a
+//! name that ends with a checksum of its SQL, so that a program with other SQL refuses the database rather than fail at its queries.
 //!
 //! An index is named after its table and the columns or the query that it serves. In a partial index the condition is spelled out, and
 //! queries spell it out too: a bound parameter does not prove to the planners that the index contains all the rows.
@@ -37,18 +38,18 @@ pub struct Migrator;
 impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn sea_orm_migration::MigrationTrait>> {
         vec![
-            Box::new(m0001_accounts::MIGRATION),
-            Box::new(m0002_documents::MIGRATION),
-            Box::new(m0003_library::MIGRATION),
-            Box::new(m0004_jobs::MIGRATION),
-            Box::new(m0005_projects::MIGRATION),
-            Box::new(m0006_oauth::MIGRATION),
-            Box::new(m0007_feeds::MIGRATION),
-            Box::new(m0008_files::MIGRATION),
-            Box::new(m0009_requests::MIGRATION),
-            Box::new(m0010_activity::MIGRATION),
-            Box::new(m0011_service_state::MIGRATION),
-            Box::new(m0012_library_usage::LibraryUsageMigration),
+            Box::new(m0001_accounts::migration()),
+            Box::new(m0002_documents::migration()),
+            Box::new(m0003_library::migration()),
+            Box::new(m0004_jobs::migration()),
+            Box::new(m0005_projects::migration()),
+            Box::new(m0006_oauth::migration()),
+            Box::new(m0007_feeds::migration()),
+            Box::new(m0008_files::migration()),
+            Box::new(m0009_requests::migration()),
+            Box::new(m0010_activity::migration()),
+            Box::new(m0011_service_state::migration()),
+            Box::new(m0012_library_usage::migration()),
         ]
     }
 }

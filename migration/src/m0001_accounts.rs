@@ -2,9 +2,10 @@
 
 use crate::sql_migration::SqlMigration;
 
-/// Accounts, sessions and API keys.
-pub const MIGRATION: SqlMigration =
-    SqlMigration { name: "m0001_accounts", tables: &[USER, SESSION, API_KEY] };
+/// Creates the tables of accounts, sessions and API keys.
+pub fn migration() -> SqlMigration {
+    SqlMigration::new("m0001_accounts", &[USER, SESSION, API_KEY])
+}
 
 const USER: &str = r#"
 CREATE TABLE "user" (

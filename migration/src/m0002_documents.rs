@@ -2,11 +2,13 @@
 
 use crate::sql_migration::SqlMigration;
 
-/// Documents and the tables that belong to them.
-pub const MIGRATION: SqlMigration = SqlMigration {
-    name: "m0002_documents",
-    tables: &[DOCUMENT, SOURCE, CHUNK, RENDITION, TRANSCRIPT, TRANSCRIPT_SEGMENT],
-};
+/// Creates the tables of documents and of what belongs to them.
+pub fn migration() -> SqlMigration {
+    SqlMigration::new(
+        "m0002_documents",
+        &[DOCUMENT, SOURCE, CHUNK, RENDITION, TRANSCRIPT, TRANSCRIPT_SEGMENT],
+    )
+}
 
 /// The ids of the bookmark, entry, feed and project to which a document belongs are no foreign keys: bookmarks, entries and
 /// notes refer to their document. `document_indexed_passages` serves the sum of the indexed passages, `document_lost_by_index` the

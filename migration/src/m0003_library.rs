@@ -2,11 +2,13 @@
 
 use crate::sql_migration::SqlMigration;
 
-/// Bookmarks, tags, highlights, collections and notes.
-pub const MIGRATION: SqlMigration = SqlMigration {
-    name: "m0003_library",
-    tables: &[BOOKMARK, BOOKMARK_TAG, HIGHLIGHT, COLLECTION, COLLECTION_BOOKMARK, NOTE],
-};
+/// Creates the tables of bookmarks, tags, highlights, collections and notes.
+pub fn migration() -> SqlMigration {
+    SqlMigration::new(
+        "m0003_library",
+        &[BOOKMARK, BOOKMARK_TAG, HIGHLIGHT, COLLECTION, COLLECTION_BOOKMARK, NOTE],
+    )
+}
 
 /// A user has one bookmark of a URL, deleted ones not counted. `bookmark_document` serves the foreign key,
 /// `bookmark_user_document` the queries that begin with the owner.

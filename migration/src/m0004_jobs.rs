@@ -2,8 +2,10 @@
 
 use crate::sql_migration::SqlMigration;
 
-/// The queue of jobs.
-pub const MIGRATION: SqlMigration = SqlMigration { name: "m0004_jobs", tables: &[JOB] };
+/// Creates the queue of jobs.
+pub fn migration() -> SqlMigration {
+    SqlMigration::new("m0004_jobs", &[JOB])
+}
 
 /// A subject has at most one running job, and at most one queued job of each kind. `subject` is an id of a table that depends on
 /// the kind. A queued job with a `queue_position` is due: `job_due` orders all due jobs, `job_user_due` those of a user,

@@ -2,9 +2,10 @@
 
 use crate::sql_migration::SqlMigration;
 
-/// Projects, their items and their decisions.
-pub const MIGRATION: SqlMigration =
-    SqlMigration { name: "m0005_projects", tables: &[PROJECT, PROJECT_ITEM, DECISION] };
+/// Creates the tables of projects, their items and their decisions.
+pub fn migration() -> SqlMigration {
+    SqlMigration::new("m0005_projects", &[PROJECT, PROJECT_ITEM, DECISION])
+}
 
 const PROJECT: &str = r#"
 CREATE TABLE project (

@@ -2,11 +2,13 @@
 
 use crate::sql_migration::SqlMigration;
 
-/// The tables of the OAuth server.
-pub const MIGRATION: SqlMigration = SqlMigration {
-    name: "m0006_oauth",
-    tables: &[OAUTH_CLIENT, OAUTH_SIGN_IN, OAUTH_CONSENT, OAUTH_CODE, OAUTH_GRANT, OAUTH_TOKEN],
-};
+/// Creates the tables of the OAuth server.
+pub fn migration() -> SqlMigration {
+    SqlMigration::new(
+        "m0006_oauth",
+        &[OAUTH_CLIENT, OAUTH_SIGN_IN, OAUTH_CONSENT, OAUTH_CODE, OAUTH_GRANT, OAUTH_TOKEN],
+    )
+}
 
 /// Two clients never have the same metadata document.
 const OAUTH_CLIENT: &str = "

@@ -2,9 +2,10 @@
 
 use crate::sql_migration::SqlMigration;
 
-/// Feed sources with their WebSub subscriptions, followed feeds and entries.
-pub const MIGRATION: SqlMigration =
-    SqlMigration { name: "m0007_feeds", tables: &[FEED_SOURCE, FEED_CONTENT, FEED_PUSH, FEED, ENTRY] };
+/// Creates the tables of feed sources with their WebSub subscriptions, followed feeds and entries.
+pub fn migration() -> SqlMigration {
+    SqlMigration::new("m0007_feeds", &[FEED_SOURCE, FEED_CONTENT, FEED_PUSH, FEED, ENTRY])
+}
 
 const FEED_SOURCE: &str = "
 CREATE TABLE feed_source (

@@ -2,9 +2,10 @@
 
 use crate::sql_migration::SqlMigration;
 
-/// Uploads, imports, exports and stored files.
-pub const MIGRATION: SqlMigration =
-    SqlMigration { name: "m0008_files", tables: &[UPLOAD, IMPORT, IMPORT_ROW, EXPORT, STORED_FILE] };
+/// Creates the tables of uploads, imports, exports and stored files.
+pub fn migration() -> SqlMigration {
+    SqlMigration::new("m0008_files", &[UPLOAD, IMPORT, IMPORT_ROW, EXPORT, STORED_FILE])
+}
 
 /// A document has one upload. `upload_incomplete` finds announced uploads that expire.
 const UPLOAD: &str = r#"

@@ -2,11 +2,10 @@
 
 use crate::sql_migration::SqlMigration;
 
-/// Counters of limits and budgets, and stored responses.
-pub const MIGRATION: SqlMigration = SqlMigration {
-    name: "m0009_requests",
-    tables: &[USAGE_DAY, USAGE_MONTH, AI_DAY, ANSWER_CLAIM, IDEMPOTENCY],
-};
+/// Creates the counters of limits and budgets, and the table of stored responses.
+pub fn migration() -> SqlMigration {
+    SqlMigration::new("m0009_requests", &[USAGE_DAY, USAGE_MONTH, AI_DAY, ANSWER_CLAIM, IDEMPOTENCY])
+}
 
 /// `day` is counted from 1970-01-01, in UTC. `usage_day_day` serves the read of the current day's counters of all users, and the
 /// deletion of old days.

@@ -2,8 +2,10 @@
 
 use crate::sql_migration::SqlMigration;
 
-/// The activity view and notices.
-pub const MIGRATION: SqlMigration = SqlMigration { name: "m0010_activity", tables: &[ACTIVITY, NOTICE] };
+/// Creates the tables of the activity view and of notices.
+pub fn migration() -> SqlMigration {
+    SqlMigration::new("m0010_activity", &[ACTIVITY, NOTICE])
+}
 
 /// No column is a foreign key: rows are written in batches and outlive the key or the grant to which they refer. A
 /// separate statement deletes the rows of an account.

@@ -2,8 +2,10 @@
 
 use crate::sql_migration::SqlMigration;
 
-/// Named values of the whole service.
-pub const MIGRATION: SqlMigration = SqlMigration { name: "m0011_service_state", tables: &[SERVICE_STATE] };
+/// Creates the table of named values of the whole service.
+pub fn migration() -> SqlMigration {
+    SqlMigration::new("m0011_service_state", &[SERVICE_STATE])
+}
 
 const SERVICE_STATE: &str = "
 CREATE TABLE service_state (

@@ -2,17 +2,26 @@
 //! counts.
 
 use sea_orm_migration::prelude::*;
-use sea_orm_migration::sea_orm::ConnectionTrait;
+use sea_orm_migration::sea_orm::{ConnectionTrait, DatabaseBackend};
 
 use crate::library_usage::trigger_statements;
-use crate::sql_migration::{lift_timeouts, run};
+use crate::sql_migration::{lift_timeouts, recorded_name, run};
 
 /// The table of the counts and its triggers.
-pub struct LibraryUsageMigration;
+pub struct LibraryUsageMigration {
+    name: String,
+}
+
+/// Creates the table of the counts and its triggers. The recorded name depends on the triggers of both databases.
+pub fn migration() -> LibraryUsageMigration {
+    let triggers = [DatabaseBackend::Sqlite, DatabaseBackend::Postgres].map(trigger_statements).concat();
+    let sql = std::iter::once(LIBRARY_USAGE).chain(triggers.iter().map(String::as_str));
+    LibraryUsageMigration { name: recorded_name("m0012_library_usage", sql) }
+}
 
 impl MigrationName for LibraryUsageMigration {
     fn name(&self) -> &str {
-        "m0012_library_usage"
+        &self.name
     }
 }
 

@@ -5,15 +5,32 @@ use sea_orm_migration::sea_orm::{ConnectionTrait, DatabaseBackend};
 
 /// A migration that runs SQL in one transaction.
 pub struct SqlMigration {
-    /// The name under which the database records it.
-    pub name: &'static str,
-    /// The SQL of each table: the table, then its indexes. See [`run`].
-    pub tables: &'static [&'static str],
+    name: String,
+    tables: &'static [&'static str],
+}
+
+impl SqlMigration {
+    /// Creates a migration from its name and the SQL of each table: the table, then its indexes. See [`run`].
+    pub fn new(name: &str, tables: &'static [&'static str]) -> Self {
+        Self { name: recorded_name(name, tables.iter().copied()), tables }
+    }
+}
+
+/// Returns the name under which a database records a migration: it ends with a checksum of the SQL, whose comments and line breaks do not
+/// count.
+pub fn recorded_name<'a>(name: &str, sql: impl IntoIterator<Item = &'a str>) -> String {
+    let mut checksum = crc32fast::Hasher::new();
+    let lines = sql.into_iter().flat_map(str::lines).filter(|line| !line.trim_start().starts_with("--"));
+    for word in lines.flat_map(str::split_whitespace) {
+        checksum.update(word.as_bytes());
+        checksum.update(b" ");
+    }
+    format!("{name}_{:08x}", checksum.finalize())
 }
 
 impl MigrationName for SqlMigration {
     fn name(&self) -> &str {
-        self.name
+        &self.name
     }
 }
 
@@ -59,4 +76,20 @@ pub async fn run(manager: &SchemaManager<'_>, sql: &str) -> Result<(), DbErr> {
         db.execute_unprepared(statement).await?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recorded_name_changes_with_the_statements_only() {
+        let name = |sql: &str| recorded_name("m0001_birds", [sql]);
+        let statements = "CREATE TABLE bird (\n    id UUID\n);\nCREATE INDEX bird_id ON bird (id)";
+
+        assert!(name(statements).starts_with("m0001_birds_"));
+        assert_eq!(name(statements), name(&statements.replace('\n', "\n\n")));
+        assert_eq!(name(statements), name(&statements.replace(";\n", ";\n-- For look-ups.\n")));
+        assert_ne!(name(statements), name(&statements.replace("UUID", "TEXT")));
+    }
 }

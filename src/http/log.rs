@@ -26,7 +26,7 @@ pub async fn request(
     request: ServiceRequest,
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    let (id, started_at, method) = (Uuid::now_v7(), Instant::now(), method_label(request.method()));
+    let (id, started_at, method) = (Uuid::new_v4(), Instant::now(), method_label(request.method()));
     request.extensions_mut().insert(RequestId(id));
     let span = info_span!("request", request.id = %id);
     let mut answer = next.call(request).instrument(span.clone()).await?;

@@ -21,8 +21,6 @@ const REPORT_EVERY: Duration = Duration::from_secs(60);
 
 /// The counters of this process, from the moment that its log was started.
 static COUNTERS: OnceLock<Counters> = OnceLock::new();
-/// The number of lost lines that the log has reported already.
-static LOST_LINES_REPORTED: AtomicU64 = AtomicU64::new(0);
 
 /// Log lines that were lost since the process began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +35,8 @@ pub struct LostLines {
 struct Counters {
     queue_full: ErrorCounter,
     write_failed: Arc<AtomicU64>,
+    /// The number of lost lines that the log has reported already.
+    reported: Arc<AtomicU64>,
 }
 
 impl Counters {
@@ -62,10 +62,11 @@ pub async fn report_lost_lines() {
 }
 
 fn report_newly_lost() {
-    let LostLines { queue_full, write_failed } = lost_lines();
+    let Some(counters) = COUNTERS.get() else { return };
+    let LostLines { queue_full, write_failed } = counters.read();
     let total = queue_full.saturating_add(write_failed);
     // One exchange: the guard and the periodic report may run at the same time.
-    let before = LOST_LINES_REPORTED.swap(total, Ordering::Relaxed);
+    let before = counters.reported.swap(total, Ordering::Relaxed);
     if total > before {
         let lost = total - before;
         warn!(log.lost_lines = lost, "log lines were lost: stderr is not read fast enough, or not at all");
@@ -101,7 +102,7 @@ fn start<W: Write + Send + 'static>(writer: W, max_lines: usize) -> (NonBlocking
     let writer = CountedWriter { writer, failed: write_failed.clone() };
     let builder = NonBlockingBuilder::default().lossy(true).buffered_lines_limit(max_lines);
     let (queue, worker) = builder.thread_name("log").finish(writer);
-    let counters = Counters { queue_full: queue.error_counter(), write_failed };
+    let counters = Counters { queue_full: queue.error_counter(), write_failed, reported: Arc::default() };
     (queue, worker, counters)
 }
 

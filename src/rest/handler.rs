@@ -170,6 +170,15 @@ async fn respond<O: Operation>(
     response
 }
 
+/// Returns the part of a reply that is stored under an Idempotency-Key: all of it except secrets.
+fn stored_body<O: Operation>(reply: &O::Reply) -> serde_json::Result<Value> {
+    let mut body = serde_json::to_value(reply)?;
+    if let Some(members) = body.as_object_mut() {
+        members.retain(|name, _| !O::SECRET_MEMBERS.contains(&name.as_str()));
+    }
+    Ok(body)
+}
+
 /// Stores the response of an Idempotency-Key, or frees the key if the request may be tried again (contract.md, section 11).
 async fn settle<O: Operation>(
     ctx: &OperationContext,
@@ -179,7 +188,7 @@ async fn settle<O: Operation>(
 ) {
     let stored = match result {
         Ok(Response::Fresh(reply)) => {
-            let body = O::stored_body(reply).ok();
+            let body = stored_body::<O>(reply).ok();
             let status = success.of_reply::<O>(reply).as_u16();
             body.map(|body| StoredResponse { status, body: body.to_string() })
         }

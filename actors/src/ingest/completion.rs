@@ -7,7 +7,7 @@ use library::documents::{ChunkedDocument, ExtractedDocument, replace_text};
 use library::feeds::saved;
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_owned;
-use sea_orm::{ColumnTrait, ModelTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use values::id::DocumentId;
 
 use super::extraction::ExtractionContext;
@@ -37,7 +37,8 @@ pub async fn store_text(
     // Lock order: bookmark before document, as its deletion does. This prevents a deadlock.
     bookmark::Entity::touch_for_document(&txn, job.user_id, id, now).await?;
     // Read again within the transaction: the user may have set a title, or deleted the document, meanwhile.
-    let found = document::Entity::owned_by(job.user_id).filter(document::Column::Id.eq(id)).lock_exclusive();
+    let found =
+        document::Entity::with_hidden(job.user_id).filter(document::Column::Id.eq(id)).lock_exclusive();
     if let Some(document) = found.one(&txn).await? {
         let room = LibraryRoom::of_owner(&txn, &ctx.core, job.user_id).await?;
         let room = room.rewriting(&txn, Some(id)).await?;
@@ -53,7 +54,7 @@ pub async fn store_text(
             // Content that was handed over meanwhile has a separate job, and stays for it.
             && (Some(&source) == used_source.as_ref() || page::has_given_up_source(&txn, job).await?)
         {
-            source.delete(&txn).await?;
+            source::Entity::delete_owned_row(&txn, job.user_id, source).await?;
         }
         // Checked after the changes, which triggers have counted by now. If the text does not fit, all of them are
         // rolled back.

@@ -59,7 +59,7 @@ pub async fn replace_url_title(
     job: &job::Model,
     title_of: impl FnOnce(&str) -> Option<String>,
 ) -> Result<(), Error> {
-    let own = document::Entity::owned_by(job.user_id).filter(document::Column::Id.eq(job.subject));
+    let own = document::Entity::with_hidden(job.user_id).filter(document::Column::Id.eq(job.subject));
     let Some(document) = own.one(core.db.read()).await? else { return Ok(()) };
     let url = document.url.filter(|url| *url == document.title && !document.has_user_title);
     let Some(title) = url.as_deref().and_then(title_of) else { return Ok(()) };

@@ -31,7 +31,7 @@ const MAX_PRIORITY_PASSAGES: i32 = 256;
 /// [`JobError::LeaseLost`] when another worker has the job; [`JobError::Internal`] when the database, the model or the index fails.
 pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError> {
     let id = DocumentId(job.subject);
-    let own = document::Entity::owned_by(job.user_id).filter(document::Column::Id.eq(id));
+    let own = document::Entity::with_hidden(job.user_id).filter(document::Column::Id.eq(id));
     let document = own.one(ctx.core.db.read()).await?;
     let Some(document) = document.filter(|document| document.hidden_at.is_none()) else {
         // Hidden or deleted since the job was enqueued. Passages of an earlier attempt may be in the index.
@@ -164,7 +164,7 @@ async fn finish(
 }
 
 async fn is_deleted(db: &impl ConnectionTrait, user: UserId, id: DocumentId) -> Result<bool, Error> {
-    let row = document::Entity::owned_by(user).filter(document::Column::Id.eq(id)).one(db).await?;
+    let row = document::Entity::with_hidden(user).filter(document::Column::Id.eq(id)).one(db).await?;
     Ok(row.is_none())
 }
 

@@ -25,7 +25,7 @@ use super::{completion, media, pdf};
 /// [`JobError::LeaseLost`], or the [`JobError`] of the stage that failed.
 pub async fn run_page(ctx: &ExtractionContext, job: &job::Model) -> Result<(), JobError> {
     let id = DocumentId(job.subject);
-    let own = document::Entity::owned_by(job.user_id).filter(document::Column::Id.eq(id));
+    let own = document::Entity::with_hidden(job.user_id).filter(document::Column::Id.eq(id));
     let document = own.one(ctx.core.db.read()).await?;
     let Some(document) = document.filter(|document| document.hidden_at.is_none()) else {
         return finish_without_document(ctx, job).await;

@@ -203,7 +203,7 @@ async fn lock_tagged(txn: &impl ConnectionTrait, user: UserId, name: &str) -> Re
     let has_tag = || bookmark::Column::Id.in_subquery(select_tagged(user, name));
     // A tag that only deleted bookmarks have does not exist for the user.
     bookmark::Entity::visible_to(user).filter(has_tag()).one(txn).await?.ok_or(Error::not_found())?;
-    let locked = bookmarks::lock(txn, bookmark::Entity::owned_by(user).filter(has_tag())).await?;
+    let locked = bookmarks::lock(txn, bookmark::Entity::with_deleted(user).filter(has_tag())).await?;
     // Read again: a transaction that held a lock may have removed the tag from its bookmarks.
     let tagged: Vec<BookmarkId> = bookmark_tag::Entity::owned_by(user)
         .filter(bookmark_tag::Column::Name.eq(name))

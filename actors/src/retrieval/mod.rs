@@ -20,14 +20,14 @@ use errors::Error;
 use library::clock::Clock;
 use runtime::{Port, SupervisorConfig, supervise};
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
-use search::index::{Filter, Labels, PassageIndex};
+use search::index::{Filter, IndexError, Labels, PassageIndex, Point, Tenant};
 use uuid::Uuid;
 use values::id::{ChunkId, DocumentId, UserId};
 
 use crate::ai::Pause;
-use actor::{Change, Maintain, RetrievalActor};
+use actor::RetrievalActor;
+use failure_log::RequestKey;
 
-pub use actor::PassageBatch;
 pub use completeness::Completeness;
 pub use engine::{Engine, IndexProbe, Vectors};
 
@@ -71,7 +71,22 @@ pub struct RankedHits {
     pub lexical_only: bool,
 }
 
-/// The handle of the passage index: of its actor, which makes the changes, and of the [`Engine`], which answers reads. Clones are cheap.
+/// Passages of a version of a document.
+pub struct PassageBatch {
+    /// The owner of the document.
+    pub user: UserId,
+    /// The document that the passages are of.
+    pub document: DocumentId,
+    /// The version of the document's text that the passages were cut from.
+    pub version: i64,
+    /// All of its passages, or the next of many.
+    pub points: Vec<Point>,
+    /// Whether these are the last passages of the version. Those of other versions are removed then.
+    pub last: bool,
+}
+
+/// The handle of the passage index: of its actor, within whose permits the changes run, and of the [`Engine`], which answers reads. Clones
+/// are cheap.
 #[derive(Clone)]
 pub struct Retrieval {
     db: Db,
@@ -130,7 +145,18 @@ impl Retrieval {
     /// # Errors
     /// The same errors as [`Self::remove`].
     pub async fn put(&self, batch: PassageBatch) -> Result<(), Error> {
-        self.port.ask(Change::Put(batch)).await?
+        let first = batch.points.first().map(|point| point.id);
+        let request = RequestKey::Put(batch.document, batch.version, first);
+        self.change(Some(request), move |index| {
+            let tenant = Tenant::of(batch.user.0);
+            index.upsert(&tenant, batch.points)?;
+            // Only after the last passages of the new version, so that search finds the former one until then.
+            if batch.last {
+                index.delete_document(&tenant, batch.document.0, Some(batch.version))?;
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// Removes all passages of a document. Without any nothing happens.
@@ -138,7 +164,10 @@ impl Retrieval {
     /// # Errors
     /// The same errors as [`Self::remove`].
     pub async fn forget(&self, user: UserId, document: DocumentId) -> Result<(), Error> {
-        self.port.ask(Change::Forget(user, document)).await?
+        self.change(Some(RequestKey::Forget(document)), move |index| {
+            index.delete_document(&Tenant::of(user.0), document.0, None)
+        })
+        .await
     }
 
     /// Changes the labels of the passages of a document.
@@ -151,7 +180,10 @@ impl Retrieval {
         document: DocumentId,
         labels: Labels,
     ) -> Result<(), Error> {
-        self.port.ask(Change::UpdateLabels(user, document, labels)).await?
+        self.change(Some(RequestKey::UpdateLabels(document)), move |index| {
+            index.update_labels(&Tenant::of(user.0), document.0, &labels)
+        })
+        .await
     }
 
     /// Removes all passages of a user. Without any nothing happens.
@@ -159,7 +191,8 @@ impl Retrieval {
     /// # Errors
     /// The same errors as [`Self::remove`].
     pub async fn forget_user(&self, user: UserId) -> Result<(), Error> {
-        self.port.ask(Change::ForgetUser(user)).await?
+        let request = RequestKey::ForgetUser(user);
+        self.change(Some(request), move |index| index.delete_tenant(&Tenant::of(user.0))).await
     }
 
     /// Packs the index if there is something to pack. Returns whether there was.
@@ -167,7 +200,8 @@ impl Retrieval {
     /// # Errors
     /// The same errors as [`Self::remove`].
     pub async fn maintain(&self) -> Result<bool, Error> {
-        self.port.ask(Maintain).await?
+        let engine = self.engine.clone();
+        self.port.run_within_timeout(async move || engine.maintain().await).await?
     }
 
     /// Removes passages that are in no row of the database.
@@ -177,7 +211,20 @@ impl Retrieval {
     /// is none; [`Error::Busy`] when the actor has no free permit, or while the index is about to be reloaded or replaced;
     /// [`Error::Internal`] when it refuses the change, or when the change met damage on a replaced index and meets it again.
     pub async fn remove(&self, passages: Vec<Uuid>) -> Result<(), Error> {
-        self.port.ask(Change::Remove(passages)).await?
+        // Without a key: no job repeats it.
+        self.change(None, move |index| index.delete_passages(&passages)).await
+    }
+
+    /// Changes the index; `request` identifies the change if a job repeats it. The timeout frees the job of a change that the disk holds
+    /// up: the change is completed, and the job repeats it, which changes nothing more. A drain of the port waits for the changes that are
+    /// awaited: the index is closed only then.
+    async fn change(
+        &self,
+        request: Option<RequestKey>,
+        change: impl FnOnce(&dyn PassageIndex) -> Result<(), IndexError> + Send + 'static,
+    ) -> Result<(), Error> {
+        let engine = self.engine.clone();
+        self.port.run_within_timeout(async move || engine.change(request, change).await).await?
     }
 
     /// Returns the engine, which is called directly by everything that needs neither the actor nor a permit for a search.

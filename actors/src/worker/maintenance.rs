@@ -83,7 +83,7 @@ async fn remove_deleted_bookmark(
     now: Timestamp,
 ) -> Result<(), Error> {
     let of_bookmark = document::Column::BookmarkId.eq(row.id);
-    let documents = document::Entity::owned_by(row.user_id).filter(of_bookmark.clone());
+    let documents = document::Entity::with_hidden(row.user_id).filter(of_bookmark.clone());
     // The passages first: after a crash in between, the next clean-up finds the rows again. Passages without rows would be found
     // by an audit of the index only.
     for document in documents.all(ctx.core.db.read()).await? {

@@ -74,14 +74,6 @@ impl Connection {
         }
         result
     }
-
-    /// Checks that the database answers.
-    ///
-    /// # Errors
-    /// When it does not answer.
-    pub async fn ping(&self) -> Result<(), DbErr> {
-        self.pool.ping().await
-    }
 }
 
 #[async_trait]

@@ -206,19 +206,20 @@ impl Db {
     /// Returns how many migrations are still to be applied, and applies none.
     ///
     /// # Errors
-    /// The database cannot be read, or another version of the program made its tables.
+    /// The database cannot be read, or another build of the program created its tables.
     pub async fn pending_migrations(&self) -> Result<usize, DbErr> {
-        let select = "SELECT version FROM seaql_migrations";
-        let select = Statement::from_string(self.read.get_database_backend(), select);
-        // Without this table no migration was applied.
-        let rows = self.read.query_all_raw(select).await.unwrap_or_default();
-        // A missing table and an unreachable database both fail the query above; the ping tells them apart.
-        self.read.ping().await?;
+        let mut rows = Vec::new();
+        if self.has_tables().await? {
+            let select = "SELECT version FROM seaql_migrations";
+            let select = Statement::from_string(self.read.get_database_backend(), select);
+            rows = self.read.query_all_raw(select).await?;
+        }
         let applied = rows.iter().map(|row| row.try_get_by_index(0)).collect::<Result<Vec<String>, _>>()?;
         let known: Vec<_> = Migrator::migrations().iter().map(|known| known.name().to_owned()).collect();
         match applied.iter().find(|version| !known.contains(version)) {
             Some(version) => Err(DbErr::Custom(format!(
-                "another version of Carrel made the tables: this one does not know the migration {version}"
+                "another build of Carrel created the tables, and this one does not know their migration {version}; start the \
+                 build that created them, or export the libraries with it and import them into a new database"
             ))),
             None => Ok(known.len() - applied.len()),
         }
@@ -333,8 +334,11 @@ impl Db {
     /// Applies the migrations that were not applied yet.
     ///
     /// # Errors
-    /// The database takes no writes, or a migration fails; on SQLite nothing is changed then.
+    /// Another build of the program created the tables, the database takes no writes, or a migration fails; on SQLite nothing is
+    /// changed then.
     pub async fn migrate(&self) -> Result<(), DbErr> {
+        // Before anything is written, and for its message.
+        retry_while_locked(async || self.pending_migrations().await).await?;
         if !self.is_postgres() {
             // SQLite can create tables in a transaction, so a failed migration leaves nothing behind, and of two processes that start
             // at the same time one waits for the other.

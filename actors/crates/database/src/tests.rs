@@ -153,6 +153,20 @@ async fn pending_migrations_are_counted_without_applying_them() {
 }
 
 #[tokio::test]
+async fn database_of_another_build_is_refused_in_words() {
+    let database = TestDatabase::new();
+    let db = Db::open(&database.url).await.unwrap();
+    // As a build records it whose first migration has other SQL.
+    let rename = "UPDATE seaql_migrations SET version = 'm0001_accounts' WHERE version LIKE 'm0001_%'";
+    db.write().execute_unprepared(rename).await.unwrap();
+    db.close().await.unwrap();
+
+    let refused = Db::open(&database.url).await.err().unwrap().to_string();
+
+    assert!(refused.contains("another build of Carrel") && refused.contains("m0001_accounts;"), "{refused}");
+}
+
+#[tokio::test]
 async fn file_of_a_url_is_the_one_that_is_opened() {
     let database = TestDatabase::new();
     let folder = database._folder.path();

@@ -138,7 +138,7 @@ async fn former_bytes(
     document: Option<DocumentId>,
 ) -> Result<u64, Error> {
     let Some(id) = document else { return Ok(0) };
-    let found = document::Entity::owned_by(user).filter(document::Column::Id.eq(id)).one(db).await?;
+    let found = document::Entity::with_hidden(user).filter(document::Column::Id.eq(id)).one(db).await?;
     let Some(row) = found else { return Ok(0) };
     // OCTET_LENGTH counts bytes of UTF-8, as the triggers do; LENGTH would count characters.
     let sum = Expr::cust("CAST(COALESCE(SUM(OCTET_LENGTH(chunk.text)), 0) AS BIGINT)");

@@ -8,6 +8,7 @@
 //! | ask an actor, with a bound on how many ask at once and on how long each waits | [`Port::ask`] |
 //! | send it a message without waiting | [`Port::tell`] |
 //! | run work that touches no state of an actor to its end, with a bound on how much runs at once | [`Port::run_to_end`] |
+//! | run such work that can be repeated, with a bound on how long its end is awaited | [`Port::run_within_timeout`] |
 //! | know how an actor is doing | [`Health`] |
 //!
 //! | Bound | |

@@ -8,7 +8,7 @@ use std::time::Duration;
 use actix::dev::ToEnvelope;
 use actix::{Actor, Addr, ArbiterHandle, Context, Handler, MailboxError, Message};
 use concurrency::AskError;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tracing::{Instrument, Span};
 
 use super::health::Health;
@@ -17,7 +17,8 @@ use super::health::Health;
 ///
 /// The permit of a question is held for as long as its answer is awaited. An actor continues without one when the caller is dropped or
 /// the timeout is over, so everything an actor does must have a deadline. The permit of [`Self::run_to_end`] is held until the work
-/// has ended. It is not one of those of questions: slow work refuses further work, and no question.
+/// has ended, that of [`Self::run_within_timeout`] for as long as its end is awaited. It is not one of those of questions: slow work
+/// refuses further work, and no question.
 pub struct Port<A: Actor> {
     pub(super) state: Arc<PortState<A>>,
 }
@@ -28,7 +29,7 @@ pub(super) struct PortState<A: Actor> {
     pub(super) arbiter: ArbiterHandle,
     /// Of questions.
     pub(super) permits: Semaphore,
-    /// Of work, which has no timeout. There are as many as for questions.
+    /// Of work. There are as many as for questions.
     pub(super) work_permits: Arc<Semaphore>,
     pub(super) max_permits: u32,
     pub(super) timeout: Duration,
@@ -87,6 +88,33 @@ impl<A: Actor<Context = Context<A>>> Port<A> {
         work: impl AsyncFnOnce() -> T + Send + 'static,
     ) -> Result<T, AskError> {
         let permit = self.state.work_permits.clone().try_acquire_owned().map_err(|_| self.count_refusal())?;
+        let output = self.start_work(work, Some(permit))?;
+        output.await.map_err(|_| AskError::Crashed)
+    }
+
+    /// Runs work as [`Self::run_to_end`] does, but waits for its end only until the timeout of the port. The work continues after that, and
+    /// its permit is free again, so it must be work that can be repeated.
+    ///
+    /// # Errors
+    /// The same errors as [`Self::run_to_end`]; [`AskError::Timeout`] when the work has not ended in time.
+    pub async fn run_within_timeout<T: Send + 'static>(
+        &self,
+        work: impl AsyncFnOnce() -> T + Send + 'static,
+    ) -> Result<T, AskError> {
+        let _permit = self.state.work_permits.try_acquire().map_err(|_| self.count_refusal())?;
+        let output = self.start_work(work, None)?;
+        match tokio::time::timeout(self.state.timeout, output).await {
+            Ok(output) => output.map_err(|_| AskError::Crashed),
+            Err(_) => Err(AskError::Timeout),
+        }
+    }
+
+    /// Starts work as a task on the actor's thread, which holds this permit until its end. Returns the receiver of its output.
+    fn start_work<T: Send + 'static>(
+        &self,
+        work: impl AsyncFnOnce() -> T + Send + 'static,
+        permit: Option<OwnedSemaphorePermit>,
+    ) -> Result<oneshot::Receiver<T>, AskError> {
         let (sender, output) = oneshot::channel();
         // A task does not inherit the span, which gives log lines the id of the request.
         let span = Span::current();
@@ -99,11 +127,8 @@ impl<A: Actor<Context = Context<A>>> Port<A> {
             };
             drop(actix::spawn(task.instrument(span)));
         });
-        if !is_started {
-            // No refusal: more permits would not help.
-            return Err(AskError::Crashed);
-        }
-        output.await.map_err(|_| AskError::Crashed)
+        // An arbiter that has stopped is no refusal: more permits would not help.
+        if is_started { Ok(output) } else { Err(AskError::Crashed) }
     }
 
     /// Sends a message without waiting. Returns `false`, and counts a refusal, when the mailbox is full or the actor is being

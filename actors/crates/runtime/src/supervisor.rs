@@ -270,6 +270,27 @@ mod tests {
     }
 
     #[actix::test]
+    async fn late_work_continues_without_its_permit() {
+        let config = SupervisorConfig { permits: 1, timeout: Duration::from_millis(1), ..CONFIG };
+        let port = supervise(&Arbiter::current(), config, || Counter(0));
+        let (release, released) = oneshot::channel::<()>();
+        let (end, ended) = oneshot::channel::<()>();
+
+        let late = port
+            .run_within_timeout(async move || {
+                released.await.unwrap();
+                end.send(()).unwrap();
+            })
+            .await;
+        // Takes all permits.
+        port.drain().await;
+        release.send(()).unwrap();
+
+        assert_eq!(late, Err(AskError::Timeout));
+        ended.await.unwrap();
+    }
+
+    #[actix::test]
     async fn drain_waits_for_work_whose_caller_is_gone() {
         let port = supervise(&Arbiter::current(), CONFIG, || Counter(0));
         let (begin, begun) = oneshot::channel::<()>();

@@ -135,8 +135,8 @@ pub(super) async fn decide(
     let shown = oauth_consent::Entity::shown_to(owner.id, browser.session, hash.bytes());
     let Some(offer) = shown.one(&txn).await?.filter(|offer| now < offer.expires_at) else { return Ok(None) };
     // The row count: of two answers to the same page at the same time, the one that deletes the row counts.
-    let spent = oauth_consent::Entity::delete_by_id(hash.bytes().to_vec()).exec(&txn).await?;
-    if spent.rows_affected != 1 || !client::touch(&txn, offer.client_id, now).await? {
+    let is_spent = oauth_consent::Entity::delete_owned_row(&txn, owner.id, offer.clone()).await?;
+    if !is_spent || !client::touch(&txn, offer.client_id, now).await? {
         return Ok(None);
     }
     // The metadata of the client may have changed since the page was shown.

@@ -158,7 +158,7 @@ pub async fn change(
     if !changed.is_changed() {
         return Ok(row);
     }
-    let changed = changed.update(&txn).await?;
+    let changed = api_key::Entity::update_owned_row(&txn, user, changed).await?;
     commit(txn).await?;
     Ok(changed)
 }
@@ -173,7 +173,7 @@ pub async fn regenerate(db: &Db, user: UserId, key: KeyId) -> Result<(api_key::M
     let mut row = one_of(&txn, user, key).await?.into_active_model();
     row.secret_hash = Set(secret.hash().bytes().to_vec());
     row.display = Set(secret.display());
-    let changed = row.update(&txn).await?;
+    let changed = api_key::Entity::update_owned_row(&txn, user, row).await?;
     commit(txn).await?;
     Ok((changed, secret))
 }
@@ -185,7 +185,8 @@ pub async fn regenerate(db: &Db, user: UserId, key: KeyId) -> Result<(api_key::M
 pub async fn revoke(db: &Db, user: UserId, key: KeyId) -> Result<(), Error> {
     // An owned transaction, because the stored responses of the key, which count in the quota, are removed with it.
     let txn = on_behalf_of(user, begin_owned(db, user)).await?;
-    one_of(&txn, user, key).await?.into_active_model().delete(&txn).await?;
+    let row = one_of(&txn, user, key).await?;
+    api_key::Entity::delete_owned_row(&txn, user, row).await?;
     commit(txn).await
 }
 
@@ -222,9 +223,41 @@ async fn commit(txn: Transaction) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use sea_orm::{DbBackend, QueryTrait, Statement};
+    use sea_orm::{DbBackend, DbErr, QueryTrait, Statement};
 
     use super::*;
+
+    #[actix::test]
+    async fn key_of_another_user_is_not_changed_by_its_id() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        let (db, now) = (Db::open(&url).await.unwrap(), Timestamp::from_millis(1));
+        let owner = user::Model {
+            id: UserId::new(now),
+            email: "a@b".to_owned(),
+            name: None,
+            password_hash: "h".to_owned(),
+            plan: Plan::Pro,
+            disabled_at: None,
+            created_at: now,
+        };
+        let (owner_id, other) = (owner.id, UserId::new(now));
+        user::Entity::insert(owner.into_active_model()).exec_without_returning(db.write()).await.unwrap();
+        let (id, _) = create_test_key(&db, owner_id, Plan::Pro, now).await.unwrap();
+        let row = one_of(db.read(), owner_id, id).await.unwrap();
+        let mut renamed = row.clone().into_active_model();
+        renamed.name = Set("Taken".to_owned());
+
+        let unchanged = row.clone().into_active_model();
+        let read = api_key::Entity::update_owned_row(db.write(), other, unchanged).await;
+        let update = api_key::Entity::update_owned_row(db.write(), other, renamed).await;
+        let is_deleted = api_key::Entity::delete_owned_row(db.write(), other, row.clone()).await.unwrap();
+
+        assert!(matches!(read, Err(DbErr::RecordNotUpdated)), "{read:?}");
+        assert!(matches!(update, Err(DbErr::RecordNotUpdated)), "{update:?}");
+        assert!(!is_deleted);
+        assert_eq!(one_of(db.read(), owner_id, id).await.unwrap(), row);
+    }
 
     #[actix::test]
     async fn expired_test_keys_are_found_by_their_index() {

@@ -16,8 +16,8 @@ use parse::feed::{Feed, Item};
 use sea_orm::ActiveValue::NotSet;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{
-    ActiveModelTrait, ColumnTrait, Condition, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter,
-    QueryOrder, QuerySelect,
+    ActiveModelTrait, ColumnTrait, Condition, ConnectionTrait, IntoActiveModel, QueryFilter, QueryOrder,
+    QuerySelect,
 };
 use sha2::{Digest, Sha256};
 use values::id::{DocumentId, EntryId, FeedId};
@@ -231,7 +231,7 @@ async fn lock_unsaved(
     feed: &feed::Model,
     changed: &[(entry::Model, IncomingEntry)],
 ) -> Result<(), Error> {
-    let _: Vec<DocumentId> = document::Entity::owned_by(feed.user_id)
+    let _: Vec<DocumentId> = document::Entity::with_hidden(feed.user_id)
         .filter(document::Column::Id.is_in(changed.iter().map(|(row, _)| row.document_id)))
         .filter(document::Column::BookmarkId.is_null())
         .select_only()
@@ -252,7 +252,7 @@ async fn update_entry(
     incoming: IncomingEntry,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let bookmark = bookmark::Entity::owned_by(feed.user_id)
+    let bookmark = bookmark::Entity::with_deleted(feed.user_id)
         .filter(bookmark::Column::DocumentId.eq(row.document_id))
         .one(txn)
         .await?;
@@ -275,7 +275,7 @@ async fn update_entry(
         // A transcript may have set it since the row was read.
         changed.has_full_text = NotSet;
     }
-    entry::Entity::update(changed).exec(txn).await?;
+    entry::Entity::update_owned_row(txn, feed.user_id, changed).await?;
     if is_bookmarked {
         return Ok(());
     }

@@ -18,11 +18,11 @@ const BATCH_ROWS: u64 = 100;
 /// The database or the index fails.
 pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError> {
     // A document that was bookmarked while the feed was removed stays, whatever its row says of the feed.
-    let bookmarked = bookmark::Entity::owned_by(job.user_id)
+    let bookmarked = bookmark::Entity::with_deleted(job.user_id)
         .select_only()
         .column(bookmark::Column::DocumentId)
         .into_query();
-    let unfollowed = document::Entity::owned_by(job.user_id)
+    let unfollowed = document::Entity::with_hidden(job.user_id)
         .filter(document::Column::FeedId.eq(FeedId(job.subject)))
         .filter(document::Column::HiddenAt.is_not_null())
         .filter(document::Column::Id.not_in_subquery(bookmarked));

@@ -9,10 +9,7 @@ use jobs::JobError;
 use library::context::CoreContext;
 use library::owned_transaction::begin_owned;
 use sea_orm::ActiveValue::Set;
-use sea_orm::{
-    ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, ModelTrait,
-    QueryFilter, QueryOrder,
-};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder};
 use values::id::UserId;
 use values::kind::BudgetGroup;
 use values::time::Timestamp;
@@ -54,7 +51,7 @@ impl TranscriptBuilder {
         }
         // Segments of another model or recording do not fit to those that follow, so they are made again.
         if let Some(outdated) = existing {
-            outdated.delete(&txn).await?;
+            transcript::Entity::delete_owned_row(&txn, document.user_id, outdated).await?;
         }
         let row = transcript::Model {
             document_id: document.id,
@@ -108,7 +105,7 @@ impl TranscriptBuilder {
         if !jobs::advance(&txn, job, now).await? {
             return Err(JobError::LeaseLost);
         }
-        let updated = row.update(&txn).await?;
+        let updated = transcript::Entity::update_owned_row(&txn, self.row.user_id, row).await?;
         insert_all::<transcript_segment::Entity>(&txn, segments, None).await?;
         // Charged with the segments in one transaction, so a window that is transcribed again after a crash is
         // charged once.

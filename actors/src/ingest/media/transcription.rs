@@ -83,7 +83,7 @@ pub async fn transcribe(
 ) -> Result<Option<ExtractedDocument>, JobError> {
     let started = Instant::now();
     let id = DocumentId(job.subject);
-    let own = document::Entity::owned_by(job.user_id).filter(document::Column::Id.eq(id));
+    let own = document::Entity::with_hidden(job.user_id).filter(document::Column::Id.eq(id));
     let document = own.one(ctx.core.db.read()).await?;
     let document = document.ok_or_else(|| JobError::Permanent("the document was deleted".to_owned()))?;
     let recording = fingerprint(file).await.map_err(Error::internal)?;

@@ -213,7 +213,7 @@ async fn find_strays(ctx: &RepairContext, passages: Vec<Uuid>) -> Result<Vec<Uui
     let listed = chunk::Column::Id.is_in(passages.iter().copied().map(ChunkId));
     let found = load_passage_rows(ctx, Condition::all().add(listed)).await?;
     let ids: HashSet<DocumentId> = found.values().map(|passage| passage.document).collect();
-    let documents: HashMap<DocumentId, IndexableVersions> = document::Entity::of_every_user()
+    let documents: HashMap<DocumentId, IndexableVersions> = document::Entity::with_hidden_of_every_user()
         .filter(document::Column::Id.is_in(ids))
         .select_only()
         .column(document::Column::Id)

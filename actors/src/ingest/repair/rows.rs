@@ -35,7 +35,7 @@ pub struct IndexedDocument {
 /// # Errors
 /// [`DbErr`] when the database fails.
 pub async fn expected_passages(db: &impl ConnectionTrait) -> Result<u64, DbErr> {
-    let sum = document::Entity::of_every_user()
+    let sum = document::Entity::with_hidden_of_every_user()
         .select_only()
         .column_as(document::Column::IndexedPassages.sum(), "passages")
         // Spelled as in the partial index, so that the database uses it.

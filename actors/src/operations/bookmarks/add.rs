@@ -93,7 +93,7 @@ impl Operation for AddBookmark {
             }
             None => None,
         };
-        let text = document::Entity::owned_by(user).filter(document::Column::Id.eq(row.document_id));
+        let text = document::Entity::with_hidden(user).filter(document::Column::Id.eq(row.document_id));
         let document = text.one(&txn).await?.ok_or(Error::not_found())?;
         room.must_hold(&txn).await?;
         txn.commit().await?;

@@ -2,7 +2,7 @@
 
 use entity::bookmark;
 use sea_orm::sea_query::LockType;
-use sea_orm::{ActiveModelTrait, ActiveValue::Set, ConnectionTrait, IntoActiveModel, QuerySelect};
+use sea_orm::{ActiveValue::Set, ConnectionTrait, IntoActiveModel, QuerySelect};
 use values::id::{BookmarkId, CollectionId};
 use values::scope::Scope;
 use values::time::Timestamp;
@@ -131,6 +131,7 @@ impl ChangeBookmark {
             bookmarks::replace_collections(txn, &row, &collections, now).await?;
         }
         // Titles, notes and tags are in other tables; the rest is one update, also if nothing in it changed, for `updatedAt`.
+        let user = row.user_id;
         let mut changed = row.into_active_model();
         if let Some(favorite) = self.favorite {
             changed.favorite = Set(favorite);
@@ -145,6 +146,6 @@ impl ChangeBookmark {
             changed.saved_at = Set(saved_at);
         }
         changed.updated_at = Set(now);
-        Ok(changed.update(txn).await?)
+        Ok(bookmark::Entity::update_owned_row(txn, user, changed).await?)
     }
 }

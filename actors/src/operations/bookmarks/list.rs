@@ -183,7 +183,7 @@ async fn deleted(
     user: UserId,
     since: Timestamp,
 ) -> Result<Vec<DeletedBookmark>, Error> {
-    let rows = bookmark::Entity::owned_by(user)
+    let rows = bookmark::Entity::with_deleted(user)
         .filter(bookmark::Column::DeletedAt.gte(since))
         .order_by_asc(bookmark::Column::DeletedAt)
         .limit(MAX_DELETED_ROWS)

@@ -96,7 +96,7 @@ pub async fn many(
     let ids: Vec<BookmarkId> = rows.iter().map(|row| row.id).collect();
     let documents: Vec<DocumentId> = rows.iter().map(|row| row.document_id).collect();
     let documents =
-        document::Entity::owned_by(user).filter(document::Column::Id.is_in(documents)).all(db).await?;
+        document::Entity::with_hidden(user).filter(document::Column::Id.is_in(documents)).all(db).await?;
     let mut documents: HashMap<DocumentId, document::Model> =
         documents.into_iter().map(|row| (row.id, row)).collect();
     let mut tags = tags(db, user, &ids).await?;

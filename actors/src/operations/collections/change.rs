@@ -4,9 +4,7 @@ use std::collections::HashMap;
 
 use entity::{collection, user};
 use sea_orm::sea_query::LockType;
-use sea_orm::{
-    ActiveModelTrait, ActiveValue::Set, ConnectionTrait, EntityTrait, IntoActiveModel, QuerySelect,
-};
+use sea_orm::{ActiveValue::Set, ConnectionTrait, EntityTrait, IntoActiveModel, QuerySelect};
 use values::id::{CollectionId, UserId};
 use values::scope::Scope;
 
@@ -79,7 +77,7 @@ impl Operation for ChangeCollection {
             changed.parent_id = Set(parent);
         }
         changed.updated_at = Set(ctx.core.clock.now());
-        changed.update(&txn).await?;
+        collection::Entity::update_owned_row(&txn, caller.user, changed).await?;
         let changed = view::one(&txn, caller.user, self.id).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;

@@ -48,7 +48,8 @@ impl Operation for DeleteCollection {
             .from(collection_bookmark::Entity)
             .and_where(collection_bookmark::Column::CollectionId.eq(self.0))
             .to_owned();
-        let members = bookmark::Entity::owned_by(caller.user).filter(bookmark::Column::Id.in_subquery(ids));
+        let members =
+            bookmark::Entity::with_deleted(caller.user).filter(bookmark::Column::Id.in_subquery(ids));
         let members = bookmarks::lock(&txn, members).await?;
         bookmarks::touch_many(&txn, caller.user, &members, ctx.core.clock.now()).await?;
         // The index is not updated: no search can name the collection any more, and the next update of a bookmark's labels

@@ -6,7 +6,7 @@ use library::owned_transaction::begin_request;
 use schemars::JsonSchema;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, ExprTrait};
-use sea_orm::{ActiveModelTrait, ColumnTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{ColumnTrait, IntoActiveModel, QueryFilter};
 use serde::Serialize;
 use validation::{Flag, Id, Time, request};
 use values::id::{EntryId, FeedId};
@@ -63,7 +63,7 @@ impl Operation for ChangeEntry {
             // Only the columns of the request are written: another request may change the others at the same time.
             changed.read = self.read.map_or(changed.read, Set);
             changed.starred = self.starred.map_or(changed.starred, Set);
-            row = changed.update(&txn).await?;
+            row = entry::Entity::update_owned_row(&txn, caller.user, changed).await?;
         }
         let entry = view::load_one(&txn, row).await?;
         txn.commit().await?;

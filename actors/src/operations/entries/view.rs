@@ -74,7 +74,7 @@ pub async fn load_many(
 ) -> Result<Vec<EntryView>, Error> {
     // An entry and its bookmark share one document (contract.md, section 11: v1), which refers to the bookmark.
     let documents = rows.iter().map(|row| row.document_id);
-    let bookmarked = document::Entity::owned_by(user)
+    let bookmarked = document::Entity::with_hidden(user)
         .filter(document::Column::Id.is_in(documents))
         .filter(document::Column::BookmarkId.is_not_null())
         .select_only()

@@ -6,7 +6,7 @@ use library::feeds::enqueue_missing_pages;
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
 use sea_orm::ActiveValue::Set;
-use sea_orm::{ActiveModelTrait, ConnectionTrait, IntoActiveModel};
+use sea_orm::{ConnectionTrait, IntoActiveModel};
 use validation::{Flag, request};
 use values::id::FeedId;
 use values::scope::Scope;
@@ -81,6 +81,7 @@ impl ChangeFeed {
         if self.title.is_none() && self.folder.is_none() && self.full_text.is_none() {
             return Ok(row);
         }
+        let user = row.user_id;
         let mut changed = row.into_active_model();
         if let Some(title) = self.title {
             changed.title = Set(title);
@@ -91,6 +92,6 @@ impl ChangeFeed {
         if let Some(full_text) = self.full_text {
             changed.full_text = Set(full_text);
         }
-        Ok(changed.update(txn).await?)
+        Ok(feed::Entity::update_owned_row(txn, user, changed).await?)
     }
 }

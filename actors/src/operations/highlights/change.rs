@@ -3,10 +3,7 @@
 use entity::{bookmark, highlight};
 use schemars::JsonSchema;
 use sea_orm::sea_query::LockType;
-use sea_orm::{
-    ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter,
-    QuerySelect,
-};
+use sea_orm::{ActiveValue::Set, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter, QuerySelect};
 use serde::Serialize;
 use values::id::{HighlightId, UserId};
 use values::scope::Scope;
@@ -98,7 +95,7 @@ impl Operation for ChangeHighlight {
         changed.end_offset = Set(row.end_offset);
         changed.note = Set(row.note.clone());
         changed.color = Set(row.color.clone());
-        changed.update(&txn).await?;
+        highlight::Entity::update_owned_row(&txn, caller.user, changed).await?;
         bookmarks::touch(&txn, bookmark, ctx.core.clock.now()).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;

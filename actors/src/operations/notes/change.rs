@@ -1,7 +1,8 @@
 //! Changes and deletes a note in the web app, of a project or on a bookmark (contract.md, section 9).
 
+use entity::note;
 use schemars::JsonSchema;
-use sea_orm::{ActiveModelTrait, ActiveValue::Set, IntoActiveModel};
+use sea_orm::{ActiveValue::Set, IntoActiveModel};
 use serde::Serialize;
 use values::id::NoteId;
 use values::scope::Scope;
@@ -78,7 +79,7 @@ impl Operation for ChangeNote {
             let mut changed = row.into_active_model();
             changed.pinned = Set(pinned);
             changed.updated_at = Set(now);
-            row = changed.update(&txn).await?;
+            row = note::Entity::update_owned_row(&txn, caller.user, changed).await?;
         }
         if let Some((body, text)) = new_text.filter(|(body, _)| *body != row.body) {
             row = notes::rewrite(&txn, row, body, text, Priority::Now, now).await?;

@@ -4,8 +4,7 @@ use entity::decision::{Column, Entity, Model};
 use entity::project;
 use schemars::JsonSchema;
 use sea_orm::{
-    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, ModelTrait, QueryFilter,
-    QueryOrder,
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
 };
 use serde::Serialize;
 use values::id::{DecisionId, ProjectId, UserId};
@@ -257,7 +256,8 @@ impl Operation for ChangeDecision {
         };
         if changed != row {
             changed.updated_at = now;
-            changed.clone().into_active_model().reset_all().update(&txn).await?;
+            let update = changed.clone().into_active_model().reset_all();
+            Entity::update_owned_row(&txn, caller.user, update).await?;
             projects::touch(&txn, &project, now).await?;
             room.must_hold(&txn).await?;
         }
@@ -290,7 +290,7 @@ impl Operation for DeleteDecision {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DeleteDecisionResponse, Error> {
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let (project, row) = self.0.lock(&txn, caller.user).await?;
-        row.delete(&txn).await?;
+        Entity::delete_owned_row(&txn, caller.user, row).await?;
         projects::touch(&txn, &project, ctx.core.clock.now()).await?;
         txn.commit().await?;
         Ok(DeleteDecisionResponse {})

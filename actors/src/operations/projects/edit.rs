@@ -183,7 +183,8 @@ impl Operation for ChangeProject {
                 projects::require_active(row)?;
             }
             changed.updated_at = ctx.core.clock.now();
-            changed.clone().into_active_model().reset_all().update(&txn).await?;
+            let update = changed.clone().into_active_model().reset_all();
+            project::Entity::update_owned_row(&txn, caller.user, update).await?;
             room.must_hold(&txn).await?;
         }
         let reply = view::one(&txn, changed).await?;

@@ -5,9 +5,7 @@ use std::collections::HashMap;
 use entity::project_item::{Column, Entity, Model};
 use entity::{document, note, project};
 use schemars::JsonSchema;
-use sea_orm::{
-    ActiveModelTrait, ColumnTrait, ConnectionTrait, IntoActiveModel, ModelTrait, QueryFilter, QueryOrder,
-};
+use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter, QueryOrder};
 use serde::Serialize;
 use values::id::{BookmarkId, DocumentId, EntryId, HighlightId, NoteId, ProjectId, ProjectItemId, UserId};
 use values::kind::{ItemKind, ItemRole};
@@ -229,7 +227,8 @@ impl Operation for ChangeItem {
             ..row.clone()
         };
         if changed != row {
-            changed.clone().into_active_model().reset_all().update(&txn).await?;
+            let update = changed.clone().into_active_model().reset_all();
+            Entity::update_owned_row(&txn, caller.user, update).await?;
             projects::touch(&txn, &project, ctx.core.clock.now()).await?;
         }
         let item =
@@ -263,7 +262,7 @@ impl Operation for RemoveItem {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<RemoveItemResponse, Error> {
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let (project, row) = self.0.lock(&txn, caller.user).await?;
-        row.delete(&txn).await?;
+        Entity::delete_owned_row(&txn, caller.user, row).await?;
         projects::touch(&txn, &project, ctx.core.clock.now()).await?;
         txn.commit().await?;
         Ok(RemoveItemResponse {})

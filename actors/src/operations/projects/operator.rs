@@ -65,7 +65,7 @@ pub async fn archive_project(core: &CoreContext, user: UserId, id: ProjectId) ->
     if row.status == ProjectStatus::Active {
         row.status = ProjectStatus::Archived;
         row.updated_at = core.clock.now();
-        row.clone().into_active_model().reset_all().update(&txn).await?;
+        Entity::update_owned_row(&txn, user, row.clone().into_active_model().reset_all()).await?;
     }
     let view = one(&txn, row).await?;
     txn.commit().await?;

@@ -72,27 +72,20 @@ impl From<UploadTicket> for CreateUploadResponse {
     }
 }
 
-/// The member that is not stored under an Idempotency-Key, because it is a secret.
+/// The member with the URL, which is a secret.
 const SECRET_MEMBER: &str = "putUrl";
 
 impl Operation for CreateUpload {
     type Reply = CreateUploadResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteUploads];
     const ERRORS: &'static [&'static str] = &[code::PLAN_LIMIT_REACHED];
+    const SECRET_MEMBERS: &'static [&'static str] = &[SECRET_MEMBER];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CreateUploadResponse, Error> {
         Ok(uploads::announce(&ctx.core, &ctx.uploads, &caller.owner(), self.0).await?.into())
     }
 
-    // Without the URL: it is a secret and expires, so a replay within 24 hours gets a newly signed one (contract.md, section 11).
-    fn stored_body(reply: &CreateUploadResponse) -> serde_json::Result<Value> {
-        let mut body = serde_json::to_value(reply)?;
-        if let Some(members) = body.as_object_mut() {
-            members.remove(SECRET_MEMBER);
-        }
-        Ok(body)
-    }
-
+    // The URL expires, so a replay within 24 hours gets a newly signed one (contract.md, section 11).
     async fn restore_body(
         mut stored: Value,
         caller: &Caller,

@@ -77,7 +77,7 @@ impl Operation for ShowUpload {
         let document = match row.document_id {
             Some(id) => {
                 // Also hidden ones: the upload of a deleted bookmark keeps its status.
-                let own = document::Entity::owned_by(caller.user).filter(document::Column::Id.eq(id));
+                let own = document::Entity::with_hidden(caller.user).filter(document::Column::Id.eq(id));
                 own.one(ctx.core.db.read()).await?
             }
             None => None,

@@ -44,7 +44,7 @@ pub async fn restore(
     id: BookmarkId,
     now: Timestamp,
 ) -> Result<bookmark::Model, Error> {
-    let found = bookmark::Entity::owned_by(user).filter(bookmark::Column::Id.eq(id));
+    let found = bookmark::Entity::with_deleted(user).filter(bookmark::Column::Id.eq(id));
     let row = found.lock_exclusive().one(txn).await?.ok_or(Error::not_found())?;
     let Some(deleted) = row.deleted_at else { return Ok(row) };
     // The period ends exactly, whenever the clean-up removes the row.
@@ -91,7 +91,7 @@ async fn set_hidden(
     now: Timestamp,
 ) -> Result<(), Error> {
     let (user, of_bookmark) = (row.user_id, document::Column::BookmarkId.eq(row.id));
-    for document in document::Entity::owned_by(user).filter(of_bookmark.clone()).all(txn).await? {
+    for document in document::Entity::with_hidden(user).filter(of_bookmark.clone()).all(txn).await? {
         if hidden_at.is_some() && document.entry_id.is_some() {
             // It stays visible as the text of its feed entry. Without its bookmark id the update below skips it.
             saved::set_bookmark(txn, &document, None, now).await?;

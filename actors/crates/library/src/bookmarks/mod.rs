@@ -15,8 +15,8 @@ mod tags;
 use entity::{bookmark, document};
 use sea_orm::sea_query::LockType;
 use sea_orm::{
-    ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter,
-    QueryOrder, QuerySelect, Select,
+    ActiveValue::Set, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
+    Select,
 };
 use values::id::{BookmarkId, UserId};
 use values::time::Timestamp;
@@ -88,14 +88,14 @@ pub async fn retitle(
     title: &str,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let own = document::Entity::owned_by(row.user_id).filter(document::Column::BookmarkId.eq(row.id));
+    let own = document::Entity::with_hidden(row.user_id).filter(document::Column::BookmarkId.eq(row.id));
     for document in own.lock_exclusive().all(txn).await? {
         let (id, has_text) = (document.id, document.version > 0);
         let mut changed = document.into_active_model();
         changed.title = Set(title.to_owned());
         // From now on a title that is extracted from the page does not replace it.
         changed.has_user_title = Set(true);
-        changed.update(txn).await?;
+        document::Entity::update_owned_row(txn, row.user_id, changed).await?;
         if has_text {
             jobs::enqueue(txn, row.user_id, JobKind::Index, id.0, Priority::Now, now).await?;
         }
@@ -112,7 +112,7 @@ pub async fn enqueue_label_update(
     row: &bookmark::Model,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let own = document::Entity::owned_by(row.user_id).filter(document::Column::BookmarkId.eq(row.id));
+    let own = document::Entity::with_hidden(row.user_id).filter(document::Column::BookmarkId.eq(row.id));
     for document in own.all(txn).await? {
         jobs::enqueue(txn, row.user_id, JobKind::UpdateLabels, document.id.0, Priority::Now, now).await?;
     }

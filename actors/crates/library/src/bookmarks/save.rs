@@ -90,7 +90,7 @@ pub async fn save_in_transaction(
     if !insert_if_unsaved(txn, row.clone()).await? {
         // Another node saved the URL after it was looked up. On PostgreSQL a violated unique index would end the transaction, so
         // the insert skips the row instead.
-        document::Entity::delete_by_id(document.id).exec(txn).await?;
+        document::Entity::delete_owned_row(txn, user, document).await?;
         return add_tags_to_existing(txn, &row, &new.tags).await;
     }
     let kind = text_job(&new);

@@ -2,7 +2,7 @@
 
 use entity::{document, rendition};
 use parse::html::Heading;
-use sea_orm::{ConnectionTrait, EntityTrait, IntoActiveModel};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
 use errors::Error;
 
@@ -22,7 +22,8 @@ pub(super) async fn replace_rendition(
     outline: &[Heading],
 ) -> Result<(), Error> {
     // Deleted in any case: the HTML of a former text must not outlive it.
-    rendition::Entity::delete_by_id(document.id).exec(db).await?;
+    let former = rendition::Entity::delete_owned(document.user_id);
+    former.filter(rendition::Column::DocumentId.eq(document.id)).exec(db).await?;
     if html.is_some() || !outline.is_empty() {
         let outline = serde_json::to_string(outline).map_err(Error::internal)?;
         let row = rendition::Model { document_id: document.id, user_id: document.user_id, html, outline };

@@ -6,8 +6,7 @@ use parse::html::Heading;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::Expr;
 use sea_orm::{
-    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, ModelTrait, QueryFilter,
-    QueryOrder, QuerySelect,
+    ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
 };
 use text::chunk::{Piece, Sizing};
 use values::id::ChunkId;
@@ -126,7 +125,7 @@ pub async fn replace_text(
             *column = Set(extracted);
         }
     }
-    row.update(db).await?;
+    document::Entity::update_owned_row(db, document.user_id, row).await?;
     jobs::enqueue(db, document.user_id, JobKind::Index, document.id.0, priority, now).await?;
     Ok(())
 }
@@ -171,7 +170,7 @@ async fn update_transcripts(
         .filter(transcript_segment::Column::Version.eq(version))
         .exec(db)
         .await?;
-    unfinished.delete(db).await?;
+    transcript::Entity::delete_owned_row(db, document.user_id, unfinished).await?;
     Ok(())
 }
 

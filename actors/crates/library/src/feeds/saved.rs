@@ -107,9 +107,9 @@ pub(super) async fn detach_bookmarked(
     feed: FeedId,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let of_feed = document::Entity::owned_by(user).filter(document::Column::FeedId.eq(feed));
+    let of_feed = document::Entity::with_hidden(user).filter(document::Column::FeedId.eq(feed));
     let of_feed = of_feed.select_only().column(document::Column::Id);
-    let rows = bookmark::Entity::owned_by(user)
+    let rows = bookmark::Entity::with_deleted(user)
         .filter(bookmark::Column::DocumentId.in_subquery(of_feed.into_query()))
         .order_by_desc(bookmark::Column::Id)
         .all(txn)

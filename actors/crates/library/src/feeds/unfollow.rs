@@ -28,7 +28,7 @@ pub async fn unfollow(
     copy_recording_urls(txn, user, id).await?;
     feed::Entity::delete_owned(user).filter(feed::Column::Id.eq(id)).exec(txn).await?;
     // A save of one of the entries has committed before the bookmarks are read below, or waits for this transaction.
-    let documents = document::Entity::owned_by(user).filter(document::Column::FeedId.eq(id));
+    let documents = document::Entity::with_hidden(user).filter(document::Column::FeedId.eq(id));
     documents
         .select_only()
         .column(document::Column::Id)

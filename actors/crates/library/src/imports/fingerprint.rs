@@ -106,7 +106,8 @@ async fn bookmark_digests(
     let mut parts: BTreeMap<BookmarkId, BookmarkParts> = BTreeMap::new();
     // A title that was not given comes with the text of the page, so it is no change. The document of the notes always has a
     // given title.
-    let titled = rows_of!(document)
+    let titled = document::Entity::with_hidden(user)
+        .filter(document::Column::BookmarkId.is_in(ids.iter().copied()))
         .filter(document::Column::HasUserTitle.eq(true))
         .filter(document::Column::ContentType.ne(ContentType::Note));
     for row in titled.all(txn).await? {

@@ -7,10 +7,7 @@ mod owner;
 
 use entity::{document, note, project};
 use sea_orm::sea_query::Expr;
-use sea_orm::{
-    ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel,
-    QueryFilter,
-};
+use sea_orm::{ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use values::id::{NoteId, UserId};
 use values::kind::ContentType;
 use values::time::Timestamp;
@@ -99,12 +96,12 @@ pub async fn rewrite(
     now: Timestamp,
 ) -> Result<note::Model, Error> {
     // Hidden documents too: the notes of a deleted bookmark are hidden with it.
-    let own = document::Entity::owned_by(note.user_id).filter(document::Column::Id.eq(note.document_id));
+    let own = document::Entity::with_hidden(note.user_id).filter(document::Column::Id.eq(note.document_id));
     let document = own.one(txn).await?.ok_or(Error::not_found())?;
     let mut changed = note.into_active_model();
     changed.body = Set(body);
     changed.updated_at = Set(now);
-    let note = changed.update(txn).await?;
+    let note = note::Entity::update_owned_row(txn, document.user_id, changed).await?;
     replace_text(txn, &document, text, priority, now).await?;
     Ok(note)
 }
@@ -119,16 +116,17 @@ pub async fn retitle(
     title: String,
     now: Timestamp,
 ) -> Result<note::Model, Error> {
-    document::Entity::update_owned(row.user_id)
+    let user = row.user_id;
+    document::Entity::update_owned(user)
         .col_expr(document::Column::Title, Expr::value(title.clone()))
         .filter(document::Column::Id.eq(row.document_id))
         .exec(txn)
         .await?;
-    jobs::enqueue(txn, row.user_id, JobKind::Index, row.document_id.0, Priority::Now, now).await?;
+    jobs::enqueue(txn, user, JobKind::Index, row.document_id.0, Priority::Now, now).await?;
     let mut changed = row.into_active_model();
     changed.title = Set(title);
     changed.updated_at = Set(now);
-    Ok(changed.update(txn).await?)
+    Ok(note::Entity::update_owned_row(txn, user, changed).await?)
 }
 
 fn empty_document(user: UserId, title: String, now: Timestamp) -> document::Model {

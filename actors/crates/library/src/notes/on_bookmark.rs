@@ -66,7 +66,7 @@ async fn insert_on_bookmark(
     row: &bookmark::Model,
     now: Timestamp,
 ) -> Result<note::Model, Error> {
-    let page = document::Entity::owned_by(row.user_id).filter(document::Column::Id.eq(row.document_id));
+    let page = document::Entity::with_hidden(row.user_id).filter(document::Column::Id.eq(row.document_id));
     let title = page.one(txn).await?.map(|page| page.title).unwrap_or_default();
     let document = document::Model { bookmark_id: Some(row.id), ..empty_document(row.user_id, title, now) };
     document::Entity::insert(document.clone().into_active_model()).exec_without_returning(txn).await?;

@@ -1,7 +1,7 @@
 //! Deleting projects.
 
 use entity::{decision, document, project, project_item};
-use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use values::id::{DocumentId, ProjectId, UserId};
 use values::time::Timestamp;
 
@@ -23,7 +23,7 @@ pub async fn delete(
 ) -> Result<(), Error> {
     let project = lock(txn, user, id).await?;
     let of_project = document::Column::ProjectId.eq(project.id);
-    let notes: Vec<DocumentId> = document::Entity::owned_by(user)
+    let notes: Vec<DocumentId> = document::Entity::with_hidden(user)
         .filter(of_project.clone())
         .select_only()
         .column(document::Column::Id)
@@ -36,7 +36,7 @@ pub async fn delete(
     // The documents of its notes refer to the project without a foreign key, so they are deleted here, and their notes with them.
     let documents = document::Entity::delete_owned(user);
     documents.filter(of_project).exec(txn).await?;
-    project.into_active_model().delete(txn).await?;
+    project::Entity::delete_owned_row(txn, user, project).await?;
     Ok(())
 }
 
@@ -48,12 +48,12 @@ pub async fn delete(
 /// when the database fails.
 pub async fn delete_if_empty(txn: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<bool, Error> {
     let project = lock(txn, user, id).await?;
-    let notes = document::Entity::owned_by(user).filter(document::Column::ProjectId.eq(project.id));
+    let notes = document::Entity::with_hidden(user).filter(document::Column::ProjectId.eq(project.id));
     let is_empty = notes.one(txn).await?.is_none()
         && decision::Entity::within(&project).one(txn).await?.is_none()
         && !has_visible_items(txn, &project).await?;
     if is_empty {
-        project.into_active_model().delete(txn).await?;
+        project::Entity::delete_owned_row(txn, user, project).await?;
     }
     Ok(is_empty)
 }

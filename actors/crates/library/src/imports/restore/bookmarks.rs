@@ -3,7 +3,7 @@
 use entity::{bookmark, document, note};
 use jobs::JobKind;
 use parse::archive::{BookmarkRecord, DocumentRecord};
-use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter};
 use serde_json::json;
 use values::id::{BookmarkId, DocumentId};
 use values::time::Timestamp;
@@ -92,7 +92,8 @@ async fn restore_page(
     // A document that has a text belongs to an entry of a feed, which existed before; the export does not replace that text.
     if let (Some(document), Some(text)) = (document.filter(|document| document.version == 0), text) {
         let document = archived_document::with_metadata(document, &text);
-        document::Entity::update(document.clone().into_active_model().reset_all()).exec(txn).await?;
+        let changed = document.clone().into_active_model().reset_all();
+        document::Entity::update_owned_row(txn, user, changed).await?;
         // Saving the page enqueued its fetch, which the restored text makes unnecessary. No worker has it: it is not committed.
         if archived_document::restore_text(txn, &document, text, now).await? {
             jobs::withdraw(txn, user, JobKind::FetchPage, document.id.0).await?;

@@ -59,7 +59,7 @@ async fn lock_documents(
     user: UserId,
     which: impl IntoCondition,
 ) -> Result<Vec<DocumentId>, Error> {
-    let own = document::Entity::owned_by(user).filter(which).select_only().column(document::Column::Id);
+    let own = document::Entity::with_hidden(user).filter(which).select_only().column(document::Column::Id);
     Ok(own.order_by_asc(document::Column::Id).lock_exclusive().into_tuple().all(txn).await?)
 }
 
