@@ -205,7 +205,7 @@ impl Idempotency {
             request_hash: Set(request_key.request_hash.clone()),
             status: Set(None),
             body: Set(None),
-            committed: Set(false),
+            is_committed: Set(false),
             created_at: Set(now),
             heartbeat_at: Set(now),
         };
@@ -401,7 +401,7 @@ impl Idempotency {
     async fn release(&self, claim: &ClaimId) -> Result<(), Error> {
         // On PostgreSQL this waits for a commit that is in progress.
         let txn = begin_owned(&self.db, claim.user).await?;
-        let released = claim.delete_unanswered().filter(Column::Committed.eq(false)).exec(&txn).await?;
+        let released = claim.delete_unanswered().filter(Column::IsCommitted.eq(false)).exec(&txn).await?;
         // Committed: the row stays and answers a repeated request with 409. The time says that its request has ended.
         if released.rows_affected == 0 {
             claim.update_unanswered().col_expr(Column::HeartbeatAt, Expr::value(ENDED_AT)).exec(&txn).await?;
@@ -474,7 +474,7 @@ async fn find_oldest(
 fn is_expired(now: Timestamp) -> Condition {
     let crashed = Condition::all()
         .add(Column::Status.is_null())
-        .add(Column::Committed.eq(false))
+        .add(Column::IsCommitted.eq(false))
         .add(has_no_heartbeat(now));
     Condition::any().add(Column::CreatedAt.lt(now - RESPONSE_RETENTION)).add(crashed)
 }
@@ -495,7 +495,7 @@ fn is_heartbeat_missing(heartbeat_at: Timestamp, now: Timestamp) -> bool {
 
 /// Selects rows that have a response, or that were committed by a request that has ended.
 fn is_finished(now: Timestamp) -> Condition {
-    let without_response = Condition::all().add(Column::Committed.eq(true)).add(has_no_heartbeat(now));
+    let without_response = Condition::all().add(Column::IsCommitted.eq(true)).add(has_no_heartbeat(now));
     Condition::any().add(Column::Status.is_not_null()).add(without_response)
 }
 
@@ -518,7 +518,7 @@ fn stored_response(row: Model, request_hash: &[u8], now: Timestamp) -> Result<St
         (Some(_), None) => Err(Error::Conflict(
             "the request with this Idempotency-Key was refused, and its answer is not kept; send it with a new key",
         )),
-        (None, _) if row.committed && is_heartbeat_missing(row.heartbeat_at, now) => Err(Error::Conflict(
+        (None, _) if row.is_committed && is_heartbeat_missing(row.heartbeat_at, now) => Err(Error::Conflict(
             "the request with this Idempotency-Key was carried out at least in part, and its answer is not kept; look at the \
              result before you send it again with a new key",
         )),

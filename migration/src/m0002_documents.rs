@@ -30,7 +30,7 @@ CREATE TABLE document (
     published_at TEXT,
     canonical_url TEXT,
     recording_url TEXT,
-    missing_content TEXT,
+    missing_reason TEXT,
     language TEXT,
     total_chars INTEGER NOT NULL,
     word_count INTEGER,
@@ -105,7 +105,7 @@ CREATE TABLE transcript (
     refused_samples BIGINT NOT NULL DEFAULT 0,
     segments INTEGER NOT NULL,
     progress DOUBLE PRECISION NOT NULL,
-    finished BOOLEAN NOT NULL,
+    is_finished BOOLEAN NOT NULL,
     PRIMARY KEY (document_id, version)
 );
 CREATE INDEX transcript_user ON transcript (user_id)

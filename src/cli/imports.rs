@@ -166,7 +166,7 @@ impl ImportSummary {
             status: row.state,
             file_name: row.file_name,
             format: row.format,
-            dry_run: row.dry_run,
+            dry_run: row.is_dry_run,
             rows: row.done,
             created: row.created,
             updated: row.updated,

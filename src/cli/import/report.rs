@@ -58,7 +58,7 @@ impl ImportReport {
             status: import.state,
             file_name: import.file_name.clone(),
             format: import.format.clone(),
-            dry_run: import.dry_run,
+            dry_run: import.is_dry_run,
             created: import.created,
             updated: import.updated,
             skipped: skipped.into_iter().map(|(line, reason)| SkippedRow { line, reason }).collect(),
@@ -147,7 +147,7 @@ impl QueuedImport {
             import_id: import.id,
             status: import.state,
             file_name: import.file_name.clone(),
-            dry_run: import.dry_run,
+            dry_run: import.is_dry_run,
             server_running: false,
         }
     }

@@ -528,7 +528,7 @@ async fn batch_with_lost_response_is_not_repeated() {
 
     let row =
         entity::idempotency::Entity::find().one(server.context().core.db.read()).await.unwrap().unwrap();
-    assert_eq!((row.committed, row.status), (true, None));
+    assert_eq!((row.is_committed, row.status), (true, None));
     assert_eq!(once.post_text("/rest/v1/bookmarks/batch", &body).await.error_code(409), "CONFLICT");
 }
 

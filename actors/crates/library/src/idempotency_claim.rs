@@ -31,7 +31,7 @@ impl ClaimId {
     /// transaction must be rolled back then. What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn mark_committed(&self, txn: &Transaction) -> Result<(), Error> {
         let marked =
-            self.update_unanswered().col_expr(Column::Committed, Expr::value(true)).exec(txn).await?;
+            self.update_unanswered().col_expr(Column::IsCommitted, Expr::value(true)).exec(txn).await?;
         if marked.rows_affected == 0 { Err(Error::StillRunning) } else { Ok(()) }
     }
 

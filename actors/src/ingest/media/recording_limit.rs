@@ -22,7 +22,7 @@ const MAX_BACKLOG_RECORDINGS_PER_USER: u64 = 2;
 pub async fn has_slot(core: &CoreContext, job: &job::Model) -> Result<bool, DbErr> {
     let id = DocumentId(job.subject);
     let unfinished =
-        || transcript::Entity::owned_by(job.user_id).filter(transcript::Column::Finished.eq(false));
+        || transcript::Entity::owned_by(job.user_id).filter(transcript::Column::IsFinished.eq(false));
     // A recording that was begun keeps its slot, however many others have begun since.
     let own = unfinished().filter(transcript::Column::DocumentId.eq(id)).one(core.db.read()).await?;
     if own.is_some() {

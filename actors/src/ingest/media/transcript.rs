@@ -16,7 +16,7 @@ use super::recording_file;
 pub async fn has_transcript(db: &impl ConnectionTrait, user: UserId, id: DocumentId) -> Result<bool, Error> {
     let finished = transcript::Entity::owned_by(user)
         .filter(transcript::Column::DocumentId.eq(id))
-        .filter(transcript::Column::Finished.eq(true));
+        .filter(transcript::Column::IsFinished.eq(true));
     Ok(finished.one(db).await?.is_some())
 }
 

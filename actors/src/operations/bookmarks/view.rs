@@ -118,7 +118,7 @@ pub async fn many(
             image_url: document.image_url,
             published_at: document.published_at,
             canonical_url: document.canonical_url,
-            lacks: document.missing_content,
+            lacks: document.missing_reason,
             language: document.language,
             content_type: document.content_type,
             tags: tags.remove(&row.id).unwrap_or_default(),

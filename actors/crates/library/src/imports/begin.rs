@@ -43,7 +43,7 @@ impl NewImport {
             user_id: self.user,
             file_name: self.file_name.as_deref().and_then(clean_file_name),
             state: ImportState::Running,
-            dry_run: self.dry_run,
+            is_dry_run: self.dry_run,
             format: self.format.map(|format| format.name().to_owned()),
             unread_columns: None,
             done: 0,
@@ -178,7 +178,7 @@ pub async fn start(core: &CoreContext, user: UserId, id: ImportId) -> Result<imp
     let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found())?;
     let started = Entity::update_owned(user)
         .col_expr(Column::State, Expr::value(ImportState::Running))
-        .col_expr(Column::DryRun, Expr::value(false))
+        .col_expr(Column::IsDryRun, Expr::value(false))
         .col_expr(Column::Done, Expr::value(0_i64))
         .col_expr(Column::Created, Expr::value(0))
         .col_expr(Column::Updated, Expr::value(0))

@@ -67,7 +67,7 @@ async fn change_state(
     let now = core.clock.now();
     let txn = begin_owned(&core.db, user).await?;
     let row = Entity::one_of(user, id).lock_exclusive().one(&txn).await?.ok_or(Error::not_found())?;
-    if row.dry_run || !from.contains(&row.state) {
+    if row.is_dry_run || !from.contains(&row.state) {
         return Err(Error::Conflict(conflict));
     }
     // All rows of a finished import were applied, so only its pages continue.

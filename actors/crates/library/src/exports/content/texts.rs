@@ -64,7 +64,7 @@ impl LibraryWriter<'_> {
             published_at: row.published_at,
             canonical_url: row.canonical_url,
             recording_url: row.recording_url,
-            lacks: row.missing_content,
+            lacks: row.missing_reason,
             failed: row.error.filter(|_| row.status == DocumentStatus::Failed),
             language: row.language,
             passages: passages.into_iter().map(passage_record).collect(),

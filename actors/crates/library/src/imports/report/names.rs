@@ -29,7 +29,7 @@ pub async fn load_row_names(
     import: &import::Model,
     rows: &[Model],
 ) -> Result<HashMap<ImportRowId, String>, Error> {
-    if import.dry_run {
+    if import.is_dry_run {
         let shown = rows.iter().filter(|row| row.outcome != RowOutcome::Skipped);
         return Ok(shown.filter_map(|row| Some((row.id, row.detail.clone()?))).collect());
     }

@@ -62,7 +62,7 @@ pub async fn undo(core: &CoreContext, user: UserId, id: ImportId) -> Result<impo
         .col_expr(Column::State, Expr::value(ImportState::Undoing))
         .col_expr(Column::Error, Expr::value(None::<String>))
         .filter(Column::Id.eq(row.id))
-        .filter(Column::DryRun.eq(false))
+        .filter(Column::IsDryRun.eq(false))
         .filter(Column::State.is_in([
             ImportState::Done,
             ImportState::Paused,
