@@ -9,7 +9,7 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "idempotency")]
 pub struct Model {
-    /// The API key of the caller.
+    /// The API key of the caller, not the Idempotency-Key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub key_id: KeyId,
     /// SHA-256 of the value of the header.

@@ -13,7 +13,7 @@ use entity::time::Timestamp;
 use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query, SimpleExpr};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, UpdateMany};
 
-use super::kind::is_known;
+use super::kind::has_known_kind;
 use super::{JobKind, LEASE_DURATION, LeaseOwner, MAX_CRASHES, Priority, fairness};
 
 /// Why a job is given up of which every attempt crashed the process.
@@ -218,7 +218,7 @@ pub async fn requeue_unknown(db: &Db, now: Timestamp) -> Result<u64, DbErr> {
     let expired = Condition::all()
         .add(Expr::cust("state = 'running'"))
         .add(Column::LeaseUntil.lt(now))
-        .add(is_known().not());
+        .add(has_known_kind().not());
     // A read first: most of the time there is none, and the transaction would take the lock of the database.
     if Entity::find().filter(expired.clone()).one(db.read()).await?.is_none() {
         return Ok(0);

@@ -11,7 +11,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::kind::is_known;
+use super::kind::has_known_kind;
 use super::{JobKind, MAX_WAITING_JOBS, Priority, Track};
 
 /// Returns whether a user may enqueue more jobs at this priority: fewer than [`MAX_WAITING_JOBS`] of the user's jobs are due. At
@@ -68,7 +68,7 @@ pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
         .column_as(Column::Id.count(), "jobs")
         .column_as(Column::RunAt.min(), "since")
         .filter(Expr::cust("state IN ('queued', 'running')"))
-        .filter(is_known())
+        .filter(has_known_kind())
         .group_by(Column::Track)
         .group_by(Column::State);
     let rows: Vec<(i16, JobState, i64, Option<Timestamp>)> = counts.into_tuple().all(db).await?;
@@ -98,7 +98,7 @@ pub async fn unknown_by_kind(db: &impl ConnectionTrait) -> Result<Vec<(String, i
         .column_as(Column::Id.count(), "jobs")
         // Spelled out, as in the partial index `job_queued`.
         .filter(Expr::cust("state = 'queued'"))
-        .filter(is_known().not())
+        .filter(has_known_kind().not())
         .group_by(Column::Kind)
         .order_by_asc(Column::Kind)
         .into_tuple()
@@ -197,7 +197,7 @@ fn other_jobs(job: &Model) -> Select<Entity> {
         .add(Column::Priority.eq(job.priority).and(Column::UserId.ne(job.user_id)));
     Entity::find()
         .filter(Expr::cust("state = 'queued' AND queue_position IS NOT NULL"))
-        .filter(is_known())
+        .filter(has_known_kind())
         .filter(Column::Track.eq(job.track))
         .filter(others)
 }

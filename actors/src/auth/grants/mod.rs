@@ -1,6 +1,7 @@
 //! OAuth clients and grants, from the registration of a client to the end of a grant (contract.md, sections 8 and 11).
 //!
-//! A grant is what one user gave one client; public texts call it a connected app. It has a number that is raised whenever the grant
+//! A grant is what one user gave one client. RFC 6749 has the word grant, so code, columns and logs use it; users see applications that
+//! they connected, so operations, the command line and notices call it a connected app. It has a number that is raised whenever the grant
 //! is made again or ends, and a token works only under the number that it was issued under. So at most one token family is valid at
 //! any time, whatever happens at the same time on any number of nodes. Access tokens are cached under the same epoch as keys, so a
 //! revoked one stops working before its revocation is answered, and within a second if another process revoked it.
