@@ -53,7 +53,7 @@ impl ServiceStateKey {
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
-pub async fn read(db: &impl ConnectionTrait, key: ServiceStateKey) -> Result<Option<String>, DbErr> {
+pub async fn read_state(db: &impl ConnectionTrait, key: ServiceStateKey) -> Result<Option<String>, DbErr> {
     Ok(Entity::find_by_id(key.name().into_owned()).one(db).await?.map(|row| row.value))
 }
 
@@ -78,7 +78,7 @@ pub async fn check_round_trip(db: &Db, process: LeaseOwner) -> Result<(), Error>
     let txn = db.begin().await?;
     write(&txn, key, written.clone()).await?;
     txn.commit().await?;
-    if read(db.read(), key).await? == Some(written) {
+    if read_state(db.read(), key).await? == Some(written) {
         return Ok(());
     }
     db.health().distrust_writer();
@@ -106,7 +106,7 @@ pub async fn get_or_insert(
     let keep = OnConflict::column(Column::Name).do_nothing().to_owned();
     // Insert first, then read: a read before the insert would let two processes each keep their own value.
     Entity::insert(row).on_conflict(keep).try_insert().exec_without_returning(db).await?;
-    Ok(read(db, key).await?.unwrap_or(value))
+    Ok(read_state(db, key).await?.unwrap_or(value))
 }
 
 /// Increments the generation, within the transaction that changes keys, users or plans.

@@ -47,7 +47,7 @@ impl Pause {
 /// # Errors
 /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn paused_until(db: &impl ConnectionTrait) -> Result<Option<Timestamp>, Error> {
-    let value = service_state::read(db, ServiceStateKey::AiPausedUntil).await?;
+    let value = service_state::read_state(db, ServiceStateKey::AiPausedUntil).await?;
     Ok(value.and_then(|millis| millis.parse().ok()).map(Timestamp::from_millis))
 }
 

@@ -86,7 +86,7 @@ async fn is_right_password(
 ///
 /// # Errors
 /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
-pub async fn open(
+pub async fn open_session(
     core: &CoreContext,
     user: &user::Model,
     presented: Option<&Secret>,

@@ -215,7 +215,7 @@ impl Keys {
     /// # Errors
     /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn catch_up(&self, db: &Db) -> Result<(), Error> {
-        let generation = service_state::read(db.read(), ServiceStateKey::Generation).await?;
+        let generation = service_state::read_state(db.read(), ServiceStateKey::Generation).await?;
         self.cache_epoch.observe_generation(generation);
         Ok(())
     }

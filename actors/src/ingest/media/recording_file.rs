@@ -43,7 +43,7 @@ pub async fn find(ctx: &ExtractionContext, document: DocumentId) -> Result<Optio
 ///
 /// # Errors
 /// What [`DbErr`] or [`BlobError`] converts to when the database or the store fails.
-pub async fn keep(ctx: &ExtractionContext, document: DocumentId, file: &Path) -> Result<(), Error> {
+pub async fn keep_recording(ctx: &ExtractionContext, document: DocumentId, file: &Path) -> Result<(), Error> {
     // The file is stored before the transaction, which then only assigns it: storing gigabytes takes long. A crash in
     // between leaves a file that nothing refers to, which the sweep removes.
     let copy = FileWriter::store_copy(&ctx.core, &*ctx.uploads.store, file).await?;

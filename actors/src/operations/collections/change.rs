@@ -80,7 +80,7 @@ impl Operation for ChangeCollection {
         }
         changed.updated_at = Set(ctx.core.clock.now());
         changed.update(&txn).await?;
-        let changed = view::one(&txn, caller.user, self.id).await?;
+        let changed = view::load_view(&txn, caller.user, self.id).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;
         Ok(changed)

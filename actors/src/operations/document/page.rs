@@ -70,7 +70,7 @@ pub struct DocumentPage {
 ///
 /// # Errors
 /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
-pub async fn read(
+pub async fn read_page(
     ctx: &OperationContext,
     from: &ReadableDocument,
     offset: i64,

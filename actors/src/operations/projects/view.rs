@@ -53,9 +53,9 @@ pub struct ProjectResponse {
 ///
 /// # Errors
 /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
-pub async fn one(db: &impl ConnectionTrait, row: project::Model) -> Result<ProjectResponse, Error> {
+pub async fn load_response(db: &impl ConnectionTrait, row: project::Model) -> Result<ProjectResponse, Error> {
     let (instructions, created_at) = (row.instructions.clone(), row.created_at);
-    let view = many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())?;
+    let view = load_views(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())?;
     Ok(ProjectResponse { project: ProjectDetails { view, instructions, created_at } })
 }
 
@@ -63,7 +63,7 @@ pub async fn one(db: &impl ConnectionTrait, row: project::Model) -> Result<Proje
 ///
 /// # Errors
 /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
-pub async fn many(
+pub async fn load_views(
     db: &impl ConnectionTrait,
     user: UserId,
     rows: Vec<project::Model>,

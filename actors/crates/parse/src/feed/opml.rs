@@ -35,7 +35,7 @@ pub struct OpmlDocument {
 /// Reads a list; `None` if the text is not OPML. Outlines without a feed are folders.
 ///
 /// Many lists are made by hand: unmatched end tags and bare `&` are accepted.
-pub fn read(text: &str) -> Option<OpmlDocument> {
+pub fn read_opml(text: &str) -> Option<OpmlDocument> {
     let mut reader = Reader::from_str(text.trim_start_matches('\u{feff}').trim_start());
     let config = reader.config_mut();
     (config.check_end_names, config.allow_unmatched_ends, config.allow_dangling_amp) = (false, true, true);

@@ -58,7 +58,7 @@ impl ImportSession {
         {
             return self.preview_upload(db, draft, sha256, file.bytes).await;
         }
-        let new = match fields::read(draft.fields, &self.context().guard) {
+        let new = match fields::read_bookmark(draft.fields, &self.context().guard) {
             Ok(new) => new,
             Err(reason) => return Ok(RowResult::Skipped(reason)),
         };

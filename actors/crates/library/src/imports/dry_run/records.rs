@@ -99,7 +99,7 @@ async fn preview_bookmark(
     db: &impl ConnectionTrait,
     record: &BookmarkRecord,
 ) -> Result<RowResult, Error> {
-    let new = match restore::bookmarks::read(session, record) {
+    let new = match restore::bookmarks::read_bookmark(session, record) {
         Ok(new) => new,
         Err(skipped) => return Ok(skipped),
     };
