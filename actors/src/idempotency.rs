@@ -407,9 +407,6 @@ impl Idempotency {
     }
 
     /// Removes responses that were stored for 24 hours.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn sweep(&self, now: Timestamp) -> Result<(), Error> {
         let users =
             Entity::created_before(now - RESPONSE_RETENTION).select_only().column(Column::UserId).distinct();

@@ -247,9 +247,6 @@ pub async fn update_labels(ctx: &IndexingContext, job: &job::Model) -> Result<()
 
 /// Stops expecting a document in the index whose job was given up: its row says why, and
 /// search does not stay degraded for it.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn give_up(db: &impl ConnectionTrait, job: &job::Model) -> Result<(), DbErr> {
     document::Entity::update_owned(job.user_id)
         .col_expr(document::Column::IndexLostAt, Expr::value(None::<i64>))

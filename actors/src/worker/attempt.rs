@@ -221,9 +221,6 @@ fn document_of(job: &ClaimedJob) -> Option<DisplayValue<Uuid>> {
 }
 
 /// Gives up a job whose last attempt crashed the process, and records it with its subject, in one transaction.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub(super) async fn record_crash(ctx: &WorkerContext, job: &ClaimedJob) -> Result<(), DbErr> {
     let now = ctx.core.clock.now();
     let txn = begin_owned(&ctx.core.db, job.row.user_id).await?;

@@ -48,9 +48,6 @@ struct SkippedRow {
 
 impl ImportReport {
     /// Reads the report of an import.
-    ///
-    /// # Errors
-    /// What `DbErr` converts to when the database fails.
     pub async fn of(core: &CoreContext, import: &import::Model, server_running: bool) -> Result<Self, Error> {
         let skipped = imports::list_skipped_rows(core, import).await?;
         Ok(Self {

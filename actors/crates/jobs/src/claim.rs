@@ -109,9 +109,6 @@ impl SlotBudget {
 /// Claims due jobs of a track under a lease, as many as there are slots: first jobs whose lease has expired, then waiting
 /// jobs by priority and queue position. Jobs of kinds that this version does not know stay as they are. Two jobs of one subject never
 /// run at the same time, because the slower one could overwrite a newer version with an older one.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn claim(
     db: &Db,
     owner: LeaseOwner,
@@ -236,9 +233,6 @@ fn has_state(state: JobState) -> SimpleExpr {
 /// The claim counts the crash, as with an expired lease. A job that crashed before keeps its lease: if the process crashes
 /// again and again, the pause between its attempts separates the job that causes the crashes from those that only run at the
 /// same time.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn end_leases(db: &impl ConnectionTrait, owner: LeaseOwner, now: Timestamp) -> Result<u64, DbErr> {
     // One millisecond earlier, because a lease that ends now has not expired yet.
     let expired = now - Duration::from_millis(1);

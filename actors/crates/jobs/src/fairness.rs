@@ -83,9 +83,6 @@ fn positions(track: i16, priority: i16) -> Select<Entity> {
 }
 
 /// Gives a queue position to deferred jobs whose time has come.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn promote(db: &Db, now: Timestamp) -> Result<(), DbErr> {
     let due = Entity::find()
         .filter(Expr::cust("state = 'queued' AND queue_position IS NULL"))

@@ -198,9 +198,6 @@ pub(super) async fn record_reuse(
 }
 
 /// Finds the token that a client sent, with its grant, if it is a token of this client.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub(super) async fn find_own_token(
     ctx: &GrantContext,
     client: &oauth_client::Model,

@@ -16,9 +16,6 @@ const MAX_RECORDINGS_PER_USER: u64 = 4;
 const MAX_BACKLOG_RECORDINGS_PER_USER: u64 = 2;
 
 /// Returns whether a job may start its recording, or continue it. Recordings that wait for a later time take no slot meanwhile.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn has_slot(core: &CoreContext, job: &job::Model) -> Result<bool, DbErr> {
     let id = DocumentId(job.subject);
     let unfinished =

@@ -181,9 +181,6 @@ impl TranscriptStep {
 }
 
 /// Loads the segments of a transcript, in order.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn load_segments(
     db: &impl ConnectionTrait,
     row: &transcript::Model,

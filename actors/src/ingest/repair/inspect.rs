@@ -21,9 +21,6 @@ pub struct Inspection {
 }
 
 /// Inspects the index of a data folder without opening it.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn inspect(db: &Db, data_dir: &Path) -> Result<Inspection, Error> {
     let id = IndexFolder::read_id(data_dir);
     // The row is read before the folder, because a running service raises the marker of the folder first.

@@ -84,9 +84,6 @@ pub async fn load_view(
 }
 
 /// Returns the views of bookmarks of one user, in their order, with four queries.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn load_views(
     core: &CoreContext,
     db: &impl ConnectionTrait,

@@ -18,9 +18,6 @@ use library::owned_transaction::begin_owned;
 use library::projects;
 
 /// Returns the projects of a user, most recently active first: those of a status, or all.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn list_projects(
     core: &CoreContext,
     user: UserId,

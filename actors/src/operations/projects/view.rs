@@ -50,9 +50,6 @@ pub struct ProjectResponse {
 }
 
 /// Returns a project with its instructions and counts.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn load_response(db: &impl ConnectionTrait, row: project::Model) -> Result<ProjectResponse, Error> {
     let (instructions, created_at) = (row.instructions.clone(), row.created_at);
     let view = load_views(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())?;
@@ -60,9 +57,6 @@ pub async fn load_response(db: &impl ConnectionTrait, row: project::Model) -> Re
 }
 
 /// Returns the views of projects of one user in their order, with one query.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn load_views(
     db: &impl ConnectionTrait,
     user: UserId,

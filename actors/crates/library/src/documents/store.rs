@@ -76,9 +76,6 @@ impl ChunkedDocument {
 
 /// Stores a text as the document's next version and enqueues its indexing, in the caller's transaction. Readers see the new text
 /// once the transaction is committed. `document` is the row as this transaction read it.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn replace_text(
     db: &impl ConnectionTrait,
     document: &document::Model,
@@ -132,9 +129,6 @@ pub async fn replace_text(
 }
 
 /// Returns the text of the document's current version.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn current_text(db: &impl ConnectionTrait, document: &document::Model) -> Result<String, Error> {
     let passages = chunk::Entity::owned_by(document.user_id)
         .filter(chunk::Column::DocumentId.eq(document.id))

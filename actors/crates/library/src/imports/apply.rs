@@ -68,9 +68,6 @@ impl ImportSession {
 
     /// Applies a batch of rows, or previews it in a dry run. Unless it is a dry run, the caller's transaction holds the lock of the
     /// library. After an error the session must be dropped.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn apply(&mut self, txn: &impl ConnectionTrait, batch: Vec<RowInput>) -> Result<(), Error> {
         let now = self.context().core.clock.now();
         let (mut rows, mut tally, count) = (Vec::new(), RowTally::default(), batch.len());
@@ -137,9 +134,6 @@ impl ImportSession {
     }
 
     /// Marks the import as finished, or the dry run as done. Returns the import's row.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn finish(self, db: &impl ConnectionTrait) -> Result<import::Model, Error> {
         let now = self.context().core.clock.now();
         let state = if self.import.is_dry_run { ImportState::DryRunDone } else { ImportState::Done };

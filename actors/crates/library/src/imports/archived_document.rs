@@ -106,9 +106,6 @@ pub fn is_complete(record: &DocumentRecord) -> bool {
 }
 
 /// Restores the text of a document, and enqueues the job that indexes it. Returns `false` if the record has no complete text.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn restore_text(
     txn: &impl ConnectionTrait,
     document: &document::Model,

@@ -33,9 +33,6 @@ use errors::Error;
 
 /// Computes the current fingerprints of objects of a kind, by their ids. An object that does not exist has none, nor does one that is
 /// only part of another: an entry of a feed, an item of a project.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn compute(
     txn: &impl ConnectionTrait,
     user: UserId,

@@ -33,9 +33,6 @@ struct PageDraft {
 
 impl ImportSession {
     /// Saves the pages of a batch: line, fields and file of each row.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(in crate::imports) async fn save_pages(
         &mut self,
         txn: &impl ConnectionTrait,

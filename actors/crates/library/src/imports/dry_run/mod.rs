@@ -20,9 +20,6 @@ use errors::Error;
 
 impl ImportSession {
     /// Previews the rows of a batch. The session remembers what later rows repeat.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(super) async fn preview_batch(
         &mut self,
         db: &impl ConnectionTrait,

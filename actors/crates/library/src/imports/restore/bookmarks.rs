@@ -20,9 +20,6 @@ use crate::notes;
 use errors::Error;
 
 /// Restores the bookmark of a page or of an upload. An existing one gets what it lacks.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn restore(
     session: &mut ImportSession,
     txn: &impl ConnectionTrait,
@@ -102,9 +99,6 @@ async fn restore_page(
 }
 
 /// Returns the document of a bookmark that was imported.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn document_of(
     session: &ImportSession,
     txn: &impl ConnectionTrait,

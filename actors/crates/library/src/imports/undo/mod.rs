@@ -51,8 +51,7 @@ const TRANSACTION_ROWS: u64 = 100;
 /// Starts to undo an import: sets its state and enqueues the job.
 ///
 /// # Errors
-/// [`Error::NotFound`]; [`Error::Conflict`] for a dry run, and for an import that is running, is being undone or was undone;
-/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::NotFound`]; [`Error::Conflict`] for a dry run, and for an import that is running, is being undone or was undone.
 pub async fn undo(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let now = core.clock.now();
     let txn = begin_owned(&core.db, user).await?;
