@@ -8,7 +8,7 @@ pub const MIGRATION: SqlMigration = SqlMigration {
     tables: &[DOCUMENT, SOURCE, CHUNK, RENDITION, TRANSCRIPT, TRANSCRIPT_SEGMENT],
 };
 
-/// The ids of the bookmark, entry, feed and project to which a document belongs are no foreign keys: bookmarks, entries and
+/// The ids of the bookmark, entry, feed and project to which a document belongs are not foreign keys: bookmarks, entries and
 /// notes refer to their document. `document_indexed_passages` serves the sum of the indexed passages, `document_lost_by_index` the
 /// list of documents that the passage index lost.
 const DOCUMENT: &str = r#"

@@ -76,7 +76,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
         budget::spend(ctx.core.db.write(), job.user_id, month, BudgetGroup::Embedding, spent).await?;
     }
     if has_more {
-        // The rest of a long document is no more urgent than the backlog.
+        // The passages of a long document beyond the maximum have the priority of the backlog.
         let priority = if next < MAX_PRIORITY_PASSAGES { Priority::of(job) } else { Priority::Backlog };
         jobs::yield_job(ctx.core.db.write(), job, next, priority, ctx.core.clock.now()).await?;
         ctx.job_signal.notify();

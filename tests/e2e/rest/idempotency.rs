@@ -124,7 +124,7 @@ async fn permanent_refusals_are_replayed() {
         let first = with_name(&key, code).post_text(path, body).await;
         assert_eq!((first.error_code(*status), is_replayed(&first)), (*code, false));
     }
-    // Executed anew, the request to the project that is active again would succeed.
+    // Executed again, the request to the project that is active again would succeed.
     archive("active").await;
     for (path, body, status, code) in &refusals {
         let again = with_name(&key, code).post_text(path, body).await;

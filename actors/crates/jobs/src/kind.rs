@@ -5,7 +5,7 @@ use entity::kind::{BookmarkKind, ContentType};
 use sea_orm::ColumnTrait;
 use sea_orm::sea_query::SimpleExpr;
 
-/// What a job does.
+/// What a job does, and so which handler runs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobKind {
     /// Fetches a page and extracts the text of its document.

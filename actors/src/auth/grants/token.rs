@@ -86,7 +86,7 @@ pub(super) async fn issue(
     Ok(TokenPair { access, access_lifetime: ctx.access_lifetime, refresh, scopes })
 }
 
-/// Looks up a token with one of these prefixes, and its grant. A text that is no token takes the same queries, so that the
+/// Looks up a token with one of these prefixes, and its grant. A text that is not a token takes the same queries, so that the
 /// response time does not tell whether a token exists.
 async fn look_up(
     db: &impl ConnectionTrait,

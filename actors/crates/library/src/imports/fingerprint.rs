@@ -101,8 +101,8 @@ async fn bookmark_digests(
         };
     }
     let mut parts: BTreeMap<BookmarkId, BookmarkParts> = BTreeMap::new();
-    // A title that was not given comes with the text of the page, so it is no change. The document of the notes always has a
-    // given title.
+    // A title that was not given comes with the text of the page, so it does not count as a change. The document of the notes always
+    // has a given title.
     let titled = rows_of!(document)
         .filter(document::Column::HasUserTitle.eq(true))
         .filter(document::Column::ContentType.ne(ContentType::Note));

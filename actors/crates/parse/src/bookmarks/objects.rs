@@ -70,7 +70,7 @@ fn convert(members: &Map<String, Value>) -> RowContent {
         archived: says(&ARCHIVED)
             || find_text(members, &["state"]).is_some_and(|state| state.eq_ignore_ascii_case("archived")),
         progress: progress(members),
-        // Content without markup is no page, such as the word `none` in old lists.
+        // Content without markup is not a page, such as the word `none` in old lists.
         html: find_text(members, &["content"]).filter(|html| html.contains('<')),
         ..ForeignBookmark::default()
     };

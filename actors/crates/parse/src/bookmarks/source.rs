@@ -143,7 +143,7 @@ fn reopen(file: &Arc<File>) -> io::Result<BufReader<File>> {
 
 /// Returns whether the first line is an object with a URL.
 fn is_jsonl(head: &[u8]) -> bool {
-    // Editors on Windows write a byte order mark, which is no JSON.
+    // Editors on Windows write a byte order mark, which JSON does not allow.
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let Some(line) = head.split(|byte| *byte == b'\n').next() else { return false };
     // A first line that is longer than the head contains the text of a page.
@@ -210,7 +210,7 @@ fn read_text(bytes: &[u8], wanted: Option<Format>) -> Result<ImportSource, Impor
         if rows.is_empty() && contains_ignore_case(&text, "href=") {
             return Err(ImportError::Damaged);
         }
-        // A page without a link is no list, unless it says that it is one.
+        // A page without a link is not a list, unless it says that it is one.
         let known = !rows.is_empty() || start.contains("netscape-bookmark-file");
         return known
             .then(|| ImportSource::new(Format::Netscape, rows.into_iter()))

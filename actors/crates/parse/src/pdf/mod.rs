@@ -74,7 +74,7 @@ pub enum PdfError {
 /// Reads a PDF: its metadata, and the text of its pages with [`PAGE_SEPARATOR`] between them.
 ///
 /// # Errors
-/// A [`PdfError`] if no page has text that can be read. A file that is read in part is no error;
+/// A [`PdfError`] if no page has text that can be read. A file that is read in part causes no error;
 /// [`PdfMetadata`] counts what is missing.
 pub fn read_pdf(bytes: Vec<u8>) -> Result<(PdfMetadata, String), PdfError> {
     // Checked before parsing, which takes the bytes and repairs a truncated file silently.
