@@ -5,6 +5,8 @@
 //! [`routing`]; what all share of HTTP is in [`http`], and the JSON Schemas are made in [`schema`]. [`openapi`] describes REST, and
 //! [`start_page`] is the page at `/`. [`server`] starts and stops everything by the [`settings`]; [`data_dir`] locks and protects the
 //! folder of the data, and [`library_database`] opens the database.
+//!
+//! Sections `# Errors` do not repeat that the database may fail, which gives the conversion of its error in crate [`errors`].
 
 pub mod app;
 pub mod cli;

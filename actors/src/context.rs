@@ -72,7 +72,7 @@ pub struct OperationContext {
     pub speech: SpeechService<UserId>,
     /// Answers questions from passages, with a configured endpoint or without a model.
     pub answerer: Arc<dyn Answerer>,
-    /// Tokens of all users in a UTC day before the AI pauses; 0 is no limit.
+    /// Tokens of all users in a UTC day before the AI pauses; 0 means no limit.
     pub daily_tokens: u64,
     /// The plan of new accounts; `None` while sign-up is closed.
     pub signup: Option<Plan>,

@@ -83,7 +83,7 @@ impl Default for AnswerBounds {
 /// An Idempotency-Key and the request that it was sent with.
 #[derive(Clone, Debug)]
 pub struct IdempotencyKey {
-    idempotency_key_hash: Vec<u8>,
+    key_hash: Vec<u8>,
     request_hash: Vec<u8>,
 }
 
@@ -103,10 +103,7 @@ impl IdempotencyKey {
             request.update(part);
         }
         // Only hashes are stored: the name is any text of the client, and the request may hold text of the library.
-        Ok(Self {
-            idempotency_key_hash: Sha256::digest(name).to_vec(),
-            request_hash: request.finalize().to_vec(),
-        })
+        Ok(Self { key_hash: Sha256::digest(name).to_vec(), request_hash: request.finalize().to_vec() })
     }
 }
 
@@ -185,28 +182,28 @@ impl Idempotency {
     pub async fn claim(
         &self,
         user: UserId,
-        key: KeyId,
-        request_key: IdempotencyKey,
+        api_key: KeyId,
+        idempotency_key: IdempotencyKey,
     ) -> Result<ClaimOutcome, Error> {
         // First without a transaction, so that a repeated request does not wait for what the user writes at the same time.
-        if let Some(stored) = self.find(user, key, &request_key).await? {
+        if let Some(stored) = self.find(user, api_key, &idempotency_key).await? {
             return Ok(ClaimOutcome::Answered(stored));
         }
         let now = self.clock.now();
         let txn = begin_owned(&self.db, user).await?;
         // Removes an expired response, or the claim of a crashed process.
-        Entity::delete_one_of(user, key, &request_key.idempotency_key_hash)
+        Entity::delete_one_of(user, api_key, &idempotency_key.key_hash)
             .filter(is_expired(now))
             .exec(&txn)
             .await?;
         let row = ActiveModel {
-            key_id: Set(key),
+            key_id: Set(api_key),
             user_id: Set(user),
-            idempotency_key_hash: Set(request_key.idempotency_key_hash.clone()),
-            request_hash: Set(request_key.request_hash.clone()),
+            idempotency_key_hash: Set(idempotency_key.key_hash.clone()),
+            request_hash: Set(idempotency_key.request_hash.clone()),
             status: Set(None),
             body: Set(None),
-            committed: Set(false),
+            is_committed: Set(false),
             created_at: Set(now),
             heartbeat_at: Set(now),
         };
@@ -215,14 +212,14 @@ impl Idempotency {
         let made = Entity::insert(row).on_conflict(taken).try_insert().exec_without_returning(&txn).await?;
         if matches!(made, sea_orm::TryInsertResult::Inserted(1)) {
             txn.commit().await?;
-            let id = ClaimId { user, key, idempotency_key_hash: request_key.idempotency_key_hash, at: now };
+            let id = ClaimId { user, key: api_key, idempotency_key_hash: idempotency_key.key_hash, at: now };
             return Ok(ClaimOutcome::First(self.start_heartbeat(id)));
         }
         // Another request has claimed the key since `find`.
-        let found = Entity::one_of(user, key, &request_key.idempotency_key_hash).one(&txn).await?;
+        let found = Entity::one_of(user, api_key, &idempotency_key.key_hash).one(&txn).await?;
         // Without a row the other request has released its claim in this moment: the client may repeat the request.
         let row = found.ok_or(Error::StillRunning)?;
-        stored_response(row, &request_key.request_hash, now).map(ClaimOutcome::Answered)
+        stored_response(row, &idempotency_key.request_hash, now).map(ClaimOutcome::Answered)
     }
 
     /// Returns the stored response of the key, or `None` if the key can be claimed. Claims nothing.
@@ -232,12 +229,12 @@ impl Idempotency {
     pub async fn find(
         &self,
         user: UserId,
-        key: KeyId,
-        request_key: &IdempotencyKey,
+        api_key: KeyId,
+        idempotency_key: &IdempotencyKey,
     ) -> Result<Option<StoredResponse>, Error> {
         let now = self.clock.now();
-        let found = self.find_row(user, key, request_key, now).await?;
-        found.map(|row| stored_response(row, &request_key.request_hash, now)).transpose()
+        let found = self.find_row(user, api_key, idempotency_key, now).await?;
+        found.map(|row| stored_response(row, &idempotency_key.request_hash, now)).transpose()
     }
 
     /// Checks that the key was not used for another request. Claims nothing.
@@ -247,22 +244,22 @@ impl Idempotency {
     pub async fn check_conflict(
         &self,
         user: UserId,
-        key: KeyId,
-        request_key: &IdempotencyKey,
+        api_key: KeyId,
+        idempotency_key: &IdempotencyKey,
     ) -> Result<(), Error> {
-        let found = self.find_row(user, key, request_key, self.clock.now()).await?;
-        found.map_or(Ok(()), |row| check_same_request(&row, &request_key.request_hash))
+        let found = self.find_row(user, api_key, idempotency_key, self.clock.now()).await?;
+        found.map_or(Ok(()), |row| check_same_request(&row, &idempotency_key.request_hash))
     }
 
     /// Finds the row of a key that cannot be claimed.
     async fn find_row(
         &self,
         user: UserId,
-        key: KeyId,
-        request_key: &IdempotencyKey,
+        api_key: KeyId,
+        idempotency_key: &IdempotencyKey,
         now: Timestamp,
     ) -> Result<Option<Model>, Error> {
-        let row = Entity::one_of(user, key, &request_key.idempotency_key_hash).filter(is_expired(now).not());
+        let row = Entity::one_of(user, api_key, &idempotency_key.key_hash).filter(is_expired(now).not());
         Ok(row.one(self.db.read()).await?)
     }
 
@@ -402,7 +399,7 @@ impl Idempotency {
     async fn release(&self, claim: &ClaimId) -> Result<(), Error> {
         // On PostgreSQL this waits for a commit that is in progress.
         let txn = begin_owned(&self.db, claim.user).await?;
-        let released = claim.delete_unanswered().filter(Column::Committed.eq(false)).exec(&txn).await?;
+        let released = claim.delete_unanswered().filter(Column::IsCommitted.eq(false)).exec(&txn).await?;
         // Committed: the row stays and answers a repeated request with 409. The time says that its request has ended.
         if released.rows_affected == 0 {
             claim.update_unanswered().col_expr(Column::HeartbeatAt, Expr::value(ENDED_AT)).exec(&txn).await?;
@@ -411,9 +408,6 @@ impl Idempotency {
     }
 
     /// Removes responses that were stored for 24 hours.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn sweep(&self, now: Timestamp) -> Result<(), Error> {
         let users =
             Entity::created_before(now - RESPONSE_RETENTION).select_only().column(Column::UserId).distinct();
@@ -475,7 +469,7 @@ async fn find_oldest(
 fn is_expired(now: Timestamp) -> Condition {
     let crashed = Condition::all()
         .add(Column::Status.is_null())
-        .add(Column::Committed.eq(false))
+        .add(Column::IsCommitted.eq(false))
         .add(has_no_heartbeat(now));
     Condition::any().add(Column::CreatedAt.lt(now - RESPONSE_RETENTION)).add(crashed)
 }
@@ -496,7 +490,7 @@ fn is_heartbeat_missing(heartbeat_at: Timestamp, now: Timestamp) -> bool {
 
 /// Selects rows that have a response, or that were committed by a request that has ended.
 fn is_finished(now: Timestamp) -> Condition {
-    let without_response = Condition::all().add(Column::Committed.eq(true)).add(has_no_heartbeat(now));
+    let without_response = Condition::all().add(Column::IsCommitted.eq(true)).add(has_no_heartbeat(now));
     Condition::any().add(Column::Status.is_not_null()).add(without_response)
 }
 
@@ -519,7 +513,7 @@ fn stored_response(row: Model, request_hash: &[u8], now: Timestamp) -> Result<St
         (Some(_), None) => Err(Error::Conflict(
             "the request with this Idempotency-Key was refused, and its answer is not kept; send it with a new key",
         )),
-        (None, _) if row.committed && is_heartbeat_missing(row.heartbeat_at, now) => Err(Error::Conflict(
+        (None, _) if row.is_committed && is_heartbeat_missing(row.heartbeat_at, now) => Err(Error::Conflict(
             "the request with this Idempotency-Key was carried out at least in part, and its answer is not kept; look at the \
              result before you send it again with a new key",
         )),

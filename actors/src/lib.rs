@@ -16,6 +16,10 @@
 //! A **context** is a plain struct of handles: [`context::OperationContext`] for operations, one for each group of job handlers.
 //! [`service::Service`] builds them from the bottom up.
 //!
+//! Every function that reads or changes rows, or files of the store, also fails when these do, with the conversions that crate
+//! [`errors`] has of [`sea_orm::DbErr`] and [`storage::blobs::BlobError`]. Sections `# Errors` list only what a function returns
+//! besides.
+//!
 //! The modules, lowest first. Each uses only modules of the rows before its own, and the crates `library`, `jobs` and below:
 //!
 //! | Module | Content |

@@ -137,8 +137,8 @@ pub async fn execute<O: Operation>(
                 return Err(error);
             }
         };
-        if let Some((name, key)) = request_key {
-            match claim_or_replay(ctx, caller, key, name, O::NEEDS_SPACE).await? {
+        if let Some((idempotency_key, api_key)) = request_key {
+            match claim_or_replay(ctx, caller, api_key, idempotency_key, O::NEEDS_SPACE).await? {
                 ClaimOutcome::First(first) => claim = Some(first),
                 ClaimOutcome::Answered(stored) => {
                     return restore::<O>(stored, caller, ctx).await.map(Response::Replayed);
@@ -246,7 +246,9 @@ async fn check_key_conflict(
     request_key: Option<(IdempotencyKey, KeyId)>,
 ) -> Result<(), Error> {
     match request_key {
-        Some((name, key)) => ctx.idempotency.check_conflict(caller.user, key, &name).await,
+        Some((idempotency_key, api_key)) => {
+            ctx.idempotency.check_conflict(caller.user, api_key, &idempotency_key).await
+        }
         None => Ok(()),
     }
 }
@@ -255,16 +257,16 @@ async fn check_key_conflict(
 async fn claim_or_replay(
     ctx: &OperationContext,
     caller: &Caller,
-    key: KeyId,
-    name: IdempotencyKey,
+    api_key: KeyId,
+    idempotency_key: IdempotencyKey,
     needs_space: bool,
 ) -> Result<ClaimOutcome, Error> {
     if needs_space && !ctx.disk.has_room() {
         // A claim is a row too. A stored response needs no space.
-        let stored = ctx.idempotency.find(caller.user, key, &name).await?;
+        let stored = ctx.idempotency.find(caller.user, api_key, &idempotency_key).await?;
         return stored.map(ClaimOutcome::Answered).ok_or(Error::StorageFull);
     }
-    ctx.idempotency.claim(caller.user, key, name).await
+    ctx.idempotency.claim(caller.user, api_key, idempotency_key).await
 }
 
 /// Completes the body of a stored success. A stored failure holds no secret and stays as it is.

@@ -50,17 +50,11 @@ impl ServiceStateKey {
 }
 
 /// Returns a value, or `None` if it was never written or was removed.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
-pub async fn read(db: &impl ConnectionTrait, key: ServiceStateKey) -> Result<Option<String>, DbErr> {
+pub async fn read_state(db: &impl ConnectionTrait, key: ServiceStateKey) -> Result<Option<String>, DbErr> {
     Ok(Entity::find_by_id(key.name().into_owned()).one(db).await?.map(|row| row.value))
 }
 
 /// Writes a value, in place of an earlier one.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn write(db: &impl ConnectionTrait, key: ServiceStateKey, value: String) -> Result<(), DbErr> {
     let row = ActiveModel { name: Set(key.name().into_owned()), value: Set(value) };
     let replace = OnConflict::column(Column::Name).update_column(Column::Value).to_owned();
@@ -78,7 +72,7 @@ pub async fn check_round_trip(db: &Db, process: LeaseOwner) -> Result<(), Error>
     let txn = db.begin().await?;
     write(&txn, key, written.clone()).await?;
     txn.commit().await?;
-    if read(db.read(), key).await? == Some(written) {
+    if read_state(db.read(), key).await? == Some(written) {
         return Ok(());
     }
     db.health().distrust_writer();
@@ -86,17 +80,11 @@ pub async fn check_round_trip(db: &Db, process: LeaseOwner) -> Result<(), Error>
 }
 
 /// Removes a value. Without one nothing happens.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn forget(db: &impl ConnectionTrait, key: ServiceStateKey) -> Result<(), DbErr> {
     Entity::delete_many().filter(Column::Name.eq(key.name().into_owned())).exec(db).await.map(drop)
 }
 
 /// Returns the value, after inserting this one if there is none. Of simultaneous calls the first decides.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn get_or_insert(
     db: &impl ConnectionTrait,
     key: ServiceStateKey,
@@ -106,13 +94,10 @@ pub async fn get_or_insert(
     let keep = OnConflict::column(Column::Name).do_nothing().to_owned();
     // Insert first, then read: a read before the insert would let two processes each keep their own value.
     Entity::insert(row).on_conflict(keep).try_insert().exec_without_returning(db).await?;
-    Ok(read(db, key).await?.unwrap_or(value))
+    Ok(read_state(db, key).await?.unwrap_or(value))
 }
 
 /// Increments the generation, within the transaction that changes keys, users or plans.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn raise_generation(db: &impl ConnectionTrait) -> Result<(), DbErr> {
     let row = ActiveModel {
         name: Set(ServiceStateKey::Generation.name().into_owned()),
@@ -125,9 +110,6 @@ pub async fn raise_generation(db: &impl ConnectionTrait) -> Result<(), DbErr> {
 }
 
 /// Returns the removed users whose passages are still in the index.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn removed_users(db: &impl ConnectionTrait) -> Result<Vec<UserId>, DbErr> {
     let rows = Entity::find().filter(Column::Name.starts_with(REMOVED_USER_PREFIX)).all(db).await?;
     Ok(rows.iter().filter_map(|row| row.name.strip_prefix(REMOVED_USER_PREFIX)?.parse().ok()).collect())

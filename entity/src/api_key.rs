@@ -23,7 +23,7 @@ pub struct Model {
     pub secret_hash: Vec<u8>,
     /// Whether a connection test created the key. Such a key is not listed and does not count towards the limit of the plan. A test
     /// deletes its key, which expires after two minutes in case the test is interrupted.
-    pub connection_test: bool,
+    pub is_connection_test: bool,
     /// `pk_`, the first four characters, `...` and the last four characters, so that the user recognises the key.
     pub display: String,
     /// Scopes selected by the user; those that the plan does not include are ignored.
@@ -50,13 +50,13 @@ impl Entity {
     /// Returns the keys that a user has created, without keys of connection tests. They are listed, and count towards the limit of
     /// the plan.
     pub fn created_by(user: UserId) -> Select<Entity> {
-        Self::owned_by(user).filter(Column::ConnectionTest.eq(false))
+        Self::owned_by(user).filter(Column::IsConnectionTest.eq(false))
     }
 
     /// Returns the expired keys of connection tests of all users, for the clean-up.
     pub fn expired_tests(now: Timestamp) -> Select<Entity> {
         // The column itself, not a comparison with `true`: SQLite uses a partial index only if the query repeats its condition.
-        Self::find().filter(Column::ConnectionTest.into_expr()).filter(Column::ExpiresAt.lte(now))
+        Self::find().filter(Column::IsConnectionTest.into_expr()).filter(Column::ExpiresAt.lte(now))
     }
 
     /// Returns the key with this id, whatever its owner: the operator identifies keys by id alone.

@@ -56,7 +56,7 @@ pub struct Model {
     /// What is missing from the text, as a message for the user, such as pages of a PDF file that are pictures. `None` if the text is
     /// complete. The API calls it `lacks`.
     #[sea_orm(column_type = "Text", nullable)]
-    pub missing_content: Option<String>,
+    pub missing_reason: Option<String>,
     /// ISO 639-1 code of its language, if it was detected.
     pub language: Option<String>,
     /// Length of the text in Unicode scalar values.
@@ -112,7 +112,7 @@ impl Model {
             published_at: None,
             canonical_url: None,
             recording_url: None,
-            missing_content: None,
+            missing_reason: None,
             language: None,
             total_chars: 0,
             word_count: None,

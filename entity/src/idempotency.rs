@@ -9,7 +9,7 @@ use values::time::Timestamp;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "idempotency")]
 pub struct Model {
-    /// The API key of the caller.
+    /// The API key of the caller, not the Idempotency-Key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub key_id: KeyId,
     /// SHA-256 of the value of the header.
@@ -26,7 +26,7 @@ pub struct Model {
     #[sea_orm(column_type = "Text", nullable)]
     pub body: Option<String>,
     /// Whether a change by the request was committed. Then the request is not executed again, even if its response is lost.
-    pub committed: bool,
+    pub is_committed: bool,
     /// Time at which the request was received.
     pub created_at: Timestamp,
     /// Time of the last heartbeat of the process that executes the request.

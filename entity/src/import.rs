@@ -20,7 +20,7 @@ pub struct Model {
     /// State of the import, or of its undo.
     pub state: ImportState,
     /// Whether it is a dry run, which reports the result and changes nothing.
-    pub dry_run: bool,
+    pub is_dry_run: bool,
     /// Format of the file: given by the user, or detected.
     pub format: Option<String>,
     /// Columns of a table that are ignored, as a JSON list.

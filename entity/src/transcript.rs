@@ -30,7 +30,7 @@ pub struct Model {
     /// Share of the recording that is transcribed, 0 to 1.
     pub progress: f64,
     /// Whether the whole recording is transcribed.
-    pub finished: bool,
+    pub is_finished: bool,
 }
 
 crate::owned::owned_table!();

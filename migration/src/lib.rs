@@ -6,7 +6,7 @@
 //! at a time.
 //!
 //! The row types in carrel-entity say what tables and columns mean; the comments here say what the database enforces. A `user_id`
-//! that is no foreign key repeats the owner of the row's parent, with which the row is deleted. Times are milliseconds of the
+//! that is not a foreign key repeats the owner of the row's parent, with which the row is deleted. Times are milliseconds of the
 //! Unix epoch.
 //!
 //! A released migration is never changed: a later change of the schema is a new migration. A database records each migration under a

@@ -91,7 +91,7 @@ const COUNTED_TABLES: [CountedTable; 16] = [
             "published_at",
             "canonical_url",
             "recording_url",
-            "missing_content",
+            "missing_reason",
         ],
         Access::User,
     ),

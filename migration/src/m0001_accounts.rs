@@ -37,7 +37,7 @@ CREATE TABLE api_key (
     name TEXT NOT NULL,
     kind TEXT NOT NULL,
     secret_hash BYTES NOT NULL UNIQUE,
-    connection_test BOOLEAN NOT NULL DEFAULT FALSE,
+    is_connection_test BOOLEAN NOT NULL DEFAULT FALSE,
     display TEXT NOT NULL,
     scopes TEXT NOT NULL,
     hourly_limit INTEGER,
@@ -50,5 +50,5 @@ CREATE TABLE api_key (
 );
 CREATE INDEX api_key_user ON api_key (user_id);
 -- The keys of connection tests, which the clean-up removes once they have expired.
-CREATE INDEX api_key_test ON api_key (expires_at) WHERE connection_test
+CREATE INDEX api_key_test ON api_key (expires_at) WHERE is_connection_test
 "#;

@@ -10,7 +10,7 @@ pub fn migration() -> SqlMigration {
     )
 }
 
-/// The ids of the bookmark, entry, feed and project to which a document belongs are no foreign keys: bookmarks, entries and
+/// The ids of the bookmark, entry, feed and project to which a document belongs are not foreign keys: bookmarks, entries and
 /// notes refer to their document. `document_indexed_passages` serves the sum of the indexed passages, `document_lost_by_index` the
 /// list of documents that the passage index lost.
 const DOCUMENT: &str = r#"
@@ -32,7 +32,7 @@ CREATE TABLE document (
     published_at TEXT,
     canonical_url TEXT,
     recording_url TEXT,
-    missing_content TEXT,
+    missing_reason TEXT,
     language TEXT,
     total_chars INTEGER NOT NULL,
     word_count INTEGER,
@@ -107,7 +107,7 @@ CREATE TABLE transcript (
     refused_samples BIGINT NOT NULL DEFAULT 0,
     segments INTEGER NOT NULL,
     progress DOUBLE PRECISION NOT NULL,
-    finished BOOLEAN NOT NULL,
+    is_finished BOOLEAN NOT NULL,
     PRIMARY KEY (document_id, version)
 );
 CREATE INDEX transcript_user ON transcript (user_id)

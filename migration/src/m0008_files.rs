@@ -35,7 +35,7 @@ CREATE TABLE import (
     user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
     file_name TEXT,
     state TEXT NOT NULL,
-    dry_run BOOLEAN NOT NULL,
+    is_dry_run BOOLEAN NOT NULL,
     format TEXT,
     unread_columns TEXT,
     done BIGINT NOT NULL,

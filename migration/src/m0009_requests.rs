@@ -64,7 +64,7 @@ CREATE TABLE idempotency (
     request_hash BYTES NOT NULL,
     status SMALLINT,
     body TEXT,
-    committed BOOLEAN NOT NULL DEFAULT FALSE,
+    is_committed BOOLEAN NOT NULL DEFAULT FALSE,
     created_at BIGINT NOT NULL,
     heartbeat_at BIGINT NOT NULL,
     PRIMARY KEY (key_id, idempotency_key_hash)

@@ -223,7 +223,7 @@ async fn read_body<R: Request>(request: &HttpRequest, payload: Payload) -> Resul
     read_query::<NoFields>(request.query_string())?;
     // The body counts for the network address, also where a session was authenticated.
     let sender = Sender::anonymous(peer::ip_address(request));
-    let body = body::read(request, payload, sender, MAX_BODY_BYTES).await?;
+    let body = body::read_body(request, payload, sender, MAX_BODY_BYTES).await?;
     body::require_json(request)?;
     Ok(read_json(&body)?)
 }
@@ -251,7 +251,7 @@ async fn start_session(
     user: user::Model,
 ) -> Result<(user::Model, String), Error> {
     // The session that the browser presents ends: another site may have planted it (faults-and-threats, row C2).
-    let secret = sessions::open(&ctx.core, &user, session_secret(request, ctx).as_ref()).await?;
+    let secret = sessions::open_session(&ctx.core, &user, session_secret(request, ctx).as_ref()).await?;
     Ok((user, secret.expose().to_owned()))
 }
 

@@ -68,16 +68,26 @@ pub async fn run(command: ImportsCommand, settings: &Settings) -> Result<Command
     match command {
         ImportsCommand::List(owner) => list(core, &owner).await,
         ImportsCommand::Rows(args) => rows(core, args).await,
-        ImportsCommand::Show(args) => show(core, settings, &one(core, args, imports::find).await?).await,
-        ImportsCommand::Start(args) => show(core, settings, &one(core, args, imports::start).await?).await,
-        ImportsCommand::Pause(args) => show(core, settings, &one(core, args, imports::pause).await?).await,
-        ImportsCommand::Resume(args) => show(core, settings, &one(core, args, imports::resume).await?).await,
-        ImportsCommand::Undo(args) => show(core, settings, &one(core, args, imports::undo).await?).await,
+        ImportsCommand::Show(args) => {
+            show(core, settings, &run_on_import(core, args, imports::find).await?).await
+        }
+        ImportsCommand::Start(args) => {
+            show(core, settings, &run_on_import(core, args, imports::start).await?).await
+        }
+        ImportsCommand::Pause(args) => {
+            show(core, settings, &run_on_import(core, args, imports::pause).await?).await
+        }
+        ImportsCommand::Resume(args) => {
+            show(core, settings, &run_on_import(core, args, imports::resume).await?).await
+        }
+        ImportsCommand::Undo(args) => {
+            show(core, settings, &run_on_import(core, args, imports::undo).await?).await
+        }
     }
 }
 
 /// Finds an import, or changes it and returns it as it is then.
-async fn one(
+async fn run_on_import(
     core: &CoreContext,
     ImportIdArgs { owner, id }: ImportIdArgs,
     step: impl AsyncFnOnce(&CoreContext, UserId, ImportId) -> Result<import::Model, Error>,
@@ -124,7 +134,7 @@ async fn show(
 
 async fn rows(core: &CoreContext, args: RowsArgs) -> Result<CommandOutput, Failure> {
     let RowsArgs { import, outcome } = args;
-    let import = one(core, import, imports::find).await?;
+    let import = run_on_import(core, import, imports::find).await?;
     let (mut rows, mut after) = (Vec::new(), None);
     loop {
         let some = imports::list_rows(core, &import, RowQuery { outcome, after, limit: PAGE_ROWS }).await?;
@@ -166,7 +176,7 @@ impl ImportSummary {
             status: row.state,
             file_name: row.file_name,
             format: row.format,
-            dry_run: row.dry_run,
+            dry_run: row.is_dry_run,
             rows: row.done,
             created: row.created,
             updated: row.updated,

@@ -109,7 +109,7 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Prints why the arguments could not be parsed. Help and version come this way too, and are no errors.
+/// Prints why the arguments could not be parsed. Help and version come this way too, and are not errors.
 fn refuse(error: &clap::Error) -> ExitCode {
     // `--json` may be among arguments that could not be parsed.
     let json = std::env::args_os().any(|argument| argument == "--json");

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, IsTerminal};
 use super::failure::Failure;
 
 /// The password for an account.
-pub fn read(from_stdin: bool) -> Result<String, Failure> {
+pub fn read_password(from_stdin: bool) -> Result<String, Failure> {
     if from_stdin {
         return first_line(&mut io::stdin().lock()).map_err(Failure::Password);
     }

@@ -119,7 +119,7 @@ async fn add(args: AddArgs, settings: &Settings) -> Result<CommandOutput, Failur
     if let Ok(taken) = accounts::by_email(&core, &email).await {
         return Err(Failure::EmailTaken(taken.email));
     }
-    let password = password::read(password_stdin)?;
+    let password = password::read_password(password_stdin)?;
     let new = NewAccount { email: email.clone(), name, password, plan };
     let row = match accounts::create(&core, new).await {
         Ok(row) => row,
@@ -137,7 +137,7 @@ async fn list(core: &CoreContext) -> Result<CommandOutput, Failure> {
 async fn set_password(args: SetPasswordArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
     let core = opening::core(settings).await?;
     let row = opening::account(&core, &args.email).await?;
-    let password = password::read(args.password_stdin)?;
+    let password = password::read_password(args.password_stdin)?;
     accounts::set_password(&core, row.id, password, None).await?;
     CommandOutput::of(&PasswordSet { account: AccountView::from(row), password_set: true })
 }

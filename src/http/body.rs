@@ -136,7 +136,7 @@ struct RequestMemory {
 /// [`BodyError::TooLarge`], before any bytes are read if the request declares a length; [`BodyError::TooSlow`];
 /// [`BodyError::Incomplete`]; [`BodyError::Internal`] with [`Error::Busy`] when the sender's share is used up, and with
 /// [`Error::StorageFull`] when there is no scratch space.
-pub async fn read(
+pub async fn read_body(
     request: &HttpRequest,
     mut payload: Payload,
     sender: Sender,

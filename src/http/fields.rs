@@ -17,13 +17,13 @@ use super::methods::takes_body;
 /// Reads the body if the request takes one. It must be JSON, unless it is empty.
 ///
 /// # Errors
-/// What those of [`body::read`] convert to; [`Error::UnsupportedType`] if it is not JSON.
+/// What those of [`body::read_body`] convert to; [`Error::UnsupportedType`] if it is not JSON.
 pub async fn read_body(request: &HttpRequest, caller: &Caller, payload: Payload) -> Result<Bytes, Error> {
     if !takes_body(request.method()) {
         return Ok(Bytes::new());
     }
     let sender = Sender::Account(caller.user);
-    let body = body::read(request, payload, sender, body::max_json_bytes(request)).await?;
+    let body = body::read_body(request, payload, sender, body::max_json_bytes(request)).await?;
     if !body.is_empty() {
         body::require_json(request)?;
     }

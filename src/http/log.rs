@@ -1,4 +1,6 @@
 //! The id of a request and its line in the log: method, pattern, status, time; never the actual path, the query or a header.
+//!
+//! The crate tracing-actix-web does not fit: its root span has the path, the host and the IP address of the client.
 
 use std::time::Instant;
 

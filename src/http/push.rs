@@ -56,7 +56,7 @@ async fn notify(request: HttpRequest, ctx: Data<OperationContext>, payload: Payl
             // Before the body is read: a request for an unknown callback must not cost memory for it.
             ensure_subscribed(&ctx.feeds, &callback).await?;
             let sender = Sender::anonymous(peer::ip_address(&request));
-            let body = body::read(&request, payload, sender, MAX_NOTIFICATION_BYTES).await?;
+            let body = body::read_body(&request, payload, sender, MAX_NOTIFICATION_BYTES).await?;
             let signature = request.headers().get("X-Hub-Signature").and_then(|value| value.to_str().ok());
             handle_notification(&ctx.feeds, &callback, signature, &body).await
         };

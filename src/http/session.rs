@@ -23,7 +23,7 @@ const HTTPS_COOKIE: &str = "__Host-carrel_session";
 /// Authenticates the session of a request. From then on its answer counts for the user.
 ///
 /// # Errors
-/// [`Error::NotSignedIn`] without a valid session; what `DbErr` converts to when the database fails.
+/// [`Error::NotSignedIn`] without a valid session.
 pub async fn signed_in(request: &HttpRequest, ctx: &OperationContext) -> Result<Caller, Error> {
     let (caller, _) = authenticate(request, ctx).await?;
     Sender::note(request, caller.user);
@@ -33,7 +33,7 @@ pub async fn signed_in(request: &HttpRequest, ctx: &OperationContext) -> Result<
 /// Authenticates the session of a request. The request still counts for its network address.
 ///
 /// # Errors
-/// [`Error::NotSignedIn`] without a valid session; what `DbErr` converts to when the database fails.
+/// [`Error::NotSignedIn`] without a valid session.
 pub async fn authenticate(
     request: &HttpRequest,
     ctx: &OperationContext,

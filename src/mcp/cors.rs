@@ -1,5 +1,7 @@
 //! The pages that may use /mcp: the service's own and those of the origins that the operator listed. A foreign `Origin`, or a
 //! `Host` that is not the service's, is a sign of DNS rebinding, and is refused before anything else.
+//!
+//! The crate actix-cors does not fit: it judges the first `Origin` of a request alone, and checks no `Host`.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{

@@ -136,7 +136,7 @@ async fn read_body(request: &HttpRequest, caller: &Caller, payload: Payload) -> 
     let sender = Sender::Account(caller.user);
     // The operator may have set a lower limit for all bodies.
     let max_bytes = body::max_json_bytes(request).min(MAX_MESSAGE_BYTES);
-    let body = body::read(request, payload, sender, max_bytes).await?;
+    let body = body::read_body(request, payload, sender, max_bytes).await?;
     body::require_json(request)?;
     Ok(body)
 }

@@ -49,9 +49,9 @@ pub fn for_generation(
 /// The result of a tool: the same content twice, structured and as text, and a warning if it may contain third-party text.
 pub fn tool_success(structured: Value, third_party: bool) -> Map<String, Value> {
     // As text too, for clients that do not read structured content.
-    let mut content = vec![text(&structured.to_string())];
+    let mut content = vec![to_text_content(&structured.to_string())];
     if third_party {
-        content.push(text(THIRD_PARTY));
+        content.push(to_text_content(THIRD_PARTY));
     }
     members([("content", Value::Array(content)), ("structuredContent", structured)])
 }
@@ -61,7 +61,7 @@ pub fn tool_failure(error: &Error, members: Map<String, Value>, base_url: &str) 
     let details = Value::Object(members);
     let mut result =
         // Without structured content: clients validate it against the output schema even in an error, and throw (D6).
-        self::members([("isError", json!(true)), ("content", json!([text(&details.to_string())]))]);
+        self::members([("isError", json!(true)), ("content", json!([to_text_content(&details.to_string())]))]);
     add_meta(&mut result, "carrel/error", details);
     // Hosts that can ask the user for more scopes read the challenge here, because the response is a 200 (D5).
     if let Error::ScopeRequired(scopes) = error {
@@ -75,7 +75,7 @@ pub fn members<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value
     members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-fn text(text: &str) -> Value {
+fn to_text_content(text: &str) -> Value {
     json!({ "type": "text", "text": text })
 }
 

@@ -11,9 +11,6 @@ use errors::Error;
 use crate::http::session::{authenticate, require_own_origin};
 
 /// Returns the session of the browser and its user; `None` without a valid session.
-///
-/// # Errors
-/// What `DbErr` converts to when the database fails.
 pub async fn signed_in(
     ctx: &OperationContext,
     request: &HttpRequest,

@@ -88,7 +88,7 @@ fn error_response(error: OAuthError) -> HttpResponse {
     if let OAuthError::MethodNotAllowed(methods) = error {
         headers.insert(ALLOW, HeaderValue::from_static(methods));
     }
-    // Busy components and full disks are also `Internal`, but they are answered as such and are no bugs to look at.
+    // Busy components and full disks are also `Internal`, but they are answered as such and are not bugs.
     if error.status() == StatusCode::INTERNAL_SERVER_ERROR
         && let OAuthError::Internal(cause) = error
     {

@@ -43,7 +43,7 @@ impl Params {
         }
         // The client is not authenticated before its form has been read, so the body counts for the network address.
         let sender = Sender::anonymous(peer::ip_address(request));
-        Ok(Self::parse(&body::read(request, payload, sender, MAX_FORM_BYTES).await?))
+        Ok(Self::parse(&body::read_body(request, payload, sender, MAX_FORM_BYTES).await?))
     }
 
     /// Returns the value of a parameter that must not be repeated; `None` if it is missing or empty.

@@ -45,7 +45,7 @@ async fn register(
         return Err(OAuthError::RegistrationClosed);
     }
     let sender = Sender::anonymous(peer::ip_address(request));
-    let bytes = body::read(request, payload, sender, MAX_BODY_BYTES).await?;
+    let bytes = body::read_body(request, payload, sender, MAX_BODY_BYTES).await?;
     body::require_json(request)?;
     let members = match parse_json(&bytes) {
         Ok(Value::Object(members)) => members,
@@ -72,7 +72,7 @@ pub fn client_metadata(members: &Map<String, Value>) -> Result<ClientMetadata, I
     require_any(members, "grant_types", &GRANT_TYPES[..1], "grant_types must contain authorization_code")?;
     require_any(members, "response_types", &RESPONSE_TYPES, "response_types must contain code")?;
     // `None` stands for `client_secret_basic` (RFC 7591, section 2).
-    let auth = match text(members, "token_endpoint_auth_method")? {
+    let auth = match read_text(members, "token_endpoint_auth_method")? {
         None => None,
         Some(name) => Some(name.parse::<ClientAuth>().map_err(|_| {
             InvalidClientMetadata::Other(
@@ -81,8 +81,8 @@ pub fn client_metadata(members: &Map<String, Value>) -> Result<ClientMetadata, I
         })?),
     };
     Ok(ClientMetadata {
-        name: text(members, "client_name")?,
-        uri: text(members, "client_uri")?,
+        name: read_text(members, "client_name")?,
+        uri: read_text(members, "client_uri")?,
         redirect_uris,
         auth,
     })
@@ -104,7 +104,7 @@ fn require_any(
 }
 
 /// Returns a string; `None` if it is missing, null or empty.
-fn text(members: &Map<String, Value>, name: &str) -> Result<Option<String>, InvalidClientMetadata> {
+fn read_text(members: &Map<String, Value>, name: &str) -> Result<Option<String>, InvalidClientMetadata> {
     match members.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone()).filter(|text| !text.is_empty())),

@@ -32,7 +32,7 @@ pub const UNGRANTABLE_SCOPE: &str =
 /// # Errors
 /// [`AuthorizationError::Page`] while the redirect URI is not known to be the
 /// client's, and [`AuthorizationError::Redirect`] from then on.
-pub async fn read(
+pub async fn read_request(
     ctx: &OperationContext,
     from: Option<IpAddr>,
     params: &Params,

@@ -55,7 +55,7 @@ pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: P
     };
     // The request is checked again: the client may have been removed, or a redirect URI of it.
     let params = Params::parse(query.as_bytes());
-    let authorization = match request::read(&ctx, peer::ip_address(&request), &params).await {
+    let authorization = match request::read_request(&ctx, peer::ip_address(&request), &params).await {
         Ok(authorization) => authorization,
         Err(error) => return page::refuse(&ctx, error),
     };
@@ -97,7 +97,7 @@ async fn start_session(
         return Ok(expired_form());
     }
     // The session that the browser presents ends: another site may have planted it (faults-and-threats, row C2).
-    let secret = sessions::open(&ctx.core, user, session_secret(request, ctx).as_ref()).await?;
+    let secret = sessions::open_session(&ctx.core, user, session_secret(request, ctx).as_ref()).await?;
     let mut response = redirect(&format!("{}/oauth/authorize?{query}", ctx.core.base_url));
     response.add_cookie(&cookie(ctx, secret.expose())).map_err(|error| Error::internal(error.to_string()))?;
     Ok(response)

@@ -133,7 +133,7 @@ fn require_verifier(error: OAuthError) -> OAuthError {
     }
 }
 
-/// Counts a guessed code or token as a failure of the IP address. One that was valid before is no guess.
+/// Counts a guessed code or token as a failure of the IP address. One that was valid before is not a guess.
 fn record_guess(ctx: &OperationContext, request: &HttpRequest, error: TokenError) -> OAuthError {
     match error {
         // Only an unknown one counts: a token that was valid before comes from a client that lost a race or a response,

@@ -78,7 +78,7 @@ pub struct Request<'a> {
 
 /// Returns an example of a success response with data of this schema.
 pub fn success(schema: &Value, request: Request<'_>, schemas: &Map<String, Value>) -> Value {
-    let data = schema.pointer("/properties/data").map(|data| of(data, "data", schemas));
+    let data = schema.pointer("/properties/data").map(|data| build_example(data, "data", schemas));
     let meta = json!({
         "timestamp": TIME,
         "path": path(request.path),
@@ -117,22 +117,22 @@ pub fn request(schema: &Value, schemas: &Map<String, Value>) -> Value {
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let chosen = properties.iter().filter(|(name, _)| required.contains(&name.as_str()));
     let mut shown: Map<String, Value> =
-        chosen.map(|(name, part)| (name.clone(), of(part, name, schemas))).collect();
+        chosen.map(|(name, part)| (name.clone(), build_example(part, name, schemas))).collect();
     if let (true, Some((name, part))) = (shown.is_empty(), properties.iter().next()) {
-        shown.insert(name.clone(), of(part, name, schemas));
+        shown.insert(name.clone(), build_example(part, name, schemas));
     }
     Value::Object(shown)
 }
 
 /// Returns an example of a value of this schema, for a field of this name.
-pub fn of(schema: &Value, name: &str, schemas: &Map<String, Value>) -> Value {
+pub fn build_example(schema: &Value, name: &str, schemas: &Map<String, Value>) -> Value {
     if let Some(named) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
-        return schemas.get(named).map_or(Value::Null, |schema| of(schema, name, schemas));
+        return schemas.get(named).map_or(Value::Null, |schema| build_example(schema, name, schemas));
     }
     for choice in ["anyOf", "oneOf", "allOf"] {
         if let Some(first) = schema[choice].get(0) {
             let is_record = choice == "oneOf" && first["properties"].is_object();
-            return if is_record { request(first, schemas) } else { of(first, name, schemas) };
+            return if is_record { request(first, schemas) } else { build_example(first, name, schemas) };
         }
     }
     if let Some(value) = schema.get("const").or_else(|| state(schema)).or_else(|| schema["enum"].get(0)) {
@@ -143,15 +143,15 @@ pub fn of(schema: &Value, name: &str, schemas: &Map<String, Value>) -> Value {
             let members = schema["properties"].as_object().into_iter().flatten();
             let shown = |name: &String, part: &Value| {
                 let is_null = is_nullable(part) && NULL_FIELDS.contains(&name.as_str());
-                if is_null { Value::Null } else { of(part, name, schemas) }
+                if is_null { Value::Null } else { build_example(part, name, schemas) }
             };
             Value::Object(members.map(|(name, part)| (name.clone(), shown(name, part))).collect())
         }
-        "array" => json!([of(&schema["items"], name, schemas)]),
-        "integer" => json!(whole(schema, name)),
+        "array" => json!([build_example(&schema["items"], name, schemas)]),
+        "integer" => json!(pick_integer(schema, name)),
         "number" => json!(0.5),
         "boolean" => json!(name != "truncated"),
-        "string" => json!(text(schema, name)),
+        "string" => json!(pick_text(schema, name)),
         _ => Value::Null,
     }
 }
@@ -169,7 +169,7 @@ fn is_nullable(schema: &Value) -> bool {
         || schema["anyOf"].as_array().is_some_and(|choices| choices.iter().any(is_null))
 }
 
-fn whole(schema: &Value, name: &str) -> i64 {
+fn pick_integer(schema: &Value, name: &str) -> i64 {
     let least = schema["minimum"].as_i64().unwrap_or(0);
     let example = INTEGER_EXAMPLES.iter().find(|(of, _)| *of == name).map(|(_, number)| *number);
     example.filter(|number| *number >= least).unwrap_or(least.max(1))
@@ -195,7 +195,7 @@ fn kind(schema: &Value) -> &str {
     }
 }
 
-fn text(schema: &Value, name: &str) -> String {
+fn pick_text(schema: &Value, name: &str) -> String {
     match schema["format"].as_str() {
         Some("uuid") => return id(name),
         Some("date-time") => return TIME.to_owned(),
@@ -230,8 +230,8 @@ mod tests {
             "required": ["title"],
         });
 
-        let shown = of(&schema, "", &schemas);
-        assert_eq!(of(&json!({ "enum": ["processing", "ready"] }), "status", &schemas), "ready");
+        let shown = build_example(&schema, "", &schemas);
+        assert_eq!(build_example(&json!({ "enum": ["processing", "ready"] }), "status", &schemas), "ready");
         assert_eq!(shown, json!({ "title": "The ways of ants", "parts": [{ "id": ID }], "kind": "page" }));
         assert_eq!(request(&schema, &schemas), json!({ "title": "The ways of ants" }));
     }

@@ -101,7 +101,7 @@ pub fn add_examples(paths: &mut Map<String, Value>, schemas: &Map<String, Value>
         for (method, operation) in methods {
             for parameter in operation["parameters"].as_array_mut().into_iter().flatten() {
                 let name = parameter["name"].as_str().unwrap_or_default().to_owned();
-                let shown = example::of(&parameter["schema"], &name, schemas);
+                let shown = example::build_example(&parameter["schema"], &name, schemas);
                 set_example(parameter, shown);
             }
             if let Some(content) = operation.pointer_mut("/requestBody/content/application~1json") {

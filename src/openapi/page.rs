@@ -160,10 +160,10 @@ impl Page {
     fn of(document: &Value) -> Self {
         let auth_methods = at(document, "/components/securitySchemes").as_object().into_iter().flatten();
         let groups = document["tags"].as_array().into_iter().flatten();
-        let server = text(at(document, "/servers/0/url"));
+        let server = to_text(at(document, "/servers/0/url"));
         Self {
-            title: text(at(document, "/info/title")),
-            version: text(at(document, "/info/version")),
+            title: to_text(at(document, "/info/title")),
+            version: to_text(at(document, "/info/version")),
             about: paragraphs(at(document, "/info/description")),
             auth_methods: auth_methods
                 .map(|(name, method)| AuthMethod {
@@ -172,7 +172,7 @@ impl Page {
                 })
                 .collect(),
             set_key: format!("export {KEY_VARIABLE}='pk_...'"),
-            groups: groups.map(|group| Group::of(&text(&group["name"]), document, &server)).collect(),
+            groups: groups.map(|group| Group::of(&to_text(&group["name"]), document, &server)).collect(),
             server,
         }
     }
@@ -199,10 +199,10 @@ impl Operation {
         let parameters = described["parameters"].as_array().into_iter().flatten();
         let content = at(described, "/requestBody/content/application~1json");
         let responses = described["responses"].as_object().into_iter().flatten();
-        let summary = text(&described["summary"]);
+        let summary = to_text(&described["summary"]);
         let about = paragraphs(&described["description"]);
         Self {
-            id: text(&described["operationId"]),
+            id: to_text(&described["operationId"]),
             words: format!("{method} {path} {summary} {}", about.join(" ")).to_lowercase(),
             about,
             tables: [
@@ -230,7 +230,7 @@ fn request(method: &str, path: &str, described: &Value, server: &str) -> String 
     let required = parameters.filter(|parameter| parameter["in"] == "query" && parameter["required"] == true);
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     required.for_each(|parameter| {
-        query.append_pair(&text(&parameter["name"]), &text(&parameter["example"]));
+        query.append_pair(&to_text(&parameter["name"]), &to_text(&parameter["example"]));
     });
     let query = query.finish();
     let mark = if query.is_empty() { "" } else { "?" };
@@ -282,7 +282,7 @@ fn collect_rows(schema: &Value, within: &str, rows: &mut Vec<Row>) {
         let items = &part["items"];
         collect_rows(items, &format!("{whole}[]."), rows);
         for shape in items["oneOf"].as_array().into_iter().flatten() {
-            collect_rows(shape, &format!("{whole}[] ({}).", text(&shape["title"])), rows);
+            collect_rows(shape, &format!("{whole}[] ({}).", to_text(&shape["title"])), rows);
         }
     }
 }
@@ -290,8 +290,8 @@ fn collect_rows(schema: &Value, within: &str, rows: &mut Vec<Row>) {
 impl Row {
     fn of_parameter(parameter: &Value) -> Self {
         Self {
-            name: text(&parameter["name"]),
-            place: text(&parameter["in"]),
+            name: to_text(&parameter["name"]),
+            place: to_text(&parameter["in"]),
             required: parameter["required"] == true,
             kind: kind(&parameter["schema"]),
             about: sentence(&parameter["description"]),
@@ -361,10 +361,10 @@ fn paragraphs(words: &Value) -> Vec<String> {
 
 /// Converts Markdown, whose only marks are backticks, to plain text.
 fn sentence(words: &Value) -> String {
-    text(words).replace('`', "")
+    to_text(words).replace('`', "")
 }
 
-fn text(value: &Value) -> String {
+fn to_text(value: &Value) -> String {
     value
         .as_str()
         .map_or_else(|| if value.is_null() { String::new() } else { value.to_string() }, str::to_owned)

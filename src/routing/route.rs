@@ -66,7 +66,7 @@ impl RequestType {
 /// The status of the successful responses of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SuccessStatus {
-    /// 200.
+    /// 200, whatever the operation returns.
     Ok,
     /// 201: the operation created what it returns.
     Created,

@@ -45,7 +45,8 @@ pub async fn open_index(
     let model = embedding
         .and_then(|model| Some(VectorModel { name: model.name.clone(), dimensions: model.dimensions? }));
     let folder = IndexFolder::new(&settings.data_dir, model, core.clock.now());
-    let recorded = service_state::read(core.db.read(), ServiceStateKey::IndexMarker(folder.id())).await?;
+    let recorded =
+        service_state::read_state(core.db.read(), ServiceStateKey::IndexMarker(folder.id())).await?;
     let recorded = recorded.as_deref().and_then(Marker::from_row);
     Ok(InitialIndex::open(folder, recorded, core.clock.now()).await?)
 }

@@ -152,14 +152,14 @@ impl DatabaseUrl {
 pub enum FilesUrl {
     /// A folder of this machine.
     Folder(PathBuf),
-    /// `s3://BUCKET/PREFIX`.
+    /// A bucket, as `s3://BUCKET/PREFIX`.
     S3(String),
 }
 
-/// How e-mails are sent.
+/// The transport by which e-mails are sent.
 #[derive(Clone, Debug)]
 pub enum MailUrl {
-    /// `smtp://...` or `smtps://...`.
+    /// A mail server, as `smtp://...` or `smtps://...`.
     Smtp(Secret),
     /// A folder to which one file per e-mail is written.
     Folder(PathBuf),

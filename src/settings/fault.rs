@@ -23,7 +23,7 @@ pub enum SettingsError {
     /// The file does not exist or cannot be read.
     #[error("could not read the settings of {}: {cause}", path.display())]
     Unreadable {
-        /// The file.
+        /// Path of the settings file.
         path: PathBuf,
         /// The error of the operating system.
         #[source]
@@ -32,7 +32,7 @@ pub enum SettingsError {
     /// The file is not valid TOML.
     #[error("could not read the settings of {}, line {line}: {why}", path.display())]
     NotToml {
-        /// The file.
+        /// Path of the settings file.
         path: PathBuf,
         /// The line number, from 1.
         line: usize,

@@ -34,43 +34,43 @@ pub struct Settings {
     /// Folder of the database, the index, the files and the models.
     #[serde(deserialize_with = "text")]
     pub data_dir: PathBuf,
-    /// The web server.
+    /// Addresses, connections and bodies of the web server.
     pub server: Server,
-    /// Where the rows are.
+    /// The database that holds all rows.
     pub database: Database,
-    /// Where the index is.
+    /// The store of the passage index.
     pub vectors: Vectors,
-    /// Where the stored files are.
+    /// The store of uploaded and exported files.
     pub files: Files,
-    /// Sending e-mails.
+    /// The transport and the sender of e-mails.
     pub mail: Mail,
-    /// Fetching saved pages and feeds.
+    /// Limits of requests for saved pages, files and feeds.
     pub fetch: Fetch,
-    /// Following feeds.
+    /// Subscriptions to feeds that users follow.
     pub feeds: Feeds,
-    /// The outside model and its allowance.
+    /// The external models and their token allowance.
     pub ai: Ai,
-    /// The local models.
+    /// The files of the local models.
     pub models: Models,
-    /// Making accounts.
+    /// Sign-up, and the plan of new accounts.
     pub accounts: Accounts,
-    /// Failed authentications.
+    /// The limit of failed authentications.
     pub auth: Auth,
-    /// Assistants that sign in.
+    /// Registration and tokens of assistants.
     pub oauth: Oauth,
-    /// Uploads.
+    /// Limits of uploads and of import files.
     pub uploads: Uploads,
     /// The disks of the database and the index.
     pub storage: Storage,
-    /// The activity view.
+    /// The retention of the activity view.
     pub activity: Activity,
-    /// The MCP server.
+    /// The origins that may use the MCP server.
     pub mcp: Mcp,
-    /// Background work.
+    /// Numbers of jobs that run at the same time.
     pub ingest: Ingest,
-    /// The log.
+    /// Format and level of the log.
     pub log: Log,
-    /// What each plan allows.
+    /// The limits of each plan.
     pub plans: Plans,
 }
 
@@ -79,7 +79,7 @@ impl Settings {
     /// with `CARREL__`; others are left alone.
     ///
     /// # Errors
-    /// A file that cannot be read or is no TOML, or else every unknown name and every wrong value at once.
+    /// A file that cannot be read or is not valid TOML, or else every unknown name and every wrong value at once.
     pub fn load(
         config: Option<&Path>,
         env: impl Iterator<Item = (String, String)>,

@@ -14,7 +14,7 @@ use super::value::{LogFilter, Mailbox, Secret, days, list, optional, seconds, te
 /// 1 GiB, the upper bound of the length limits of bodies and pages.
 const GIB: u64 = 1 << 30;
 
-/// `server`: the web server.
+/// Section `server`: addresses, connections and bodies of the web server.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
@@ -30,7 +30,7 @@ pub struct Server {
     /// Proxies whose `X-Forwarded-For` is trusted.
     #[serde(deserialize_with = "list")]
     pub trusted_proxies: Vec<IpNet>,
-    /// Maximum number of open connections of one IP address that is no trusted proxy. The effective maximum is never more than a
+    /// Maximum number of open connections of one IP address that is not a trusted proxy. The effective maximum is never more than a
     /// quarter of all connections that the process may have.
     #[serde(deserialize_with = "whole::<_, usize, 1, 1_000_000>")]
     pub max_connections_per_address: usize,
@@ -45,7 +45,7 @@ pub struct Server {
     pub body_grace: Duration,
 }
 
-/// `database`: where the rows are.
+/// Section `database`: the database that holds all rows.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Database {
@@ -54,7 +54,7 @@ pub struct Database {
     pub url: Option<DatabaseUrl>,
 }
 
-/// `vectors`: where the index is.
+/// Section `vectors`: the store of the passage index.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vectors {
@@ -63,7 +63,7 @@ pub struct Vectors {
     pub url: Option<HttpUrl>,
 }
 
-/// `files`: where the stored files are.
+/// Section `files`: the store of uploaded and exported files.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Files {
@@ -73,7 +73,7 @@ pub struct Files {
     /// URL of an S3-compatible store other than Amazon S3.
     #[serde(deserialize_with = "optional")]
     pub endpoint: Option<HttpUrl>,
-    /// The bucket's region.
+    /// Region that the bucket belongs to.
     #[serde(deserialize_with = "optional")]
     pub region: Option<String>,
     /// Access key id that signs the requests; `None` uses the environment or the machine's credentials.
@@ -84,19 +84,19 @@ pub struct Files {
     pub secret_key: Option<Secret>,
 }
 
-/// `mail`: sending e-mails.
+/// Section `mail`: the transport and the sender of e-mails.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mail {
     /// A mail server or a folder; `None` sends no e-mails.
     #[serde(deserialize_with = "optional")]
     pub url: Option<MailUrl>,
-    /// Sender of the e-mails.
+    /// Mailbox that all e-mails are sent from.
     #[serde(deserialize_with = "text")]
     pub from: Mailbox,
 }
 
-/// `fetch`: fetching saved pages and feeds.
+/// Section `fetch`: limits of requests for saved pages, files and feeds.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fetch {
@@ -117,7 +117,7 @@ pub struct Fetch {
     pub max_file_bytes: u64,
 }
 
-/// `feeds`: following feeds.
+/// Section `feeds`: subscriptions to feeds that users follow.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Feeds {
@@ -129,19 +129,19 @@ pub struct Feeds {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Push {
-    /// If the base URL is https.
+    /// It does if the base URL is https.
     Auto,
-    /// Always.
+    /// It always does, whatever the base URL is.
     Always,
-    /// Never.
+    /// It never does; feeds are only polled.
     Never,
 }
 
-/// `ai`: the external models and their token allowance.
+/// Section `ai`: the external models and their token allowance.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ai {
-    /// Tokens of all users in a UTC day before AI is paused; 0 is no limit.
+    /// Tokens of all users in a UTC day before AI is paused; 0 means no limit.
     #[serde(deserialize_with = "whole::<_, u64, 0, { i64::MAX as u64 }>")]
     pub daily_tokens: u64,
     /// The external model that answers questions.
@@ -150,7 +150,7 @@ pub struct Ai {
     pub transcription: Transcription,
 }
 
-/// `ai.chat`: an OpenAI-compatible endpoint.
+/// Section `ai.chat`: an OpenAI-compatible endpoint that answers questions.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chat {
@@ -160,12 +160,12 @@ pub struct Chat {
     /// Name of the model to request; set whenever `url` is.
     #[serde(deserialize_with = "optional")]
     pub model: Option<String>,
-    /// Sent as `Authorization: Bearer`.
+    /// Key that is sent as `Authorization: Bearer`; `None` sends no such header.
     #[serde(deserialize_with = "optional")]
     pub key: Option<Secret>,
 }
 
-/// `ai.transcription`: an OpenAI-compatible endpoint.
+/// Section `ai.transcription`: an OpenAI-compatible endpoint that transcribes recordings.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transcription {
@@ -175,12 +175,12 @@ pub struct Transcription {
     /// Name of the model to request; set whenever `url` is.
     #[serde(deserialize_with = "optional")]
     pub model: Option<String>,
-    /// Sent as `Authorization: Bearer`.
+    /// Key that is sent as `Authorization: Bearer`; `None` sends no such header.
     #[serde(deserialize_with = "optional")]
     pub key: Option<Secret>,
 }
 
-/// `models`: the local models.
+/// Section `models`: the files of the local models.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Models {
@@ -195,13 +195,13 @@ pub struct Models {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
-    /// No.
+    /// They may not: their requests are refused.
     Closed,
-    /// Yes.
+    /// They may, without an operator.
     Open,
 }
 
-/// `accounts`: sign-up.
+/// Section `accounts`: sign-up, and the plan of new accounts.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Accounts {
@@ -211,7 +211,7 @@ pub struct Accounts {
     pub default_plan: Plan,
 }
 
-/// `auth`: failed authentications.
+/// Section `auth`: the limit of failed authentications.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Auth {
@@ -220,7 +220,7 @@ pub struct Auth {
     pub failures_per_minute: u32,
 }
 
-/// `oauth`: assistants that sign in.
+/// Section `oauth`: registration and tokens of assistants.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Oauth {
@@ -247,7 +247,7 @@ pub struct Oauth {
     pub private_redirect_uris: Vec<String>,
 }
 
-/// `uploads`: uploads.
+/// Section `uploads`: limits of uploads and of import files.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Uploads {
@@ -259,7 +259,7 @@ pub struct Uploads {
     pub import_bytes: u64,
 }
 
-/// `storage`: the disks of the database, the index and the files.
+/// Section `storage`: the disks of the database, the index and the files.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Storage {
@@ -268,7 +268,7 @@ pub struct Storage {
     pub min_free_bytes: u64,
 }
 
-/// `activity`: the activity view.
+/// Section `activity`: the retention of the activity view.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Activity {
@@ -277,7 +277,7 @@ pub struct Activity {
     pub retention: Duration,
 }
 
-/// `mcp`: the MCP server.
+/// Section `mcp`: the origins that may use the MCP server.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mcp {
@@ -286,7 +286,7 @@ pub struct Mcp {
     pub allowed_origins: Vec<Origin>,
 }
 
-/// `ingest`: background work.
+/// Section `ingest`: numbers of jobs that run at the same time.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ingest {
@@ -301,13 +301,13 @@ pub struct Ingest {
     pub files: usize,
 }
 
-/// `log`: the log.
+/// Section `log`: format and level of the log.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Log {
     /// The format of the lines.
     pub format: LogFormat,
-    /// Which lines are written.
+    /// Filter that selects the lines by level and module.
     #[serde(deserialize_with = "text")]
     pub level: LogFilter,
 }
@@ -316,8 +316,8 @@ pub struct Log {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// Lines of text.
+    /// One line of text per event.
     Text,
-    /// One JSON object per line.
+    /// One JSON object per event, each on its line.
     Json,
 }

@@ -72,7 +72,7 @@ fn parsed<T: Text, E: Error>(given: &str) -> Result<T, E> {
     read.ok_or_else(|| E::invalid_value(Unexpected::Str(given), &T::EXPECTED))
 }
 
-/// Reads a text unchanged.
+/// Reads a setting that is a text, without changing it.
 struct TextVisitor(&'static str);
 
 impl Visitor<'_> for TextVisitor {
@@ -237,7 +237,7 @@ impl Text for LogFilter {
         "one of error, warn, info, debug, trace and off, or a list like info,carrel=debug";
 
     fn read(text: &str) -> Option<Self> {
-        // `EnvFilter` treats a word that is no level as the name of a module: `inof` would silence the log.
+        // `EnvFilter` treats a word that is not a level as the name of a module: `inof` would silence the log.
         let has_level = |part: &str| part.contains('=') || part.trim().parse::<LevelFilter>().is_ok();
         let fits = text.split(',').all(has_level) && EnvFilter::builder().parse(text).is_ok();
         fits.then(|| Self(text.to_owned()))

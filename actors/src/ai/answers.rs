@@ -74,9 +74,6 @@ pub async fn claim(db: &Db, user: UserId, limits: &Limits, now: Timestamp) -> Re
 
 /// Records, within a transaction, that the claimed answer was made and used `tokens`. Returns whether this paused the AI
 /// because the daily allowance of the service is used up.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn settle(
     txn: &impl ConnectionTrait,
     claim: AnswerClaim,
@@ -97,9 +94,6 @@ pub async fn settle(
 }
 
 /// Releases a claim of which no answer was made.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn release(db: &Db, claim: AnswerClaim) -> Result<(), Error> {
     let txn = db.begin().await?;
     undo(&txn, &claim).await?;
@@ -107,9 +101,6 @@ pub async fn release(db: &Db, claim: AnswerClaim) -> Result<(), Error> {
 }
 
 /// Releases the claims of crashed processes.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn sweep(db: &Db, now: Timestamp) -> Result<(), Error> {
     for row in answer_claim::Entity::expired(now).limit(MAX_RELEASED_CLAIMS).all(db.read()).await? {
         release(db, AnswerClaim { id: row.id, user: row.user_id, month: row.month }).await?;
@@ -119,9 +110,6 @@ pub async fn sweep(db: &Db, now: Timestamp) -> Result<(), Error> {
 }
 
 /// Returns the number of counted answers of this month whose claim has expired, because the process crashed.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn count_expired(db: &Db, user: UserId, now: Timestamp) -> Result<i64, Error> {
     let expired = answer_claim::Entity::expired(now)
         .filter(answer_claim::Column::UserId.eq(user))

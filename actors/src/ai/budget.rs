@@ -20,9 +20,6 @@ pub struct ModelUse {
 }
 
 /// Adds a use to the month of a user.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn spend(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -50,9 +47,6 @@ pub async fn spend(
 
 /// Adds tokens to the day of all users. When the daily allowance is used up, it pauses the AI for the rest of the day; an
 /// allowance of 0 is unlimited. Returns whether it paused the AI.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn spend_of_the_day(
     txn: &impl ConnectionTrait,
     now: Timestamp,
@@ -74,9 +68,6 @@ pub async fn spend_of_the_day(
 }
 
 /// Returns the tokens of all users on a UTC day.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn tokens_of_day(db: &impl ConnectionTrait, day: Day) -> Result<i64, Error> {
     let row = ai_day::Entity::find().filter(ai_day::Column::Day.eq(day)).one(db).await?;
     Ok(row.map_or(0, |row| row.tokens))

@@ -32,9 +32,6 @@ impl Pause {
     }
 
     /// Reads the value from the database.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn refresh(&self, db: &Db) -> Result<(), Error> {
         let until = paused_until(db.read()).await?;
         self.until.store(until.map_or(0, Timestamp::millis), Ordering::Relaxed);
@@ -43,18 +40,15 @@ impl Pause {
 }
 
 /// Returns the time until which the AI is paused, or `None` if it was never paused or was resumed. The time may be over.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn paused_until(db: &impl ConnectionTrait) -> Result<Option<Timestamp>, Error> {
-    let value = service_state::read(db, ServiceStateKey::AiPausedUntil).await?;
+    let value = service_state::read_state(db, ServiceStateKey::AiPausedUntil).await?;
     Ok(value.and_then(|millis| millis.parse().ok()).map(Timestamp::from_millis))
 }
 
 /// Checks that the AI is not paused, with a read of the database.
 ///
 /// # Errors
-/// [`Error::AiPaused`] with the remaining time when it is; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::AiPaused`] with the remaining time when it is.
 pub async fn check_not_paused(db: &Db, now: Timestamp) -> Result<(), Error> {
     match paused_until(db.read()).await? {
         Some(until) if now < until => Err(Error::AiPaused(until.since(now))),
@@ -63,9 +57,6 @@ pub async fn check_not_paused(db: &Db, now: Timestamp) -> Result<(), Error> {
 }
 
 /// Pauses the AI for the rest of the UTC day. Returns the end of the pause.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn pause(db: &Db, now: Timestamp) -> Result<Timestamp, Error> {
     pause_within(db.write(), now).await
 }
@@ -78,9 +69,6 @@ async fn pause_within(db: &impl ConnectionTrait, now: Timestamp) -> Result<Times
 }
 
 /// Ends the pause, also one that the daily allowance began. Without a pause nothing happens.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn resume(db: &Db) -> Result<(), Error> {
     Ok(service_state::forget(db.write(), ServiceStateKey::AiPausedUntil).await?)
 }

@@ -37,8 +37,7 @@ pub struct NewAccount {
 /// Creates an account. No session begins.
 ///
 /// # Errors
-/// [`Error::Invalid`] for the e-mail address or the password; [`Error::Conflict`] if there is an account with this address;
-/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::Invalid`] for the e-mail address or the password; [`Error::Conflict`] if there is an account with this address.
 pub async fn create(core: &CoreContext, new: NewAccount) -> Result<user::Model, Error> {
     let row = prepare(core, new).await?;
     insert(core.accounts_db.write(), row).await
@@ -108,7 +107,7 @@ async fn insert(db: &impl ConnectionTrait, row: user::Model) -> Result<user::Mod
 /// Returns the account with this e-mail address.
 ///
 /// # Errors
-/// [`Error::NotFound`]; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::NotFound`].
 pub async fn by_email(core: &CoreContext, email: &str) -> Result<user::Model, Error> {
     user::Entity::by_email(email.trim()).one(core.accounts_db.read()).await?.ok_or(Error::not_found())
 }
@@ -116,7 +115,7 @@ pub async fn by_email(core: &CoreContext, email: &str) -> Result<user::Model, Er
 /// Moves an account to another plan.
 ///
 /// # Errors
-/// [`Error::NotFound`]; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::NotFound`].
 pub async fn set_plan(core: &CoreContext, user: UserId, plan: Plan) -> Result<(), Error> {
     update(core, user, |row| row.plan = Set(plan)).await
 }
@@ -124,7 +123,7 @@ pub async fn set_plan(core: &CoreContext, user: UserId, plan: Plan) -> Result<()
 /// Disables an account, or enables it again. While it is disabled, its keys are refused; its sessions and grants end.
 ///
 /// # Errors
-/// [`Error::NotFound`]; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::NotFound`].
 pub async fn set_disabled(core: &CoreContext, user: UserId, disabled: bool) -> Result<(), Error> {
     let at: Option<Timestamp> = disabled.then(|| core.clock.now());
     let txn = core.accounts_db.begin().await?;
@@ -143,8 +142,7 @@ pub async fn set_disabled(core: &CoreContext, user: UserId, disabled: bool) -> R
 /// Sets a password and ends all grants of the account, and all sessions except `kept_session`.
 ///
 /// # Errors
-/// [`Error::Invalid`] for an unacceptable password; [`Error::NotFound`]; what [`DbErr`](sea_orm::DbErr) converts to when the
-/// database fails.
+/// [`Error::Invalid`] for an unacceptable password; [`Error::NotFound`].
 pub async fn set_password(
     core: &CoreContext,
     user: UserId,
@@ -177,8 +175,7 @@ const MAX_DEADLOCK_WAIT: Duration = Duration::from_secs(2);
 /// Removes an account with everything that belongs to it. A background task of the service removes its passages from the index.
 ///
 /// # Errors
-/// [`Error::NotFound`]; [`Error::Busy`] while transactions of the account hold locks; what [`DbErr`](sea_orm::DbErr) converts to
-/// when the database fails.
+/// [`Error::NotFound`]; [`Error::Busy`] while transactions of the account hold locks.
 pub async fn delete(core: &CoreContext, user: UserId) -> Result<(), Error> {
     let mut attempt = 1;
     loop {
@@ -206,9 +203,6 @@ async fn remove(core: &CoreContext, user: UserId) -> Result<(), Error> {
 }
 
 /// Returns all accounts, oldest first.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn all(core: &CoreContext) -> Result<Vec<user::Model>, Error> {
     Ok(user::Entity::find().order_by_asc(user::Column::CreatedAt).all(core.accounts_db.read()).await?)
 }

@@ -259,7 +259,7 @@ mod tests {
         let mut counts = BTreeMap::new();
         keys.iter().flat_map(|key| key[3..46].chars()).for_each(|c| *counts.entry(c).or_insert(0) += 1);
         assert_eq!(counts.len(), 62);
-        // 1,387 each are expected, with a deviation of 37: ten of those away is no chance.
+        // 1,387 each are expected, with a deviation of 37: ten of those away is not due to chance.
         assert!(counts.values().all(|count| (1_017..=1_757).contains(count)), "{counts:?}");
     }
 

@@ -39,8 +39,7 @@ const UNMATCHABLE_HASH: &str =
 /// # Errors
 /// [`Error::WrongPassword`] for an unknown e-mail address, a wrong password and a disabled account alike;
 /// [`Error::TooManyFailures`] after five failures of an account from one IP address within 15 minutes, even with the right password
-/// (contract.md, section 11); [`Error::Busy`] when too many password checks wait; what [`DbErr`](sea_orm::DbErr) converts to
-/// when the database fails.
+/// (contract.md, section 11); [`Error::Busy`] when too many password checks wait.
 pub async fn check_sign_in(
     core: &CoreContext,
     sign_ins: &SignIns,
@@ -83,10 +82,7 @@ async fn is_right_password(
 
 /// Begins a session for a user whose password was checked, or who has just created the account. The session that the browser
 /// presented ends: its secret may have been planted or copied (faults-and-threats, row C2).
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
-pub async fn open(
+pub async fn open_session(
     core: &CoreContext,
     user: &user::Model,
     presented: Option<&Secret>,
@@ -112,8 +108,7 @@ pub async fn open(
 /// Returns the caller and the account of a session.
 ///
 /// # Errors
-/// [`Error::NotSignedIn`] if the session has ended or its account is disabled; what [`DbErr`](sea_orm::DbErr) converts to when
-/// the database fails.
+/// [`Error::NotSignedIn`] if the session has ended or its account is disabled.
 pub async fn authenticate(
     core: &CoreContext,
     keys: &Keys,
@@ -130,9 +125,6 @@ pub async fn authenticate(
 }
 
 /// Ends the session of a caller.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn sign_out(core: &CoreContext, caller: &Caller) -> Result<(), Error> {
     let Principal::Session(id) = &caller.principal else { return Ok(()) };
     let own = session::Entity::delete_owned(caller.user);
@@ -197,9 +189,6 @@ async fn confirm_password(
 }
 
 /// Removes expired sessions of all users.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
     let expired = session::Column::ExpiresAt.lt(core.clock.now());
     session::Entity::delete_many().filter(expired).exec(core.db.write()).await?;

@@ -15,8 +15,7 @@ pub const MAX_TITLE_CHARS: usize = 300;
 /// Refuses to fetch or to read the first text of a document when its owner's library is full.
 ///
 /// # Errors
-/// [`Error::LibraryFull`] when the library is full; [`Error::NotFound`] when the account does not exist any more;
-/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::LibraryFull`] when the library is full; [`Error::NotFound`] when the account does not exist any more.
 pub async fn ensure_library_has_room(core: &CoreContext, document: &document::Model) -> Result<(), Error> {
     // A text that replaces another may be smaller, so it is checked when it is stored.
     if document.version > 0 {
@@ -31,9 +30,6 @@ pub fn is_recording(content_type: ContentType) -> bool {
 }
 
 /// Sets the content type of the job's document, if it has another one.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn set_content_type(
     core: &CoreContext,
     job: &job::Model,
@@ -51,9 +47,6 @@ pub async fn set_content_type(
 
 /// Gives the job's document a title if its title is still its URL. `title_of` receives
 /// that URL, and is called only then.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn replace_url_title(
     core: &CoreContext,
     job: &job::Model,

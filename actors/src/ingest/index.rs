@@ -76,7 +76,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
         budget::spend(ctx.core.db.write(), job.user_id, month, BudgetGroup::Embedding, spent).await?;
     }
     if has_more {
-        // The rest of a long document is no more urgent than the backlog.
+        // The passages of a long document beyond the maximum have the priority of the backlog.
         let priority = if next < MAX_PRIORITY_PASSAGES { Priority::of(job) } else { Priority::Backlog };
         jobs::yield_job(ctx.core.db.write(), job, next, priority, ctx.core.clock.now()).await?;
         ctx.job_signal.notify();
@@ -247,9 +247,6 @@ pub async fn update_labels(ctx: &IndexingContext, job: &job::Model) -> Result<()
 
 /// Stops expecting a document in the index whose job was given up: its row says why, and
 /// search does not stay degraded for it.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn give_up(db: &impl ConnectionTrait, job: &job::Model) -> Result<(), DbErr> {
     document::Entity::update_owned(job.user_id)
         .col_expr(document::Column::IndexLostAt, Expr::value(None::<i64>))

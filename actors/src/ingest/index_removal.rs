@@ -28,9 +28,6 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
 
 /// Records that the index is not to hold these documents. Called before they are removed from it, so that the index never
 /// holds less than the rows say.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn record_removal(
     core: &CoreContext,
     user: UserId,

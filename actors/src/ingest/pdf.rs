@@ -39,12 +39,12 @@ pub async fn extract_text(ctx: &ExtractionContext, file: &Path) -> Result<Extrac
 
 fn convert(pdf: PdfText, now: Timestamp) -> ExtractedDocument {
     let (text, pages) = join_pages(pdf.pages.iter().map(String::as_str));
-    let missing_content = missing_reason(&pdf.metadata, pages.len());
+    let missing_reason = missing_reason(&pdf.metadata, pages.len());
     let outline = locate_headings(pdf.metadata.outline, &text, &pages);
     let cut_title = |line: String| text::cut(&line, MAX_TITLE_CHARS);
     ExtractedDocument {
         text,
-        missing_content,
+        missing_reason,
         outline,
         source_map: SourceMap::Pages(pages),
         title: pdf.metadata.title.map(cut_title),

@@ -17,17 +17,11 @@ use values::time::Timestamp;
 const BATCH_DOCUMENTS: u64 = 500;
 
 /// Enqueues every document that has a text. Returns the number of documents.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn enqueue_all(db: &Db, now: Timestamp) -> Result<u64, Error> {
     enqueue_matching(db, Condition::all().add(document::Column::Version.gt(0)), now).await
 }
 
 /// Enqueues every document with a text whose vectors are not of this model. Returns the number of documents.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn enqueue_missing_vectors(db: &Db, model: &str, now: Timestamp) -> Result<u64, Error> {
     let has_no_vectors_of_model = Condition::any()
         .add(document::Column::EmbeddingModel.is_null())

@@ -9,9 +9,6 @@ use values::kind::NoticeKind;
 use values::time::Timestamp;
 
 /// Inserts a notice and enqueues its e-mail.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub(super) async fn insert(txn: &impl ConnectionTrait, row: notice::Model) -> Result<(), DbErr> {
     let (user, id, now) = (row.user_id, row.id, row.created_at);
     notice::Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
@@ -19,9 +16,6 @@ pub(super) async fn insert(txn: &impl ConnectionTrait, row: notice::Model) -> Re
 }
 
 /// Inserts the notice that a client was connected, in the transaction that connects it.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub(crate) async fn app_connected(
     txn: &impl ConnectionTrait,
     user: UserId,

@@ -61,10 +61,10 @@ impl FromRequest for ListApps {
     }
 }
 
-/// A connection that has ended; it is listed as long as its application is stored.
+/// A connected application whose grant has ended; it is listed as long as its application is stored.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct EndedConnectionView {
+pub struct EndedAppView {
     client_name: String,
     /// `disconnected`: ended by the user, or because it was not used for long. `revoked`: ended by the application, or because one
     /// of its codes or tokens was used twice.
@@ -73,7 +73,7 @@ pub struct EndedConnectionView {
     last_used_at: Option<Timestamp>,
 }
 
-impl From<(oauth_grant::Model, oauth_client::Model)> for EndedConnectionView {
+impl From<(oauth_grant::Model, oauth_client::Model)> for EndedAppView {
     fn from((grant, client): (oauth_grant::Model, oauth_client::Model)) -> Self {
         Self {
             client_name: shown_name(&client),
@@ -89,7 +89,7 @@ impl From<(oauth_grant::Model, oauth_client::Model)> for EndedConnectionView {
 pub struct ListAppsResponse {
     apps: Vec<AppView>,
     /// Connections that have ended. They are removed together with the registration of their application.
-    ended: Vec<EndedConnectionView>,
+    ended: Vec<EndedAppView>,
 }
 
 impl Operation for ListApps {
@@ -102,7 +102,7 @@ impl Operation for ListApps {
             all.partition(|(grant, _)| grant.state == GrantState::Connected);
         Ok(ListAppsResponse {
             apps: connected.into_iter().map(AppView::from).collect(),
-            ended: ended.into_iter().map(EndedConnectionView::from).collect(),
+            ended: ended.into_iter().map(EndedAppView::from).collect(),
         })
     }
 }

@@ -180,8 +180,7 @@ impl Ask {
     /// Returns the filter of the search.
     ///
     /// # Errors
-    /// [`Error::NotFound`] when a bookmark does not exist or belongs to another user; what [`DbErr`](sea_orm::DbErr) converts to
-    /// when the database fails.
+    /// [`Error::NotFound`] when a bookmark does not exist or belongs to another user.
     async fn filter(&self, caller: &Caller, ctx: &OperationContext) -> Result<Filter, Error> {
         let Some(ids) = &self.bookmarks else { return Ok(Filter::default()) };
         let mut ids = ids.clone();

@@ -165,11 +165,11 @@ impl Operation for ReadDocument {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadDocumentResponse, Error> {
         let mut found = self.find(ctx, caller.user).await?;
         let max_chars = self.max_chars.unwrap_or(DEFAULT_PAGE_CHARS);
-        let mut page = page::read(ctx, &found, self.offset, max_chars).await?;
+        let mut page = page::read_page(ctx, &found, self.offset, max_chars).await?;
         if page.text.is_empty() && self.offset < i64::from(found.document.total_chars) {
             // The text was replaced between the two statements, which deleted the passages of the old one.
             found = self.find(ctx, caller.user).await?;
-            page = page::read(ctx, &found, self.offset, max_chars).await?;
+            page = page::read_page(ctx, &found, self.offset, max_chars).await?;
         }
         let (document, saved_at) = (found.document, found.saved_at);
         Ok(ReadDocumentResponse {

@@ -94,9 +94,6 @@ pub struct ImportRowView {
 
 impl ImportRowView {
     /// Returns the views of rows of an import, in their order.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn from_rows(
         db: &impl ConnectionTrait,
         import: &import::Model,

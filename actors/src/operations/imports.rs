@@ -127,7 +127,7 @@ async fn view(ctx: &OperationContext, row: import::Model, detail: ImportDetail) 
     Ok(ImportView {
         id: row.id,
         status: row.state,
-        dry_run: row.dry_run,
+        dry_run: row.is_dry_run,
         rows: row.done,
         report,
         unread_columns: imports::unread_columns(&row),

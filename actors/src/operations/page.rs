@@ -106,9 +106,6 @@ impl PagedList<'_> {
     }
 
     /// Fetches the page from a query that begins at the page and has no limit. `position` is that of a row in the list.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn fetch<E: EntityTrait, P: Serialize>(
         &self,
         query: Select<E>,

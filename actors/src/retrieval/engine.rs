@@ -221,9 +221,6 @@ impl Engine {
     }
 
     /// Reads whether the AI is paused, for all following searches.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn refresh_pause(&self, db: &Db) -> Result<(), Error> {
         self.pause.refresh(db).await
     }

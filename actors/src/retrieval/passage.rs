@@ -59,9 +59,6 @@ pub struct Passage {
 }
 
 /// Returns the hits as results with snippets, in their order, at most `limit`.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn load(
     core: &CoreContext,
     user: UserId,
@@ -75,9 +72,6 @@ pub async fn load(
 }
 
 /// Returns the hits with their passages and documents, in their order, without those that cannot be read any more.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn readable(
     core: &CoreContext,
     user: UserId,

@@ -28,7 +28,7 @@ pub struct ServiceConfig {
     pub index: InitialIndex,
     /// How long entries of the activity view are kept.
     pub activity_retention: Duration,
-    /// Settings of OAuth grants.
+    /// Lifetimes and rules of OAuth grants.
     pub grants: GrantSettings,
     /// Jobs that run at the same time.
     pub concurrency: ConcurrencyLimits,
@@ -70,7 +70,7 @@ pub struct OperationSettings {
     pub signup: Option<Plan>,
     /// The endpoint that answers questions; `None` for the embedded answerer.
     pub chat: Option<ChatSettings>,
-    /// Tokens of all users in a UTC day before the AI pauses; 0 is no limit.
+    /// Tokens of all users in a UTC day before the AI pauses; 0 means no limit.
     pub daily_tokens: u64,
 }
 

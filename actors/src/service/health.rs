@@ -117,7 +117,7 @@ impl Service {
 
     /// Returns whether the database answers a query in time.
     pub async fn is_database_reachable(&self) -> bool {
-        let read = service_state::read(self.context.core.db.read(), ServiceStateKey::Generation);
+        let read = service_state::read_state(self.context.core.db.read(), ServiceStateKey::Generation);
         tokio::time::timeout(DATABASE_TIMEOUT, read).await.is_ok_and(|read| read.is_ok())
     }
 }

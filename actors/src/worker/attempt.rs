@@ -57,7 +57,7 @@ async fn keep_lease(ctx: &WorkerContext, job: &job::Model) -> JobError {
         match jobs::renew(ctx.core.db.write(), job, ctx.core.clock.now()).await {
             Ok(true) => failures = 0,
             Ok(false) => return JobError::LeaseLost,
-            // One failure is no reason to end an attempt of many minutes: the lease holds for two more renewals.
+            // One failure does not end an attempt of many minutes: the lease holds for two more renewals.
             Err(_) if failures + 1 < MAX_FAILED_RENEWALS => failures += 1,
             Err(error) => return error.into(),
         }
@@ -221,9 +221,6 @@ fn document_of(job: &ClaimedJob) -> Option<DisplayValue<Uuid>> {
 }
 
 /// Gives up a job whose last attempt crashed the process, and records it with its subject, in one transaction.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub(super) async fn record_crash(ctx: &WorkerContext, job: &ClaimedJob) -> Result<(), DbErr> {
     let now = ctx.core.clock.now();
     let txn = begin_owned(&ctx.core.db, job.row.user_id).await?;

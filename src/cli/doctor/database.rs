@@ -20,7 +20,7 @@ const PUT_BACK: &str =
 
 /// Opens the database without a migration, or returns why it cannot be opened. `is_removed` is whether a running service reports that
 /// its files were moved or replaced: then the present files belong to another database.
-pub async fn open(settings: &Settings, is_removed: bool) -> Result<CoreContext, Check> {
+pub async fn open_database(settings: &Settings, is_removed: bool) -> Result<CoreContext, Check> {
     let lost_check = |lost: LostDatabase| {
         Check::wrong(NAME, lost.finding(), if is_removed { PUT_BACK } else { LostDatabase::ADVICE })
     };
@@ -126,7 +126,7 @@ mod tests {
     }
 
     async fn opening_fault(settings: &Settings, is_removed: bool) -> Check {
-        open(settings, is_removed).await.err().unwrap()
+        open_database(settings, is_removed).await.err().unwrap()
     }
 
     #[tokio::test]

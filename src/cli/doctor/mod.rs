@@ -56,7 +56,7 @@ async fn check_all(settings: &Settings, repairs: bool) -> Vec<Check> {
     let mut checks = vec![check_settings(settings), base_url::check(settings, &server).await];
     checks.push(check_folder(&settings.data_dir));
     checks.extend(disk::check(settings, &server));
-    match database::open(settings, server.storage.as_deref() == Some("removed")).await {
+    match database::open_database(settings, server.storage.as_deref() == Some("removed")).await {
         Ok(core) => {
             checks.extend(database::check(&core, repairs).await);
             checks.push(index::check(settings, &core, &server).await);

@@ -21,7 +21,7 @@ pub async fn store(
     path: &Path,
 ) -> Result<FileLease, Failure> {
     let fault = |cause| Failure::Path { what: "read", path: path.to_owned(), cause };
-    let (mut source, length) = open(path).await.map_err(fault)?;
+    let (mut source, length) = open_source(path).await.map_err(fault)?;
     // The first part before anything is stored: an empty file leaves no trace.
     let mut part = read_part(&mut *source).await.map_err(fault)?;
     if part.is_empty() {
@@ -45,7 +45,7 @@ pub async fn store(
 }
 
 /// The source and its length, which is 0 for standard input and other pipes.
-async fn open(path: &Path) -> io::Result<(Box<dyn AsyncRead + Unpin>, u64)> {
+async fn open_source(path: &Path) -> io::Result<(Box<dyn AsyncRead + Unpin>, u64)> {
     if path.to_str() == Some("-") {
         let source: Box<dyn AsyncRead + Unpin> = Box::new(stdin());
         return Ok((source, 0));

@@ -48,9 +48,6 @@ struct SkippedRow {
 
 impl ImportReport {
     /// Reads the report of an import.
-    ///
-    /// # Errors
-    /// What `DbErr` converts to when the database fails.
     pub async fn of(core: &CoreContext, import: &import::Model, server_running: bool) -> Result<Self, Error> {
         let skipped = imports::list_skipped_rows(core, import).await?;
         Ok(Self {
@@ -58,7 +55,7 @@ impl ImportReport {
             status: import.state,
             file_name: import.file_name.clone(),
             format: import.format.clone(),
-            dry_run: import.dry_run,
+            dry_run: import.is_dry_run,
             created: import.created,
             updated: import.updated,
             skipped: skipped.into_iter().map(|(line, reason)| SkippedRow { line, reason }).collect(),
@@ -147,7 +144,7 @@ impl QueuedImport {
             import_id: import.id,
             status: import.state,
             file_name: import.file_name.clone(),
-            dry_run: import.dry_run,
+            dry_run: import.is_dry_run,
             server_running: false,
         }
     }

@@ -19,7 +19,7 @@ request! {
 }
 
 /// Creates the operation from the arguments.
-pub fn read(arguments: AddBookmarkArguments) -> Result<AddBookmark, Error> {
+pub fn build_operation(arguments: AddBookmarkArguments) -> Result<AddBookmark, Error> {
     let tags = arguments.tags.map(|tags| tags.map(Words::into_inner)).unwrap_or_default();
     Ok(AddBookmark {
         url: arguments.url.into_inner(),
@@ -41,7 +41,7 @@ mod tests {
 
     fn parse(arguments: Value) -> AddBookmark {
         let Value::Object(arguments) = arguments else { panic!("no object") };
-        read(read_object(arguments).unwrap()).unwrap()
+        build_operation(read_object(arguments).unwrap()).unwrap()
     }
 
     #[test]

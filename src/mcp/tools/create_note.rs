@@ -23,7 +23,7 @@ request! {
 }
 
 /// Creates the operation from the arguments.
-pub fn read(arguments: CreateNoteArguments) -> Result<CreateNote, Error> {
+pub fn build_operation(arguments: CreateNoteArguments) -> Result<CreateNote, Error> {
     let target = match (arguments.bookmark_id, arguments.project_id) {
         (Some(bookmark), None) => NoteTarget::Bookmark(bookmark.into_inner()),
         (None, Some(project)) => NoteTarget::Project(project.into_inner()),
@@ -56,7 +56,7 @@ mod tests {
 
     fn parse(arguments: Value) -> Result<CreateNote, Error> {
         let Value::Object(arguments) = arguments else { panic!("no object") };
-        read(read_object(arguments)?)
+        build_operation(read_object(arguments)?)
     }
 
     #[test]

@@ -25,7 +25,7 @@ request! {
 }
 
 /// Creates the operation from the arguments.
-pub fn read(arguments: GetDocumentArguments) -> Result<ReadDocument, Error> {
+pub fn build_operation(arguments: GetDocumentArguments) -> Result<ReadDocument, Error> {
     let GetDocumentArguments { document_id, bookmark_id, url, offset, max_chars } = arguments;
     let document = match (document_id, bookmark_id, url) {
         (Some(id), None, None) => DocumentRef::Document(id.into_inner()),
@@ -62,7 +62,7 @@ mod tests {
 
     fn parse(arguments: Value) -> Result<ReadDocument, Error> {
         let Value::Object(arguments) = arguments else { panic!("no object") };
-        read(read_object(arguments)?)
+        build_operation(read_object(arguments)?)
     }
 
     fn faulty(arguments: Value) -> Vec<String> {

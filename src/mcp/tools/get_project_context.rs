@@ -19,7 +19,7 @@ request! {
 }
 
 /// Creates the operation from the arguments.
-pub fn read(arguments: GetProjectContextArguments) -> Result<ReadContext, Error> {
+pub fn build_operation(arguments: GetProjectContextArguments) -> Result<ReadContext, Error> {
     Ok(ReadContext {
         project: arguments.project_id.into_inner(),
         query: arguments.query.map(Words::into_inner),

@@ -16,6 +16,6 @@ request! {
 }
 
 /// Creates the operation from the arguments.
-pub fn read(arguments: ListProjectsArguments) -> Result<ListProjects, Error> {
+pub fn build_operation(arguments: ListProjectsArguments) -> Result<ListProjects, Error> {
     Ok(ListProjects::first_page(arguments.status, arguments.limit))
 }

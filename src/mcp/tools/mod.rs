@@ -75,7 +75,7 @@ pub static TOOLS: &[Tool] = &[
         hints: ToolHints::READS,
         scopes: Search::SCOPES,
         has_third_party_text: true,
-        call: |call| call.run(search_library::read),
+        call: |call| call.run(search_library::build_operation),
     },
     Tool {
         name: "get_document",
@@ -88,7 +88,7 @@ pub static TOOLS: &[Tool] = &[
         hints: ToolHints::READS,
         scopes: ReadDocument::SCOPES,
         has_third_party_text: true,
-        call: |call| call.run(get_document::read),
+        call: |call| call.run(get_document::build_operation),
     },
     Tool {
         name: "list_projects",
@@ -100,7 +100,7 @@ pub static TOOLS: &[Tool] = &[
         hints: ToolHints::READS,
         scopes: ListProjects::SCOPES,
         has_third_party_text: false,
-        call: |call| call.run(list_projects::read),
+        call: |call| call.run(list_projects::build_operation),
     },
     Tool {
         name: "get_project_context",
@@ -114,7 +114,7 @@ pub static TOOLS: &[Tool] = &[
         hints: ToolHints::READS,
         scopes: ReadContext::SCOPES,
         has_third_party_text: true,
-        call: |call| call.run(get_project_context::read),
+        call: |call| call.run(get_project_context::build_operation),
     },
     Tool {
         name: "add_bookmark",
@@ -127,7 +127,7 @@ pub static TOOLS: &[Tool] = &[
         hints: ToolHints::SAVES,
         scopes: AddBookmark::SCOPES,
         has_third_party_text: true,
-        call: |call| call.run(add_bookmark::read),
+        call: |call| call.run(add_bookmark::build_operation),
     },
     Tool {
         name: "create_note",
@@ -139,7 +139,7 @@ pub static TOOLS: &[Tool] = &[
         hints: ToolHints::WRITES,
         scopes: CreateNote::SCOPES,
         has_third_party_text: false,
-        call: |call| call.run(create_note::read),
+        call: |call| call.run(create_note::build_operation),
     },
 ];
 

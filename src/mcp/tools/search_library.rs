@@ -15,7 +15,7 @@ request! {
 }
 
 /// Creates the operation from the arguments.
-pub fn read(arguments: SearchLibraryArguments) -> Result<Search, Error> {
+pub fn build_operation(arguments: SearchLibraryArguments) -> Result<Search, Error> {
     let SearchLibraryArguments { query, limit } = arguments;
     Ok(Search(SearchRequest { query, limit, collection_id: None, feed_id: None, source: None }))
 }

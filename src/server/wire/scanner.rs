@@ -292,7 +292,7 @@ enum Chunk {
 }
 
 impl Chunk {
-    /// Follows one byte that is no data.
+    /// Follows one byte that is not data.
     fn step(&mut self, byte: u8, size: &mut u64) -> ScanStep {
         let next = match (*self, byte) {
             (Self::Size, b'\r') | (Self::Extension, b'\r') => Self::SizeLf,

@@ -542,7 +542,7 @@ async fn sixth_unfinished_import_is_refused() {
     // As if each had been started and paused before its end.
     import::Entity::update_many()
         .col_expr(import::Column::State, Expr::value(ImportState::Paused))
-        .col_expr(import::Column::DryRun, Expr::value(false))
+        .col_expr(import::Column::IsDryRun, Expr::value(false))
         .col_expr(import::Column::FinishedAt, Expr::value(None::<i64>))
         .exec(server.context().core.db.write())
         .await

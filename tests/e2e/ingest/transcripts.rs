@@ -280,7 +280,7 @@ async fn long_silence_is_skipped_once_and_counts_as_progress() {
     *counting.fails_at.lock().unwrap() = None;
     let text = transcribe_file(&server, &job, file.path()).await.unwrap();
     assert!(text.text.starts_with("This is heron number 0."), "{}", text.text);
-    assert!(row().await.finished);
+    assert!(row().await.is_finished);
 }
 
 #[actix_web::test]
@@ -759,7 +759,7 @@ async fn with_concurrent_transcript<T>(
         refused_samples: 0,
         segments: 0,
         progress: 1.0,
-        finished: true,
+        is_finished: true,
     };
     transcript::Entity::insert(transcribed.into_active_model()).exec_without_returning(&txn).await.unwrap();
     media::supersede_other_texts(&txn, &row).await.unwrap();
@@ -851,7 +851,7 @@ async fn begin_on_other_node(server: &Server, user: UserId, key: &Key, n: usize)
         refused_samples: 0,
         segments: 0,
         progress: 0.1,
-        finished: false,
+        is_finished: false,
     };
     transcript::Entity::insert(row.into_active_model())
         .exec_without_returning(ctx.core.db.write())

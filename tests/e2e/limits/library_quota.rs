@@ -468,7 +468,7 @@ const INSERTS: [(&str, &str); 19] = [
     ),
     (
         "document",
-        "INSERT INTO document (id, user_id, content_type, title, url, missing_content, author, has_user_title, total_chars, version, \
+        "INSERT INTO document (id, user_id, content_type, title, url, missing_reason, author, has_user_title, total_chars, version, \
          indexed_version, status, created_at, updated_at) SELECT {id}, id, 'article', {text}, {maybe}, {maybe}, {maybe}, \
          false, 0, 0, 0, 'waiting', 1, 1 FROM \"user\" ORDER BY created_at, \"user\".id LIMIT 1 OFFSET {row}",
     ),
@@ -548,7 +548,7 @@ const INSERTS: [(&str, &str); 19] = [
     ),
     (
         "import",
-        "INSERT INTO import (id, user_id, state, dry_run, unread_columns, done, created, updated, skipped, created_at) \
+        "INSERT INTO import (id, user_id, state, is_dry_run, unread_columns, done, created, updated, skipped, created_at) \
          SELECT {id}, \"user\".id, 'done', false, {maybe}, 0, 0, 0, 0, 1 FROM \"user\" ORDER BY \"user\".id LIMIT 1 OFFSET {row}",
     ),
     (
@@ -587,7 +587,7 @@ const GROWING_COLUMNS: [(&str, &str); 13] = [
 
 /// Columns that are set to NULL.
 const NULLABLE_COLUMNS: [(&str, &str); 8] = [
-    ("document", "missing_content"),
+    ("document", "missing_reason"),
     ("source", "outline"),
     ("rendition", "html"),
     ("highlight", "color"),

@@ -45,7 +45,7 @@ async fn paused_import(server: &Server, session: &Client, file: &[u8]) -> String
     wait_for(session, &id, "checked").await;
     import::Entity::update_many()
         .col_expr(import::Column::State, Expr::value(ImportState::Paused))
-        .col_expr(import::Column::DryRun, Expr::value(false))
+        .col_expr(import::Column::IsDryRun, Expr::value(false))
         .col_expr(import::Column::FinishedAt, Expr::value(None::<i64>))
         .filter(import::Column::Id.eq(ImportId(id.parse().unwrap())))
         .exec(server.context().core.db.write())

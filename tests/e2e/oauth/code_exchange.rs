@@ -418,7 +418,7 @@ async fn each_connection_makes_one_notice_and_a_refusal_none() {
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = OAuthClient::new(server.anonymous()).await;
     assistant.decide(&browser, "read:library", &[]).await;
-    // A consent alone is no connection: the notice follows the exchange of the code.
+    // A consent alone does not connect the app: the notice follows the exchange of the code.
     let unused = assistant.obtain_code(&browser, "read:library").await;
     let notices = async || browser.get("/app/api/notices").await.data(200)["notices"].clone();
     assert_eq!(notices().await, Value::Array(Vec::new()));

@@ -48,7 +48,7 @@ async fn writes_after_a_cancelled_begin_are_kept() {
         for n in 0..WRITES {
             let value = format!("{polls}.{n}");
             service_state::write(db.write(), ServiceStateKey::Generation, value.clone()).await.unwrap();
-            let stored = service_state::read(other.read(), ServiceStateKey::Generation).await.unwrap();
+            let stored = service_state::read_state(other.read(), ServiceStateKey::Generation).await.unwrap();
             assert_eq!(stored, Some(value), "cut after {polls} polls");
         }
         if has_begun {

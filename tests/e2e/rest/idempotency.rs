@@ -124,7 +124,7 @@ async fn permanent_refusals_are_replayed() {
         let first = with_name(&key, code).post_text(path, body).await;
         assert_eq!((first.error_code(*status), is_replayed(&first)), (*code, false));
     }
-    // Executed anew, the request to the project that is active again would succeed.
+    // Executed again, the request to the project that is active again would succeed.
     archive("active").await;
     for (path, body, status, code) in &refusals {
         let again = with_name(&key, code).post_text(path, body).await;
@@ -528,7 +528,7 @@ async fn batch_with_lost_response_is_not_repeated() {
 
     let row =
         entity::idempotency::Entity::find().one(server.context().core.db.read()).await.unwrap().unwrap();
-    assert_eq!((row.committed, row.status), (true, None));
+    assert_eq!((row.is_committed, row.status), (true, None));
     assert_eq!(once.post_text("/rest/v1/bookmarks/batch", &body).await.error_code(409), "CONFLICT");
 }
 

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 const MAX_WAITING: usize = 4096;
 /// Maximum number of waiting callers of one account, so that others can wait too.
 const MAX_WAITING_PER_ACCOUNT: usize = 1024;
-/// When a caller for whom there was no room in a queue, or no permit in time, may retry.
+/// Time after which a caller that found a full queue, or got no permit in time, may retry.
 pub const QUEUE_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// There is no room in a queue for another caller of the account.

@@ -81,7 +81,7 @@ pub enum DatabaseFault {
 }
 
 impl DatabaseFault {
-    /// Classifies an error.
+    /// Returns the fault that an error of the database stands for.
     pub fn of(error: &DbErr) -> Self {
         if let Some(fault) = StorageFault::of(error) {
             Self::Storage(fault)

@@ -68,15 +68,15 @@ impl PoolsByWork {
 /// Opens the pools of all kinds of work. Only the pools for requests connect now; the others connect on demand.
 pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
     let health = Arc::default();
-    let api = match open(url, API_POOLS, Opening::AtOnce, &health).await {
+    let api = match open_pools(url, API_POOLS, Opening::AtOnce, &health).await {
         Ok(pools) => pools,
         // The pool reports only a timeout, whatever the server answered.
         Err(error) => return Err(cause_of(url, error).await),
     };
     let by_work = PoolsByWork {
         api,
-        accounts: open(url, ACCOUNT_POOLS, Opening::Lazily, &health).await?,
-        jobs: open(url, JOB_POOLS, Opening::Lazily, &health).await?,
+        accounts: open_pools(url, ACCOUNT_POOLS, Opening::Lazily, &health).await?,
+        jobs: open_pools(url, JOB_POOLS, Opening::Lazily, &health).await?,
     };
     let mut session = options(url, 1, JOB_POOLS.lock_timeout, &health);
     require_primary(&mut session);
@@ -112,7 +112,7 @@ enum Opening {
     Lazily,
 }
 
-async fn open(
+async fn open_pools(
     url: &str,
     sizes: PoolSizes,
     opening: Opening,

@@ -90,8 +90,9 @@ impl SlotBudget {
         true
     }
 
-    /// Restricts a query to the kinds of jobs that may be claimed, which this version of the service knows.
-    fn filter(&self, jobs: Select<Entity>) -> Select<Entity> {
+    /// Restricts a query to the kinds of jobs that may be claimed: kinds that this version of the service knows, without those that the
+    /// budget excludes.
+    fn select_claimable_kinds(&self, jobs: Select<Entity>) -> Select<Entity> {
         let may_claim = |kind: &JobKind| {
             !(self.skips_index_jobs && kind.changes_index()) && (!self.only_deletions || kind.only_deletes())
         };
@@ -108,9 +109,6 @@ impl SlotBudget {
 /// Claims due jobs of a track under a lease, as many as there are slots: first jobs whose lease has expired, then waiting
 /// jobs by priority and queue position. Jobs of kinds that this version does not know stay as they are. Two jobs of one subject never
 /// run at the same time, because the slower one could overwrite a newer version with an older one.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn claim(
     db: &Db,
     owner: LeaseOwner,
@@ -119,8 +117,8 @@ pub async fn claim(
     now: Timestamp,
     slots: SlotBudget,
 ) -> Result<ClaimedJobs, DbErr> {
-    let expired = slots.filter(jobs_with_expired_lease(track, now));
-    let waiting = slots.filter(waiting_jobs(track, &slots.users_at_maximum()));
+    let expired = slots.select_claimable_kinds(jobs_with_expired_lease(track, now));
+    let waiting = slots.select_claimable_kinds(waiting_jobs(track, &slots.users_at_maximum()));
     // A read first: most of the time there is nothing to claim, and the transaction below would take the lock of the database.
     if expired.clone().one(db.read()).await?.is_none() && waiting.clone().one(db.read()).await?.is_none() {
         return Ok(ClaimedJobs::default());
@@ -162,7 +160,7 @@ async fn lease_jobs(
         // has no row locks, only one transaction writes at a time.
         let jobs = query.limit(limit).lock_with_behavior(LockType::Update, LockBehavior::SkipLocked);
         for row in jobs.all(&txn).await? {
-            // The queries select known kinds alone (`SlotBudget::filter`).
+            // The queries select known kinds alone (`SlotBudget::select_claimable_kinds`).
             let Some(kind) = JobKind::named(&row.kind) else { continue };
             // The jobs of one result were selected before any of them was leased.
             if subjects.contains(&row.subject) {
@@ -235,9 +233,6 @@ fn has_state(state: JobState) -> SimpleExpr {
 /// The claim counts the crash, as with an expired lease. A job that crashed before keeps its lease: if the process crashes
 /// again and again, the pause between its attempts separates the job that causes the crashes from those that only run at the
 /// same time.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn end_leases(db: &impl ConnectionTrait, owner: LeaseOwner, now: Timestamp) -> Result<u64, DbErr> {
     // One millisecond earlier, because a lease that ends now has not expired yet.
     let expired = now - Duration::from_millis(1);
@@ -477,11 +472,14 @@ mod tests {
     async fn claims_read_an_index_in_its_order() {
         let queue = TestQueue::new().await;
         let slots = SlotBudget { skips_index_jobs: true, ..SlotBudget::unrestricted(4) };
-        let waiting = slots.filter(waiting_jobs(Track::Library, &[]));
-        let without_a_user = slots.filter(waiting_jobs(Track::Library, &[UserId::new(NOON)]));
+        let waiting = slots.select_claimable_kinds(waiting_jobs(Track::Library, &[]));
+        let without_a_user = slots.select_claimable_kinds(waiting_jobs(Track::Library, &[UserId::new(NOON)]));
 
         let queries = [
-            ("job_lease (lease_until<?", slots.filter(jobs_with_expired_lease(Track::Library, NOON))),
+            (
+                "job_lease (lease_until<?",
+                slots.select_claimable_kinds(jobs_with_expired_lease(Track::Library, NOON)),
+            ),
             ("job_due (track=?", waiting.clone()),
             ("job_due (track=?", without_a_user),
             ("job_due (track=? AND priority<?", select_interactive(waiting.clone())),

@@ -13,16 +13,13 @@ use values::id::DocumentId;
 use values::kind::JobState;
 use values::time::Timestamp;
 
-use super::kind::is_known;
+use super::kind::has_known_kind;
 use super::{JobKind, LEASE_DURATION, LeaseOwner, MAX_CRASHES, Priority, fairness};
 
 /// Why a job is given up of which every attempt crashed the process.
 pub const REPEATED_CRASH: &str = "the service crashed each time it processed this";
 
 /// Renews the lease. Returns whether the attempt still holds it.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn renew(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
     let renewed = Entity::update_many().col_expr(Column::LeaseUntil, Expr::value(now + LEASE_DURATION));
     Ok(renewed.filter(is_leased(job)).exec(db).await?.rows_affected > 0)
@@ -30,17 +27,11 @@ pub async fn renew(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Re
 
 /// Ends the job successfully, within the transaction that did the work. If it returns `false`, the attempt has lost its
 /// lease, and the transaction must not be committed.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn finish(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
     Ok(end(job, JobState::Done, None, now).exec(db).await?.rows_affected > 0)
 }
 
 /// Ends the job as failed: no further attempt would succeed, or none is left.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn give_up(
     db: &impl ConnectionTrait,
     job: &Model,
@@ -71,9 +62,6 @@ async fn replace_given_up(
 }
 
 /// Ends a job whose last attempt crashed the process, with [`crash_reason`]. Returns `false` if that is no longer so.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn give_up_crashed(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
     // The worker may have renewed its lease since the claim listed the job.
     let has_expired = Column::LeaseUntil.lt(now);
@@ -110,9 +98,6 @@ pub struct Deferral<'a> {
 }
 
 /// Puts the job back for later. Progress since the claim counts: see [`advance`].
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn defer(
     db: &impl ConnectionTrait,
     job: &Model,
@@ -135,17 +120,11 @@ pub async fn defer(
 
 /// Reads the row of a job, or returns `None` if the attempt has lost its lease. A job that made progress since the claim has
 /// other numbers of attempts and crashes than when it was claimed.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn reload(db: &impl ConnectionTrait, job: &Model) -> Result<Option<Model>, DbErr> {
     Entity::find().filter(is_leased(job)).one(db).await
 }
 
 /// Ends the wait of all deferred jobs with this reason: they are due now.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn end_wait(db: &impl ConnectionTrait, reason: &str, now: Timestamp) -> Result<(), DbErr> {
     let due = Entity::update_many().col_expr(Column::RunAt, Expr::value(now));
     due.filter(is_deferred_with(reason)).exec(db).await.map(drop)
@@ -159,9 +138,6 @@ fn is_deferred_with(reason: &str) -> Condition {
 }
 
 /// Renews the lease of a job that made progress, in the transaction that keeps the progress. The job gets all its attempts again.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn advance(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
     let renewed = Entity::update_many()
         .col_expr(Column::LeaseUntil, Expr::value(now + LEASE_DURATION))
@@ -173,9 +149,6 @@ pub async fn advance(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> 
 
 /// Puts the job back as if there had been no attempt, because the service stops. Progress since the claim counts. See
 /// [`release_all`] for all jobs of a process.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn release(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
     // The row and not the claim, because `advance` may have reset the attempts since.
     let Some(job) = &reload(db, job).await? else { return Ok(false) };
@@ -211,14 +184,11 @@ pub async fn release_all(db: &Db, owner: LeaseOwner, now: Timestamp) -> Result<u
 /// Puts back the jobs of kinds that this version does not know whose leases have expired. [`claim`](super::claim()) leaves them, and a
 /// running job blocks the other jobs of its subject. The crash of each counts, as when it is claimed again. Returns the number of jobs
 /// that wait again.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn requeue_unknown(db: &Db, now: Timestamp) -> Result<u64, DbErr> {
     let expired = Condition::all()
         .add(Expr::cust("state = 'running'"))
         .add(Column::LeaseUntil.lt(now))
-        .add(is_known().not());
+        .add(has_known_kind().not());
     // A read first: most of the time there is none, and the transaction would take the lock of the database.
     if Entity::find().filter(expired.clone()).one(db.read()).await?.is_none() {
         return Ok(0);
@@ -270,9 +240,6 @@ async fn requeue_all(
 
 /// Puts a long job back with the progress that it made, so that others run in between. It gets all its attempts again. Its
 /// priority does not rise, and falls to `priority` if that is lower.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn yield_job(
     db: &impl ConnectionTrait,
     job: &Model,
@@ -356,9 +323,6 @@ pub fn backoff(job: &Model) -> Duration {
 
 /// Records with the document that a job makes why it is not ready: its attempt failed, or it waits. Only for kinds that
 /// [make documents](JobKind::makes_document).
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn record_document_reason(
     db: &impl ConnectionTrait,
     job: &Model,
@@ -374,9 +338,6 @@ pub async fn record_document_reason(
 
 /// Removes jobs that finished before `done_before`. Jobs that were given up are kept with their reason as long as their documents exist;
 /// those that are about no document until they ended before `given_up_before`.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn sweep(db: &Db, done_before: Timestamp, given_up_before: Timestamp) -> Result<(), DbErr> {
     let done = Condition::all().add(Column::State.eq(JobState::Done)).add(Column::FinishedAt.lt(done_before));
     let makes_document = Column::Kind.is_in(JobKind::that_make_documents());

@@ -13,9 +13,6 @@ use super::{JobKind, Priority, fairness};
 
 /// Enqueues a job, in the transaction that makes it necessary. If the same job waits already, it stays one: it gets all its
 /// attempts again, and the sooner of the two priorities.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn enqueue(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -28,9 +25,6 @@ pub async fn enqueue(
 }
 
 /// Enqueues a job of one kind for each of these subjects, as [`enqueue()`]. No subject may occur twice.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn enqueue_all(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -72,9 +66,6 @@ fn merge_into_waiting(db: &impl ConnectionTrait, now: Timestamp) -> OnConflict {
 }
 
 /// Removes a queued job that has become unnecessary. A running job is not affected.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn withdraw(
     db: &impl ConnectionTrait,
     user: UserId,

@@ -18,7 +18,7 @@ use values::kind::JobState;
 use values::time::Timestamp;
 
 use super::JobKind;
-use super::kind::is_known;
+use super::kind::has_known_kind;
 
 /// The names of the kinds that serve all followers of a feed, as SQL: exactly as in the partial index `job_shared_due`, so that the
 /// planners use it.
@@ -52,13 +52,13 @@ async fn first_position(db: &impl ConnectionTrait, jobs: Select<Entity>) -> Resu
 fn smallest_position(track: i16, priority: i16) -> Select<Entity> {
     // Jobs of unknown kinds may wait for long. Their positions would hold the smallest one back, and every user that comes later would
     // be served before those that have waited.
-    positions(track, priority).filter(is_known()).order_by_asc(Column::QueuePosition)
+    positions(track, priority).filter(has_known_kind()).order_by_asc(Column::QueuePosition)
 }
 
 /// Selects the positions of the due jobs of a user, the last first, without those that serve all followers of a feed.
 fn last_position_of_user(user: UserId, track: i16, priority: i16) -> Select<Entity> {
     positions(track, priority)
-        .filter(is_known())
+        .filter(has_known_kind())
         .filter(Column::UserId.eq(user))
         .filter(Expr::cust(format!("kind NOT IN {SHARED_KINDS_SQL}")))
         .order_by_desc(Column::QueuePosition)
@@ -83,9 +83,6 @@ fn positions(track: i16, priority: i16) -> Select<Entity> {
 }
 
 /// Gives a queue position to deferred jobs whose time has come.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn promote(db: &Db, now: Timestamp) -> Result<(), DbErr> {
     let due = Entity::find()
         .filter(Expr::cust("state = 'queued' AND queue_position IS NULL"))

@@ -11,15 +11,12 @@ use values::id::{JobId, UserId};
 use values::kind::JobState;
 use values::time::Timestamp;
 
-use super::kind::is_known;
+use super::kind::has_known_kind;
 use super::{JobKind, MAX_WAITING_JOBS, Priority, Track};
 
 /// Returns whether a user may enqueue more jobs at this priority: fewer than [`MAX_WAITING_JOBS`] of the user's jobs are due. At
 /// the priority of a backlog deferred jobs count too, such as those that wait for a host. That query takes longer, and is made once
 /// for many jobs.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn has_room(db: &impl ConnectionTrait, user: UserId, priority: Priority) -> Result<bool, DbErr> {
     // Spelled out, as in the partial indexes.
     let waiting = match priority {
@@ -57,9 +54,6 @@ pub struct Depth {
 
 /// Counts the jobs of each track, of the kinds that this version knows: [`unknown_by_kind`] counts the others, which would make a track
 /// appear late whose jobs all run in time.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
     let counts = Entity::find()
         .select_only()
@@ -68,7 +62,7 @@ pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
         .column_as(Column::Id.count(), "jobs")
         .column_as(Column::RunAt.min(), "since")
         .filter(Expr::cust("state IN ('queued', 'running')"))
-        .filter(is_known())
+        .filter(has_known_kind())
         .group_by(Column::Track)
         .group_by(Column::State);
     let rows: Vec<(i16, JobState, i64, Option<Timestamp>)> = counts.into_tuple().all(db).await?;
@@ -88,9 +82,6 @@ pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
 }
 
 /// Counts the waiting jobs of all users of kinds that this version does not know, by kind. They run when a version that knows them does.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn unknown_by_kind(db: &impl ConnectionTrait) -> Result<Vec<(String, i64)>, DbErr> {
     Entity::find()
         .select_only()
@@ -98,7 +89,7 @@ pub async fn unknown_by_kind(db: &impl ConnectionTrait) -> Result<Vec<(String, i
         .column_as(Column::Id.count(), "jobs")
         // Spelled out, as in the partial index `job_queued`.
         .filter(Expr::cust("state = 'queued'"))
-        .filter(is_known().not())
+        .filter(has_known_kind().not())
         .group_by(Column::Kind)
         .order_by_asc(Column::Kind)
         .into_tuple()
@@ -108,9 +99,6 @@ pub async fn unknown_by_kind(db: &impl ConnectionTrait) -> Result<Vec<(String, i
 
 /// Counts the jobs of all users that were given up, by kind. Jobs whose document was made since by another job do not count.
 /// It reads every job that was given up.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn failed_by_kind(db: &impl ConnectionTrait) -> Result<Vec<(String, i64)>, DbErr> {
     let makes_document = Column::Kind.is_in(JobKind::that_make_documents());
     let still_failed = Query::select()
@@ -159,9 +147,6 @@ pub fn subjects_given_up(kind: JobKind) -> SelectStatement {
 }
 
 /// Returns whether a job of this kind is queued for the subject.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn is_waiting(db: &impl ConnectionTrait, kind: JobKind, subject: Uuid) -> Result<bool, DbErr> {
     let waiting = Entity::find()
         .filter(Column::Kind.eq(kind.name()))
@@ -171,9 +156,6 @@ pub async fn is_waiting(db: &impl ConnectionTrait, kind: JobKind, subject: Uuid)
 }
 
 /// Returns whether the last job of this kind for the subject was given up and none was requested since.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn is_given_up(db: &impl ConnectionTrait, kind: JobKind, subject: Uuid) -> Result<bool, DbErr> {
     let own = Entity::find().filter(Column::Kind.eq(kind.name())).filter(Column::Subject.eq(subject));
     let open = own.clone().filter(Column::State.is_in([JobState::Queued, JobState::Running]));
@@ -183,9 +165,6 @@ pub async fn is_given_up(db: &impl ConnectionTrait, kind: JobKind, subject: Uuid
 
 /// Returns whether a job of another user, or one of a more urgent priority, is due on the track of this job. Long jobs yield then,
 /// but not to jobs of kinds that this version does not run.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn others_wait(db: &impl ConnectionTrait, job: &Model) -> Result<bool, DbErr> {
     Ok(other_jobs(job).one(db).await?.is_some())
 }
@@ -197,7 +176,7 @@ fn other_jobs(job: &Model) -> Select<Entity> {
         .add(Column::Priority.eq(job.priority).and(Column::UserId.ne(job.user_id)));
     Entity::find()
         .filter(Expr::cust("state = 'queued' AND queue_position IS NOT NULL"))
-        .filter(is_known())
+        .filter(has_known_kind())
         .filter(Column::Track.eq(job.track))
         .filter(others)
 }

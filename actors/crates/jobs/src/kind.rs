@@ -5,7 +5,7 @@ use sea_orm::ColumnTrait;
 use sea_orm::sea_query::SimpleExpr;
 use values::kind::{BookmarkKind, ContentType};
 
-/// What a job does.
+/// What a job does, and so which handler runs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobKind {
     /// Fetches a page and extracts the text of its document.
@@ -156,7 +156,7 @@ impl JobKind {
 
 /// Selects the jobs of kinds that this version of the service knows. The others wait for a version that knows them: after a
 /// downgrade, or beside a newer process on the same database.
-pub(crate) fn is_known() -> SimpleExpr {
+pub(crate) fn has_known_kind() -> SimpleExpr {
     Column::Kind.is_in(JobKind::ALL.map(JobKind::name))
 }
 

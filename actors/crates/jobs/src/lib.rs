@@ -31,6 +31,9 @@
 //! | waiting jobs of a user at one priority | [`MAX_WAITING_JOBS`] |
 //! | attempts | [`MAX_ATTEMPTS`], of which [`MAX_CRASHES`] may end with a crash of the process |
 //!
+//! Every function that takes a database returns [`sea_orm::DbErr`] when it fails. Sections `# Errors` list only what a function returns
+//! besides.
+//!
 //! This crate runs nothing: the actor that runs jobs and the table of their handlers are in carrel-actors (`worker`).
 
 mod claim;

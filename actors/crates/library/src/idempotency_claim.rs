@@ -28,10 +28,10 @@ impl ClaimId {
     ///
     /// # Errors
     /// [`Error::StillRunning`] when the claim is gone: it expired, and another request may have the Idempotency-Key now. The
-    /// transaction must be rolled back then. What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+    /// transaction must be rolled back then.
     pub async fn mark_committed(&self, txn: &Transaction) -> Result<(), Error> {
         let marked =
-            self.update_unanswered().col_expr(Column::Committed, Expr::value(true)).exec(txn).await?;
+            self.update_unanswered().col_expr(Column::IsCommitted, Expr::value(true)).exec(txn).await?;
         if marked.rows_affected == 0 { Err(Error::StillRunning) } else { Ok(()) }
     }
 

@@ -26,9 +26,10 @@
 //! A file of the store has a row before its first byte and until its last one is deleted; [`stored_files::sweep`] deletes
 //! files whose owner is gone. So a crash between a file and its row leaves nothing behind.
 //!
-//! Where a function's errors say "`Error::Internal` when the database fails", the error is the conversion of
-//! [`sea_orm::DbErr`]: `Busy` for a database that is locked or unreachable, `StorageFull` and `StorageFailed` for a fault of
-//! the disk, `NotFound` for a reference to a row that was deleted meanwhile, and `Internal` for everything else.
+//! Every function that reads or changes rows also fails when the database does: with [`sea_orm::DbErr`], or, if it returns
+//! [`errors::Error`], with the conversion of it, which is `Busy` for a database that is locked or unreachable, `StorageFull` and
+//! `StorageFailed` for a fault of the disk, `NotFound` for a reference to a row that was deleted meanwhile, and `Internal` for
+//! everything else. Files of the store fail in the same way. Sections `# Errors` list only what a function returns besides.
 
 pub mod bookmarks;
 pub mod clock;

@@ -27,9 +27,6 @@ use crate::owned_transaction::RequestOwner;
 use errors::Error;
 
 /// Returns the bytes that a user's library takes up.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn used_bytes(db: &impl ConnectionTrait, user: UserId) -> Result<u64, Error> {
     let row = Entity::owned_by(user).one(db).await?;
     // A trigger creates the row with the account, so there is none only after the account was removed.
@@ -48,9 +45,6 @@ pub struct LibraryRoom {
 
 impl LibraryRoom {
     /// Returns the room of the library that a request changes.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn of_request(
         db: &impl ConnectionTrait,
         core: &CoreContext,
@@ -63,7 +57,7 @@ impl LibraryRoom {
     /// Returns the room of a user's library, for background work.
     ///
     /// # Errors
-    /// [`Error::NotFound`] when the account was removed; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+    /// [`Error::NotFound`] when the account was removed.
     pub async fn of_owner(
         db: &impl ConnectionTrait,
         core: &CoreContext,
@@ -94,9 +88,6 @@ impl LibraryRoom {
     /// Returns the room for a transaction that replaces the text of a document; call it before the text is replaced. The
     /// passages of the former text are kept until the new ones are indexed. They count neither before nor after, so that a text
     /// can be replaced by a smaller one in a full library. At most one former text of a document is kept.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn rewriting(
         self,
         db: &impl ConnectionTrait,
@@ -110,7 +101,6 @@ impl LibraryRoom {
     ///
     /// # Errors
     /// [`Error::LibraryFull`] when the library grew over its limit: the transaction must be rolled back.
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn must_hold(&self, txn: &impl ConnectionTrait) -> Result<(), Error> {
         let used = used_bytes(txn, self.user).await?;
         // Most writes end here, without the sum over the former passages below.
@@ -157,9 +147,6 @@ fn bytes_of(count: i64) -> u64 {
 
 /// Returns the users whose stored count differs from their rows: none, unless the tables or their triggers were changed by hand.
 /// Reads every counted table completely.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn find_miscounted_users(db: &Db) -> Result<Vec<UserId>, Error> {
     let backend = db.read().get_database_backend();
     let rows = read_slowly(db, Statement::from_string(backend, counts::differing_users_query())).await?;
@@ -170,9 +157,6 @@ pub async fn find_miscounted_users(db: &Db) -> Result<Vec<UserId>, Error> {
 /// Corrects the count of a user's library from its rows. Other writes continue meanwhile: the error of the count is read in one
 /// snapshot, and writes do not change that error, because their triggers change the count with the rows. Only one process may
 /// run this at a time; otherwise the count is corrected twice.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn recount(db: &Db, user: UserId) -> Result<(), Error> {
     let nothing = Model { user_id: user, bytes: 0, responses: 0, response_bytes: 0 };
     let is_kept = OnConflict::column(Column::UserId).do_nothing().to_owned();

@@ -43,7 +43,7 @@ pub struct FileLease {
 /// counts towards the user's stored bytes from now on.
 ///
 /// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails; the file must not be written then.
+/// The database fails; the file must not be written then.
 pub async fn lease(core: &CoreContext, upload: Option<(UserId, UploadId)>) -> Result<FileLease, Error> {
     // Committed before the first byte: if the process dies while the file is written, `sweep` finds it by the row.
     let row = new_row(core);
@@ -129,9 +129,6 @@ pub enum FileOwner {
 
 /// Assigns a written file to its upload, in the transaction that records its arrival. A file that the upload had before has no
 /// owner from then on. Returns `false` if the file is being deleted because its lease had expired.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn assign_to_upload(
     txn: &impl ConnectionTrait,
     file: FileId,
@@ -143,9 +140,6 @@ pub async fn assign_to_upload(
 }
 
 /// Assigns a written file to its owner. Returns `false` if the file is being deleted because its lease had expired.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn assign(txn: &impl ConnectionTrait, file: FileId, owner: FileOwner) -> Result<bool, Error> {
     let update = match owner {
         FileOwner::Upload(id) => Entity::update_many().col_expr(Column::UploadId, Expr::value(Some(id))),
@@ -165,9 +159,6 @@ pub async fn assign(txn: &impl ConnectionTrait, file: FileId, owner: FileOwner) 
 }
 
 /// Detaches an upload's files from it. They are deleted by [`sweep`], but not before `until`.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn detach_from_upload(
     txn: &impl ConnectionTrait,
     upload: UploadId,
@@ -321,9 +312,6 @@ pub async fn discard(core: &CoreContext, store: &dyn BlobStore, lease: FileLease
 
 /// Deletes files that have no owner and whose lease has expired. A file that the store fails to delete is retried later; the
 /// others are deleted all the same.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn sweep(core: &CoreContext, store: &dyn BlobStore) -> Result<(), Error> {
     let unowned = Entity::unused(core.clock.now()).limit(SWEEP_BATCH_FILES).all(core.db.read()).await?;
     for file in unowned {

@@ -37,9 +37,6 @@ pub enum TransferKind {
 }
 
 /// Returns the bytes that the files of a user's imports and exports take up, or that are reserved for them.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn used_bytes(db: &impl ConnectionTrait, user: UserId, now: Timestamp) -> Result<u64, Error> {
     let files = Entity::transfers_of(user, now).all(db).await?;
     Ok(total(files.iter().map(|file| bytes_of(file.bytes))))
@@ -48,8 +45,7 @@ pub async fn used_bytes(db: &impl ConnectionTrait, user: UserId, now: Timestamp)
 /// Checks that there is room for a file of unknown length.
 ///
 /// # Errors
-/// [`Error::TransfersFull`] when there is none; [`Error::NotFound`] when the account was removed;
-/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::TransfersFull`] when there is none; [`Error::NotFound`] when the account was removed.
 pub async fn must_have_room(
     db: &impl ConnectionTrait,
     core: &CoreContext,
@@ -114,9 +110,6 @@ pub async fn finish_export(
 }
 
 /// Records the length of a file, which is at most what was reserved for it.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn record_bytes(
     db: &impl ConnectionTrait,
     user: UserId,

@@ -5,9 +5,9 @@
 //!
 //! | To | Call |
 //! |---|---|
-//! | read the article of a web page, with its title, author and the like | [`html::read`] |
-//! | read the text of a PDF in reading order | [`pdf::read`] |
-//! | read a feed, or find the feeds that a page names | [`feed::read`] |
+//! | read the article of a web page, with its title, author and the like | [`html::read_article`] |
+//! | read the text of a PDF in reading order | [`pdf::read_pdf`] |
+//! | read a feed, or find the feeds that a page names | [`feed::read_feed`] |
 //! | read a list of feeds (OPML) | [`feed::read_opml`] |
 //! | decode a recording to samples of one channel | [`audio::Recording::open`] |
 //! | read the bookmarks of another program, or an export of this one | [`bookmarks::ImportSource::open`] |

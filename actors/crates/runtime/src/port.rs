@@ -27,9 +27,9 @@ pub(super) struct PortState<A: Actor> {
     pub(super) address: RwLock<Option<Addr<A>>>,
     /// The thread of the actor.
     pub(super) arbiter: ArbiterHandle,
-    /// Of questions.
+    /// Permits of questions that the actor answers.
     pub(super) permits: Semaphore,
-    /// Of work. There are as many as for questions.
+    /// Permits of work. There are as many as for questions.
     pub(super) work_permits: Arc<Semaphore>,
     pub(super) max_permits: u32,
     pub(super) timeout: Duration,

@@ -52,7 +52,7 @@ fn start(handler: TaskHandler) -> Result<(), WireError> {
     // The parent sees a panic by how the child ends. The message may quote the page, and would fill the pipe of stderr.
     panic::set_hook(Box::new(|_| {}));
     let mut parent = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    let (setup, _) = wire::read::<Setup>(&mut parent, 0)?;
+    let (setup, _) = wire::read_message::<Setup>(&mut parent, 0)?;
     // A child has no log, so nothing reports a failure; its results are the same at full priority.
     lower_thread_priority(NICE_INCREMENT);
     let (confinement, meter) = confinement::confine(setup.memory_bytes, setup.cpu_seconds);
@@ -79,7 +79,7 @@ fn serve_mode(
         WorkerMode::Import => return import::child::serve_file(parent, meter),
     }
     loop {
-        let (task, bytes) = wire::read::<Task>(&mut parent, setup.input_bytes)?;
+        let (task, bytes) = wire::read_message::<Task>(&mut parent, setup.input_bytes)?;
         // If the limit cannot be renewed, the task is still bounded by the time limit of the parent.
         let _ = meter.renew();
         let (response, text) = handler(task, bytes);
@@ -94,7 +94,7 @@ fn serve_mode(
 pub(super) fn perform(task: Task, bytes: Vec<u8>) -> (TaskResponse, String) {
     match task {
         Task::Article { url, user_title } => {
-            match html::read(&String::from_utf8_lossy(&bytes), &url, user_title.as_deref()) {
+            match html::read_article(&String::from_utf8_lossy(&bytes), &url, user_title.as_deref()) {
                 Ok(mut article) => {
                     let mut text = std::mem::take(&mut article.text);
                     if let Some(html) = article.html.take() {
@@ -106,11 +106,11 @@ pub(super) fn perform(task: Task, bytes: Vec<u8>) -> (TaskResponse, String) {
                 Err(reason) => (TaskResponse::ArticleFailed { reason }, String::new()),
             }
         }
-        Task::Pdf => match pdf::read(bytes) {
+        Task::Pdf => match pdf::read_pdf(bytes) {
             Ok((metadata, text)) => (TaskResponse::Pdf(Box::new(metadata)), text),
             Err(reason) => (TaskResponse::PdfFailed { reason }, String::new()),
         },
-        Task::Feed { url } => json_response(&feed::read(&bytes, &url)),
+        Task::Feed { url } => json_response(&feed::read_feed(&bytes, &url)),
         Task::Opml => json_response(&feed::read_opml(&String::from_utf8_lossy(&bytes))),
     }
 }

@@ -126,7 +126,7 @@ pub fn write(to: &mut impl Write, header: &impl Serialize, body: &[u8]) -> Resul
 }
 
 /// Reads one frame. A body over `max_body_bytes` is refused before it is read.
-pub fn read<H: DeserializeOwned>(
+pub fn read_message<H: DeserializeOwned>(
     from: &mut impl Read,
     max_body_bytes: usize,
 ) -> Result<(H, Vec<u8>), WireError> {
@@ -236,14 +236,14 @@ mod tests {
         fn frame_is_received_as_sent(url in ".*", body in any::<Vec<u8>>()) {
             let bytes = frame(&task(&url), &body);
 
-            let (read_task, read_body) = read::<Task>(&mut bytes.as_slice(), body.len()).unwrap();
+            let (read_task, read_body) = read_message::<Task>(&mut bytes.as_slice(), body.len()).unwrap();
 
             prop_assert_eq!((read_task, read_body), (task(&url), body));
         }
 
         #[test]
         fn any_bytes_are_a_frame_or_an_error(bytes in any::<Vec<u8>>()) {
-            let _ = read::<Task>(&mut bytes.as_slice(), 1_000);
+            let _ = read_message::<Task>(&mut bytes.as_slice(), 1_000);
         }
     }
 
@@ -251,14 +251,14 @@ mod tests {
     fn body_over_the_limit_is_rejected_unread() {
         let bytes = frame(&task("https://example.org/"), &[7; 11]);
 
-        let refused = read::<Task>(&mut bytes.as_slice(), 10);
+        let refused = read_message::<Task>(&mut bytes.as_slice(), 10);
 
         assert!(matches!(refused, Err(WireError::TooLarge)));
     }
 
     #[test]
     fn declared_length_allocates_nothing() {
-        let refused = read::<Task>(&mut [0xff; 64].as_slice(), usize::MAX);
+        let refused = read_message::<Task>(&mut [0xff; 64].as_slice(), usize::MAX);
 
         assert!(matches!(refused, Err(WireError::TooLarge)));
     }
@@ -267,7 +267,7 @@ mod tests {
     fn truncated_frame_is_an_error() {
         let bytes = frame(&task("https://example.org/"), b"body");
 
-        let cut = read::<Task>(&mut &bytes[..bytes.len() - 1], 10);
+        let cut = read_message::<Task>(&mut &bytes[..bytes.len() - 1], 10);
 
         assert!(matches!(cut, Err(WireError::Io(_))));
     }
@@ -276,7 +276,7 @@ mod tests {
     fn error_contains_nothing_of_the_header() {
         let bytes = frame(&"a line of the page", b"");
 
-        let refused = read::<Task>(&mut bytes.as_slice(), 10).unwrap_err();
+        let refused = read_message::<Task>(&mut bytes.as_slice(), 10).unwrap_err();
 
         assert!(!format!("{refused} {refused:?}").contains("page"));
     }

@@ -14,7 +14,7 @@ use super::request::Request;
 /// Reads a JSON object from the bytes of a body.
 ///
 /// # Errors
-/// [`Invalid`] with every fault of the object; with one fault of `body` when the bytes are no JSON object.
+/// [`Invalid`] with every fault of the object; with one fault of `body` when the bytes are not a JSON object.
 pub fn read_json<R: Request>(body: &[u8]) -> Result<R, Invalid> {
     let (json, repeated) = parse_and_find_repeated(body)?;
     match json {

@@ -126,7 +126,7 @@ impl Chat {
                 retry_after: retry::parse_retry_after(response.headers(), self.clock.now()),
             });
         }
-        read(response).await
+        read_completion(response).await
     }
 
     fn draft(&self, completion: Completion, body: &str) -> Result<Draft, AnswerError> {
@@ -171,7 +171,7 @@ impl Answerer for Chat {
     }
 }
 
-async fn read(mut response: Response) -> Result<Completion, AttemptError> {
+async fn read_completion(mut response: Response) -> Result<Completion, AttemptError> {
     // Some endpoints ignore `stream` and send one object.
     let media_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let is_one_object = media_type.is_some_and(|media_type| media_type.starts_with("application/json"));

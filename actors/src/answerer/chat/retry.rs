@@ -15,7 +15,7 @@ const HTTP_DATE: &[BorrowedFormatItem<'_>] =
     format_description!("[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT");
 
 /// Parses `Retry-After` (RFC 9110, section 10.2.3): a number of seconds or an HTTP date. A date in the past
-/// is no delay; another value is `None`.
+/// means no delay; another value is `None`.
 pub(super) fn parse_retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse() {

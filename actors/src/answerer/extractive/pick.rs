@@ -62,7 +62,7 @@ pub(super) fn sort_by_coverage(sentences: &mut [Sentence<'_>]) {
 /// Returns the best sentences without duplicates, best first.
 pub(super) fn best(mut sentences: Vec<Sentence<'_>>) -> Vec<Sentence<'_>> {
     sentences.sort_by(|a, b| b.score().total_cmp(&a.score()));
-    // Above 0 in any case: a sentence that shares no word with the question and has no similarity is no answer.
+    // Above 0 in any case: a sentence that shares no word with the question and has no similarity does not answer it.
     let min_score = sentences.first().map_or(0.0, |best| (best.score() - MAX_SCORE_GAP).max(f32::EPSILON));
     let mut picked: Vec<Sentence<'_>> = Vec::new();
     for sentence in sentences.into_iter().take_while(|sentence| sentence.score() >= min_score) {

@@ -125,9 +125,6 @@ pub fn shown_name(client: &oauth_client::Model) -> String {
 }
 
 /// Stores a new client. Its secret, if it has one, cannot be read again.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn register(
     db: &Db,
     mut client: oauth_client::Model,
@@ -145,9 +142,6 @@ pub async fn register(
 }
 
 /// Returns the client with this id: an id of this service, or the URL of a client metadata document.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn find(db: &impl ConnectionTrait, id: &str) -> Result<Option<oauth_client::Model>, DbErr> {
     match id.parse::<ClientId>() {
         Ok(id) => oauth_client::Entity::find_by_id(id).one(db).await,
@@ -156,9 +150,6 @@ pub async fn find(db: &impl ConnectionTrait, id: &str) -> Result<Option<oauth_cl
 }
 
 /// Stores the current metadata of the document at this URL.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn store_document(
     db: &Db,
     url: &str,
@@ -198,18 +189,12 @@ pub fn is_authentic(client: &oauth_client::Model, credentials: &ClientCredential
 
 /// Records that a client was used, and returns whether it still exists. Within a transaction this locks the row of the client, so
 /// that it is not removed meanwhile.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn touch(db: &impl ConnectionTrait, id: ClientId, now: Timestamp) -> Result<bool, DbErr> {
     let update = last_use_update(id, now).exec(db).await?;
     Ok(update.rows_affected == 1)
 }
 
 /// Records that a page of a client was opened, at most once in an hour: anyone can open a page, and each record is a write.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn record_page_view(db: &Db, client: &oauth_client::Model, now: Timestamp) -> Result<(), DbErr> {
     if now.since(client.last_used_at) >= PAGE_VIEW_INTERVAL {
         last_use_update(client.id, now).exec(db.write()).await?;
@@ -223,9 +208,6 @@ fn last_use_update(id: ClientId, now: Timestamp) -> sea_orm::UpdateMany<oauth_cl
 }
 
 /// Removes a client with its connections and tokens.
-///
-/// # Errors
-/// What [`DbErr`] converts to when the database fails.
 pub async fn remove(db: &Db, id: ClientId) -> Result<(), Error> {
     let txn = db.begin().await?;
     oauth_client::Entity::delete_by_id(id).exec(&txn).await?;
@@ -234,9 +216,6 @@ pub async fn remove(db: &Db, id: ClientId) -> Result<(), Error> {
 }
 
 /// Removes clients that were last used before `until` and have no grant. Returns their number.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn remove_unused(db: &impl ConnectionTrait, until: Timestamp) -> Result<u64, DbErr> {
     let connected = Query::select()
         .column(oauth_grant::Column::ClientId)

@@ -14,9 +14,6 @@ use values::kind::{CodeState, GrantState};
 use crate::service_state;
 
 /// Locks the row of a user until the transaction ends. Returns `None` if the account is disabled or removed.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn lock_active_owner(txn: &Transaction, user: UserId) -> Result<Option<user::Model>, DbErr> {
     let owner = user::Entity::find_by_id(user).lock_exclusive().one(txn).await?;
     Ok(owner.filter(|owner| owner.disabled_at.is_none()))
@@ -53,9 +50,6 @@ pub fn end_update(
 }
 
 /// Ends a grant, unless it has ended or was made again since it was read. Returns whether it did.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn end(
     txn: &impl ConnectionTrait,
     grant: &oauth_grant::Model,
@@ -77,9 +71,6 @@ pub async fn end(
 
 /// Ends every grant of a user, and removes pending consents and codes. The caller must lock the user's row before, and raise the
 /// generation in the same transaction.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn end_all_grants(txn: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
     oauth_consent::Entity::delete_owned(user).exec(txn).await?;
     oauth_code::Entity::delete_owned(user).exec(txn).await?;

@@ -1,6 +1,7 @@
 //! OAuth clients and grants, from the registration of a client to the end of a grant (contract.md, sections 8 and 11).
 //!
-//! A grant is what one user gave one client; public texts call it a connected app. It has a number that is raised whenever the grant
+//! A grant is what one user gave one client. RFC 6749 has the word grant, so code, columns and logs use it; users see applications that
+//! they connected, so operations, the command line and notices call it a connected app. It has a number that is raised whenever the grant
 //! is made again or ends, and a token works only under the number that it was issued under. So at most one token family is valid at
 //! any time, whatever happens at the same time on any number of nodes. Access tokens are cached under the same epoch as keys, so a
 //! revoked one stops working before its revocation is answered, and within a second if another process revoked it.
@@ -196,9 +197,6 @@ impl Grants {
     ///
     /// It takes no permit of the port, so it is not refused while many clients ask for tokens. The caller must run to its end: dropped
     /// after the commit, it would leave cached tokens valid until the next check of the generation.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn remove_client(&self, client: ClientId) -> Result<(), Error> {
         client::remove(&self.ctx.db, client).await.inspect(|()| self.ctx.cache_epoch.bump())
     }
@@ -277,9 +275,6 @@ impl Grants {
     }
 
     /// Returns the client with this client id, and records that its sign-in page was opened.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn find_client(&self, id: &str) -> Result<Option<oauth_client::Model>, Error> {
         let Some(client) = self.find(id).await? else { return Ok(None) };
         client::record_page_view(&self.ctx.db, &client, self.ctx.clock.now()).await?;
@@ -319,25 +314,16 @@ impl Grants {
     }
 
     /// Returns the query of a sign-in ticket; `None` if the ticket has expired or was used.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn find_sign_in_query(&self, ticket: &Secret) -> Result<Option<String>, Error> {
         sign_in_ticket::find_query(&self.ctx, ticket).await
     }
 
     /// Uses up a sign-in ticket, and returns whether it was still unused.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn spend_sign_in_ticket(&self, ticket: &Secret) -> Result<bool, Error> {
         sign_in_ticket::spend(&self.ctx, ticket).await
     }
 
     /// Stores what a consent page offers, and returns the ticket for its form.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn create_consent_ticket(
         &self,
         request: AuthorizationRequest,
@@ -348,9 +334,6 @@ impl Grants {
     }
 
     /// Takes the user's answer to a consent page; `None` if the ticket was not issued to this browser, has expired or was used.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn decide_consent(
         &self,
         browser: Browser,
@@ -397,8 +380,7 @@ impl Grants {
     /// Ends a connection of a user. Its tokens no longer work when this returns.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the user has no such connection or it has ended; what [`DbErr`](sea_orm::DbErr) converts to when
-    /// the database fails.
+    /// [`Error::NotFound`] if the user has no such connection or it has ended.
     pub async fn disconnect(&self, user: UserId, grant: GrantId) -> Result<(), Error> {
         let ctx = self.ctx.clone();
         let ended = self.port.run_to_end(async move || {
@@ -408,9 +390,6 @@ impl Grants {
     }
 
     /// Returns the connections of a user, ended ones too, with their applications; the latest connected first.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn list_grants(
         &self,
         user: UserId,
@@ -419,9 +398,6 @@ impl Grants {
     }
 
     /// Returns what an access token grants.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn authenticate(&self, secret: &Secret) -> Result<TokenLookup, Error> {
         let hash = secret.hash();
         let cached = self.cache.get(&hash).filter(|access| self.ctx.cache_epoch.is_current(access.epoch));
@@ -476,8 +452,7 @@ impl Grants {
     /// Records a use with the name that its client stated. Later calls have that name when this returns.
     ///
     /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails; [`Error::Busy`] when the actor does not answer in
-    /// time.
+    /// [`Error::Busy`] when the actor does not answer in time.
     pub async fn record_client_info(&self, used: GrantUse) -> Result<(), Error> {
         self.port.ask(GrantClientInfo(used)).await?
     }
@@ -485,8 +460,7 @@ impl Grants {
     /// Writes the uses that are in memory alone.
     ///
     /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails; [`Error::Busy`] when the actor does not answer in
-    /// time.
+    /// [`Error::Busy`] when the actor does not answer in time.
     pub async fn flush(&self) -> Result<(), Error> {
         self.port.ask(Flush).await?
     }

@@ -59,7 +59,7 @@ mod tests {
         assert!(is_challenge(challenge) && is_match_of(challenge, verifier));
         assert!(!is_match_of(challenge, "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXK"));
         assert!(!is_match_of(verifier, verifier), "the method plain is accepted");
-        // SHA-256 of "short", which is no verifier.
+        // SHA-256 of "short", which is not a valid verifier.
         assert!(!is_match_of("-bAHi131ltLqGQEMABu9AJ5lHeLFfo-341XzHrnT9zk", "short"));
     }
 

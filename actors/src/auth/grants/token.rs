@@ -86,7 +86,7 @@ pub(super) async fn issue(
     Ok(TokenPair { access, access_lifetime: ctx.access_lifetime, refresh, scopes })
 }
 
-/// Looks up a token with one of these prefixes, and its grant. A text that is no token takes the same queries, so that the
+/// Looks up a token with one of these prefixes, and its grant. A text that is not a token takes the same queries, so that the
 /// response time does not tell whether a token exists.
 async fn look_up(
     db: &impl ConnectionTrait,
@@ -198,9 +198,6 @@ pub(super) async fn record_reuse(
 }
 
 /// Finds the token that a client sent, with its grant, if it is a token of this client.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub(super) async fn find_own_token(
     ctx: &GrantContext,
     client: &oauth_client::Model,

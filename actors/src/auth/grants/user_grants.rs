@@ -10,9 +10,6 @@ use values::id::{GrantId, UserId};
 use super::ending::{GrantEnd, end, lock_active_owner};
 
 /// Returns every grant of a user, ended ones too, with its client; the latest connected first.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn list_grants(
     db: &Db,
     user: UserId,

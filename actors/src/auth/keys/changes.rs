@@ -24,9 +24,8 @@ use crate::service_state;
 /// Creates a key. Its secret cannot be read again. The scopes are checked before the count (contract.md, section 11).
 ///
 /// # Errors
-/// [`Error::ScopeNotAllowed`] or [`Error::Invalid`] for scopes that the plan or the kind does not allow; [`Error::PlanLimit`] when the
-/// user has as many keys as the plan allows; [`Error::NotFound`] for a removed account; what [`DbErr`](sea_orm::DbErr) converts
-/// to when the database fails.
+/// [`Error::ScopeNotAllowed`] or [`Error::Invalid`] for scopes that the plan or the kind does not allow; [`Error::PlanLimit`] when
+/// the user has as many keys as the plan allows; [`Error::NotFound`] for a removed account.
 pub async fn create(
     db: &Db,
     user: UserId,
@@ -52,7 +51,7 @@ pub async fn create(
         name: new.name,
         kind: new.kind,
         secret_hash: secret.hash().bytes().to_vec(),
-        connection_test: false,
+        is_connection_test: false,
         display: secret.display(),
         scopes,
         hourly_limit: new.hourly_limit,
@@ -79,8 +78,7 @@ const TEST_KEY_NAME: &str = "Connection test";
 /// not count towards the plan's limit, and its first use causes no notice.
 ///
 /// # Errors
-/// [`Error::ScopeNotAllowed`] when the plan allows no such key; what [`DbErr`](sea_orm::DbErr) converts to when the database
-/// fails.
+/// [`Error::ScopeNotAllowed`] when the plan allows no such key.
 pub async fn create_test_key(
     db: &Db,
     user: UserId,
@@ -94,7 +92,7 @@ pub async fn create_test_key(
         name: TEST_KEY_NAME.to_owned(),
         kind: KeyKind::Mcp,
         secret_hash: secret.hash().bytes().to_vec(),
-        connection_test: true,
+        is_connection_test: true,
         display: secret.display(),
         scopes: rules::scopes(KeyKind::Mcp, plan, None)?,
         hourly_limit: None,
@@ -113,9 +111,6 @@ pub async fn create_test_key(
 }
 
 /// Removes expired keys of connection tests that did not reach their end.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn remove_expired_test_keys(db: &Db, now: Timestamp) -> Result<(), Error> {
     for key in api_key::Entity::expired_tests(now).all(db.read()).await? {
         match revoke(db, key.user_id, key.id).await {
@@ -130,8 +125,7 @@ pub async fn remove_expired_test_keys(db: &Db, now: Timestamp) -> Result<(), Err
 /// Changes attributes of a key.
 ///
 /// # Errors
-/// [`Error::NotFound`] if the user has no such key; as [`create`] for scopes; what [`DbErr`](sea_orm::DbErr) converts to when
-/// the database fails.
+/// [`Error::NotFound`] if the user has no such key; as [`create`] for scopes.
 pub async fn change(
     db: &Db,
     user: UserId,
@@ -166,7 +160,7 @@ pub async fn change(
 /// Gives a key a new secret. Its id, scopes and history stay.
 ///
 /// # Errors
-/// [`Error::NotFound`] if the user has no such key; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::NotFound`] if the user has no such key.
 pub async fn regenerate(db: &Db, user: UserId, key: KeyId) -> Result<(api_key::Model, Secret), Error> {
     let txn = on_behalf_of(user, db.begin()).await?;
     let secret = Secret::new_key().map_err(Error::internal)?;
@@ -181,7 +175,7 @@ pub async fn regenerate(db: &Db, user: UserId, key: KeyId) -> Result<(api_key::M
 /// Revokes a key. Its entries in the activity view stay.
 ///
 /// # Errors
-/// [`Error::NotFound`] if the user has no such key; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::NotFound`] if the user has no such key.
 pub async fn revoke(db: &Db, user: UserId, key: KeyId) -> Result<(), Error> {
     // An owned transaction, because the stored responses of the key, which count in the quota, are removed with it.
     let txn = on_behalf_of(user, begin_owned(db, user)).await?;
@@ -191,9 +185,6 @@ pub async fn revoke(db: &Db, user: UserId, key: KeyId) -> Result<(), Error> {
 }
 
 /// Returns the keys that a user has created, oldest first.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn list(db: &Db, user: UserId) -> Result<Vec<api_key::Model>, Error> {
     Ok(api_key::Entity::created_by(user).order_by_asc(api_key::Column::Id).all(db.read()).await?)
 }
@@ -201,7 +192,7 @@ pub async fn list(db: &Db, user: UserId) -> Result<Vec<api_key::Model>, Error> {
 /// Returns the owner of a key, for the operator, who names keys without their owners.
 ///
 /// # Errors
-/// [`Error::NotFound`] if there is no such key; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::NotFound`] if there is no such key.
 pub async fn owner_of(db: &Db, key: KeyId) -> Result<UserId, Error> {
     let found = api_key::Entity::for_operator(key).one(db.read()).await?;
     found.map(|row| row.user_id).ok_or(Error::not_found())

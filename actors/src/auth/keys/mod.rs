@@ -103,8 +103,7 @@ impl Keys {
     /// Returns the key with this secret.
     ///
     /// # Errors
-    /// [`Error::KeyInvalid`] for unknown, revoked and expired keys and disabled accounts alike (contract.md, section 3);
-    /// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+    /// [`Error::KeyInvalid`] for unknown, revoked and expired keys and disabled accounts alike (contract.md, section 3).
     pub async fn authenticate(&self, secret: &Secret) -> Result<Arc<KeyRow>, Error> {
         let hash = secret.hash();
         let cached = self.cache.get(&hash).filter(|row| self.cache_epoch.is_current(row.epoch));
@@ -204,18 +203,14 @@ impl Keys {
     /// Records a use with the name that its client stated. Later calls have that name when this returns.
     ///
     /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails; [`Error::Busy`] when the actor does not answer in
-    /// time.
+    /// [`Error::Busy`] when the actor does not answer in time.
     pub async fn record_client_info(&self, used: KeyUse) -> Result<(), Error> {
         self.port.ask(KeyClientInfo(used)).await?
     }
 
     /// Invalidates every cached row if another process changed keys, users or plans since the last check.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn catch_up(&self, db: &Db) -> Result<(), Error> {
-        let generation = service_state::read(db.read(), ServiceStateKey::Generation).await?;
+        let generation = service_state::read_state(db.read(), ServiceStateKey::Generation).await?;
         self.cache_epoch.observe_generation(generation);
         Ok(())
     }
@@ -223,8 +218,7 @@ impl Keys {
     /// Writes the uses that are in memory alone.
     ///
     /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails; [`Error::Busy`] when the actor does not answer in
-    /// time.
+    /// [`Error::Busy`] when the actor does not answer in time.
     pub async fn flush(&self) -> Result<(), Error> {
         self.port.ask(Flush).await?
     }

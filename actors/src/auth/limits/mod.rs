@@ -35,9 +35,6 @@ pub use ip_rate_limiter::{IpRateLimiter, network};
 const DAY_COUNT_RETENTION: Duration = Duration::from_secs(400 * 24 * 3600);
 
 /// Deletes the counts of all users of days that ended more than 400 days ago. Each start of a process adds rows to its day.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn sweep(db: &Db, now: Timestamp) -> Result<(), Error> {
     // The index `usage_day_day` finds them.
     let is_past = usage_day::Column::Day.lt((now - DAY_COUNT_RETENTION).day());
@@ -122,8 +119,7 @@ impl Limits {
     /// Writes the counts that are in memory alone.
     ///
     /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails; [`Error::Busy`] when the actor does not answer in
-    /// time.
+    /// [`Error::Busy`] when the actor does not answer in time.
     pub async fn flush(&self) -> Result<(), Error> {
         self.port.ask(Flush).await?
     }

@@ -111,9 +111,6 @@ fn hash_parts<'a>(parts: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
 }
 
 /// Inserts or updates the entries of a follower's feed, in the caller's transaction.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn deliver_entries(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,

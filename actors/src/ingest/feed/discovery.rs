@@ -45,7 +45,7 @@ enum FeedOrPage {
 /// URL may not be fetched.
 pub async fn find_feed(ctx: &FeedContext, url: PageUrl) -> Result<DiscoveredFeed, Error> {
     with_timeout(async {
-        let links = match open(ctx, &url).await? {
+        let links = match fetch_feed_or_page(ctx, &url).await? {
             FeedOrPage::Feed(found) => return require_entries(*found),
             FeedOrPage::Page(_, links) => links,
         };
@@ -61,7 +61,7 @@ pub async fn find_feed(ctx: &FeedContext, url: PageUrl) -> Result<DiscoveredFeed
 /// The same errors as [`find_feed`].
 pub async fn list_candidates(ctx: &FeedContext, url: PageUrl) -> Result<Vec<FeedLink>, Error> {
     with_timeout(async {
-        let (page, links) = match open(ctx, &url).await? {
+        let (page, links) = match fetch_feed_or_page(ctx, &url).await? {
             FeedOrPage::Feed(found) => return Ok(vec![link_to(require_entries(*found)?)]),
             FeedOrPage::Page(page, links) => (page, links),
         };
@@ -83,7 +83,7 @@ async fn find_first(
         if ctx.host_throttle.is_backing_off(&url) {
             continue;
         }
-        match open(ctx, &url).await {
+        match fetch_feed_or_page(ctx, &url).await {
             Ok(FeedOrPage::Feed(found)) if !found.feed.items.is_empty() => return Ok(*found),
             Ok(FeedOrPage::Feed(_) | FeedOrPage::Page(..))
             | Err(Error::FeedNotFound(_) | Error::UrlRejected(_)) => {}
@@ -129,7 +129,7 @@ fn common_urls(page: &PageUrl) -> Vec<PageUrl> {
 }
 
 /// Returns what is at a URL. The copy of an existing source saves the request, or most of the response.
-async fn open(ctx: &FeedContext, url: &PageUrl) -> Result<FeedOrPage, Error> {
+async fn fetch_feed_or_page(ctx: &FeedContext, url: &PageUrl) -> Result<FeedOrPage, Error> {
     ctx.fetcher.guard().check_url(url)?;
     let source = source::find_by_url(ctx.core.db.read(), &url.normalized()).await?;
     let copy = match &source {

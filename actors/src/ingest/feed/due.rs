@@ -16,9 +16,6 @@ const BATCH_ROWS: u64 = 50;
 const UNFINISHED_RETRY_DELAY: Duration = Duration::from_secs(3600);
 
 /// Enqueues a job of kind [`JobKind::FetchFeed`] for each source that is due, and postpones its due time.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn enqueue_due(ctx: &FeedContext) -> Result<(), Error> {
     let now = ctx.core.clock.now();
     let mut due = feed_source::Entity::find()

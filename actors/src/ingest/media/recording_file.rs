@@ -20,9 +20,6 @@ use crate::ingest::extraction::ExtractionContext;
 const UNUSED_FILE_RETENTION: Duration = Duration::from_secs(24 * 3600);
 
 /// Returns the kept file of a document's recording, if there is one, on this machine.
-///
-/// # Errors
-/// What [`DbErr`] or [`BlobError`] converts to when the database or the store fails.
 pub async fn find(ctx: &ExtractionContext, document: DocumentId) -> Result<Option<LocalFile>, Error> {
     let Some(row) = Entity::of_document(document).one(ctx.core.db.read()).await? else { return Ok(None) };
     match ctx.uploads.store.local_file(&row.path).await {
@@ -40,10 +37,7 @@ pub async fn find(ctx: &ExtractionContext, document: DocumentId) -> Result<Optio
 }
 
 /// Keeps a copy of a file for the document, in place of one that is kept already.
-///
-/// # Errors
-/// What [`DbErr`] or [`BlobError`] converts to when the database or the store fails.
-pub async fn keep(ctx: &ExtractionContext, document: DocumentId, file: &Path) -> Result<(), Error> {
+pub async fn keep_recording(ctx: &ExtractionContext, document: DocumentId, file: &Path) -> Result<(), Error> {
     // The file is stored before the transaction, which then only assigns it: storing gigabytes takes long. A crash in
     // between leaves a file that nothing refers to, which the sweep removes.
     let copy = FileWriter::store_copy(&ctx.core, &*ctx.uploads.store, file).await?;
@@ -58,9 +52,6 @@ pub async fn keep(ctx: &ExtractionContext, document: DocumentId, file: &Path) ->
 }
 
 /// Releases the file of a recording that is transcribed, or never will be. The sweep of stored files removes it.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn release(db: &impl ConnectionTrait, document: DocumentId) -> Result<(), DbErr> {
     let none = Entity::update_many().col_expr(Column::DocumentId, Expr::value(None::<DocumentId>));
     none.filter(Column::DocumentId.eq(document)).exec(db).await.map(drop)
@@ -73,9 +64,6 @@ async fn touch(db: &impl ConnectionTrait, core: &CoreContext, file: FileId) -> R
 }
 
 /// Releases files that nothing has used for a day: this service does not transcribe them.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn sweep(core: &CoreContext) -> Result<(), DbErr> {
     let none = Entity::update_many().col_expr(Column::DocumentId, Expr::value(None::<DocumentId>));
     let unused = none.filter(Column::DocumentId.is_not_null());

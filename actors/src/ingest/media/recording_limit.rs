@@ -16,13 +16,10 @@ const MAX_RECORDINGS_PER_USER: u64 = 4;
 const MAX_BACKLOG_RECORDINGS_PER_USER: u64 = 2;
 
 /// Returns whether a job may start its recording, or continue it. Recordings that wait for a later time take no slot meanwhile.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn has_slot(core: &CoreContext, job: &job::Model) -> Result<bool, DbErr> {
     let id = DocumentId(job.subject);
     let unfinished =
-        || transcript::Entity::owned_by(job.user_id).filter(transcript::Column::Finished.eq(false));
+        || transcript::Entity::owned_by(job.user_id).filter(transcript::Column::IsFinished.eq(false));
     // A recording that was begun keeps its slot, however many others have begun since.
     let own = unfinished().filter(transcript::Column::DocumentId.eq(id)).one(core.db.read()).await?;
     if own.is_some() {

@@ -6,9 +6,6 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder};
 use values::id::{DocumentId, UserId};
 
 /// Returns the URL of the document's recording where it differs from that of the document.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn find_separate(
     db: &impl ConnectionTrait,
     document: &document::Model,
@@ -23,9 +20,6 @@ pub async fn find_separate(
 }
 
 /// Sets the separate URL of the document's recording; `None` if the document's own URL leads to it.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn set(
     db: &impl ConnectionTrait,
     user: UserId,

@@ -10,21 +10,15 @@ use values::id::{DocumentId, UserId};
 use super::recording_file;
 
 /// Returns whether the text of a document is the finished transcript of its recording.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn has_transcript(db: &impl ConnectionTrait, user: UserId, id: DocumentId) -> Result<bool, Error> {
     let finished = transcript::Entity::owned_by(user)
         .filter(transcript::Column::DocumentId.eq(id))
-        .filter(transcript::Column::Finished.eq(true));
+        .filter(transcript::Column::IsFinished.eq(true));
     Ok(finished.one(db).await?.is_some())
 }
 
 /// Returns the part of a document's transcript that is done, from 0 to 1: of the one in progress, else of the one that is
 /// shown; none if the document has neither.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn transcript_progress(
     db: &impl ConnectionTrait,
     document: &document::Model,
@@ -37,9 +31,6 @@ pub async fn transcript_progress(
 
 /// Makes a finished transcript the whole text of its document: neither what a feed says of the
 /// episode nor its page may replace it.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn supersede_other_texts(
     txn: &impl ConnectionTrait,
     document: &document::Model,

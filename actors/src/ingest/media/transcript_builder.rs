@@ -64,7 +64,7 @@ impl TranscriptBuilder {
             refused_samples: 0,
             segments: 0,
             progress: 0.0,
-            finished: false,
+            is_finished: false,
         };
         transcript::Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
         txn.commit().await?;
@@ -96,7 +96,7 @@ impl TranscriptBuilder {
         row.segments = Set(self.row.segments + i32::try_from(segments.len()).unwrap_or(i32::MAX));
         // Never less than before: the declared duration and the share of the file that was read may disagree.
         row.progress = Set(step.progress.clamp(self.row.progress, 1.0));
-        row.finished = Set(step.is_finished);
+        row.is_finished = Set(step.is_finished);
         if step.transcription.is_language_certain && self.row.language.is_none() {
             row.language = Set(step.transcription.language);
         }
@@ -178,9 +178,6 @@ impl TranscriptStep {
 }
 
 /// Loads the segments of a transcript, in order.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn load_segments(
     db: &impl ConnectionTrait,
     row: &transcript::Model,

@@ -88,7 +88,7 @@ pub async fn transcribe(
     let document = document.ok_or_else(|| JobError::Permanent("the document was deleted".to_owned()))?;
     let recording = fingerprint(file).await.map_err(Error::internal)?;
     let mut builder = TranscriptBuilder::open(&ctx.core, &document, recording, transcriber.model()).await?;
-    let audio = if builder.row.finished {
+    let audio = if builder.row.is_finished {
         // An earlier attempt transcribed all of it, and ended before its text was stored.
         decode_to_end(&ctx.sandbox, file).await?
     } else {
@@ -105,11 +105,11 @@ pub async fn transcribe(
         ));
     }
     let refused_seconds = to_seconds(u64::try_from(builder.row.refused_samples).unwrap_or_default());
-    let missing_content = audio.missing_reason(&text.text, refused_seconds);
+    let missing_reason = audio.missing_reason(&text.text, refused_seconds);
     // The title that a feed gives its episode is better than that of the file.
     let AudioMetadata { title, author, .. } =
         if is_entry(&ctx.core, &document).await? { AudioMetadata::default() } else { audio.metadata };
-    Ok(Some(ExtractedDocument { missing_content, title, author, ..text }))
+    Ok(Some(ExtractedDocument { missing_reason, title, author, ..text }))
 }
 
 async fn is_entry(core: &CoreContext, document: &document::Model) -> Result<bool, Error> {

@@ -168,7 +168,7 @@ async fn read_page(
 }
 
 async fn read_plain_text(ctx: &ExtractionContext, page: FetchedPage) -> Result<UrlContent, JobError> {
-    // The first line of other types, such as a table, is no title.
+    // The first line of other types, such as a table, is not a title.
     let is_prose = matches!(page.media_type(), Some("text/plain" | "text/markdown"));
     let text = ctx.core.workers.run(Lane::Background, move || text::clean(&page.text())).await?;
     if text.trim().is_empty() {

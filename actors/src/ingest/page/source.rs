@@ -15,9 +15,6 @@ use crate::ingest::extraction::ExtractionContext;
 
 /// Finds the handed-over content that the job is to read. Content that could not be read, and whose own job was given up, is
 /// left aside: the page is fetched instead.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn find_readable_source(
     ctx: &ExtractionContext,
     job: &job::Model,
@@ -29,9 +26,6 @@ pub async fn find_readable_source(
 }
 
 /// Returns whether the job that reads the handed-over content of this job's document was given up.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn has_given_up_source(db: &impl ConnectionTrait, job: &job::Model) -> Result<bool, Error> {
     let reads_source = JobKind::named(&job.kind) == Some(JobKind::ProcessText);
     Ok(!reads_source && jobs::is_given_up(db, JobKind::ProcessText, job.subject).await?)

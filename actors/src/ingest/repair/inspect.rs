@@ -21,18 +21,15 @@ pub struct Inspection {
 }
 
 /// Inspects the index of a data folder without opening it.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn inspect(db: &Db, data_dir: &Path) -> Result<Inspection, Error> {
     let id = IndexFolder::read_id(data_dir);
     // The row is read before the folder, because a running service raises the marker of the folder first.
     let recorded = match id {
-        Some(id) => service_state::read(db.read(), ServiceStateKey::IndexMarker(id)).await?,
+        Some(id) => service_state::read_state(db.read(), ServiceStateKey::IndexMarker(id)).await?,
         None => None,
     };
     let recorded = recorded.as_deref().and_then(Marker::from_row);
-    let maintainer = service_state::read(db.read(), ServiceStateKey::IndexMaintainer).await?;
+    let maintainer = service_state::read_state(db.read(), ServiceStateKey::IndexMaintainer).await?;
     let is_elsewhere = maintainer.is_some() && maintainer != id.map(|id| id.to_string());
     let (_, reason) = IndexFolder::examine(&IndexFolder::path_in(data_dir), recorded.as_ref());
     let audit_reason = reason.or(is_elsewhere.then_some(AuditReason::MaintainedElsewhere));

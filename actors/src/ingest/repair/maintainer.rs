@@ -97,7 +97,7 @@ impl IndexWatch {
         clock: &dyn Clock,
     ) -> Result<(), Error> {
         let own = self.folder.id().to_string();
-        let last = service_state::read(db.read(), ServiceStateKey::IndexMaintainer).await?;
+        let last = service_state::read_state(db.read(), ServiceStateKey::IndexMaintainer).await?;
         if last.as_ref() == Some(&own) {
             return Ok(());
         }

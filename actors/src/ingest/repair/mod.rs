@@ -40,9 +40,6 @@ pub use watch::IndexWatch;
 impl IndexWatch {
     /// Starts to watch the index, and to maintain it if no other service does. An empty index of an empty library is new, and needs
     /// no comparison. One that could not be opened for lack of space is opened once there is space.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn begin(
         db: &Db,
         retrieval: &Retrieval,
@@ -93,8 +90,7 @@ pub async fn check_index(ctx: &RepairContext) -> Result<(), Error> {
 /// Checks that this service still maintains the index, also while [`check_index`] compares it. Called every two seconds.
 ///
 /// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails: until it is reached again, this service does not count as
-/// the maintainer.
+/// The database fails. Until it is reached again, this service does not count as the maintainer.
 pub async fn check_maintainer(ctx: &RepairContext) -> Result<(), Error> {
     ctx.index_watch.check_lock(&ctx.core.db).await
 }

@@ -31,9 +31,6 @@ pub struct IndexedDocument {
 }
 
 /// Sums the passages that the index is to hold, of all users.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn expected_passages(db: &impl ConnectionTrait) -> Result<u64, DbErr> {
     let sum = document::Entity::with_hidden_of_every_user()
         .select_only()
@@ -45,9 +42,6 @@ pub async fn expected_passages(db: &impl ConnectionTrait) -> Result<u64, DbErr> 
 }
 
 /// Counts the visible documents of all users whose passages or vectors the index has lost and not yet restored.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn count_lost(db: &impl ConnectionTrait) -> Result<u64, DbErr> {
     let count = document::Entity::lost_by_index()
         .select_only()
@@ -58,9 +52,6 @@ pub async fn count_lost(db: &impl ConnectionTrait) -> Result<u64, DbErr> {
 
 /// Records that the index lost these documents, and enqueues their index jobs with the priority of a backlog, those of one user
 /// in the given order. Skips documents that were indexed since their rows were read. Returns the number of recorded documents.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn mark_lost(db: &Db, lost: &[IndexedDocument], now: Timestamp) -> Result<u64, Error> {
     let mut marked = 0;
     for (user, documents) in group_by_user(lost.iter().map(|document| (document.user, document))) {
@@ -97,9 +88,6 @@ fn is_unchanged(documents: &[&IndexedDocument]) -> Condition {
 
 /// Enqueues lost documents again that have no job. Without a model, only those that lack more than their vectors. Skips documents
 /// whose job was given up since they were lost: it would fail again.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn enqueue_lost(db: &Db, has_model: bool, now: Timestamp) -> Result<(), Error> {
     let mut lost = document::Entity::lost_by_index();
     if !has_model {

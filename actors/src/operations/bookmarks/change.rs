@@ -104,7 +104,7 @@ impl Operation for ChangeBookmark {
         let room = room.rewriting(&txn, rewritten).await?;
         let row = self.apply(&txn, row, now).await?;
         room.must_hold(&txn).await?;
-        let bookmark = view::one(&ctx.core, &txn, row).await?;
+        let bookmark = view::load_view(&ctx.core, &txn, row).await?;
         txn.commit().await?;
         ctx.job_signal.notify();
         Ok(BookmarkResponse { bookmark })

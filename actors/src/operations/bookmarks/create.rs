@@ -51,7 +51,7 @@ impl Operation for CreateBookmark {
         }
         let (row, created) = bookmarks::save(&ctx.core, &caller.owner(), self.0, Priority::Now).await?;
         ctx.job_signal.notify();
-        let bookmark = view::one(&ctx.core, ctx.core.db.write(), row).await?;
+        let bookmark = view::load_view(&ctx.core, ctx.core.db.write(), row).await?;
         Ok(CreateBookmarkResponse { bookmark, created })
     }
 }

@@ -164,7 +164,7 @@ impl Operation for ListBookmarks {
             None => None,
         };
         Ok(ListBookmarksResponse {
-            bookmarks: view::many(&ctx.core, ctx.core.db.read(), user, rows).await?,
+            bookmarks: view::load_views(&ctx.core, ctx.core.db.read(), user, rows).await?,
             next_cursor,
             deleted,
         })

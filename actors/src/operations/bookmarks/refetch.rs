@@ -50,7 +50,7 @@ impl Operation for RefetchBookmark {
         jobs::enqueue(&txn, caller.user, kind, row.document_id.0, Priority::Now, now).await?;
         txn.commit().await?;
         ctx.job_signal.notify();
-        Ok(BookmarkResponse { bookmark: view::one(&ctx.core, ctx.core.db.write(), row).await? })
+        Ok(BookmarkResponse { bookmark: view::load_view(&ctx.core, ctx.core.db.write(), row).await? })
     }
 }
 

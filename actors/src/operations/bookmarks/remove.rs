@@ -79,7 +79,7 @@ impl Operation for RestoreBookmark {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BookmarkResponse, Error> {
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let row = bookmarks::restore(&txn, caller.user, self.0, ctx.core.clock.now()).await?;
-        let bookmark = view::one(&ctx.core, &txn, row).await?;
+        let bookmark = view::load_view(&ctx.core, &txn, row).await?;
         txn.commit().await?;
         ctx.job_signal.notify();
         Ok(BookmarkResponse { bookmark })

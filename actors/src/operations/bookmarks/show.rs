@@ -30,7 +30,8 @@ impl Operation for ShowBookmark {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BookmarkResponse, Error> {
         let found = bookmark::Entity::one_visible_to(caller.user, self.0).one(ctx.core.db.read()).await?;
-        let bookmark = view::one(&ctx.core, ctx.core.db.read(), found.ok_or(Error::not_found())?).await?;
+        let bookmark =
+            view::load_view(&ctx.core, ctx.core.db.read(), found.ok_or(Error::not_found())?).await?;
         Ok(BookmarkResponse { bookmark })
     }
 }

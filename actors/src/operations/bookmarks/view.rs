@@ -75,19 +75,16 @@ pub struct BookmarkResponse {
 ///
 /// # Errors
 /// [`Error::NotFound`] when its document is gone; the database fails.
-pub async fn one(
+pub async fn load_view(
     core: &CoreContext,
     db: &impl ConnectionTrait,
     row: bookmark::Model,
 ) -> Result<BookmarkView, Error> {
-    many(core, db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())
+    load_views(core, db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())
 }
 
 /// Returns the views of bookmarks of one user, in their order, with four queries.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
-pub async fn many(
+pub async fn load_views(
     core: &CoreContext,
     db: &impl ConnectionTrait,
     user: UserId,
@@ -118,7 +115,7 @@ pub async fn many(
             image_url: document.image_url,
             published_at: document.published_at,
             canonical_url: document.canonical_url,
-            lacks: document.missing_content,
+            lacks: document.missing_reason,
             language: document.language,
             content_type: document.content_type,
             tags: tags.remove(&row.id).unwrap_or_default(),

@@ -78,7 +78,7 @@ impl Operation for ChangeCollection {
         }
         changed.updated_at = Set(ctx.core.clock.now());
         collection::Entity::update_owned_row(&txn, caller.user, changed).await?;
-        let changed = view::one(&txn, caller.user, self.id).await?;
+        let changed = view::load_view(&txn, caller.user, self.id).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;
         Ok(changed)

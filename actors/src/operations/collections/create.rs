@@ -74,7 +74,7 @@ impl Operation for CreateCollection {
         };
         let id = row.id;
         collection::Entity::insert(row.into_active_model()).exec_without_returning(&txn).await?;
-        let created = view::one(&txn, caller.user, id).await?;
+        let created = view::load_view(&txn, caller.user, id).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;
         Ok(created)

@@ -35,7 +35,7 @@ impl Operation for ShowCollection {
     const SCOPES: &'static [Scope] = &[Scope::ReadCollections];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CollectionResponse, Error> {
-        view::one(ctx.core.db.read(), caller.user, self.0).await
+        view::load_view(ctx.core.db.read(), caller.user, self.0).await
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn select_views(collections: Select<collection::Entity>) -> Selector<
 ///
 /// # Errors
 /// [`Error::NotFound`] when it does not exist or belongs to another user; the database fails.
-pub(super) async fn one(
+pub(super) async fn load_view(
     db: &impl ConnectionTrait,
     user: UserId,
     id: CollectionId,

@@ -67,10 +67,7 @@ pub struct DocumentPage {
 }
 
 /// Reads the page that begins at `offset`. Only the passages that overlap the page are loaded.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
-pub async fn read(
+pub async fn read_page(
     ctx: &OperationContext,
     from: &ReadableDocument,
     offset: i64,

@@ -56,17 +56,11 @@ pub struct EntryResponse {
 }
 
 /// Loads the view of one entry.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn load_one(db: &impl ConnectionTrait, row: entry::Model) -> Result<EntryView, Error> {
     load_many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())
 }
 
 /// Loads the views of entries of one user, in their order, with one query.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn load_many(
     db: &impl ConnectionTrait,
     user: UserId,

@@ -48,17 +48,11 @@ pub struct FeedResponse {
 }
 
 /// Loads the view of one feed.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn load_one(db: &impl ConnectionTrait, row: feed::Model) -> Result<FeedView, Error> {
     load_many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())
 }
 
 /// Loads the views of feeds of one user, in their order, with four queries for any number of them.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn load_many(
     db: &impl ConnectionTrait,
     user: UserId,

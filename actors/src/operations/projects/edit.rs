@@ -89,7 +89,7 @@ impl Operation for CreateProject {
         let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
         project::Entity::insert(new).exec_without_returning(&txn).await?;
         room.must_hold(&txn).await?;
-        let reply = view::one(&txn, row).await?;
+        let reply = view::load_response(&txn, row).await?;
         txn.commit().await?;
         Ok(reply)
     }
@@ -113,7 +113,7 @@ impl Operation for ShowProject {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ProjectResponse, Error> {
         let db = ctx.core.db.read();
-        view::one(db, projects::find(db, caller.user, self.0).await?).await
+        view::load_response(db, projects::find(db, caller.user, self.0).await?).await
     }
 }
 
@@ -187,7 +187,7 @@ impl Operation for ChangeProject {
             project::Entity::update_owned_row(&txn, caller.user, update).await?;
             room.must_hold(&txn).await?;
         }
-        let reply = view::one(&txn, changed).await?;
+        let reply = view::load_response(&txn, changed).await?;
         txn.commit().await?;
         Ok(reply)
     }

@@ -52,9 +52,6 @@ pub struct ItemView {
 }
 
 /// Returns the views of items of one user in their order, with two queries.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn views(
     core: &CoreContext,
     db: &impl ConnectionTrait,
@@ -87,9 +84,6 @@ pub async fn views(
 }
 
 /// Returns the visible documents of items, by their id.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn documents(
     db: &impl ConnectionTrait,
     user: UserId,

@@ -103,7 +103,7 @@ impl Operation for ListProjects {
         let position = ProjectPosition::after(before, &rows).filter(|_| has_next);
         let next_cursor = position.map(|position| ctx.cursors.seal(caller.user.0, &name, &position));
         Ok(ListProjectsResponse {
-            projects: view::many(ctx.core.db.read(), caller.user, rows).await?,
+            projects: view::load_views(ctx.core.db.read(), caller.user, rows).await?,
             next_cursor,
         })
     }

@@ -18,9 +18,6 @@ use library::owned_transaction::begin_owned;
 use library::projects;
 
 /// Returns the projects of a user, most recently active first: those of a status, or all.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn list_projects(
     core: &CoreContext,
     user: UserId,
@@ -31,7 +28,7 @@ pub async fn list_projects(
         own = own.filter(Column::Status.eq(status));
     }
     let rows = own.order_by_desc(Column::UpdatedAt).order_by_desc(Column::Id).all(core.db.read()).await?;
-    view::many(core.db.read(), user, rows).await
+    view::load_views(core.db.read(), user, rows).await
 }
 
 /// Creates a project from the fields of `POST /projects`.
@@ -50,7 +47,7 @@ pub async fn create_project(
     let room = LibraryRoom::of_owner(&txn, core, user).await?;
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
     room.must_hold(&txn).await?;
-    let view = one(&txn, row).await?;
+    let view = load_view(&txn, row).await?;
     txn.commit().await?;
     Ok(view)
 }
@@ -67,11 +64,11 @@ pub async fn archive_project(core: &CoreContext, user: UserId, id: ProjectId) ->
         row.updated_at = core.clock.now();
         Entity::update_owned_row(&txn, user, row.clone().into_active_model().reset_all()).await?;
     }
-    let view = one(&txn, row).await?;
+    let view = load_view(&txn, row).await?;
     txn.commit().await?;
     Ok(view)
 }
 
-async fn one(db: &impl ConnectionTrait, row: project::Model) -> Result<ProjectView, Error> {
-    view::many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())
+async fn load_view(db: &impl ConnectionTrait, row: project::Model) -> Result<ProjectView, Error> {
+    view::load_views(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())
 }

@@ -50,20 +50,14 @@ pub struct ProjectResponse {
 }
 
 /// Returns a project with its instructions and counts.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
-pub async fn one(db: &impl ConnectionTrait, row: project::Model) -> Result<ProjectResponse, Error> {
+pub async fn load_response(db: &impl ConnectionTrait, row: project::Model) -> Result<ProjectResponse, Error> {
     let (instructions, created_at) = (row.instructions.clone(), row.created_at);
-    let view = many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())?;
+    let view = load_views(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())?;
     Ok(ProjectResponse { project: ProjectDetails { view, instructions, created_at } })
 }
 
 /// Returns the views of projects of one user in their order, with one query.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
-pub async fn many(
+pub async fn load_views(
     db: &impl ConnectionTrait,
     user: UserId,
     rows: Vec<project::Model>,

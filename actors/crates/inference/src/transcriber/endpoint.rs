@@ -116,7 +116,7 @@ impl Transcriber for Endpoint {
                     retry_after: retry_after(response.headers(), clock()),
                 });
             }
-            let body = read(response).await;
+            let body = read_body(response).await;
             let body = body.and_then(|bytes| serde_json::from_slice::<VerboseResponse>(&bytes).ok());
             body.map(|body| body.transcription(seconds, language)).ok_or(TranscribeError::Unreachable)
         }
@@ -127,7 +127,7 @@ impl Transcriber for Endpoint {
 }
 
 /// Reads the whole body; `None` if it is too long or incomplete.
-async fn read(mut response: reqwest::Response) -> Option<Vec<u8>> {
+async fn read_body(mut response: reqwest::Response) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.ok()? {
         bytes.extend_from_slice(&chunk);

@@ -42,8 +42,7 @@ struct PendingRow {
 /// the order of the pages.
 ///
 /// # Errors
-/// [`Error::UrlRejected`] when a URL is not an absolute http or https URL; what [`DbErr`](sea_orm::DbErr) converts to when the
-/// database fails.
+/// [`Error::UrlRejected`] when a URL is not an absolute http or https URL.
 pub async fn save_new_pages(
     txn: &impl ConnectionTrait,
     user: UserId,

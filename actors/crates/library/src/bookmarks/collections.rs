@@ -13,9 +13,6 @@ use super::enqueue_label_update;
 use errors::Error;
 
 /// Adds a bookmark to a collection. If it is in it already, nothing changes.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn add_to_collection(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -34,9 +31,6 @@ pub async fn add_to_collection(
 }
 
 /// Replaces the collections that a bookmark is in, and enqueues the jobs that tell the index.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn replace_collections(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
@@ -61,8 +55,7 @@ pub(super) fn skip_existing_membership() -> OnConflict {
 /// Requires that all collections belong to the user, and locks them against deletion until the transaction ends.
 ///
 /// # Errors
-/// [`Error::NotFound`] when one does not exist or belongs to another user; what [`DbErr`](sea_orm::DbErr) converts to when the
-/// database fails.
+/// [`Error::NotFound`] when one does not exist or belongs to another user.
 pub async fn lock_own_collections(
     txn: &impl ConnectionTrait,
     user: UserId,

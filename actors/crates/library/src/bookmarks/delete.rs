@@ -18,8 +18,7 @@ const URL_SAVED_AGAIN: Error = Error::Conflict("the same URL was saved again; de
 /// Deletes a bookmark, so that it can be restored.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the bookmark does not exist, is deleted, or belongs to another user;
-/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::NotFound`] when the bookmark does not exist, is deleted, or belongs to another user.
 pub async fn delete(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -36,8 +35,8 @@ pub async fn delete(
 /// Restores a deleted bookmark and returns it; one that is not deleted is returned unchanged.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the bookmark does not exist, belongs to another user, or was deleted too long ago;
-/// [`Error::Conflict`] when its URL was saved again; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::NotFound`] when the bookmark does not exist, belongs to another user, or was deleted too long ago; [`Error::Conflict`]
+/// when its URL was saved again.
 pub async fn restore(
     txn: &impl ConnectionTrait,
     user: UserId,

@@ -36,9 +36,6 @@ pub use tags::{add_tags, normalize_tags, replace_tags};
 
 /// Locks the selected bookmarks until the transaction ends and returns their ids. A transaction that writes what belongs to
 /// bookmarks, such as tags, needs this lock.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn lock(
     txn: &impl ConnectionTrait,
     selection: Select<bookmark::Entity>,
@@ -49,9 +46,6 @@ pub async fn lock(
 }
 
 /// Records that a bookmark changed now, and returns it with that time.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn touch(
     txn: &impl ConnectionTrait,
     row: bookmark::Model,
@@ -62,9 +56,6 @@ pub async fn touch(
 }
 
 /// Records that bookmarks changed now; the transaction has locked them.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn touch_many(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -79,9 +70,6 @@ pub async fn touch_many(
 
 /// Sets the title of a bookmark's documents, its note included. Search finds passages by the title too, so the documents that have
 /// a text are indexed again.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn retitle(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
@@ -104,9 +92,6 @@ pub async fn retitle(
 }
 
 /// Enqueues jobs that tell the index in which collections a bookmark is.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn enqueue_label_update(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,

@@ -28,7 +28,7 @@ pub fn require_fetchable(url: &str, guard: &Guard) -> Result<(), Error> {
 /// fetched. The latter can be an upload, whose URL is the service's own.
 ///
 /// # Errors
-/// [`Error::UrlRejected`] when neither holds; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::UrlRejected`] when neither holds.
 pub async fn require_savable(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -41,9 +41,6 @@ pub async fn require_savable(
 }
 
 /// Returns the user's bookmark with this normalised URL ([`PageUrl::key`]); `None` also if it is deleted.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn find_by_url(
     db: &impl ConnectionTrait,
     user: UserId,

@@ -61,8 +61,8 @@ pub async fn save(
 ///
 /// # Errors
 /// [`Error::UrlRejected`] when the URL is not valid; [`Error::NotFound`] when a collection does not exist or belongs to another
-/// user; [`Error::Busy`] when too many pages of the user wait to be fetched; [`Error::StillRunning`] when the bookmark appeared
-/// and vanished at this moment; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// user; [`Error::Busy`] when too many pages of the user wait to be fetched; [`Error::StillRunning`] when the bookmark appeared and
+/// vanished at this moment.
 pub async fn save_in_transaction(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -171,9 +171,6 @@ async fn save_entry(
 }
 
 /// Stores the tags, collections, notes and content of a bookmark that was inserted just now.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn add_attributes(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,

@@ -17,9 +17,6 @@ pub fn normalize_tags(tags: Vec<String>) -> Vec<String> {
 }
 
 /// Adds tags to a bookmark. Returns whether any was new.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn add_tags(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
@@ -36,9 +33,6 @@ pub async fn add_tags(
 }
 
 /// Replaces all tags that a bookmark has with these.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn replace_tags(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,

@@ -39,7 +39,7 @@ pub struct ExtractedDocument {
     /// Canonical URL that the page states.
     pub canonical_url: Option<String>,
     /// What is missing from the text, as a sentence for the user.
-    pub missing_content: Option<String>,
+    pub missing_reason: Option<String>,
     /// ISO 639-1 code of the language, if it is known.
     pub language: Option<String>,
     /// Where the parts of the text are in the source.
@@ -75,9 +75,6 @@ impl ChunkedDocument {
 
 /// Stores a text as the document's next version and enqueues its indexing, in the caller's transaction. Readers see the new text
 /// once the transaction is committed. `document` is the row as this transaction read it.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn replace_text(
     db: &impl ConnectionTrait,
     document: &document::Model,
@@ -107,7 +104,7 @@ pub async fn replace_text(
     row.language = Set(new.language.or_else(|| text::language(&new.text).map(str::to_owned)));
     row.status = Set(DocumentStatus::Processing);
     row.error = Set(None);
-    row.missing_content = Set(new.missing_content);
+    row.missing_reason = Set(new.missing_reason);
     row.updated_at = Set(now);
     if let Some(title) = new.title.filter(|_| !document.has_user_title) {
         row.title = Set(title);
@@ -131,9 +128,6 @@ pub async fn replace_text(
 }
 
 /// Returns the text of the document's current version.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn current_text(db: &impl ConnectionTrait, document: &document::Model) -> Result<String, Error> {
     let passages = chunk::Entity::owned_by(document.user_id)
         .filter(chunk::Column::DocumentId.eq(document.id))
@@ -160,7 +154,7 @@ async fn update_transcripts(
     let own = transcript::Entity::one_of_document(document.user_id, document.id, version).one(db).await?;
     // Hours of transcription must not be lost because the document gets another text meanwhile, such as that of its page.
     let is_spoken = matches!(source_map, SourceMap::Speech(_));
-    let Some(unfinished) = own.filter(|row| !(is_spoken && row.finished)) else { return Ok(()) };
+    let Some(unfinished) = own.filter(|row| !(is_spoken && row.is_finished)) else { return Ok(()) };
     // The segments reference the transcript's row, so a copy of it takes them over before it is deleted.
     let next = transcript::Model { version: version + 1, ..unfinished.clone() };
     transcript::Entity::insert(next.into_active_model()).exec_without_returning(db).await?;

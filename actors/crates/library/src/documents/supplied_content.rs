@@ -23,9 +23,6 @@ pub struct SuppliedContent {
 }
 
 /// Stores supplied contents until they are read; each replaces what was stored for its document before.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn store_supplied_content(
     txn: &impl ConnectionTrait,
     user: UserId,

@@ -52,8 +52,7 @@ const MAX_PACKED_EXPORTS: usize = 2;
 /// Begins an export, or returns the one that is already being packed. Of the packed exports only the latest are kept.
 ///
 /// # Errors
-/// [`Error::TransfersFull`] when there is no room for its file; what [`DbErr`](sea_orm::DbErr) converts to when the database
-/// fails.
+/// [`Error::TransfersFull`] when there is no room for its file.
 pub async fn begin(core: &CoreContext, user: UserId) -> Result<export::Model, Error> {
     let now = core.clock.now();
     let running = Entity::owned_by(user).filter(Column::State.eq(ExportState::Running));
@@ -100,8 +99,7 @@ async fn delete_earlier(txn: &impl ConnectionTrait, user: UserId) -> Result<(), 
 /// Finds an export of this user.
 ///
 /// # Errors
-/// [`Error::NotFound`] when it does not exist or belongs to another user; what [`DbErr`](sea_orm::DbErr) converts to when the
-/// database fails.
+/// [`Error::NotFound`] when it does not exist or belongs to another user.
 pub async fn find(core: &CoreContext, user: UserId, id: ExportId) -> Result<export::Model, Error> {
     Entity::one_of(user, id).one(core.db.read()).await?.ok_or(Error::not_found())
 }
@@ -128,9 +126,6 @@ pub async fn open_file(
 }
 
 /// Records why an export has not been packed yet.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn record_wait(db: &impl ConnectionTrait, job: &job_row::Model, reason: &str) -> Result<(), DbErr> {
     Entity::update_owned(job.user_id)
         .col_expr(Column::Error, Expr::value(reason))
@@ -142,9 +137,6 @@ pub async fn record_wait(db: &impl ConnectionTrait, job: &job_row::Model, reason
 }
 
 /// Records that an export failed, in the transaction that gives up its job.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn record_failure(
     db: &impl ConnectionTrait,
     job: &job_row::Model,
@@ -163,9 +155,6 @@ pub async fn record_failure(
 }
 
 /// Deletes exports that are old enough. The clean-up of the store deletes their files.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
     let old = Column::CreatedAt.lt(core.clock.now() - EXPORT_RETENTION);
     Entity::delete_many().filter(old).exec(core.db.write()).await?;

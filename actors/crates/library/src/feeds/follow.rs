@@ -29,9 +29,6 @@ pub fn followable_url(url: &str, guard: &Guard) -> Option<PageUrl> {
 }
 
 /// Returns the user's feed whose source has this URL.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn find_followed(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -75,8 +72,7 @@ impl NewFeed<'_> {
 /// `false` if the user follows the feed already.
 ///
 /// # Errors
-/// [`Error::StillRunning`] when the user's feed was removed meanwhile; what [`DbErr`](sea_orm::DbErr) converts to when the
-/// database fails.
+/// [`Error::StillRunning`] when the user's feed was removed meanwhile.
 pub async fn follow_found(
     txn: &impl ConnectionTrait,
     new: NewFeed<'_>,

@@ -11,9 +11,6 @@ const MAX_CATCH_UP_ENTRIES: u64 = 200;
 
 /// Enqueues fetches of the pages of existing entries whose texts are summaries. Entries whose summary is not stored yet are
 /// left out: the job that stores it enqueues the fetch.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn enqueue_missing_pages(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,

@@ -17,9 +17,6 @@ pub struct FeedHealth {
 }
 
 /// Counts the sources and those that fail, and returns at most `max_named` of the failing ones.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn feed_health(db: &impl ConnectionTrait, max_named: u64) -> Result<FeedHealth, DbErr> {
     let failing = Entity::find().filter(Column::Failures.gt(0));
     Ok(FeedHealth {

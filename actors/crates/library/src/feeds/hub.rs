@@ -9,9 +9,6 @@ use values::time::Timestamp;
 
 /// Stores the hub and topic that a feed names. A subscription to a new hub or topic is due now. The row of a feed that
 /// names no hub is deleted.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub(super) async fn store_offer(
     txn: &impl ConnectionTrait,
     source: FeedSourceId,

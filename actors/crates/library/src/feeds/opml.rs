@@ -14,9 +14,6 @@ use super::{display_title, source};
 const BATCH_ROWS: usize = 100;
 
 /// Writes all feeds of a user: those without a folder first, then folder by folder, in the order in which they were followed.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn write_opml(db: &impl ConnectionTrait, user: UserId) -> Result<String, Error> {
     let rows = feed::Entity::owned_by(user).order_by_asc(feed::Column::Id).all(db).await?;
     let mut folders: BTreeMap<Option<&str>, Vec<String>> = BTreeMap::new();

@@ -16,9 +16,6 @@ const MAX_ENTRIES_PER_URL: u64 = 100;
 
 /// Returns the entry with this normalised URL whose document is not bookmarked. A URL that several entries of one feed name
 /// does not identify any of them.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn find_unsaved_entry(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -47,9 +44,6 @@ pub async fn find_unsaved_entry(
 }
 
 /// Sets the bookmark that shares an entry's document; `None` leaves the document to the entry alone.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn set_bookmark(
     txn: &impl ConnectionTrait,
     document: &document::Model,
@@ -66,9 +60,6 @@ pub async fn set_bookmark(
 }
 
 /// Reads an entry and its document again. Returns the given rows for those that were deleted meanwhile.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn reload_entry(
     txn: &impl ConnectionTrait,
     entry: &entry::Model,
@@ -82,9 +73,6 @@ pub async fn reload_entry(
 
 /// Returns whether the page of an entry is to be fetched because the feed contains only a summary: the user bookmarked the
 /// entry, or wants the pages of this feed. A page that is the entry's recording is fetched only for a bookmark.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn needs_page(txn: &impl ConnectionTrait, document: &document::Model) -> Result<bool, Error> {
     let Some(id) = document.entry_id else { return Ok(false) };
     let Some(row) = entry::Entity::one_of(document.user_id, id).one(txn).await? else { return Ok(false) };

@@ -39,9 +39,6 @@ pub struct FetchFailure {
 }
 
 /// Returns the source with this normalised URL.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn find_by_url(
     db: &impl ConnectionTrait,
     normalized: &str,
@@ -50,9 +47,6 @@ pub async fn find_by_url(
 }
 
 /// Returns the sources with these ids.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn find_many(
     db: &impl ConnectionTrait,
     ids: impl IntoIterator<Item = FeedSourceId>,
@@ -62,9 +56,6 @@ pub async fn find_many(
 }
 
 /// Returns the source of a URL. A new source is created if there is none; its first fetch is due now.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn get_or_create(
     txn: &impl ConnectionTrait,
     url: &PageUrl,
@@ -97,9 +88,6 @@ pub async fn get_or_create(
 }
 
 /// Returns the feed that the last successful fetch returned; `None` before the first one.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn load_content(db: &impl ConnectionTrait, source: FeedSourceId) -> Result<Option<Feed>, Error> {
     let row = feed_content::Entity::find_by_id(source).one(db).await?;
     // A copy that cannot be read counts as none: the next fetch replaces it.
@@ -112,9 +100,6 @@ pub fn validators(source: &feed_source::Model) -> Validators {
 }
 
 /// Stores the feed that a fetch returned as the source's copy, and schedules the next fetch.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn record_feed(
     txn: &impl ConnectionTrait,
     source: feed_source::Model,
@@ -143,9 +128,6 @@ pub async fn record_feed(
 }
 
 /// Records a fetch that found the copy unchanged, and schedules the next one.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn record_unchanged(
     txn: &impl ConnectionTrait,
     source: feed_source::Model,
@@ -170,9 +152,6 @@ fn mark_fetched(source: feed_source::Model, interval: Duration, now: Timestamp) 
 }
 
 /// Records a failed fetch and schedules a retry. The copy stays.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn record_failure(
     txn: &impl ConnectionTrait,
     source: feed_source::Model,
@@ -192,9 +171,6 @@ pub async fn record_failure(
 }
 
 /// Makes the next fetch due at this time, unless it is due earlier or never.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn advance_next_fetch(
     txn: &impl ConnectionTrait,
     source: FeedSourceId,
@@ -211,9 +187,6 @@ pub async fn advance_next_fetch(
 }
 
 /// Enqueues the delivery of the copy to every follower. The job of the user `first` runs before the others.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn enqueue_deliveries(
     txn: &impl ConnectionTrait,
     source: FeedSourceId,
@@ -240,9 +213,6 @@ async fn enqueue_delivery_to(
 /// Moves a source to the URL to which its server redirects permanently. If that URL is a source already, the
 /// followers change to it, except those who follow both: they keep both. The transaction must hold the
 /// counts of all followers ([`crate::owned_transaction::begin_owned_by_followers`]).
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn move_to(
     txn: &impl ConnectionTrait,
     source: &feed_source::Model,
@@ -287,9 +257,6 @@ pub async fn move_to(
 
 /// Deletes the sources without followers, with their copies. A source that is being followed at this moment is locked and is
 /// skipped: waiting for it while other rows are held could end in a deadlock.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn delete_unfollowed(db: &impl ConnectionTrait) -> Result<(), Error> {
     let followed = Query::select().column(feed::Column::SourceId).from(feed::Entity).to_owned();
     let unfollowed = Query::select()

@@ -16,9 +16,6 @@ pub use quotation::{Quotation, require_quotation};
 
 /// Moves the highlights of a document to where their words are in its new text. A highlight whose words are not in the text keeps
 /// its offsets and its words.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn relocate(
     db: &impl ConnectionTrait,
     document: &document::Model,

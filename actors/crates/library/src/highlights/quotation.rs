@@ -19,8 +19,7 @@ pub struct Quotation<'a> {
 /// Requires that the current text of the bookmark contains the words at these offsets.
 ///
 /// # Errors
-/// [`Error::Invalid`] names the field `text` when it does not; [`Error::NotFound`] when the document is hidden;
-/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::Invalid`] names the field `text` when it does not; [`Error::NotFound`] when the document is hidden.
 pub async fn require_quotation(
     db: &impl ConnectionTrait,
     user: UserId,

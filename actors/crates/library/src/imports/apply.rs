@@ -51,7 +51,7 @@ impl ImportSession {
     /// [`ReadError::Sandbox`] when the file cannot be read any further; [`ReadError::Internal`] when the database fails.
     pub async fn skip_done_rows(&mut self, reader: &mut ImportReader) -> Result<(), ReadError> {
         let mut left = u64::try_from(self.import.done).unwrap_or_default();
-        if !self.import.dry_run {
+        if !self.import.is_dry_run {
             return Ok(reader.skip_rows(left).await?);
         }
         while left > 0 {
@@ -68,14 +68,11 @@ impl ImportSession {
 
     /// Applies a batch of rows, or previews it in a dry run. Unless it is a dry run, the caller's transaction holds the lock of the
     /// library. After an error the session must be dropped.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn apply(&mut self, txn: &impl ConnectionTrait, batch: Vec<RowInput>) -> Result<(), Error> {
         let now = self.context().core.clock.now();
         let (mut rows, mut tally, count) = (Vec::new(), RowTally::default(), batch.len());
         self.begin_batch();
-        let mut processed = if self.import.dry_run {
+        let mut processed = if self.import.is_dry_run {
             self.preview_batch(txn, batch).await?
         } else {
             self.apply_rows(txn, batch, now).await?
@@ -137,12 +134,9 @@ impl ImportSession {
     }
 
     /// Marks the import as finished, or the dry run as done. Returns the import's row.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn finish(self, db: &impl ConnectionTrait) -> Result<import::Model, Error> {
         let now = self.context().core.clock.now();
-        let state = if self.import.dry_run { ImportState::DryRunDone } else { ImportState::Done };
+        let state = if self.import.is_dry_run { ImportState::DryRunDone } else { ImportState::Done };
         import::Entity::update_owned(self.import.user_id)
             .col_expr(Column::State, Expr::value(state))
             .col_expr(Column::FinishedAt, Expr::value(Some(now)))
@@ -211,7 +205,7 @@ impl ImportSession {
         txn: &impl ConnectionTrait,
         processed: &[ProcessedRow],
     ) -> Result<HashMap<Uuid, String>, Error> {
-        if self.import.dry_run {
+        if self.import.is_dry_run {
             return Ok(HashMap::new());
         }
         let mut created: HashMap<ImportedKind, Vec<Uuid>> = HashMap::new();
@@ -234,9 +228,9 @@ impl ImportSession {
         result: RowResult,
         now: Timestamp,
     ) -> import_row::Model {
-        let object_id = result.object().map(|(_, id)| id).filter(|_| !self.import.dry_run);
+        let object_id = result.object().map(|(_, id)| id).filter(|_| !self.import.is_dry_run);
         // A dry run leaves no trace. Its rows store their names, because they have no object whose name could be looked up.
-        let detail = |trace: &RowTrace| if self.import.dry_run { name } else { trace.to_detail() };
+        let detail = |trace: &RowTrace| if self.import.is_dry_run { name } else { trace.to_detail() };
         let (outcome, kind, detail) = match result {
             RowResult::Created(kind, _, trace) => (RowOutcome::Created, Some(kind), detail(&trace)),
             RowResult::Updated(kind, _, trace) => (RowOutcome::Updated, Some(kind), detail(&trace)),

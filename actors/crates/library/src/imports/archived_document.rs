@@ -106,9 +106,6 @@ pub fn is_complete(record: &DocumentRecord) -> bool {
 }
 
 /// Restores the text of a document, and enqueues the job that indexes it. Returns `false` if the record has no complete text.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn restore_text(
     txn: &impl ConnectionTrait,
     document: &document::Model,
@@ -139,13 +136,13 @@ pub async fn restore_text(
     // The language of the record, which `with_metadata` set. `replace_text` detects one only if there is none.
     let language = document.language.clone();
     let DocumentRecord { html, outline, lacks, spoken, .. } = record;
-    let missing_content = lacks.map(|words| text::cut(&words, MAX_NAME_CHARS));
+    let missing_reason = lacks.map(|words| text::cut(&words, MAX_NAME_CHARS));
     let extracted = ExtractedDocument {
         text: body,
         language,
         html,
         outline,
-        missing_content,
+        missing_reason,
         ..ExtractedDocument::default()
     };
     let chunked = ChunkedDocument::from_pieces(extracted, pieces);
@@ -193,7 +190,7 @@ async fn insert_transcript(
         refused_samples: 0,
         segments: i32::try_from(segments.len()).unwrap_or(i32::MAX),
         progress: 1.0,
-        finished: true,
+        is_finished: true,
     };
     row.into_active_model().insert(txn).await?;
     let rows = segments.into_iter().zip(0..).map(|(segment, ordinal)| transcript_segment::Model {

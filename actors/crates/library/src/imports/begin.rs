@@ -43,7 +43,7 @@ impl NewImport {
             user_id: self.user,
             file_name: self.file_name.as_deref().and_then(clean_file_name),
             state: ImportState::Running,
-            dry_run: self.dry_run,
+            is_dry_run: self.dry_run,
             format: self.format.map(|format| format.name().to_owned()),
             unread_columns: None,
             done: 0,
@@ -78,8 +78,8 @@ const MAX_WAITING_FILES: usize = 5;
 /// Begins the import of a file that was written to the store. Releases the files of the user's older dry runs and failed imports.
 ///
 /// # Errors
-/// [`Error::Conflict`] when the user has too many open imports; [`Error::LibraryFull`] when nothing more fits into the library;
-/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails. Then there is no import.
+/// [`Error::Conflict`] when the user has too many open imports; [`Error::LibraryFull`] when nothing more fits into the library.
+/// Then there is no import.
 pub async fn begin(core: &CoreContext, new: NewImport, file: FileLease) -> Result<import::Model, Error> {
     let now = core.clock.now();
     let row = new.row(now);
@@ -98,7 +98,7 @@ pub async fn begin(core: &CoreContext, new: NewImport, file: FileLease) -> Resul
 /// Refuses to start or resume an import whose file was deleted because it had been kept long enough.
 ///
 /// # Errors
-/// [`Error::Conflict`] without a file; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::Conflict`] without a file.
 pub(super) async fn require_file(txn: &impl ConnectionTrait, id: ImportId) -> Result<(), Error> {
     match stored_file::Entity::of_import(id).one(txn).await? {
         Some(_) => Ok(()),
@@ -109,8 +109,7 @@ pub(super) async fn require_file(txn: &impl ConnectionTrait, id: ImportId) -> Re
 /// Checks that the user may begin another import. Called before a file is received; [`begin`] checks it again.
 ///
 /// # Errors
-/// [`Error::Conflict`] when the user has too many open imports; [`Error::LibraryFull`] when nothing more fits into the library;
-/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::Conflict`] when the user has too many open imports; [`Error::LibraryFull`] when nothing more fits into the library.
 pub async fn ensure_can_begin(core: &CoreContext, user: UserId) -> Result<(), Error> {
     let txn = begin_owned(&core.db, user).await?;
     // Not committed: the check must not release files for an import whose file may never arrive.
@@ -140,25 +139,18 @@ async fn make_room(txn: &impl ConnectionTrait, core: &CoreContext, user: UserId)
 /// Finds an import of a user.
 ///
 /// # Errors
-/// [`Error::NotFound`] when it does not exist or belongs to another user; what [`DbErr`](sea_orm::DbErr) converts to when the
-/// database fails.
+/// [`Error::NotFound`] when it does not exist or belongs to another user.
 pub async fn find(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     Entity::one_of(user, id).one(core.db.read()).await?.ok_or(Error::not_found())
 }
 
 /// Lists the latest 50 imports of a user, the latest first.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn list_latest(core: &CoreContext, user: UserId) -> Result<Vec<import::Model>, Error> {
     let latest = Entity::owned_by(user).order_by_desc(Column::Id).limit(MAX_LISTED_IMPORTS);
     Ok(latest.all(core.db.read()).await?)
 }
 
 /// Enqueues the job of an import, in the transaction that sets its state.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub(super) async fn enqueue_job(
     txn: &impl ConnectionTrait,
     import: &import::Model,
@@ -171,14 +163,14 @@ pub(super) async fn enqueue_job(
 ///
 /// # Errors
 /// [`Error::NotFound`] when it does not exist or belongs to another user; [`Error::Conflict`] when it is not a finished dry run, or
-/// its file was deleted; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// its file was deleted.
 pub async fn start(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let now = core.clock.now();
     let txn = begin_owned(&core.db, user).await?;
     let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found())?;
     let started = Entity::update_owned(user)
         .col_expr(Column::State, Expr::value(ImportState::Running))
-        .col_expr(Column::DryRun, Expr::value(false))
+        .col_expr(Column::IsDryRun, Expr::value(false))
         .col_expr(Column::Done, Expr::value(0_i64))
         .col_expr(Column::Created, Expr::value(0))
         .col_expr(Column::Updated, Expr::value(0))

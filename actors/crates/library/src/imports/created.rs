@@ -7,9 +7,6 @@ use values::id::CollectionId;
 use values::kind::{ImportedKind, RowOutcome};
 
 /// Lists the bookmarks that an import created and that no undo deleted.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn list_bookmarks(db: &impl ConnectionTrait, import: &import::Model) -> Result<Vec<Uuid>, DbErr> {
     import_row::Entity::within(import.user_id, import.id)
         .filter(import_row::Column::Outcome.eq(RowOutcome::Created))
@@ -23,9 +20,6 @@ pub async fn list_bookmarks(db: &impl ConnectionTrait, import: &import::Model) -
 }
 
 /// Lists the collections that an import created and that no undo deleted, the latest first: inner ones before their parents.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn list_collections(
     db: &impl ConnectionTrait,
     import: &import::Model,

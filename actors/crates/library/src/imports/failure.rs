@@ -9,9 +9,6 @@ use values::kind::ImportState;
 use values::time::Timestamp;
 
 /// Marks the import of a job as failed. Called in the transaction that gives up the job.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn record_failure(
     db: &impl ConnectionTrait,
     job: &job::Model,
@@ -22,9 +19,6 @@ pub async fn record_failure(
 }
 
 /// Records why the import of a job, or its undo, does not continue for now.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn record_wait(db: &impl ConnectionTrait, job: &job::Model, reason: &str) -> Result<(), DbErr> {
     Entity::update_owned(job.user_id)
         .col_expr(Column::Error, Expr::value(reason))
@@ -37,9 +31,6 @@ pub async fn record_wait(db: &impl ConnectionTrait, job: &job::Model, reason: &s
 }
 
 /// Marks a running import as failed, or a running undo as half done. Leaves an import in any other state as it is.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn mark_failed(
     db: &impl ConnectionTrait,
     user: UserId,

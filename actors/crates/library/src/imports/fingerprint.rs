@@ -33,9 +33,6 @@ use errors::Error;
 
 /// Computes the current fingerprints of objects of a kind, by their ids. An object that does not exist has none, nor does one that is
 /// only part of another: an entry of a feed, an item of a project.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn compute(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -104,8 +101,8 @@ async fn bookmark_digests(
         };
     }
     let mut parts: BTreeMap<BookmarkId, BookmarkParts> = BTreeMap::new();
-    // A title that was not given comes with the text of the page, so it is no change. The document of the notes always has a
-    // given title.
+    // A title that was not given comes with the text of the page, so it does not count as a change. The document of the notes always
+    // has a given title.
     let titled = document::Entity::with_hidden(user)
         .filter(document::Column::BookmarkId.is_in(ids.iter().copied()))
         .filter(document::Column::HasUserTitle.eq(true))

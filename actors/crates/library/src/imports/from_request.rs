@@ -23,9 +23,7 @@ const INTERNAL_ERROR: &str = "an internal error occurred";
 /// Imports the rows of a request as a separate import, and returns it as it ended.
 ///
 /// # Errors
-/// [`Error::LibraryFull`] when a batch does not fit into the library; what [`DbErr`](sea_orm::DbErr) converts to when the
-/// database fails. The batches
-/// before the failure stay imported.
+/// [`Error::LibraryFull`] when a batch does not fit into the library. The batches before the failure stay imported.
 pub async fn import_rows(
     context: &ImportContext,
     owner: &RequestOwner,

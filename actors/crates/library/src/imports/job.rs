@@ -60,7 +60,7 @@ async fn apply_file(
     session.skip_done_rows(&mut reader).await.map_err(job_error)?;
     let run_time = RUN_TIME.max(began.elapsed() * 4);
     began = Instant::now();
-    let is_import = !session.import().dry_run;
+    let is_import = !session.import().is_dry_run;
     loop {
         if is_import && !jobs::has_room(core.db.read(), job.user_id, Priority::Backlog).await? {
             return Err(JobError::Blocked { reason: QUEUE_FULL, after: QUEUE_RETRY_DELAY });

@@ -12,7 +12,7 @@ use errors::Error;
 /// anything else in the library.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the account was removed; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::NotFound`] when the account was removed.
 pub async fn lock_library(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error> {
     // NO KEY UPDATE: other transactions may insert rows that refer to the user meanwhile.
     let owner = user::Entity::find_by_id(user).lock(LockType::NoKeyUpdate);

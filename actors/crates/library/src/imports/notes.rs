@@ -24,9 +24,6 @@ const PROJECT_NAME: &str = "Imported notes";
 impl ImportSession {
     /// Creates a note in the project of imported notes, unless there is one with the same title and text. Also returns the
     /// project if it was created for the note.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(super) async fn save_note(
         &self,
         txn: &impl ConnectionTrait,
@@ -60,9 +57,6 @@ impl ImportSession {
     }
 
     /// Previews [`ImportSession::save_note`] for a dry run.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(super) async fn preview_note(
         &mut self,
         db: &impl ConnectionTrait,

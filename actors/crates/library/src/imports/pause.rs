@@ -23,8 +23,8 @@ const PAUSED_JOB_DUE_AT: Timestamp = Timestamp::from_millis(253_402_300_799_000)
 /// Pauses a running import, or the pages of a finished one.
 ///
 /// # Errors
-/// [`Error::NotFound`] when it does not exist or belongs to another user; [`Error::Conflict`] in any other state, and for a dry run;
-/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::NotFound`] when it does not exist or belongs to another user; [`Error::Conflict`] in any other state, and for a dry
+/// run.
 pub async fn pause(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let from = [ImportState::Running, ImportState::Done];
     change_state(
@@ -41,8 +41,8 @@ pub async fn pause(core: &CoreContext, user: UserId, id: ImportId) -> Result<imp
 /// Resumes a paused import, or one that failed, from where it stopped.
 ///
 /// # Errors
-/// [`Error::NotFound`] when it does not exist or belongs to another user; [`Error::Conflict`] in any other state, for a dry run, and
-/// when the file was deleted; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::NotFound`] when it does not exist or belongs to another user; [`Error::Conflict`] in any other state, for a dry run,
+/// and when the file was deleted.
 pub async fn resume(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let from = [ImportState::Paused, ImportState::Failed];
     change_state(
@@ -67,7 +67,7 @@ async fn change_state(
     let now = core.clock.now();
     let txn = begin_owned(&core.db, user).await?;
     let row = Entity::one_of(user, id).lock_exclusive().one(&txn).await?.ok_or(Error::not_found())?;
-    if row.dry_run || !from.contains(&row.state) {
+    if row.is_dry_run || !from.contains(&row.state) {
         return Err(Error::Conflict(conflict));
     }
     // All rows of a finished import were applied, so only its pages continue.
@@ -109,9 +109,6 @@ async fn postpone_pages(txn: &impl ConnectionTrait, import: &import::Model) -> R
 }
 
 /// Makes the postponed jobs of the import's pages due.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub(super) async fn release_pages(
     txn: &impl ConnectionTrait,
     import: &import::Model,

@@ -22,9 +22,6 @@ const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 /// Releases the files of imports that do not read them again or that were kept long enough, and marks abandoned imports as failed.
 /// The rows of an import, which hold the outcome of the rows of its file, stay.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
     let (db, now) = (core.db.write(), core.clock.now());
     // Undoing does not read the file, and one that broke off can only be undone further. A paused import whose rows are all in
@@ -50,9 +47,6 @@ pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
 }
 
 /// Detaches its file from an import that does not read it again. The clean-up of the store deletes the file within seconds.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn release_file(txn: &impl ConnectionTrait, id: ImportId) -> Result<(), Error> {
     stored_file::Entity::update_many()
         .col_expr(stored_file::Column::ImportId, Expr::value(None::<ImportId>))
@@ -64,9 +58,6 @@ pub async fn release_file(txn: &impl ConnectionTrait, id: ImportId) -> Result<()
 
 /// Detaches their files from the imports that match, except from those that are running or were paused before their last row. The
 /// clean-up of the store deletes the files within seconds.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn release_files(db: &impl ConnectionTrait, which: Condition) -> Result<(), Error> {
     let ended = Query::select()
         .column(Column::Id)

@@ -33,9 +33,6 @@ pub struct NewNote {
 
 /// Adds a note to a project that the transaction has locked ([`crate::projects::lock_active`]). `text` is the result of
 /// [`chunk_body`] for the body of the note.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn add_to_project(
     txn: &impl ConnectionTrait,
     project: &project::Model,
@@ -65,9 +62,6 @@ pub async fn add_to_project(
 }
 
 /// Sets when an imported note was written and changed.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn set_times(
     txn: &impl ConnectionTrait,
     note: &note::Model,
@@ -86,7 +80,7 @@ pub async fn set_times(
 /// Replaces the body of a note; `text` is the result of [`chunk_body`] for the new body.
 ///
 /// # Errors
-/// [`Error::NotFound`] when its document is gone; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::NotFound`] when its document is gone.
 pub async fn rewrite(
     txn: &impl ConnectionTrait,
     note: note::Model,
@@ -107,9 +101,6 @@ pub async fn rewrite(
 }
 
 /// Changes the title of a note. Search finds passages by the title too, so the document is indexed again.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn retitle(
     txn: &impl ConnectionTrait,
     row: note::Model,

@@ -12,8 +12,7 @@ use jobs::Priority;
 /// Locks a bookmark until the transaction ends and returns its note, if it has one.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the bookmark was deleted meanwhile; what [`DbErr`](sea_orm::DbErr) converts to when the database
-/// fails.
+/// [`Error::NotFound`] when the bookmark was deleted meanwhile.
 pub async fn lock_on_bookmark(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
@@ -26,9 +25,6 @@ pub async fn lock_on_bookmark(
 }
 
 /// Returns the document of the note on a bookmark, if it has one.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn document_on_bookmark(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -42,8 +38,7 @@ pub async fn document_on_bookmark(
 /// the bookmark has one now.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the bookmark was deleted meanwhile; what [`DbErr`](sea_orm::DbErr) converts to when the database
-/// fails.
+/// [`Error::NotFound`] when the bookmark was deleted meanwhile.
 pub async fn write_on_bookmark(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,

@@ -30,9 +30,6 @@ pub struct LockedNote {
 
 impl NoteOwner {
     /// Records that something of the owner changed now.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn touch(&self, txn: &impl ConnectionTrait, now: Timestamp) -> Result<(), Error> {
         match self {
             Self::Project(project) => projects::touch(txn, project, now).await,
@@ -43,9 +40,6 @@ impl NoteOwner {
 
 impl LockedNote {
     /// Deletes the note with its document, and enqueues the job that removes it from the index.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn delete(
         self,
         txn: &impl ConnectionTrait,
@@ -65,7 +59,7 @@ impl LockedNote {
 ///
 /// # Errors
 /// [`Error::NotFound`] when the note does not exist, belongs to another user, or its bookmark is deleted;
-/// [`Error::ProjectArchived`] when its project is; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::ProjectArchived`] when its project is.
 pub async fn lock_for_change(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -82,7 +76,7 @@ pub async fn lock_for_change(
 /// Deletes a note, also one of an archived project: the undo of an import must not fail because its project was archived since.
 ///
 /// # Errors
-/// [`Error::NotFound`] as [`lock_for_change`]; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::NotFound`] as [`lock_for_change`].
 pub async fn delete(
     txn: &impl ConnectionTrait,
     user: UserId,

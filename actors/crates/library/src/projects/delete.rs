@@ -13,8 +13,7 @@ use jobs::{JobKind, Priority};
 /// Deletes a project, archived or not, with its decisions and notes. Its other items stay in the library.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the project does not exist or belongs to another user; what [`DbErr`](sea_orm::DbErr) converts to
-/// when the database fails.
+/// [`Error::NotFound`] when the project does not exist or belongs to another user.
 pub async fn delete(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -44,8 +43,7 @@ pub async fn delete(
 /// `false` if the project stays.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the project does not exist or belongs to another user; what [`DbErr`](sea_orm::DbErr) converts to
-/// when the database fails.
+/// [`Error::NotFound`] when the project does not exist or belongs to another user.
 pub async fn delete_if_empty(txn: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<bool, Error> {
     let project = lock(txn, user, id).await?;
     let notes = document::Entity::with_hidden(user).filter(document::Column::ProjectId.eq(project.id));

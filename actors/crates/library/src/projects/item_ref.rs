@@ -70,8 +70,7 @@ impl ResolvedItem {
 /// against that until the transaction ends.
 ///
 /// # Errors
-/// [`Error::NotFound`] when it does not exist, is hidden, or belongs to another user;
-/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::NotFound`] when it does not exist, is hidden, or belongs to another user.
 pub async fn resolve_item(
     db: &impl ConnectionTrait,
     user: UserId,

@@ -28,8 +28,7 @@ pub struct AddedItems {
 /// that the plan allows in the project.
 ///
 /// # Errors
-/// [`Error::ProjectLimit`] when the project would have more items; what [`DbErr`](sea_orm::DbErr) converts to when the database
-/// fails.
+/// [`Error::ProjectLimit`] when the project would have more items.
 pub async fn add_items(
     txn: &impl ConnectionTrait,
     project: &project::Model,

@@ -23,8 +23,7 @@ pub use items::{AddedItems, add_items};
 /// Returns a project for reading.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the project does not exist or belongs to another user; what [`DbErr`](sea_orm::DbErr) converts to
-/// when the database fails.
+/// [`Error::NotFound`] when the project does not exist or belongs to another user.
 pub async fn find(db: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<project::Model, Error> {
     project::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found())
 }
@@ -32,8 +31,7 @@ pub async fn find(db: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Res
 /// Locks a project's row until the transaction ends, whatever the project's status.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the project does not exist or belongs to another user; what [`DbErr`](sea_orm::DbErr) converts to
-/// when the database fails.
+/// [`Error::NotFound`] when the project does not exist or belongs to another user.
 pub async fn lock(txn: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<project::Model, Error> {
     // FOR UPDATE, which also waits for imports that add a note under FOR KEY SHARE.
     project::Entity::one_of(user, id).lock_exclusive().one(txn).await?.ok_or(Error::not_found())
@@ -63,9 +61,6 @@ pub fn require_active(project: project::Model) -> Result<project::Model, Error> 
 }
 
 /// Records that something in the project changed now, which makes it the most recently active one.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn touch(
     txn: &impl ConnectionTrait,
     project: &project::Model,

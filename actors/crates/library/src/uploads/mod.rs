@@ -57,9 +57,6 @@ pub struct Uploads {
 
 /// Returns the bytes that a user's uploads take up or may still take up: those of completed uploads, of uploads whose bytes have
 /// arrived or are arriving, and of announced uploads whose URL is still valid.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn stored_bytes(db: &impl ConnectionTrait, user: UserId, now: Timestamp) -> Result<u64, Error> {
     // On PostgreSQL the sum of a BIGINT column is a NUMERIC, which does not decode as i64.
     let sum = Expr::cust("CAST(COALESCE(SUM(upload.bytes), 0) AS BIGINT)");

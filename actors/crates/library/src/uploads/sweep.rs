@@ -16,9 +16,6 @@ use errors::Error;
 const EXPIRED_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Deletes the uploads of all users that expired a week ago or earlier without having been completed.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
     let ended_before = core.clock.now() - EXPIRED_RETENTION;
     // Without DISTINCT: with it SQLite reads every upload, in the order of the users.

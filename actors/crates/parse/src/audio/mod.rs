@@ -39,7 +39,7 @@ pub const MAX_NAME_CHARS: usize = 300;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum AudioError {
-    /// The container is not supported, or the file is no recording at all.
+    /// The container is not supported, or the file is not a recording.
     #[error("this kind of audio or video file is not supported")]
     UnknownContainer,
     /// A video without an audio track.

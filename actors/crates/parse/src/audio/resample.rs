@@ -1,5 +1,8 @@
 //! Changes the rate of a stream of samples with a windowed sinc. The ratio of the rates is exact, so a recording of hours does not
 //! drift.
+//!
+//! The crate rubato was compared: it compensates its delay only by whole samples and needs eight more crates, and its FFT filter is
+//! better above 7 kHz only.
 
 use std::f64::consts::PI;
 

@@ -20,7 +20,7 @@ pub fn roots(file: &Value) -> Option<Vec<&Value>> {
 }
 
 /// Reads every bookmark, folder by folder. The roots are the browser's own, not folders of the user.
-pub fn read(roots: &[&Value]) -> Vec<Row> {
+pub fn read_rows(roots: &[&Value]) -> Vec<Row> {
     let mut rows = Vec::new();
     for root in roots {
         walk(root, &mut Vec::new(), &mut rows);
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     fn saves(file: &Value) -> Vec<BookmarkDraft> {
-        let rows = read(&roots(file).unwrap());
+        let rows = read_rows(&roots(file).unwrap());
         let save = |row: Row| {
             let RowContent::Bookmark(save) = row.content else { panic!("{row:?}") };
             save

@@ -13,7 +13,7 @@ use crate::html::{MAX_HEADINGS, sanitize_for_text};
 const MAX_DOCUMENT_BYTES: usize = 32 << 20;
 
 /// Reads every line, with its text.
-pub fn read(mut archive: ZipReader) -> Result<impl Iterator<Item = super::row::Row>, ImportError> {
+pub fn read_rows(mut archive: ZipReader) -> Result<impl Iterator<Item = super::row::Row>, ImportError> {
     // The version comes first: a later one may mean other things by the same names.
     let manifest = archive.read_entry(MANIFEST_FILE, 64 << 10).ok_or(ImportError::Damaged)?;
     let manifest: Value = from_slice(&manifest).map_err(|_| ImportError::Damaged)?;
@@ -30,7 +30,7 @@ pub fn read(mut archive: ZipReader) -> Result<impl Iterator<Item = super::row::R
     }))
 }
 
-fn text(archive: &mut ZipReader, id: &str) -> Option<Value> {
+fn read_text(archive: &mut ZipReader, id: &str) -> Option<Value> {
     let text = archive.claim_text(&document_path(id), MAX_DOCUMENT_BYTES).ok()??;
     // Parsed as its type: as a JSON value, hostile input would be many times as large in memory.
     let text: DocumentRecord = from_slice(&text).ok()?;
@@ -55,7 +55,7 @@ fn record(line: &[u8], archive: &mut ZipReader) -> Result<Value, &'static str> {
     let id = record.get("document").and_then(Value::as_str).map(str::to_owned);
     // Without a text, or with one that is too long, the document is fetched again.
     if let (Some(id), Some(members)) = (id, record.as_object_mut())
-        && let Some(text) = text(archive, &id)
+        && let Some(text) = read_text(archive, &id)
     {
         members.insert("text".to_owned(), text);
     }
@@ -93,7 +93,7 @@ mod tests {
             (&document_path(&other), br#"{"passages": [0, 0]}"#),
         ]);
 
-        let rows: Vec<_> = read(ZipReader::open(file).unwrap()).unwrap().collect();
+        let rows: Vec<_> = read_rows(ZipReader::open(file).unwrap()).unwrap().collect();
 
         assert!(
             matches!(&rows[0].content, RowContent::Record(record) if record["text"]["title"] == "T"),
@@ -117,7 +117,7 @@ mod tests {
             (&document_path(ID), text),
         ]);
 
-        let rows: Vec<_> = read(ZipReader::open(file).unwrap()).unwrap().collect();
+        let rows: Vec<_> = read_rows(ZipReader::open(file).unwrap()).unwrap().collect();
 
         let RowContent::Record(record) = &rows[0].content else { panic!("{rows:?}") };
         assert_eq!(record["text"]["html"], "<p data-start=\"0\">Two <b>words.</b></p>");
@@ -127,6 +127,6 @@ mod tests {
     #[test]
     fn export_of_a_later_version_is_rejected() {
         let file = zip_file(&[(MANIFEST_FILE, br#"{"version": 2}"#), (LIBRARY_FILE, b"")]);
-        assert_eq!(read(ZipReader::open(file).unwrap()).err(), Some(ImportError::WrongFormat));
+        assert_eq!(read_rows(ZipReader::open(file).unwrap()).err(), Some(ImportError::WrongFormat));
     }
 }

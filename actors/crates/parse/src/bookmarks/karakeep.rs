@@ -48,7 +48,7 @@ struct KarakeepList {
 }
 
 /// Reads every bookmark, with all of its lists.
-pub fn read(export: KarakeepExport) -> Vec<Row> {
+pub fn read_rows(export: KarakeepExport) -> Vec<Row> {
     let lists = export.lists.unwrap_or_default();
     let tree = FolderTree::new(lists.into_iter().map(|list| (list.id, list.name, list.parent_id)));
     let row = |(bookmark, line): (Lenient<KarakeepBookmark>, u64)| Row {
@@ -109,7 +109,7 @@ mod tests {
             ],
         });
 
-        let rows = read(serde_json::from_value(export).unwrap());
+        let rows = read_rows(serde_json::from_value(export).unwrap());
 
         let RowContent::Bookmark(save) = &rows[0].content else { panic!() };
         assert_eq!(

@@ -69,7 +69,7 @@ impl<R: BufRead> LineReader<R> {
                 self.from.skip_until(b'\n')?;
                 return Ok(Some((self.number, LineContent::TooLong)));
             }
-            // A byte order mark is no JSON.
+            // JSON does not allow a byte order mark.
             if self.number == 1 && bytes.starts_with(b"\xef\xbb\xbf") {
                 bytes.drain(..3);
             }

@@ -43,7 +43,7 @@ struct LinkwardenTag {
 const NO_FOLDER: &str = "Unorganized";
 
 /// Reads every link, collection by collection.
-pub fn read(export: LinkwardenExport) -> Vec<Row> {
+pub fn read_rows(export: LinkwardenExport) -> Vec<Row> {
     let folders = |collection: &LinkwardenCollection| {
         let parent = collection.parent_id.map(|id| id.to_string());
         (collection.id.to_string(), collection.name.clone(), parent)
@@ -93,7 +93,7 @@ mod tests {
             {"id": 3, "name": "Unorganized", "links": [{"url": "https://a.example/2"}]},
         ]});
 
-        let rows = read(serde_json::from_value(export).unwrap());
+        let rows = read_rows(serde_json::from_value(export).unwrap());
 
         let RowContent::Bookmark(save) = &rows[0].content else { panic!() };
         assert_eq!(

@@ -21,7 +21,7 @@ const LINKDING_NOTES: [&str; 2] = ["[linkding-notes]", "[/linkding-notes]"];
 const MAX_FOLDER_DEPTH: usize = 32;
 
 /// Reads every link of a list.
-pub fn read(html: &str) -> Vec<Row> {
+pub fn read_rows(html: &str) -> Vec<Row> {
     let sink = Sink(RefCell::new(ListReader::default()));
     let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
     let input = BufferQueue::default();
@@ -221,7 +221,7 @@ mod tests {
             let RowContent::Bookmark(save) = row.content else { panic!("{row:?}") };
             save
         };
-        read(html).into_iter().map(save).collect()
+        read_rows(html).into_iter().map(save).collect()
     }
 
     #[test]
@@ -280,7 +280,7 @@ of two lines[linkding-notes]and another[/linkding-notes]
 
     #[test]
     fn live_bookmark_is_a_feed() {
-        let rows = read(
+        let rows = read_rows(
             r#"<DL><DT><H3>News</H3><DL><DT><A FEEDURL="https://a.example/feed" HREF="https://a.example/">A</A></DL></DL>"#,
         );
 
@@ -294,10 +294,11 @@ of two lines[linkding-notes]and another[/linkding-notes]
 
     #[test]
     fn row_number_is_the_line_of_its_start() {
-        let lines: Vec<_> = read("<DL>\n<DT><A HREF='https://a.example/'>A</A>\n\n<DT><A HREF='b'>B</A>")
-            .iter()
-            .map(|row| row.line)
-            .collect();
+        let lines: Vec<_> =
+            read_rows("<DL>\n<DT><A HREF='https://a.example/'>A</A>\n\n<DT><A HREF='b'>B</A>")
+                .iter()
+                .map(|row| row.line)
+                .collect();
         assert_eq!(lines, [2, 4]);
     }
 
@@ -306,7 +307,7 @@ of two lines[linkding-notes]and another[/linkding-notes]
         for html in
             ["", "<dl>".repeat(100_000).as_str(), "</dl></dl><a href=x><a href=y><dd><dd>", "<a", "\0"]
         {
-            let _ = read(html);
+            let _ = read_rows(html);
         }
     }
 }

@@ -32,7 +32,7 @@ pub fn list(file: Value) -> Option<Vec<Value>> {
 }
 
 /// Reads every object of the list as a row.
-pub fn read(list: Vec<Value>) -> Vec<Row> {
+pub fn read_rows(list: Vec<Value>) -> Vec<Row> {
     let row = |(one, line): (Value, u64)| {
         let content = match one {
             Value::Object(members) => convert(&members),
@@ -46,32 +46,32 @@ pub fn read(list: Vec<Value>) -> Vec<Row> {
 }
 
 fn convert(members: &Map<String, Value>) -> RowContent {
-    let Some(url) = text(members, &ADDRESSES) else {
+    let Some(url) = find_text(members, &ADDRESSES) else {
         return RowContent::Skipped("has no URL".to_owned());
     };
     let says = |names: &[&str]| names.iter().filter_map(|name| members.get(*name)).any(is_yes);
     // Pinboard calls its titles descriptions; elsewhere those are notes, or the page's own words.
-    let (title, described) = match text(members, &TITLES) {
+    let (title, described) = match find_text(members, &TITLES) {
         // wallabag has `mimetype`, Omnivore has `slug`: there the description is the page's.
         Some(title) if members.contains_key("slug") || members.contains_key("mimetype") => {
             (Some(title), None)
         }
-        Some(title) => (Some(title), text(members, &["description"])),
-        None => (text(members, &["description"]), None),
+        Some(title) => (Some(title), find_text(members, &["description"])),
+        None => (find_text(members, &["description"]), None),
     };
     let page = ForeignBookmark {
         url,
         title,
         tags: TAGS.iter().find_map(|name| members.get(*name)).map(names).unwrap_or_default(),
-        notes: [text(members, &NOTES), described].into_iter().flatten().collect(),
+        notes: [find_text(members, &NOTES), described].into_iter().flatten().collect(),
         annotations: marked(members),
         saved_at: TIMES.iter().find_map(|name| parse_time(&plain(members.get(*name)?)?)),
         favorite: says(&FAVORITES),
         archived: says(&ARCHIVED)
-            || text(members, &["state"]).is_some_and(|state| state.eq_ignore_ascii_case("archived")),
+            || find_text(members, &["state"]).is_some_and(|state| state.eq_ignore_ascii_case("archived")),
         progress: progress(members),
-        // Content without markup is no page, such as the word `none` in old lists.
-        html: text(members, &["content"]).filter(|html| html.contains('<')),
+        // Content without markup is not a page, such as the word `none` in old lists.
+        html: find_text(members, &["content"]).filter(|html| html.contains('<')),
         ..ForeignBookmark::default()
     };
     page.into()
@@ -93,7 +93,7 @@ fn marked(members: &Map<String, Value>) -> Vec<Annotation> {
         .collect()
 }
 
-fn text(members: &Map<String, Value>, names: &[&str]) -> Option<String> {
+fn find_text(members: &Map<String, Value>, names: &[&str]) -> Option<String> {
     let found = names.iter().find_map(|name| members.get(*name)?.as_str());
     found.map(str::to_owned).filter(|text| !text.trim().is_empty())
 }
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     fn save(one: Value) -> BookmarkDraft {
-        let rows = read(list(json!([one])).unwrap());
+        let rows = read_rows(list(json!([one])).unwrap());
         let RowContent::Bookmark(save) = rows[0].content.clone() else { panic!("{rows:?}") };
         save
     }

@@ -49,7 +49,7 @@ fn file_name(name: &str) -> &str {
 }
 
 /// Reads every page, list by list.
-pub fn read(mut archive: ZipReader) -> Result<impl Iterator<Item = Row>, ImportError> {
+pub fn read_rows(mut archive: ZipReader) -> Result<impl Iterator<Item = Row>, ImportError> {
     let (mut lists, beside): (Vec<String>, Vec<String>) =
         archive.entry_names().into_iter().partition(|name| is_list(name));
     // By number: as texts, `metadata_100_to_119` would come before `metadata_20_to_39`.
@@ -163,7 +163,7 @@ mod tests {
         let list = json!(list).to_string();
         let file = zip_file(&[("metadata_0_to_9.json", list.as_bytes()), ("content/s.html", b"<p>Words")]);
 
-        let rows: Vec<_> = read(ZipReader::open(file).unwrap()).unwrap().collect();
+        let rows: Vec<_> = read_rows(ZipReader::open(file).unwrap()).unwrap().collect();
 
         let has_text = |row: &&Row| matches!(&row.content, RowContent::Bookmark(save) if save.fields.contains_key("html"));
         assert_eq!((rows.len(), rows.iter().filter(has_text).count()), (9, 1));
@@ -185,7 +185,7 @@ mod tests {
         let archive = ZipReader::open(file).unwrap();
         assert!(is_omnivore(&archive.entry_names()));
 
-        let rows: Vec<_> = read(archive).unwrap().collect();
+        let rows: Vec<_> = read_rows(archive).unwrap().collect();
 
         let RowContent::Bookmark(first) = &rows[0].content else { panic!() };
         assert_eq!(
@@ -208,7 +208,8 @@ mod tests {
             ("export/content/other.pdf", b"%PDF-1.4"),
         ]);
 
-        let rows: Vec<_> = read(ZipReader::open(file).unwrap()).unwrap().map(|row| row.content).collect();
+        let rows: Vec<_> =
+            read_rows(ZipReader::open(file).unwrap()).unwrap().map(|row| row.content).collect();
 
         let [RowContent::Bookmark(first), RowContent::Bookmark(second), RowContent::Skipped(why)] = &rows[..]
         else {

@@ -19,7 +19,7 @@ fn is_scheme(text: &str) -> bool {
 }
 
 /// Reads every line that is not blank.
-pub fn read(text: &str) -> Vec<Row> {
+pub fn read_rows(text: &str) -> Vec<Row> {
     let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
     let rows = lines.map(|(line, number)| {
         // At the first separator: titles may contain it, URLs do not.
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn line_has_a_url_and_a_title() {
-        let rows = read("https://a.example/1 | One | two\n\nhttps://a.example/2\n");
+        let rows = read_rows("https://a.example/1 | One | two\n\nhttps://a.example/2\n");
 
         assert_eq!(rows.iter().map(|row| row.line).collect::<Vec<_>>(), [1, 3]);
         let RowContent::Bookmark(first) = &rows[0].content else { panic!() };

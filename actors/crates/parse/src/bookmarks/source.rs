@@ -73,7 +73,7 @@ fn read_archive(file: Arc<File>, wanted: Option<Format>) -> Result<ImportSource,
     let mut archive = ZipReader::open(file.clone())?;
     let names = archive.entry_names();
     if names.iter().any(|name| name == MANIFEST_FILE) {
-        let rows = carrel::read(archive)?;
+        let rows = carrel::read_rows(archive)?;
         return Ok(ImportSource {
             // A second reader, for the files in the archive: the rows have taken the first.
             archive: Some(ZipReader::open(file)?),
@@ -81,7 +81,7 @@ fn read_archive(file: Arc<File>, wanted: Option<Format>) -> Result<ImportSource,
         });
     }
     if omnivore::is_omnivore(&names) {
-        let rows = omnivore::read(archive)?;
+        let rows = omnivore::read_rows(archive)?;
         let unread_columns = omnivore::UNREAD_FIELDS.iter().map(|name| (*name).to_owned()).collect();
         let archive = Some(ZipReader::open(file)?);
         return Ok(ImportSource { archive, unread_columns, ..ImportSource::new(Format::Omnivore, rows) });
@@ -143,7 +143,7 @@ fn reopen(file: &Arc<File>) -> io::Result<BufReader<File>> {
 
 /// Returns whether the first line is an object with a URL.
 fn is_jsonl(head: &[u8]) -> bool {
-    // Editors on Windows write a byte order mark, which is no JSON.
+    // Editors on Windows write a byte order mark, which JSON does not allow.
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let Some(line) = head.split(|byte| *byte == b'\n').next() else { return false };
     // A first line that is longer than the head contains the text of a page.
@@ -206,11 +206,11 @@ fn read_text(bytes: &[u8], wanted: Option<Format>) -> Result<ImportSource, Impor
         if has_attribute_flood(&text) {
             return Err(ImportError::Damaged);
         }
-        let rows = netscape::read(&text);
+        let rows = netscape::read_rows(&text);
         if rows.is_empty() && contains_ignore_case(&text, "href=") {
             return Err(ImportError::Damaged);
         }
-        // A page without a link is no list, unless it says that it is one.
+        // A page without a link is not a list, unless it says that it is one.
         let known = !rows.is_empty() || start.contains("netscape-bookmark-file");
         return known
             .then(|| ImportSource::new(Format::Netscape, rows.into_iter()))
@@ -222,7 +222,7 @@ fn read_text(bytes: &[u8], wanted: Option<Format>) -> Result<ImportSource, Impor
     }
     let is_list = wanted == Some(Format::Onetab) || onetab::is_link_list(&start);
     is_list
-        .then(|| ImportSource::new(Format::Onetab, onetab::read(&text).into_iter()))
+        .then(|| ImportSource::new(Format::Onetab, onetab::read_rows(&text).into_iter()))
         .ok_or(ImportError::UnknownFormat)
 }
 
@@ -231,20 +231,20 @@ fn json(text: &str, wanted: Option<Format>) -> Result<ImportSource, ImportError>
     let is = |format| wanted.is_none_or(|wanted| wanted == format);
     // Tried by its type: its member `collections` is required, and no other format has it.
     if let Some(export) = from_slice(text.as_bytes()).ok().filter(|_| is(Format::Linkwarden)) {
-        return Ok(ImportSource::new(Format::Linkwarden, linkwarden::read(export).into_iter()));
+        return Ok(ImportSource::new(Format::Linkwarden, linkwarden::read_rows(export).into_iter()));
     }
     let file: Value = from_slice(text.as_bytes()).map_err(|_| ImportError::UnknownFormat)?;
     if is(Format::Karakeep)
         && karakeep::is_karakeep(&file)
         && let Ok(export) = from_slice(text.as_bytes())
     {
-        return Ok(ImportSource::new(Format::Karakeep, karakeep::read(export).into_iter()));
+        return Ok(ImportSource::new(Format::Karakeep, karakeep::read_rows(export).into_iter()));
     }
     if let Some(roots) = browser::roots(&file) {
-        return Ok(ImportSource::new(Format::Browser, browser::read(&roots).into_iter()));
+        return Ok(ImportSource::new(Format::Browser, browser::read_rows(&roots).into_iter()));
     }
     let list = objects::list(file).ok_or(ImportError::UnknownFormat)?;
-    Ok(ImportSource::new(Format::Objects, objects::read(list).into_iter()))
+    Ok(ImportSource::new(Format::Objects, objects::read_rows(list).into_iter()))
 }
 
 /// Returns whether a text contains a word, ignoring ASCII case.

@@ -39,7 +39,7 @@ impl ZipReader {
     /// Reads the central directory of an archive.
     ///
     /// # Errors
-    /// [`ImportError::Damaged`] if the file is no archive, [`ImportError::UnpackedTooLarge`] if it has too many entries.
+    /// [`ImportError::Damaged`] if the file is not an archive, [`ImportError::UnpackedTooLarge`] if it has too many entries.
     pub fn open(file: Arc<File>) -> Result<Self, ImportError> {
         let zip =
             ZipArchive::new(FileCursor { file: file.clone(), at: 0 }).map_err(|_| ImportError::Damaged)?;

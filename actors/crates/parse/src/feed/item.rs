@@ -22,7 +22,13 @@ const CONTINUATION_PHRASES: [&str; 6] =
 const MAX_TEXT_CHARS: usize = 500_000;
 
 /// Reads an entry. Its text and HTML are taken from `budget`.
-pub fn read(entry: Entry, kind: &FeedType, authors: &[Person], base: &Url, budget: &mut SizeBudget) -> Item {
+pub fn read_item(
+    entry: Entry,
+    kind: &FeedType,
+    authors: &[Person],
+    base: &Url,
+    budget: &mut SizeBudget,
+) -> Item {
     let url = page(&entry, base);
     let own = url.as_deref().and_then(|url| Url::parse(url).ok());
     // Relative links of a content are meant from the page of the entry, which may be on another host than the feed.

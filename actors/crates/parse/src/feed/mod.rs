@@ -1,6 +1,6 @@
 //! Feeds, and pages that name them: RSS, Atom and JSON Feed become one bounded type, each entry with plain text.
 //!
-//! [`read`] distinguishes feeds from pages; [`repair`] corrects common faults; [`item`] reads an entry; [`text_construct`] renders
+//! [`read_feed`] distinguishes feeds from pages; [`repair`] corrects common faults; [`item`] reads an entry; [`text_construct`] renders
 //! titles and contents; [`links`] finds the feeds that a page names; [`opml`] reads lists of feeds; [`date`] reads dates.
 
 mod date;
@@ -23,7 +23,7 @@ use crate::html::{Heading, MAX_NAME_CHARS, clean_line};
 use item::SizeBudget;
 
 pub use links::FeedLink;
-pub use opml::{OpmlDocument, Outline, read as read_opml};
+pub use opml::{OpmlDocument, Outline, read_opml};
 
 /// The most entries of a feed that are kept, the newest.
 pub const MAX_ITEMS: usize = 200;
@@ -110,7 +110,7 @@ pub struct Enclosure {
 const SNIFF_BYTES: usize = 4096;
 
 /// Reads what `url` returned. Relative URLs are resolved against it.
-pub fn read(bytes: &[u8], url: &str) -> FeedDocument {
+pub fn read_feed(bytes: &[u8], url: &str) -> FeedDocument {
     let Ok(base) = Url::parse(url) else { return FeedDocument::Page(Vec::new()) };
     let text = repair::decode_bom(bytes);
     // Each repair is tried only if the feed cannot be parsed without it, because it could damage a valid feed.
@@ -173,7 +173,7 @@ fn convert(feed: model::Feed, base: &Url) -> Feed {
     // In the feed's order, so that the entries that come first, mostly the newest, keep their texts.
     let mut budget = SizeBudget { text: MAX_TEXT_BYTES, html: MAX_HTML_BYTES };
     let mut all: Vec<Item> =
-        entries.into_iter().map(|entry| item::read(entry, &kind, &authors, base, &mut budget)).collect();
+        entries.into_iter().map(|entry| item::read_item(entry, &kind, &authors, base, &mut budget)).collect();
     item::assign_keys(&mut all);
     let mut items: Vec<Item> = Vec::with_capacity(all.len());
     for item in all {

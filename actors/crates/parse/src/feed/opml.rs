@@ -35,7 +35,7 @@ pub struct OpmlDocument {
 /// Reads a list; `None` if the text is not OPML. Outlines without a feed are folders.
 ///
 /// Many lists are made by hand: unmatched end tags and bare `&` are accepted.
-pub fn read(text: &str) -> Option<OpmlDocument> {
+pub fn read_opml(text: &str) -> Option<OpmlDocument> {
     let mut reader = Reader::from_str(text.trim_start_matches('\u{feff}').trim_start());
     let config = reader.config_mut();
     (config.check_end_names, config.allow_unmatched_ends, config.allow_dangling_amp) = (false, true, true);
@@ -84,7 +84,7 @@ fn outline(element: &BytesStart<'_>, folders: &[Option<String>], found: &mut Vec
     // Without the check for repeated names, which takes quadratic time.
     for attribute in element.attributes().with_checks(false).flatten() {
         let value = attribute.normalized_value(XmlVersion::Implicit1_0);
-        // A bare `&` in a URL is no entity. Then only `&amp;` is replaced.
+        // A bare `&` in a URL is not an entity. Then only `&amp;` is replaced.
         let value = value.unwrap_or_else(|_| attribute.value.replace("&amp;", "&").into());
         match attribute.key.into_inner().to_ascii_lowercase().as_str() {
             "xmlurl" => url = Some(value.trim().to_owned()).filter(|url| !url.is_empty()),

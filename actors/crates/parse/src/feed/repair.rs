@@ -180,7 +180,7 @@ fn escape(text: &str, out: &mut String) {
     let mut parts = text.split('&');
     out.push_str(parts.next().unwrap_or_default());
     for part in parts {
-        // `&b=2;` in a URL is no entity, because of its equals sign.
+        // `&b=2;` in a URL is not an entity, because of its equals sign.
         let name = part.split_once(';').map(|(name, _)| name.strip_prefix('#').unwrap_or(name));
         let is_name = |name: &str| {
             !name.is_empty()

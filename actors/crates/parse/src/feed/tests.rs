@@ -7,7 +7,7 @@ use super::*;
 const URL: &str = "https://example.org/blog/feed.xml";
 
 fn feed(text: &str) -> Feed {
-    match read(text.as_bytes(), URL) {
+    match read_feed(text.as_bytes(), URL) {
         FeedDocument::Feed(feed) => *feed,
         FeedDocument::Page(links) => panic!("no feed, but {links:?}"),
         FeedDocument::Malformed => panic!("a broken feed"),
@@ -15,7 +15,7 @@ fn feed(text: &str) -> Feed {
 }
 
 fn page(text: &str) -> Vec<FeedLink> {
-    match read(text.as_bytes(), URL) {
+    match read_feed(text.as_bytes(), URL) {
         FeedDocument::Page(links) => links,
         FeedDocument::Malformed => panic!("a broken feed"),
         FeedDocument::Feed(feed) => panic!("no page, but {feed:?}"),
@@ -150,13 +150,16 @@ fn invalid_feed_is_not_a_page() {
 
     for broken in [broken, "<rss version=\"2.0\"/>"] {
         assert!(
-            matches!(read(broken.as_bytes(), "https://example.org/feed"), FeedDocument::Malformed),
+            matches!(read_feed(broken.as_bytes(), "https://example.org/feed"), FeedDocument::Malformed),
             "{broken}"
         );
     }
     let comment = "<!-- <feed> --><!DOCTYPE html><html><body>";
     for page in [page, comment, "<feedback><p>Yours"] {
-        assert!(matches!(read(page.as_bytes(), "https://example.org/"), FeedDocument::Page(_)), "{page}");
+        assert!(
+            matches!(read_feed(page.as_bytes(), "https://example.org/"), FeedDocument::Page(_)),
+            "{page}"
+        );
     }
 }
 
@@ -209,7 +212,7 @@ fn declared_encodings_are_read() {
     let text = "<?xml version=\"1.0\" encoding=\"iso-8859-1\"?><rss version=\"2.0\"><channel><title>Caf\u{e9}</title></channel></rss>";
     let bytes: Vec<u8> = text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
 
-    let FeedDocument::Feed(feed) = read(&bytes, URL) else { panic!("no feed") };
+    let FeedDocument::Feed(feed) = read_feed(&bytes, URL) else { panic!("no feed") };
     assert_eq!(feed.title.as_deref(), Some("Café"));
 }
 
@@ -305,7 +308,7 @@ fn handwritten_opml_loses_no_feed() {
 proptest! {
     #[test]
     fn any_bytes_can_be_read(bytes in any::<Vec<u8>>()) {
-        read(&bytes, URL);
+        read_feed(&bytes, URL);
     }
 
     #[test]

@@ -13,7 +13,7 @@ const MAX_CELL_BYTES: usize = 300;
 pub enum BlockKind {
     /// A heading, `h1` to `h6`.
     Heading,
-    /// Running text, and whatever is no other kind.
+    /// Running text, and everything that has no other kind.
     Paragraph,
     /// An item of a list, or its first paragraph.
     Item,

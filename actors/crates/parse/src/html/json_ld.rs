@@ -26,7 +26,7 @@ pub struct JsonLdArticle {
 }
 
 /// Reads all JSON-LD of a page. The first object of an article type counts, else the first `WebPage`.
-pub fn read(page: &Document) -> JsonLdArticle {
+pub fn read_json_ld(page: &Document) -> JsonLdArticle {
     let scripts = page.scripts_with_type(&["application/ld+json"]);
     let texts: Vec<String> = scripts.into_iter().map(|script| page.text_content(script)).collect();
     // Values of JSON take many times the memory of their text.
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     fn article_of(json: &str) -> JsonLdArticle {
-        read(&Document::parse(&format!("<script type=\"application/ld+json\">{json}</script>")))
+        read_json_ld(&Document::parse(&format!("<script type=\"application/ld+json\">{json}</script>")))
     }
 
     #[test]

@@ -25,12 +25,12 @@ const MAX_DESCRIPTION_CHARS: usize = 2_000;
 const MAX_REFRESH_SECONDS: f64 = 5.0;
 
 /// Reads everything about the page except its text.
-pub fn read(page: &Document, url: &str, found: Option<&Metadata>) -> Article {
+pub fn collect_article(page: &Document, url: &str, found: Option<&Metadata>) -> Article {
     let sources = MetadataSources {
         page,
         base: Url::parse(url).ok(),
         meta_tags: MetaTags::from_page(page),
-        json_ld: json_ld::read(page),
+        json_ld: json_ld::read_json_ld(page),
         found,
     };
     let site_name = sources.site_name();
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     fn metadata_of(head: &str) -> Article {
-        read(
+        collect_article(
             &Document::parse(&format!("<html lang=\"en-GB\"><head>{head}</head></html>")),
             "https://example.org/a/b",
             None,

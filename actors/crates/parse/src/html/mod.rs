@@ -103,13 +103,14 @@ pub enum ArticleError {
 ///
 /// # Errors
 /// An [`ArticleError`] if the markup is not built into a tree, if the page has nothing to keep, or if it says that it does not exist.
-pub fn read(html: &str, url: &str, user_title: Option<&str>) -> Result<Article, ArticleError> {
+pub fn read_article(html: &str, url: &str, user_title: Option<&str>) -> Result<Article, ArticleError> {
     // Before anything is built: the parser itself takes quadratic time for deep markup.
     let extent = guard::check(html)?;
     let page = Document::parse(html);
     // A page that is too large for the extractor is still read by its blocks.
     let extraction = if extent.is_ordinary() { extractor::extract(&page, url) } else { None };
-    let article = metadata::read(&page, url, extraction.as_ref().map(|extraction| &extraction.metadata));
+    let article =
+        metadata::collect_article(&page, url, extraction.as_ref().map(|extraction| &extraction.metadata));
     let Rendition { text, html, outline } =
         select_rendition(&page, Url::parse(url).ok().as_ref(), extraction.as_ref(), &article, user_title);
     if article.title.as_deref().is_some_and(|title| boilerplate::is_error_page(title, &text)) {

@@ -103,7 +103,7 @@ impl Selection<'_> {
 
     /// Removes copyright notices and picture credits.
     pub(super) fn drop_notices(&mut self) {
-        // Not `drop_small`: a notice is no part of an article, however short the article is.
+        // Not `drop_small`: a notice does not belong to an article, however short the article is.
         self.drop_where(|block| {
             boilerplate::is_notice(&block.text)
                 || boilerplate::is_credit(&block.text) && block.text.chars().nth(MAX_CREDIT_CHARS).is_none()

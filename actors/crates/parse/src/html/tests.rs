@@ -11,9 +11,13 @@ const STRIKE: &str =
     "Then it strikes, faster than the eye can see, and the water is as still as it was before.";
 
 fn text_of(body: &str) -> String {
-    read(&format!("<html><head><title>Patience of birds</title></head><body>{body}</body></html>"), URL, None)
-        .unwrap()
-        .text
+    read_article(
+        &format!("<html><head><title>Patience of birds</title></head><body>{body}</body></html>"),
+        URL,
+        None,
+    )
+    .unwrap()
+    .text
 }
 
 fn article_with(part: &str) -> String {
@@ -28,7 +32,7 @@ fn headline_is_kept_with_a_user_title() {
     let html = format!(
         "<title>Patience of birds</title><article><h1>Patience of birds</h1><p>{HERON}</p><p>{STRIKE}</p></article>"
     );
-    let begins = |called| read(&html, URL, called).unwrap().text.starts_with("Patience of birds");
+    let begins = |called| read_article(&html, URL, called).unwrap().text.starts_with("Patience of birds");
 
     assert!(begins(Some("To be read in spring")));
     assert!(!begins(None) && !begins(Some("Patience of Birds")));
@@ -65,7 +69,8 @@ fn article_is_read_without_boilerplate() {
         vec!["One short line about herons."],
         vec!["The heron stands still in the water for an hour, waiting. "; 4],
     ] {
-        let article = read(&article_html("Patience of birds", &paragraphs, "Jo Bird"), URL, None).unwrap();
+        let article =
+            read_article(&article_html("Patience of birds", &paragraphs, "Jo Bird"), URL, None).unwrap();
 
         for noise in ["navnoise", "adnoise", "footnoise", "scriptnoise", "<p>", "color:red"] {
             assert!(!article.text.contains(noise), "{noise}: {}", article.text);
@@ -156,7 +161,7 @@ fn page_without_text_is_unreadable() {
     for html in
         ["", "<html></html>", "<p> \u{200b} </p><script>var a</script>", "<img alt=x>", "<!-- words -->"]
     {
-        assert_eq!(read(html, URL, None), Err(ArticleError::NoText), "{html}");
+        assert_eq!(read_article(html, URL, None), Err(ArticleError::NoText), "{html}");
     }
 }
 
@@ -185,7 +190,7 @@ fn data_dump_is_read_completely() {
 
 #[test]
 fn invalid_url_does_not_prevent_reading() {
-    assert!(read(&format!("<p>{HERON}</p>"), "not an address", None).is_ok());
+    assert!(read_article(&format!("<p>{HERON}</p>"), "not an address", None).is_ok());
 }
 
 proptest! {
@@ -199,7 +204,7 @@ proptest! {
             Just("<br>".to_owned()), Just("<ul><li>".to_owned()), Just("<b><i></b>".to_owned()), Just("<![CDATA[<!--".to_owned()), Just("&#0;&nbsp;&lt;p&gt;".to_owned()),
         ], 0..60)
     ) {
-        if let Ok(article) = read(&parts.concat(), URL, None) {
+        if let Ok(article) = read_article(&parts.concat(), URL, None) {
             prop_assert!(unicode_normalization::is_nfc(&article.text));
             prop_assert!(article.text.chars().any(char::is_alphanumeric));
             prop_assert!(article.text.chars().all(|c| matches!(c, '\n' | '\t') || !c.is_control()));

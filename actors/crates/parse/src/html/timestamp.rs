@@ -19,7 +19,7 @@ pub fn with_offset_colon(text: &str) -> Option<String> {
 }
 
 fn date(text: &str) -> Option<String> {
-    // A time without an offset is no moment, so only its date is kept.
+    // A time without an offset does not identify a moment, so only its date is kept.
     let date = Date::parse(text.get(..10)?, format_description!("[year]-[month]-[day]")).ok()?;
     Some(date.to_string())
 }

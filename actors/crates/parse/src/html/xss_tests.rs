@@ -5,7 +5,7 @@ use trafilatura::dom::{Document, NodeId};
 use url::Url;
 
 use super::sanitize::sanitize;
-use super::{read, render_all};
+use super::{read_article, render_all};
 
 /// The elements and attributes that may remain. Not derived from the sanitizer's own lists, so that an error there is found.
 const ALLOWED: [(&str, &[&str]); 46] = [
@@ -315,7 +315,7 @@ fn article_of_a_hostile_page_is_harmless() {
     for payload in payloads() {
         let markup = page(&payload);
 
-        let article = read(&markup, "https://site.example/a/page", None).unwrap();
+        let article = read_article(&markup, "https://site.example/a/page", None).unwrap();
 
         let html = article.html.unwrap();
         assert!(html.contains("Herons stand"), "{payload}: {html}");

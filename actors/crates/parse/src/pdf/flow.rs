@@ -35,7 +35,7 @@ pub struct PageContext {
 }
 
 /// Returns the text of a page, whose parts are in reading order.
-pub fn text(parts: &[Vec<TextLine>], page: &PageContext) -> String {
+pub fn lay_out_text(parts: &[Vec<TextLine>], page: &PageContext) -> String {
     let mut text = String::new();
     for part in parts {
         // The usual step is measured for each part, because a caption and the columns have different ones.
@@ -225,7 +225,7 @@ mod tests {
     fn page(lines_of: &[(&str, f64, f64)]) -> String {
         let words =
             lines_of.iter().flat_map(|(line, y, size)| words::words(painted(line, 0.0, *y, *size))).collect();
-        text(&[lines(words)], &PageContext::default())
+        lay_out_text(&[lines(words)], &PageContext::default())
     }
 
     #[test]
@@ -275,7 +275,7 @@ mod tests {
         );
         let page = PageContext { headings: HashSet::from([key("Two Three")]), ..PageContext::default() };
 
-        assert_eq!(text(&[lines], &page), "One\n\ntwo three\n\nfour");
+        assert_eq!(lay_out_text(&[lines], &page), "One\n\ntwo three\n\nfour");
     }
 
     proptest! {
@@ -285,7 +285,7 @@ mod tests {
             let sorted = |chars: &mut Vec<char>| chars.sort_unstable();
             let mut expected: Vec<char> = words.iter().flat_map(|word| word.chars().collect::<Vec<_>>()).collect();
 
-            let found = text(&[lines(words)], &PageContext::default());
+            let found = lay_out_text(&[lines(words)], &PageContext::default());
 
             let mut found: Vec<char> = found.chars().filter(|c| !c.is_whitespace()).collect();
             sorted(&mut expected);

@@ -212,7 +212,7 @@ impl<'a> Device<'a> for GlyphCollector {
 
     fn begin_marked_content(&mut self, _: &[u8], properties: Option<&Dict<'_>>) {
         let text = properties.and_then(|properties| properties.get::<PdfString<'_>>("ActualText"));
-        let text = text.map(|text| strings::text(text.as_bytes()));
+        let text = text.map(|text| strings::decode_text(text.as_bytes()));
         let short = text.filter(|text| text.chars().count() <= MAX_REPLACEMENT_CHARS);
         self.replaced.push(short.map(|text| Replacement { text: letters::fold(&text), at: None }));
     }

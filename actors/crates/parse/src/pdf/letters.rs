@@ -47,7 +47,7 @@ fn fold_one(c: char) -> Vec<char> {
     match c {
         // Only these ranges are folded: NFKC of all characters would turn `x²` into `x2`.
         '\u{fb00}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}' | '\u{1d400}'..='\u{1d7ff}' => {
-            // The range of Arabic forms ends with U+FEFF, the zero width no-break space, which is no letter.
+            // The range of Arabic forms ends with U+FEFF, the zero width no-break space, which is not a letter.
             std::iter::once(c).nfkc().filter(|c| *c != '\u{feff}').collect()
         }
         // Every kind of space separates words.

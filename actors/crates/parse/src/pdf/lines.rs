@@ -219,7 +219,7 @@ impl BlockGroup {
         if self.is_table() {
             return sorted(self.blocks.into_iter().flat_map(|block| block.lines).collect());
         }
-        // Blocks that overlap in height and are no table are a formula or a figure, whose parts
+        // Blocks that overlap in height and are not a table are a formula or a figure, whose parts
         // are painted in reading order.
         self.blocks.sort_by_key(|block| block.painted);
         // Footnote marks are often painted last, far from their word, so they alone are moved.

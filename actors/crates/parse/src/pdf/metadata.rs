@@ -41,7 +41,7 @@ pub struct PdfMetadata {
 }
 
 /// Reads the metadata of a document. The numbers of pages are left at 0.
-pub fn read(pdf: &Pdf) -> PdfMetadata {
+pub fn read_metadata(pdf: &Pdf) -> PdfMetadata {
     let info = pdf.metadata();
     PdfMetadata {
         title: info.title.as_deref().and_then(clean_line).filter(|title| is_title(title)),
@@ -57,7 +57,7 @@ pub fn read(pdf: &Pdf) -> PdfMetadata {
 }
 
 fn clean_line(bytes: &[u8]) -> Option<String> {
-    let text = strings::text(bytes);
+    let text = strings::decode_text(bytes);
     let words: Vec<&str> =
         text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
     let text: String = words.join(" ").chars().take(MAX_CHARS).collect();
@@ -101,7 +101,7 @@ fn is_name(author: &str) -> bool {
 /// Returns the primary language subtag, if it has two letters.
 fn language(pdf: &Pdf) -> Option<String> {
     let catalog = pdf.xref().get::<Dict<'_>>(pdf.xref().root_id())?;
-    let tag = strings::text(catalog.get::<PdfString<'_>>("Lang")?.as_bytes());
+    let tag = strings::decode_text(catalog.get::<PdfString<'_>>("Lang")?.as_bytes());
     // A tag such as `de-AT`; some programs write an underscore.
     let code = tag.trim().split(['-', '_']).next()?.to_ascii_lowercase();
     (code.len() == 2 && code.chars().all(|c| c.is_ascii_lowercase())).then_some(code)

@@ -38,7 +38,7 @@ pub use outline::OutlineEntry;
 
 use glyphs::{Glyph, GlyphCollector};
 
-/// Separates the pages in the text that [`read`] returns; it occurs nowhere else in it.
+/// Separates the pages in the text that [`read_pdf`] returns; it occurs nowhere else in it.
 pub const PAGE_SEPARATOR: char = '\u{c}';
 
 /// The most pages of a document: more than any book has.
@@ -74,9 +74,9 @@ pub enum PdfError {
 /// Reads a PDF: its metadata, and the text of its pages with [`PAGE_SEPARATOR`] between them.
 ///
 /// # Errors
-/// A [`PdfError`] if no page has text that can be read. A file that is read in part is no error;
+/// A [`PdfError`] if no page has text that can be read. A file that is read in part causes no error;
 /// [`PdfMetadata`] counts what is missing.
-pub fn read(bytes: Vec<u8>) -> Result<(PdfMetadata, String), PdfError> {
+pub fn read_pdf(bytes: Vec<u8>) -> Result<(PdfMetadata, String), PdfError> {
     // Checked before parsing, which takes the bytes and repairs a truncated file silently.
     let is_truncated = is_truncated(&bytes);
     let pdf = Pdf::new(bytes).map_err(pdf_error)?;
@@ -85,8 +85,8 @@ pub fn read(bytes: Vec<u8>) -> Result<(PdfMetadata, String), PdfError> {
         1..=MAX_PAGES => {}
         _ => return Err(PdfError::TooManyPages),
     }
-    let outline = outline::read(&pdf);
-    let metadata = metadata::read(&pdf);
+    let outline = outline::read_outline(&pdf);
+    let metadata = metadata::read_metadata(&pdf);
     let (text, statistics) = extract_text(&pdf, &outline)?;
     Ok((
         PdfMetadata {
@@ -196,7 +196,7 @@ fn lay_out(collected: GlyphCollector, headings: HashSet<String>) -> String {
         let size = columns::usual_size(&words);
         let parts = columns::regions(initials::join(words, size), page.right_to_left);
         let parts: Vec<_> = parts.into_iter().map(lines::lines).collect();
-        let upright_text = flow::text(&parts, &page);
+        let upright_text = flow::lay_out_text(&parts, &page);
         if !text.is_empty() && !upright_text.is_empty() {
             text.push_str("\n\n");
         }

@@ -30,7 +30,7 @@ pub struct OutlineEntry {
 }
 
 /// Reads the outline, each entry before its children.
-pub fn read(pdf: &Pdf) -> Vec<OutlineEntry> {
+pub fn read_outline(pdf: &Pdf) -> Vec<OutlineEntry> {
     let Some(catalog) = pdf.xref().get::<Dict<'_>>(pdf.xref().root_id()) else { return Vec::new() };
     let Some(root) = catalog.get::<Dict<'_>>("Outlines") else { return Vec::new() };
     let pages =
@@ -69,7 +69,7 @@ impl<'a> OutlineReader<'a> {
     }
 
     fn add_entry(&mut self, item: &Dict<'a>, level: u8) {
-        let title = item.get::<PdfString<'_>>("Title").map(|title| strings::text(title.as_bytes()));
+        let title = item.get::<PdfString<'_>>("Title").map(|title| strings::decode_text(title.as_bytes()));
         let title =
             title.map(|title| title.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default();
         if !title.is_empty() {

@@ -1,7 +1,7 @@
 //! Decodes text strings of a PDF (ISO 32000-1, 7.9.2.2): UTF-16 or UTF-8 with a byte order mark, otherwise PDFDocEncoding.
 
 /// Decodes a string; invalid characters are omitted.
-pub fn text(bytes: &[u8]) -> String {
+pub fn decode_text(bytes: &[u8]) -> String {
     match bytes {
         [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
         [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes),
@@ -49,21 +49,21 @@ mod tests {
 
     #[test]
     fn every_string_encoding_is_decoded() {
-        assert_eq!(text(b"\xfe\xff\0\xdc\x20\xac"), "Ü€");
-        assert_eq!(text(b"\xff\xfe\xdc\0"), "Ü");
-        assert_eq!(text("\u{feff}Ü".as_bytes()), "Ü");
-        assert_eq!(text(b"\xdc \x84 \xa0"), "Ü — €");
+        assert_eq!(decode_text(b"\xfe\xff\0\xdc\x20\xac"), "Ü€");
+        assert_eq!(decode_text(b"\xff\xfe\xdc\0"), "Ü");
+        assert_eq!(decode_text("\u{feff}Ü".as_bytes()), "Ü");
+        assert_eq!(decode_text(b"\xdc \x84 \xa0"), "Ü — €");
     }
 
     #[test]
     fn language_escape_is_not_text() {
-        assert_eq!(text(b"\xfe\xff\0\x1b\0e\0n\0\x1b\0A"), "A");
+        assert_eq!(decode_text(b"\xfe\xff\0\x1b\0e\0n\0\x1b\0A"), "A");
     }
 
     proptest! {
         #[test]
         fn any_bytes_can_be_read(bytes in any::<Vec<u8>>()) {
-            text(&bytes);
+            decode_text(&bytes);
         }
     }
 }

@@ -1,28 +1,28 @@
 //! Whole PDFs, made here.
 
 use super::sample::{pdf, said};
-use super::{PAGE_SEPARATOR, PdfError, read};
+use super::{PAGE_SEPARATOR, PdfError, read_pdf};
 
 #[test]
 fn truncated_file_is_an_error() {
     let whole = pdf(&[&said("Words.")], &[]);
     let end = whole.windows(9).rposition(|window| window == b"startxref").unwrap();
 
-    let (metadata, text) = read(whole[..end].to_vec()).unwrap();
+    let (metadata, text) = read_pdf(whole[..end].to_vec()).unwrap();
     assert_eq!((metadata.is_truncated, text.as_str()), (true, "Words."));
-    assert!(!read(whole.clone()).unwrap().0.is_truncated);
+    assert!(!read_pdf(whole.clone()).unwrap().0.is_truncated);
     for other in [&[0; 5_000][..], b" 2026 objects were 7 0 objective, in 5 object"] {
-        assert!(!read([&whole[..], other].concat()).unwrap().0.is_truncated, "something else behind it");
+        assert!(!read_pdf([&whole[..], other].concat()).unwrap().0.is_truncated, "something else behind it");
     }
     assert!(
-        read([&whole[..], b"7 0 obj << /Length 9"].concat()).unwrap().0.is_truncated,
+        read_pdf([&whole[..], b"7 0 obj << /Length 9"].concat()).unwrap().0.is_truncated,
         "another part was begun"
     );
 }
 
 #[test]
 fn pages_and_metadata_are_read() {
-    let (metadata, text) = read(pdf(&[&said("First page."), &said("Second page.")], &[])).unwrap();
+    let (metadata, text) = read_pdf(pdf(&[&said("First page."), &said("Second page.")], &[])).unwrap();
 
     assert_eq!(text, format!("First page.{PAGE_SEPARATOR}Second page."));
     assert_eq!(metadata.title.as_deref(), Some("A paper"));
@@ -37,7 +37,7 @@ fn image_pages_are_counted() {
     // An image over the whole page, as scanners write it.
     let scan = "q 600 0 0 800 0 0 cm /X Do Q";
 
-    let (metadata, text) = read(pdf(&[&said("Words."), scan, scan, ""], &[(101, picture)])).unwrap();
+    let (metadata, text) = read_pdf(pdf(&[&said("Words."), scan, scan, ""], &[(101, picture)])).unwrap();
 
     assert_eq!((metadata.image_only_pages, metadata.unreadable_pages), (2, 0));
     assert_eq!(text, format!("Words.{PAGE_SEPARATOR}{PAGE_SEPARATOR}{PAGE_SEPARATOR}"));
@@ -48,7 +48,7 @@ fn outline_entries_are_headings() {
     let page = "BT /F 12 Tf 14 TL 50 700 Td (Above) Tj T* (The part) Tj T* (below it) Tj ET";
     let outline = [(100, "<</First 102 0 R>>"), (102, "<</Title(The Part)/Dest[10 0 R/Fit]>>")];
 
-    let (_, text) = read(pdf(&[page], &outline)).unwrap();
+    let (_, text) = read_pdf(pdf(&[page], &outline)).unwrap();
 
     assert_eq!(text, "Above\n\nThe part\n\nbelow it");
 }
@@ -57,28 +57,28 @@ fn outline_entries_are_headings() {
 fn actual_text_replaces_glyphs() {
     let page = "BT /F 12 Tf 50 700 Td (e) Tj /Span<</ActualText(ffi)>>BDC (x) Tj (y) Tj EMC (cient) Tj ET";
 
-    assert_eq!(read(pdf(&[page], &[])).unwrap().1, "efficient");
+    assert_eq!(read_pdf(pdf(&[page], &[])).unwrap().1, "efficient");
 }
 
 #[test]
 fn text_painted_twice_is_read_once() {
     let page = "BT /F 12 Tf 50 700 Td (bold) Tj ET BT /F 12 Tf 50.3 700 Td (bold) Tj ET";
 
-    assert_eq!(read(pdf(&[page], &[])).unwrap().1, "bold");
+    assert_eq!(read_pdf(pdf(&[page], &[])).unwrap().1, "bold");
 }
 
 #[test]
 fn vertical_text_follows_the_rest() {
     let page = format!("BT /F 12 Tf 0 1 -1 0 30 100 Tm (aside) Tj ET {}", said("the main text"));
 
-    assert_eq!(read(pdf(&[&page], &[])).unwrap().1, "the main text\n\naside");
+    assert_eq!(read_pdf(pdf(&[&page], &[])).unwrap().1, "the main text\n\naside");
 }
 
 #[test]
 fn document_without_text_is_an_error_with_its_reason() {
-    assert_eq!(read(Vec::new()).unwrap_err(), PdfError::Damaged);
-    assert_eq!(read(b"<html>no PDF</html>".to_vec()).unwrap_err(), PdfError::Damaged);
-    assert_eq!(read(pdf(&["0 0 100 100 re f"], &[])).unwrap_err(), PdfError::Empty);
+    assert_eq!(read_pdf(Vec::new()).unwrap_err(), PdfError::Damaged);
+    assert_eq!(read_pdf(b"<html>no PDF</html>".to_vec()).unwrap_err(), PdfError::Damaged);
+    assert_eq!(read_pdf(pdf(&["0 0 100 100 re f"], &[])).unwrap_err(), PdfError::Empty);
     let picture = "<</Type/XObject/Subtype/Image/Width 1/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8/Length 1>>stream\nA\nendstream";
-    assert_eq!(read(pdf(&["/X Do"], &[(101, picture)])).unwrap_err(), PdfError::ImagesOnly);
+    assert_eq!(read_pdf(pdf(&["/X Do"], &[(101, picture)])).unwrap_err(), PdfError::ImagesOnly);
 }

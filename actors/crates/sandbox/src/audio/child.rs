@@ -19,7 +19,7 @@ use crate::wire::{self, WireError};
 pub fn serve_recording(mut parent: UnixStream, mut meter: CpuMeter) -> Result<(), WireError> {
     let mut decoder: Option<PieceDecoder> = None;
     loop {
-        let (request, _) = wire::read::<AudioRequest>(&mut parent, 0)?;
+        let (request, _) = wire::read_message::<AudioRequest>(&mut parent, 0)?;
         // If the limit cannot be renewed, the piece is still bounded by the time limit of the parent.
         let _ = meter.renew();
         let (response, body) = match (request, &mut decoder) {
@@ -40,7 +40,7 @@ fn catch_panic<T>(decode: impl FnOnce() -> Result<T, AudioError>) -> Result<T, A
     catch_unwind(AssertUnwindSafe(decode)).unwrap_or(Err(AudioError::Damaged))
 }
 
-fn open() -> Result<PieceDecoder, AudioError> {
+fn open_recording() -> Result<PieceDecoder, AudioError> {
     let file = io::stdout().as_fd().try_clone_to_owned().map_err(|_| AudioError::UnknownContainer)?;
     Ok(PieceDecoder { recording: Recording::open(File::from(file))?, pending: Vec::new() })
 }

@@ -17,11 +17,11 @@ use crate::wire::{self, WireError};
 pub fn serve_file(mut parent: UnixStream, mut meter: CpuMeter) -> Result<(), WireError> {
     let mut import: Option<OpenImport> = None;
     loop {
-        let (request, _) = wire::read::<ImportRequest>(&mut parent, 0)?;
+        let (request, _) = wire::read_message::<ImportRequest>(&mut parent, 0)?;
         // If the limit cannot be renewed, the request is still bounded by the time limit of the parent.
         let _ = meter.renew();
         let result = match (request, &mut import) {
-            (ImportRequest::Open { format }, slot) => open(format).map(|(response, opened)| {
+            (ImportRequest::Open { format }, slot) => open_import(format).map(|(response, opened)| {
                 *slot = Some(opened);
                 (response, Vec::new())
             }),
@@ -54,7 +54,7 @@ struct OpenImport {
     file: Option<EntryReader>,
 }
 
-fn open(format: Option<Format>) -> Result<(ImportResponse, OpenImport), ImportError> {
+fn open_import(format: Option<Format>) -> Result<(ImportResponse, OpenImport), ImportError> {
     let file = io::stdout().as_fd().try_clone_to_owned().map_err(|_| ImportError::Damaged)?;
     let ImportSource { format, unread_columns, rows, archive } =
         ImportSource::open(File::from(file), format)?;

@@ -84,7 +84,7 @@ fn cheapest_passage(atoms: &[Atom], costs: &[u64], last: usize, size: &Sizing) -
         if tokens > size.max && first < last {
             break;
         }
-        // The start of the section is no cut. What precedes it is packed already.
+        // The start of the section is not a cut. What precedes it is packed already.
         let cut = if first == 0 { 0 } else { atom.gap.cost() };
         let cost = before + cut + length_cost(tokens, size);
         // Of equal costs the shorter last passage wins, so that the short rest is at the end.

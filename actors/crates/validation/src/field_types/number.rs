@@ -74,7 +74,7 @@ impl<M: ReadMode, const MIN: i64, const MAX: i64> Deserr<Faults<M>> for Integer<
         let number = match value {
             Value::Integer(number) => i64::try_from(number).ok(),
             Value::NegativeInteger(number) => Some(number),
-            Value::Float(number) => whole(number),
+            Value::Float(number) => to_integer(number),
             Value::String(text) if M::FROM_TEXT => digits(&text_of(Value::<V>::String(text), location, "")?),
             Value::String(_) | Value::Null | Value::Boolean(_) | Value::Sequence(_) | Value::Map(_) => None,
         };
@@ -86,7 +86,7 @@ impl<M: ReadMode, const MIN: i64, const MAX: i64> Deserr<Faults<M>> for Integer<
 /// Returns a number without a fraction as an integer. Returns `None` for other numbers, and beyond 2^53, where an `f64` does not
 /// represent every integer.
 #[expect(clippy::cast_possible_truncation, reason = "an f64 represents all these integers exactly")]
-fn whole(number: f64) -> Option<i64> {
+fn to_integer(number: f64) -> Option<i64> {
     const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;
     (number.fract() == 0.0 && number.abs() <= MAX_EXACT_INTEGER).then_some(number as i64)
 }

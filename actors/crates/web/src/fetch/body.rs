@@ -8,7 +8,7 @@ use reqwest::{Response, Version};
 use super::error::{self, FetchError};
 
 /// Reads the whole body into memory.
-pub(super) async fn read(mut response: Response, max_bytes: u64) -> Result<Vec<u8>, FetchError> {
+pub(super) async fn read_body(mut response: Response, max_bytes: u64) -> Result<Vec<u8>, FetchError> {
     check_headers(&response, max_bytes)?;
     let ends_with_connection = ends_with_connection(&response);
     let mut body = Vec::new();

@@ -34,25 +34,25 @@ impl ResponseHeaders {
         let link =
             headers.get_all(LINK).iter().filter_map(|value| value.to_str().ok()).map(str::to_owned).collect();
         Self {
-            etag: text(headers, ETAG).map(str::to_owned),
-            last_modified: text(headers, LAST_MODIFIED).map(str::to_owned),
+            etag: find_text(headers, ETAG).map(str::to_owned),
+            last_modified: find_text(headers, LAST_MODIFIED).map(str::to_owned),
             link,
         }
     }
 }
 
-fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+fn find_text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok().map(str::trim).filter(|value| !value.is_empty())
 }
 
 /// Returns how long `Retry-After` asks to wait, at most a day. A date counts from the response's own `Date`, so that no clock
 /// matters; if there is none, it counts from `now`, the time since the Unix epoch.
 pub fn retry_after(headers: &HeaderMap, now: Duration) -> Option<Duration> {
-    let value = text(headers, RETRY_AFTER)?;
+    let value = find_text(headers, RETRY_AFTER)?;
     let wait = match value.parse::<u64>() {
         Ok(seconds) => Duration::from_secs(seconds),
         Err(_) => {
-            let sent_at = text(headers, DATE).and_then(unix_time).unwrap_or(now);
+            let sent_at = find_text(headers, DATE).and_then(unix_time).unwrap_or(now);
             // A date in the past is a wait of zero: the retry is due now.
             unix_time(value)?.saturating_sub(sent_at)
         }

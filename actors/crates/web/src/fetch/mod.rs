@@ -220,7 +220,7 @@ impl Fetcher {
     /// # Errors
     /// [`FetchError`], for everything except a complete body with a status of 200 to 299, or a requested 304.
     pub async fn get(&self, url: &PageUrl, request: FetchRequest) -> Result<FetchedPage, FetchError> {
-        let fetch = async { self.read(self.follow(url, &request).await?, &request).await };
+        let fetch = async { self.read_page(self.follow(url, &request).await?, &request).await };
         within(self.timeout, fetch).await
     }
 
@@ -248,7 +248,7 @@ impl Fetcher {
         match policy(content_type.as_ref().map(ContentType::essence)) {
             BodyPolicy::Skip => Ok(FetchOutcome::Skipped),
             BodyPolicy::Memory => {
-                let page = timeout_at(deadline, self.read(last, &request)).await;
+                let page = timeout_at(deadline, self.read_page(last, &request)).await;
                 Ok(FetchOutcome::Page(Box::new(page.unwrap_or_else(|_| Err(timed_out()))?)))
             }
             BodyPolicy::File => {
@@ -310,7 +310,11 @@ impl Fetcher {
         }
     }
 
-    async fn read(&self, last: FinalResponse, request: &FetchRequest) -> Result<FetchedPage, FetchError> {
+    async fn read_page(
+        &self,
+        last: FinalResponse,
+        request: &FetchRequest,
+    ) -> Result<FetchedPage, FetchError> {
         let FinalResponse { url, redirected_permanently, response } = last;
         let status = response.status();
         let headers = ResponseHeaders::from_map(response.headers());
@@ -321,7 +325,7 @@ impl Fetcher {
         }
         let content_type = ContentType::from_headers(response.headers());
         let max_bytes = request.max_bytes.unwrap_or(self.max_bytes);
-        let body = if unchanged { Vec::new() } else { body::read(response, max_bytes).await? };
+        let body = if unchanged { Vec::new() } else { body::read_body(response, max_bytes).await? };
         Ok(FetchedPage { url, redirected_permanently, status: status.as_u16(), content_type, headers, body })
     }
 

@@ -26,9 +26,6 @@ const REQUESTED_LEASE: Duration = Duration::from_secs(10 * 24 * 3600);
 
 /// Enqueues jobs for the subscriptions that are due. Of several nodes, the one that changes
 /// the row's due time enqueues the job.
-///
-/// # Errors
-/// What [`DbErr`] converts to when the database fails.
 pub async fn enqueue_due(ctx: &FeedContext) -> Result<(), Error> {
     if ctx.push.is_none() {
         return Ok(());

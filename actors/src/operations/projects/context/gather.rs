@@ -44,9 +44,6 @@ fn sort_by_ids<I: Eq + Hash, T>(ids: Vec<I>, mut found: HashMap<I, T>) -> Vec<T>
 }
 
 /// Returns the decisions in force, newest first.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn decisions(
     ctx: &OperationContext,
     project: &project::Model,
@@ -87,9 +84,6 @@ struct NoteMeasure {
 }
 
 /// Returns the project's own notes and the notes among its items: pinned ones first, then the newest, each once.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn notes(
     ctx: &OperationContext,
     project: &project::Model,
@@ -159,9 +153,6 @@ async fn note_items(ctx: &OperationContext, project: &project::Model) -> Result<
 }
 
 /// Returns the items that are not notes: pinned ones first, then the newest, those of one request in its order.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn sources(ctx: &OperationContext, project: &project::Model) -> Result<Vec<ContextSource>, Error> {
     use project_item::Column;
     let rows = project_item::Entity::within(project)

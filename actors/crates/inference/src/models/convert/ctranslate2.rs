@@ -64,13 +64,13 @@ impl<'a> Variables<'a> {
 }
 
 /// Parses a model file of CTranslate2 without copying its values.
-pub fn read(bytes: &[u8]) -> Result<Variables<'_>, ConvertError> {
+pub fn read_variables(bytes: &[u8]) -> Result<Variables<'_>, ConvertError> {
     let mut reader = ByteReader(bytes);
-    let (_version, _kind, _revision) = (reader.number()?, reader.text()?, reader.number()?);
+    let (_version, _kind, _revision) = (reader.number()?, reader.read_text()?, reader.number()?);
     let count = reader.number()?;
     let mut variables = HashMap::new();
     for _ in 0..count {
-        let name = reader.text()?;
+        let name = reader.read_text()?;
         let variable = reader.variable()?;
         variables.insert(name, variable);
     }
@@ -95,7 +95,7 @@ impl<'a> ByteReader<'a> {
         self.take(1)?.first().copied().ok_or(ConvertError::Format("a number"))
     }
 
-    fn text(&mut self) -> Result<&'a str, ConvertError> {
+    fn read_text(&mut self) -> Result<&'a str, ConvertError> {
         let length = usize::from(self.byte()?) + 256 * usize::from(self.byte()?);
         let bytes = self.take(length)?;
         let text = std::str::from_utf8(bytes).map_err(|_| ConvertError::Format("a name"))?;

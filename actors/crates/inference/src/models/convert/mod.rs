@@ -23,8 +23,8 @@ pub enum ConvertError {
 /// `to`. The same input gives the same bytes.
 pub(super) fn whisper(folder: &Path, to: &Path) -> Result<(), ConvertError> {
     let bytes = std::fs::read(folder.join("model.bin"))?;
-    let variables = ctranslate2::read(&bytes)?;
-    let words = vocabulary::read(&std::fs::read_to_string(folder.join("vocabulary.txt"))?)?;
+    let variables = ctranslate2::read_variables(&bytes)?;
+    let words = vocabulary::read_words(&std::fs::read_to_string(folder.join("vocabulary.txt"))?)?;
     let mut out = io::BufWriter::with_capacity(1 << 20, std::fs::File::create(to)?);
     ggml::write(&variables, &words, &mut out)?;
     Ok(io::Write::flush(&mut out)?)

@@ -8,7 +8,7 @@ use super::ConvertError;
 const TEXT_TOKENS: usize = 50_257;
 
 /// Returns the bytes of each token, in order.
-pub fn read(file: &str) -> Result<Vec<Vec<u8>>, ConvertError> {
+pub fn read_words(file: &str) -> Result<Vec<Vec<u8>>, ConvertError> {
     let bytes = byte_of_each_character();
     let word = |line: &str| {
         line.chars().map(|character| bytes.get(&character).copied()).collect::<Option<Vec<u8>>>()
@@ -43,6 +43,6 @@ mod tests {
 
     #[test]
     fn truncated_vocabulary_is_an_error() {
-        assert!(read("a\nb\n").is_err());
+        assert!(read_words("a\nb\n").is_err());
     }
 }

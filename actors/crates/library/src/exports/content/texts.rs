@@ -15,7 +15,7 @@ use errors::Error;
 impl LibraryWriter<'_> {
     pub(super) async fn write_texts(&mut self) -> Result<(), Error> {
         for id in std::mem::take(&mut self.texts) {
-            let Some(text) = self.text(id).await? else { continue };
+            let Some(text) = self.find_record(id).await? else { continue };
             let json = serde_json::to_string(&text).map_err(Error::internal)?;
             self.archive.add_file(&document_path(&id.to_string()), json).await?;
         }
@@ -23,7 +23,7 @@ impl LibraryWriter<'_> {
     }
 
     /// Reads the current text of a document. If it is replaced while it is read, the new one is read.
-    async fn text(&self, id: DocumentId) -> Result<Option<DocumentRecord>, Error> {
+    async fn find_record(&self, id: DocumentId) -> Result<Option<DocumentRecord>, Error> {
         let find = || document::Entity::one_visible_to(self.user, id);
         let Some(mut row) = find().one(self.db).await? else { return Ok(None) };
         loop {
@@ -64,7 +64,7 @@ impl LibraryWriter<'_> {
             published_at: row.published_at,
             canonical_url: row.canonical_url,
             recording_url: row.recording_url,
-            lacks: row.missing_content,
+            lacks: row.missing_reason,
             failed: row.error.filter(|_| row.status == DocumentStatus::Failed),
             language: row.language,
             passages: passages.into_iter().map(passage_record).collect(),

@@ -18,9 +18,6 @@ use errors::Error;
 impl ImportSession {
     /// Adds annotations to a bookmark that is new or locked. Existing highlights stay as they are. Returns the results of
     /// the highlights that were created.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(super) async fn add_annotations(
         &mut self,
         txn: &impl ConnectionTrait,

@@ -33,9 +33,6 @@ struct PageDraft {
 
 impl ImportSession {
     /// Saves the pages of a batch: line, fields and file of each row.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(in crate::imports) async fn save_pages(
         &mut self,
         txn: &impl ConnectionTrait,
@@ -110,9 +107,9 @@ impl ImportSession {
             }
             // A page whose file is refused may still be fetched from its URL.
             (_, Some(ArchiveFile::Refused(refusal))) => {
-                (fields::read(draft.fields, guard).map_err(|_| refusal.into_row_result()), None)
+                (fields::read_bookmark(draft.fields, guard).map_err(|_| refusal.into_row_result()), None)
             }
-            _ => (fields::read(draft.fields, guard).map_err(RowResult::Skipped), None),
+            _ => (fields::read_bookmark(draft.fields, guard).map_err(RowResult::Skipped), None),
         };
         let mut new = match new {
             Ok(new) => new,

@@ -24,7 +24,7 @@ const MAX_NAMED_FAULTS: usize = 5;
 ///
 /// # Errors
 /// The reason for skipping the row.
-pub fn read(fields: Map<String, Value>, guard: &Guard) -> Result<NewBookmark, String> {
+pub fn read_bookmark(fields: Map<String, Value>, guard: &Guard) -> Result<NewBookmark, String> {
     let new = read_unfetched(fields)?;
     if new.content.is_none() {
         bookmarks::require_fetchable(&new.url, guard).map_err(|error| skip_reason(&error, Some(&new.url)))?;
@@ -127,11 +127,11 @@ mod tests {
     use super::*;
 
     fn read_line(line: &str) -> NewBookmark {
-        read(serde_json::from_str(line).unwrap(), &Guard::default()).unwrap()
+        read_bookmark(serde_json::from_str(line).unwrap(), &Guard::default()).unwrap()
     }
 
     fn skip_reason_of(line: &str) -> String {
-        read(serde_json::from_str(line).unwrap(), &Guard::default()).unwrap_err()
+        read_bookmark(serde_json::from_str(line).unwrap(), &Guard::default()).unwrap_err()
     }
 
     #[test]

@@ -26,9 +26,6 @@ pub struct KnownHighlights {
 
 impl KnownHighlights {
     /// Loads the highlights of a bookmark.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn load(txn: &impl ConnectionTrait, user: UserId, id: BookmarkId) -> Result<Self, Error> {
         let rows = highlight::Entity::owned_by(user).filter(highlight::Column::BookmarkId.eq(id));
         let rows = rows.all(txn).await?;

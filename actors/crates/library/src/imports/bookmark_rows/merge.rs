@@ -22,9 +22,6 @@ use errors::Error;
 const MAX_NOTES_CHARS: usize = 100_000;
 
 /// Adds to a bookmark what it lacks of a page.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn add_to_bookmark(
     session: &mut ImportSession,
     txn: &impl ConnectionTrait,

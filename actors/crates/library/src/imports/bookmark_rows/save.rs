@@ -16,7 +16,7 @@ use errors::Error;
 /// Saves a page, or adds to the existing bookmark what that lacks. Also returns the bookmark's row if it was created.
 ///
 /// # Errors
-/// [`Error::UrlRejected`] when the URL is not valid; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::UrlRejected`] when the URL is not valid.
 pub async fn save_page(
     session: &mut ImportSession,
     txn: &impl ConnectionTrait,

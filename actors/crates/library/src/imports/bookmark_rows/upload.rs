@@ -22,9 +22,6 @@ use errors::Error;
 
 /// Creates the bookmark of a file that was copied from the archive. If there is an upload of the same bytes, its bookmark gets
 /// what it lacks instead. Without a document record the text of the file is extracted later.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn save_upload(
     session: &mut ImportSession,
     txn: &impl ConnectionTrait,
@@ -113,9 +110,6 @@ fn upload_row(
 
 /// Finds the bookmark of an upload with the same bytes, unless a line of this import became it already: two bookmarks
 /// of one file stay two.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn find_same_file(
     session: &ImportSession,
     txn: &impl ConnectionTrait,

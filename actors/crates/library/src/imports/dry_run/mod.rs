@@ -20,9 +20,6 @@ use errors::Error;
 
 impl ImportSession {
     /// Previews the rows of a batch. The session remembers what later rows repeat.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(super) async fn preview_batch(
         &mut self,
         db: &impl ConnectionTrait,
@@ -58,7 +55,7 @@ impl ImportSession {
         {
             return self.preview_upload(db, draft, sha256, file.bytes).await;
         }
-        let new = match fields::read(draft.fields, &self.context().guard) {
+        let new = match fields::read_bookmark(draft.fields, &self.context().guard) {
             Ok(new) => new,
             Err(reason) => return Ok(RowResult::Skipped(reason)),
         };

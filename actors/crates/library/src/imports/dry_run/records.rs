@@ -20,9 +20,6 @@ use crate::{bookmarks, feeds};
 use errors::Error;
 
 /// Previews a line of an export. An object that would be created has no id yet, and so is not found as the parent of another.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn preview(
     session: &mut ImportSession,
     db: &impl ConnectionTrait,
@@ -99,7 +96,7 @@ async fn preview_bookmark(
     db: &impl ConnectionTrait,
     record: &BookmarkRecord,
 ) -> Result<RowResult, Error> {
-    let new = match restore::bookmarks::read(session, record) {
+    let new = match restore::bookmarks::read_bookmark(session, record) {
         Ok(new) => new,
         Err(skipped) => return Ok(skipped),
     };

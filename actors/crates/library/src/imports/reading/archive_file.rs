@@ -113,9 +113,6 @@ pub async fn digest(reader: &mut ImportReader, file: &FileRecord) -> Result<Opti
 
 /// Returns why a file is refused before it is read: by its type, its length, or the limits of the plan. `uncounted_bytes` are
 /// added to the bytes of the user's uploads.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn check_limits(
     context: &ImportContext,
     import: &import::Model,

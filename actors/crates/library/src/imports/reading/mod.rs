@@ -66,7 +66,7 @@ pub async fn read_batch(
     let rows = reader.next_rows().await?;
     let (mut batch, mut copied_bytes) = (Vec::with_capacity(rows.len()), 0);
     for mut row in rows {
-        if import.dry_run {
+        if import.is_dry_run {
             add_digest(reader, &mut row).await?;
             batch.push(RowInput::without_file(row));
             continue;

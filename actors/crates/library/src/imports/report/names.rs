@@ -21,15 +21,12 @@ use errors::Error;
 const MAX_SHOWN_CHARS: usize = 200;
 
 /// Loads the names of rows of an import. Skipped rows, and rows whose object was deleted, have none.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn load_row_names(
     db: &impl ConnectionTrait,
     import: &import::Model,
     rows: &[Model],
 ) -> Result<HashMap<ImportRowId, String>, Error> {
-    if import.dry_run {
+    if import.is_dry_run {
         let shown = rows.iter().filter(|row| row.outcome != RowOutcome::Skipped);
         return Ok(shown.filter_map(|row| Some((row.id, row.detail.clone()?))).collect());
     }

@@ -22,9 +22,6 @@ pub struct RowQuery {
 }
 
 /// Lists rows of an import in the order of the file.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn list_rows(
     core: &CoreContext,
     import: &import::Model,
@@ -49,9 +46,6 @@ pub async fn list_rows(
 }
 
 /// Lists the first skipped rows of an import: the line of each, and the reason.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn list_skipped_rows(
     core: &CoreContext,
     import: &import::Model,

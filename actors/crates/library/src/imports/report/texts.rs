@@ -26,9 +26,6 @@ pub struct TextCounts {
 }
 
 /// Counts the texts of the bookmarks that an import created. Reads a row for each bookmark, so it is slow for a large import.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn count_texts(core: &CoreContext, import: &import::Model) -> Result<TextCounts, Error> {
     let bookmarks = created::list_bookmarks(core.db.read(), import).await?;
     let mut totals: BTreeMap<&str, i64> = BTreeMap::new();

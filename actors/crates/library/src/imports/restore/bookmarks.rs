@@ -20,9 +20,6 @@ use crate::notes;
 use errors::Error;
 
 /// Restores the bookmark of a page or of an upload. An existing one gets what it lacks.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn restore(
     session: &mut ImportSession,
     txn: &impl ConnectionTrait,
@@ -30,7 +27,7 @@ pub async fn restore(
     file: Option<ArchiveFile>,
     now: Timestamp,
 ) -> Result<RowResult, Error> {
-    let mut new = match read(session, &record) {
+    let mut new = match read_bookmark(session, &record) {
         Ok(new) => new,
         Err(skipped) => return Ok(skipped),
     };
@@ -58,7 +55,7 @@ pub async fn restore(
 ///
 /// # Errors
 /// The result of the line, when it is skipped.
-pub fn read(session: &ImportSession, record: &BookmarkRecord) -> Result<NewBookmark, RowResult> {
+pub fn read_bookmark(session: &ImportSession, record: &BookmarkRecord) -> Result<NewBookmark, RowResult> {
     if !(0.0..=1.0).contains(&record.progress) {
         return Err(RowResult::unknown_record());
     }
@@ -72,7 +69,7 @@ pub fn read(session: &ImportSession, record: &BookmarkRecord) -> Result<NewBookm
     let new = if is_complete {
         fields::read_unfetched(members)
     } else {
-        fields::read(members, &session.context().guard)
+        fields::read_bookmark(members, &session.context().guard)
     };
     Ok(NewBookmark { progress: record.progress, ..new.map_err(RowResult::Skipped)? })
 }
@@ -103,9 +100,6 @@ async fn restore_page(
 }
 
 /// Returns the document of a bookmark that was imported.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn document_of(
     session: &ImportSession,
     txn: &impl ConnectionTrait,

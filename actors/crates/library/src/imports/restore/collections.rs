@@ -13,9 +13,6 @@ use super::super::session::folders;
 use errors::Error;
 
 /// Restores a collection within its parent. A collection of the same name there counts as the same.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn restore(
     session: &ImportSession,
     txn: &impl ConnectionTrait,
@@ -44,9 +41,6 @@ pub fn read_name(record: &CollectionRecord) -> Option<String> {
 
 /// Finds the collection of this name and parent, unless a line of this import became it already: two collections
 /// of one name stay two.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn find_same(
     session: &ImportSession,
     db: &impl ConnectionTrait,

@@ -26,9 +26,6 @@ const MAX_SUMMARY_CHARS: usize = 10_000;
 const HASH_BYTES: usize = 32;
 
 /// Follows a feed with the title, folder and setting for full texts that the export has.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn restore_feed(
     session: &mut ImportSession,
     txn: &impl ConnectionTrait,
@@ -44,9 +41,6 @@ pub async fn restore_feed(
 }
 
 /// Restores an entry of a followed feed. An existing one becomes read or starred if the record is.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn restore_entry(
     session: &ImportSession,
     txn: &impl ConnectionTrait,

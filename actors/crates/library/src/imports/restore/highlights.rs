@@ -22,9 +22,6 @@ use errors::Error;
 const MAX_COLOR_CHARS: usize = 50;
 
 /// Restores a highlight of an imported bookmark, at the position of its words in the bookmark's current text.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn restore(
     session: &mut ImportSession,
     txn: &impl ConnectionTrait,
@@ -72,9 +69,6 @@ pub fn is_valid(record: &HighlightRecord) -> bool {
 
 /// Moves a highlight to where its words are in the current text of the bookmark, which may be another text than the exported one.
 /// Words that are not found keep their position.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn relocate(
     db: &impl ConnectionTrait,
     saved: &bookmark::Model,
@@ -101,9 +95,6 @@ pub async fn relocate(
 
 /// Finds the highlight at the same position of a bookmark, or with the same words if it has no position, unless a line of
 /// this import became it already.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn find_same(
     session: &ImportSession,
     db: &impl ConnectionTrait,

@@ -19,9 +19,6 @@ use super::session::ImportSession;
 use errors::Error;
 
 /// Restores the object of a line of an export, or finds it if it exists.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn restore_record(
     session: &mut ImportSession,
     txn: &impl ConnectionTrait,

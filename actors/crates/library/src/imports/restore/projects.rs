@@ -22,9 +22,6 @@ use jobs::Priority;
 const MAX_INSTRUCTIONS_CHARS: usize = 20_000;
 
 /// Restores a project. One of the same name and time of creation is the same.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn restore_project(
     session: &ImportSession,
     txn: &impl ConnectionTrait,
@@ -60,9 +57,6 @@ pub fn same_project(user: UserId, record: &ProjectRecord) -> Select<project::Ent
 }
 
 /// Returns the project that a line belongs to; `None` when it was not imported.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn project_of(
     session: &ImportSession,
     txn: &impl ConnectionTrait,
@@ -74,9 +68,6 @@ pub async fn project_of(
 }
 
 /// Restores a decision of an imported project. A decision of the same title and time of creation there counts as the same.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn restore_decision(
     session: &ImportSession,
     txn: &impl ConnectionTrait,
@@ -114,9 +105,6 @@ pub fn same_decision(project: &project::Model, record: &DecisionRecord) -> Selec
 }
 
 /// Restores a note of an imported project, with its times. A note of the same title and time of creation there counts as the same.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn restore_note(
     session: &ImportSession,
     txn: &impl ConnectionTrait,
@@ -149,9 +137,6 @@ pub fn same_note(project: &project::Model, record: &NoteRecord) -> Select<note::
 }
 
 /// Finds the object that an item refers to; `None` when it was not imported or was deleted.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn resolve_item(
     session: &ImportSession,
     db: &impl ConnectionTrait,
@@ -190,9 +175,6 @@ pub fn can_be_item(kind: ImportedKind) -> bool {
 }
 
 /// Restores an item of an imported project, if its object was imported too and the plan allows one more item.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn restore_item(
     session: &ImportSession,
     txn: &impl ConnectionTrait,

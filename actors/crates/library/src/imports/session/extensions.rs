@@ -33,9 +33,6 @@ enum Origin {
 impl ImportSession {
     /// Records that something is about to be added to a bookmark that the caller has locked. Returns `true` if
     /// this import created the bookmark.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(in crate::imports) async fn record_extension(
         &mut self,
         txn: &impl ConnectionTrait,
@@ -69,9 +66,6 @@ impl ImportSession {
 
     /// Recomputes the fingerprints of the bookmarks that this batch extended. A bookmark that the user or another import changed
     /// before keeps its fingerprint, so that the undo still sees that change.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(in crate::imports) async fn renew_fingerprints(
         &mut self,
         txn: &impl ConnectionTrait,
@@ -96,9 +90,6 @@ impl ImportSession {
     }
 
     /// Whether this import created that object, in this batch or in an earlier one.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(in crate::imports) async fn has_created(
         &self,
         txn: &impl ConnectionTrait,

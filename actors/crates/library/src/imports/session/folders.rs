@@ -17,9 +17,6 @@ pub struct FolderCollections(HashMap<(Option<CollectionId>, String), CollectionI
 impl FolderCollections {
     /// Returns the collection of the innermost folder of a path, and the collections that were created for the path. An
     /// empty path has no collection.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn get_or_create(
         &mut self,
         txn: &impl ConnectionTrait,
@@ -72,9 +69,6 @@ pub fn collections_named(user: UserId, parent: Option<CollectionId>, name: &str)
 }
 
 /// Creates a collection in the user's library, within `parent` if there is one.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn create_collection(
     txn: &impl ConnectionTrait,
     user: UserId,

@@ -12,9 +12,6 @@ use errors::Error;
 
 impl ImportSession {
     /// Returns what a line of this import became, by the id that its object had.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(in crate::imports) async fn find_imported(
         &self,
         txn: &impl ConnectionTrait,
@@ -33,9 +30,6 @@ impl ImportSession {
     }
 
     /// Returns what a line of this import became, if it is of this kind.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(in crate::imports) async fn find_imported_of_kind(
         &self,
         txn: &impl ConnectionTrait,
@@ -47,9 +41,6 @@ impl ImportSession {
     }
 
     /// Whether a line of this import became that object.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(in crate::imports) async fn is_claimed(
         &self,
         db: &impl ConnectionTrait,
@@ -67,9 +58,6 @@ impl ImportSession {
 
     /// Returns the collection that a line became, and locks it against deletion until the transaction ends. `None` when the user
     /// has deleted it, or the line was not imported.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(in crate::imports) async fn lock_imported_collection(
         &self,
         txn: &impl ConnectionTrait,
@@ -83,9 +71,6 @@ impl ImportSession {
 
     /// Returns the feed that a line became, and locks it against deletion until the transaction ends. `None` when the user has
     /// unfollowed it, or the line was not imported.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub(in crate::imports) async fn lock_imported_feed(
         &self,
         txn: &impl ConnectionTrait,

@@ -85,7 +85,7 @@ impl ImportSession {
         self.claimed.extend(result.object());
     }
 
-    /// Records what this batch created: what it adds to that later is no addition to an object that existed before.
+    /// Records what this batch created: what it adds to that later does not count as an addition to an existing object.
     pub(super) fn record_created(&mut self, result: &RowResult) {
         if let RowResult::Created(kind, id, _) = result {
             self.created_now.insert((*kind, *id));

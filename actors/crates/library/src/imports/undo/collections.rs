@@ -50,9 +50,6 @@ pub async fn delete_empty(
 }
 
 /// Stores the decision that the remaining collections stay.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn retain_others(txn: &impl ConnectionTrait, import: &import::Model) -> Result<(), Error> {
     import_row::Entity::update_owned(import.user_id)
         .col_expr(import_row::Column::Detail, Expr::value(None::<String>))

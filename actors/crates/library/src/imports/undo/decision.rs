@@ -34,9 +34,6 @@ impl BatchDecisions {
     }
 
     /// Stores the decisions: a decided row has no trace, and one whose object was deleted has no id.
-    ///
-    /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn store(self, txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error> {
         // In the transaction that deletes the objects: an undo that is killed decides about each row exactly once.
         let decided = |rows: Vec<ImportRowId>| {

@@ -18,9 +18,6 @@ use errors::Error;
 
 /// Whether the object of a row is in use, other than by the import itself: a bookmark or a note in a project, a feed with an entry
 /// that is starred or in a project.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn is_in_use(
     txn: &impl ConnectionTrait,
     row: &Model,
@@ -120,9 +117,6 @@ async fn has_others(
 
 /// Locks an object in the way in which its changes lock it: notes and decisions by their project, a feed with its entries.
 /// Bookmarks and collections are locked per batch.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn lock(
     txn: &impl ConnectionTrait,
     user: UserId,

@@ -51,8 +51,7 @@ const TRANSACTION_ROWS: u64 = 100;
 /// Starts to undo an import: sets its state and enqueues the job.
 ///
 /// # Errors
-/// [`Error::NotFound`]; [`Error::Conflict`] for a dry run, and for an import that is running, is being undone or was undone;
-/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::NotFound`]; [`Error::Conflict`] for a dry run, and for an import that is running, is being undone or was undone.
 pub async fn undo(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let now = core.clock.now();
     let txn = begin_owned(&core.db, user).await?;
@@ -62,7 +61,7 @@ pub async fn undo(core: &CoreContext, user: UserId, id: ImportId) -> Result<impo
         .col_expr(Column::State, Expr::value(ImportState::Undoing))
         .col_expr(Column::Error, Expr::value(None::<String>))
         .filter(Column::Id.eq(row.id))
-        .filter(Column::DryRun.eq(false))
+        .filter(Column::IsDryRun.eq(false))
         .filter(Column::State.is_in([
             ImportState::Done,
             ImportState::Paused,

@@ -18,9 +18,6 @@ use jobs::Priority;
 
 /// Decides about the object that a row created, and deletes it if it is unchanged and not in use. A bookmark must
 /// be locked by the caller.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn delete_if_unchanged(
     txn: &impl ConnectionTrait,
     row: &Model,

@@ -36,9 +36,6 @@ const DELETED_KINDS: [ImportedKind; 6] = [
 ];
 
 /// Counts what the undo of an import did; `None` for an import that was not undone, or is being undone.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn load_undo_report(
     core: &CoreContext,
     import: &import::Model,

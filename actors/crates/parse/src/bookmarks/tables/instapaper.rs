@@ -10,10 +10,10 @@ pub const TABLE: Table = Table {
     format: Format::Instapaper,
     needs: &["url", "selection", "folder"],
     known: &["url", "title", "selection", "folder", "timestamp", "tags"],
-    read,
+    read: read_bookmark,
 };
 
-fn read(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
+fn read_bookmark(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
     let folder = cells.get("folder").unwrap_or("Unread");
     let own = !matches!(folder, "Unread" | "Archive" | "Starred");
     Ok(ForeignBookmark {

@@ -21,10 +21,10 @@ pub const TABLE: Table = Table {
         "last interaction date",
         "file id",
     ],
-    read,
+    read: read_bookmark,
 };
 
-fn read(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
+fn read_bookmark(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
     Ok(ForeignBookmark {
         url: address(cells)?,
         title: cells.text("title"),

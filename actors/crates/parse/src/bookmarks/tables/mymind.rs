@@ -9,10 +9,10 @@ pub const TABLE: Table = Table {
     format: Format::Mymind,
     needs: &["type", "url", "content", "note"],
     known: &["id", "type", "title", "url", "content", "note", "tags", "created"],
-    read,
+    read: read_bookmark,
 };
 
-fn read(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
+fn read_bookmark(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
     Ok(ForeignBookmark {
         // A note has no URL. With an empty one it becomes a note here too.
         url: cells.text("url").unwrap_or_default(),

@@ -9,10 +9,10 @@ pub const TABLE: Table = Table {
     format: Format::Pocket,
     needs: &["url", "time_added", "status"],
     known: &["title", "url", "time_added", "tags", "status"],
-    read,
+    read: read_bookmark,
 };
 
-fn read(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
+fn read_bookmark(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
     Ok(ForeignBookmark {
         url: address(cells)?,
         title: cells.text("title"),

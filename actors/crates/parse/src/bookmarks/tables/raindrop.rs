@@ -11,10 +11,10 @@ pub const TABLE: Table = Table {
     format: Format::Raindrop,
     needs: &["url"],
     known: &["id", "title", "note", "url", "folder", "tags", "created", "highlights", "favorite"],
-    read,
+    read: read_bookmark,
 };
 
-fn read(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
+fn read_bookmark(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
     let folders = split_names(cells.get("folder").unwrap_or_default(), '/');
     Ok(ForeignBookmark {
         url: address(cells)?,

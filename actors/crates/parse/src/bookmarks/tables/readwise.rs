@@ -9,10 +9,10 @@ pub const TABLE: Table = Table {
     format: Format::Readwise,
     needs: &["url", "document tags", "saved date"],
     known: &["title", "url", "id", "document tags", "saved date", "reading progress", "location", "seen"],
-    read,
+    read: read_bookmark,
 };
 
-fn read(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
+fn read_bookmark(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
     let location = cells.get("location");
     // Reader exports everything that its feeds brought, not only what the user saved.
     if location == Some("feed") {
