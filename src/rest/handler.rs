@@ -186,7 +186,7 @@ async fn settle<O: Operation>(
         Ok(Response::Replayed(_)) => None,
         Err(error) => {
             let body = serde_json::to_string(&ErrorBody::from(error)).ok();
-            let body = body.filter(|_| error.spec().is_final());
+            let body = body.filter(|_| error.spec().is_final);
             body.map(|body| StoredResponse { status: status(error).as_u16(), body })
         }
     };

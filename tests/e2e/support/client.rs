@@ -191,7 +191,7 @@ fn assert_error_is_described(method: &Method, path: &str, body: &Value) {
     });
     let (Some(route), Some(code)) = (route, body["error"]["code"].as_str()) else { return };
     let is_described = openapi::codes_of_route(route).any(|described| described.name == code);
-    assert!(is_described, "neither src/openapi/codes.rs nor its operation gives {code} to {}", route.name());
+    assert!(is_described, "neither the table of errors nor its operation gives {code} to {}", route.name());
 }
 
 /// Whether a path matches the pattern of a route, whose parameters are in braces.
