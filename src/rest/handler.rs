@@ -5,13 +5,14 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::authenticate::RequestInfo;
-use actors::auth::caller::{Caller, Surface};
+use actors::auth::caller::Caller;
 use actors::context::OperationContext;
 use actors::idempotency::{Claim, IdempotencyKey, StoredResponse};
 use actors::operation::{FromRequest, Operation};
 use actors::operations::unknown::UnmatchedRequest;
 use actors::pipeline::{self, ActivityEntry, Endpoint, Outcome, ParsedRequest, Response};
 use database::on_behalf_of;
+use entity::kind::MeteredSurface;
 use errors::{Error, ErrorBody, Invalid};
 use serde_json::Value;
 
@@ -92,7 +93,7 @@ async fn execute<O: Operation>(
 fn request_info(request: &HttpRequest) -> RequestInfo {
     RequestInfo {
         credential: credential::credential(request),
-        surface: Surface::Rest,
+        surface: MeteredSurface::Rest,
         ip_address: peer::ip_address(request),
         client: peer::client(request),
     }
