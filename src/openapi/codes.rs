@@ -105,9 +105,10 @@ mod tests {
 
     use super::*;
     use crate::openapi::document;
+    use crate::routing::undescribed;
 
     fn routes() -> impl Iterator<Item = &'static Route> {
-        crate::rest::V1.iter().chain(crate::rest::V2)
+        undescribed(crate::rest::V1).chain(undescribed(crate::rest::V2))
     }
 
     #[test]
@@ -192,7 +193,7 @@ mod tests {
     #[test]
     fn routes_have_the_codes_of_their_kind() {
         let codes_of = |name: &str| {
-            let route = crate::rest::V2.iter().find(|route| route.name() == name).unwrap();
+            let route = undescribed(crate::rest::V2).find(|route| route.name() == name).unwrap();
             codes_of_route(route).map(|code| code.name).collect::<Vec<_>>()
         };
 

@@ -58,7 +58,7 @@ pub fn describe(
     errors: &mut ErrorResponses,
 ) -> Value {
     let mut all = Map::new();
-    for status in route.success.all() {
+    for status in route.success_statuses() {
         all.insert(status.as_u16().to_string(), success(status, reply, description));
     }
     let mut by_status: BTreeMap<u16, Vec<&Code>> = BTreeMap::new();
