@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use carrel::routing::Route;
+use carrel::routing::{Route, undescribed};
 use carrel::{app, cli, openapi, rest};
 use parse::bookmarks::Format;
 use values::scope::Scope;
@@ -80,7 +80,7 @@ fn anchor(heading: &str) -> String {
 
 #[test]
 fn manual_names_every_route() {
-    let routes = rest::V1.iter().chain(rest::V2).chain(app::ROUTES).map(Route::name);
+    let routes = undescribed(rest::V1).chain(undescribed(rest::V2)).chain(app::ROUTES).map(Route::name);
 
     // One row may name several methods of a path: `GET`, `PATCH`, `DELETE /bookmarks/:id`.
     let left = missing(routes, |row, name| {

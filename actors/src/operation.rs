@@ -23,6 +23,12 @@ pub trait FromRequest: Operation {
     fn from_request(target: &Target, request: Self::Request) -> Result<Self, Error>;
 }
 
+/// An operation that creates an item unless it exists already.
+pub trait CreatesIfAbsent: Operation {
+    /// Returns whether the call created the item; false if it existed already. The status of the response depends on it.
+    fn has_created(reply: &Self::Reply) -> bool;
+}
+
 /// A request of a caller, parsed and ready to run.
 ///
 /// [`crate::pipeline::execute`] checks everything that this trait declares before it calls [`Operation::run`].
@@ -56,11 +62,6 @@ pub trait Operation: Sized + 'static {
     /// Returns the number by which this call counts in the daily limit of MCP.
     fn weight(&self) -> u32 {
         Self::WEIGHT
-    }
-
-    /// Returns whether the call created an item; false if the item existed already. Routes whose status depends on it ask for it.
-    fn has_created(_reply: &Self::Reply) -> bool {
-        true
     }
 
     /// Counts the results in a reply, for the activity view.

@@ -14,14 +14,15 @@ use crate::http::envelope::{failure, success};
 use crate::http::fields::{read_body, read_fields, target};
 use crate::http::session::{require_own_origin, signed_in};
 use crate::http::task::run_to_end;
-use crate::routing::{Route, RouteSurface};
+use crate::routing::{ReplyStatus, Route, RouteSurface};
 
 /// The surface of the web app. A session authenticates every request, which counts towards no limit and is not recorded.
 pub struct WebApp;
 
 impl RouteSurface for WebApp {
     async fn answer<O: FromRequest>(
-        route: &'static Route,
+        _: &'static Route,
+        status: ReplyStatus<O::Reply>,
         request: HttpRequest,
         payload: Payload,
     ) -> HttpResponse {
@@ -31,7 +32,7 @@ impl RouteSurface for WebApp {
                 Err(response) => return response,
             };
             match execute::<O>(&ctx, &request, payload).await {
-                Ok(reply) => success(&request, &ctx, route.success.of_reply::<O>(&reply), &reply),
+                Ok(reply) => success(&request, &ctx, status.for_reply(&reply), &reply),
                 Err(error) => failure(&request, &ctx, &error),
             }
         })

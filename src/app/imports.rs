@@ -13,7 +13,7 @@ use actix_web::web::{self, Bytes, Data, Payload, ServiceConfig};
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
 use actors::auth::caller::Caller;
 use actors::context::OperationContext;
-use actors::operations::imports::{BeginImport, ImportResponse, ListImports};
+use actors::operations::imports::{BeginImport, ImportResponse};
 use actors::pipeline;
 use concurrency::KeyedMutex;
 use errors::Error;
@@ -35,7 +35,7 @@ use crate::http::envelope::{failure, success};
 use crate::http::session::{require_own_origin, signed_in};
 use crate::http::task::run_to_end;
 use crate::http::upload_deadline::UploadDeadline;
-use crate::routing::{self, RouteSurface};
+use crate::routing;
 
 /// The longest field other than the file.
 const MAX_FIELD_BYTES: usize = 64;
@@ -53,7 +53,7 @@ const MAX_UPLOAD_WAIT: Duration = Duration::from_secs(10);
 /// Mounts `POST /imports`, and `GET /imports`, which has the same path.
 pub fn mount(config: &mut ServiceConfig) {
     let methods = ["GET", "HEAD", "POST"].map(str::to_owned).to_vec();
-    let list = |request, payload| WebApp::answer::<ListImports>(&LIST_IMPORTS, request, payload);
+    let list = |request, payload| (LIST_IMPORTS.answer)(&LIST_IMPORTS, request, payload);
     config.service(
         web::resource("/imports")
             .route(web::post().to(serve))

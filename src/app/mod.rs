@@ -15,14 +15,14 @@ pub use routes::ROUTES;
 
 use crate::http::cache;
 use crate::rest::{V1Routes, V2Routes};
-use crate::routing;
+use crate::routing::{self, undescribed};
 
 /// Mounts /app/api. The routes of REST are under /library.
 pub fn mount(config: &mut ServiceConfig) {
     let unknown = || routing::refuse::<WebApp>(Vec::new());
     let library = web::scope("/library")
-        .configure(|scope| routing::mount::<WebApp>(scope, V1Routes::<WebApp>::ROUTES))
-        .configure(|scope| routing::mount::<WebApp>(scope, V2Routes::<WebApp>::ROUTES))
+        .configure(|scope| routing::mount::<WebApp>(scope, undescribed(V1Routes::<WebApp>::ROUTES)))
+        .configure(|scope| routing::mount::<WebApp>(scope, undescribed(V2Routes::<WebApp>::ROUTES)))
         .default_service(unknown());
     config.service(
         web::scope("/app/api")

@@ -207,14 +207,7 @@ pub fn describe(error: &Error) -> String {
         let faults = invalid.faults.iter().map(|fault| format!("{}: {}", fault.field, fault.reason));
         return faults.collect::<Vec<_>>().join("; ");
     }
-    // The texts of these errors are for clients of the service, which can do less about them.
-    if let Error::Busy(_) = error {
-        return "the database is busy; try again".to_owned();
-    }
-    if let Error::StorageFull = error {
-        return "the disk of the database is full; free some space and try again".to_owned();
-    }
-    chain(error)
+    error.spec().operator_message.map_or_else(|| chain(error), str::to_owned)
 }
 
 /// Formats an error with its causes, each once.
@@ -266,6 +259,14 @@ mod tests {
             serde_json::from_str(&object(failure.code(), &failure.to_string())).unwrap();
 
         assert_eq!(written, json!({ "error": { "code": "CONFLICT", "message": "a name is taken" } }));
+    }
+
+    #[test]
+    fn message_of_a_full_disk_is_for_the_operator() {
+        assert_eq!(
+            describe(&Error::StorageFull),
+            "the disk of the database is full; free some space and try again"
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 use actors::auth::limits::Quota;
 use actors::context::OperationContext;
-use errors::{Error, ErrorBody};
+use errors::{Error, ErrorBody, HeaderRule};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tracing::error;
@@ -72,21 +72,21 @@ pub fn failure(request: &HttpRequest, ctx: &OperationContext, error: &Error) -> 
     if let Some(wait) = error.retry_after() {
         add(RETRY_AFTER, whole_seconds(wait).to_string());
     }
-    if let Error::RateLimited(wait) = error {
-        add(LIMIT, wait.limit.to_string());
-        add(REMAINING, "0".to_owned());
-        add(RESET, whole_seconds(wait.reset).to_string());
-    }
-    if let Error::MethodNotAllowed(methods) = error {
-        add(ALLOW, methods.join(", "));
-    }
-    // The challenge that a 401 for a bearer credential has (RFC 6750, section 3).
-    if matches!(error, Error::KeyInvalid | Error::KeyInQuery) {
-        add(WWW_AUTHENTICATE, "Bearer".to_owned());
-    }
-    if let Error::BodyTimeout = error {
+    match error.spec().headers {
+        // A key that lacks the scope `mcp` is refused by the MCP server alone.
+        HeaderRule::None | HeaderRule::McpScopeChallenge => {}
+        // The challenge that a 401 for a bearer credential has (RFC 6750, section 3).
+        HeaderRule::BearerChallenge => add(WWW_AUTHENTICATE, "Bearer".to_owned()),
+        HeaderRule::Allow => add(ALLOW, error.methods().join(", ")),
+        HeaderRule::RateLimit => {
+            if let Some(wait) = error.rate_limit() {
+                add(LIMIT, wait.limit.to_string());
+                add(REMAINING, "0".to_owned());
+                add(RESET, whole_seconds(wait.reset).to_string());
+            }
+        }
         // The rest of the body is still to come, so the start of a next request could not be found.
-        response.head_mut().set_connection_type(ConnectionType::Close);
+        HeaderRule::Close => response.head_mut().set_connection_type(ConnectionType::Close),
     }
     response
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
-use errors::{Error, McpDelivery};
+use errors::{Error, HeaderRule, McpDelivery};
 use serde_json::{Map, Value, json};
 use tracing::error;
 use values::scope::Scope;
@@ -25,7 +25,7 @@ pub fn tool_error(error: &Error) -> Option<Map<String, Value>> {
     let mut members = error.details();
     members.insert("code".to_owned(), json!(spec.mcp_code));
     members.insert("message".to_owned(), json!(error.to_string()));
-    if let Error::RateLimited(wait) = error {
+    if let Some(wait) = error.rate_limit() {
         members.insert("retryAfterSeconds".to_owned(), json!(retry_seconds(wait.retry_after)));
     }
     Some(members)
@@ -63,21 +63,22 @@ pub fn refusal(error: &Error, base_url: &str, has_credential: bool) -> RpcError 
     };
     // The specification of 2026-07-28 reserves -32000 to -32019 for older revisions; other numbers are free.
     let number = if status.is_server_error() { INTERNAL_ERROR } else { i32::from(status.as_u16()) };
-    let mut refusal = RpcError::new(status, number, error).with_data(json!({ "code": spec.mcp_code }));
-    if status == StatusCode::UNAUTHORIZED {
-        refusal = refusal.with_header(WWW_AUTHENTICATE, challenge(base_url, has_credential));
+    let refusal = RpcError::new(status, number, error).with_data(json!({ "code": spec.mcp_code }));
+    let refusal = match spec.headers {
+        HeaderRule::BearerChallenge => {
+            refusal.with_header(WWW_AUTHENTICATE, challenge(base_url, has_credential))
+        }
+        HeaderRule::McpScopeChallenge => {
+            refusal.with_header(WWW_AUTHENTICATE, r#"Bearer error="insufficient_scope", scope="mcp""#)
+        }
+        HeaderRule::Allow => refusal.with_header(ALLOW, error.methods().join(", ")),
+        // The result of a tool reports a limit.
+        HeaderRule::None | HeaderRule::RateLimit | HeaderRule::Close => refusal,
+    };
+    match wait {
+        Some(wait) => refusal.with_header(RETRY_AFTER, retry_seconds(wait).to_string()),
+        None => refusal,
     }
-    if let Error::NotForMcp = error {
-        let lacks_mcp = r#"Bearer error="insufficient_scope", scope="mcp""#;
-        refusal = refusal.with_header(WWW_AUTHENTICATE, lacks_mcp);
-    }
-    if let Error::MethodNotAllowed(methods) = error {
-        refusal = refusal.with_header(ALLOW, methods.join(", "));
-    }
-    if let Some(wait) = wait {
-        refusal = refusal.with_header(RETRY_AFTER, retry_seconds(wait).to_string());
-    }
-    refusal
 }
 
 #[cfg(test)]

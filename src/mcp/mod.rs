@@ -18,10 +18,11 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::web::{Bytes, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse, web};
 use actors::auth::authenticate::RequestInfo;
-use actors::auth::caller::{Caller, Surface};
+use actors::auth::caller::Caller;
 use actors::context::OperationContext;
 use errors::Error;
 use tracing::warn;
+use values::kind::MeteredSurface;
 
 use crate::http::budget::Sender;
 use crate::http::task::run_to_end;
@@ -102,7 +103,7 @@ async fn answer(
 fn request_info(request: &HttpRequest) -> RequestInfo {
     RequestInfo {
         credential: credential::credential(request),
-        surface: Surface::Mcp,
+        surface: MeteredSurface::Mcp,
         ip_address: peer::ip_address(request),
         client: peer::client(request),
     }

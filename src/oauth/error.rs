@@ -7,7 +7,7 @@ use actix_web::http::StatusCode;
 use actors::auth::grants::client::InvalidClientMetadata;
 use actors::auth::grants::pkce::VERIFIER_RULE;
 use actors::auth::grants::{RegistrationError, TokenError};
-use errors::Error;
+use errors::{Error, INTERNAL_MESSAGE};
 
 use crate::http::body::BodyError;
 use crate::http::error::status;
@@ -140,7 +140,7 @@ impl OAuthError {
 
 /// The description of an error that is not about OAuth; other causes than temporary ones are for the log alone.
 fn describe(error: &Error) -> String {
-    if error.spec().is_temporary { error.to_string() } else { "an internal error occurred".to_owned() }
+    if error.spec().is_temporary { error.to_string() } else { INTERNAL_MESSAGE.to_owned() }
 }
 
 impl From<Error> for OAuthError {

@@ -12,7 +12,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::grants::redirect::with_query_params;
 use actors::context::OperationContext;
 use askama::Template;
-use errors::Error;
+use errors::{Error, PageText};
 use tracing::error;
 
 use super::error::{AuthorizationError, OAuthError};
@@ -116,18 +116,12 @@ fn with_retry_after(mut response: HttpResponse, wait: Duration) -> HttpResponse 
 
 /// Returns the page for an error that is not about OAuth. Logs the cause, unless the error is temporary.
 pub fn failure(error: &Error) -> HttpResponse {
-    if !error.spec().is_temporary {
+    let spec = error.spec();
+    let PageText { title, text } = spec.page;
+    if !spec.is_temporary {
         error!(cause = error.chain(), "an OAuth page failed with an internal error");
-        let text = "Try again. If this happens again, tell the operator of the service.";
-        return stop(StatusCode::INTERNAL_SERVER_ERROR, "An internal error occurred", text);
+        return stop(StatusCode::INTERNAL_SERVER_ERROR, title, text);
     }
-    let (title, text) = if let Error::StorageFull = error {
-        ("Disk full", "The disk of the service is full. Its operator has to free some space.")
-    } else if let Error::StorageFailed(_) = error {
-        ("Storage failed", "The service could not use its storage. Try again later.")
-    } else {
-        ("Busy", "The service is busy. Try again in a moment.")
-    };
     let response = stop(status(error), title, text);
     match error.retry_after() {
         Some(wait) => with_retry_after(response, wait),

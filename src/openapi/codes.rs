@@ -1,10 +1,11 @@
-//! Which REST routes may return which error codes (spec.md: Errors; contract.md, section 2). Statuses and descriptions come from the
-//! table in [`errors`], the codes that only some operations return from [`Operation::ERRORS`](actors::operation::Operation::ERRORS).
+//! Which REST routes may return which error codes (spec.md: Errors; contract.md, section 2). Statuses, descriptions and the rules of
+//! routes come from the table in [`errors`], the codes that only some operations return from
+//! [`Operation::ERRORS`](actors::operation::Operation::ERRORS).
 
 use std::sync::LazyLock;
 
 use actix_web::http::Method;
-use errors::{ERRORS, RetryRule, code};
+use errors::{ERRORS, HeaderRule, RetryRule, RouteRule};
 use serde_json::{Value, json};
 
 use crate::http::methods::takes_body;
@@ -22,99 +23,45 @@ pub struct Code {
     pub about: String,
     /// Whether a response with the code may have `Retry-After`: at least one error that has the code can be retried.
     pub has_retry_after: bool,
-    routes: Routes,
-}
-
-/// Which routes may return a code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Routes {
-    /// Every route of the document.
-    All,
-    /// Routes that require a scope of the key.
-    Scoped,
-    /// Routes that identify an object by its id or its name.
-    Naming,
-    /// Routes whose requests have a body.
-    WithBody,
-    /// Routes whose requests have a URL, and those whose operation lists the code.
-    WithUrl,
-    /// POST routes, because of `Idempotency-Key`.
-    Post,
-    /// Only routes whose operation lists the code.
-    Listed,
-    /// No route of the document: the code is returned by routes of the web app, by the URL that a file is sent to, or for a
-    /// path or method without a route.
-    Undescribed,
+    /// The headers that the errors with the code have besides `Retry-After`.
+    pub headers: Vec<HeaderRule>,
+    /// The rules of the errors that share the code: a route that one of them includes may return the code.
+    routes: Vec<RouteRule>,
 }
 
 /// The description of the schema of `error.code`, before the list of all codes.
 const CODE_ABOUT: &str = "Stable code of the error. Each response lists the codes that it may have. All codes, with their \
                           HTTP statuses:";
 
-/// The kind of routes that may return each code of the table.
-const ROUTES: &[(&str, Routes)] = &[
-    ("VALIDATION_FAILED", Routes::All),
-    ("SCOPE_NOT_ALLOWED", Routes::Undescribed),
-    ("API_KEY_INVALID", Routes::All),
-    ("API_KEY_IN_QUERY", Routes::All),
-    ("NOT_SIGNED_IN", Routes::Undescribed),
-    ("PLAN_REQUIRED", Routes::All),
-    (code::PLAN_LIMIT_REACHED, Routes::Listed),
-    (code::AI_QUOTA_EXCEEDED, Routes::Listed),
-    (code::PROJECT_LIMIT_REACHED, Routes::Listed),
-    ("SCOPE_REQUIRED", Routes::Scoped),
-    ("FOREIGN_ORIGIN", Routes::Undescribed),
-    ("CLOSED", Routes::Undescribed),
-    ("UPLOAD_REFUSED", Routes::Undescribed),
-    ("NOT_FOUND", Routes::Naming),
-    ("METHOD_NOT_ALLOWED", Routes::Undescribed),
-    ("REQUEST_TIMEOUT", Routes::WithBody),
-    ("CONFLICT", Routes::Post),
-    (code::PROJECT_ARCHIVED, Routes::Listed),
-    (code::UPLOAD_INCOMPLETE, Routes::Listed),
-    (code::UPLOAD_EXPIRED, Routes::Listed),
-    ("PAYLOAD_TOO_LARGE", Routes::WithBody),
-    ("UNSUPPORTED_MEDIA_TYPE", Routes::WithBody),
-    (code::URL_REJECTED, Routes::WithUrl),
-    (code::FEED_NOT_FOUND, Routes::Listed),
-    ("RATE_LIMITED", Routes::All),
-    ("INTERNAL", Routes::All),
-    (code::AI_PAUSED, Routes::Listed),
-    (code::AI_UNAVAILABLE, Routes::Listed),
-    ("OVERLOADED", Routes::All),
-    ("STORAGE_FULL", Routes::All),
-];
-
 /// Every code of the table, in the order of the statuses.
 pub static CODES: LazyLock<Vec<Code>> = LazyLock::new(|| {
     let mut codes: Vec<Code> = Vec::new();
     for row in ERRORS {
         let has_retry_after = row.retry != RetryRule::Never;
+        let (headers, routes) = (row.headers, row.routes);
         match codes.iter_mut().find(|code| code.name == row.code) {
             Some(code) => {
                 code.about = format!("{} {}", code.about, row.description);
                 code.has_retry_after |= has_retry_after;
+                code.headers.push(headers);
+                code.routes.push(routes);
             }
             None => codes.push(Code {
                 name: row.code,
                 status: row.status,
                 about: row.description.to_owned(),
                 has_retry_after,
-                routes: routes_of(row.code),
+                headers: vec![headers],
+                routes: vec![routes],
             }),
         }
     }
     codes
 });
 
-fn routes_of(code: &str) -> Routes {
-    // A test requires that every code has a row.
-    ROUTES.iter().find(|(name, _)| *name == code).map_or(Routes::Undescribed, |(_, routes)| *routes)
-}
-
 /// Returns the codes that this route may return.
 pub fn codes_of_route(route: &'static Route) -> impl Iterator<Item = &'static Code> {
-    CODES.iter().filter(move |code| code.routes.include(route, code.name))
+    CODES.iter().filter(move |code| code.is_returned_by(route))
 }
 
 /// Returns the schema of `error.code`, which describes every code with its status.
@@ -129,24 +76,24 @@ impl Code {
     pub fn manual_row(&self) -> String {
         format!("| {} | `{}` | {} |", self.status, self.name, self.about)
     }
+
+    fn is_returned_by(&self, route: &Route) -> bool {
+        route.errors.contains(&self.name) || self.routes.iter().any(|rule| includes(*rule, route))
+    }
 }
 
-impl Routes {
-    /// Whether the route is one of those that may return this code.
-    fn include(self, route: &Route, code: &str) -> bool {
-        let is_listed = route.errors.contains(&code);
-        match self {
-            Routes::All => true,
-            Routes::Scoped => !route.scopes.is_empty(),
-            Routes::Naming => {
-                route.pattern.contains('{') || has_field(&(route.request.schema)(), &|_, field| is_id(field))
-            }
-            Routes::WithBody => takes_body(&route.method),
-            Routes::WithUrl => is_listed || has_field(&(route.request.schema)(), &|name, _| name == "url"),
-            Routes::Post => route.method == Method::POST,
-            Routes::Listed => is_listed,
-            Routes::Undescribed => false,
+/// Whether a rule of the table includes a route.
+fn includes(rule: RouteRule, route: &Route) -> bool {
+    match rule {
+        RouteRule::Listed => false,
+        RouteRule::All => true,
+        RouteRule::Scoped => !route.scopes.is_empty(),
+        RouteRule::Naming => {
+            route.pattern.contains('{') || has_field(&(route.request.schema)(), &|_, field| is_id(field))
         }
+        RouteRule::WithBody => takes_body(&route.method),
+        RouteRule::WithUrl => has_field(&(route.request.schema)(), &|name, _| name == "url"),
+        RouteRule::Post => route.method == Method::POST,
     }
 }
 
@@ -154,35 +101,44 @@ impl Routes {
 mod tests {
     use std::path::Path;
 
+    use errors::code;
+
     use super::*;
     use crate::openapi::document;
-
-    #[test]
-    fn every_code_of_the_table_names_its_routes_once() {
-        for row in ERRORS {
-            let named = ROUTES.iter().filter(|(name, _)| *name == row.code);
-            assert_eq!(named.count(), 1, "{}", row.code);
-        }
-        for (name, _) in ROUTES {
-            assert!(ERRORS.iter().any(|row| row.code == *name), "{name} is no code of the table");
-        }
-    }
+    use crate::routing::undescribed;
 
     fn routes() -> impl Iterator<Item = &'static Route> {
-        crate::rest::V1.iter().chain(crate::rest::V2)
+        undescribed(crate::rest::V1).chain(undescribed(crate::rest::V2))
     }
 
     #[test]
-    fn codes_that_operations_list_are_returned_by_listed_routes() {
+    fn operations_list_only_codes_that_no_rule_gives_them() {
         for route in routes() {
-            for code in route.errors {
-                let kind = routes_of(code);
-                assert!(matches!(kind, Routes::Listed | Routes::WithUrl), "{}: {code}", route.name());
+            for listed in route.errors {
+                let code = CODES.iter().find(|code| code.name == *listed);
+                let code = code.unwrap_or_else(|| panic!("{listed} is no code of the table"));
+                let is_given = code.routes.iter().any(|rule| includes(*rule, route));
+                assert!(!is_given, "{}: {listed}", route.name());
             }
         }
-        for (code, _) in ROUTES.iter().filter(|(_, kind)| *kind == Routes::Listed) {
-            assert!(routes().any(|route| route.errors.contains(code)), "no operation lists {code}");
-        }
+    }
+
+    /// Those of the web app, of the URL that a file is sent to, and of paths and methods without a route.
+    #[test]
+    fn codes_that_no_route_of_the_document_returns_are_fixed() {
+        let unreturned = CODES.iter().filter(|code| !routes().any(|route| code.is_returned_by(route)));
+
+        assert_eq!(
+            unreturned.map(|code| code.name).collect::<Vec<_>>(),
+            [
+                code::SCOPE_NOT_ALLOWED,
+                code::NOT_SIGNED_IN,
+                code::FOREIGN_ORIGIN,
+                code::CLOSED,
+                code::UPLOAD_REFUSED,
+                code::METHOD_NOT_ALLOWED,
+            ]
+        );
     }
 
     #[test]
@@ -237,7 +193,7 @@ mod tests {
     #[test]
     fn routes_have_the_codes_of_their_kind() {
         let codes_of = |name: &str| {
-            let route = crate::rest::V2.iter().find(|route| route.name() == name).unwrap();
+            let route = undescribed(crate::rest::V2).find(|route| route.name() == name).unwrap();
             codes_of_route(route).map(|code| code.name).collect::<Vec<_>>()
         };
 

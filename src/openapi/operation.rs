@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::example;
 use super::responses::{self, ErrorResponses};
 use crate::http::methods::takes_body;
-use crate::routing::Route;
+use crate::routing::{DescribedRoute, Route};
 use crate::schema;
 
 /// Returns the tag of a route: the first segment of its path.
@@ -17,28 +17,29 @@ pub fn group(route: &Route) -> String {
 
 /// Describes a route as an operation.
 pub fn describe(
-    route: &'static Route,
+    described: &'static DescribedRoute,
     generator: &mut SchemaGenerator,
     errors: &mut ErrorResponses,
 ) -> Value {
+    let DescribedRoute { route, operation_id, summary, about } = described;
     let (request, reply) = ((route.request.schema)(), (route.reply)(generator).to_value());
     let reply_description = responses::reply_description(&reply, generator);
     let scopes: Vec<&str> = route.scopes.iter().map(|scope| scope.name()).collect();
     let needs = needs(&scopes);
-    let description = [route.about, &needs].into_iter().filter(|part| !part.is_empty());
-    let mut described = json!({
-        "operationId": route.operation_id,
-        "summary": route.summary,
+    let description = [*about, &needs].into_iter().filter(|part| !part.is_empty());
+    let mut operation = json!({
+        "operationId": operation_id,
+        "summary": summary,
         "description": description.collect::<Vec<_>>().join("\n\n"),
         "tags": [group(route)],
         "security": [{ "bearer": scopes }, { "header": scopes }],
         "parameters": parameters(route, &request),
         "responses": responses::describe(route, &reply, &reply_description, errors),
     });
-    if let (Some(members), true) = (described.as_object_mut(), takes_body(&route.method)) {
+    if let (Some(members), true) = (operation.as_object_mut(), takes_body(&route.method)) {
         members.insert("requestBody".to_owned(), body(request));
     }
-    described
+    operation
 }
 
 fn needs(scopes: &[&str]) -> String {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use actix_web::http::StatusCode;
+use errors::HeaderRule;
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
@@ -57,7 +58,7 @@ pub fn describe(
     errors: &mut ErrorResponses,
 ) -> Value {
     let mut all = Map::new();
-    for status in route.success.all() {
+    for status in route.success_statuses() {
         all.insert(status.as_u16().to_string(), success(status, reply, description));
     }
     let mut by_status: BTreeMap<u16, Vec<&Code>> = BTreeMap::new();
@@ -96,11 +97,8 @@ fn success(status: StatusCode, reply: &Value, description: &str) -> Value {
 fn error_response(status: u16, codes: &[&Code]) -> Value {
     let lines: Vec<String> = codes.iter().map(|code| format!("`{}`: {}", code.name, code.about)).collect();
     let names: Vec<&str> = codes.iter().map(|code| code.name).collect();
-    let mut more = match status {
-        401 => vec![("WWW-Authenticate", "string", "`Bearer`.")],
-        429 => vec![LIMIT, REMAINING, RESET],
-        _ => Vec::new(),
-    };
+    let rules = codes.iter().flat_map(|code| &code.headers);
+    let mut more: Vec<HeaderText> = rules.flat_map(|rule| described_headers(*rule)).copied().collect();
     // Not every response of such a code has the header: of 409 only one for an Idempotency-Key whose request still runs.
     if codes.iter().any(|code| code.has_retry_after) {
         more.push(RETRY);
@@ -117,15 +115,29 @@ fn error_response(status: u16, codes: &[&Code]) -> Value {
     })
 }
 
-const LIMIT: (&str, &str, &str) =
-    ("X-RateLimit-Limit", "integer", "The limit that is nearest to exhaustion.");
-const REMAINING: (&str, &str, &str) =
-    ("X-RateLimit-Remaining", "integer", "Requests that remain within that limit, after this one.");
-const RESET: (&str, &str, &str) =
-    ("X-RateLimit-Reset", "integer", "Seconds until that limit is fully available again.");
-const RETRY: (&str, &str, &str) = ("Retry-After", "integer", "Seconds to wait before a retry.");
+/// The name, the type and the description of a header.
+type HeaderText = (&'static str, &'static str, &'static str);
 
-fn headers(more: &[(&str, &str, &str)]) -> Value {
+const CHALLENGE: HeaderText = ("WWW-Authenticate", "string", "`Bearer`.");
+const LIMIT: HeaderText = ("X-RateLimit-Limit", "integer", "The limit that is nearest to exhaustion.");
+const REMAINING: HeaderText =
+    ("X-RateLimit-Remaining", "integer", "Requests that remain within that limit, after this one.");
+const RESET: HeaderText =
+    ("X-RateLimit-Reset", "integer", "Seconds until that limit is fully available again.");
+const RETRY: HeaderText = ("Retry-After", "integer", "Seconds to wait before a retry.");
+
+/// Returns the headers that the document describes for a rule of the table of errors.
+fn described_headers(rule: HeaderRule) -> &'static [HeaderText] {
+    match rule {
+        HeaderRule::BearerChallenge => &[CHALLENGE],
+        HeaderRule::RateLimit => &[LIMIT, REMAINING, RESET],
+        // `Allow` and the challenge of the MCP server are of requests without a route of the document, and `Connection` is not of
+        // the API but of one connection.
+        HeaderRule::None | HeaderRule::Allow | HeaderRule::McpScopeChallenge | HeaderRule::Close => &[],
+    }
+}
+
+fn headers(more: &[HeaderText]) -> Value {
     let id = (
         "X-Request-Id",
         json!({ "type": "string", "format": "uuid" }),
@@ -220,6 +232,10 @@ mod tests {
             assert_eq!(example["meta"]["statusCode"], error.spec().status, "{name}");
             let has_header = response["headers"]["Retry-After"].is_object();
             assert!(has_header || error.retry_after().is_none(), "{name}");
+            let has_challenge = response["headers"]["WWW-Authenticate"].is_object();
+            assert_eq!(has_challenge, error.spec().status == 401, "{name}");
+            let has_limit = response["headers"]["X-RateLimit-Limit"].is_object();
+            assert_eq!(has_limit, error.spec().status == 429, "{name}");
         }
         for (name, is_expected) in [("StorageFull", true), ("RateLimited", true), ("Internal", false)] {
             assert_eq!(responses[name]["headers"]["Retry-After"].is_object(), is_expected, "{name}");

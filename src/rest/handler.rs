@@ -5,7 +5,7 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::authenticate::RequestInfo;
-use actors::auth::caller::{Caller, Surface};
+use actors::auth::caller::Caller;
 use actors::context::OperationContext;
 use actors::idempotency::{Claim, IdempotencyKey, StoredResponse};
 use actors::operation::{FromRequest, Operation};
@@ -15,6 +15,7 @@ use database::on_behalf_of;
 use errors::{Error, ErrorBody};
 use serde_json::Value;
 use validation::Invalid;
+use values::kind::MeteredSurface;
 
 use crate::http::answer_slots::slot_wait;
 use crate::http::budget::Sender;
@@ -24,7 +25,7 @@ use crate::http::fields::{read_body, read_fields, target};
 use crate::http::methods::{is_unserved, known_methods};
 use crate::http::task::run_to_end;
 use crate::http::{credential, envelope, peer};
-use crate::routing::{Route, RouteSurface, SuccessStatus};
+use crate::routing::{ReplyStatus, Route, RouteSurface};
 
 /// The name in the activity view of requests that no route answers.
 const UNKNOWN_ROUTE: &str = "unknown";
@@ -37,6 +38,7 @@ pub struct Rest;
 impl RouteSurface for Rest {
     async fn answer<O: FromRequest>(
         route: &'static Route,
+        success: ReplyStatus<O::Reply>,
         request: HttpRequest,
         payload: Payload,
     ) -> HttpResponse {
@@ -46,8 +48,8 @@ impl RouteSurface for Rest {
                 Err(response) => return response,
             };
             let parse = async |caller: &Caller| parse::<O>(&request, caller, payload).await;
-            let outcome = execute::<O>(&ctx, &request, &route.name(), route.success, parse).await;
-            respond::<O>(&request, &ctx, route.success, outcome).await
+            let outcome = execute::<O>(&ctx, &request, &route.name(), &success, parse).await;
+            respond::<O>(&request, &ctx, &success, outcome).await
         })
         .await
     }
@@ -63,9 +65,10 @@ impl RouteSurface for Rest {
             methods = known_methods();
         }
         let parse = async |_: &Caller| Ok(UnmatchedRequest { methods }).into();
-        let outcome =
-            execute::<UnmatchedRequest>(&ctx, &request, UNKNOWN_ROUTE, SuccessStatus::Ok, parse).await;
-        respond::<UnmatchedRequest>(&request, &ctx, SuccessStatus::Ok, outcome).await
+        // No such request succeeds.
+        let success = ReplyStatus::Always(StatusCode::OK);
+        let outcome = execute::<UnmatchedRequest>(&ctx, &request, UNKNOWN_ROUTE, &success, parse).await;
+        respond::<UnmatchedRequest>(&request, &ctx, &success, outcome).await
     }
 }
 
@@ -74,7 +77,7 @@ async fn execute<O: Operation>(
     ctx: &OperationContext,
     request: &HttpRequest,
     name: &str,
-    success: SuccessStatus,
+    success: &ReplyStatus<O::Reply>,
     parse: impl AsyncFnOnce(&Caller) -> ParsedRequest<O>,
 ) -> Outcome<O::Reply> {
     let authenticator = ctx.authenticator();
@@ -93,7 +96,7 @@ async fn execute<O: Operation>(
 fn request_info(request: &HttpRequest) -> RequestInfo {
     RequestInfo {
         credential: credential::credential(request),
-        surface: Surface::Rest,
+        surface: MeteredSurface::Rest,
         ip_address: peer::ip_address(request),
         client: peer::client(request),
     }
@@ -102,10 +105,10 @@ fn request_info(request: &HttpRequest) -> RequestInfo {
 /// Returns the status that the activity view shows, which is that of the response.
 fn activity_status<O: Operation>(
     result: &Result<Response<O::Reply>, Error>,
-    success: SuccessStatus,
+    success: &ReplyStatus<O::Reply>,
 ) -> String {
     match result {
-        Ok(Response::Fresh(reply)) => success.of_reply::<O>(reply).as_str().to_owned(),
+        Ok(Response::Fresh(reply)) => success.for_reply(reply).as_str().to_owned(),
         Ok(Response::Replayed(stored)) => stored.status.to_string(),
         Err(error) => status(error).as_str().to_owned(),
     }
@@ -146,12 +149,12 @@ fn idempotency_key(request: &HttpRequest, body: &[u8]) -> Result<Option<Idempote
 async fn respond<O: Operation>(
     request: &HttpRequest,
     ctx: &OperationContext,
-    success: SuccessStatus,
+    success: &ReplyStatus<O::Reply>,
     outcome: Outcome<O::Reply>,
 ) -> HttpResponse {
     let Outcome { quota, result, claim } = outcome;
     let mut response = match &result {
-        Ok(Response::Fresh(reply)) => envelope::success(request, ctx, success.of_reply::<O>(reply), reply),
+        Ok(Response::Fresh(reply)) => envelope::success(request, ctx, success.for_reply(reply), reply),
         Ok(Response::Replayed(stored)) => replay(request, ctx, stored),
         Err(error) => envelope::failure(request, ctx, error),
     };
@@ -184,19 +187,19 @@ async fn settle<O: Operation>(
     ctx: &OperationContext,
     claim: Claim,
     result: &Result<Response<O::Reply>, Error>,
-    success: SuccessStatus,
+    success: &ReplyStatus<O::Reply>,
 ) {
     let stored = match result {
         Ok(Response::Fresh(reply)) => {
             let body = stored_body::<O>(reply).ok();
-            let status = success.of_reply::<O>(reply).as_u16();
+            let status = success.for_reply(reply).as_u16();
             body.map(|body| StoredResponse { status, body: body.to_string() })
         }
         // A replay has no claim: the stored response stays as it is.
         Ok(Response::Replayed(_)) => None,
         Err(error) => {
             let body = serde_json::to_string(&ErrorBody::from(error)).ok();
-            let body = body.filter(|_| error.spec().is_final());
+            let body = body.filter(|_| error.spec().is_final);
             body.map(|body| StoredResponse { status: status(error).as_u16(), body })
         }
     };

@@ -11,19 +11,19 @@ pub use v1::V1Routes;
 pub use v2::V2Routes;
 
 use crate::http::cache;
-use crate::routing::{self, Route};
+use crate::routing::{self, DescribedRoute, undescribed};
 
 /// The routes of REST v1, which the OpenAPI document lists too.
-pub static V1: &[Route] = V1Routes::<Rest>::ROUTES;
+pub static V1: &[DescribedRoute] = V1Routes::<Rest>::ROUTES;
 /// The routes of REST v2, which the OpenAPI document lists too.
-pub static V2: &[Route] = V2Routes::<Rest>::ROUTES;
+pub static V2: &[DescribedRoute] = V2Routes::<Rest>::ROUTES;
 
 /// Mounts /rest. Unknown paths have the envelope and need a key too (contract.md, section 2).
 pub fn mount(config: &mut ServiceConfig) {
     let unknown = || routing::refuse::<Rest>(Vec::new());
     let version = |path, routes| {
         web::scope(path)
-            .configure(move |scope| routing::mount::<Rest>(scope, routes))
+            .configure(move |scope| routing::mount::<Rest>(scope, undescribed(routes)))
             .default_service(unknown())
     };
     config.service(

@@ -20,21 +20,21 @@ use actors::operations::highlights::{ChangeHighlight, CreateHighlight, DeleteHig
 use actors::operations::rendition::{ReadHtml, ReadOutline};
 use actors::operations::tags::{DeleteTag, ListTags, RenameTag};
 
-use crate::routing::{Route, RouteSurface};
+use crate::routing::{DescribedRoute, Route, RouteSurface};
 
 /// REST v1 for a surface: REST itself, or the web app.
 pub struct V1Routes<S>(PhantomData<S>);
 
 impl<S: RouteSurface> V1Routes<S> {
     /// The routes of the table, in the order of the documentation.
-    pub const ROUTES: &'static [Route] = &[
+    pub const ROUTES: &'static [DescribedRoute] = &[
         Route::get::<S, ListBookmarks>("/bookmarks").described(
             "listBookmarks",
             "List bookmarks",
             "Lists bookmarks, filtered and sorted. Use `updatedSince` and `includeDeleted` to keep a \
              copy in sync.",
         ),
-        Route::post::<S, CreateBookmark>("/bookmarks").created_or_ok().described(
+        Route::post_if_absent::<S, CreateBookmark>("/bookmarks").described(
             "createBookmark",
             "Create bookmark",
             "Saves a URL. If `html` or `text` is given, the page is not fetched. If the URL is saved \
@@ -165,7 +165,7 @@ impl<S: RouteSurface> V1Routes<S> {
             "List feeds",
             "Lists the followed feeds.",
         ),
-        Route::post::<S, FollowFeed>("/feeds").created_or_ok().described(
+        Route::post_if_absent::<S, FollowFeed>("/feeds").described(
             "followFeed",
             "Follow feed",
             "Follows a feed, or the feed that a page links to. If it is followed already, the \

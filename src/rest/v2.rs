@@ -5,14 +5,14 @@ use std::marker::PhantomData;
 use actors::operations;
 use actors::operations::projects::{AddItems, AddNote, ListProjects, ReadContext};
 
-use crate::routing::{Route, RouteSurface};
+use crate::routing::{DescribedRoute, Route, RouteSurface};
 
 /// REST v2 for a surface: REST itself, or the web app.
 pub struct V2Routes<S>(PhantomData<S>);
 
 impl<S: RouteSurface> V2Routes<S> {
     /// The routes of the table, in the order of the documentation.
-    pub const ROUTES: &'static [Route] = &[
+    pub const ROUTES: &'static [DescribedRoute] = &[
         Route::get::<S, operations::search::Search>("/search").described(
             "search",
             "Search",

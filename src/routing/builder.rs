@@ -1,9 +1,9 @@
 //! Builds the rows of a table: `Route::post::<Rest, CreateCollection>("/collections").created()`.
 
-use actix_web::http::Method;
-use actors::operation::FromRequest;
+use actix_web::http::{Method, StatusCode};
+use actors::operation::{CreatesIfAbsent, FromRequest};
 
-use super::route::{RequestType, Route, SuccessStatus};
+use super::route::{DescribedRoute, ReplyStatus, RequestType, Route};
 use super::surface::RouteSurface;
 
 impl Route {
@@ -15,6 +15,20 @@ impl Route {
     /// Builds a POST route that runs an operation.
     pub const fn post<S: RouteSurface, O: FromRequest>(pattern: &'static str) -> Self {
         Self::new::<S, O>(Method::POST, pattern)
+    }
+
+    /// Builds a POST route that runs an operation which may find that its item exists already. The status of a successful response
+    /// is 201 if the operation created the item, and 200 if it existed.
+    pub const fn post_if_absent<S: RouteSurface, O: FromRequest + CreatesIfAbsent>(
+        pattern: &'static str,
+    ) -> Self {
+        let mut route = Self::new::<S, O>(Method::POST, pattern);
+        route.success = StatusCode::CREATED;
+        route.finds_existing = true;
+        route.answer = |route, request, payload| {
+            Box::pin(S::answer::<O>(route, ReplyStatus::CreatedOrOk(O::has_created), request, payload))
+        };
+        route
     }
 
     /// Builds a PUT route that runs an operation.
@@ -36,51 +50,41 @@ impl Route {
         Self {
             method,
             pattern,
-            operation_id: "",
-            summary: "",
-            about: "",
             request: RequestType::of::<O::Request>(),
             scopes: O::SCOPES,
             errors: O::ERRORS,
-            success: SuccessStatus::Ok,
+            success: StatusCode::OK,
+            finds_existing: false,
             reply: |generator| generator.subschema_for::<O::Reply>(),
             // The types of the operation end here: a table holds plain function pointers.
-            answer: |route, request, payload| Box::pin(S::answer::<O>(route, request, payload)),
+            answer: |route, request, payload| {
+                Box::pin(S::answer::<O>(route, ReplyStatus::Always(route.success), request, payload))
+            },
         }
     }
 
     /// Describes the route for the OpenAPI document: by the id of the operation, its title, and what it does.
     #[must_use]
     pub const fn described(
-        mut self,
+        self,
         operation_id: &'static str,
         summary: &'static str,
         about: &'static str,
-    ) -> Self {
-        self.operation_id = operation_id;
-        self.summary = summary;
-        self.about = about;
-        self
+    ) -> DescribedRoute {
+        DescribedRoute { route: self, operation_id, summary, about }
     }
 
     /// Sets the status of successful responses to 201.
     #[must_use]
     pub const fn created(mut self) -> Self {
-        self.success = SuccessStatus::Created;
+        self.success = StatusCode::CREATED;
         self
     }
 
     /// Sets the status of successful responses to 202.
     #[must_use]
     pub const fn accepted(mut self) -> Self {
-        self.success = SuccessStatus::Accepted;
-        self
-    }
-
-    /// Sets the status of successful responses to 201 if the operation created an item, and to 200 if the item existed already.
-    #[must_use]
-    pub const fn created_or_ok(mut self) -> Self {
-        self.success = SuccessStatus::CreatedOrOk;
+        self.success = StatusCode::ACCEPTED;
         self
     }
 }

@@ -6,5 +6,5 @@ mod builder;
 mod route;
 mod surface;
 
-pub use route::{PendingResponse, RequestType, Route, SuccessStatus};
+pub use route::{DescribedRoute, PendingResponse, ReplyStatus, RequestType, Route, undescribed};
 pub use surface::{RouteSurface, mount, refuse};

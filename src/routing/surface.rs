@@ -5,13 +5,14 @@ use actix_web::web::{self, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse, Resource};
 use actors::operation::FromRequest;
 
-use super::route::Route;
+use super::route::{ReplyStatus, Route};
 
 /// A surface that serves tables of routes.
 pub trait RouteSurface: 'static {
     /// Answers a request by the operation of a route.
     fn answer<O: FromRequest>(
         route: &'static Route,
+        success: ReplyStatus<O::Reply>,
         request: HttpRequest,
         payload: Payload,
     ) -> impl Future<Output = HttpResponse> + 'static;
@@ -22,11 +23,12 @@ pub trait RouteSurface: 'static {
 }
 
 /// Mounts a table: each pattern once, with all its methods. Other methods are refused.
-pub fn mount<S: RouteSurface>(config: &mut ServiceConfig, routes: &'static [Route]) {
+pub fn mount<S: RouteSurface>(config: &mut ServiceConfig, routes: impl IntoIterator<Item = &'static Route>) {
+    let routes: Vec<&'static Route> = routes.into_iter().collect();
     // In the order of the table: the router takes the first pattern that matches, so
     // `/bookmarks/exists` must come before `/bookmarks/{id}`.
     let mut patterns: Vec<&'static str> = Vec::new();
-    for route in routes {
+    for route in &routes {
         if !patterns.contains(&route.pattern) {
             patterns.push(route.pattern);
         }
@@ -34,7 +36,7 @@ pub fn mount<S: RouteSurface>(config: &mut ServiceConfig, routes: &'static [Rout
     for pattern in patterns {
         let mut resource = Resource::new(pattern);
         let mut methods = Vec::new();
-        for route in routes.iter().filter(|route| route.pattern == pattern) {
+        for route in routes.iter().copied().filter(|route| route.pattern == pattern) {
             methods.push(route.method.to_string());
             // `http::head` handles HEAD as GET, so it belongs in `Allow`.
             if route.method == Method::GET {

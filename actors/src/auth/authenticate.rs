@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use errors::Error;
 use library::context::CoreContext;
-use values::kind::KeyKind;
+use values::kind::{KeyKind, MeteredSurface};
 
-use crate::auth::caller::{Caller, CallerKey, Credential, Principal, Surface};
+use crate::auth::caller::{Caller, CallerKey, Credential, Principal};
 use crate::auth::grants::{GrantUse, Grants, TokenLookup};
 use crate::auth::keys::{KeyUse, Keys, rules};
 use crate::auth::limits::AuthFailures;
@@ -16,8 +16,8 @@ use crate::auth::secret::Secret;
 pub struct RequestInfo {
     /// The credential; `None` if the request presents none, an error if it presents one in a place that is not allowed.
     pub credential: Result<Option<Credential>, Error>,
-    /// The surface that received the request.
-    pub surface: Surface,
+    /// The surface that received the request. The web app has sessions instead ([`crate::auth::sessions`]).
+    pub surface: MeteredSurface,
     /// The IP address of the client.
     pub ip_address: Option<IpAddr>,
     /// The name by which the client identifies itself: the first product of the User-Agent.
@@ -47,23 +47,21 @@ impl Authenticator<'_> {
     pub async fn authenticate(&self, request: RequestInfo) -> Result<Caller, Error> {
         let RequestInfo { credential, surface, ip_address, client } = request;
         match (credential?.ok_or(Error::KeyInvalid)?, surface) {
-            (Credential::ApiKey(secret), Surface::Rest | Surface::Mcp) => {
-                self.by_key(&secret, surface, ip_address, client).await
-            }
-            (Credential::AccessToken(secret), Surface::Mcp) => {
+            (Credential::ApiKey(secret), _) => self.by_key(&secret, surface, ip_address, client).await,
+            (Credential::AccessToken(secret), MeteredSurface::Mcp) => {
                 self.by_token(&secret, ip_address, client).await
             }
-            // Access tokens are for the MCP server alone (spec.md: API keys, rule 8). The web app accepts sessions only.
-            (Credential::AccessToken(_), Surface::Rest | Surface::WebApp)
-            | (Credential::ApiKey(_), Surface::WebApp)
-            | (Credential::Other, _) => Err(self.failures.record(ip_address)),
+            // Access tokens are for the MCP server alone (spec.md: API keys, rule 8).
+            (Credential::AccessToken(_), MeteredSurface::Rest) | (Credential::Other, _) => {
+                Err(self.failures.record(ip_address))
+            }
         }
     }
 
     async fn by_key(
         &self,
         secret: &Secret,
-        surface: Surface,
+        surface: MeteredSurface,
         ip_address: Option<IpAddr>,
         client: Option<String>,
     ) -> Result<Caller, Error> {
@@ -73,8 +71,8 @@ impl Authenticator<'_> {
             Err(other) => return Err(other),
         };
         let client = match surface {
-            Surface::Mcp => row.key.mcp_client.clone().or(client),
-            Surface::Rest | Surface::WebApp => client,
+            MeteredSurface::Mcp => row.key.mcp_client.clone().or(client),
+            MeteredSurface::Rest => client,
         };
         let key = CallerKey {
             id: row.key.id,
@@ -85,7 +83,7 @@ impl Authenticator<'_> {
             is_new: row.key.first_used_at.is_none(),
         };
         let caller = Caller::of_key(row.key.user_id, row.plan, key, surface, client);
-        if surface == Surface::Mcp && row.key.kind != KeyKind::Mcp {
+        if surface == MeteredSurface::Mcp && row.key.kind != KeyKind::Mcp {
             self.record_use(&caller);
             return Err(Error::NotForMcp);
         }

@@ -55,6 +55,15 @@ impl Surface {
     }
 }
 
+impl From<MeteredSurface> for Surface {
+    fn from(surface: MeteredSurface) -> Self {
+        match surface {
+            MeteredSurface::Rest => Surface::Rest,
+            MeteredSurface::Mcp => Surface::Mcp,
+        }
+    }
+}
+
 /// How the caller authenticated: by an API key, an OAuth grant, or a browser session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Principal {
@@ -94,7 +103,7 @@ impl Caller {
         user: UserId,
         plan: Plan,
         key: CallerKey,
-        surface: Surface,
+        surface: MeteredSurface,
         client: Option<String>,
     ) -> Self {
         Self {
@@ -103,7 +112,7 @@ impl Caller {
             scopes: key.scopes.within(plan),
             principal: Principal::Key(key.id),
             key: Some(key),
-            surface,
+            surface: surface.into(),
             client,
             claim: None,
         }

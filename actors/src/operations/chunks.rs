@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use values::id::{ChunkId, DocumentId};
 use values::scope::Scope;
 
-use super::page::{CursorText, ListPage, PageLimit, PageRequest};
+use super::page::{CursorText, ListName, ListPage, PageLimit, PageRequest};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
@@ -88,7 +88,7 @@ impl Operation for ListChunks {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListChunksResponse, Error> {
-        let list = self.page.of_list(ctx, caller, format!("chunks:{}", self.document));
+        let list = self.page.of_list(ctx, caller, ListName::selected_by("chunks", self.document));
         let position: Option<ChunkPosition> = list.position()?;
         let found =
             document::Entity::one_visible_to(caller.user, self.document).one(ctx.core.db.read()).await?;

@@ -12,7 +12,7 @@ use values::kind::NoticeKind;
 use values::scope::Scope;
 use values::time::Timestamp;
 
-use super::page::{CursorText, ListPage, PageLimit, PageRequest};
+use super::page::{CursorText, ListName, ListPage, PageLimit, PageRequest};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
@@ -92,7 +92,7 @@ impl Operation for ListNotices {
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListNoticesResponse, Error> {
-        let list = self.0.of_list(ctx, caller, "notices");
+        let list = self.0.of_list(ctx, caller, ListName::new("notices"));
         // Ids sort by creation time, so the id alone is the position.
         let before: Option<NoticeId> = list.position()?;
         let query = notice::Entity::owned_by(caller.user)

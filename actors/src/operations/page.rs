@@ -47,13 +47,13 @@ impl PageRequest {
         &'a self,
         ctx: &'a OperationContext,
         caller: &Caller,
-        list: impl Into<String>,
+        list: ListName,
     ) -> PagedList<'a> {
-        PagedList { request: self, ctx, user: caller.user, list: list.into() }
+        PagedList { request: self, ctx, user: caller.user, list }
     }
 }
 
-/// The name of a list whose rows are selected by filters or ordered in several ways, for [`PageRequest::of_list`].
+/// The name of a list with everything that selects and orders its rows, for [`PageRequest::of_list`].
 ///
 /// Cursors are signed with this name, and clients keep cursors. So it is made of names and values as they stand in requests, which
 /// do not change when code is renamed.
@@ -65,21 +65,22 @@ impl ListName {
         Self(kind.to_owned())
     }
 
+    /// Names a list whose rows are selected by one value, which every request has: the id of the row that they belong to, or their
+    /// state.
+    pub fn selected_by(kind: &str, value: impl Display) -> Self {
+        Self(format!("{kind}:{value}"))
+    }
+
     /// Appends a filter or the order. A filter that the request leaves out appends nothing, so that cursors remain valid when an
     /// operation gets a new filter.
     #[must_use]
     pub fn with(mut self, name: &str, value: Option<impl Display>) -> Self {
         if let Some(value) = value.map(|value| value.to_string()) {
-            // The length distinguishes lists whose values contain the separators.
+            // Values may be texts of the client. Without the length, `q=a;tag=b` would have the name of the list that is filtered by
+            // the query `a` and the tag `b`, and a cursor of the one would be accepted for the other.
             let _ = write!(self.0, ";{name}={}:{value}", value.len());
         }
         self
-    }
-}
-
-impl From<ListName> for String {
-    fn from(name: ListName) -> Self {
-        name.0
     }
 }
 
@@ -88,7 +89,7 @@ pub struct PagedList<'a> {
     request: &'a PageRequest,
     ctx: &'a OperationContext,
     user: UserId,
-    list: String,
+    list: ListName,
 }
 
 impl PagedList<'_> {
@@ -97,7 +98,7 @@ impl PagedList<'_> {
     /// # Errors
     /// [`Error::Invalid`] when the cursor was not made for this caller and this list.
     pub fn position<P: DeserializeOwned>(&self) -> Result<Option<P>, Error> {
-        let open = |cursor: &String| self.ctx.cursors.open(self.user.0, &self.list, cursor);
+        let open = |cursor: &String| self.ctx.cursors.open(self.user.0, &self.list.0, cursor);
         let position = self.request.cursor.as_ref().map(open).transpose();
         position.map_err(|_| {
             // The same error for a cursor of another user, of another list and for a changed one (contract.md, section 5).
@@ -134,9 +135,13 @@ impl PagedList<'_> {
         rows.truncate(limit);
         // The position of the last row, not a number of rows to skip: the pages stay complete and without repeats while rows are
         // added (contract.md, section 5).
-        let seal = |last: &R| self.ctx.cursors.seal(self.user.0, &self.list, &position(last));
-        let next_cursor = rows.last().map(seal);
+        let next_cursor = rows.last().map(|last| self.seal(&position(last)));
         ListPage { rows, next_cursor }
+    }
+
+    /// Returns the cursor of the page that begins after a position.
+    pub fn seal(&self, position: &impl Serialize) -> String {
+        self.ctx.cursors.seal(self.user.0, &self.list.0, position)
     }
 }
 
@@ -156,7 +161,14 @@ mod tests {
     fn list_name_has_the_filters_of_the_request() {
         let name = ListName::new("entries").with("unread", Some(true)).with("after", None::<i64>);
 
-        assert_eq!(String::from(name), "entries;unread=4:true");
+        assert_eq!(name.0, "entries;unread=4:true");
+    }
+
+    /// Clients keep cursors, so a name does not change.
+    #[test]
+    fn list_name_of_one_value_is_fixed() {
+        assert_eq!(ListName::selected_by("chunks", 7).0, "chunks:7");
+        assert_eq!(ListName::new("tags").0, "tags");
     }
 
     #[test]
@@ -164,6 +176,6 @@ mod tests {
         let forged = ListName::new("bookmarks").with("q", Some("a;tag=1:b"));
         let filtered = ListName::new("bookmarks").with("q", Some("a")).with("tag", Some("b"));
 
-        assert_ne!(String::from(forged), String::from(filtered));
+        assert_ne!(forged.0, filtered.0);
     }
 }

@@ -16,7 +16,7 @@ use serde::Serialize;
 use values::id::{BookmarkId, UserId};
 use values::scope::Scope;
 
-use super::page::{CursorText, ListPage, PageLimit, PageRequest};
+use super::page::{CursorText, ListName, ListPage, PageLimit, PageRequest};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
@@ -80,7 +80,7 @@ impl Operation for ListTags {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListTagsResponse, Error> {
-        let list = self.0.of_list(ctx, caller, "tags");
+        let list = self.0.of_list(ctx, caller, ListName::new("tags"));
         let after: Option<String> = list.position()?;
         let mut tags = select_tags(caller.user);
         if let Some(after) = after {

@@ -8,7 +8,7 @@ use values::id::DocumentId;
 use values::kind::{ContentType, DocumentStatus};
 use values::scope::Scope;
 
-use super::page::{CursorText, ListPage, PageRequest};
+use super::page::{CursorText, ListName, ListPage, PageRequest};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
@@ -86,7 +86,7 @@ impl Operation for ReadTranscript {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadTranscriptResponse, Error> {
-        let list = self.page.of_list(ctx, caller, format!("transcript:{}", self.document));
+        let list = self.page.of_list(ctx, caller, ListName::selected_by("transcript", self.document));
         let position: Option<SegmentPosition> = list.position()?;
         let found =
             document::Entity::one_visible_to(caller.user, self.document).one(ctx.core.db.read()).await?;

@@ -17,7 +17,7 @@ use values::kind::{DocumentStatus, JobState};
 use values::scope::Scope;
 use values::time::Timestamp;
 
-use super::page::{CursorText, ListPage, PageLimit, PageRequest};
+use super::page::{CursorText, ListName, ListPage, PageLimit, PageRequest};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::ingest::media::transcript_progress;
@@ -135,7 +135,7 @@ impl Operation for ListWork {
             // A failed document whose next attempt is queued is listed with its job.
             .filter(document::Column::Id.not_in_subquery(pending.into_query()));
         let mut work = Vec::new();
-        let list = self.page.of_list(ctx, caller, FAILED_LIST);
+        let list = self.page.of_list(ctx, caller, ListName::new(FAILED_LIST));
         for state in [JobState::Running, JobState::Queued].into_iter().filter(|_| !self.only_failed) {
             let first = jobs(state).order_by_asc(job::Column::Priority).order_by_asc(job::Column::RunAt);
             work.extend(views(ctx, user, first.limit(list.limit()).all(db).await?).await?);

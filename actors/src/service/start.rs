@@ -61,21 +61,17 @@ impl Service {
         let index_watch = IndexWatch::begin(&core.db, &retrieval, config.index, &*core.clock).await?;
 
         let adapters = Adapters::new(config.adapters, &core.base_url, &core.clock, signing_key)?;
-        let repair = RepairContext {
-            core: jobs_core,
+        let shared = SharedParts {
             retrieval,
             index_watch: Arc::new(index_watch),
             disk: config.disk,
             job_signal: JobSignal::default(),
         };
-        let indexing = IndexingContext {
-            core: repair.core.clone(),
-            retrieval: repair.retrieval.clone(),
-            job_signal: repair.job_signal.clone(),
-        };
+        let background = BackgroundContexts::new(jobs_core, &shared);
+        let BackgroundContexts { indexing, repair } = background.clone();
         let mail = config.mail.map(Arc::new);
-        let worker_context = worker_context(config.lease_owner, &adapters, &indexing, &repair, mail);
-        let context = operation_context(core, actors, adapters, &repair, signing_key, config.operations)?;
+        let worker_context = worker_context(config.lease_owner, &adapters, background, shared.clone(), mail);
+        let context = operation_context(core, actors, adapters, shared, signing_key, config.operations)?;
         // Last: it claims jobs at once.
         let worker = Worker::start(&long, worker_context, config.concurrency);
         Ok(Self { context, worker, indexing, repair, process: config.lease_owner, arbiters: [short, long] })
@@ -118,20 +114,50 @@ impl ShortActors {
     }
 }
 
-/// Returns the context of background work. It shares the database connections of the repair, which are those of jobs.
+/// What requests and background work share, whatever their database connections. Clones share it too.
+#[derive(Clone)]
+struct SharedParts {
+    retrieval: Retrieval,
+    index_watch: Arc<IndexWatch>,
+    disk: DiskSpace,
+    job_signal: JobSignal,
+}
+
+/// The contexts of background work that is done outside of the worker too. They have the database connections of jobs.
+#[derive(Clone)]
+struct BackgroundContexts {
+    indexing: IndexingContext,
+    repair: RepairContext,
+}
+
+impl BackgroundContexts {
+    fn new(core: CoreContext, shared: &SharedParts) -> Self {
+        let SharedParts { retrieval, index_watch, disk, job_signal } = shared.clone();
+        let indexing = IndexingContext {
+            core: core.clone(),
+            retrieval: retrieval.clone(),
+            job_signal: job_signal.clone(),
+        };
+        Self { indexing, repair: RepairContext { core, retrieval, index_watch, disk, job_signal } }
+    }
+}
+
+/// Returns the context of background work, which has the database connections of jobs.
 fn worker_context(
     lease_owner: LeaseOwner,
     adapters: &Adapters,
-    indexing: &IndexingContext,
-    repair: &RepairContext,
+    contexts: BackgroundContexts,
+    shared: SharedParts,
     mail: Option<Arc<Mailer>>,
 ) -> WorkerContext {
-    let RepairContext { core, retrieval, index_watch, disk, job_signal } = repair.clone();
+    let SharedParts { retrieval, index_watch, disk, job_signal } = shared;
+    let BackgroundContexts { indexing, repair } = contexts;
+    let core = repair.core.clone();
     WorkerContext {
         extraction: adapters.extraction_context(&core, &job_signal),
-        indexing: indexing.clone(),
+        indexing,
         feeds: adapters.feed_context(&core, &job_signal),
-        repair: repair.clone(),
+        repair,
         index_watch,
         imports: adapters.import_context(&core, &job_signal),
         exports: adapters.export_context(&core, &disk),
@@ -146,8 +172,7 @@ fn worker_context(
     }
 }
 
-/// Returns the context of operations. It shares the index, the disks and the job signal with the repair, but has other database
-/// connections.
+/// Returns the context of operations, whose database connections are not those of jobs.
 ///
 /// # Errors
 /// [`Error::Internal`] when the HTTP client of the answerer cannot be created.
@@ -155,11 +180,11 @@ fn operation_context(
     core: CoreContext,
     actors: ShortActors,
     adapters: Adapters,
-    repair: &RepairContext,
+    shared: SharedParts,
     signing_key: [u8; 32],
     settings: OperationSettings,
 ) -> Result<OperationContext, Error> {
-    let RepairContext { retrieval, index_watch, disk, job_signal, .. } = repair.clone();
+    let SharedParts { retrieval, index_watch, disk, job_signal } = shared;
     let ShortActors { notices, keys, grants, limits, activity } = actors;
     let clock = core.clock.clone();
     Ok(OperationContext {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use database::is_reported;
 use entity::job;
-use errors::{Error, StorageFailure};
+use errors::{Error, INTERNAL_MESSAGE, JobRule, StorageFailure};
 use jobs::{ClaimedJob, Deferral, JobError, JobKind, LEASE_DURATION, MAX_ATTEMPTS};
 use library::owned_transaction::begin_owned;
 use sea_orm::{ConnectionTrait, DbErr};
@@ -23,17 +23,9 @@ const MIN_BUSY_DELAY: Duration = Duration::from_secs(2);
 const LIBRARY_FULL_RETRY: Duration = Duration::from_secs(3600);
 /// Attempts of a file whose parser crashes, hangs or runs out of memory.
 const MAX_PARSER_CRASHES: i32 = 3;
-/// Delay after an attempt that met a full disk.
-const DISK_FULL_RETRY: Duration = Duration::from_secs(30);
-/// Delay after an attempt that met a fault of the storage.
-const STORAGE_RETRY: Duration = Duration::from_secs(60);
 /// Failed renewals in a row after which an attempt is ended. The lease would expire before another one.
 const MAX_FAILED_RENEWALS: u32 = 3;
 
-/// The reason of a job that waits for space on the disk.
-const DISK_FULL: &str = "the disk of the service is full; processing continues when there is space again";
-/// The reason of a job that waits because the database or the index failed.
-const STORAGE_FAILED: &str = "the storage of the service failed; this will be retried";
 /// The reason of a job that waits for its host.
 const HOST_BUSY: &str = "waiting, because other requests to the same host come first";
 
@@ -167,14 +159,6 @@ fn disposition(job: &ClaimedJob, error: JobError) -> Disposition {
         JobError::LeaseLost => return Disposition::LeaseLost,
         JobError::Blocked { reason, after } => return blocked(after, reason),
         JobError::HostBusy(delay) => return Disposition::Deferred { delay, reason: Some(HOST_BUSY) },
-        // Not the fault of the job, so it uses up no attempt. It is over soon, so nothing is shown to the user.
-        JobError::Internal(Error::Busy(delay)) => {
-            return Disposition::Deferred { delay: delay.max(MIN_BUSY_DELAY), reason: None };
-        }
-        JobError::Internal(Error::StorageFull | Error::StorageFailed(StorageFailure::NoIndex)) => {
-            return blocked(DISK_FULL_RETRY, DISK_FULL);
-        }
-        JobError::Internal(Error::StorageFailed(_)) => return blocked(STORAGE_RETRY, STORAGE_FAILED),
         JobError::Transient { reason, after } => (reason, after, job.row.attempts >= MAX_ATTEMPTS),
         // The same bytes most likely crash the parser again, so there are fewer attempts than for other failures.
         JobError::ParserCrash(reason) => (reason, None, job.row.attempts >= MAX_PARSER_CRASHES),
@@ -186,10 +170,21 @@ fn disposition(job: &ClaimedJob, error: JobError) -> Disposition {
         }
         // The user frees space and starts another export.
         JobError::Internal(error @ Error::TransfersFull { .. }) => (error.to_string(), None, true),
-        JobError::Internal(error) => {
-            cause = Some(error.chain());
-            ("an internal error occurred".to_owned(), None, job.row.attempts >= MAX_ATTEMPTS)
+        // The disk has no space for the index.
+        JobError::Internal(Error::StorageFailed(StorageFailure::NoIndex)) => {
+            return disposition(job, JobError::Internal(Error::StorageFull));
         }
+        JobError::Internal(error) => match error.spec().job {
+            JobRule::Defer => {
+                let delay = error.retry_after().unwrap_or_default().max(MIN_BUSY_DELAY);
+                return Disposition::Deferred { delay, reason: None };
+            }
+            JobRule::Block { reason, after } => return blocked(after, reason),
+            JobRule::Fail => {
+                cause = Some(error.chain());
+                (INTERNAL_MESSAGE.to_owned(), None, job.row.attempts >= MAX_ATTEMPTS)
+            }
+        },
     };
     log_failure(job, &reason, cause.as_deref(), is_last);
     let delay = min_delay.unwrap_or_default().max(jobs::backoff(&job.row));
@@ -278,14 +273,16 @@ mod tests {
 
     #[test]
     fn job_that_meets_a_storage_fault_waits_without_an_attempt() {
-        for (failure, wait) in
-            [(StorageFailure::Transient, STORAGE_RETRY), (StorageFailure::NoIndex, DISK_FULL_RETRY)]
+        for (failure, wait, cause) in
+            [(StorageFailure::Transient, 60, "the storage"), (StorageFailure::NoIndex, 30, "the disk")]
         {
             let error = JobError::Internal(failure.into());
 
             let end = disposition(&running(JobKind::Index, MAX_ATTEMPTS), error);
 
-            assert!(matches!(end, Disposition::Blocked { delay, .. } if delay == wait), "{failure:?}");
+            let Disposition::Blocked { delay, reason } = end else { panic!("{failure:?}") };
+            assert_eq!(delay, Duration::from_secs(wait), "{failure:?}");
+            assert!(reason.starts_with(cause), "{reason}");
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use actix_web::web::Data;
 use actix_web::{App as Web, HttpServer};
 use actors::auth::authenticate::RequestInfo;
-use actors::auth::caller::{Caller, Credential, Surface};
+use actors::auth::caller::{Caller, Credential};
 use actors::auth::secret::Secret;
 use actors::context::OperationContext;
 use actors::operation::{FromRequest, Operation};
@@ -17,6 +17,7 @@ use carrel::routing::{Route, mount};
 use errors::Error;
 use serde_json::{Value, json};
 use validation::NoFields;
+use values::kind::MeteredSurface;
 use values::plan::Plan;
 use values::scope::Scope;
 
@@ -99,7 +100,7 @@ async fn panic_of_tool_is_recorded_in_the_activity() {
     let (key, session) = (user.mcp_key().await, user.sign_in().await);
     let secret = Secret::parse_key(key.header("authorization").trim_start_matches("Bearer ")).unwrap();
     let credential = Ok(Some(Credential::ApiKey(secret)));
-    let info = RequestInfo { credential, surface: Surface::Mcp, ip_address: None, client: None };
+    let info = RequestInfo { credential, surface: MeteredSurface::Mcp, ip_address: None, client: None };
     let caller = ctx.authenticator().authenticate(info).await.unwrap();
 
     let status = |result: &Result<Response<()>, Error>| {

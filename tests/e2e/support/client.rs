@@ -1,5 +1,6 @@
 //! An HTTP client and the responses that it receives.
 
+use carrel::routing::undescribed;
 use carrel::{openapi, rest};
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -186,12 +187,12 @@ fn assert_error_is_described(method: &Method, path: &str, body: &Value) {
     let route = tables.into_iter().find_map(|(mounted, routes)| {
         let path = path.strip_prefix(mounted)?;
         // The first pattern that matches is the one that the service chooses, whatever the method.
-        let pattern = routes.iter().find(|route| matches(route.pattern, path))?.pattern;
-        routes.iter().find(|route| route.pattern == pattern && route.method.as_str() == method.as_str())
+        let pattern = undescribed(routes).find(|route| matches(route.pattern, path))?.pattern;
+        undescribed(routes).find(|route| route.pattern == pattern && route.method.as_str() == method.as_str())
     });
     let (Some(route), Some(code)) = (route, body["error"]["code"].as_str()) else { return };
     let is_described = openapi::codes_of_route(route).any(|described| described.name == code);
-    assert!(is_described, "neither src/openapi/codes.rs nor its operation gives {code} to {}", route.name());
+    assert!(is_described, "neither the table of errors nor its operation gives {code} to {}", route.name());
 }
 
 /// Whether a path matches the pattern of a route, whose parameters are in braces.

@@ -14,8 +14,9 @@ pub struct RouteRequest {
 }
 
 /// Returns a request for each route of a table that is mounted at this path.
-pub fn requests(mounted: &str, routes: &'static [Route]) -> Vec<RouteRequest> {
-    routes.iter().map(|route| RouteRequest { route, path: fill_path(mounted, route.pattern) }).collect()
+pub fn requests(mounted: &str, routes: impl IntoIterator<Item = &'static Route>) -> Vec<RouteRequest> {
+    let request = |route: &'static Route| RouteRequest { route, path: fill_path(mounted, route.pattern) };
+    routes.into_iter().map(request).collect()
 }
 
 /// Fills the parameters of a pattern with ids that do not exist.

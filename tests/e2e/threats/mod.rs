@@ -9,7 +9,7 @@ mod privacy;
 mod prompt_injection;
 mod request_headers;
 
-use carrel::routing::Route;
+use carrel::routing::undescribed;
 use carrel::{app, rest};
 use values::plan::Plan;
 
@@ -30,11 +30,10 @@ async fn key_and_browser(server: &Server) -> (Client, Client) {
 /// Every route of the route tables, with a client that may call it: REST with a key, the web app with a session.
 async fn routes(server: &Server) -> [(Client, Vec<RouteRequest>); 2] {
     let (key, browser) = key_and_browser(server).await;
-    let all = |mounted: &[(&str, &'static [Route])]| -> Vec<RouteRequest> {
-        mounted.iter().flat_map(|&(path, routes)| route_table::requests(path, routes)).collect()
-    };
-    let of_key = all(&[("/rest/v1", rest::V1), ("/rest/v2", rest::V2)]);
-    let of_browser =
-        all(&[("/app/api", app::ROUTES), ("/app/api/library", rest::V1), ("/app/api/library", rest::V2)]);
+    let mut of_key = route_table::requests("/rest/v1", undescribed(rest::V1));
+    of_key.extend(route_table::requests("/rest/v2", undescribed(rest::V2)));
+    let library = undescribed(rest::V1).chain(undescribed(rest::V2));
+    let mut of_browser = route_table::requests("/app/api", app::ROUTES);
+    of_browser.extend(route_table::requests("/app/api/library", library));
     [(key, of_key), (browser, of_browser)]
 }

@@ -1,5 +1,6 @@
 //! The conditions of every route of the web app: origin, session, parameters, resource. Keys are not accepted.
 
+use carrel::routing::undescribed;
 use carrel::{app, rest};
 use sea_orm::ConnectionTrait;
 use serde_json::json;
@@ -11,8 +12,8 @@ use crate::support::{OAuthClient, PASSWORD, Server, read_ticket};
 /// Every route that requires a session.
 fn routes() -> Vec<RouteRequest> {
     let own = route_table::requests("/app/api", app::ROUTES);
-    let library = [rest::V1, rest::V2].map(|routes| route_table::requests("/app/api/library", routes));
-    own.into_iter().chain(library.into_iter().flatten()).collect()
+    let library = undescribed(rest::V1).chain(undescribed(rest::V2));
+    own.into_iter().chain(route_table::requests("/app/api/library", library)).collect()
 }
 
 fn is_change(request: &RouteRequest) -> bool {

@@ -11,8 +11,8 @@
 //! | list all errors, for a document | [`ERRORS`], with [`Error::examples`] |
 //! | list the errors of an operation | the constants of [`code`] |
 //!
-//! [`ERRORS`] is the one table of codes and statuses. REST, MCP, the OpenAPI document and the manual read it; no surface
-//! matches the variants again. `Display` is a sentence for the client, which never contains the cause.
+//! [`ERRORS`] is the one table of codes, statuses, headers and texts. REST, MCP, the pages of OAuth, the command line, the
+//! worker, the OpenAPI document and the manual read it; no surface matches the variants again. `Display` is a sentence for the client, which never contains the cause.
 //!
 //! Errors of the crates below are converted here, so that `?` works everywhere: a database that is locked or unreachable
 //! becomes [`Error::Busy`], a fault of the storage [`Error::StorageFailed`], a broken reference [`Error::NotFound`]. This
@@ -37,7 +37,10 @@ use validation::Invalid;
 use values::scope::Scope;
 use web::UrlRejection;
 
-pub use spec::{ERRORS, ErrorSpec, McpDelivery, RetryRule};
+pub use spec::{ERRORS, ErrorSpec, HeaderRule, JobRule, McpDelivery, PageText, RetryRule, RouteRule};
+
+/// What a client or a user is told of a failure inside the service, whose cause is only for the log.
+pub const INTERNAL_MESSAGE: &str = "an internal error occurred";
 
 /// Why the storage did not take a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -238,7 +241,7 @@ pub enum Error {
     #[error("the service is busy; try again in {}", seconds(*.0))]
     Busy(Duration),
     /// Any other failure; the cause is only for the log.
-    #[error("an internal error occurred")]
+    #[error("{}", INTERNAL_MESSAGE)]
     Internal(#[source] Cause),
 }
 
@@ -375,6 +378,16 @@ impl Error {
             RetryRule::After(wait) => Some(wait),
             RetryRule::Carried => self.carried_wait(),
         }
+    }
+
+    /// Returns the limit that was reached ([`HeaderRule::RateLimit`]), or `None` for other errors.
+    pub fn rate_limit(&self) -> Option<&Wait> {
+        if let Error::RateLimited(wait) = self { Some(wait) } else { None }
+    }
+
+    /// Returns the methods that the route supports ([`HeaderRule::Allow`]). Empty for other errors.
+    pub fn methods(&self) -> &[String] {
+        if let Error::MethodNotAllowed(methods) = self { methods } else { &[] }
     }
 
     /// Returns the wait that the variant contains.

@@ -18,9 +18,22 @@ pub struct ErrorSpec {
     pub mcp_code: &'static str,
     /// How long a client waits before it tries again.
     pub retry: RetryRule,
+    /// The headers of an HTTP response besides `Retry-After`.
+    pub headers: HeaderRule,
+    /// The routes of the REST API that may answer with the error.
+    pub routes: RouteRule,
+    /// Whether an Idempotency-Key keeps the response. After other errors the same key may be tried again.
+    pub is_final: bool,
     /// Whether the service itself cannot serve at the moment, whatever the request: a busy component, a storage that failed, a full
     /// disk.
     pub is_temporary: bool,
+    /// The page that a browser receives during a sign-in or a consent.
+    pub page: PageText,
+    /// The message on the command line where the operator can do more than a client; `None` for the message to clients with its
+    /// cause.
+    pub operator_message: Option<&'static str>,
+    /// What happens to a job that meets the error.
+    pub job: JobRule,
     /// When the error occurs: sentences for the OpenAPI document and the manual.
     pub description: &'static str,
 }
@@ -45,20 +58,99 @@ pub enum RetryRule {
     Carried,
 }
 
-use McpDelivery::{Http, ToolResult};
+/// The headers that an HTTP response with an error has besides `Retry-After`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeaderRule {
+    /// No other headers.
+    None,
+    /// `WWW-Authenticate`: the request has no valid key or access token.
+    BearerChallenge,
+    /// `WWW-Authenticate` of the MCP server alone: the key lacks the scope `mcp`.
+    McpScopeChallenge,
+    /// `Allow`, with [`Error::methods`].
+    Allow,
+    /// The state of the limit that was reached ([`Error::rate_limit`]): `X-RateLimit-Limit`, `X-RateLimit-Remaining` and
+    /// `X-RateLimit-Reset`.
+    RateLimit,
+    /// `Connection: close`.
+    Close,
+}
 
-/// A row without a retry.
+/// The routes of the REST API that may answer with an error, besides those whose operation lists its code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RouteRule {
+    /// Only routes whose operation lists the code. No operation lists the codes of the web app, of the URL that a file is sent to,
+    /// and of paths and methods without a route.
+    Listed,
+    /// Every route.
+    All,
+    /// Routes that require a scope of the key.
+    Scoped,
+    /// Routes that identify an object by its id or its name.
+    Naming,
+    /// Routes whose requests have a body.
+    WithBody,
+    /// Routes whose requests have a URL.
+    WithUrl,
+    /// POST routes, because of `Idempotency-Key`.
+    Post,
+}
+
+/// A page that says why a sign-in or a consent cannot continue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageText {
+    /// The title, which is also the heading.
+    pub title: &'static str,
+    /// What happened and what the user can do.
+    pub text: &'static str,
+}
+
+/// What happens to a job that meets an error of the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobRule {
+    /// The attempt has failed, and the user learns no cause.
+    Fail,
+    /// The job runs again after the wait of the error, as if there had been no attempt. The user is shown nothing, because it is
+    /// over soon.
+    Defer,
+    /// The job waits as if there had been no attempt, and the user is shown the reason.
+    Block {
+        /// What the job waits for, as a sentence for the user.
+        reason: &'static str,
+        /// The delay until the next attempt.
+        after: Duration,
+    },
+}
+
+use McpDelivery::{Http, ToolResult};
+use RouteRule::{All, Naming, Post, Scoped, WithBody, WithUrl};
+
+/// The page for every error that is not temporary. These are faults of the service: a page checks the form itself.
+const UNEXPECTED: PageText = PageText {
+    title: "An internal error occurred",
+    text: "Try again. If this happens again, tell the operator of the service.",
+};
+
+/// Returns the row of an error that only listed routes answer with and that is not retried.
 const fn row(code: &'static str, status: u16, mcp: McpDelivery, description: &'static str) -> ErrorSpec {
-    ErrorSpec { code, status, mcp, mcp_code: code, retry: RetryRule::Never, is_temporary: false, description }
+    ErrorSpec {
+        code,
+        status,
+        mcp,
+        mcp_code: code,
+        retry: RetryRule::Never,
+        headers: HeaderRule::None,
+        routes: RouteRule::Listed,
+        is_final: false,
+        is_temporary: false,
+        page: UNEXPECTED,
+        operator_message: None,
+        job: JobRule::Fail,
+        description,
+    }
 }
 
 impl ErrorSpec {
-    /// Returns whether the same request would fail again, so that its Idempotency-Key keeps the response. After other errors the same
-    /// key may be tried again.
-    pub const fn is_final(&self) -> bool {
-        matches!(self.status, 402 | 404 | 409 | 410 | 422)
-    }
-
     const fn with_mcp_code(self, mcp_code: &'static str) -> Self {
         Self { mcp_code, ..self }
     }
@@ -67,8 +159,28 @@ impl ErrorSpec {
         Self { retry, ..self }
     }
 
-    const fn temporary(self) -> Self {
-        Self { is_temporary: true, ..self }
+    const fn with_headers(self, headers: HeaderRule) -> Self {
+        Self { headers, ..self }
+    }
+
+    const fn with_routes(self, routes: RouteRule) -> Self {
+        Self { routes, ..self }
+    }
+
+    const fn with_final_response(self) -> Self {
+        Self { is_final: true, ..self }
+    }
+
+    const fn temporary(self, title: &'static str, text: &'static str) -> Self {
+        Self { is_temporary: true, page: PageText { title, text }, ..self }
+    }
+
+    const fn with_operator_message(self, message: &'static str) -> Self {
+        Self { operator_message: Some(message), ..self }
+    }
+
+    const fn with_job(self, job: JobRule) -> Self {
+        Self { job, ..self }
     }
 }
 
@@ -96,127 +208,142 @@ macro_rules! error_table {
 
 error_table! {
     Error::Invalid(_) => row(
-        "VALIDATION_FAILED", 400, ToolResult,
+        code::VALIDATION_FAILED, 400, ToolResult,
         "A parameter or field is unknown, repeated, missing, malformed or out of range. `details.fields` names every fault.",
-    ),
+    ).with_routes(All),
     Error::ScopeNotAllowed(_) => row(
-        "SCOPE_NOT_ALLOWED", 400, ToolResult,
+        code::SCOPE_NOT_ALLOWED, 400, ToolResult,
         "A key was requested with a scope that the plan does not include. `details.scopes` names the scopes.",
     ),
     Error::KeyInvalid => row(
-        "API_KEY_INVALID", 401, Http,
+        code::API_KEY_INVALID, 401, Http,
         "The key is missing, unknown, revoked or expired, or two different keys were sent.",
+    ).with_routes(All).with_headers(HeaderRule::BearerChallenge),
+    Error::KeyInQuery => row(
+        code::API_KEY_IN_QUERY, 401, Http,
+        "A key was sent in the URL.",
+    ).with_routes(All).with_headers(HeaderRule::BearerChallenge),
+    Error::NotSignedIn => row(code::NOT_SIGNED_IN, 401, Http, "There is no session, or it has ended (web app)."),
+    Error::WrongPassword => row(
+        code::NOT_SIGNED_IN, 401, Http,
+        "The e-mail address or the password is wrong (web app).",
     ),
-    Error::KeyInQuery => row("API_KEY_IN_QUERY", 401, Http, "A key was sent in the URL."),
-    Error::NotSignedIn => row("NOT_SIGNED_IN", 401, Http, "There is no session, or it has ended (web app)."),
-    Error::WrongPassword => row("NOT_SIGNED_IN", 401, Http, "The e-mail address or the password is wrong (web app)."),
     Error::PlanRequired(_) => row(
-        "PLAN_REQUIRED", 402, ToolResult,
+        code::PLAN_REQUIRED, 402, ToolResult,
         "The plan does not include what the request needs: the REST API, a scope, or uploads.",
-    ),
+    ).with_routes(All).with_final_response(),
     Error::PlanLimit(_) => row(
         code::PLAN_LIMIT_REACHED, 402, ToolResult,
         "A limit of the plan is reached: its number of keys, the answers of the month, or the bytes of uploads.",
-    ),
+    ).with_final_response(),
     // The specification's table of tool errors has no other code for a limit of the plan.
     Error::LibraryFull { .. } => row(
         code::PLAN_LIMIT_REACHED, 402, ToolResult,
         "The library is as large as the plan allows; `details` has `usedBytes` and `limitBytes`.",
-    ).with_mcp_code("PLAN_REQUIRED"),
+    ).with_mcp_code(code::PLAN_REQUIRED).with_final_response(),
     Error::TransfersFull { .. } => row(
         code::PLAN_LIMIT_REACHED, 402, ToolResult,
         "The files of imports and exports are as large as the plan allows; `details` has `usedBytes` and `limitBytes`.",
-    ).with_mcp_code("PLAN_REQUIRED"),
-    Error::QuotaUsed { .. } => row(code::AI_QUOTA_EXCEEDED, 402, ToolResult, "The AI tokens of the month are used up."),
+    ).with_mcp_code(code::PLAN_REQUIRED).with_final_response(),
+    Error::QuotaUsed { .. } => row(
+        code::AI_QUOTA_EXCEEDED, 402, ToolResult,
+        "The AI tokens of the month are used up.",
+    ).with_final_response(),
     Error::ProjectLimit { .. } => row(
         code::PROJECT_LIMIT_REACHED, 402, ToolResult,
         "The project would have more items than the plan allows.",
-    ),
+    ).with_final_response(),
     Error::ScopeRequired(_) => row(
-        "SCOPE_REQUIRED", 403, ToolResult,
+        code::SCOPE_REQUIRED, 403, ToolResult,
         "The key lacks a scope that the request needs. `details.scopes` names the missing scopes.",
-    ),
-    Error::NotForMcp => row("SCOPE_REQUIRED", 403, Http, "A REST key was used with the MCP server."),
+    ).with_routes(Scoped),
+    Error::NotForMcp => row(
+        code::SCOPE_REQUIRED, 403, Http,
+        "A REST key was used with the MCP server.",
+    ).with_headers(HeaderRule::McpScopeChallenge),
     Error::ForeignOrigin => row(
-        "FOREIGN_ORIGIN", 403, Http,
+        code::FOREIGN_ORIGIN, 403, Http,
         "The request came from a page of another origin (web app, MCP).",
     ),
     Error::Closed(_) => row(
-        "CLOSED", 403, Http,
+        code::CLOSED, 403, Http,
         "Sign-up is closed, or the first account exists already (web app).",
     ),
     Error::UploadRefused(_) => row(
-        "UPLOAD_REFUSED", 403, Http,
+        code::UPLOAD_REFUSED, 403, Http,
         "The upload URL is not signed by this service, or it has expired.",
     ),
     Error::NotFound(_) => row(
-        "NOT_FOUND", 404, ToolResult,
+        code::NOT_FOUND, 404, ToolResult,
         "The item does not exist, or it belongs to another account: the answer does not say which.",
-    ),
-    Error::UnknownRoute => row("NOT_FOUND", 404, ToolResult, "No route has the path."),
+    ).with_routes(Naming).with_final_response(),
+    Error::UnknownRoute => row(code::NOT_FOUND, 404, ToolResult, "No route has the path.").with_final_response(),
     Error::MethodNotAllowed(_) => row(
-        "METHOD_NOT_ALLOWED", 405, Http,
+        code::METHOD_NOT_ALLOWED, 405, Http,
         "The route does not support the method. `Allow` lists those that it supports.",
-    ),
+    ).with_headers(HeaderRule::Allow),
     Error::BodyTimeout => row(
-        "REQUEST_TIMEOUT", 408, Http,
+        code::REQUEST_TIMEOUT, 408, Http,
         "The body arrived too slowly: slower than 64 KiB per second for longer than `server.body_grace_seconds` in all; the \
          file of an upload or an import: slower than 8 KiB per second for longer than two minutes in all, or not at all for a \
          minute. The connection is closed.",
-    ),
+    ).with_routes(WithBody).with_headers(HeaderRule::Close),
     Error::Conflict(_) => row(
-        "CONFLICT", 409, ToolResult,
+        code::CONFLICT, 409, ToolResult,
         "A unique name is taken, the state of the item does not allow the change, or the `Idempotency-Key` was used for a \
          different request, or for one whose answer is not kept.",
-    ),
+    ).with_routes(Post).with_final_response(),
     Error::StillRunning => row(
-        "CONFLICT", 409, ToolResult,
+        code::CONFLICT, 409, ToolResult,
         "A request with the same `Idempotency-Key`, or for the same item, is still running (with `Retry-After`).",
-    ).with_retry(RetryRule::After(Duration::from_secs(1))),
+    ).with_routes(Post).with_retry(RetryRule::After(Duration::from_secs(1))).with_final_response(),
     Error::ProjectArchived => row(
         code::PROJECT_ARCHIVED, 409, ToolResult,
         "The project is archived: nothing in it can be changed until it is active again.",
-    ),
+    ).with_final_response(),
     Error::UploadIncomplete(_) => row(
         code::UPLOAD_INCOMPLETE, 409, Http,
         "The bytes of the upload have not all arrived, or they have another length or SHA-256.",
-    ),
-    Error::UploadExpired => row(code::UPLOAD_EXPIRED, 410, Http, "The upload expired before its bytes arrived."),
+    ).with_final_response(),
+    Error::UploadExpired => row(
+        code::UPLOAD_EXPIRED, 410, Http,
+        "The upload expired before its bytes arrived.",
+    ).with_final_response(),
     Error::TooLarge { .. } => row(
-        "PAYLOAD_TOO_LARGE", 413, Http,
+        code::PAYLOAD_TOO_LARGE, 413, Http,
         "The body is larger than `server.max_body_bytes`, an uploaded file larger than the plan allows, or an imported file \
          larger than `uploads.import_bytes`.",
-    ),
+    ).with_routes(WithBody),
     Error::UnsupportedType(_) => row(
-        "UNSUPPORTED_MEDIA_TYPE", 415, Http,
+        code::UNSUPPORTED_MEDIA_TYPE, 415, Http,
         "The body is not JSON, or an upload is neither audio nor video nor PDF.",
-    ),
+    ).with_routes(WithBody),
     Error::UrlRejected(_) => row(
         code::URL_REJECTED, 422, ToolResult,
         "The URL is not http(s), contains credentials, uses a port that is not for web pages, or leads to a private or \
          reserved network or to this service itself.",
-    ),
+    ).with_routes(WithUrl).with_final_response(),
     Error::FeedNotFound(_) => row(
         code::FEED_NOT_FOUND, 422, ToolResult,
         "The URL is not a feed and the page there names none, or the feed is empty, broken or cannot be fetched.",
-    ),
+    ).with_final_response(),
     Error::RateLimited(_) => row(
-        "RATE_LIMITED", 429, ToolResult,
+        code::RATE_LIMITED, 429, ToolResult,
         "The hourly or daily limit is reached (with `Retry-After`).",
-    ).with_retry(RetryRule::Carried),
+    ).with_routes(All).with_retry(RetryRule::Carried).with_headers(HeaderRule::RateLimit),
     Error::TooManyFailures(_) => row(
-        "RATE_LIMITED", 429, Http,
+        code::RATE_LIMITED, 429, Http,
         "Too many failed attempts from one IP address or for one account, or too many new accounts from one IP address (with \
          `Retry-After`).",
-    ).with_retry(RetryRule::Carried),
+    ).with_routes(All).with_retry(RetryRule::Carried),
     Error::TooManyUploads { .. } => row(
-        "RATE_LIMITED", 429, Http,
+        code::RATE_LIMITED, 429, Http,
         "An account sends too many files at the same time (with `Retry-After`).",
     ).with_retry(RetryRule::After(Duration::from_secs(5))),
     Error::Internal(_) => row(
-        "INTERNAL", 500, Http,
+        code::INTERNAL, 500, Http,
         "An internal error occurred. The log has its cause under the id in `X-Request-Id`.",
-    ),
+    ).with_routes(All),
     Error::AiPaused(_) => row(
         code::AI_PAUSED, 503, ToolResult,
         "The AI is paused until midnight UTC, by an operator or because `ai.daily_tokens` are used up; search still matches \
@@ -227,19 +354,40 @@ error_table! {
         "The model did not answer; the request is not charged (with `Retry-After`).",
     ).with_retry(RetryRule::After(Duration::from_secs(30))),
     Error::Busy(_) => row(
-        "OVERLOADED", 503, Http,
+        code::OVERLOADED, 503, Http,
         "A component is busy or restarting, or the account has too many answers in progress (with `Retry-After`).",
-    ).with_retry(RetryRule::Carried).temporary(),
+    )
+    .with_routes(All)
+    .with_retry(RetryRule::Carried)
+    .temporary("Busy", "The service is busy. Try again in a moment.")
+    .with_operator_message("the database is busy; try again")
+    // Not the fault of the job, so it uses up no attempt.
+    .with_job(JobRule::Defer),
     Error::StorageFailed(_) => row(
-        "OVERLOADED", 503, Http,
+        code::OVERLOADED, 503, Http,
         "The storage of the database, of the index or of a file failed (with `Retry-After`).",
-    ).with_retry(RetryRule::Carried).temporary(),
+    )
+    .with_routes(All)
+    .with_retry(RetryRule::Carried)
+    .temporary("Storage failed", "The service could not use its storage. Try again later.")
+    .with_job(JobRule::Block {
+        reason: "the storage of the service failed; this will be retried",
+        after: Duration::from_secs(60),
+    }),
     // A full disk stays full until an operator frees space.
     Error::StorageFull => row(
-        "STORAGE_FULL", 507, Http,
+        code::STORAGE_FULL, 507, Http,
         "The disk has less than `storage.min_free_bytes` left, or would have with the announced bytes, or the database or the \
          store of files is full; reading and searching still work (with `Retry-After`).",
-    ).with_retry(RetryRule::After(Duration::from_secs(60))).temporary(),
+    )
+    .with_routes(All)
+    .with_retry(RetryRule::After(Duration::from_secs(60)))
+    .temporary("Disk full", "The disk of the service is full. Its operator has to free some space.")
+    .with_operator_message("the disk of the database is full; free some space and try again")
+    .with_job(JobRule::Block {
+        reason: "the disk of the service is full; processing continues when there is space again",
+        after: Duration::from_secs(30),
+    }),
 }
 
 #[cfg(test)]
@@ -284,11 +432,35 @@ mod tests {
 
         let codes: Vec<&str> = temporary
             .map(|error| {
-                assert!(error.retry_after().is_some() && !error.spec().is_final(), "{error:?}");
+                assert!(error.retry_after().is_some() && !error.spec().is_final, "{error:?}");
                 error.spec().code
             })
             .collect();
         assert_eq!(codes, ["OVERLOADED", "OVERLOADED", "STORAGE_FULL"]);
+    }
+
+    #[test]
+    fn responses_that_a_key_keeps_have_one_of_five_statuses() {
+        for row in ERRORS {
+            assert_eq!(row.is_final, matches!(row.status, 402 | 404 | 409 | 410 | 422), "{}", row.code);
+        }
+    }
+
+    #[test]
+    fn jobs_wait_for_temporary_errors_and_fail_by_others() {
+        for row in ERRORS {
+            assert_eq!(row.is_temporary, row.job != JobRule::Fail, "{}", row.code);
+            assert_eq!(row.is_temporary, row.page != UNEXPECTED, "{}", row.code);
+        }
+    }
+
+    #[test]
+    fn values_of_headers_are_known_where_the_rule_names_them() {
+        for error in Error::examples() {
+            let headers = error.spec().headers;
+            assert_eq!(error.rate_limit().is_some(), headers == HeaderRule::RateLimit, "{error:?}");
+            assert_eq!(error.methods().is_empty(), headers != HeaderRule::Allow, "{error:?}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use values::scope::Scope;
 use super::view::{self, BookmarkView};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::{FromRequest, Operation};
+use crate::operation::{CreatesIfAbsent, FromRequest, Operation};
 use crate::target::Target;
 use errors::{Error, code};
 use jobs::Priority;
@@ -34,14 +34,16 @@ pub struct CreateBookmarkResponse {
     pub created: bool,
 }
 
+impl CreatesIfAbsent for CreateBookmark {
+    fn has_created(reply: &CreateBookmarkResponse) -> bool {
+        reply.created
+    }
+}
+
 impl Operation for CreateBookmark {
     type Reply = CreateBookmarkResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
     const ERRORS: &'static [&'static str] = &[code::PLAN_LIMIT_REACHED];
-
-    fn has_created(reply: &CreateBookmarkResponse) -> bool {
-        reply.created
-    }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CreateBookmarkResponse, Error> {
         // A page that is sent with its content is not fetched, so it may have a private URL (contract.md, section 11: v1).

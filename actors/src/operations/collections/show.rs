@@ -11,7 +11,7 @@ use super::view::{self, CollectionResponse, CollectionView};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
-use crate::operations::page::{CursorText, ListPage, PageLimit, PageRequest};
+use crate::operations::page::{CursorText, ListName, ListPage, PageLimit, PageRequest};
 use crate::target::Target;
 use errors::Error;
 use validation::{NoFields, request};
@@ -79,7 +79,7 @@ impl Operation for ListCollections {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListCollectionsResponse, Error> {
-        let list = self.0.of_list(ctx, caller, "collections");
+        let list = self.0.of_list(ctx, caller, ListName::new("collections"));
         let after: Option<CollectionId> = list.position()?;
         let mut query = collection::Entity::owned_by(caller.user).order_by_asc(collection::Column::Id);
         if let Some(after) = after {

@@ -15,7 +15,7 @@ use super::view::{self, FeedView};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::ingest::feed::deliver;
-use crate::operation::{FromRequest, Operation};
+use crate::operation::{CreatesIfAbsent, FromRequest, Operation};
 use crate::target::Target;
 
 /// Follows the feed of a URL, or returns the feed that the user follows already.
@@ -63,14 +63,16 @@ pub struct FollowFeedResponse {
     pub created: bool,
 }
 
+impl CreatesIfAbsent for FollowFeed {
+    fn has_created(reply: &FollowFeedResponse) -> bool {
+        reply.created
+    }
+}
+
 impl Operation for FollowFeed {
     type Reply = FollowFeedResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
     const ERRORS: &'static [&'static str] = &[code::PLAN_LIMIT_REACHED, code::FEED_NOT_FOUND];
-
-    fn has_created(reply: &FollowFeedResponse) -> bool {
-        reply.created
-    }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<FollowFeedResponse, Error> {
         let (user, owner) = (caller.user, caller.owner());

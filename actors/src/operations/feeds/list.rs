@@ -13,7 +13,7 @@ use super::view::{self, FeedResponse, FeedView};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
-use crate::operations::page::{CursorText, ListPage, PageLimit, PageRequest};
+use crate::operations::page::{CursorText, ListName, ListPage, PageLimit, PageRequest};
 use crate::target::Target;
 
 /// Feeds of a page if the request names no limit.
@@ -59,7 +59,7 @@ impl Operation for ListFeeds {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListFeedsResponse, Error> {
-        let list = self.0.of_list(ctx, caller, "feeds");
+        let list = self.0.of_list(ctx, caller, ListName::new("feeds"));
         let after: Option<FeedId> = list.position()?;
         let mut query = feed::Entity::owned_by(caller.user).order_by_asc(feed::Column::Id);
         if let Some(after) = after {

@@ -12,7 +12,7 @@ use super::view::HighlightView;
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
-use crate::operations::page::{CursorText, ListPage, PageLimit, PageRequest};
+use crate::operations::page::{CursorText, ListName, ListPage, PageLimit, PageRequest};
 use crate::target::Target;
 use errors::Error;
 use validation::request;
@@ -65,7 +65,7 @@ impl Operation for ListHighlights {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListHighlightsResponse, Error> {
         use highlight::Column as C;
         let (db, user) = (ctx.core.db.read(), caller.user);
-        let list = self.page.of_list(ctx, caller, format!("highlights:{}", self.bookmark));
+        let list = self.page.of_list(ctx, caller, ListName::selected_by("highlights", self.bookmark));
         let after: Option<(i32, HighlightId)> = list.position()?;
         // The highlights of a deleted bookmark are still stored, but not listed.
         bookmark::Entity::one_visible_to(user, self.bookmark).one(db).await?.ok_or(Error::not_found())?;

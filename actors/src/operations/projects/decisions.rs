@@ -17,7 +17,7 @@ use super::field_types::{ProjectText, ProjectTitle};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
-use crate::operations::page::{CursorText, ListPage, PageLimit, PageRequest};
+use crate::operations::page::{CursorText, ListName, ListPage, PageLimit, PageRequest};
 use crate::target::Target;
 use errors::Error;
 use library::library_quota::LibraryRoom;
@@ -94,7 +94,7 @@ impl Operation for ListDecisions {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListDecisionsResponse, Error> {
         let project = projects::find(ctx.core.db.read(), caller.user, self.project).await?;
-        let list = self.page.of_list(ctx, caller, format!("decisions:{}", project.id));
+        let list = self.page.of_list(ctx, caller, ListName::selected_by("decisions", project.id));
         let after: Option<DecisionId> = list.position()?;
         let mut query = Entity::within(&project).order_by_desc(Column::Id);
         if let Some(after) = after {

@@ -15,7 +15,7 @@ use super::DEFAULT_LIMIT;
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
-use crate::operations::page::{CursorText, ListPage, PageLimit, PageRequest};
+use crate::operations::page::{CursorText, ListName, ListPage, PageLimit, PageRequest};
 use crate::target::Target;
 use errors::Error;
 use library::context::CoreContext;
@@ -136,7 +136,7 @@ impl Operation for ListItems {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListItemsResponse, Error> {
         let db = ctx.core.db.read();
         let project = projects::find(db, caller.user, self.project).await?;
-        let list = self.page.of_list(ctx, caller, format!("items:{}", project.id));
+        let list = self.page.of_list(ctx, caller, ListName::selected_by("items", project.id));
         let after: Option<ProjectItemId> = list.position()?;
         let mut query = Entity::within(&project).order_by_desc(Column::Id);
         if let Some(after) = after {

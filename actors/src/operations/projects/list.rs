@@ -21,7 +21,7 @@ use super::view::{self, ProjectView};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
-use crate::operations::page::{CursorText, PageRequest};
+use crate::operations::page::{CursorText, ListName, PageRequest};
 use crate::target::Target;
 use errors::Error;
 use validation::{Choice, Integer, request};
@@ -93,15 +93,14 @@ impl Operation for ListProjects {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListProjectsResponse, Error> {
-        let name = format!("projects:{}", self.status);
-        let list = self.page.of_list(ctx, caller, name.clone());
+        let list = self.page.of_list(ctx, caller, ListName::selected_by("projects", self.status));
         let before: Option<ProjectPosition> = list.position()?;
         let mut rows = self.rows(caller.user, ctx, before.as_ref(), list.fetch_limit()).await?;
         let limit = usize::try_from(list.limit()).unwrap_or(usize::MAX);
         let has_next = rows.len() > limit;
         rows.truncate(limit);
         let position = ProjectPosition::after(before, &rows).filter(|_| has_next);
-        let next_cursor = position.map(|position| ctx.cursors.seal(caller.user.0, &name, &position));
+        let next_cursor = position.map(|position| list.seal(&position));
         Ok(ListProjectsResponse {
             projects: view::load_views(ctx.core.db.read(), caller.user, rows).await?,
             next_cursor,

@@ -12,7 +12,7 @@ use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::operations::notes::{self, NoteBody, NoteResponse, NoteTitle, NoteView};
-use crate::operations::page::{CursorText, ListPage, PageLimit, PageRequest};
+use crate::operations::page::{CursorText, ListName, ListPage, PageLimit, PageRequest};
 use crate::target::Target;
 use errors::{Error, code};
 use library::notes::NewNote;
@@ -132,7 +132,7 @@ impl Operation for ListNotes {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListNotesResponse, Error> {
         let project = projects::find(ctx.core.db.read(), caller.user, self.project).await?;
-        let list = self.page.of_list(ctx, caller, format!("notes:{}", project.id));
+        let list = self.page.of_list(ctx, caller, ListName::selected_by("notes", project.id));
         let after: Option<NoteId> = list.position()?;
         let own = Entity::owned_by(caller.user).filter(Column::ProjectId.eq(project.id));
         let mut query = own.order_by_desc(Column::Id);

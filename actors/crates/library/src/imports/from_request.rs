@@ -13,12 +13,10 @@ use super::reading::RowInput;
 use super::session::ImportSession;
 use crate::library_quota::LibraryRoom;
 use crate::owned_transaction::{RequestOwner, begin_request};
-use errors::Error;
+use errors::{Error, INTERNAL_MESSAGE};
 
 /// Rows that are imported by one transaction.
 const TRANSACTION_ROWS: usize = 100;
-/// The error of an import whose request failed for another reason than a full library.
-const INTERNAL_ERROR: &str = "an internal error occurred";
 
 /// Imports the rows of a request as a separate import, and returns it as it ended.
 ///
@@ -42,7 +40,7 @@ pub async fn import_rows(
     if let Err(error) = &ended {
         // The reason is shown to the user, so the cause of an internal error is not in it.
         let full = matches!(error, Error::LibraryFull { .. }).then(|| error.to_string());
-        let reason = full.as_deref().unwrap_or(INTERNAL_ERROR);
+        let reason = full.as_deref().unwrap_or(INTERNAL_MESSAGE);
         mark_failed(core.db.write(), user, import.id, reason, core.clock.now()).await?;
     }
     ended

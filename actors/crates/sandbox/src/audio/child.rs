@@ -23,7 +23,7 @@ pub fn serve_recording(mut parent: UnixStream, mut meter: CpuMeter) -> Result<()
         // If the limit cannot be renewed, the piece is still bounded by the time limit of the parent.
         let _ = meter.renew();
         let (response, body) = match (request, &mut decoder) {
-            (AudioRequest::Open, slot) => match catch_panic(open) {
+            (AudioRequest::Open, slot) => match catch_panic(open_recording) {
                 Ok(opened) => (slot.insert(opened).opened(), Vec::new()),
                 Err(reason) => (AudioResponse::Failed { reason }, Vec::new()),
             },
