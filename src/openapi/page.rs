@@ -320,7 +320,7 @@ fn kind(schema: &Value) -> String {
         return choices.iter().map(kind).collect::<Vec<_>>().join(" or ");
     }
     if let Some(names) = schema["enum"].as_array() {
-        let names: Vec<String> = names.iter().map(text).collect();
+        let names: Vec<String> = names.iter().map(to_text).collect();
         return format!("one of {}", names.join(", "));
     }
     let name = match schema["type"].as_str() {

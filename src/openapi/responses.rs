@@ -19,10 +19,10 @@ pub struct ErrorResponses(BTreeMap<String, Value>);
 
 impl ErrorResponses {
     /// Returns a reference to the response with these codes, all of which have this status.
-    fn reference(&mut self, status: u16, codes: &[&Code]) -> Value {
+    fn reference(&mut self, codes: &[&Code]) -> Value {
         let name = component_name(codes);
         let reference = json!({ "$ref": format!("#/components/responses/{name}") });
-        self.0.entry(name).or_insert_with(|| error_response(status, codes));
+        self.0.entry(name).or_insert_with(|| error_response(codes));
         reference
     }
 
@@ -66,7 +66,7 @@ pub fn describe(
         by_status.entry(code.status).or_default().push(code);
     }
     for (status, codes) in by_status {
-        all.insert(status.to_string(), errors.reference(status, &codes));
+        all.insert(status.to_string(), errors.reference(&codes));
     }
     Value::Object(all)
 }
@@ -94,7 +94,7 @@ fn success(status: StatusCode, reply: &Value, description: &str) -> Value {
     })
 }
 
-fn error_response(status: u16, codes: &[&Code]) -> Value {
+fn error_response(codes: &[&Code]) -> Value {
     let lines: Vec<String> = codes.iter().map(|code| format!("`{}`: {}", code.name, code.about)).collect();
     let names: Vec<&str> = codes.iter().map(|code| code.name).collect();
     let rules = codes.iter().flat_map(|code| &code.headers);
