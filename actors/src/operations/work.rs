@@ -57,6 +57,7 @@ request! {
         /// Maximum number of documents of each stage. Default 50.
         pub limit?: PageLimit,
     }
+    "cursor" needs "stage": "needs stage=failed";
 }
 
 impl FromRequest for ListWork {
@@ -65,9 +66,6 @@ impl FromRequest for ListWork {
     fn from_request(_: &Target, request: ListWorkRequest) -> Result<Self, Error> {
         let only_failed = request.stage.is_some();
         let page = PageRequest::new(request.limit, request.cursor, DEFAULT_LIMIT);
-        if page.has_cursor() && !only_failed {
-            return Err(Error::invalid("cursor", "needs stage=failed"));
-        }
         Ok(Self { only_failed, page })
     }
 }

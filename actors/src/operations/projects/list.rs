@@ -14,7 +14,7 @@ use entity::project::{Column, Entity, Model};
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect, Select};
 use serde::{Deserialize, Serialize};
 
 use super::view::{self, ProjectView};
@@ -24,6 +24,7 @@ use crate::operation::{FromRequest, Operation};
 use crate::operations::page::{CursorText, PageRequest};
 use crate::target::Target;
 use errors::Error;
+use library::context::CoreContext;
 use validation::{Choice, Integer, request};
 
 /// The field `limit` of a list of projects: 1 to 50 (spec.md: Limits, rule 6).
@@ -118,10 +119,7 @@ impl ListProjects {
         before: Option<&ProjectPosition>,
         limit: u64,
     ) -> Result<Vec<Model>, Error> {
-        let listed = || {
-            let own = Entity::owned_by(user).filter(Column::Status.eq(self.status));
-            own.order_by_desc(Column::UpdatedAt).order_by_desc(Column::Id)
-        };
+        let listed = || select_projects(user, Some(self.status));
         let mut rows = Vec::new();
         let mut rest = listed();
         if let Some(before) = before {
@@ -135,6 +133,28 @@ impl ListProjects {
         rows.extend(rest.limit(missing).all(ctx.core.db.read()).await?);
         Ok(rows)
     }
+}
+
+/// Selects the projects of a user, most recently active first: those of a status, or all.
+fn select_projects(user: UserId, status: Option<ProjectStatus>) -> Select<Entity> {
+    let own = Entity::owned_by(user).order_by_desc(Column::UpdatedAt).order_by_desc(Column::Id);
+    match status {
+        Some(status) => own.filter(Column::Status.eq(status)),
+        None => own,
+    }
+}
+
+/// Returns all projects of a user, or all with a status, most recently active first, for the command line.
+///
+/// # Errors
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+pub async fn list_projects(
+    core: &CoreContext,
+    user: UserId,
+    status: Option<ProjectStatus>,
+) -> Result<Vec<ProjectView>, Error> {
+    let rows = select_projects(user, status).all(core.db.read()).await?;
+    view::many(core.db.read(), user, rows).await
 }
 
 /// The end of a page.

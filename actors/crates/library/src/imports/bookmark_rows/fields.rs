@@ -44,7 +44,7 @@ pub fn read_unfetched(fields: Map<String, Value>) -> Result<NewBookmark, String>
 }
 
 fn parse(members: Map<String, Value>) -> Result<NewBookmark, Error> {
-    let new = NewBookmark::from_fields(read_import(members)?)?;
+    let new = NewBookmark::from_fields(read_import(members)?);
     bookmarks::require_url(&new.url)?;
     Ok(new)
 }
