@@ -15,8 +15,10 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use uuid::Uuid;
 
+use super::bookmark_rows::PageRow;
 use super::bookmark_rows::fields::{self, URL_NOT_FETCHABLE};
 use super::reading::{ReadError, RowInput, read_batch};
+use super::report::name_in_file;
 use super::rows::faults::{self, RowFaults};
 use super::rows::result::{ProcessedRow, RowResult};
 use super::rows::trace::RowTrace;
@@ -167,11 +169,12 @@ impl ImportSession {
         let (mut processed, mut pages) = (Vec::with_capacity(batch.len()), Vec::new());
         for input in batch {
             let (line, source, mut side_results) = (input.row.line(), input.source_id(), Vec::new());
+            let name = name_in_file(&input.row.content);
             let RowInput { row, file } = input;
             let result = match row.content {
                 // Together at the end: new pages are inserted with a few statements for the whole batch.
                 RowContent::Bookmark(draft) => {
-                    pages.push((line, draft, file));
+                    pages.push(PageRow { line, name, draft, file });
                     continue;
                 }
                 RowContent::Note(note) => {
@@ -185,7 +188,7 @@ impl ImportSession {
             };
             self.record_source(source, &result);
             self.record_created(&result);
-            processed.push(ProcessedRow { line, source, name: None, result, side_results });
+            processed.push(ProcessedRow { line, source, name, result, side_results });
         }
         processed.extend(self.save_pages(txn, pages, now).await?);
         Ok(processed)
@@ -235,8 +238,10 @@ impl ImportSession {
         now: Timestamp,
     ) -> import_row::Model {
         let object_id = result.object().map(|(_, id)| id).filter(|_| !self.import.dry_run);
-        // A dry run leaves no trace. Its rows store their names, because they have no object whose name could be looked up.
-        let detail = |trace: &RowTrace| if self.import.dry_run { name } else { trace.to_detail() };
+        // Only rows without an object, whose name could be looked up.
+        let name = name.filter(|_| object_id.is_none());
+        // A dry run leaves no trace.
+        let detail = |trace: &RowTrace| if self.import.dry_run { None } else { trace.to_detail() };
         let (outcome, kind, detail) = match result {
             RowResult::Created(kind, _, trace) => (RowOutcome::Created, Some(kind), detail(&trace)),
             RowResult::Updated(kind, _, trace) => (RowOutcome::Updated, Some(kind), detail(&trace)),
@@ -253,6 +258,7 @@ impl ImportSession {
             kind,
             source_id: source,
             object_id,
+            name,
             detail,
         }
     }
