@@ -25,8 +25,10 @@ pub struct Model {
     pub source_id: Option<Uuid>,
     /// Id of the object that was created or found; `None` once an undo has deleted it or has found it deleted.
     pub object_id: Option<Uuid>,
-    /// The reason if the row was skipped; the name of the row in a dry run; otherwise what the undo of the import and later imports
-    /// of the same file need.
+    /// Title or URL in the file, cut, of a row that was skipped and of a row of a dry run; `None` for others, whose object has one.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub name: Option<String>,
+    /// The reason if the row was skipped; otherwise what the undo of the import and later imports of the same file need.
     #[sea_orm(column_type = "Text", nullable)]
     pub detail: Option<String>,
 }

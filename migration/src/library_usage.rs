@@ -116,7 +116,11 @@ const COUNTED_TABLES: [CountedTable; 16] = [
     ),
     CountedTable::texts("upload", &["filename", "content_type"], Access::User),
     CountedTable::texts("import", &["unread_columns"], Access::User),
-    CountedTable::texts("import_row", &["detail"], Access::Parent { table: "import", column: "import_id" }),
+    CountedTable::texts(
+        "import_row",
+        &["name", "detail"],
+        Access::Parent { table: "import", column: "import_id" },
+    ),
     CountedTable { table: "idempotency", columns: &["body"], access: Access::User, is_stored_response: true },
 ];
 

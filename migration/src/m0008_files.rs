@@ -63,6 +63,7 @@ CREATE TABLE import_row (
     kind TEXT,
     source_id UUID,
     object_id UUID,
+    name TEXT,
     detail TEXT
 );
 CREATE INDEX import_row_import ON import_row (import_id, outcome, line);

@@ -1,7 +1,7 @@
 //! Parsers of command line values into their types, so that an invalid value is reported with the allowed ones.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use values::id::{GrantId, ImportId, KeyId, ProjectId};
+use values::id::{GrantId, ImportId, JobId, KeyId, ProjectId};
 use values::kind::{KeyKind, ProjectStatus, RowOutcome};
 use values::plan::Plan;
 use values::scope::Scope;
@@ -36,6 +36,11 @@ pub fn key_id(text: &str) -> Result<KeyId, &'static str> {
 /// The id of an import.
 pub fn import_id(text: &str) -> Result<ImportId, &'static str> {
     text.parse().map_err(|_| "expected an id as `carrel imports list` shows it")
+}
+
+/// The id of a job.
+pub fn job_id(text: &str) -> Result<JobId, &'static str> {
+    text.parse().map_err(|_| "expected an id as `carrel jobs list` shows it")
 }
 
 /// The id of a connected app.

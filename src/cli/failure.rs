@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use errors::Error;
 use serde_json::json;
+use values::id::JobId;
 
 use crate::library_database::{ConnectError, LostDatabase};
 use crate::log;
@@ -81,6 +82,9 @@ pub enum Failure {
     /// The account has no project of this id.
     #[error("the account has no project with this id; `carrel project list` shows them")]
     NoProject,
+    /// No account has a failed job with this id.
+    #[error("there is no failed job with the id {0}; `carrel jobs list` shows the failed jobs")]
+    NoJob(JobId),
     /// No password was given, and there is no terminal to ask for it.
     #[error("there is no terminal to ask for the password: give it on standard input, with --password-stdin")]
     NoTerminal,
@@ -175,7 +179,7 @@ impl Failure {
             Self::NoAccount(_) | Self::NoAccounts => "NO_ACCOUNT",
             Self::SeveralAccounts(_) => "ACCOUNT_REQUIRED",
             Self::EmailTaken(_) => "EMAIL_TAKEN",
-            Self::NoKey | Self::NoImport | Self::NoApp | Self::NoProject => "NOT_FOUND",
+            Self::NoKey | Self::NoImport | Self::NoApp | Self::NoProject | Self::NoJob(_) => "NOT_FOUND",
             Self::NoTerminal | Self::Password(_) | Self::PasswordsDiffer => "PASSWORD_REQUIRED",
             Self::NoConfirmation | Self::Confirmation(_) | Self::NotConfirmed => "NOT_CONFIRMED",
             Self::Refused(error) => error.spec().code,

@@ -3,14 +3,13 @@
 use std::fmt;
 
 use actors::auth::keys::{NewKey, changes, rules};
+use actors::operations::keys::KeyView;
 use clap::{Args, Subcommand};
-use entity::api_key;
 use errors::Error;
 use library::context::CoreContext;
 use serde::Serialize;
 use values::id::KeyId;
 use values::kind::KeyKind;
-use values::plan::{Limits, Plan};
 use values::scope::{Scope, Scopes};
 use values::time::Timestamp;
 
@@ -86,14 +85,17 @@ async fn create(core: &CoreContext, args: CreateKeyArgs) -> Result<CommandOutput
     let new = NewKey { name, kind, scopes, hourly_limit, expires_at };
     let limits = core.plans.limits(owner.plan);
     let (row, secret) = changes::create(&core.accounts_db, owner.id, owner.plan, limits, new, now).await?;
-    CommandOutput::of(&CreatedKey { secret: secret.expose(), key: KeySummary::of(row, owner.plan, limits) })
+    CommandOutput::of(&CreatedKey {
+        secret: secret.expose(),
+        key: KeyView::from_row(row, owner.plan, limits),
+    })
 }
 
 async fn list(core: &CoreContext, owner: &OwnerArgs) -> Result<CommandOutput, Failure> {
     let owner = owner.find(core).await?;
     let limits = core.plans.limits(owner.plan);
     let rows = changes::list(&core.accounts_db, owner.id).await?;
-    let keys = rows.into_iter().map(|row| KeySummary::of(row, owner.plan, limits)).collect();
+    let keys = rows.into_iter().map(|row| KeyView::from_row(row, owner.plan, limits)).collect();
     CommandOutput::of(&KeyList { keys })
 }
 
@@ -110,52 +112,16 @@ async fn revoke(core: &CoreContext, id: KeyId) -> Result<CommandOutput, Failure>
     }
 }
 
-/// A key without its secret; it has the same fields as in the app (contract.md, section 9).
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct KeySummary {
-    id: KeyId,
-    name: String,
-    kind: KeyKind,
-    display: String,
-    effective_scopes: Scopes,
-    scopes: Scopes,
-    hourly_limit: u32,
-    created_at: Timestamp,
-    expires_at: Option<Timestamp>,
-    last_used_at: Option<Timestamp>,
-    last_client: Option<String>,
-}
-
-impl KeySummary {
-    fn of(row: api_key::Model, plan: Plan, limits: &Limits) -> Self {
-        Self {
-            id: row.id,
-            name: row.name,
-            kind: row.kind,
-            display: row.display,
-            // After a downgrade scopes beyond the plan are kept and ignored (contract.md, section 3).
-            effective_scopes: row.scopes.within(plan),
-            scopes: row.scopes,
-            hourly_limit: rules::hourly_limit(row.hourly_limit, limits),
-            created_at: row.created_at,
-            expires_at: row.expires_at,
-            last_used_at: row.last_used_at,
-            last_client: row.last_client,
-        }
-    }
-}
-
 #[derive(Serialize)]
 struct CreatedKey<'a> {
     #[serde(flatten)]
-    key: KeySummary,
+    key: KeyView,
     secret: &'a str,
 }
 
 impl fmt::Display for CreatedKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let KeySummary { id, name, kind, scopes, hourly_limit, expires_at, .. } = &self.key;
+        let KeyView { id, name, kind, scopes, hourly_limit, expires_at, .. } = &self.key;
         writeln!(f, "{}\n", self.secret)?;
         writeln!(f, "This is the secret of the {kind} key `{}`, shown this once.", shown(name))?;
         write!(f, "id {id}, scopes {scopes}, {hourly_limit} requests per hour, ")?;
@@ -168,7 +134,7 @@ impl fmt::Display for CreatedKey<'_> {
 
 #[derive(Serialize)]
 struct KeyList {
-    keys: Vec<KeySummary>,
+    keys: Vec<KeyView>,
 }
 
 impl fmt::Display for KeyList {
@@ -176,7 +142,7 @@ impl fmt::Display for KeyList {
         if self.keys.is_empty() {
             return f.write_str("the account has no keys; `carrel key create` creates one");
         }
-        let row = |key: &KeySummary| {
+        let row = |key: &KeyView| {
             let or_never = |at: Option<Timestamp>| at.map_or_else(|| "never".to_owned(), |at| at.to_string());
             let (used, expires) = (or_never(key.last_used_at), or_never(key.expires_at));
             let (kind, scopes) = (key.kind.to_string(), key.effective_scopes.to_string());

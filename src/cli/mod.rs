@@ -12,6 +12,7 @@ mod failure;
 mod folder;
 mod import;
 mod imports;
+mod jobs;
 mod key;
 mod migrate;
 mod models;
@@ -71,6 +72,9 @@ enum Command {
     /// Show, pause, resume and undo imports
     #[command(subcommand)]
     Imports(imports::ImportsCommand),
+    /// List failed background jobs, and run them once more
+    #[command(subcommand)]
+    Jobs(jobs::JobsCommand),
     /// Export everything in an account into one file
     Export(export::ExportArgs),
     /// Pause AI for the rest of the day, resume it, or show its state
@@ -134,6 +138,7 @@ impl Cli {
             Command::Project(command) => wait(project::run(command, &settings?)),
             Command::Import(args) => wait(import::run(args, &settings?)),
             Command::Imports(command) => wait(imports::run(command, &settings?)),
+            Command::Jobs(command) => wait(jobs::run(command, &settings?)),
             Command::Export(args) => wait(export::run(args, &settings?)),
             Command::Ai(command) => wait(ai::run(command, &settings?)),
             Command::Models(command) => wait(models::run(command, &settings?)),

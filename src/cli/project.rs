@@ -2,12 +2,16 @@
 
 use std::fmt;
 
-use actors::operations::projects::{ProjectView, archive_project, create_project, list_projects};
+use actors::operations::projects::{
+    CreateProjectRequest, ProjectView, archive_project, create_project, list_projects,
+};
 use clap::{Args, Subcommand};
+use entity::user;
 use errors::Error;
 use library::context::CoreContext;
+use library::owned_transaction::RequestOwner;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use validation::Invalid;
 use values::id::ProjectId;
 use values::kind::ProjectStatus;
 
@@ -79,16 +83,37 @@ pub async fn run(command: ProjectCommand, settings: &Settings) -> Result<Command
 async fn create(core: &CoreContext, args: CreateProjectArgs) -> Result<CommandOutput, Failure> {
     let CreateProjectArgs { owner, name, description, instructions } = args;
     let owner = owner.find(core).await?;
-    let fields = [("name", Some(name)), ("description", description), ("instructions", instructions)];
-    let given = fields.into_iter().filter_map(|(name, text)| Some((name.to_owned(), Value::from(text?))));
-    let project = create_project(core, owner.id, Map::from_iter(given)).await?;
-    CommandOutput::of(&ProjectOutput { action: "created", project })
+    let texts =
+        Invalid::together(optional("description", description), optional("instructions", instructions));
+    let checked = Invalid::together(field("name", name), texts).map_err(Error::from)?;
+    let (name, (description, instructions)) = checked;
+    let request = CreateProjectRequest { name, description, instructions, status: None };
+    let created = create_project(core, &request_owner(&owner), request).await?;
+    CommandOutput::of(&ProjectOutput { action: "created", project: created.into_view() })
+}
+
+/// Checks the text of a field, by the rules of the field's type.
+fn field<T: TryFrom<String, Error = String>>(name: &str, text: String) -> Result<T, Invalid> {
+    T::try_from(text).map_err(|reason| Invalid::new(name, reason))
+}
+
+fn optional<T: TryFrom<String, Error = String>>(
+    name: &str,
+    text: Option<String>,
+) -> Result<Option<T>, Invalid> {
+    text.map(|text| field(name, text)).transpose()
+}
+
+fn request_owner(owner: &user::Model) -> RequestOwner {
+    RequestOwner { user: owner.id, plan: owner.plan, claim: None }
 }
 
 async fn archive(core: &CoreContext, owner: &OwnerArgs, id: ProjectId) -> Result<CommandOutput, Failure> {
     let owner = owner.find(core).await?;
-    match archive_project(core, owner.id, id).await {
-        Ok(project) => CommandOutput::of(&ProjectOutput { action: "archived", project }),
+    match archive_project(core, &request_owner(&owner), id).await {
+        Ok(archived) => {
+            CommandOutput::of(&ProjectOutput { action: "archived", project: archived.into_view() })
+        }
         Err(Error::NotFound(_)) => Err(Failure::NoProject),
         Err(other) => Err(other.into()),
     }

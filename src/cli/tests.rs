@@ -66,6 +66,9 @@ fn every_subcommand_takes_json_at_its_end() {
         "imports list --user a@b.example",
         "imports rows --user a@b.example --outcome skipped 018f4d5e-0000-7000-8000-000000000000",
         "imports undo --user a@b.example 018f4d5e-0000-7000-8000-000000000000",
+        "jobs list",
+        "jobs list --user a@b.example",
+        "jobs retry 018f4d5e-0000-7000-8000-000000000000 018f4d5e-0000-7000-8000-000000000001",
         "ai pause",
         "ai resume",
         "ai status",
@@ -98,6 +101,7 @@ fn invalid_value_is_reported_with_the_allowed_ones() {
         ("imports rows --user a@b.example --outcome lost", "skipped"),
         ("import --user a@b.example --format html -", "jsonl"),
         ("app disconnect 7", "carrel app list"),
+        ("jobs retry 7", "carrel jobs list"),
         ("project archive 7", "carrel project list"),
         ("project list --status done", "active, archived"),
         ("completions ksh", "bash"),
@@ -131,6 +135,7 @@ fn unknown_or_incomplete_command_is_refused() {
     assert_eq!(refused("no-such-command").0, ErrorKind::InvalidSubcommand);
     assert_eq!(refused("user set-plan --email a@b.example").0, ErrorKind::MissingRequiredArgument);
     assert_eq!(refused("import --user a@b.example --format jsonl").0, ErrorKind::MissingRequiredArgument);
+    assert_eq!(refused("jobs retry").0, ErrorKind::MissingRequiredArgument);
     assert_eq!(refused("ai").0, ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand);
 }
 

@@ -17,6 +17,9 @@ use tokio::sync::{Mutex, watch};
 
 use crate::log;
 
+/// The body of `/healthz`, by which `carrel doctor` recognizes the service.
+pub const ALIVE: &str = "alive\n";
+
 /// A check of database and index is valid for this long: every client may ask, however often, and each check costs a query.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 /// Time between two test writes to the database.
@@ -196,7 +199,7 @@ pub fn mount_metrics(config: &mut ServiceConfig) {
 }
 
 async fn alive() -> impl Responder {
-    HttpResponse::Ok().content_type("text/plain").body("alive\n")
+    HttpResponse::Ok().content_type("text/plain").body(ALIVE)
 }
 
 async fn ready(service: Data<Service>, readiness: Data<Readiness>) -> impl Responder {

@@ -1,4 +1,9 @@
 //! Parameters of a query or a form. A parameter must not be repeated, and one without a value is missing (RFC 6749, section 3.1).
+//!
+//! A request is refused for its first fault: an error response has one code and one description (RFC 6749, sections 4.1.2.1 and 5.2),
+//! and the order of the checks is part of the protocol. A fault of client or redirect URI must not be sent to the client, later ones
+//! are. So these parameters are not declared with [`validation::request!`], which reports all faults and refuses unknown names, while
+//! unknown parameters must be ignored.
 
 use actix_web::HttpRequest;
 use actix_web::http::header::CONTENT_TYPE;

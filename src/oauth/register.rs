@@ -1,5 +1,9 @@
 //! POST /oauth/register: registration of a client (RFC 7591). Unknown members are ignored. The response has no empty members, on which
 //! some clients fail.
+//!
+//! The metadata is refused for its first fault: an error response has one code and one description (RFC 7591, section 3.2.2), and a
+//! fault of a redirect URI has a code of its own. So the members are read by name rather than with [`validation::request!`], which
+//! reports all faults and refuses unknown members, while unknown metadata must be ignored (section 2).
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};

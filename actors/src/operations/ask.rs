@@ -3,7 +3,7 @@
 
 use entity::{bookmark, chunk, document};
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, Condition, PaginatorTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, Condition, QueryFilter, QuerySelect};
 use search::citation::{self, CitedAnswer};
 use search::index::Filter;
 use serde::Serialize;
@@ -180,20 +180,20 @@ impl Ask {
     /// Returns the filter of the search.
     ///
     /// # Errors
-    /// [`Error::NotFound`] when a bookmark does not exist or belongs to another user.
+    /// [`Error::NotFound`] with the index of a bookmark that does not exist or belongs to another user.
     async fn filter(&self, caller: &Caller, ctx: &OperationContext) -> Result<Filter, Error> {
         let Some(ids) = &self.bookmarks else { return Ok(Filter::default()) };
-        let mut ids = ids.clone();
-        // An id that is named twice would be counted twice below, but is one row.
-        ids.sort_unstable();
-        ids.dedup();
-        let own = bookmark::Entity::visible_to(caller.user).filter(bookmark::Column::Id.is_in(ids.clone()));
-        if usize::try_from(own.count(ctx.core.db.read()).await?).ok() != Some(ids.len()) {
-            return Err(Error::not_found());
+        let own = bookmark::Entity::visible_to(caller.user)
+            .filter(bookmark::Column::Id.is_in(ids.iter().copied()))
+            .select_only()
+            .column(bookmark::Column::Id);
+        let own: Vec<BookmarkId> = own.into_tuple().all(ctx.core.db.read()).await?;
+        if let Some(n) = ids.iter().position(|id| !own.contains(id)) {
+            return Err(Error::not_found().of_item(&format!("bookmarkIds[{n}]")));
         }
         // Includes the notes on the bookmarks, which are documents too.
         let documents: Vec<DocumentId> = document::Entity::visible_to(caller.user)
-            .filter(document::Column::BookmarkId.is_in(ids))
+            .filter(document::Column::BookmarkId.is_in(ids.iter().copied()))
             .select_only()
             .column(document::Column::Id)
             .into_tuple()

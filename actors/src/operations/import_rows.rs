@@ -86,7 +86,8 @@ pub struct ImportRowView {
     pub kind: Option<ImportedKind>,
     /// Id of the created or existing item; null in a dry run, and after an undo deleted the item.
     pub id: Option<Uuid>,
-    /// Title of the item, or its URL if it has none; null for a skipped row and for a deleted item.
+    /// Title of the item, or its URL if it has none; of a skipped row as the file has them. Null if neither is known, and for a
+    /// deleted item.
     pub name: Option<String>,
     /// Why the row was skipped; null for other rows.
     pub reason: Option<String>,

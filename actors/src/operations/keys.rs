@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use values::id::KeyId;
 use values::kind::KeyKind;
+use values::plan::{Limits, Plan};
 use values::scope::{Scope, Scopes};
 use values::time::Timestamp;
 
@@ -30,40 +31,51 @@ pub type HourlyLimit = Integer<1, { i32::MAX as i64 }>;
 #[serde(rename_all = "camelCase")]
 pub struct KeyView {
     /// Id of the key; a new secret does not change it.
-    id: KeyId,
-    name: String,
-    kind: KeyKind,
+    pub id: KeyId,
+    /// Name by which the user recognises the key.
+    pub name: String,
+    /// Whether the key is for the REST API or for the MCP server.
+    pub kind: KeyKind,
     /// The beginning and the end of the secret: `pk_`, four characters, `...` and four characters.
-    display: String,
+    pub display: String,
     /// Scopes that the user selected.
-    scopes: Scopes,
+    pub scopes: Scopes,
     /// Those of `scopes` that the plan includes; the others are ignored.
-    effective_scopes: Scopes,
+    pub effective_scopes: Scopes,
     /// Requests per hour: the number that the user set, or the plan's maximum if that is lower or none is set.
-    hourly_limit: u32,
-    created_at: Timestamp,
+    pub hourly_limit: u32,
+    /// When the key was created; a new secret does not change it.
+    pub created_at: Timestamp,
     /// Time from which the key is refused; null if it does not expire.
-    expires_at: Option<Timestamp>,
+    pub expires_at: Option<Timestamp>,
     /// When the key was last used; null before its first use.
-    last_used_at: Option<Timestamp>,
+    pub last_used_at: Option<Timestamp>,
     /// Name of the client that used the key last; null before its first use.
-    last_client: Option<String>,
+    pub last_client: Option<String>,
+}
+
+impl KeyView {
+    /// Returns the view of a key whose owner has this plan with these limits.
+    pub fn from_row(row: api_key::Model, plan: Plan, limits: &Limits) -> Self {
+        Self {
+            id: row.id,
+            name: row.name,
+            kind: row.kind,
+            display: row.display,
+            // After a downgrade scopes beyond the plan are kept and ignored (contract.md, section 3).
+            effective_scopes: row.scopes.within(plan),
+            scopes: row.scopes,
+            hourly_limit: rules::hourly_limit(row.hourly_limit, limits),
+            created_at: row.created_at,
+            expires_at: row.expires_at,
+            last_used_at: row.last_used_at,
+            last_client: row.last_client,
+        }
+    }
 }
 
 fn view(ctx: &OperationContext, caller: &Caller, row: api_key::Model) -> KeyView {
-    KeyView {
-        id: row.id,
-        name: row.name,
-        kind: row.kind,
-        display: row.display,
-        effective_scopes: row.scopes.within(caller.plan),
-        scopes: row.scopes,
-        hourly_limit: rules::hourly_limit(row.hourly_limit, ctx.core.plans.limits(caller.plan)),
-        created_at: row.created_at,
-        expires_at: row.expires_at,
-        last_used_at: row.last_used_at,
-        last_client: row.last_client,
-    }
+    KeyView::from_row(row, caller.plan, ctx.core.plans.limits(caller.plan))
 }
 
 fn scopes_of(names: ScopeNames) -> Scopes {

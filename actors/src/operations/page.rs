@@ -36,11 +36,6 @@ impl PageRequest {
         Self { limit, cursor: cursor.map(Words::into_inner) }
     }
 
-    /// Whether the request has a cursor.
-    pub fn has_cursor(&self) -> bool {
-        self.cursor.is_some()
-    }
-
     /// Binds the request to a list of the caller. `list` names the list with everything that selects its rows: filters, order, and
     /// the id of the row to which they belong. A cursor of another list is refused.
     pub fn of_list<'a>(

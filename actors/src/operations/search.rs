@@ -100,13 +100,12 @@ impl Operation for Search {
         let (collection, feed) = (collection_id.map(Id::into_inner), feed_id.map(Id::into_inner));
         // The index would answer an unknown collection or feed with no results, not with 404 (contract.md, section 5).
         if let Some(id) = collection {
-            collection::Entity::one_of(caller.user, id)
-                .one(ctx.core.db.read())
-                .await?
-                .ok_or(Error::not_found())?;
+            let found = collection::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?;
+            found.ok_or_else(|| Error::not_found().of_item("collectionId"))?;
         }
         if let Some(id) = feed {
-            feed::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
+            let found = feed::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?;
+            found.ok_or_else(|| Error::not_found().of_item("feedId"))?;
         }
         let within = Filter {
             source: source.and_then(|scope| indexed_source(scope.into_inner())),

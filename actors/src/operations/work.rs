@@ -57,6 +57,7 @@ request! {
         /// Maximum number of documents of each stage. Default 50.
         pub limit?: PageLimit,
     }
+    "cursor" needs "stage": "needs stage=failed";
 }
 
 impl FromRequest for ListWork {
@@ -65,9 +66,6 @@ impl FromRequest for ListWork {
     fn from_request(_: &Target, request: ListWorkRequest) -> Result<Self, Error> {
         let only_failed = request.stage.is_some();
         let page = PageRequest::new(request.limit, request.cursor, DEFAULT_LIMIT);
-        if page.has_cursor() && !only_failed {
-            return Err(Error::invalid("cursor", "needs stage=failed"));
-        }
         Ok(Self { only_failed, page })
     }
 }
@@ -264,41 +262,52 @@ impl Operation for RetryWork {
     const NEEDS_SPACE: bool = true;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<RetryWorkResponse, Error> {
-        let (user, now) = (caller.user, ctx.core.clock.now());
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
-        let document =
-            document::Entity::one_visible_to(user, self.0).one(&txn).await?.ok_or(Error::not_found())?;
-        if document.status != DocumentStatus::Failed && document.error.is_none() {
-            return Err(Error::Conflict(
-                "the text of the document has not failed, so there is nothing to retry",
-            ));
-        }
-        let own_jobs = document_jobs(user).filter(job::Column::Subject.eq(document.id.0));
-        // A running job would overwrite the status that is set below with its own outcome.
-        if own_jobs.filter(is_in_state(JobState::Running)).one(&txn).await?.is_some() {
-            return Err(Error::Conflict("the text of the document is being processed; wait until that ends"));
-        }
-        // The kind of the last job, if there is one: a page that turned out to be a recording has another job than the kind of
-        // its bookmark suggests.
-        let kind = match last_job_kind(&txn, &document).await? {
-            Some(kind) => kind,
-            // An imported document that had failed before its export has no job here.
-            None => job_kind_of(&txn, &document).await?,
-        };
-        jobs::enqueue(&txn, user, kind, document.id.0, Priority::Now, now).await?;
-        // A document with a readable text stays ready.
-        let is_ready = document.status == DocumentStatus::Ready;
-        let status = if is_ready { DocumentStatus::Ready } else { DocumentStatus::Processing };
-        document::Entity::update_owned(user)
-            .col_expr(document::Column::Status, Expr::value(status))
-            .col_expr(document::Column::Error, Expr::value(None::<String>))
-            .filter(document::Column::Id.eq(document.id))
-            .exec(&txn)
-            .await?;
+        retry_document(&txn, caller.user, self.0, ctx.core.clock.now()).await?;
         txn.commit().await?;
         ctx.job_signal.notify();
-        Ok(RetryWorkResponse { document_id: document.id })
+        Ok(RetryWorkResponse { document_id: self.0 })
     }
+}
+
+/// Enqueues the job of a document that failed once more.
+///
+/// # Errors
+/// [`Error::NotFound`] when the document does not exist or belongs to another user; [`Error::Conflict`] when it has not failed, or
+/// is being processed; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+pub async fn retry_document(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    id: DocumentId,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let document = document::Entity::one_visible_to(user, id).one(txn).await?.ok_or(Error::not_found())?;
+    if document.status != DocumentStatus::Failed && document.error.is_none() {
+        return Err(Error::Conflict("the text of the document has not failed, so there is nothing to retry"));
+    }
+    let own_jobs = document_jobs(user).filter(job::Column::Subject.eq(document.id.0));
+    // A running job would overwrite the status that is set below with its own outcome.
+    if own_jobs.filter(is_in_state(JobState::Running)).one(txn).await?.is_some() {
+        return Err(Error::Conflict("the text of the document is being processed; wait until that ends"));
+    }
+    // The kind of the last job, if there is one: a page that turned out to be a recording has another job than the kind of
+    // its bookmark suggests.
+    let kind = match last_job_kind(txn, &document).await? {
+        Some(kind) => kind,
+        // An imported document that had failed before its export has no job here.
+        None => job_kind_of(txn, &document).await?,
+    };
+    jobs::enqueue(txn, user, kind, document.id.0, Priority::Now, now).await?;
+    // A document with a readable text stays ready.
+    let is_ready = document.status == DocumentStatus::Ready;
+    let status = if is_ready { DocumentStatus::Ready } else { DocumentStatus::Processing };
+    document::Entity::update_owned(user)
+        .col_expr(document::Column::Status, Expr::value(status))
+        .col_expr(document::Column::Error, Expr::value(None::<String>))
+        .filter(document::Column::Id.eq(document.id))
+        .exec(txn)
+        .await?;
+    Ok(())
 }
 
 /// Returns the kind of job that extracts the text of a document.

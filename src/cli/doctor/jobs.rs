@@ -57,7 +57,8 @@ fn judge(counts: &QueueCounts, now: Timestamp, server_running: bool) -> Check {
         counts = format!("{counts}; {all_unknown} {jobs} of unknown kinds {verb} ({kinds})");
     }
     if !failed.is_empty() {
-        let advice = "`GET /app/api/work?stage=failed` lists them with their reasons, `POST /app/api/work/ID/retry` tries again";
+        let advice =
+            "`carrel jobs list` shows them with their reasons, `carrel jobs retry ID` runs one once more";
         return Check::warning(NAME, counts, advice);
     }
     let is_late = |depth: &&Depth| depth.since.is_some_and(|since| now.since(since) > MAX_WAIT);

@@ -231,10 +231,11 @@ async fn import_output_names_file_texts_rows_and_faults() {
     );
     for import in [id(0), id(1)] {
         let rows = running.run_command(&home, &["imports", "rows", import])["rows"].clone();
-        assert_eq!([&rows[0]["name"], &rows[1]["name"]], [&json!("Herons"), &Value::Null], "{rows}");
+        let names: Vec<_> = rows.as_array().unwrap().iter().map(|row| row["name"].clone()).collect();
+        assert_eq!(names, ["Herons", "https://c.example/2", "ftp://c.example/3"], "{rows}");
         assert_succeeds(
             &running.command_output(&home, &["imports", "rows", import], ""),
-            &["TITLE OR URL", "Herons"],
+            &["TITLE OR URL", "Herons", "https://c.example/2"],
         );
     }
     running.terminate().await;
@@ -347,6 +348,37 @@ async fn doctor_checks_jobs_feeds_disk_and_base_url() {
     assert!(jobs["found"].as_str().unwrap().contains("fetching a page 1"), "{jobs}");
     let feeds = check(&report, "feeds");
     assert!(feeds["found"].as_str().unwrap().contains("/feed (1 times in a row: "), "{feeds}");
+    running.terminate().await;
+}
+
+#[actix_web::test]
+async fn failed_job_is_listed_and_retried() {
+    let (home, site) = (Home::new().await, Site::start().await);
+    let (id, secret) = create_account(&home);
+    let running = Program::start(&home, "data").await;
+    let key = running.client_with_key(&id, &secret);
+    assert_succeeds(&running.command_output(&home, &["jobs", "list"], ""), &["no job has failed"]);
+
+    let page = key.save(json!({ "url": site.page("/gone", [Reply::Status(404)]) })).await;
+    key.wait_for(&page, "failed").await;
+    let jobs = running.run_command(&home, &["jobs", "list", "--user", EMAIL])["jobs"].clone();
+    let (job, kind, subject) = (jobs[0]["id"].as_str().unwrap(), &jobs[0]["kind"], &jobs[0]["subject"]);
+    assert_eq!((kind, subject), (&json!("fetch_page"), &page["documentId"]), "{jobs}");
+    assert_succeeds(
+        &running.command_output(&home, &["jobs", "list"], ""),
+        &[job, EMAIL, "fetching a page", "404"],
+    );
+
+    assert_succeeds(
+        &running.command_output(&home, &["jobs", "retry", job], ""),
+        &["enqueued 1 job", "The server runs them"],
+    );
+    eventually("the page is fetched again", async || (site.request_count("/gone") == 2).then_some(())).await;
+    let unknown = "018f4d5e-0000-7000-8000-000000000000";
+    assert_fails(
+        &running.command_output(&home, &["jobs", "retry", unknown], ""),
+        &["no failed job", "carrel jobs list"],
+    );
     running.terminate().await;
 }
 

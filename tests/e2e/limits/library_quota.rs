@@ -553,8 +553,8 @@ const INSERTS: [(&str, &str); 19] = [
     ),
     (
         "import_row",
-        "INSERT INTO import_row (id, import_id, user_id, line, outcome, detail) \
-         SELECT {id}, import.id, user_id, 1, 'created', {maybe} FROM import ORDER BY import.id LIMIT 1 OFFSET {row}",
+        "INSERT INTO import_row (id, import_id, user_id, line, outcome, name, detail) \
+         SELECT {id}, import.id, user_id, 1, 'created', {maybe}, {maybe} FROM import ORDER BY import.id LIMIT 1 OFFSET {row}",
     ),
     (
         "api_key",

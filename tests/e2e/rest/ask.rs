@@ -266,7 +266,10 @@ async fn question_reads_only_own_selected_bookmarks() {
 
     assert_eq!(answer["passagesRead"], 1);
     assert_eq!(answer["citations"][0]["bookmarkId"], saved["bookmarkId"]);
-    assert_eq!(ask(json!([saved["bookmarkId"], theirs["bookmarkId"]])).await.error_code(404), "NOT_FOUND");
+    let foreign = ask(json!([saved["bookmarkId"], theirs["bookmarkId"]])).await;
+    assert_eq!(foreign.error_code(404), "NOT_FOUND");
+    let message = "the item (bookmarkIds[1]) does not exist, or it is not yours";
+    assert_eq!(foreign.body["error"]["message"], message);
     assert_eq!(ask(json!([])).await.faults(), ["bookmarkIds"]);
     assert_eq!(answers_and_budget_share(&key).await.0, 1);
 }

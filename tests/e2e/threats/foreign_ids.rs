@@ -50,6 +50,10 @@ async fn ids_of_another_account_find_and_change_nothing() {
     ] {
         assert_eq!(key.post(&path, body).await.error_code(404), "NOT_FOUND", "{path}");
     }
+    let page = json!({ "url": "https://a.example/", "collectionIds": [collection] });
+    let refused = key.post("/rest/v1/bookmarks", page).await;
+    let message = "the item (collectionIds[0]) does not exist, or it is not yours";
+    assert_eq!(refused.body["error"]["message"], message);
     let created = browser.post("/app/api/projects", json!({ "name": "Mine" })).await.data(201).clone();
     let items = format!("/rest/v2/projects/{}/items", id(&created, "project", "id"));
     let added = key.post(&items, json!({ "items": [{ "bookmarkId": bookmark }] })).await;

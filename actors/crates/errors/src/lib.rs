@@ -346,7 +346,7 @@ impl Error {
     }
 
     /// Names one of several items of a request: the message about an unknown item or a rejected URL then contains its path, such
-    /// as `items[2]`.
+    /// as `items[2]` or `parentId`.
     #[must_use]
     pub fn of_item(mut self, path: &str) -> Self {
         if let Error::NotFound(item) = &mut self {

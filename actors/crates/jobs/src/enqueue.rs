@@ -65,6 +65,26 @@ fn merge_into_waiting(db: &impl ConnectionTrait, now: Timestamp) -> OnConflict {
         .to_owned()
 }
 
+/// Enqueues a job once more that was given up, in the place of the row with its reason. Returns `false` if the row is gone.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
+pub async fn retry_failed(
+    db: &impl ConnectionTrait,
+    job: &Model,
+    kind: JobKind,
+    now: Timestamp,
+) -> Result<bool, DbErr> {
+    let given_up = Entity::delete_owned(job.user_id)
+        .filter(Column::Id.eq(job.id))
+        .filter(Column::State.eq(JobState::GivenUp));
+    if given_up.exec(db).await?.rows_affected == 0 {
+        return Ok(false);
+    }
+    enqueue(db, job.user_id, kind, job.subject, Priority::Now, now).await?;
+    Ok(true)
+}
+
 /// Removes a queued job that has become unnecessary. A running job is not affected.
 pub async fn withdraw(
     db: &impl ConnectionTrait,

@@ -12,6 +12,7 @@
 //! | end all attempts of a process that stops | [`release_all`] |
 //! | keep jobs of other versions | [`requeue_unknown`], [`unknown_by_kind`] |
 //! | say how an attempt failed | [`JobError`] |
+//! | list and retry jobs that were given up | [`list_failed`], [`find_failed`], [`retry_failed`] |
 //! | look at the queue | [`depths`], [`has_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
 //! | remove old rows | [`sweep`] |
 //!
@@ -55,12 +56,12 @@ pub use complete::{
     give_up_crashed, record_document_reason, release, release_all, reload, renew, requeue_unknown, sweep,
     yield_job,
 };
-pub use enqueue::{enqueue, enqueue_all, withdraw};
+pub use enqueue::{enqueue, enqueue_all, retry_failed, withdraw};
 pub use error::JobError;
 pub use fairness::promote;
 pub use inspect::{
-    Depth, depths, failed_by_kind, has_room, is_given_up, is_waiting, others_wait, subjects, subjects_due,
-    subjects_given_up, unknown_by_kind,
+    Depth, depths, failed_by_kind, find_failed, has_room, is_given_up, is_waiting, list_failed, others_wait,
+    subjects, subjects_due, subjects_given_up, unknown_by_kind,
 };
 pub use kind::{JobKind, Priority, Track};
 pub use signal::JobSignal;

@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value as Json};
 
 use super::faults::{FaultList, Faults, ImportMode, JsonMode, MAX_FAULTS, MAX_NAME_CHARS, ReadMode};
 use super::invalid::Invalid;
-use super::request::Request;
+use super::request::{Request, check_rules};
 
 /// Reads a JSON object from the bytes of a body.
 ///
@@ -51,16 +51,32 @@ pub fn parse_json(body: &[u8]) -> Result<Json, Invalid> {
     repeated.into_result(json)
 }
 
-fn read_members<R: Deserr<Faults<M>>, M: ReadMode>(
+fn read_members<R: Request + Deserr<Faults<M>>, M: ReadMode>(
     members: Map<String, Json>,
     mut faults: FaultList,
 ) -> Result<R, Invalid> {
-    match deserialize::<R, _, Faults<M>>(Json::Object(members)) {
-        Ok(request) => faults.into_result(request),
+    let broken_rules = check_rules::<R>(|name| members.get(name).is_some_and(is_given));
+    let read = deserialize::<R, _, Faults<M>>(Json::Object(members));
+    // The reason of a value is more useful than that of a rule.
+    match read {
+        Ok(request) => {
+            faults.extend(broken_rules);
+            faults.into_result(request)
+        }
         Err(found) => {
             faults.extend(found.into_list());
+            faults.extend(broken_rules);
             Err(faults.into_invalid())
         }
+    }
+}
+
+/// Whether a member counts as given for the rules of a request ([`FieldRule`](super::request::FieldRule)).
+fn is_given(value: &Json) -> bool {
+    match value {
+        Json::Null | Json::Bool(false) => false,
+        Json::String(text) => !text.trim().is_empty(),
+        Json::Bool(true) | Json::Number(_) | Json::Array(_) | Json::Object(_) => true,
     }
 }
 

@@ -6,6 +6,7 @@
 //! | To | Use |
 //! |---|---|
 //! | declare a request | [`request!`], the types of fields below; [`NoFields`] for one without fields |
+//! | declare that a field needs or excludes another one | [`FieldRule`], after the struct in [`request!`] |
 //! | read a query string | [`read_query`] |
 //! | read a JSON body, or an object that was parsed before | [`read_json`], [`read_object`] |
 //! | read a row of an imported file, whose texts are cut rather than refused | [`read_import`] |
@@ -51,6 +52,6 @@ pub use invalid::{Fault, Invalid};
 pub use json::{parse_json, read_import, read_json, read_object};
 pub use macros::NoFields;
 pub use query::read_query;
-pub use request::{FieldName, Request};
+pub use request::{FieldName, FieldRule, Request};
 pub use schema::{remove_null, schema_of, separate_null};
 pub use values::kind::{NamedKind, UnknownName};

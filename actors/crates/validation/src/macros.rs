@@ -26,10 +26,25 @@
 ///
 /// The name in the request is the field's in camel case, unless `as "name"` follows the field (`query? as "q": T`). The comment of a
 /// field is its description in the schema; line breaks become spaces. The crate needs `deserr` and `schemars` as dependencies.
+///
+/// Rules between two fields follow the struct ([`FieldRule`](crate::FieldRule)). Their faults are reported together with those of
+/// the fields. A rule has the names in the request and the reason of its fault:
+///
+/// ```ignore
+/// request! {
+///     pub struct ListFilesRequest { after?: Time, folder?: Text<300>, everywhere?: Flag }
+///     "after" needs "folder": "needs folder";
+///     "folder" excludes "everywhere": "must not be given together with everywhere";
+/// }
+/// ```
 #[macro_export]
 macro_rules! request {
-    ($(#[$meta:meta])* $vis:vis struct $name:ident { $($fields:tt)* }) => {
-        $crate::request! { @field [$(#[$meta])* $vis struct $name] [] [] $($fields)* }
+    ($(#[$meta:meta])* $vis:vis struct $name:ident { $($fields:tt)* }
+        $($field:literal $relation:ident $other:literal : $reason:literal;)*
+    ) => {
+        $crate::request! { @field [
+            $(#[$meta])* $vis struct $name [$($crate::FieldRule::$relation($field, $other, $reason),)*]
+        ] [] [] $($fields)* }
     };
     (@field $head:tt [$($done:tt)*] [$($names:tt)*]
         $(#[$meta:meta])* $vis:vis $field:ident : $type:ty $(, $($rest:tt)*)?
@@ -87,7 +102,7 @@ macro_rules! request {
             $($($rest)*)?
         }
     };
-    (@field [$(#[$meta:meta])* $vis:vis struct $name:ident] [$($done:tt)*] [$($names:tt)*]) => {
+    (@field [$(#[$meta:meta])* $vis:vis struct $name:ident [$($rules:tt)*]] [$($done:tt)*] [$($names:tt)*]) => {
         $(#[$meta])*
         #[derive(Debug, ::deserr::Deserr, ::schemars::JsonSchema)]
         #[deserr(
@@ -103,6 +118,7 @@ macro_rules! request {
         // The derived `Deserr` does not expose the names of its fields.
         impl $crate::Request for $name {
             const FIELD_NAMES: &'static [$crate::FieldName] = &[$($names)*];
+            const RULES: &'static [$crate::FieldRule] = &[$($rules)*];
         }
     };
 }
@@ -116,7 +132,7 @@ request! {
 mod tests {
     use super::*;
     use crate::field_types::{Flag, Patch, Text, Words};
-    use crate::{Request, read_json, schema_of};
+    use crate::{Request, read_json, read_query, schema_of};
 
     request! {
         /// A request with a field of every form.
@@ -159,6 +175,45 @@ mod tests {
         assert_eq!(read.patch_field.into_change().flatten().map(Text::into_inner).as_deref(), Some("a"));
         assert_eq!(read.kind.map(Words::into_inner).as_deref(), Some("t"));
         assert!(matches!(read.folder, Patch::Value(_)));
+    }
+
+    request! {
+        #[expect(dead_code, reason = "only its faults are looked at")]
+        struct RulesRequest {
+            after?: Words<1, 9>,
+            folder?: Text<9>,
+            everywhere?: Flag,
+        }
+        "after" needs "folder": "needs folder";
+        "folder" excludes "everywhere": "must not be given together with everywhere";
+    }
+
+    #[test]
+    fn broken_rules_are_reported_with_the_other_faults() {
+        let faulty = |read: Result<RulesRequest, errors::Invalid>| -> Vec<String> {
+            let faults = read.err().map(|invalid| invalid.faults).unwrap_or_default();
+            faults.into_iter().map(|fault| format!("{} {}", fault.field, fault.reason)).collect()
+        };
+        let json = |body: &str| faulty(read_json(body.as_bytes()));
+        let query = |text: &str| faulty(read_query(text));
+        let not_together = "folder must not be given together with everywhere";
+
+        assert_eq!(json(r#"{"after": "x"}"#), ["after needs folder"]);
+        assert_eq!(query("after=x&zap=1"), ["zap is not a parameter of this route", "after needs folder"]);
+        assert_eq!(json(r#"{"folder": "a", "everywhere": true}"#), [not_together]);
+        assert_eq!(query("folder=a&everywhere=true"), [not_together]);
+        assert_eq!(
+            json(r#"{"folder": "a", "everywhere": 7}"#),
+            ["everywhere must be true or false", not_together]
+        );
+        for valid in [
+            r#"{"after": "x", "folder": "a", "everywhere": false}"#,
+            r#"{"folder": " ", "everywhere": true}"#,
+            r#"{"after": null, "everywhere": true}"#,
+        ] {
+            assert_eq!(json(valid), Vec::<String>::new(), "{valid}");
+        }
+        assert_eq!(query("folder=a&everywhere=false"), Vec::<String>::new());
     }
 
     #[test]

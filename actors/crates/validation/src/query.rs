@@ -8,7 +8,7 @@ use percent_encoding::percent_decode_str;
 
 use super::faults::{FaultList, Faults, QueryMode};
 use super::invalid::Invalid;
-use super::request::Request;
+use super::request::{Request, check_rules};
 
 /// Reads a query string, without its question mark. A `+` stands for a space.
 ///
@@ -22,17 +22,19 @@ pub fn read_query<R: Request>(query: &str) -> Result<R, Invalid> {
     let parameters: Vec<(String, String)> =
         url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
     let repeated = repeated_names::<R>(&parameters);
+    let broken_rules = check_rules::<R>(|name| is_given(&parameters, name));
     let read = deserialize::<R, _, Faults<QueryMode>>(QueryValue::Parameters(parameters));
-    let mut repeated_faults = FaultList::default();
+    let mut other_faults = FaultList::default();
     for name in repeated {
-        repeated_faults.add(name, "is given more than once");
+        other_faults.add(name, "is given more than once");
     }
-    // The reason of a value is more useful than that of its repetition.
+    other_faults.extend(broken_rules);
+    // The reason of a value is more useful than that of its repetition or of a rule.
     match read {
-        Ok(request) => repeated_faults.into_result(request),
+        Ok(request) => other_faults.into_result(request),
         Err(faults) => {
             let mut faults = faults.into_list();
-            faults.extend(repeated_faults);
+            faults.extend(other_faults);
             Err(faults.into_invalid())
         }
     }
@@ -44,6 +46,11 @@ fn repeated_names<R: Request>(parameters: &[(String, String)]) -> BTreeSet<Strin
     // A parameter that the request does not have is a fault already.
     let known = parameters.iter().map(|(name, _)| name).filter(|name| R::has_field(name));
     known.filter(|name| !seen.insert(name.as_str())).cloned().collect()
+}
+
+/// Whether a parameter counts as given for the rules of a request ([`FieldRule`](super::request::FieldRule)).
+fn is_given(parameters: &[(String, String)], name: &str) -> bool {
+    parameters.iter().any(|(given, text)| given == name && text != "false" && !text.trim().is_empty())
 }
 
 /// A query string as deserr reads it: an object of texts.

@@ -3,7 +3,7 @@
 use deserr::Deserr;
 use schemars::JsonSchema;
 
-use super::faults::{Faults, ImportMode, JsonMode, QueryMode};
+use super::faults::{FaultList, Faults, ImportMode, JsonMode, QueryMode};
 
 /// A request: a struct that [`request!`](crate::request!) declares.
 pub trait Request:
@@ -11,6 +11,8 @@ pub trait Request:
 {
     /// The names of its fields.
     const FIELD_NAMES: &'static [FieldName];
+    /// The rules between its fields, which the readers check. A request that is a field of another one must not have any.
+    const RULES: &'static [FieldRule];
 
     /// Whether it has a field of this name.
     fn has_field(name: &str) -> bool {
@@ -35,6 +37,38 @@ impl FieldName {
             FieldName::CamelCaseOf(ident) => camel_case(ident) == name,
         }
     }
+}
+
+/// A rule between two fields of a request. A field counts as given unless it is absent, null, `false`, or blank.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldRule {
+    field: &'static str,
+    other: &'static str,
+    is_other_given: bool,
+    reason: &'static str,
+}
+
+impl FieldRule {
+    /// `field` is faulty without `other`.
+    pub const fn needs(field: &'static str, other: &'static str, reason: &'static str) -> Self {
+        Self { field, other, is_other_given: false, reason }
+    }
+
+    /// `field` is faulty together with `other`.
+    pub const fn excludes(field: &'static str, other: &'static str, reason: &'static str) -> Self {
+        Self { field, other, is_other_given: true, reason }
+    }
+}
+
+/// Returns a fault for each rule of a request that the given fields break.
+pub(crate) fn check_rules<R: Request>(is_given: impl Fn(&str) -> bool) -> FaultList {
+    let mut faults = FaultList::default();
+    for rule in R::RULES {
+        if is_given(rule.field) && is_given(rule.other) == rule.is_other_given {
+            faults.add(rule.field, rule.reason);
+        }
+    }
+    faults
 }
 
 fn camel_case(ident: &str) -> String {

@@ -85,6 +85,11 @@ impl ProbeResponse {
         Err(format!("{subject} answered {} instead of {}{hint}", self.status, status))
     }
 
+    /// Returns the bytes of the body.
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+
     /// Parses the body as JSON. `subject` names in the message what was requested.
     ///
     /// # Errors

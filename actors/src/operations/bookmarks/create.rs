@@ -21,7 +21,7 @@ impl FromRequest for CreateBookmark {
     type Request = CreateBookmarkRequest;
 
     fn from_request(_: &Target, request: CreateBookmarkRequest) -> Result<Self, Error> {
-        NewBookmark::from_fields(request).map(Self)
+        Ok(Self(NewBookmark::from_fields(request)))
     }
 }
 

@@ -84,15 +84,13 @@ request! {
         /// Sort order; `-` means descending. Default `-savedAt`.
         pub sort?: Choice<BookmarkSort>,
     }
+    "includeDeleted" needs "updatedSince": "needs updatedSince";
 }
 
 impl FromRequest for ListBookmarks {
     type Request = ListBookmarksRequest;
 
     fn from_request(_: &Target, request: ListBookmarksRequest) -> Result<Self, Error> {
-        if request.includes_deleted() && request.updated_since.is_none() {
-            return Err(Error::invalid("includeDeleted", "needs updatedSince"));
-        }
         Ok(Self(request))
     }
 }

@@ -88,8 +88,8 @@ impl Operation for ChangeCollection {
 /// Requires that a collection may be moved into a parent.
 ///
 /// # Errors
-/// [`Error::NotFound`] when one of them does not exist or belongs to another user; [`Error::Invalid`] when the parent is the
-/// collection itself or nested in it; the database fails.
+/// [`Error::NotFound`] when one of them does not exist or belongs to another user, with `parentId` for the parent;
+/// [`Error::Invalid`] when the parent is the collection itself or nested in it; the database fails.
 async fn require_valid_parent(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -105,8 +105,11 @@ async fn require_valid_parent(
         .all(txn)
         .await?;
     let parents: HashMap<CollectionId, Option<CollectionId>> = all.into_iter().collect();
-    if !parents.contains_key(&moved) || !parents.contains_key(&parent) {
+    if !parents.contains_key(&moved) {
         return Err(Error::not_found());
+    }
+    if !parents.contains_key(&parent) {
+        return Err(Error::not_found().of_item("parentId"));
     }
     if is_within(&parents, parent, moved) {
         return Err(Error::invalid("parentId", "must not be the collection itself or one inside it"));

@@ -4,10 +4,9 @@ use entity::project;
 use schemars::JsonSchema;
 use sea_orm::{ActiveModelTrait, EntityTrait, IntoActiveModel};
 use serde::Serialize;
-use values::id::{ProjectId, UserId};
+use values::id::ProjectId;
 use values::kind::ProjectStatus;
 use values::scope::Scope;
-use values::time::Timestamp;
 
 use super::field_types::{Instructions, ProjectText, ProjectTitle};
 use super::view::{self, ProjectResponse};
@@ -16,19 +15,15 @@ use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::Error;
+use library::context::CoreContext;
 use library::library_quota::LibraryRoom;
-use library::owned_transaction::begin_request;
+use library::owned_transaction::{RequestOwner, begin_request};
 use library::projects;
 use validation::{Choice, NoFields, Text, Words, request};
 
 /// Creates a project. The number of projects has no limit.
 #[derive(Debug)]
-pub struct CreateProject {
-    name: String,
-    description: Option<String>,
-    instructions: String,
-    status: ProjectStatus,
-}
+pub struct CreateProject(CreateProjectRequest);
 
 request! {
     /// A new project of the user.
@@ -48,33 +43,7 @@ impl FromRequest for CreateProject {
     type Request = CreateProjectRequest;
 
     fn from_request(_: &Target, request: CreateProjectRequest) -> Result<Self, Error> {
-        Ok(Self::new(request))
-    }
-}
-
-impl CreateProject {
-    /// Creates the operation from the fields of a body or of the command line.
-    pub(super) fn new(request: CreateProjectRequest) -> Self {
-        Self {
-            name: request.name.into_inner(),
-            description: request.description.map(Text::into_inner),
-            instructions: request.instructions.map(Text::into_inner).unwrap_or_default(),
-            status: request.status.map_or(ProjectStatus::Active, Choice::into_inner),
-        }
-    }
-
-    /// The row of the new project.
-    pub(super) fn into_row(self, user: UserId, now: Timestamp) -> project::Model {
-        project::Model {
-            id: ProjectId::new(now),
-            user_id: user,
-            name: self.name,
-            description: self.description,
-            instructions: self.instructions,
-            status: self.status,
-            created_at: now,
-            updated_at: now,
-        }
+        Ok(Self(request))
     }
 }
 
@@ -83,16 +52,37 @@ impl Operation for CreateProject {
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ProjectResponse, Error> {
-        let row = self.into_row(caller.user, ctx.core.clock.now());
-        let new = row.clone().into_active_model();
-        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
-        let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
-        project::Entity::insert(new).exec_without_returning(&txn).await?;
-        room.must_hold(&txn).await?;
-        let reply = view::load_response(&txn, row).await?;
-        txn.commit().await?;
-        Ok(reply)
+        create_project(&ctx.core, &caller.owner(), self.0).await
     }
+}
+
+/// Creates a project, for a request or for the command line.
+///
+/// # Errors
+/// [`Error::LibraryFull`] when the library has no room; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+pub async fn create_project(
+    core: &CoreContext,
+    owner: &RequestOwner,
+    request: CreateProjectRequest,
+) -> Result<ProjectResponse, Error> {
+    let now = core.clock.now();
+    let row = project::Model {
+        id: ProjectId::new(now),
+        user_id: owner.user,
+        name: request.name.into_inner(),
+        description: request.description.map(Text::into_inner),
+        instructions: request.instructions.map(Text::into_inner).unwrap_or_default(),
+        status: request.status.map_or(ProjectStatus::Active, Choice::into_inner),
+        created_at: now,
+        updated_at: now,
+    };
+    let txn = begin_request(&core.db, owner).await?;
+    let room = LibraryRoom::of_request(&txn, core, owner).await?;
+    project::Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
+    room.must_hold(&txn).await?;
+    let reply = view::load_response(&txn, row).await?;
+    txn.commit().await?;
+    Ok(reply)
 }
 
 /// Shows one project of the user with its instructions.
@@ -157,6 +147,12 @@ impl FromRequest for ChangeProject {
 }
 
 impl ChangeProject {
+    /// Creates the change that archives a project.
+    fn archive(id: ProjectId) -> Self {
+        let status = Some(ProjectStatus::Archived);
+        Self { id, name: None, description: None, instructions: None, status }
+    }
+
     fn apply(self, row: project::Model) -> project::Model {
         project::Model {
             name: self.name.unwrap_or(row.name),
@@ -173,24 +169,45 @@ impl Operation for ChangeProject {
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ProjectResponse, Error> {
-        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
-        let row = projects::lock(&txn, caller.user, self.id).await?;
-        let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
-        let mut changed = self.apply(row.clone());
-        if changed != row {
-            // A project that becomes active may be changed in the same request.
-            if changed.status == ProjectStatus::Archived {
-                projects::require_active(row)?;
-            }
-            changed.updated_at = ctx.core.clock.now();
-            let update = changed.clone().into_active_model().reset_all();
-            project::Entity::update_owned_row(&txn, caller.user, update).await?;
-            room.must_hold(&txn).await?;
-        }
-        let reply = view::load_response(&txn, changed).await?;
-        txn.commit().await?;
-        Ok(reply)
+        change_project(&ctx.core, &caller.owner(), self).await
     }
+}
+
+/// Archives a project, so that nothing in it changes until it is active again. An archived project stays unchanged.
+///
+/// # Errors
+/// [`Error::NotFound`] when the project does not exist or belongs to another user; what [`DbErr`](sea_orm::DbErr) converts to
+/// when the database fails.
+pub async fn archive_project(
+    core: &CoreContext,
+    owner: &RequestOwner,
+    id: ProjectId,
+) -> Result<ProjectResponse, Error> {
+    change_project(core, owner, ChangeProject::archive(id)).await
+}
+
+async fn change_project(
+    core: &CoreContext,
+    owner: &RequestOwner,
+    change: ChangeProject,
+) -> Result<ProjectResponse, Error> {
+    let txn = begin_request(&core.db, owner).await?;
+    let row = projects::lock(&txn, owner.user, change.id).await?;
+    let room = LibraryRoom::of_request(&txn, core, owner).await?;
+    let mut changed = change.apply(row.clone());
+    if changed != row {
+        // A project that becomes active may be changed in the same request.
+        if changed.status == ProjectStatus::Archived {
+            projects::require_active(row)?;
+        }
+        changed.updated_at = core.clock.now();
+        let update = changed.clone().into_active_model().reset_all();
+        project::Entity::update_owned_row(&txn, owner.user, update).await?;
+        room.must_hold(&txn).await?;
+    }
+    let reply = view::load_response(&txn, changed).await?;
+    txn.commit().await?;
+    Ok(reply)
 }
 
 /// Deletes a project, archived or not, with its decisions and notes. Its other items stay in the library.

@@ -10,7 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use entity::project::{Column, Entity, Model};
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect, Select};
 use serde::{Deserialize, Serialize};
 use values::id::{ProjectId, UserId};
 use values::kind::ProjectStatus;
@@ -24,6 +24,7 @@ use crate::operation::{FromRequest, Operation};
 use crate::operations::page::{CursorText, ListName, PageRequest};
 use crate::target::Target;
 use errors::Error;
+use library::context::CoreContext;
 use validation::{Choice, Integer, request};
 
 /// The field `limit` of a list of projects: 1 to 50 (spec.md: Limits, rule 6).
@@ -117,10 +118,7 @@ impl ListProjects {
         before: Option<&ProjectPosition>,
         limit: u64,
     ) -> Result<Vec<Model>, Error> {
-        let listed = || {
-            let own = Entity::owned_by(user).filter(Column::Status.eq(self.status));
-            own.order_by_desc(Column::UpdatedAt).order_by_desc(Column::Id)
-        };
+        let listed = || select_projects(user, Some(self.status));
         let mut rows = Vec::new();
         let mut rest = listed();
         if let Some(before) = before {
@@ -134,6 +132,28 @@ impl ListProjects {
         rows.extend(rest.limit(missing).all(ctx.core.db.read()).await?);
         Ok(rows)
     }
+}
+
+/// Selects the projects of a user, most recently active first: those of a status, or all.
+fn select_projects(user: UserId, status: Option<ProjectStatus>) -> Select<Entity> {
+    let own = Entity::owned_by(user).order_by_desc(Column::UpdatedAt).order_by_desc(Column::Id);
+    match status {
+        Some(status) => own.filter(Column::Status.eq(status)),
+        None => own,
+    }
+}
+
+/// Returns all projects of a user, or all with a status, most recently active first, for the command line.
+///
+/// # Errors
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+pub async fn list_projects(
+    core: &CoreContext,
+    user: UserId,
+    status: Option<ProjectStatus>,
+) -> Result<Vec<ProjectView>, Error> {
+    let rows = select_projects(user, status).all(core.db.read()).await?;
+    view::many(core.db.read(), user, rows).await
 }
 
 /// The end of a page.

@@ -9,7 +9,6 @@ mod item_object;
 mod items;
 mod list;
 mod notes;
-mod operator;
 mod view;
 
 pub use add_items::AddItems;
@@ -18,12 +17,14 @@ pub use context::{
     ReadContextResponse,
 };
 pub use decisions::{ChangeDecision, CreateDecision, DeleteDecision, ListDecisions};
-pub use edit::{ChangeProject, CreateProject, DeleteProject, ShowProject};
+pub use edit::{
+    ChangeProject, CreateProject, CreateProjectRequest, DeleteProject, ShowProject, archive_project,
+    create_project,
+};
 pub use items::{ChangeItem, ListItems, RemoveItem};
-pub use list::{ListProjects, ListProjectsResponse, ProjectLimit};
+pub use list::{ListProjects, ListProjectsResponse, ProjectLimit, list_projects};
 pub use notes::{AddNote, ListNotes, WriteNote};
-pub use operator::{archive_project, create_project, list_projects};
-pub use view::ProjectView;
+pub use view::{ProjectResponse, ProjectView};
 
 /// Rows on a page of a project's items, notes or decisions if the request has no `limit`.
 const DEFAULT_LIMIT: u64 = 50;

@@ -49,6 +49,13 @@ pub struct ProjectResponse {
     project: ProjectDetails,
 }
 
+impl ProjectResponse {
+    /// Returns the project without its instructions, as lists show it.
+    pub fn into_view(self) -> ProjectView {
+        self.project.view
+    }
+}
+
 /// Returns a project with its instructions and counts.
 pub async fn load_response(db: &impl ConnectionTrait, row: project::Model) -> Result<ProjectResponse, Error> {
     let (instructions, created_at) = (row.instructions.clone(), row.created_at);

@@ -55,7 +55,8 @@ pub(super) fn skip_existing_membership() -> OnConflict {
 /// Requires that all collections belong to the user, and locks them against deletion until the transaction ends.
 ///
 /// # Errors
-/// [`Error::NotFound`] when one does not exist or belongs to another user.
+/// [`Error::NotFound`] when one does not exist or belongs to another user: it names the first such one by its index in
+/// `collectionIds`.
 pub async fn lock_own_collections(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -68,5 +69,9 @@ pub async fn lock_own_collections(
     let own = collection::Entity::owned_by(user).filter(collection::Column::Id.is_in(ids.iter().copied()));
     // KEY SHARE conflicts with a deletion, but not with a change of the name or with others that add bookmarks.
     let own = own.order_by_asc(collection::Column::Id).lock(LockType::KeyShare).all(txn).await?;
-    if own.len() == ids.len() { Ok(()) } else { Err(Error::not_found()) }
+    let is_missing = |id: &CollectionId| !own.iter().any(|row| row.id == *id);
+    match collections.iter().position(is_missing) {
+        Some(n) => Err(Error::not_found().of_item(&format!("collectionIds[{n}]"))),
+        None => Ok(()),
+    }
 }

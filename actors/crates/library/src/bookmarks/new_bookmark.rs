@@ -7,7 +7,6 @@ use values::time::Timestamp;
 use super::field_types::{BookmarkNotes, BookmarkTitle, CollectionIds, TagNames};
 use super::tags::normalize_tags;
 use crate::documents::SuppliedContent;
-use errors::Error;
 use validation::{Content, Flag, Id, Text, Time, UrlText, Words, request};
 
 /// A page to be saved.
@@ -59,27 +58,25 @@ request! {
         /// Text of the page. If given, the page is not fetched.
         pub text?: Content,
     }
+    "text" excludes "html": "must not be given together with html";
 }
 
 impl NewBookmark {
-    /// Reads the fields of a request.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] when both `html` and `text` are given.
-    pub fn from_fields(request: CreateBookmarkRequest) -> Result<Self, Error> {
+    /// Converts the fields of a request.
+    pub fn from_fields(request: CreateBookmarkRequest) -> Self {
         // Blank content counts as none, so that the page is fetched.
         let content = |field: Option<Content>| {
             field.map(Content::into_inner).filter(|content| !content.trim().is_empty())
         };
         let supplied = |format, body| Some(SuppliedContent { format, body, html: None, outline: None });
         let content = match (content(request.html), content(request.text)) {
-            (Some(_), Some(_)) => return Err(Error::invalid("text", "must not be given together with html")),
-            (Some(body), None) => supplied(SourceFormat::Html, body),
+            // A request that was read does not have both.
+            (Some(body), _) => supplied(SourceFormat::Html, body),
             (None, Some(body)) => supplied(SourceFormat::Text, body),
             (None, None) => None,
         };
         let tags = request.tags.map(|tags| tags.map(Words::into_inner)).unwrap_or_default();
-        Ok(Self {
+        Self {
             url: request.url.into_inner(),
             title: request.title.map(Text::into_inner).filter(|title| !title.trim().is_empty()),
             tags: normalize_tags(tags),
@@ -91,7 +88,7 @@ impl NewBookmark {
             progress: 0.0,
             saved_at: request.saved_at.map(Time::into_inner),
             content,
-        })
+        }
     }
 
     /// Returns the bytes of text that come with the save.

@@ -15,8 +15,10 @@ use values::id::ImportRowId;
 use values::kind::{ImportState, ImportedKind, RowOutcome};
 use values::time::Timestamp;
 
+use super::bookmark_rows::PageRow;
 use super::bookmark_rows::fields::{self, URL_NOT_FETCHABLE};
 use super::reading::{ReadError, RowInput, read_batch};
+use super::report::name_in_file;
 use super::rows::faults::{self, RowFaults};
 use super::rows::result::{ProcessedRow, RowResult};
 use super::rows::trace::RowTrace;
@@ -161,11 +163,12 @@ impl ImportSession {
         let (mut processed, mut pages) = (Vec::with_capacity(batch.len()), Vec::new());
         for input in batch {
             let (line, source, mut side_results) = (input.row.line(), input.source_id(), Vec::new());
+            let name = name_in_file(&input.row.content);
             let RowInput { row, file } = input;
             let result = match row.content {
                 // Together at the end: new pages are inserted with a few statements for the whole batch.
                 RowContent::Bookmark(draft) => {
-                    pages.push((line, draft, file));
+                    pages.push(PageRow { line, name, draft, file });
                     continue;
                 }
                 RowContent::Note(note) => {
@@ -179,7 +182,7 @@ impl ImportSession {
             };
             self.record_source(source, &result);
             self.record_created(&result);
-            processed.push(ProcessedRow { line, source, name: None, result, side_results });
+            processed.push(ProcessedRow { line, source, name, result, side_results });
         }
         processed.extend(self.save_pages(txn, pages, now).await?);
         Ok(processed)
@@ -229,8 +232,10 @@ impl ImportSession {
         now: Timestamp,
     ) -> import_row::Model {
         let object_id = result.object().map(|(_, id)| id).filter(|_| !self.import.is_dry_run);
-        // A dry run leaves no trace. Its rows store their names, because they have no object whose name could be looked up.
-        let detail = |trace: &RowTrace| if self.import.is_dry_run { name } else { trace.to_detail() };
+        // Only rows without an object, whose name could be looked up.
+        let name = name.filter(|_| object_id.is_none());
+        // A dry run leaves no trace.
+        let detail = |trace: &RowTrace| if self.import.is_dry_run { None } else { trace.to_detail() };
         let (outcome, kind, detail) = match result {
             RowResult::Created(kind, _, trace) => (RowOutcome::Created, Some(kind), detail(&trace)),
             RowResult::Updated(kind, _, trace) => (RowOutcome::Updated, Some(kind), detail(&trace)),
@@ -247,6 +252,7 @@ impl ImportSession {
             kind,
             source_id: source,
             object_id,
+            name,
             detail,
         }
     }

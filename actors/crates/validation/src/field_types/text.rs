@@ -49,8 +49,17 @@ macro_rules! read_text {
             ) -> Result<Self, Faults<M>> {
                 let $text = text_of(value, location, "must be a string")?;
                 $(let $text = if M::CUTS { cut($text, $max) } else { $text };)?
+                Self::try_from($text).map_err(|reason| Faults::new(location, reason))
+            }
+        }
+
+        impl<$($generics)*> TryFrom<String> for $type {
+            /// What is wrong with the text, as a phrase that follows the name of its field.
+            type Error = String;
+
+            fn try_from($text: String) -> Result<Self, String> {
                 let read: Result<String, String> = $read;
-                read.map(Self).map_err(|reason| Faults::new(location, reason))
+                read.map(Self)
             }
         }
 

@@ -21,9 +21,22 @@ use super::{fields, upload};
 use crate::bookmarks::{self, NewBookmark, SaveResult};
 use errors::Error;
 
+/// A row with a page, and the file that came with it.
+pub struct PageRow {
+    /// The line of the file at which the row begins.
+    pub line: i64,
+    /// The title or URL in the file.
+    pub name: Option<String>,
+    /// The fields of the page.
+    pub draft: BookmarkDraft,
+    /// The page as a file of the archive.
+    pub file: Option<ArchiveFile>,
+}
+
 /// A page that is about to be saved, with the line of its row and the results of the collections that were created for it.
 struct PageDraft {
     line: i64,
+    name: Option<String>,
     new: NewBookmark,
     folders: Vec<Vec<String>>,
     side_results: Vec<RowResult>,
@@ -32,17 +45,17 @@ struct PageDraft {
 }
 
 impl ImportSession {
-    /// Saves the pages of a batch: line, fields and file of each row.
+    /// Saves the pages of a batch.
     pub(in crate::imports) async fn save_pages(
         &mut self,
         txn: &impl ConnectionTrait,
-        rows: Vec<(i64, BookmarkDraft, Option<ArchiveFile>)>,
+        rows: Vec<PageRow>,
         now: Timestamp,
     ) -> Result<Vec<ProcessedRow>, Error> {
         let user = self.import().user_id;
         let (mut processed, mut pages) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
-        for (line, draft, file) in rows {
-            match self.read_page(txn, line, draft, file).await? {
+        for row in rows {
+            match self.read_page(txn, row).await? {
                 Ok(page) => pages.push(page),
                 Err(skipped) => processed.push(skipped),
             }
@@ -78,7 +91,7 @@ impl ImportSession {
         mut result: RowResult,
         now: Timestamp,
     ) -> Result<ProcessedRow, Error> {
-        let PageDraft { line, mut side_results, annotations, .. } = page;
+        let PageDraft { line, name, mut side_results, annotations, .. } = page;
         self.record_created(&result);
         if let Some((ImportedKind::Bookmark, id)) = result.object() {
             let created = self.add_annotations(txn, BookmarkId(id), annotations, now).await?;
@@ -87,19 +100,18 @@ impl ImportSession {
             }
             side_results.extend(created);
         }
-        Ok(ProcessedRow { line, source: None, name: None, result, side_results })
+        Ok(ProcessedRow { line, source: None, name, result, side_results })
     }
 
     /// Reads the fields of a row. The inner error is the row as it is skipped.
     async fn read_page(
         &self,
         txn: &impl ConnectionTrait,
-        line: i64,
-        draft: BookmarkDraft,
-        file: Option<ArchiveFile>,
+        row: PageRow,
     ) -> Result<Result<PageDraft, ProcessedRow>, Error> {
+        let PageRow { line, name, draft, file } = row;
         let skipped =
-            |result| ProcessedRow { line, source: None, name: None, result, side_results: Vec::new() };
+            |name, result| ProcessedRow { line, source: None, name, result, side_results: Vec::new() };
         let guard = &self.context().guard;
         let (new, file) = match (draft.file, file) {
             (Some(record), Some(file @ ArchiveFile::Stored(..))) => {
@@ -113,19 +125,19 @@ impl ImportSession {
         };
         let mut new = match new {
             Ok(new) => new,
-            Err(result) => return Ok(Err(skipped(result))),
+            Err(result) => return Ok(Err(skipped(name, result))),
         };
         match bookmarks::lock_own_collections(txn, self.import().user_id, &new.collections).await {
             Ok(()) => {}
             Err(Error::NotFound(_)) => {
-                return Ok(Err(skipped(RowResult::Skipped(fields::FOREIGN_COLLECTION.to_owned()))));
+                return Ok(Err(skipped(name, RowResult::Skipped(fields::FOREIGN_COLLECTION.to_owned()))));
             }
             Err(error) => return Err(error),
         }
         new.progress = draft.progress.unwrap_or(new.progress);
         let folders = std::iter::once(draft.folders).chain(draft.other_folders).collect();
         let annotations = draft.annotations;
-        Ok(Ok(PageDraft { line, new, folders, side_results: Vec::new(), annotations, file }))
+        Ok(Ok(PageDraft { line, name, new, folders, side_results: Vec::new(), annotations, file }))
     }
 
     /// Saves a page that came with a file. The document keeps the page's URL as its canonical URL.

@@ -44,7 +44,7 @@ pub fn read_unfetched(fields: Map<String, Value>) -> Result<NewBookmark, String>
 }
 
 fn parse(members: Map<String, Value>) -> Result<NewBookmark, Error> {
-    let new = NewBookmark::from_fields(read_import(members)?)?;
+    let new = NewBookmark::from_fields(read_import(members)?);
     bookmarks::require_url(&new.url)?;
     Ok(new)
 }
@@ -66,7 +66,7 @@ pub fn refused_url_reason(why: &str, url: &str) -> String {
 }
 
 /// Removes the user name and the password from a URL, because the reason is kept and shown for longer than the file.
-fn without_credentials(url: &str) -> String {
+pub fn without_credentials(url: &str) -> String {
     let Ok(mut parsed) = Url::parse(url) else { return url.to_owned() };
     let has_credentials = !parsed.username().is_empty() || parsed.password().is_some();
     if has_credentials && parsed.set_username("").is_ok() && parsed.set_password(None).is_ok() {

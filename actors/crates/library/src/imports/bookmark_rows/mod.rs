@@ -8,3 +8,5 @@ mod merge;
 mod paragraphs;
 pub mod save;
 pub mod upload;
+
+pub use batch::PageRow;

@@ -1,7 +1,7 @@
 //! The names under which the rows of an import are shown: titles, or URLs where there is no title.
 //!
-//! The name of an object that a row created or found is looked up, so that it is the current one and disappears with the object. A
-//! dry run creates nothing: its rows keep the name in the file.
+//! The name of an object that a row created or found is looked up, so that it is the current one and disappears with the object.
+//! Skipped rows and rows of a dry run have no object: they keep the name in the file.
 
 use std::collections::HashMap;
 
@@ -12,24 +12,22 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, Que
 use serde_json::Value;
 use uuid::Uuid;
 use values::id::{ImportRowId, UserId};
-use values::kind::{ContentType, ImportedKind, RowOutcome};
+use values::kind::{ContentType, ImportedKind};
 
+use super::super::bookmark_rows::fields::without_credentials;
 use crate::BATCH_ROWS;
 use errors::Error;
 
 /// Characters of a shown name; a longer one is cut.
 const MAX_SHOWN_CHARS: usize = 200;
 
-/// Loads the names of rows of an import. Skipped rows, and rows whose object was deleted, have none.
+/// Loads the names of rows of an import. Rows whose object was deleted have none.
 pub async fn load_row_names(
     db: &impl ConnectionTrait,
     import: &import::Model,
     rows: &[Model],
 ) -> Result<HashMap<ImportRowId, String>, Error> {
-    if import.is_dry_run {
-        let shown = rows.iter().filter(|row| row.outcome != RowOutcome::Skipped);
-        return Ok(shown.filter_map(|row| Some((row.id, row.detail.clone()?))).collect());
-    }
+    let stored = rows.iter().filter_map(|row| Some((row.id, row.name.clone()?)));
     let mut ids: HashMap<ImportedKind, Vec<Uuid>> = HashMap::new();
     for (kind, id) in rows.iter().filter_map(|row| row.kind.zip(row.object_id)) {
         ids.entry(kind).or_default().push(id);
@@ -41,7 +39,7 @@ pub async fn load_row_names(
         }
     }
     let name = |row: &Model| Some((row.id, text::cut(names.get(&row.object_id?)?, MAX_SHOWN_CHARS)));
-    Ok(rows.iter().filter_map(name).collect())
+    Ok(stored.chain(rows.iter().filter_map(name)).collect())
 }
 
 /// Loads the names of objects of a kind, by their ids. An item of a project has no name.
@@ -100,7 +98,7 @@ async fn select_names<E: EntityTrait>(
     objects.filter(id.is_in(ids)).select_only().column(id).column(name).into_tuple().all(db).await
 }
 
-/// Returns the name of a row in the file, cut; `None` for a row that cannot be imported.
+/// Returns the name of a row in the file, cut and without the credentials of a URL; `None` for a row that has none.
 pub fn name_in_file(content: &RowContent) -> Option<String> {
     let name = match content {
         RowContent::Bookmark(save) => {
@@ -111,7 +109,9 @@ pub fn name_in_file(content: &RowContent) -> Option<String> {
         RowContent::Record(record) => name_of_record(record)?,
         RowContent::Skipped(_) => return None,
     };
-    Some(text::cut(&text::one_line(name), MAX_SHOWN_CHARS)).filter(|name| !name.is_empty())
+    // Before the cut: without its host, no credentials would be found.
+    let name = without_credentials(&text::one_line(name));
+    Some(text::cut(&name, MAX_SHOWN_CHARS)).filter(|name| !name.is_empty())
 }
 
 /// The title of an object or of its text, its name, its URL, or the words of a highlight: the first that a line of an export has.
@@ -145,5 +145,9 @@ mod tests {
             Some("in the reeds")
         );
         assert_eq!(named(json!({ "kind": "item", "role": "source" })), None);
+        assert_eq!(
+            named(json!({ "kind": "feed", "url": "ftp://me:secret@a.example/feed" })).as_deref(),
+            Some("ftp://a.example/feed")
+        );
     }
 }

@@ -78,7 +78,7 @@ pub struct ProcessedRow {
     pub line: i64,
     /// The id that the object of a line of an export had.
     pub source: Option<Uuid>,
-    /// The name that a dry run shows.
+    /// The title or URL in the file, which is stored if the row has no object.
     pub name: Option<String>,
     /// The outcome of the row.
     pub result: RowResult,
