@@ -29,7 +29,7 @@ use errors::Error;
 /// Returns the bytes that a user's library takes up.
 ///
 /// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// What [`DbErr`] converts to when the database fails.
 pub async fn used_bytes(db: &impl ConnectionTrait, user: UserId) -> Result<u64, Error> {
     let row = Entity::owned_by(user).one(db).await?;
     // A trigger creates the row with the account, so there is none only after the account was removed.
@@ -50,7 +50,7 @@ impl LibraryRoom {
     /// Returns the room of the library that a request changes.
     ///
     /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+    /// What [`DbErr`] converts to when the database fails.
     pub async fn of_request(
         db: &impl ConnectionTrait,
         core: &CoreContext,
@@ -63,7 +63,7 @@ impl LibraryRoom {
     /// Returns the room of a user's library, for background work.
     ///
     /// # Errors
-    /// [`Error::NotFound`] when the account was removed; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+    /// [`Error::NotFound`] when the account was removed; what [`DbErr`] converts to when the database fails.
     pub async fn of_owner(
         db: &impl ConnectionTrait,
         core: &CoreContext,
@@ -96,7 +96,7 @@ impl LibraryRoom {
     /// can be replaced by a smaller one in a full library. At most one former text of a document is kept.
     ///
     /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+    /// What [`DbErr`] converts to when the database fails.
     pub async fn rewriting(
         self,
         db: &impl ConnectionTrait,
@@ -110,7 +110,7 @@ impl LibraryRoom {
     ///
     /// # Errors
     /// [`Error::LibraryFull`] when the library grew over its limit: the transaction must be rolled back.
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+    /// What [`DbErr`] converts to when the database fails.
     pub async fn must_hold(&self, txn: &impl ConnectionTrait) -> Result<(), Error> {
         let used = used_bytes(txn, self.user).await?;
         // Most writes end here, without the sum over the former passages below.
@@ -159,7 +159,7 @@ fn bytes_of(count: i64) -> u64 {
 /// Reads every counted table completely.
 ///
 /// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// What [`DbErr`] converts to when the database fails.
 pub async fn find_miscounted_users(db: &Db) -> Result<Vec<UserId>, Error> {
     let backend = db.read().get_database_backend();
     let rows = read_slowly(db, Statement::from_string(backend, counts::differing_users_query())).await?;
@@ -172,7 +172,7 @@ pub async fn find_miscounted_users(db: &Db) -> Result<Vec<UserId>, Error> {
 /// run this at a time; otherwise the count is corrected twice.
 ///
 /// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// What [`DbErr`] converts to when the database fails.
 pub async fn recount(db: &Db, user: UserId) -> Result<(), Error> {
     let nothing = Model { user_id: user, bytes: 0, responses: 0, response_bytes: 0 };
     let is_kept = OnConflict::column(Column::UserId).do_nothing().to_owned();

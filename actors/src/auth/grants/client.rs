@@ -127,7 +127,7 @@ pub fn shown_name(client: &oauth_client::Model) -> String {
 /// Stores a new client. Its secret, if it has one, cannot be read again.
 ///
 /// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// What [`DbErr`] converts to when the database fails.
 pub async fn register(
     db: &Db,
     mut client: oauth_client::Model,
@@ -158,7 +158,7 @@ pub async fn find(db: &impl ConnectionTrait, id: &str) -> Result<Option<oauth_cl
 /// Stores the current metadata of the document at this URL.
 ///
 /// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// What [`DbErr`] converts to when the database fails.
 pub async fn store_document(
     db: &Db,
     url: &str,

@@ -198,7 +198,7 @@ impl Grants {
     /// after the commit, it would leave cached tokens valid until the next check of the generation.
     ///
     /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+    /// What [`DbErr`] converts to when the database fails.
     pub async fn remove_client(&self, client: ClientId) -> Result<(), Error> {
         client::remove(&self.ctx.db, client).await.inspect(|()| self.ctx.cache_epoch.bump())
     }
@@ -279,7 +279,7 @@ impl Grants {
     /// Returns the client with this client id, and records that its sign-in page was opened.
     ///
     /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+    /// What [`DbErr`] converts to when the database fails.
     pub async fn find_client(&self, id: &str) -> Result<Option<oauth_client::Model>, Error> {
         let Some(client) = self.find(id).await? else { return Ok(None) };
         client::record_page_view(&self.ctx.db, &client, self.ctx.clock.now()).await?;
@@ -321,7 +321,7 @@ impl Grants {
     /// Returns the query of a sign-in ticket; `None` if the ticket has expired or was used.
     ///
     /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+    /// What [`DbErr`] converts to when the database fails.
     pub async fn find_sign_in_query(&self, ticket: &Secret) -> Result<Option<String>, Error> {
         sign_in_ticket::find_query(&self.ctx, ticket).await
     }
@@ -329,7 +329,7 @@ impl Grants {
     /// Uses up a sign-in ticket, and returns whether it was still unused.
     ///
     /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+    /// What [`DbErr`] converts to when the database fails.
     pub async fn spend_sign_in_ticket(&self, ticket: &Secret) -> Result<bool, Error> {
         sign_in_ticket::spend(&self.ctx, ticket).await
     }
@@ -337,7 +337,7 @@ impl Grants {
     /// Stores what a consent page offers, and returns the ticket for its form.
     ///
     /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+    /// What [`DbErr`] converts to when the database fails.
     pub async fn create_consent_ticket(
         &self,
         request: AuthorizationRequest,
@@ -350,7 +350,7 @@ impl Grants {
     /// Takes the user's answer to a consent page; `None` if the ticket was not issued to this browser, has expired or was used.
     ///
     /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+    /// What [`DbErr`] converts to when the database fails.
     pub async fn decide_consent(
         &self,
         browser: Browser,
@@ -397,7 +397,7 @@ impl Grants {
     /// Ends a connection of a user. Its tokens no longer work when this returns.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the user has no such connection or it has ended; what [`DbErr`](sea_orm::DbErr) converts to when
+    /// [`Error::NotFound`] if the user has no such connection or it has ended; what [`DbErr`] converts to when
     /// the database fails.
     pub async fn disconnect(&self, user: UserId, grant: GrantId) -> Result<(), Error> {
         let ctx = self.ctx.clone();
@@ -410,7 +410,7 @@ impl Grants {
     /// Returns the connections of a user, ended ones too, with their applications; the latest connected first.
     ///
     /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+    /// What [`DbErr`] converts to when the database fails.
     pub async fn list_grants(
         &self,
         user: UserId,
@@ -421,7 +421,7 @@ impl Grants {
     /// Returns what an access token grants.
     ///
     /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+    /// What [`DbErr`] converts to when the database fails.
     pub async fn authenticate(&self, secret: &Secret) -> Result<TokenLookup, Error> {
         let hash = secret.hash();
         let cached = self.cache.get(&hash).filter(|access| self.ctx.cache_epoch.is_current(access.epoch));
@@ -476,7 +476,7 @@ impl Grants {
     /// Records a use with the name that its client stated. Later calls have that name when this returns.
     ///
     /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails; [`Error::Busy`] when the actor does not answer in
+    /// What [`DbErr`] converts to when the database fails; [`Error::Busy`] when the actor does not answer in
     /// time.
     pub async fn record_client_info(&self, used: GrantUse) -> Result<(), Error> {
         self.port.ask(GrantClientInfo(used)).await?
@@ -485,7 +485,7 @@ impl Grants {
     /// Writes the uses that are in memory alone.
     ///
     /// # Errors
-    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails; [`Error::Busy`] when the actor does not answer in
+    /// What [`DbErr`] converts to when the database fails; [`Error::Busy`] when the actor does not answer in
     /// time.
     pub async fn flush(&self) -> Result<(), Error> {
         self.port.ask(Flush).await?

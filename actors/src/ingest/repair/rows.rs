@@ -60,7 +60,7 @@ pub async fn count_lost(db: &impl ConnectionTrait) -> Result<u64, DbErr> {
 /// in the given order. Skips documents that were indexed since their rows were read. Returns the number of recorded documents.
 ///
 /// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// What [`DbErr`] converts to when the database fails.
 pub async fn mark_lost(db: &Db, lost: &[IndexedDocument], now: Timestamp) -> Result<u64, Error> {
     let mut marked = 0;
     for (user, documents) in group_by_user(lost.iter().map(|document| (document.user, document))) {
@@ -99,7 +99,7 @@ fn is_unchanged(documents: &[&IndexedDocument]) -> Condition {
 /// whose job was given up since they were lost: it would fail again.
 ///
 /// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// What [`DbErr`] converts to when the database fails.
 pub async fn enqueue_lost(db: &Db, has_model: bool, now: Timestamp) -> Result<(), Error> {
     let mut lost = document::Entity::lost_by_index();
     if !has_model {

@@ -69,7 +69,7 @@ pub struct DocumentPage {
 /// Reads the page that begins at `offset`. Only the passages that overlap the page are loaded.
 ///
 /// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// What [`DbErr`] converts to when the database fails.
 pub async fn read(
     ctx: &OperationContext,
     from: &ReadableDocument,

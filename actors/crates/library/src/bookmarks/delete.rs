@@ -19,7 +19,7 @@ const URL_SAVED_AGAIN: Error = Error::Conflict("the same URL was saved again; de
 ///
 /// # Errors
 /// [`Error::NotFound`] when the bookmark does not exist, is deleted, or belongs to another user;
-/// what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// what [`DbErr`] converts to when the database fails.
 pub async fn delete(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -37,7 +37,7 @@ pub async fn delete(
 ///
 /// # Errors
 /// [`Error::NotFound`] when the bookmark does not exist, belongs to another user, or was deleted too long ago;
-/// [`Error::Conflict`] when its URL was saved again; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::Conflict`] when its URL was saved again; what [`DbErr`] converts to when the database fails.
 pub async fn restore(
     txn: &impl ConnectionTrait,
     user: UserId,

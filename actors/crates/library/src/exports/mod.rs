@@ -52,7 +52,7 @@ const MAX_PACKED_EXPORTS: usize = 2;
 /// Begins an export, or returns the one that is already being packed. Of the packed exports only the latest are kept.
 ///
 /// # Errors
-/// [`Error::TransfersFull`] when there is no room for its file; what [`DbErr`](sea_orm::DbErr) converts to when the database
+/// [`Error::TransfersFull`] when there is no room for its file; what [`DbErr`] converts to when the database
 /// fails.
 pub async fn begin(core: &CoreContext, user: UserId) -> Result<export::Model, Error> {
     let now = core.clock.now();
@@ -100,7 +100,7 @@ async fn delete_earlier(txn: &impl ConnectionTrait, user: UserId) -> Result<(), 
 /// Finds an export of this user.
 ///
 /// # Errors
-/// [`Error::NotFound`] when it does not exist or belongs to another user; what [`DbErr`](sea_orm::DbErr) converts to when the
+/// [`Error::NotFound`] when it does not exist or belongs to another user; what [`DbErr`] converts to when the
 /// database fails.
 pub async fn find(core: &CoreContext, user: UserId, id: ExportId) -> Result<export::Model, Error> {
     Entity::one_of(user, id).one(core.db.read()).await?.ok_or(Error::not_found())
@@ -165,7 +165,7 @@ pub async fn record_failure(
 /// Deletes exports that are old enough. The clean-up of the store deletes their files.
 ///
 /// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// What [`DbErr`] converts to when the database fails.
 pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
     let old = Column::CreatedAt.lt(core.clock.now() - EXPORT_RETENTION);
     Entity::delete_many().filter(old).exec(core.db.write()).await?;

@@ -14,7 +14,7 @@ use super::saved;
 /// Removes a feed of the user, hides its documents and enqueues the job that deletes them.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the user does not follow it; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::NotFound`] when the user does not follow it; what [`DbErr`] converts to when the database fails.
 pub async fn unfollow(
     txn: &impl ConnectionTrait,
     user: UserId,

@@ -23,7 +23,7 @@ const MAX_SHOWN_CHARS: usize = 200;
 /// Loads the names of rows of an import. Skipped rows, and rows whose object was deleted, have none.
 ///
 /// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// What [`DbErr`] converts to when the database fails.
 pub async fn load_row_names(
     db: &impl ConnectionTrait,
     import: &import::Model,
