@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn broken_rules_are_reported_with_the_other_faults() {
-        let faulty = |read: Result<RulesRequest, errors::Invalid>| -> Vec<String> {
+        let faulty = |read: Result<RulesRequest, crate::Invalid>| -> Vec<String> {
             let faults = read.err().map(|invalid| invalid.faults).unwrap_or_default();
             faults.into_iter().map(|fault| format!("{} {}", fault.field, fault.reason)).collect()
         };

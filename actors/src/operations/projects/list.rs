@@ -153,7 +153,7 @@ pub async fn list_projects(
     status: Option<ProjectStatus>,
 ) -> Result<Vec<ProjectView>, Error> {
     let rows = select_projects(user, status).all(core.db.read()).await?;
-    view::many(core.db.read(), user, rows).await
+    view::load_views(core.db.read(), user, rows).await
 }
 
 /// The end of a page.
