@@ -42,9 +42,6 @@ pub struct FailedJobView {
 
 /// Lists the latest jobs that were given up, of a user or of all users. Jobs whose document was made since by another job are left
 /// out.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn list_failed_jobs(core: &CoreContext, user: Option<UserId>) -> Result<Vec<FailedJobView>, Error> {
     let rows = jobs::list_failed(core.db.read(), user, MAX_LISTED_JOBS).await?;
     let accounts = accounts::all(core).await?;
@@ -84,7 +81,7 @@ async fn load_titles(core: &CoreContext, rows: &[job::Model]) -> Result<HashMap<
 ///
 /// # Errors
 /// [`Error::NotFound`] when no failed job has this id; [`Error::Conflict`] when the job must be continued in another way, or its
-/// document is being processed; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// document is being processed.
 pub async fn retry_failed_job(core: &CoreContext, id: JobId) -> Result<(), Error> {
     let job = jobs::find_failed(core.db.read(), id).await?.ok_or(Error::not_found())?;
     let kind = match JobKind::named(&job.kind) {

@@ -274,7 +274,7 @@ impl Operation for RetryWork {
 ///
 /// # Errors
 /// [`Error::NotFound`] when the document does not exist or belongs to another user; [`Error::Conflict`] when it has not failed, or
-/// is being processed; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// is being processed.
 pub async fn retry_document(
     txn: &impl ConnectionTrait,
     user: UserId,

@@ -66,9 +66,6 @@ fn merge_into_waiting(db: &impl ConnectionTrait, now: Timestamp) -> OnConflict {
 }
 
 /// Enqueues a job once more that was given up, in the place of the row with its reason. Returns `false` if the row is gone.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn retry_failed(
     db: &impl ConnectionTrait,
     job: &Model,

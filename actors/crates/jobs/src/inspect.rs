@@ -113,9 +113,6 @@ pub async fn failed_by_kind(db: &impl ConnectionTrait) -> Result<Vec<(String, i6
 }
 
 /// Lists the jobs that [`failed_by_kind`] counts, of a user or of all users, the latest first.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn list_failed(
     db: &impl ConnectionTrait,
     user: Option<UserId>,
@@ -126,9 +123,6 @@ pub async fn list_failed(
 }
 
 /// Returns the job with this id, of any user, if [`failed_by_kind`] counts it.
-///
-/// # Errors
-/// [`DbErr`] when the database fails.
 pub async fn find_failed(db: &impl ConnectionTrait, id: JobId) -> Result<Option<Model>, DbErr> {
     Entity::find().filter(Column::Id.eq(id)).filter(has_failed()).one(db).await
 }

@@ -59,7 +59,7 @@ impl Operation for CreateProject {
 /// Creates a project, for a request or for the command line.
 ///
 /// # Errors
-/// [`Error::LibraryFull`] when the library has no room; what [`DbErr`](sea_orm::DbErr) converts to when the database fails.
+/// [`Error::LibraryFull`] when the library has no room.
 pub async fn create_project(
     core: &CoreContext,
     owner: &RequestOwner,
@@ -176,8 +176,7 @@ impl Operation for ChangeProject {
 /// Archives a project, so that nothing in it changes until it is active again. An archived project stays unchanged.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the project does not exist or belongs to another user; what [`DbErr`](sea_orm::DbErr) converts to
-/// when the database fails.
+/// [`Error::NotFound`] when the project does not exist or belongs to another user.
 pub async fn archive_project(
     core: &CoreContext,
     owner: &RequestOwner,

@@ -144,9 +144,6 @@ fn select_projects(user: UserId, status: Option<ProjectStatus>) -> Select<Entity
 }
 
 /// Returns all projects of a user, or all with a status, most recently active first, for the command line.
-///
-/// # Errors
-/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn list_projects(
     core: &CoreContext,
     user: UserId,
