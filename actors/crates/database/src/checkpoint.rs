@@ -5,7 +5,7 @@ use std::time::Duration;
 use disk::DiskSpace;
 use sea_orm::{ConnectionTrait, DbErr};
 
-use crate::Db;
+use super::db::Db;
 
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(1);
 

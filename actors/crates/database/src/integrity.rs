@@ -10,8 +10,10 @@ use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, QueryResult, Statement};
 use sqlx::sqlite::SqliteConnectOptions;
 use tracing::{error, info, warn};
 
-use super::{Db, LOG_SUFFIX, StorageFault, with_suffix};
-pub(super) use check_connection::CheckConnection;
+use super::db::Db;
+use super::file_names::{LOG_SUFFIX, with_suffix};
+use super::open_error::OpenError;
+pub(super) use check_connection::{CheckConnection, FULL_CHECK, QUICK_CHECK};
 
 /// Up to which size a database is checked before the service starts on it.
 #[derive(Clone, Copy, Debug)]
@@ -26,53 +28,8 @@ pub(super) struct StartCheckBounds {
 /// The bounds of the service. A check takes about a second for every 200 MiB, so ten seconds for the largest short file.
 const START_CHECK_BOUNDS: StartCheckBounds = StartCheckBounds { whole_bytes: 16 << 20, short_bytes: 2 << 30 };
 
-/// Reads the pages of every table. `(1)`: the first fault is enough; the default lists a hundred.
-pub(super) const QUICK_CHECK: &str = "PRAGMA quick_check(1)";
-/// Reads the indexes too, and compares them with the tables.
-pub(super) const FULL_CHECK: &str = "PRAGMA integrity_check(1)";
-
 /// Pause between the checks of two tables while the service runs: the write-ahead log is checkpointed meanwhile.
 const PAUSE_BETWEEN_TABLES: Duration = Duration::from_millis(20);
-
-/// The file of an SQLite database is damaged. Contains the message of SQLite about the first fault, or a description.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the database is damaged: {0}")]
-pub struct Damage(String);
-
-/// Why a database could not be opened for service.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// It cannot be reached, read or migrated.
-    #[error(transparent)]
-    Database(DbErr),
-    /// Its disk has no space left, or its file takes no writes.
-    #[error("{0}; make room on its disk, or let the user of the service write to its file")]
-    NotWritable(DbErr),
-    /// It must not be written.
-    #[error(
-        "{0}; restore a copy of the database (`carrel doctor` reads all of it), or, if it is a copy, remove the files `-wal` and \
-         `-shm` of the database that was there before"
-    )]
-    Damaged(#[from] Damage),
-}
-
-/// An error by which any statement reports damage becomes [`OpenError::Damaged`], because the operator must restore a copy.
-impl From<DbErr> for OpenError {
-    fn from(error: DbErr) -> Self {
-        match StorageFault::of(&error) {
-            Some(StorageFault::Corrupt) => Damage(error.to_string()).into(),
-            Some(StorageFault::Full) => Self::NotWritable(error),
-            Some(
-                StorageFault::Io
-                | StorageFault::NoHandles
-                | StorageFault::Removed
-                | StorageFault::OutOfMemory
-                | StorageFault::ReadOnly,
-            )
-            | None => Self::Database(error),
-        }
-    }
-}
 
 impl Db {
     /// Checks for damage before the service starts, unless the file is too large. SQLite refuses to
@@ -219,14 +176,6 @@ impl Db {
 
     async fn all(&self, pragma: &str) -> Result<Vec<QueryResult>, DbErr> {
         self.read.query_all_raw(Statement::from_string(DatabaseBackend::Sqlite, pragma)).await
-    }
-}
-
-/// Evaluates the first row of an integrity check.
-fn verdict(found: Option<String>) -> Result<(), OpenError> {
-    match found {
-        Some(found) if found != "ok" => Err(Damage(found.replace('\n', " ")).into()),
-        Some(_) | None => Ok(()),
     }
 }
 

@@ -13,7 +13,7 @@ use disk::FileIdentity;
 use rustix::process::geteuid;
 use tracing::warn;
 
-use super::with_suffix;
+use super::file_names::with_suffix;
 
 /// The state of the lock.
 enum LockState {

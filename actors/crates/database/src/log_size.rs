@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use tracing::{info, warn};
 
+use super::db::Db;
+use super::file_names::{LOG_SUFFIX, with_suffix};
 use super::integrity::size_of;
-use super::{Db, LOG_SUFFIX, with_suffix};
 
 /// Interval between measurements of the log.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);

@@ -6,16 +6,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sea_orm::{ConnectOptions, Database, DatabaseConnection, DbErr, RuntimeErr};
+use sea_orm::{ConnectOptions, Database, DbErr, RuntimeErr};
 use sqlx::{Connection as _, PgConnection, Row as _, raw_sql};
 use tokio::time::timeout;
 use tracing::log::LevelFilter;
 
-use super::Db;
 use super::account_share::AccountShares;
 use super::connection::Connection;
+use super::db::Db;
 use super::fault::standby;
 use super::health::StorageHealth;
+use super::pools::{Pools, PoolsByWork};
 use super::session_lock::LockHolder;
 
 /// Longest wait for a connection of a pool.
@@ -41,28 +42,6 @@ struct PoolSizes {
     readers: u32,
     writers: u32,
     lock_timeout: &'static str,
-}
-
-/// The pools of a kind of work.
-#[derive(Clone)]
-pub(super) struct Pools {
-    pub read: Connection,
-    pub write: Connection,
-}
-
-/// The pools of every kind of work.
-pub(super) struct PoolsByWork {
-    pub api: Pools,
-    pub accounts: Pools,
-    pub jobs: Pools,
-}
-
-impl PoolsByWork {
-    /// Returns the pools of all kinds of work, to close them.
-    pub fn all(&self) -> Vec<DatabaseConnection> {
-        let pools = [&self.api, &self.accounts, &self.jobs];
-        pools.into_iter().flat_map(|pools| [pools.read.pool.clone(), pools.write.pool.clone()]).collect()
-    }
 }
 
 /// Opens the pools of all kinds of work. Only the pools for requests connect now; the others connect on demand.

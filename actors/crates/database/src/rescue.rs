@@ -11,12 +11,16 @@ use disk::{MIN_FREE_TO_ADD_BYTES, available_bytes};
 use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, Statement};
 use tracing::{error, warn};
 
+use super::db::Db;
+use super::file_names::with_suffix;
 use super::open_files::DatabasePath;
-use super::{Db, TRUNCATE_LOG, with_suffix};
 
 /// The name of the copy is that of the database with this suffix, and a number from 2 on if there is one already.
 const COPY_SUFFIX: &str = ".rescued";
 const MAX_COPIES: u32 = 99;
+
+/// Checkpoints the write-ahead log, and truncates it.
+pub(super) const TRUNCATE_LOG: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 
 impl Db {
     /// Preserves the content of the open files: copies the database if its file is not at its path, then truncates the log. Returns

@@ -6,9 +6,8 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sea_orm::{ConnAcquireErr, ConnectionTrait, DatabaseBackend, DatabaseConnection, DbErr, Statement};
+use sea_orm::{ConnAcquireErr, ConnectionTrait, DatabaseConnection, DbErr};
 
-use super::Db;
 use super::lock_file::LockFile;
 
 /// The purpose of a lock.
@@ -51,7 +50,8 @@ pub(super) struct LockFiles {
 }
 
 impl LockFiles {
-    fn hold(&mut self, lock: SessionLock, database: &Path) -> Result<bool, DbErr> {
+    /// Acquires a lock, or verifies that this process still has it. Blocks.
+    pub(super) fn hold(&mut self, lock: SessionLock, database: &Path) -> Result<bool, DbErr> {
         // A check that is still under way must not take a lock that nothing would release.
         if self.is_closed {
             return Err(DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed));
@@ -75,47 +75,6 @@ impl LockHolder {
             }
         }
     }
-}
-
-impl Db {
-    /// Acquires a lock, or verifies that this process still has it. Returns whether it has it. It is held until the database is closed, the
-    /// process ends or the connection of the lock breaks, so a caller who has it asks again.
-    ///
-    /// Always `true` for an SQLite database in memory, which belongs to its process alone, and initially if the file of the lock can be
-    /// neither opened nor created, as on a full disk.
-    ///
-    /// # Errors
-    /// The database cannot be reached, or is closed.
-    pub async fn hold_lock(&self, lock: SessionLock) -> Result<bool, DbErr> {
-        match &self.locks {
-            LockHolder::Session(session) => hold_in_session(session, lock).await,
-            LockHolder::Files(files) => {
-                let Some(database) = self.file().await? else { return Ok(true) };
-                let files = files.clone();
-                let held = tokio::task::spawn_blocking(move || {
-                    files.lock().unwrap_or_else(PoisonError::into_inner).hold(lock, &database)
-                });
-                held.await
-                    .map_err(|cause| DbErr::Custom(format!("the lock file could not be locked: {cause}")))?
-            }
-        }
-    }
-}
-
-async fn hold_in_session(session: &DatabaseConnection, lock: SessionLock) -> Result<bool, DbErr> {
-    let number = lock.number();
-    // A session can take a lock any number of times, and PostgreSQL counts them, so a lock that the session has is only looked up. One
-    // statement does both, because the pool may replace a broken connection between two. In pg_locks a key of 64 bits is split
-    // into two columns, with objsubid 1.
-    let query = format!(
-        "SELECT CASE WHEN EXISTS (
-             SELECT 1 FROM pg_locks
-             WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted AND objsubid = 1
-               AND ((classid::bigint << 32) | objid::bigint) = {number}
-         ) THEN TRUE ELSE pg_try_advisory_lock({number}) END"
-    );
-    let held = session.query_one_raw(Statement::from_string(DatabaseBackend::Postgres, query)).await?;
-    held.map_or(Ok(false), |row| row.try_get_by_index(0))
 }
 
 /// Releases every lock before the connection is closed, because the server may notice the end of a connection late.

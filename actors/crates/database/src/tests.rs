@@ -2,13 +2,20 @@
 
 use std::cell::Cell;
 use std::future::poll_fn;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::task::Poll;
 
-use sea_orm::DbErr;
+use migration::{Migrator, MigratorTrait};
+use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, Statement};
 
+use super::db::Db;
+use super::fault::StorageFault;
+use super::file_names::LOG_SUFFIX;
 use super::integrity::StartCheckBounds;
-use super::*;
+use super::open_error::OpenError;
+use super::session_lock::{LockHolder, SessionLock};
+use super::sqlite::{self, MAX_READERS};
 
 pub(super) struct TestDatabase {
     pub(super) url: String,
@@ -29,7 +36,7 @@ impl TestDatabase {
 
     /// Opened, with a table of unique numbers that holds 1.
     pub(super) async fn with_numbers(&self) -> Db {
-        let db = sqlite(&self.url).await.unwrap();
+        let db = sqlite::connect(&self.url).await.unwrap();
         db.write().execute_unprepared("CREATE TABLE number (n INTEGER UNIQUE)").await.unwrap();
         insert(db.write(), 1).await.unwrap();
         db
@@ -52,7 +59,7 @@ impl TestDatabase {
 
 /// Returns the numbers of the database at this URL.
 pub(super) async fn numbers_of(url: &str) -> Vec<i64> {
-    let db = sqlite(url).await.unwrap();
+    let db = sqlite::connect(url).await.unwrap();
     let select = Statement::from_string(DatabaseBackend::Sqlite, "SELECT n FROM number ORDER BY n");
     let rows = db.read().query_all_raw(select).await.unwrap();
     rows.iter().map(|row| row.try_get_by_index(0).unwrap()).collect()
@@ -78,7 +85,7 @@ async fn new_file_can_be_opened_many_times_at_once() {
     for _ in 0..20 {
         let database = TestDatabase::new();
 
-        let opened = futures_util::future::join_all((0..4).map(|_| sqlite(&database.url))).await;
+        let opened = futures_util::future::join_all((0..4).map(|_| sqlite::connect(&database.url))).await;
 
         for one in opened {
             one.unwrap().close().await.unwrap();
@@ -89,7 +96,7 @@ async fn new_file_can_be_opened_many_times_at_once() {
 #[tokio::test]
 async fn lock_is_held_by_one_until_its_database_is_closed() {
     let database = TestDatabase::new();
-    let (one, other) = (database.with_numbers().await, sqlite(&database.url).await.unwrap());
+    let (one, other) = (database.with_numbers().await, sqlite::connect(&database.url).await.unwrap());
 
     assert!(one.hold_lock(SessionLock::Index).await.unwrap());
     assert!(one.hold_lock(SessionLock::Index).await.unwrap());
@@ -107,7 +114,7 @@ async fn lock_is_the_same_for_every_path_of_a_database() {
     let links = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(database._folder.path(), links.path().join("link")).unwrap();
     let url = format!("sqlite:{}", links.path().join("link/a.db").display());
-    let other = sqlite(&url).await.unwrap();
+    let other = sqlite::connect(&url).await.unwrap();
 
     assert!(one.hold_lock(SessionLock::Index).await.unwrap());
 
@@ -116,7 +123,10 @@ async fn lock_is_the_same_for_every_path_of_a_database() {
 
 #[tokio::test]
 async fn database_in_memory_needs_no_lock() {
-    let (one, other) = (sqlite("sqlite::memory:").await.unwrap(), sqlite("sqlite::memory:").await.unwrap());
+    let (one, other) = (
+        sqlite::connect("sqlite::memory:").await.unwrap(),
+        sqlite::connect("sqlite::memory:").await.unwrap(),
+    );
 
     assert!(one.hold_lock(SessionLock::Index).await.unwrap());
     assert!(other.hold_lock(SessionLock::Index).await.unwrap());
@@ -312,7 +322,7 @@ async fn replaced_database_takes_no_writes_and_gets_no_log() {
     assert_eq!(numbers_of(&database.url.replace("a.db", "a.db.rescued")).await, [1, 2]);
     assert!(std::fs::read(database.file("")).unwrap() == content);
     assert_eq!(database.numbers().await, [1]);
-    sqlite(&database.url).await.unwrap().full_check().await.unwrap();
+    sqlite::connect(&database.url).await.unwrap().full_check().await.unwrap();
 }
 
 #[tokio::test]
@@ -363,7 +373,7 @@ async fn closing_does_not_count_as_a_removed_file() {
 async fn writer_opened_read_only_by_chance_is_not_a_full_disk() {
     let database = TestDatabase::new();
     let _writable = database.with_numbers().await;
-    let db = sqlite(&database.url.replace("mode=rwc", "mode=ro")).await.unwrap();
+    let db = sqlite::connect(&database.url.replace("mode=rwc", "mode=ro")).await.unwrap();
     let txn = db.begin().await.unwrap();
 
     let in_transaction = [insert(&txn, 2).await.unwrap_err(), txn.commit().await.unwrap_err()];
@@ -595,7 +605,7 @@ async fn index_that_lacks_a_row_is_found_by_the_full_check() {
         UPDATE sqlite_schema SET sql = 'CREATE INDEX word_w ON word (w)' WHERE name = 'word_w'";
     db.write().execute_unprepared(damage).await.unwrap();
     db.close().await.unwrap();
-    let db = sqlite(&database.url).await.unwrap();
+    let db = sqlite::connect(&database.url).await.unwrap();
 
     let found = db.full_check().await.unwrap_err();
 

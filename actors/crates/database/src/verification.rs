@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use sea_orm::ConnectionTrait as _;
 use tracing::{error, info, warn};
 
+use super::db::Db;
 use super::integrity::{CheckConnection, FULL_CHECK, QUICK_CHECK};
-use super::{Db, OpenError};
+use super::open_error::OpenError;
 
 /// Delays before the checks; the last one repeats.
 const CHECK_DELAYS: [Duration; 3] =

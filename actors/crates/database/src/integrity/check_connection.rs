@@ -6,8 +6,13 @@ use std::sync::Arc;
 use sea_orm::{DbErr, RuntimeErr};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Sqlite, SqliteConnection};
 
-use super::{Damage, FULL_CHECK, OpenError, verdict};
-use crate::Db;
+use crate::db::Db;
+use crate::open_error::{Damage, OpenError};
+
+/// Reads the pages of every table. `(1)`: the first fault is enough; the default lists a hundred.
+pub(crate) const QUICK_CHECK: &str = "PRAGMA quick_check(1)";
+/// Reads the indexes too, and compares them with the tables.
+pub(crate) const FULL_CHECK: &str = "PRAGMA integrity_check(1)";
 
 /// Pages of a table, or instructions of SQLite's virtual machine, between two tests whether the check is still needed. A page
 /// may lead to megabytes of overflow pages, which are not counted.
@@ -76,6 +81,14 @@ impl CheckConnection {
             0 => Ok(()),
             broken => Err(Damage(format!("{broken} rows refer to rows that are missing")).into()),
         }
+    }
+}
+
+/// Evaluates the first row of an integrity check.
+fn verdict(found: Option<String>) -> Result<(), OpenError> {
+    match found {
+        Some(found) if found != "ok" => Err(Damage(found.replace('\n', " ")).into()),
+        Some(_) | None => Ok(()),
     }
 }
 

@@ -1,0 +1,110 @@
+//! The open database.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sea_orm::{
+    ConnectionTrait, DatabaseBackend, DbErr, SqliteTransactionMode, TransactionOptions, TransactionTrait,
+};
+
+use super::connection::Connection;
+use super::health::StorageHealth;
+use super::pools::{Pools, PoolsByWork};
+use super::session_lock::LockHolder;
+use super::transaction::Transaction;
+
+/// The open database. Clones share the pools.
+#[derive(Clone)]
+pub struct Db {
+    pub(super) read: Connection,
+    pub(super) write: Connection,
+    /// The pools of each kind of work; `None` on SQLite, where one writer does all of it.
+    pub(super) by_work: Option<Arc<PoolsByWork>>,
+    pub(super) health: Arc<StorageHealth>,
+    /// Holds the session locks of this process.
+    pub(super) locks: LockHolder,
+}
+
+impl Db {
+    /// Returns the same database for account security: sign-in, sessions, keys, OAuth connections, limits. On PostgreSQL it uses separate
+    /// connections, so that it works while requests and jobs wait for locks of content.
+    #[must_use]
+    pub fn for_accounts(&self) -> Self {
+        self.by_work.as_ref().map_or_else(|| self.clone(), |by_work| self.with_pools(&by_work.accounts))
+    }
+
+    /// Returns the same database for jobs and clean-ups. On PostgreSQL it uses separate connections.
+    #[must_use]
+    pub fn for_jobs(&self) -> Self {
+        self.by_work.as_ref().map_or_else(|| self.clone(), |by_work| self.with_pools(&by_work.jobs))
+    }
+
+    fn with_pools(&self, pools: &Pools) -> Self {
+        Self { read: pools.read.clone(), write: pools.write.clone(), ..self.clone() }
+    }
+
+    /// Counts the statements of this clone from now on. For tests of how many statements something takes.
+    #[doc(hidden)]
+    pub fn count_statements(&mut self, count: Arc<AtomicUsize>) {
+        for connection in [&mut self.read, &mut self.write] {
+            let count = count.clone();
+            connection.pool.set_metric_callback(move |_| {
+                count.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+    }
+
+    /// Returns the connections for reads, which continue while writes are stopped.
+    pub fn read(&self) -> &Connection {
+        &self.read
+    }
+
+    /// Returns the connections for writes that are one statement. Use [`Self::begin`] for several.
+    pub fn write(&self) -> &Connection {
+        &self.write
+    }
+
+    /// Returns the state of the storage, which all clones share.
+    pub fn health(&self) -> &StorageHealth {
+        &self.health
+    }
+
+    /// Begins a transaction that may write. On SQLite no other write is possible until it ends.
+    ///
+    /// # Errors
+    /// The database is damaged, removed or cannot be reached, another process writes for longer than the busy timeout, or the account
+    /// for which this is done holds its share of the connections ([`on_behalf_of`](crate::on_behalf_of)).
+    pub async fn begin(&self) -> Result<Transaction, DbErr> {
+        self.write.allow()?;
+        // Before the connection: an account that waits for its share holds none.
+        let share = self.write.share().await?;
+        let started = if self.is_postgres() {
+            // A caller that goes away while PostgreSQL answers BEGIN would leave a transaction open that the driver does not
+            // know of: what others write through that connection would be acknowledged and lost. So BEGIN is never cut off.
+            let pool = self.write.pool.clone();
+            let begin = tokio::spawn(async move { pool.begin().await });
+            begin.await.map_err(|cause| DbErr::Custom(format!("BEGIN was not answered: {cause}")))?
+        } else {
+            let options = TransactionOptions {
+                // A deferred transaction that reads before it writes fails at once with SQLITE_BUSY_SNAPSHOT when another process wrote
+                // in between; the busy timeout does not apply to it.
+                sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
+                ..TransactionOptions::default()
+            };
+            self.write.pool.begin_with_options(options).await
+        };
+        let inner = started.map_err(|error| {
+            let error = self.health.record_write(error);
+            if let Some(share) = &share {
+                share.record(&error);
+            }
+            error
+        })?;
+        Ok(Transaction::new(inner, self.health.clone(), share))
+    }
+
+    /// Returns whether rows can be locked against each other (`FOR UPDATE`); SQLite's one writer needs no locks.
+    pub fn is_postgres(&self) -> bool {
+        self.write.get_database_backend() == DatabaseBackend::Postgres
+    }
+}
