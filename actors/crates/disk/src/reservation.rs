@@ -2,10 +2,25 @@
 
 use std::io;
 
-use super::DiskSpace;
+use super::disk_space::DiskSpace;
 
 /// Number of bytes that a writer of unknown length announces at a time.
 const STEP_BYTES: u64 = 4 << 20;
+
+impl DiskSpace {
+    /// Announces a file of this length, or a first part of a file of unknown length.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::StorageFull`] when the disk would fall below its floor, with what others have announced.
+    pub fn reserve(&self, length: Option<u64>) -> io::Result<DiskReservation> {
+        let mut reservation = DiskReservation::new(self.clone());
+        match length {
+            Some(bytes) => reservation.require_exactly(bytes)?,
+            None => reservation.require(1)?,
+        }
+        Ok(reservation)
+    }
+}
 
 /// Announced bytes that are not written yet. They are withdrawn when this is dropped.
 #[derive(Debug)]
@@ -15,7 +30,7 @@ pub struct DiskReservation {
 }
 
 impl DiskReservation {
-    pub(super) fn new(disk: DiskSpace) -> Self {
+    fn new(disk: DiskSpace) -> Self {
         Self { disk, left_bytes: 0 }
     }
 
@@ -31,7 +46,7 @@ impl DiskReservation {
     }
 
     /// Announces all bytes of a writer of known length.
-    pub(super) fn require_exactly(&mut self, bytes: u64) -> io::Result<()> {
+    fn require_exactly(&mut self, bytes: u64) -> io::Result<()> {
         let is_announced = self.announce(bytes);
         self.require_room(is_announced)
     }

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use tokio::io::{AsyncWriteExt, BufWriter};
 use uuid::Uuid;
 
-use crate::{DiskReservation, DiskSpace};
+use super::disk_space::DiskSpace;
+use super::reservation::DiskReservation;
 
 /// Bytes that a [`ScratchWriter`] gathers before they go to the disk together.
 const BUFFER_BYTES: usize = 1 << 20;

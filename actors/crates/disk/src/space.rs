@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::fs::statvfs;
 
-use super::{MIN_FREE_TO_DELETE_BYTES, SpaceLevel};
+use super::space_level::{MIN_FREE_TO_DELETE_BYTES, SpaceLevel};
 
 /// A file system that counts its inodes is full when it has fewer left: SQLite, the index and scratch files need some each.
 const MIN_FREE_INODES: u64 = 64;
@@ -50,6 +50,14 @@ impl Space {
             SpaceLevel::Full
         }
     }
+}
+
+/// Measures the bytes of a folder's disk that this process may still take. Blocks: a network file system may be slow to answer.
+///
+/// # Errors
+/// [`io::Error`] when the folder does not exist or its disk cannot be measured.
+pub fn available_bytes(folder: &Path) -> io::Result<u64> {
+    Space::measure(folder).map(|space| space.free_bytes)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use super::space::Space;
 /// Kept for a start: opening the database and the index takes under 1 MiB.
 pub const START_BYTES: u64 = 4 << 20;
 /// Size of the whole reserve. The part that is not kept for a start is released while the service runs. It is larger than
-/// [`super::MIN_FREE_TO_DELETE_BYTES`], so that the index accepts deletions too.
+/// [`crate::MIN_FREE_TO_DELETE_BYTES`], so that the index accepts deletions too.
 const RESERVE_BYTES: u64 = 16 << 20;
 /// On a small disk the reserve takes one part in this many, but enough for a start.
 const DISK_PARTS: u64 = 8;

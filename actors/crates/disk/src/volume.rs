@@ -10,9 +10,9 @@ use std::time::Duration;
 use tracing::{info, warn};
 
 use super::ledger::Ledger;
-use super::space::Space;
+use super::space::{Space, available_bytes};
+use super::space_level::SpaceLevel;
 use super::space_reserve::{START_BYTES, SpaceReserve};
-use super::{SpaceLevel, available_bytes};
 
 /// Interval between measurements of a disk.
 const MEASUREMENT_INTERVAL: Duration = Duration::from_millis(250);

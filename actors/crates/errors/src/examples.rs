@@ -6,7 +6,9 @@ use std::time::Duration;
 use validation::Invalid;
 use values::scope::Scope;
 
-use crate::{Error, RateWindow, StorageFailure, Wait};
+use super::error::Error;
+use super::storage_failure::StorageFailure;
+use super::wait::{RateWindow, Wait};
 
 /// The wait of the examples that carry one.
 const EXAMPLE_WAIT: Duration = Duration::from_millis(2100);

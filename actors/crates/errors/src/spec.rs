@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::{Error, code};
+use super::code;
+use super::error::Error;
 
 /// How one variant of [`Error`] is presented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,30 @@
+//! How long a client waits before it tries again.
+
+use std::time::Duration;
+
+use super::error::Error;
+use super::spec::RetryRule;
+
+impl Error {
+    /// Returns how long a client waits before it retries (`Retry-After`), or `None` if the same request would fail again.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self.spec().retry {
+            RetryRule::Never => None,
+            RetryRule::After(wait) => Some(wait),
+            RetryRule::Carried => self.carried_wait(),
+        }
+    }
+
+    /// Returns the wait that the variant contains.
+    fn carried_wait(&self) -> Option<Duration> {
+        if let Error::Busy(wait) | Error::TooManyFailures(wait) | Error::AiPaused(wait) = self {
+            Some(*wait)
+        } else if let Error::RateLimited(wait) = self {
+            Some(wait.retry_after)
+        } else if let Error::StorageFailed(failure) = self {
+            Some(failure.retry_after())
+        } else {
+            None
+        }
+    }
+}
