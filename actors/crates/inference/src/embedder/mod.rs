@@ -29,11 +29,8 @@ use std::error::Error;
 pub use config::ConfigError;
 pub use minilm::{MiniLm, OpenError, Options};
 pub use precision::Precision;
+pub use tokenizer::PASSAGE_TOKENS;
 pub use weights::WeightsError;
-
-/// Maximum number of tokens of a passage that the local model reads, as [`Embedder::count_tokens`] counts them. Longer passages are
-/// truncated.
-pub const PASSAGE_TOKENS: usize = tokenizer::MAX_TOKENS - 2;
 
 /// Turns text into vectors of one width with one model.
 pub trait Embedder: Send + Sync {

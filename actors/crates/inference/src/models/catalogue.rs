@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::Digest;
+use super::digest::Digest;
 
 static BUILT_IN: LazyLock<Catalogue> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "the file is compiled in, and a test parses it")]

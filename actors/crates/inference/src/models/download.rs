@@ -8,7 +8,7 @@ use tokio::{
     io::{AsyncWriteExt, BufWriter},
 };
 
-use super::ModelFile;
+use super::catalogue::ModelFile;
 
 /// Short, because there may be another source.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Catalogue, Model, StageError, Store, stage::Stage, unpack::UnpackError};
+use super::catalogue::{Catalogue, Model};
+use super::stage::{Stage, StageError};
+use super::store::Store;
+use super::unpack::UnpackError;
 
 /// Why no model was imported.
 #[derive(Debug, thiserror::Error)]

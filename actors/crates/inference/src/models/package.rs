@@ -8,7 +8,8 @@ use std::{
 
 use tokio::process::Command;
 
-use super::{Digest, Package};
+use super::catalogue::Package;
+use super::digest::Digest;
 
 /// Commands for `pip`, in the order in which they are tried.
 const PIP_COMMANDS: [&[&str]; 3] = [&["pip3"], &["pip"], &["python3", "-m", "pip"]];

@@ -5,14 +5,13 @@ use std::{fmt, path::PathBuf, sync::Arc};
 use reqwest::Client;
 use tokio::task::{JoinError, spawn_blocking};
 
-use super::{
-    DownloadError, Model, Package, PackageError, StageError, Store,
-    download::{client, download},
-    error_chain,
-    package::fetch,
-    stage::Stage,
-    unpack::UnpackError,
-};
+use super::catalogue::{Model, Package};
+use super::download::{DownloadError, client, download};
+use super::error_chain;
+use super::package::{PackageError, fetch};
+use super::stage::{Stage, StageError};
+use super::store::Store;
+use super::unpack::UnpackError;
 
 /// Where a model can be downloaded from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,11 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    ConvertError, Digest, Model, ModelFile, Piece, convert,
-    digest::copy,
-    unpack::{UnpackError, visit_files},
-};
+use super::catalogue::{Model, ModelFile, Piece};
+use super::convert::{self, ConvertError};
+use super::digest::{Digest, copy};
+use super::unpack::{UnpackError, visit_files};
 
 /// Why the files of a model cannot be stored.
 #[derive(Debug, thiserror::Error)]

@@ -7,7 +7,8 @@ use std::{
 
 use serde::Serialize;
 
-use super::{Catalogue, Digest, Model, ModelFile, Purpose};
+use super::catalogue::{Catalogue, Model, ModelFile, Purpose};
+use super::digest::Digest;
 
 /// The folders that are searched for models, in order. New models are stored in the first.
 #[derive(Clone, Debug)]

@@ -13,7 +13,10 @@ use rustix::fs::{Mode, OFlags, openat};
 use tokio::task::JoinHandle;
 use tokio_util::bytes::Bytes;
 
-use super::{BlobError, BlobStore, BlobWriter, LocalFile, S3Store};
+use super::blob_error::BlobError;
+use super::blob_store::{BlobStore, BlobWriter};
+use super::local_file::LocalFile;
+use super::s3::S3Store;
 
 /// A store in a folder of this machine.
 #[derive(Debug)]

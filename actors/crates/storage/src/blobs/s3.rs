@@ -4,18 +4,16 @@
 use std::fmt;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use disk::Scratch;
 use futures_util::StreamExt;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::path::Path as Key;
 use object_store::signer::{HeaderName, HeaderValue, Method, SignedUrlOptions, Signer};
-use object_store::{Attribute, GetOptions, GetResult, ObjectStore, ObjectStoreExt, WriteMultipart};
+use object_store::{Attribute, GetOptions, GetResult, ObjectStore, ObjectStoreExt};
 use sha2::{Digest, Sha256};
-use tokio_util::bytes::Bytes;
 use url::Url;
 
-use super::{BlobError, BlobStore, BlobWriter, LocalFile, ReceivedObject};
+use super::blob_error::BlobError;
 
 /// Where the bucket is, and the credentials for it. What is `None` is looked up in the environment (`AWS_ACCESS_KEY_ID` and so on)
 /// and in the credentials of the machine (instance metadata).
@@ -39,20 +37,25 @@ impl fmt::Debug for S3Settings {
     }
 }
 
-/// Size of the parts of a multipart upload. S3 takes at most 10,000 parts of a file, none but the last below 5 MiB, so a file may have
-/// 312 GiB.
-const UPLOAD_PART_BYTES: usize = 32 << 20;
+/// An object that a client sent to a presigned URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReceivedObject {
+    /// Length in bytes, as the store counts it.
+    pub bytes: u64,
+    /// The content type that the client declared.
+    pub content_type: Option<String>,
+}
 
 /// A store in a bucket that speaks S3.
 #[derive(Debug)]
 pub struct S3Store {
-    store: AmazonS3,
+    pub(super) store: AmazonS3,
     prefix: String,
-    scratch: Scratch,
+    pub(super) scratch: Scratch,
 }
 
 impl S3Store {
-    /// Makes a client of the bucket; sends no request yet. Copies for [`BlobStore::local_file`] go to `scratch`.
+    /// Makes a client of the bucket; sends no request yet. Copies for [`BlobStore::local_file`](super::BlobStore::local_file) go to `scratch`.
     ///
     /// # Errors
     /// [`BlobError::Failed`] when the URL names no bucket or the credentials are incomplete.
@@ -136,59 +139,7 @@ impl S3Store {
         Ok(base16ct::lower::encode_string(&digest.finalize()))
     }
 
-    fn key(&self, path: &str) -> Key {
+    pub(super) fn key(&self, path: &str) -> Key {
         Key::from(format!("{}/{path}", self.prefix))
-    }
-}
-
-#[async_trait]
-impl BlobStore for S3Store {
-    async fn create(&self, path: &str, _length: Option<u64>) -> Result<Box<dyn BlobWriter>, BlobError> {
-        let upload = self.store.put_multipart(&self.key(path)).await?;
-        Ok(Box::new(S3Writer(WriteMultipart::new_with_chunk_size(upload, UPLOAD_PART_BYTES))))
-    }
-
-    fn upload_bucket(&self) -> Option<&Self> {
-        Some(self)
-    }
-
-    async fn local_file(&self, path: &str) -> Result<LocalFile, BlobError> {
-        let found = self.store.get(&self.key(path)).await?;
-        let mut copy = self.scratch.writer(Some(found.meta.size))?;
-        let mut bytes = found.into_stream();
-        while let Some(part) = bytes.next().await {
-            copy.write(&part?).await?;
-        }
-        Ok(LocalFile::Temporary(copy.finish().await?))
-    }
-
-    async fn remove(&self, path: &str) -> Result<(), BlobError> {
-        match self.store.delete(&self.key(path)).await.map_err(BlobError::from) {
-            Ok(()) | Err(BlobError::Missing) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-}
-
-/// A file that is being sent to the bucket, at most two parts of it in memory.
-struct S3Writer(WriteMultipart);
-
-#[async_trait]
-impl BlobWriter for S3Writer {
-    async fn write(&mut self, part: Bytes) -> Result<(), BlobError> {
-        // Waits while a part is being sent. Otherwise a fast caller would fill the memory with parts.
-        self.0.wait_for_capacity(1).await?;
-        self.0.put(part);
-        Ok(())
-    }
-
-    async fn finish(self: Box<Self>) -> Result<(), BlobError> {
-        self.0.finish().await?;
-        Ok(())
-    }
-
-    async fn abort(self: Box<Self>) {
-        // If this fails, the lifecycle rules of the bucket remove the parts.
-        let _ = self.0.abort().await;
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::ConvertError;
+use super::convert_error::ConvertError;
 
 /// Type number of half precision.
 const HALF_PRECISION: u8 = 4;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::ConvertError;
+use super::convert_error::ConvertError;
 use super::ctranslate2::{Variable, Variables};
 use super::mel;
 

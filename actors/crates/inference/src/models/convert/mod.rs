@@ -1,5 +1,6 @@
 //! Converts a downloaded model to the format in which it is used.
 
+mod convert_error;
 mod ctranslate2;
 mod ggml;
 mod mel;
@@ -8,16 +9,7 @@ mod vocabulary;
 use std::io;
 use std::path::Path;
 
-/// Why a model was not converted.
-#[derive(Debug, thiserror::Error)]
-pub enum ConvertError {
-    /// A file cannot be read or written.
-    #[error("could not convert the model")]
-    Io(#[from] io::Error),
-    /// A file does not have the expected format. Names the part.
-    #[error("could not convert the model: {0} is not as expected")]
-    Format(&'static str),
-}
+pub use convert_error::ConvertError;
 
 /// Converts a Whisper model of CTranslate2 (`model.bin` and `vocabulary.txt` in `folder`) to the format of whisper.cpp and writes it to
 /// `to`. The same input gives the same bytes.

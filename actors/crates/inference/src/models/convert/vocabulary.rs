@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::ConvertError;
+use super::convert_error::ConvertError;
 
 /// Number of tokens before the special tokens for languages, tasks and times, which whisper.cpp adds.
 const TEXT_TOKENS: usize = 50_257;
