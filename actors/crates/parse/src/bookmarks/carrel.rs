@@ -2,7 +2,7 @@
 
 use serde_json::{Value, from_slice, to_value};
 
-use super::ImportError;
+use super::import_error::ImportError;
 use super::line_reader::{self, LineContent, LineReader};
 use super::row::RowContent;
 use super::zip_reader::ZipReader;

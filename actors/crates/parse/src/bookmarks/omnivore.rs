@@ -6,11 +6,11 @@ use serde::Deserialize;
 use serde_json::from_slice;
 
 use super::annotation::Annotation;
+use super::import_error::ImportError;
 use super::lenient::{Lenient, null_as_default};
-use super::row::{ForeignBookmark, Row, RowContent};
+use super::row::{ForeignBookmark, MAX_CONTENT_BYTES, Row, RowContent};
 use super::time_formats::parse_time;
 use super::zip_reader::ZipReader;
-use super::{ImportError, MAX_CONTENT_BYTES};
 use crate::archive::FileRecord;
 
 /// The longest list of pages, in bytes.

@@ -8,6 +8,9 @@ use crate::archive::FileRecord;
 use crate::feed::Outline;
 use crate::html::MAX_NAME_CHARS;
 
+/// The longest content of one row, in bytes. In JSON it may be six times as long.
+pub const MAX_CONTENT_BYTES: usize = 16 << 20;
+
 /// A row of the file, or an entry of a list that has no lines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {

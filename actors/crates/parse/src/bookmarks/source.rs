@@ -9,12 +9,11 @@ use serde_json::{Map, Value, from_slice};
 use text::charset;
 
 use super::format::Format;
+use super::import_error::ImportError;
 use super::line_reader::{self, LineContent, LineReader};
 use super::row::{BookmarkDraft, Row, RowContent};
 use super::zip_reader::{ZIP_MAGIC, ZipReader};
-use super::{
-    ImportError, browser, carrel, karakeep, linkwarden, netscape, objects, omnivore, onetab, tables,
-};
+use super::{browser, carrel, karakeep, linkwarden, netscape, objects, omnivore, onetab, tables};
 use crate::archive::MANIFEST_FILE;
 use crate::feed;
 use crate::html::has_attribute_flood;

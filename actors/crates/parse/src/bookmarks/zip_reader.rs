@@ -9,7 +9,7 @@ use std::sync::Arc;
 use flate2::read::DeflateDecoder;
 use zip::{CompressionMethod, ZipArchive};
 
-use super::ImportError;
+use super::import_error::ImportError;
 
 /// The first bytes of a zip archive that is not empty.
 pub const ZIP_MAGIC: &[u8] = b"PK\x03\x04";

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 
 use feed_rs::model::{Entry, FeedType, Link, Person};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use super::{Enclosure, Item, is_page, resolve_url, text_construct};
-use crate::html::{MAX_NAME_CHARS, Rendition, clean_line, truncate};
+use super::text_construct;
+use super::web_links::{is_page, resolve_url};
+use crate::html::{Heading, MAX_NAME_CHARS, Rendition, clean_line, truncate};
 
 /// Maximum length of a summary, in characters.
 const MAX_SUMMARY_CHARS: usize = 500;
@@ -20,6 +22,47 @@ const CONTINUATION_PHRASES: [&str; 6] =
     ["continue reading", "read more", "read the rest", "weiterlesen", "lire la suite", "leer más"];
 /// Maximum length of the text of one entry, in characters.
 const MAX_TEXT_CHARS: usize = 500_000;
+
+/// An entry of a feed, as the feed describes it; its page is not fetched.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Item {
+    /// Identifies it among the entries of its feed: its id, else its URL, with its title and its date or a digest of its text
+    /// if that is not unique.
+    pub key: String,
+    /// The URL of its page, `http` or `https`.
+    pub url: Option<String>,
+    /// Its title, or its first words; at most 300 characters.
+    pub title: String,
+    /// Its authors, separated by `; `; at most 300 characters.
+    pub author: Option<String>,
+    /// Its summary; at most 500 characters.
+    pub summary: Option<String>,
+    /// Its content as plain text; its summary or its title if the feed has no content of it.
+    pub text: String,
+    /// The same text as HTML that is safe to show; `None` for plain text, or if the feed has too much HTML.
+    #[serde(default)]
+    pub html: Option<String>,
+    /// The headings of its content, with offsets in `text`.
+    #[serde(default)]
+    pub outline: Vec<Heading>,
+    /// Whether the feed has all of its content, rather than a teaser.
+    pub whole: bool,
+    /// When it was published, in milliseconds of the Unix epoch.
+    pub published_at: Option<i64>,
+    /// Its first recording; `None` if it has neither audio nor video.
+    pub enclosure: Option<Enclosure>,
+}
+
+/// The recording of an entry; what a feed attaches otherwise is ignored.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Enclosure {
+    /// Its URL, `http` or `https`.
+    pub url: String,
+    /// Its media type, as the feed states it, or by its extension if that is missing or generic.
+    pub media_type: Option<String>,
+    /// Its length in bytes, as the feed states it, unchecked.
+    pub bytes: Option<i64>,
+}
 
 /// Reads an entry. Its text and HTML are taken from `budget`.
 pub fn read_item(

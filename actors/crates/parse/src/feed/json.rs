@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::from_slice;
 use url::Url;
 
-use super::resolve_url;
+use super::web_links::resolve_url;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use trafilatura::dom::Document;
 use url::Url;
 
-use super::resolve_url;
+use super::web_links::resolve_url;
 use crate::html::{MAX_NAME_CHARS, clean_line, is_buildable};
 
 /// The most feeds of a page that are listed.

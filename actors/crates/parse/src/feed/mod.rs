@@ -12,6 +12,7 @@ mod repair;
 #[cfg(test)]
 mod tests;
 mod text_construct;
+mod web_links;
 
 use chrono::DateTime;
 use feed_rs::model::{self, FeedType};
@@ -19,9 +20,11 @@ use feed_rs::parser::Builder;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::html::{Heading, MAX_NAME_CHARS, clean_line};
+use crate::html::{MAX_NAME_CHARS, clean_line};
 use item::SizeBudget;
+use web_links::{is_page, resolve_url};
 
+pub use item::{Enclosure, Item};
 pub use links::FeedLink;
 pub use opml::{OpmlDocument, Outline, read_opml};
 
@@ -63,47 +66,6 @@ pub struct Feed {
     pub own: Option<String>,
     /// Its newest entries, [`MAX_ITEMS`] at most, in the feed's own order.
     pub items: Vec<Item>,
-}
-
-/// An entry of a feed, as the feed describes it; its page is not fetched.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Item {
-    /// Identifies it among the entries of its feed: its id, else its URL, with its title and its date or a digest of its text
-    /// if that is not unique.
-    pub key: String,
-    /// The URL of its page, `http` or `https`.
-    pub url: Option<String>,
-    /// Its title, or its first words; at most 300 characters.
-    pub title: String,
-    /// Its authors, separated by `; `; at most 300 characters.
-    pub author: Option<String>,
-    /// Its summary; at most 500 characters.
-    pub summary: Option<String>,
-    /// Its content as plain text; its summary or its title if the feed has no content of it.
-    pub text: String,
-    /// The same text as HTML that is safe to show; `None` for plain text, or if the feed has too much HTML.
-    #[serde(default)]
-    pub html: Option<String>,
-    /// The headings of its content, with offsets in `text`.
-    #[serde(default)]
-    pub outline: Vec<Heading>,
-    /// Whether the feed has all of its content, rather than a teaser.
-    pub whole: bool,
-    /// When it was published, in milliseconds of the Unix epoch.
-    pub published_at: Option<i64>,
-    /// Its first recording; `None` if it has neither audio nor video.
-    pub enclosure: Option<Enclosure>,
-}
-
-/// The recording of an entry; what a feed attaches otherwise is ignored.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Enclosure {
-    /// Its URL, `http` or `https`.
-    pub url: String,
-    /// Its media type, as the feed states it, or by its extension if that is missing or generic.
-    pub media_type: Option<String>,
-    /// Its length in bytes, as the feed states it, unchecked.
-    pub bytes: Option<i64>,
 }
 
 /// Bytes in which the first element is searched.
@@ -216,22 +178,4 @@ fn media_type(kind: &FeedType) -> &'static str {
         FeedType::JSON => "application/feed+json",
         FeedType::RSS0 | FeedType::RSS1 | FeedType::RSS2 => "application/rss+xml",
     }
-}
-
-/// Returns whether a link leads to the page of its feed or entry: not to a recording, a hub or the feed itself.
-fn is_page(link: &model::Link) -> bool {
-    let feed = link.media_type.as_deref().is_some_and(|kind| kind.contains("rss") || kind.contains("atom"));
-    link.target.is_none() && !feed && matches!(link.rel.as_deref(), None | Some("alternate" | ""))
-}
-
-/// The longest URL, in characters (contract.md, 11: v1).
-const MAX_URL_CHARS: usize = 8_192;
-
-/// Resolves a URL of the web.
-fn resolve_url(stated: &str, base: &Url) -> Option<String> {
-    let stated = stated.trim();
-    let url = base.join(stated).ok()?;
-    let fits =
-        matches!(url.scheme(), "http" | "https") && url.has_host() && url.as_str().len() <= MAX_URL_CHARS;
-    (fits && !stated.is_empty()).then(|| url.into())
 }

@@ -3,7 +3,7 @@
 //! HTML parsers take quadratic time in the nesting depth and in the number of attributes of a tag. This scan takes one pass with a bounded
 //! stack, and rejects markup that exceeds the limits below. (faults-and-threats, P6)
 
-use super::ArticleError;
+use super::article_error::ArticleError;
 
 /// Maximum nesting depth. Browsers build no deeper tree than 512 either.
 const MAX_DEPTH: usize = 512;

@@ -6,7 +6,7 @@ use trafilatura::{Metadata, dom::Document};
 use url::Url;
 
 use super::{
-    Article,
+    article::Article,
     author_names::join_names,
     blocks,
     json_ld::{self, JsonLdArticle},

@@ -6,6 +6,8 @@
 //! author and the like.
 
 mod align;
+mod article;
+mod article_error;
 mod author_names;
 mod blocks;
 mod boilerplate;
@@ -33,7 +35,6 @@ mod walk;
 #[cfg(test)]
 mod xss_tests;
 
-use serde::{Deserialize, Serialize};
 use trafilatura::dom::Document;
 use url::Url;
 
@@ -41,62 +42,14 @@ use self::blocks::Block;
 use self::extractor::Extraction;
 use self::walk::PageContent;
 
+pub use article::Article;
+pub use article_error::ArticleError;
 pub(crate) use guard::has_attribute_flood;
 pub(crate) use plain_text::{MAX_NAME_CHARS, clean_line, normalize_verbatim, truncate};
 pub use rendition::Heading;
 pub(crate) use rendition::{MAX_HEADINGS, Rendition};
 pub(crate) use sanitize::sanitize_for_text;
 pub(crate) use timestamp::with_offset_colon;
-
-/// The article of a page with its metadata.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Article {
-    /// The title, without the site's name; at most 300 characters.
-    pub title: Option<String>,
-    /// Its authors, separated by `; `; at most 300 characters.
-    pub author: Option<String>,
-    /// The site's name; at most 300 characters.
-    pub site_name: Option<String>,
-    /// When it was published: a date, or a time with its offset, as in RFC 3339.
-    pub published_at: Option<String>,
-    /// The page's description of itself; at most 2,000 characters.
-    pub description: Option<String>,
-    /// The URL of the page's picture, `http` or `https`.
-    pub image_url: Option<String>,
-    /// The language code, such as `en` or `pt`.
-    pub language: Option<String>,
-    /// The canonical URL of the page, `http` or `https`.
-    pub canonical_url: Option<String>,
-    /// The target of a redirect by `http-equiv="refresh"`, `http` or `https`.
-    pub moved_to: Option<String>,
-    /// The headings of the text, in order; at most 2,000.
-    pub outline: Vec<Heading>,
-    /// Plain text in NFC: paragraphs and headings with an empty line between them, list items and table rows one to a line. Empty
-    /// only if there is a title or a redirect.
-    #[serde(skip)]
-    pub text: String,
-    /// The same text as HTML that is safe to show: see [`rendition`]. `None` if it is too long.
-    #[serde(skip)]
-    pub html: Option<String>,
-}
-
-/// Why a page has no article.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[serde(rename_all = "snake_case")]
-pub enum ArticleError {
-    /// The page has no words, no title and no redirect.
-    #[error("the page has no text")]
-    NoText,
-    /// The page is an error page that was sent with a success status.
-    #[error("the page says that it does not exist")]
-    NotFound,
-    /// More than 512 elements are nested in each other; browsers build no deeper tree.
-    #[error("the page nests its elements too deeply")]
-    TooDeep,
-    /// A tag has more than 512 attributes.
-    #[error("a tag of the page has too many attributes")]
-    TooManyAttributes,
-}
 
 /// Reads the article of a page. Links are resolved against `url`. If `user_title`, the title that the user gave the page, differs
 /// from the title of the page, the headline is kept in the text.

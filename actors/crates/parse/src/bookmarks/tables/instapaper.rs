@@ -4,7 +4,7 @@ use super::super::annotation::Annotation;
 use super::super::format::Format;
 use super::super::row::ForeignBookmark;
 use super::super::time_formats::parse_time;
-use super::{Cells, Table, address};
+use super::table::{Cells, Table, address};
 
 pub const TABLE: Table = Table {
     format: Format::Instapaper,

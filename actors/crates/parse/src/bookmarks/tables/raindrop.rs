@@ -5,7 +5,7 @@ use super::super::annotation::Annotation;
 use super::super::format::Format;
 use super::super::row::{ForeignBookmark, split_names};
 use super::super::time_formats::parse_time;
-use super::{Cells, Table, address};
+use super::table::{Cells, Table, address};
 
 pub const TABLE: Table = Table {
     format: Format::Raindrop,
