@@ -1,7 +1,7 @@
 //! Packs the indivisible parts of a text into passages with dynamic programming over all possible cuts, so that a paragraph of 1.3
 //! passages becomes two halves rather than one full passage and a short rest.
 
-use super::Sizing;
+use super::sizing::Sizing;
 
 /// A part of the text that is not divided further. It ends where the next one begins.
 #[derive(Debug, Clone, Copy)]
