@@ -6,8 +6,9 @@ use std::time::Duration;
 use reqwest::header::{ACCEPT, HeaderName, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH};
 use reqwest::{Client, ClientBuilder, Method, Request, redirect, retry};
 
+use super::error::ClientSetupError;
+use super::request::FetchRequest;
 use super::resolve::GuardedResolver;
-use super::{ClientSetupError, FetchRequest};
 use crate::page_url::PageUrl;
 
 /// Fixed, so that sites can recognise the service and learn nothing about its user.

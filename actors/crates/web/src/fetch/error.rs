@@ -5,6 +5,7 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
+use super::request::MAX_REDIRECTS;
 use crate::page_url::UrlRejection;
 
 /// Why a fetch failed, as a message that may be shown to the user.
@@ -38,8 +39,8 @@ pub enum FetchError {
         /// The site that responded, after redirects, as [`HostThrottle`](super::HostThrottle) names it.
         host: String,
     },
-    /// More than [`MAX_REDIRECTS`](super::MAX_REDIRECTS) redirects, or one where none are followed.
-    #[error("the server redirected more than {} times", super::MAX_REDIRECTS)]
+    /// More than [`MAX_REDIRECTS`] redirects, or one where none are followed.
+    #[error("the server redirected more than {} times", MAX_REDIRECTS)]
     TooManyRedirects,
     /// The response is not HTTP, has too many or too large headers, or is incomplete.
     #[error("the response is incomplete or not valid HTTP")]

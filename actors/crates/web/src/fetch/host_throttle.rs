@@ -9,7 +9,7 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::FetchError;
+use super::error::FetchError;
 use crate::page_url::PageUrl;
 
 /// A longer `Retry-After` is reduced to this, because it may be meant for one URL of the host only.

@@ -17,6 +17,7 @@ mod content_type;
 mod error;
 mod headers;
 mod host_throttle;
+mod request;
 mod resolve;
 
 use std::sync::Arc;
@@ -36,10 +37,8 @@ pub use content_type::ContentType;
 pub use error::{ClientSetupError, FetchError};
 pub use headers::{ResponseHeaders, WallClock, retry_after};
 pub use host_throttle::{HostPermit, HostThrottle};
+pub use request::{FetchRequest, MAX_REDIRECTS};
 pub use resolve::{HostLookup, SystemLookup};
-
-/// Maximum number of redirects of one fetch (faults-and-threats.md, S10).
-pub const MAX_REDIRECTS: usize = 10;
 
 /// The bounds of a fetcher, and where it may connect to.
 #[derive(Debug, Clone)]
@@ -56,43 +55,6 @@ pub struct FetchSettings {
     pub allow_private: Vec<IpNet>,
     /// `server.base_url`, whose origin is never fetched.
     pub own_url: Option<PageUrl>,
-}
-
-/// The request of a fetch.
-#[derive(Debug, Clone)]
-pub struct FetchRequest {
-    /// The value of the `Accept` header.
-    pub accept: &'static str,
-    /// The `ETag` of the stored copy; with it the response may be 304.
-    pub if_none_match: Option<String>,
-    /// The `Last-Modified` of the stored copy; with it the response may be 304.
-    pub if_modified_since: Option<String>,
-    /// Maximum length of the body in decompressed bytes, instead of [`FetchSettings::max_bytes`].
-    pub max_bytes: Option<u64>,
-    /// Whether redirects are followed. If not, the first one is [`FetchError::TooManyRedirects`].
-    pub follow_redirects: bool,
-}
-
-impl FetchRequest {
-    /// Returns a request for a page to read. PDFs and media are accepted too.
-    pub fn page() -> Self {
-        Self::accepting("text/html,application/xhtml+xml;q=0.9,application/pdf;q=0.9,*/*;q=0.8")
-    }
-
-    /// Returns a request for a feed, or for a page that names one.
-    pub fn feed() -> Self {
-        Self::accepting(
-            "application/feed+json,application/atom+xml,application/rss+xml,application/xml;q=0.9,text/xml;q=0.9,text/html;q=0.8,*/*;q=0.5",
-        )
-    }
-
-    fn accepting(accept: &'static str) -> Self {
-        Self { accept, if_none_match: None, if_modified_since: None, max_bytes: None, follow_redirects: true }
-    }
-
-    fn is_conditional(&self) -> bool {
-        self.if_none_match.is_some() || self.if_modified_since.is_some()
-    }
 }
 
 /// A page with its body in memory, or the news that it has not changed.
