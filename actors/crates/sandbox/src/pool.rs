@@ -24,8 +24,10 @@ use tokio::{
 };
 
 use super::{
-    SandboxCommand, SandboxError, SandboxSettings,
+    command::SandboxCommand,
     confinement::Confinement,
+    sandbox_error::SandboxError,
+    settings::SandboxSettings,
     wire::{self, Handshake, Setup, Task, TaskResponse, WireError, WorkerMode},
 };
 

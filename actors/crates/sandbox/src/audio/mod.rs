@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use parse::audio::{AudioMetadata, SAMPLE_RATE};
 
-use super::SandboxError;
 use super::pool::{Pool, Worker};
+use super::sandbox_error::SandboxError;
 use super::wire::WorkerMode;
 pub use wire::PIECE_SAMPLES;
 use wire::{AudioRequest, AudioResponse, MAX_PIECE_BYTES};

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use parse::bookmarks::{Format, Row};
 
-use super::SandboxError;
 use super::pool::{Pool, Worker};
+use super::sandbox_error::SandboxError;
 use super::wire::WorkerMode;
 use wire::{ImportRequest, ImportResponse, MAX_BODY_BYTES, MAX_ROWS, PIECE_BYTES};
 
