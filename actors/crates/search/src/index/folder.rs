@@ -19,9 +19,10 @@ use values::time::Timestamp;
 use super::audit_reason::{AuditReason, compare_markers};
 use super::crash_counter::CrashCounter;
 use super::edge::{EdgeIndex, VectorModel};
-use super::fault::classify_cause;
+use super::fault::{EngineFault, classify_cause};
+use super::index_error::IndexError;
 use super::marker::{FilesState, MARKER_FILE, Marker};
-use super::{EngineFault, IndexError, PassageIndex};
+use super::passage_index::PassageIndex;
 
 /// Name of the index in the data folder.
 const INDEX_FOLDER: &str = "index";

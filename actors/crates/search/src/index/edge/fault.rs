@@ -4,8 +4,8 @@ use std::io;
 
 use qdrant_edge::OperationError;
 
-use crate::index::fault::classify_cause;
-use crate::index::{EngineFault, IndexError};
+use crate::index::fault::{EngineFault, classify_cause};
+use crate::index::index_error::IndexError;
 
 /// Converts the error of an operation of the engine; `action` names what failed ([`IndexError::Engine`]).
 pub fn engine_error(action: &'static str) -> impl Fn(OperationError) -> IndexError {

@@ -7,7 +7,8 @@ use qdrant_edge::{
 use uuid::Uuid;
 
 use super::schema;
-use crate::index::{Filter, Source, Tenant};
+use crate::index::passage::{Source, Tenant};
+use crate::index::query::Filter;
 
 /// Matches all of the tenant's passages: the one place where the tenant becomes a condition.
 pub fn owned_by(tenant: &Tenant) -> EngineFilter {

@@ -11,6 +11,7 @@ mod schema;
 mod shard;
 #[cfg(test)]
 mod tests;
+mod vector_model;
 
 use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
@@ -26,24 +27,15 @@ use qdrant_edge::{
 };
 use uuid::Uuid;
 
+pub use self::vector_model::VectorModel;
+
 use self::fault::measurement_error;
 use self::shard::Shard;
-use super::{HybridHits, IndexError, IndexQuery, Labels, Language, PassageIndex, PassagePage, Point, Tenant};
-
-/// The embedding model whose vectors are stored and searched.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VectorModel {
-    /// Its name, of letters, digits, `-` and `.`. Each name has a separate vector in a point.
-    pub name: String,
-    /// Number of floats in each of its vectors.
-    pub dimensions: usize,
-}
-
-impl VectorModel {
-    fn vector_name(&self) -> String {
-        format!("dense_{}", self.name)
-    }
-}
+use super::index_error::IndexError;
+use super::language::Language;
+use super::passage::{Labels, Point, Tenant};
+use super::passage_index::{PassageIndex, PassagePage};
+use super::query::{HybridHits, IndexQuery};
 
 /// Folders that the engine does not replace while a shard is open.
 const STABLE_FOLDERS: [&str; 2] = ["segments", "wal"];

@@ -10,7 +10,9 @@ use qdrant_edge::{
 use uuid::Uuid;
 
 use super::{filter, schema};
-use crate::index::{Hit, Labels, Language, Point, SparseVector, Tenant};
+use crate::index::language::Language;
+use crate::index::passage::{Labels, Point, SparseVector, Tenant};
+use crate::index::query::Hit;
 
 /// Converts a passage. Its embedding is stored under the name of the model's vector.
 pub fn to_engine(tenant: &Tenant, point: Point, vector_name: Option<&str>) -> PointStructPersisted {

@@ -6,7 +6,8 @@ use qdrant_edge::{
 };
 
 use super::{filter, point, schema};
-use crate::index::{Hit, IndexQuery, SparseVector, Tenant};
+use crate::index::passage::{SparseVector, Tenant};
+use crate::index::query::{Hit, IndexQuery};
 
 /// BM25 among the tenant's passages that pass the filter, with document frequencies of all of the tenant's passages.
 pub fn lexical(tenant: &Tenant, query: &IndexQuery) -> QueryRequest {

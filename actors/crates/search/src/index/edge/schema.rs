@@ -10,7 +10,7 @@ use qdrant_edge::{
     WalOptions,
 };
 
-use super::VectorModel;
+use super::vector_model::VectorModel;
 
 /// Name of the vector of a passage's words.
 pub const WORDS_VECTOR: &str = "bm25";

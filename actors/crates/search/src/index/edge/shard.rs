@@ -13,8 +13,10 @@ use qdrant_edge::{EdgeShard, OperationError, UpdateOperation};
 use tracing::warn;
 
 use super::fault::{classify, engine_error};
-use super::{VectorModel, schema};
-use crate::index::{EngineFault, IndexError};
+use super::schema;
+use super::vector_model::VectorModel;
+use crate::index::fault::EngineFault;
+use crate::index::index_error::IndexError;
 
 /// The shard in a folder. Reads run in parallel; the caller lets one write run at a time.
 pub struct Shard {

@@ -1,0 +1,116 @@
+//! Why an operation of the index failed.
+
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
+
+use super::fault::EngineFault;
+
+/// Why an operation of the index failed. Never holds text of a library: the index has none.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    /// Another process has the folder open, or its files cannot be read.
+    #[error("the passage index could not be opened")]
+    Open(#[source] Box<dyn Error + Send + Sync>),
+    /// Another process has the folder open.
+    #[error("the passage index in {} is open in another process; stop that process", .folder.display())]
+    InUse {
+        /// Folder of the index in the data folder.
+        folder: PathBuf,
+    },
+    /// The index cannot be opened for a reason that lies outside of its files, so they were left as they are.
+    #[error(
+        "the passage index in {} cannot be opened: make the user of the service its owner, or allow more open files",
+        .folder.display()
+    )]
+    Environment {
+        /// Folder of the index in the data folder.
+        folder: PathBuf,
+        /// The error of the engine or of the operating system.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// The disk has no space to open the index or to create one. Its files were left as they are.
+    #[error("the passage index in {} cannot be opened or created: make room on its disk", .folder.display())]
+    NoSpace {
+        /// Folder of the index in the data folder.
+        folder: PathBuf,
+        /// How much space there is, or the error of the engine or of the operating system.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// A damaged index cannot be moved aside.
+    #[error(
+        "the passage index in {} is damaged and cannot be moved aside: remove the folder, and the service fills a new \
+         one from the database", .folder.display()
+    )]
+    SetAside {
+        /// Folder of the index in the data folder.
+        folder: PathBuf,
+        /// The error of the operating system.
+        #[source]
+        source: io::Error,
+    },
+    /// The index was abandoned, because its folder was removed, replaced or moved aside.
+    #[error("the passage index was abandoned: its folder was removed, replaced or moved aside")]
+    Abandoned,
+    /// The engine panicked, which it does on some damage.
+    #[error("the engine of the passage index panicked")]
+    Panicked,
+    /// The engine refused a request, or failed.
+    #[error("could not {action} the passage index")]
+    Engine {
+        /// What failed, as a verb: `search`, `add to`.
+        action: &'static str,
+        /// The kind of the failure.
+        fault: EngineFault,
+        /// The error of the engine.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// A write failed, and the index is being reloaded, or cannot be reloaded yet, because it is being optimized or its folder is not
+    /// in its place.
+    #[error("the passage index must be reloaded after a failed write")]
+    Blocked,
+    /// A write failed, and the index could not be reloaded.
+    #[error("the passage index could not be reloaded after a failed write")]
+    Unloaded(EngineFault),
+    /// Its disk has too little space left for a safe write. Reads are not affected.
+    #[error("the disk of the passage index is full")]
+    Full,
+    /// An embedding does not have the length of the model's vectors.
+    #[error("the vector has {actual} dimensions, and the model has {expected}")]
+    Dimension {
+        /// Dimensions of the model's vectors.
+        expected: usize,
+        /// Dimensions of the vector that was given.
+        actual: usize,
+    },
+}
+
+impl IndexError {
+    /// The kind of the failure if the engine failed; `None` for every other error. A panic counts as damage.
+    #[must_use]
+    pub fn fault(&self) -> Option<EngineFault> {
+        match self {
+            IndexError::Panicked => Some(EngineFault::Damage),
+            IndexError::Engine { fault, .. } | IndexError::Unloaded(fault) => Some(*fault),
+            IndexError::Open(_)
+            | IndexError::InUse { .. }
+            | IndexError::Environment { .. }
+            | IndexError::NoSpace { .. }
+            | IndexError::SetAside { .. }
+            | IndexError::Abandoned
+            | IndexError::Blocked
+            | IndexError::Full
+            | IndexError::Dimension { .. } => None,
+        }
+    }
+
+    /// Whether a read or a write that fails with this error indicates a damaged index. A query that the engine refuses is the caller's
+    /// fault; a lack of memory, space, open files or permissions the system's; and a disk may fail for a moment.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        self.fault() == Some(EngineFault::Damage)
+    }
+}

@@ -1,0 +1,75 @@
+//! Passages as the index holds them.
+
+use uuid::Uuid;
+
+use super::language::Language;
+
+/// The user whose passages a query or a change is confined to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Tenant(pub(super) Uuid);
+
+impl Tenant {
+    /// Returns the passages of this user only.
+    #[must_use]
+    pub fn of(user: Uuid) -> Self {
+        Self(user)
+    }
+}
+
+/// The half of a library that a passage belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// Bookmarks, uploads and notes: what the user has saved.
+    Bookmarks,
+    /// Feed entries that are not bookmarked.
+    Feeds,
+}
+
+/// Weights of words, by the ids of the words. Those of a passage are BM25 term weights, those of a query are factors from 0 to 1.
+/// The index multiplies them by the inverse document frequency among the passages of the tenant.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SparseVector {
+    /// Ids of the words in ascending order, each once.
+    pub indices: Vec<u32>,
+    /// The weight of each word.
+    pub values: Vec<f32>,
+}
+
+impl SparseVector {
+    /// Returns whether it holds no word, so that nothing matches it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.indices.is_empty()
+    }
+}
+
+/// Attributes by which passages are filtered. They change independently of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Labels {
+    /// The half of the library.
+    pub source: Source,
+    /// The feed of the document.
+    pub feed: Option<Uuid>,
+    /// The collections of the document.
+    pub collections: Vec<Uuid>,
+}
+
+/// A passage of one version of a document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Id of the chunk, which is the passage in the database.
+    pub id: Uuid,
+    /// Id of the document that the passage is part of.
+    pub document: Uuid,
+    /// Version of the document's text.
+    pub version: i64,
+    /// Attributes of its document, for filters.
+    pub labels: Labels,
+    /// The language in which `sparse` was analysed.
+    pub language: Language,
+    /// Its words with their BM25 term weights.
+    pub sparse: SparseVector,
+    /// Its embedding, as long as the vectors of the index's model. `None` while there is no model; then the passage is upserted again
+    /// once there is one.
+    pub dense: Option<Vec<f32>>,
+}

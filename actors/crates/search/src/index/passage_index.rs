@@ -1,0 +1,111 @@
+//! What an index of passages can do.
+
+use uuid::Uuid;
+
+use super::index_error::IndexError;
+use super::language::Language;
+use super::passage::{Labels, Point, Tenant};
+use super::query::{HybridHits, IndexQuery};
+
+/// A page of the passages of an index, in the order of their ids.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PassagePage {
+    /// Ids of the passages in ascending order.
+    pub ids: Vec<Uuid>,
+    /// Id of the first passage of the next page; `None` on the last page.
+    pub next: Option<Uuid>,
+}
+
+/// An index of passages. Writes are idempotent, and durable once [`PassageIndex::commit`] has returned.
+pub trait PassageIndex: Send + Sync {
+    /// Adds passages, or replaces those with the same ids. Never replaces a passage of another tenant.
+    ///
+    /// # Errors
+    /// [`IndexError::Dimension`] when an embedding has the wrong length; then nothing is written. [`IndexError::Full`] and the
+    /// failures of the engine.
+    fn upsert(&self, tenant: &Tenant, points: Vec<Point>) -> Result<(), IndexError>;
+
+    /// Deletes the passages of a document, except those of the version to keep.
+    ///
+    /// # Errors
+    /// [`IndexError::Full`] and the failures of the engine.
+    fn delete_document(&self, tenant: &Tenant, document: Uuid, keep: Option<i64>) -> Result<(), IndexError>;
+
+    /// Deletes all passages of the tenant.
+    ///
+    /// # Errors
+    /// [`IndexError::Full`] and the failures of the engine.
+    fn delete_tenant(&self, tenant: &Tenant) -> Result<(), IndexError>;
+
+    /// Replaces the labels of a document's passages. Their vectors stay.
+    ///
+    /// # Errors
+    /// [`IndexError::Full`] and the failures of the engine.
+    fn update_labels(&self, tenant: &Tenant, document: Uuid, labels: &Labels) -> Result<(), IndexError>;
+
+    /// Returns the best passages by words and by meaning, one list for each leg.
+    ///
+    /// # Errors
+    /// [`IndexError::Dimension`] when the embedding has the wrong length; the failures of the engine.
+    fn search(&self, tenant: &Tenant, query: &IndexQuery) -> Result<HybridHits, IndexError>;
+
+    /// Returns the languages of the tenant's passages. May include languages of passages that were deleted since.
+    ///
+    /// # Errors
+    /// The failures of the engine.
+    fn languages(&self, tenant: &Tenant) -> Result<Vec<Language>, IndexError>;
+
+    /// Counts the passages of all users, exactly. Visits all of them.
+    ///
+    /// # Errors
+    /// The failures of the engine.
+    fn count(&self) -> Result<usize, IndexError>;
+
+    /// Counts the passages of all users without visiting them. A passage that two segments of the index hold is counted twice: for a
+    /// moment while the index is optimized, and possibly after the process was killed, until the next [`PassageIndex::maintain`].
+    ///
+    /// # Errors
+    /// The failures of the engine.
+    fn estimate_count(&self) -> Result<usize, IndexError>;
+
+    /// Makes all earlier writes durable.
+    ///
+    /// # Errors
+    /// [`IndexError::Full`] and the failures of the engine.
+    fn commit(&self) -> Result<(), IndexError>;
+
+    /// Optimizes the index: moves grown segments from memory to the disk, and frees the space of deleted passages. May take seconds,
+    /// during which searches are answered. Returns whether there was anything to do.
+    ///
+    /// # Errors
+    /// [`IndexError::Full`] and the failures of the engine.
+    fn maintain(&self) -> Result<bool, IndexError>;
+
+    /// Returns those of these passages, of any user, that the index does not hold. Only for the comparison with the database.
+    ///
+    /// # Errors
+    /// The failures of the engine.
+    fn find_missing(&self, passages: &[Uuid]) -> Result<Vec<Uuid>, IndexError>;
+
+    /// Lists at most `limit` passages of all users, starting with this one. Only for the comparison with the database.
+    ///
+    /// # Errors
+    /// The failures of the engine.
+    fn list_passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, IndexError>;
+
+    /// Deletes passages of any user that the database does not have. Only for the comparison with the database.
+    ///
+    /// # Errors
+    /// [`IndexError::Full`] and the failures of the engine.
+    fn delete_passages(&self, passages: &[Uuid]) -> Result<(), IndexError>;
+
+    /// Returns whether the files from which the index was opened are still in their place. `false` once it is abandoned.
+    fn is_in_place(&self) -> bool;
+
+    /// Waits for writes in progress, and prevents all later writes to the folder, including those at drop. Searches are still
+    /// answered.
+    fn abandon(&self);
+
+    /// Allows writes again after [`PassageIndex::abandon`] if the index's own files are back in their place. Returns whether they are.
+    fn resume(&self) -> bool;
+}
