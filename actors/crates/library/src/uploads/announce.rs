@@ -10,7 +10,8 @@ use values::id::{FileId, UploadId, UserId};
 use values::time::Timestamp;
 
 use super::media::MediaType;
-use super::{Uploads, stored_bytes};
+use super::upload_store::Uploads;
+use super::usage::stored_bytes;
 use crate::context::CoreContext;
 use crate::library_quota::LibraryRoom;
 use crate::owned_transaction::{RequestOwner, begin_request};

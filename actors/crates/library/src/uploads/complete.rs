@@ -13,8 +13,10 @@ use values::time::Timestamp;
 use web::PageUrl;
 
 use super::announce::{last_arrival, upload_storage_full};
+use super::direct_upload::find_direct_upload;
 use super::media::MediaType;
-use super::{Uploads, find_direct_upload, stored_bytes};
+use super::upload_store::Uploads;
+use super::usage::stored_bytes;
 use crate::context::CoreContext;
 use crate::library_quota::LibraryRoom;
 use crate::owned_transaction::{RequestOwner, begin_request};

@@ -16,9 +16,9 @@ use tokio_util::bytes::Bytes;
 use values::id::UploadId;
 use values::time::Timestamp;
 
-use super::Uploads;
 use super::media::MediaType;
 use super::receive_locks::ReceiveLock;
+use super::upload_store::Uploads;
 use crate::context::CoreContext;
 use crate::stored_files::{self, FileLease};
 

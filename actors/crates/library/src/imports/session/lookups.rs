@@ -7,7 +7,7 @@ use uuid::Uuid;
 use values::id::{CollectionId, FeedId};
 use values::kind::ImportedKind;
 
-use super::ImportSession;
+use super::import_session::ImportSession;
 use errors::Error;
 
 impl ImportSession {
