@@ -20,7 +20,8 @@ use values::id::{JobId, UserId};
 use values::kind::JobState;
 use values::time::Timestamp;
 
-use super::{JobKind, LEASE_DURATION, MAX_ATTEMPTS, MAX_CRASHES, Priority, Track};
+use super::kind::{JobKind, Priority, Track};
+use super::{LEASE_DURATION, MAX_ATTEMPTS, MAX_CRASHES};
 
 /// Which due jobs a claim takes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

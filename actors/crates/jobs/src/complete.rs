@@ -13,8 +13,9 @@ use values::id::DocumentId;
 use values::kind::JobState;
 use values::time::Timestamp;
 
-use super::kind::has_known_kind;
-use super::{JobKind, LEASE_DURATION, LeaseOwner, MAX_CRASHES, Priority, fairness};
+use super::claim::LeaseOwner;
+use super::kind::{JobKind, Priority, has_known_kind};
+use super::{LEASE_DURATION, MAX_CRASHES, fairness};
 
 /// Why a job is given up of which every attempt crashed the process.
 pub const REPEATED_CRASH: &str = "the service crashed each time it processed this";

@@ -9,7 +9,8 @@ use values::id::UserId;
 use values::kind::JobState;
 use values::time::Timestamp;
 
-use super::{JobKind, Priority, fairness};
+use super::fairness;
+use super::kind::{JobKind, Priority};
 
 /// Enqueues a job, in the transaction that makes it necessary. If the same job waits already, it stays one: it gets all its
 /// attempts again, and the sooner of the two priorities.

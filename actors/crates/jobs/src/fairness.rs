@@ -17,8 +17,7 @@ use values::id::UserId;
 use values::kind::JobState;
 use values::time::Timestamp;
 
-use super::JobKind;
-use super::kind::has_known_kind;
+use super::kind::{JobKind, has_known_kind};
 
 /// The names of the kinds that serve all followers of a feed, as SQL: exactly as in the partial index `job_shared_due`, so that the
 /// planners use it.

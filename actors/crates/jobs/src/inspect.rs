@@ -11,8 +11,8 @@ use values::id::{JobId, UserId};
 use values::kind::JobState;
 use values::time::Timestamp;
 
-use super::kind::has_known_kind;
-use super::{JobKind, MAX_WAITING_JOBS, Priority, Track};
+use super::MAX_WAITING_JOBS;
+use super::kind::{JobKind, Priority, Track, has_known_kind};
 
 /// Returns whether a user may enqueue more jobs at this priority: fewer than [`MAX_WAITING_JOBS`] of the user's jobs are due. At
 /// the priority of a backlog deferred jobs count too, such as those that wait for a host. That query takes longer, and is made once

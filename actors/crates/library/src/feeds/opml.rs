@@ -8,7 +8,8 @@ use quick_xml::escape::escape;
 use sea_orm::{ConnectionTrait, QueryOrder};
 use values::id::UserId;
 
-use super::{display_title, source};
+use super::follow::display_title;
+use super::source;
 
 /// Feeds whose sources are read with one statement.
 const BATCH_ROWS: usize = 100;

@@ -5,7 +5,8 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryF
 use values::id::{BookmarkId, DocumentId, NoteId, UserId};
 use values::time::Timestamp;
 
-use super::{chunk_body, empty_document, rewrite};
+use super::body::chunk_body;
+use super::{empty_document, rewrite};
 use errors::Error;
 use jobs::Priority;
 

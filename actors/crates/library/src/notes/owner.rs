@@ -5,7 +5,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use values::id::{NoteId, UserId};
 use values::time::Timestamp;
 
-use super::lock_on_bookmark;
+use super::on_bookmark::lock_on_bookmark;
 use crate::projects;
 use errors::Error;
 use jobs::{JobKind, Priority};
