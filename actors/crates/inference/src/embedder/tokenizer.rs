@@ -10,8 +10,8 @@ use super::WordPieceCounts;
 /// is better with passages of up to this many: measured, about half a point of nDCG@10.
 pub(super) const MAX_TOKENS: usize = 512;
 
-/// Maximum number of tokens of a passage that the local model reads, as [`Embedder::count_tokens`](super::Embedder::count_tokens) counts them. Longer passages are
-/// truncated.
+/// Maximum number of tokens of a passage that the local model reads, as
+/// [`Embedder::count_tokens`](super::Embedder::count_tokens) counts them. Longer passages are truncated.
 pub const PASSAGE_TOKENS: usize = MAX_TOKENS - 2;
 
 /// The token of the BERT vocabulary for unknown words.

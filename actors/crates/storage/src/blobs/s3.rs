@@ -55,7 +55,8 @@ pub struct S3Store {
 }
 
 impl S3Store {
-    /// Makes a client of the bucket; sends no request yet. Copies for [`BlobStore::local_file`](super::BlobStore::local_file) go to `scratch`.
+    /// Makes a client of the bucket; sends no request yet. Copies for
+    /// [`BlobStore::local_file`](super::BlobStore::local_file) go to `scratch`.
     ///
     /// # Errors
     /// [`BlobError::Failed`] when the URL names no bucket or the credentials are incomplete.
