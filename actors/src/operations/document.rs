@@ -20,6 +20,8 @@ use errors::Error;
 use page::ReadableDocument;
 use validation::{Integer, request};
 
+pub use page::DocumentHighlight;
+
 /// The field `offset`: where a page begins, in Unicode scalar values. Past the end of the text it is valid, and the page is empty.
 pub type PageOffset = Integer<0, { i64::MAX }>;
 /// The field `maxChars`: how long a page may be, in Unicode scalar values (spec.md: Limits, rule 6).
@@ -142,15 +144,6 @@ pub struct ReadDocumentResponse {
     pub truncated: bool,
     /// Length of the whole text in Unicode scalar values.
     pub total_chars: i32,
-}
-
-/// A highlight of a document.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct DocumentHighlight {
-    /// The highlighted words, as in the text.
-    pub text: String,
-    /// The user's note on the highlight; null without one.
-    pub note: Option<String>,
 }
 
 impl Operation for ReadDocument {

@@ -17,8 +17,10 @@ use tracing::{error, warn};
 use uuid::Uuid;
 use values::id::{ChunkId, DocumentId, UserId};
 
+use super::completeness::Completeness;
 use super::failure_log::{FailureLog, RequestKey};
-use super::{Completeness, RankedHits, SearchHit, SearchQuery};
+use super::ranked_hits::{RankedHits, SearchHit};
+use super::search_query::SearchQuery;
 use crate::ai::Pause;
 
 /// Maximum duration of a search, the wait for a worker thread included.

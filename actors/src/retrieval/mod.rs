@@ -8,6 +8,8 @@ mod completeness;
 mod engine;
 mod failure_log;
 pub mod passage;
+mod ranked_hits;
+mod search_query;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,9 +22,9 @@ use errors::Error;
 use library::clock::Clock;
 use runtime::{Port, SupervisorConfig, supervise};
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
-use search::index::{Filter, IndexError, Labels, PassageIndex, Point, Tenant};
+use search::index::{IndexError, Labels, PassageIndex, Point, Tenant};
 use uuid::Uuid;
-use values::id::{ChunkId, DocumentId, UserId};
+use values::id::{DocumentId, UserId};
 
 use crate::ai::Pause;
 use actor::RetrievalActor;
@@ -30,6 +32,8 @@ use failure_log::RequestKey;
 
 pub use completeness::Completeness;
 pub use engine::{Engine, IndexProbe, Vectors};
+pub use ranked_hits::{RankedHits, SearchHit};
+pub use search_query::SearchQuery;
 
 /// Changes of the index in progress at the same time.
 const MAX_CHANGES: u32 = 32;
@@ -37,39 +41,6 @@ const MAX_CHANGES: u32 = 32;
 const MAX_SEARCHES: usize = 16;
 /// Maximum time that a search waits for a permit.
 const MAX_WAIT: Duration = Duration::from_secs(5);
-
-/// A search for passages in the library of one user.
-#[derive(Clone, Debug)]
-pub struct SearchQuery {
-    /// The query in the words of the user, in any language.
-    pub query: String,
-    /// The part of the library to search: a source, a feed, a collection or some documents; the default is all of it.
-    pub within: Filter,
-    /// Maximum number of passages to return.
-    pub limit: usize,
-}
-
-/// A passage that matches a query, by its ids.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SearchHit {
-    /// The id of the passage, which may have been removed from the database meanwhile.
-    pub chunk: ChunkId,
-    /// The document of the passage.
-    pub document: DocumentId,
-    /// Relevance, from 0 to 1.
-    pub score: f32,
-    /// Cosine similarity of the embeddings of passage and query, if it was computed.
-    pub cosine: Option<f32>,
-}
-
-/// The result of a search.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RankedHits {
-    /// The hits, best first, at most [`SearchQuery::limit`].
-    pub hits: Vec<SearchHit>,
-    /// Whether the search was only lexical: the AI is paused, no model is available, or the index has lost passages of the user.
-    pub lexical_only: bool,
-}
 
 /// Passages of a version of a document.
 pub struct PassageBatch {

@@ -15,7 +15,8 @@ use uuid::Uuid;
 use values::id::{BookmarkId, ChunkId, DocumentId, EntryId, UserId};
 use values::kind::ContentType;
 
-use super::{SearchHit, SearchQuery};
+use super::ranked_hits::SearchHit;
+use super::search_query::SearchQuery;
 
 /// A passage that matches the query (spec.md: Search result).
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

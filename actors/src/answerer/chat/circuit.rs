@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::DEADLINE;
-
 /// Slow failures in a row that open the circuit.
 const FAILURES_TO_OPEN: u32 = 3;
 /// Minimum duration of a slow failure. A question that fails sooner costs its caller little and does not count.
@@ -27,24 +25,28 @@ enum State {
 
 /// Determines whether an endpoint may be asked, from how earlier questions ended.
 #[derive(Debug)]
-pub(super) struct CircuitBreaker(Mutex<State>);
+pub(super) struct CircuitBreaker {
+    /// Time within which a question ends.
+    question_deadline: Duration,
+    state: Mutex<State>,
+}
 
 impl CircuitBreaker {
-    /// Creates a circuit breaker that is closed.
-    pub(super) fn new() -> Self {
-        Self(Mutex::new(State::Closed(0)))
+    /// Creates a circuit breaker that is closed, for questions that end within `question_deadline`.
+    pub(super) fn new(question_deadline: Duration) -> Self {
+        Self { question_deadline, state: Mutex::new(State::Closed(0)) }
     }
 
     /// Returns whether a question may be asked now. After the open period one question at a time may.
     pub(super) fn admits(&self, now: Instant) -> bool {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match *state {
             State::Closed(_) => true,
             State::Open(until) | State::HalfOpen(until) if now < until => false,
             State::Open(_) | State::HalfOpen(_) => {
                 // A cancelled question never calls `record`. Its deadline ends the trial, so that the circuit does
                 // not stay half-open.
-                *state = State::HalfOpen(now + DEADLINE);
+                *state = State::HalfOpen(now + self.question_deadline);
                 true
             }
         }
@@ -52,7 +54,7 @@ impl CircuitBreaker {
 
     /// Records the end of a question that was asked at the time `asked`.
     pub(super) fn record(&self, is_answered: bool, asked: Instant, now: Instant) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         *state = match *state {
             // A fast failure closes the circuit too: it costs its caller little, so there is nothing to protect
             // callers from.
@@ -67,9 +69,11 @@ impl CircuitBreaker {
 mod tests {
     use super::*;
 
+    const DEADLINE: Duration = Duration::from_secs(45);
+
     /// A breaker that was opened at the time that is returned with it.
     fn opened() -> (CircuitBreaker, Instant) {
-        let (breaker, start) = (CircuitBreaker::new(), Instant::now());
+        let (breaker, start) = (CircuitBreaker::new(DEADLINE), Instant::now());
         for failures in 0..FAILURES_TO_OPEN {
             assert!(breaker.admits(start), "after {failures}");
             breaker.record(false, start, start + SLOW_FAILURE);
@@ -111,7 +115,7 @@ mod tests {
 
     #[test]
     fn answers_and_fast_failures_keep_it_closed() {
-        let (breaker, start) = (CircuitBreaker::new(), Instant::now());
+        let (breaker, start) = (CircuitBreaker::new(DEADLINE), Instant::now());
 
         for (is_answered, took) in [
             (false, SLOW_FAILURE),

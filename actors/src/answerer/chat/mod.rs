@@ -92,7 +92,7 @@ impl Chat {
             model: settings.model,
             headers,
             clock,
-            circuit: CircuitBreaker::new(),
+            circuit: CircuitBreaker::new(DEADLINE),
         })
     }
 

@@ -15,11 +15,40 @@ use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 use values::id::{KeyId, UserId};
 use values::kind::KeyKind;
 use values::plan::{Limits, Plan};
+use values::scope::Scopes;
 use values::time::Timestamp;
 
-use super::{KeyChanges, NewKey, rules};
+use super::rules;
 use crate::auth::secret::Secret;
 use crate::service_state;
+
+/// The attributes of a new key.
+#[derive(Clone, Debug)]
+pub struct NewKey {
+    /// The name by which the user recognises the key.
+    pub name: String,
+    /// Whether the key is for REST or MCP.
+    pub kind: KeyKind,
+    /// The scopes; `None` for the default of its kind.
+    pub scopes: Option<Scopes>,
+    /// Requests within an hour; `None` for the plan's maximum.
+    pub hourly_limit: Option<i32>,
+    /// When the key expires; `None` for never.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// Changes of a key; `None` leaves an attribute as it is.
+#[derive(Clone, Debug, Default)]
+pub struct KeyChanges {
+    /// The new name of the key.
+    pub name: Option<String>,
+    /// The new scopes, which replace all former ones.
+    pub scopes: Option<Scopes>,
+    /// The new hourly limit; `Some(None)` for the plan's maximum.
+    pub hourly_limit: Option<Option<i32>>,
+    /// When the key expires; `Some(None)` for never.
+    pub expires_at: Option<Option<Timestamp>>,
+}
 
 /// Creates a key. Its secret cannot be read again. The scopes are checked before the count (contract.md, section 11).
 ///

@@ -21,10 +21,7 @@ use moka::sync::Cache;
 use runtime::{Port, SupervisorConfig, supervise};
 use sea_orm::EntityTrait;
 use values::id::{KeyId, UserId};
-use values::kind::KeyKind;
 use values::plan::{Limits, Plan};
-use values::scope::Scopes;
-use values::time::Timestamp;
 
 use crate::auth::secret::{Secret, SecretHash};
 use crate::notices::Notices;
@@ -34,6 +31,7 @@ use actor::{KeyActor, KeyClientInfo};
 use cache_epoch::CacheEpoch;
 
 pub use actor::KeyUse;
+pub use changes::{KeyChanges, NewKey};
 
 const MAX_CACHED_KEYS: u64 = 10_000;
 /// A key that is unused for this long leaves the cache.
@@ -47,34 +45,6 @@ pub struct KeyRow {
     /// The plan of its owner.
     pub plan: Plan,
     epoch: u64,
-}
-
-/// The attributes of a new key.
-#[derive(Clone, Debug)]
-pub struct NewKey {
-    /// The name by which the user recognises the key.
-    pub name: String,
-    /// Whether the key is for REST or MCP.
-    pub kind: KeyKind,
-    /// The scopes; `None` for the default of its kind.
-    pub scopes: Option<Scopes>,
-    /// Requests within an hour; `None` for the plan's maximum.
-    pub hourly_limit: Option<i32>,
-    /// When the key expires; `None` for never.
-    pub expires_at: Option<Timestamp>,
-}
-
-/// Changes of a key; `None` leaves an attribute as it is.
-#[derive(Clone, Debug, Default)]
-pub struct KeyChanges {
-    /// The new name of the key.
-    pub name: Option<String>,
-    /// The new scopes, which replace all former ones.
-    pub scopes: Option<Scopes>,
-    /// The new hourly limit; `Some(None)` for the plan's maximum.
-    pub hourly_limit: Option<Option<i32>>,
-    /// When the key expires; `Some(None)` for never.
-    pub expires_at: Option<Option<Timestamp>>,
 }
 
 /// Handle of the actor of API keys, with its cache. Clones share both.

@@ -26,9 +26,10 @@ use values::id::{UsageCounterId, UserId};
 use values::kind::MeteredSurface;
 use values::time::{Day, Timestamp};
 
-use super::day_counts::{DayChange, DayCounter, RecentDays};
+use super::day_counts::{DayChange, DayCounter, DayCounts, RecentDays};
 use super::hour_bucket::HourBucket;
-use super::{DayCounts, Quota, RateLimitRequest};
+use super::quota::Quota;
+use super::rate_limit_request::RateLimitRequest;
 use crate::auth::caller::Principal;
 use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 

@@ -6,6 +6,15 @@ use values::time::{Day, Timestamp};
 /// Days whose counts stay in memory: today, and days that a clock which is set may return to.
 const MAX_RECENT_DAYS: usize = 3;
 
+/// The calls of a user on the current UTC day.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DayCounts {
+    /// REST requests that were admitted.
+    pub rest: u32,
+    /// MCP tool calls, by weight.
+    pub mcp: u32,
+}
+
 /// The calls of one user on one surface and day.
 ///
 /// The counter has a separate row, which holds what it counted itself, and which nothing else changes. Other processes, and

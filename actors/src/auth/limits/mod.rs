@@ -8,6 +8,8 @@ mod auth_failures;
 mod day_counts;
 mod hour_bucket;
 mod ip_rate_limiter;
+mod quota;
+mod rate_limit_request;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +22,6 @@ use library::clock::Clock;
 use runtime::{Port, SupervisorConfig, supervise};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use values::id::UserId;
-use values::kind::MeteredSurface;
 use values::time::Timestamp;
 
 use crate::auth::caller::Principal;
@@ -28,7 +29,10 @@ use crate::write_behind::Flush;
 use actor::{Admission, DayCountsQuery, LimitActor, RemainingQuery};
 
 pub use auth_failures::AuthFailures;
+pub use day_counts::DayCounts;
 pub use ip_rate_limiter::{IpRateLimiter, network};
+pub use quota::Quota;
+pub use rate_limit_request::RateLimitRequest;
 
 /// How long the counts of a day are kept. Only those of today are read, but a clock that is wrong by months and is corrected must find
 /// the counts of its day.
@@ -40,43 +44,6 @@ pub async fn sweep(db: &Db, now: Timestamp) -> Result<(), Error> {
     let is_past = usage_day::Column::Day.lt((now - DAY_COUNT_RETENTION).day());
     usage_day::Entity::delete_many().filter(is_past).exec(db.write()).await?;
     Ok(())
-}
-
-/// The limit with the fewest calls left after a call, as the X-RateLimit headers state it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Quota {
-    /// Calls that the limit allows within its hour or day.
-    pub limit: u32,
-    /// Calls that are left after this one.
-    pub remaining: u32,
-    /// How long until all of them are left again.
-    pub reset: Duration,
-}
-
-/// A call to be admitted, with the limits that apply to it.
-#[derive(Clone, Debug)]
-pub struct RateLimitRequest {
-    /// The key or grant whose hour counts.
-    pub bucket: Principal,
-    /// Calls of the bucket within an hour.
-    pub hourly: u32,
-    /// The user whose day counts.
-    pub user: UserId,
-    /// The surface: REST and MCP are counted apart.
-    pub surface: MeteredSurface,
-    /// Calls of the user on the surface within a day.
-    pub daily: u32,
-    /// The number by which the call counts in the day.
-    pub weight: u32,
-}
-
-/// The calls of a user on the current UTC day.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DayCounts {
-    /// REST requests that were admitted.
-    pub rest: u32,
-    /// MCP tool calls, by weight.
-    pub mcp: u32,
 }
 
 /// Handle of the actor that counts calls. Clones share it.

@@ -13,8 +13,9 @@ use values::id::BookmarkId;
 use values::scope::Scope;
 
 use super::change::{ChangeBookmark, ChangeBookmarkRequest};
+use super::create::CreateBookmark;
+use super::remove::DeleteBookmark;
 use super::view::BookmarkView;
-use super::{CreateBookmark, DeleteBookmark};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};

@@ -3,15 +3,16 @@
 
 use entity::document::Model;
 use entity::{bookmark, bookmark_tag, chunk, document, highlight, note};
+use schemars::JsonSchema;
 use sea_orm::sea_query::{Expr, Query, SelectStatement, UnionType};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbErr, EntityName, EntityTrait, FromQueryResult, JoinType, QuerySelect,
     Select,
 };
+use serde::Serialize;
 use text::Window;
 use values::time::Timestamp;
 
-use super::DocumentHighlight;
 use crate::context::OperationContext;
 use errors::Error;
 
@@ -49,6 +50,15 @@ impl ReadableDocument {
             }
         }))
     }
+}
+
+/// A highlight of a document.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DocumentHighlight {
+    /// The highlighted words, as in the text.
+    pub text: String,
+    /// The user's note on the highlight; null without one.
+    pub note: Option<String>,
 }
 
 /// The text of a page, and the user's tags, notes and highlights of the document.

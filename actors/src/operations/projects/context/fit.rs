@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::ReadContextResponse;
+use super::response::ReadContextResponse;
 use errors::Error;
 
 /// Characters by which the JSON `false` is longer than `true`.
@@ -62,7 +62,7 @@ mod tests {
     use values::kind::{ContentType, DecisionStatus, ItemRole};
     use values::time::Timestamp;
 
-    use super::super::{ContextDecision, ContextNote, ContextProject, ContextSource};
+    use super::super::response::{ContextDecision, ContextNote, ContextProject, ContextSource};
     use super::*;
     use crate::retrieval::passage::SearchResult;
 

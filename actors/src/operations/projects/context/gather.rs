@@ -12,7 +12,7 @@ use values::kind::{DecisionStatus, ItemKind};
 use values::time::Timestamp;
 
 use super::super::items;
-use super::{ContextDecision, ContextNote, ContextSource};
+use super::response::{ContextDecision, ContextNote, ContextSource};
 use crate::context::OperationContext;
 use errors::Error;
 
