@@ -579,7 +579,8 @@ fn modules_form_no_cycle() {
     let found: Vec<String> = crates().iter().flat_map(cycles::cycles).collect();
     assert!(
         found.is_empty(),
-        "modules depend on each other in a circle; move what both need below them, or pass it in:\n{}",
+        "modules depend on each other in a circle; move what both need below them, or pass it in. A file that declares modules \
+         uses their items or declares items for them, not both:\n{}",
         found.join("\n")
     );
 }

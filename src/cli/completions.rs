@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use clap::Args;
+use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 use serde::Serialize;
 
-use super::command;
 use super::failure::Failure;
 use super::output::CommandOutput;
 
@@ -17,10 +16,10 @@ pub struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Returns the script, which is printed as it is.
-pub fn run(args: &CompletionsArgs) -> Result<CommandOutput, Failure> {
+/// Returns the script that completes the command, which is printed as it is.
+pub fn run(args: &CompletionsArgs, mut command: Command) -> Result<CommandOutput, Failure> {
     let mut script = Vec::new();
-    generate(args.shell, &mut command(), "carrel", &mut script);
+    generate(args.shell, &mut command, "carrel", &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();
     CommandOutput::of(&CompletionScript { shell: args.shell.to_string(), script })
 }
@@ -40,6 +39,7 @@ impl fmt::Display for CompletionScript {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::command;
 
     #[test]
     fn every_shell_gets_a_script_with_every_command() {

@@ -147,7 +147,7 @@ impl Cli {
             Command::Doctor(args) => wait(doctor::run(args, settings)),
             Command::Migrate => wait(migrate::run(&settings?)),
             Command::Openapi => openapi::run(&settings?),
-            Command::Completions(args) => completions::run(&args),
+            Command::Completions(args) => completions::run(&args, command()),
         }
     }
 }

@@ -11,8 +11,9 @@ use actors::service::Service;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio_util::sync::CancellationToken;
 
+use super::start_error::StartError;
+use super::unserved;
 use super::wire::{self, Connections, Wire};
-use super::{StartError, unserved};
 use crate::http::body::BodyLimits;
 use crate::http::health::{self, Readiness};
 use crate::http::peer::TrustedProxies;

@@ -7,11 +7,12 @@
 mod listen;
 mod models;
 mod not_ready;
+mod overrides;
 mod setup;
+mod start_error;
 mod unserved;
 mod wire;
 
-use std::error::Error;
 use std::fs::File;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -31,7 +32,6 @@ use library::clock::{Clock, SystemClock};
 use library::context::CoreContext;
 use rustix::fs::Mode;
 use rustix::process::{Resource, getrlimit, setrlimit};
-use sandbox::SandboxCommand;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -48,26 +48,9 @@ use not_ready::NotReadyServer;
 use setup::{disk_space, open_index, service_config};
 use wire::{Connections, SHUTDOWN_SECONDS};
 
+pub use overrides::Overrides;
 pub use setup::files;
-
-/// Why the service cannot start.
-pub type StartError = Box<dyn Error + Send + Sync>;
-
-/// What tests replace of the service's surroundings.
-pub struct Overrides {
-    /// The command that starts the child processes, which parse foreign bytes.
-    pub sandbox: SandboxCommand,
-}
-
-impl Overrides {
-    /// The surroundings of the program: its child processes run the program itself.
-    ///
-    /// # Errors
-    /// The path of the program cannot be found.
-    pub fn none() -> io::Result<Self> {
-        Ok(Self { sandbox: SandboxCommand::this_program()? })
-    }
-}
+pub use start_error::StartError;
 
 /// A service that has started. Dropping it without [`RunningService::stop`] loses what is buffered.
 pub struct RunningService {

@@ -22,7 +22,8 @@ use storage::blobs::{BlobStore, FolderStore, S3Settings, S3Store};
 use storage::mail::{MailSettings, MailTransport, Mailer};
 use web::{FetchSettings, PageUrl};
 
-use super::{Overrides, StartError};
+use super::overrides::Overrides;
+use super::start_error::StartError;
 use crate::data_dir::private_folder;
 use crate::settings::{Access, FilesUrl, MailUrl, Oauth, Push, Secret, Settings};
 

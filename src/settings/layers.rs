@@ -8,8 +8,10 @@ use figment::value::{Dict, Map, Num, Tag, Value};
 use figment::{Error, Figment, Metadata, Profile, Provider};
 use serde::de::DeserializeOwned;
 
-use super::PREFIX;
 use super::fault::{Fault, SettingsError, expected};
+
+/// What every environment variable of the settings begins with.
+pub(super) const PREFIX: &str = "CARREL__";
 
 /// The layer that all others override.
 const DEFAULTS: &str = include_str!("../../config/default.toml");

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use values::plan::Plans;
 
-use self::layers::Layers;
+use self::layers::{Layers, PREFIX};
 use self::value::text;
 
 pub use self::address::{BaseUrl, DatabaseUrl, FilesUrl, HttpUrl, MailUrl, Origin};
@@ -23,9 +23,6 @@ pub use self::section::{
     Mcp, Models, Oauth, Push, Server, Storage, Transcription, Uploads, Vectors,
 };
 pub use self::value::{LogFilter, Mailbox, Secret};
-
-/// What every environment variable of the settings begins with.
-const PREFIX: &str = "CARREL__";
 
 /// All settings, checked. config/default.toml tells what each means.
 #[derive(Clone, Debug, Deserialize)]

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::mem;
 use std::path::{Path, PathBuf};
 
+use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
-use syn::{Attribute, Ident, Item, ItemUse, UseTree, Visibility};
+use syn::{Attribute, Ident, ImplItemFn, Item, ItemUse, UseTree, Visibility};
 
 /// Folders that hold Rust sources.
 const SOURCES: [&str; 5] = ["src", "entity", "migration", "actors", "tests"];
@@ -70,7 +72,8 @@ impl Declaration {
 pub struct Module {
     /// The file, from the root of the tree.
     pub file: String,
-    /// Paths that the module names, from the root of the crate. They are not resolved yet.
+    /// Paths that the module names, from the root of the crate, but for those that it re-exports from below itself. Names that the
+    /// module imports are replaced by what they stand for; re-exports of other modules are not resolved yet.
     pub references: BTreeSet<ModulePath>,
     /// Names that the module re-exports, with what they stand for.
     pub reexports: BTreeMap<String, ModulePath>,
@@ -90,7 +93,8 @@ pub struct Crate {
 /// Returns the path of the module that a file holds, from its name below the sources of its crate.
 fn module_path(name: &str) -> ModulePath {
     let mut path: ModulePath = name.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
-    if matches!(path.last().map(String::as_str), Some("mod" | "lib" | "main")) {
+    // The root is the library. A program beside it is a crate of its own, which names the library by its package.
+    if matches!(path.last().map(String::as_str), Some("mod" | "lib")) {
         path.pop();
     }
     path
@@ -108,11 +112,16 @@ pub fn read_crate(folder: &str, files: &[File]) -> Crate {
         let path = module_path(&file.name[prefix.len()..]);
         let parsed = syn::parse_file(&file.content).unwrap_or_else(|error| panic!("{}: {error}", file.name));
         let module = Module { file: file.name.clone(), ..Module::default() };
-        let mut reader =
-            Reader { path: path.clone(), known: &known, module, test_modules: &mut test_modules };
+        let mut reader = Reader {
+            path: path.clone(),
+            known: &known,
+            module,
+            test_modules: &mut test_modules,
+            imports: BTreeMap::new(),
+            named: Vec::new(),
+        };
         reader.visit_file(&parsed);
-        let module = reader.module;
-        modules.insert(path, module);
+        modules.insert(path, reader.finish());
     }
     modules.retain(|path: &ModulePath, _| !test_modules.iter().any(|test| path.starts_with(test)));
     Crate { folder: folder.to_owned(), modules }
@@ -120,10 +129,16 @@ pub fn read_crate(folder: &str, files: &[File]) -> Crate {
 
 /// Reads the items of one file.
 struct Reader<'a> {
+    /// The module that is read at present: that of the file, or one that is declared within it.
     path: ModulePath,
+    /// The modules that are files.
     known: &'a BTreeSet<ModulePath>,
     module: Module,
     test_modules: &'a mut BTreeSet<ModulePath>,
+    /// Names that the file imports from its crate, with what they stand for.
+    imports: BTreeMap<String, ModulePath>,
+    /// Paths outside of imports, each with the module in which it stands.
+    named: Vec<(ModulePath, Vec<String>)>,
 }
 
 fn is_test_only(attributes: &[Attribute]) -> bool {
@@ -139,6 +154,7 @@ fn attributes(item: &Item) -> &[Attribute] {
         Item::Enum(item) => &item.attrs,
         Item::Fn(item) => &item.attrs,
         Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
         Item::Mod(item) => &item.attrs,
         Item::Static(item) => &item.attrs,
         Item::Struct(item) => &item.attrs,
@@ -159,15 +175,44 @@ fn flatten(tree: &UseTree, prefix: &[String], found: &mut Vec<(ModulePath, Strin
         }
         UseTree::Name(name) => found.push((with(name.ident.to_string()), name.ident.to_string())),
         UseTree::Rename(name) => found.push((with(name.ident.to_string()), name.rename.to_string())),
-        UseTree::Glob(_) => found.push((prefix.to_vec(), String::new())),
+        UseTree::Glob(_) => found.push((with("*".to_owned()), String::new())),
         UseTree::Group(group) => group.items.iter().for_each(|tree| flatten(tree, prefix, found)),
     }
 }
 
+/// Lists the paths in the tokens of a macro call.
+fn token_paths(tokens: TokenStream, found: &mut Vec<Vec<String>>) {
+    let mut path = Vec::new();
+    let mut colons = 0;
+    for token in tokens {
+        match token {
+            TokenTree::Ident(ident) => {
+                if colons != 2 {
+                    found.push(mem::take(&mut path));
+                }
+                path.push(ident.to_string());
+                colons = 0;
+            }
+            TokenTree::Punct(punct) if punct.as_char() == ':' => colons += 1,
+            TokenTree::Group(group) => {
+                found.push(mem::take(&mut path));
+                colons = 0;
+                token_paths(group.stream(), found);
+            }
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {
+                found.push(mem::take(&mut path));
+                colons = 0;
+            }
+        }
+    }
+    found.push(path);
+}
+
 impl Reader<'_> {
-    /// Returns a path from the root of the crate; `None` for one that leads into another crate or is local.
-    fn absolute(&self, path: &[String]) -> Option<ModulePath> {
-        let mut base = self.path.clone();
+    /// Returns a path that stands in module `from`, from the root of the crate; `None` for one that leads into another crate or is
+    /// local.
+    fn absolute(&self, from: &[String], path: &[String]) -> Option<ModulePath> {
+        let mut base = from.to_vec();
         let mut rest = path;
         match path.first()?.as_str() {
             "crate" => return Some(path[1..].to_vec()),
@@ -179,7 +224,7 @@ impl Reader<'_> {
                 }
             }
             name => {
-                let child: ModulePath = self.path.iter().cloned().chain([name.to_owned()]).collect();
+                let child: ModulePath = from.iter().cloned().chain([name.to_owned()]).collect();
                 if !self.known.contains(&child) {
                     return None;
                 }
@@ -189,10 +234,23 @@ impl Reader<'_> {
         Some(base)
     }
 
-    fn add_reference(&mut self, path: &[String]) {
-        if let Some(path) = self.absolute(path) {
-            self.module.references.insert(path);
+    /// Returns a path of the code from the root of the crate. Its first name may be imported.
+    fn expand(&self, from: &[String], path: &[String]) -> Option<ModulePath> {
+        let (first, rest) = path.split_first()?;
+        match self.imports.get(first) {
+            Some(import) => Some(import.iter().chain(rest).cloned().collect()),
+            // A local name, or one of the prelude.
+            None if rest.is_empty() => None,
+            None => self.absolute(from, path),
         }
+    }
+
+    /// Returns the module with the references of its code, once all of its imports are read.
+    fn finish(mut self) -> Module {
+        let references: Vec<ModulePath> =
+            self.named.iter().filter_map(|(from, path)| self.expand(from, path)).collect();
+        self.module.references.extend(references);
+        self.module
     }
 }
 
@@ -205,6 +263,14 @@ impl<'ast> Visit<'ast> for Reader<'_> {
                     self.test_modules.insert(path);
                 }
             }
+            return;
+        }
+        if let Item::Mod(module) = item
+            && module.content.is_some()
+        {
+            self.path.push(module.ident.to_string());
+            visit::visit_item(self, item);
+            self.path.pop();
             return;
         }
         match item {
@@ -222,40 +288,37 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     fn visit_item_use(&mut self, item: &'ast ItemUse) {
         let mut found = Vec::new();
         flatten(&item.tree, &[], &mut found);
+        let is_reexport = !matches!(item.vis, Visibility::Inherited);
         for (path, name) in found {
-            self.add_reference(&path);
-            if !matches!(item.vis, Visibility::Inherited)
-                && let Some(path) = self.absolute(&path)
-            {
-                self.module.reexports.insert(name, path);
+            let Some(path) = self.absolute(&self.path, &path) else { continue };
+            // The module offers an item from below itself. Where its code names the item too, that counts.
+            if !(is_reexport && path.starts_with(&self.path)) {
+                self.module.references.insert(path.clone());
             }
+            // What a module within the file re-exports is not at the path of the file.
+            if is_reexport && self.known.contains(&self.path) {
+                self.module.reexports.insert(name.clone(), path.clone());
+            }
+            self.imports.insert(name, path);
+        }
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'ast ImplItemFn) {
+        if !is_test_only(&function.attrs) {
+            visit::visit_impl_item_fn(self, function);
         }
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        let parts: Vec<String> = path.segments.iter().map(|part| part.ident.to_string()).collect();
-        if matches!(parts.first().map(String::as_str), Some("crate" | "super" | "self")) && parts.len() > 1 {
-            self.add_reference(&parts);
-        }
+        let parts = path.segments.iter().map(|part| part.ident.to_string()).collect();
+        self.named.push((self.path.clone(), parts));
         visit::visit_path(self, path);
     }
 
     fn visit_macro(&mut self, call: &'ast syn::Macro) {
-        let tokens = call.tokens.to_string();
-        let words: Vec<&str> = tokens.split_whitespace().collect();
-        for (at, word) in words.iter().enumerate() {
-            if matches!(*word, "crate" | "super") && words.get(at + 1) == Some(&"::") {
-                let parts: Vec<String> = words[at..]
-                    .chunks(2)
-                    .scan(true, |goes_on, pair| {
-                        let part = goes_on.then(|| pair[0].to_owned());
-                        *goes_on = pair.get(1) == Some(&"::");
-                        part
-                    })
-                    .collect();
-                self.add_reference(&parts);
-            }
-        }
+        let mut found = Vec::new();
+        token_paths(call.tokens.clone(), &mut found);
+        self.named.extend(found.into_iter().map(|parts| (self.path.clone(), parts)));
         visit::visit_macro(self, call);
     }
 }

@@ -1,0 +1,21 @@
+//! What tests replace when they start the service.
+
+use std::io;
+
+use sandbox::SandboxCommand;
+
+/// What tests replace of the service's surroundings.
+pub struct Overrides {
+    /// The command that starts the child processes, which parse foreign bytes.
+    pub sandbox: SandboxCommand,
+}
+
+impl Overrides {
+    /// The surroundings of the program: its child processes run the program itself.
+    ///
+    /// # Errors
+    /// The path of the program cannot be found.
+    pub fn none() -> io::Result<Self> {
+        Ok(Self { sandbox: SandboxCommand::this_program()? })
+    }
+}

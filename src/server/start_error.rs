@@ -1,0 +1,6 @@
+//! The error of a start that fails.
+
+use std::error::Error;
+
+/// Why the service cannot start.
+pub type StartError = Box<dyn Error + Send + Sync>;
