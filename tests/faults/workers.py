@@ -44,13 +44,15 @@ class Worker:
 
     def choose(self, kind: str, prefix: str, usable=lambda record: True) -> Record | None:
         """One of the worker's objects that certainly exists."""
-        own = [record for word, record in self.user.records[kind].items()
+        own = [record for word, record in list(self.user.records[kind].items())
                if word.startswith(prefix) and record.state() and usable(record)]
         return self.random.choice(own) if own else None
 
     def living(self, kind: str, prefix: str) -> int:
         """How many of the worker's objects exist, or may exist."""
-        return sum(record.states != [GONE] for word, record in self.user.records[kind].items() if word.startswith(prefix))
+        # A copy: the other workers add records meanwhile.
+        records = list(self.user.records[kind].items())
+        return sum(record.states != [GONE] for word, record in records if word.startswith(prefix))
 
     def post_once(self, what: str, path: str, body: dict, record: Record, name: str, kind: str | None) -> bool:
         """A POST, half of the time with an Idempotency-Key and repeated until its outcome is known."""

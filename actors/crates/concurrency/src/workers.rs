@@ -45,7 +45,7 @@ pub enum Lane {
     Foreground,
     /// No caller waits, and it takes milliseconds: to clean a text, to split it into passages.
     Background,
-    /// No caller waits, and it takes seconds: the vectors of passages, the maintenance of the index. It has permits of its own, so
+    /// No caller waits, and it takes seconds: the vectors of passages, the maintenance of the index. Its permits are separate, so
     /// short work is not queued behind it.
     Long,
 }

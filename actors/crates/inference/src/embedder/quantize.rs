@@ -74,7 +74,7 @@ impl SimdOp for RowQuantizer<'_> {
             let high = ints.narrow_saturate(c, d);
             bytes.store(shorts.narrow_saturate(low, high), out);
         }
-        // The rest of the row rounds ties to even as the vectors above do, so a number has the same byte wherever it stands in a row.
+        // Rounds ties to even, like the vectors above: the byte of a number does not depend on its position in the row.
         for (number, out) in self.row.iter().skip(whole).zip(out_rest) {
             *out = ((number * inverse).round_ties_even() as i32 + zero).clamp(0, 255) as u8;
         }

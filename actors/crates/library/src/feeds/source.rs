@@ -202,7 +202,7 @@ async fn enqueue_delivery_to(
     first: Option<UserId>,
     now: Timestamp,
 ) -> Result<(), Error> {
-    // One job for each follower, so that each delivery is a transaction of its own user and counts towards that library alone.
+    // One job for each follower: a delivery is one transaction of one user, and counts towards the library of that user.
     for follower in followers {
         let priority = if first == Some(follower.user_id) { Priority::Now } else { Priority::Backlog };
         jobs::enqueue(txn, follower.user_id, JobKind::DeliverEntries, follower.id.0, priority, now).await?;

@@ -68,7 +68,7 @@ fn has_valid_transcript(record: &DocumentRecord) -> bool {
     let bytes: usize = segments.iter().map(|segment| segment.text.len()).sum();
     let passage_bytes: usize = record.passages.iter().map(|passage| passage.text.len()).sum();
     let mut previous_start = 0.0;
-    // Comparisons with NaN are false, so a start that is not a number is refused without a check of its own.
+    // Comparisons with NaN are false, so a start that is not a number needs no separate check.
     bytes <= passage_bytes.saturating_mul(2)
         && segments.len() <= MAX_SEGMENTS
         && segments.iter().all(|segment| {

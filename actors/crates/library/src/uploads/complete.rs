@@ -237,8 +237,8 @@ fn new_rows(
             now,
         )
     };
-    // An upload has no page of its own, so its URL is that of its document in the web app. It contains the id of the document,
-    // so it never equals the URL of another bookmark.
+    // An upload has no URL on the web. Its bookmark gets the URL of the document in the web app, which no other bookmark has,
+    // because it contains the id of the document.
     let url = core.url_of(&document);
     let bookmark = bookmark::Model {
         id: bookmark_id,

@@ -44,7 +44,7 @@ impl<R: BufRead> LineReader<R> {
             Ok(None) => None,
             Ok(Some((line, content))) => Some(Row { line, content: read(content) }),
             Err(_) => {
-                // After an error the reader may return the same error for ever.
+                // The next read may return the same error, without end.
                 self.broken = true;
                 let content = RowContent::Skipped("the rest of the file cannot be read".to_owned());
                 Some(Row { line: self.number + 1, content })

@@ -49,8 +49,8 @@ struct PieceIndex {
 impl PieceIndex {
     fn new(whole: String) -> Self {
         let mut pieces: HashMap<String, Vec<usize>> = HashMap::new();
-        // Only every tenth position is indexed, which keeps the index small; the block tries each
-        // of its own positions instead.
+        // Only every tenth position is indexed, which keeps the index small; the block is
+        // tried at each of its positions instead.
         let starts: Vec<usize> = whole.char_indices().map(|(at, _)| at).step_by(PIECE_CHARS).collect();
         for (from, to) in starts.iter().zip(starts.iter().skip(1)) {
             if let Some(piece) = whole.get(*from..*to) {

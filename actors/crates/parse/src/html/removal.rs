@@ -70,7 +70,7 @@ impl Selection<'_> {
             if !self.is_kept(at) {
                 continue;
             }
-            // Links below a label belong to it, until a block with words of its own follows.
+            // Links below a label belong to it, until a block follows that is not mostly links.
             under_label = is_label(block) || under_label && block.is_linked_over(7);
             if under_label {
                 lists.push(at);

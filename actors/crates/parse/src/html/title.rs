@@ -32,7 +32,7 @@ pub fn without_site(
             && whole.starts_with(&headline)
             && !names.contains(&headline)
     };
-    // The headline comes first: a title may hold separators of its own, which no list of names explains.
+    // The headline comes first: a title may contain separators that do not precede the name of the site.
     if let Some(headline) = headlines.iter().find(begins) {
         return headline.clone();
     }

@@ -42,8 +42,8 @@ fn is_accent_of(accent: &Glyph, letter: &Glyph) -> bool {
     let middle = (accent.x0 + accent.x1) / 2.0;
     let near = (accent.y - letter.y).abs() < letter.size * 0.6;
     let inside = middle >= letter.x0 - 0.1 * letter.size && middle <= letter.x1 + 0.1 * letter.size;
-    // A combining mark needs its position alone. A spacing accent such as `^` or `~` may be a sign of its own, so it
-    // has to stand over the letter.
+    // For a combining mark the position suffices. A spacing accent such as `^` or `~` may be a separate character, so it
+    // must also overlap the letter.
     letter.text.chars().any(char::is_alphabetic) && near && inside && (marks || over > width * 0.5)
 }
 

@@ -58,7 +58,7 @@ fn divide(words: Vec<Word>, right_to_left: bool, cuts: usize, found: &mut Vec<Ve
         part.push(word);
     }
     let (first, second) = if right_to_left { (right, left) } else { (left, right) };
-    // Each part may have columns of its own, such as three columns or a box within a column.
+    // Each part may consist of further columns: a page of three columns, or a box within a column.
     for part in [above, first, second, below] {
         divide(part, right_to_left, cuts - 1, found);
     }

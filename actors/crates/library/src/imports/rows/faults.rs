@@ -31,7 +31,7 @@ impl RowFaults {
     /// [`Error::Internal`] when the row is damaged.
     pub fn from_import(import: &import::Model) -> Result<Self, Error> {
         Ok(Self {
-            // Every skipped row is listed until the maximum is reached, so the number needs no column of its own.
+            // Every skipped row is listed until the maximum is reached, so the number needs no separate column.
             listed: import.skipped.min(MAX_LISTED_FAULTS),
             unlisted: unlisted_faults(import)?,
             in_a_row: import.faults_in_a_row,
