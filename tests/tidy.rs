@@ -29,7 +29,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
     ("actors/crates/database", &["concurrency", "disk", "migration", "values"]),
     ("actors/crates/disk", &[]),
     ("actors/crates/errors", &["concurrency", "database", "disk", "storage", "validation", "values", "web"]),
-    ("actors/crates/inference", &["concurrency", "web"]),
+    ("actors/crates/inference", &["concurrency", "values", "web"]),
     ("actors/crates/jobs", &["database", "entity", "errors", "values"]),
     (
         "actors/crates/library",
@@ -58,7 +58,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
     ("actors/crates/text", &[]),
     ("actors/crates/validation", &["text", "values"]),
     ("actors/crates/values", &[]),
-    ("actors/crates/web", &["disk", "text"]),
+    ("actors/crates/web", &["disk", "text", "values"]),
     (
         "actors",
         &[

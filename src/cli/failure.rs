@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use errors::Error;
 use serde_json::json;
+use values::cause::causes;
 use values::id::JobId;
 
 use crate::library_database::{ConnectError, LostDatabase};
@@ -215,16 +216,14 @@ pub fn describe(error: &Error) -> String {
 }
 
 /// Formats an error with its causes, each once.
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(deeper) = cause {
-        let more = deeper.to_string();
+    for cause in causes(error) {
+        let cause = cause.to_string();
         // Many errors repeat their cause in their own text.
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
         }
-        cause = deeper.source();
     }
     text
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use validation::Invalid;
+use values::cause::error_chain;
 use values::scope::Scope;
 
 use super::storage_failure::StorageFailure;
@@ -263,13 +264,7 @@ impl Error {
 
     /// Formats the error and its causes on one line, for the log. Causes may name tables and files, never what a user wrote.
     pub fn chain(&self) -> String {
-        let mut chain = self.to_string();
-        let mut cause = StdError::source(self);
-        while let Some(inner) = cause {
-            chain = format!("{chain}: {inner}");
-            cause = inner.source();
-        }
-        chain
+        error_chain(self)
     }
 
     /// Whether the failure was logged where it occurred, so that it need not be logged again (see [`database::is_reported`]).

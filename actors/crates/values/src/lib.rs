@@ -2,8 +2,9 @@
 //!
 //! The value types that all crates share: what a column, a request and a parser name alike, without tables and without I/O.
 //!
-//! | Module | Types |
+//! | Module | Contents |
 //! |---|---|
+//! | [`cause`] | the causes of an error, and the line that names them |
 //! | [`id`] | a type for each kind of id |
 //! | [`kind`] | the enums that are stored in columns, with their names |
 //! | [`plan`] | the plans with their limits |
@@ -13,6 +14,7 @@
 //! The feature `sea-orm` adds the conversions to and from columns. Crate `entity` turns it on, so a crate that is built without
 //! `entity` does not build sea-orm either. This crate depends on no other crate of Carrel.
 
+pub mod cause;
 pub mod id;
 pub mod kind;
 pub mod plan;

@@ -1,12 +1,12 @@
 //! A client for the connection test: it sends requests to this service by its public URL, as an assistant would. Responses are
 //! bounded in bytes and time, and failures are messages for the operator of the service.
 
-use std::error::Error as _;
 use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Client, RequestBuilder};
 use serde_json::Value;
+use values::cause::causes;
 
 use crate::fetch;
 
@@ -111,12 +111,7 @@ fn failure_message(error: &reqwest::Error) -> String {
         return format!("there was no answer within {} seconds", TIMEOUT.as_secs());
     }
     // Only the root cause: the message of the error itself may contain the URL.
-    let mut cause = error.source();
-    let mut root = None;
-    while let Some(deeper) = cause {
-        root = Some(deeper);
-        cause = deeper.source();
-    }
+    let root = causes(error).last();
     let what = if error.is_connect() { "no connection" } else { "the exchange broke off" };
     root.map_or_else(|| what.to_owned(), |root| format!("{what}: {root}"))
 }

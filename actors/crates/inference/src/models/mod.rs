@@ -17,8 +17,6 @@ mod unpack;
 #[cfg(test)]
 mod tests;
 
-use std::error::Error;
-
 pub use catalogue::{Catalogue, Model, ModelFile, Package, Piece, Purpose};
 pub use convert::ConvertError;
 pub use digest::{Digest, InvalidDigest};
@@ -28,15 +26,3 @@ pub use package::PackageError;
 pub use pull::{Progress, PullError, PullSource, SourceError, SourceFailure, pull};
 pub use stage::StageError;
 pub use store::{ModelStatus, Store, VerifyError};
-
-/// Formats an error with its causes as one line.
-fn error_chain(error: &dyn Error) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(source) = cause {
-        line.push_str(": ");
-        line.push_str(&source.to_string());
-        cause = source.source();
-    }
-    line
-}

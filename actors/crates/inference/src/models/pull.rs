@@ -4,10 +4,10 @@ use std::{fmt, path::PathBuf, sync::Arc};
 
 use reqwest::Client;
 use tokio::task::{JoinError, spawn_blocking};
+use values::cause::error_chain;
 
 use super::catalogue::{Model, Package};
 use super::download::{DownloadError, client, download};
-use super::error_chain;
 use super::package::{PackageError, fetch};
 use super::stage::{Stage, StageError};
 use super::store::Store;

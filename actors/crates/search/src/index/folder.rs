@@ -13,6 +13,7 @@ use std::thread;
 use disk::available_bytes;
 use tokio::sync::oneshot;
 use tracing::{error, warn};
+use values::cause::error_chain;
 use values::id::DataFolderId;
 use values::time::Timestamp;
 
@@ -382,17 +383,6 @@ fn environment_error(folder: &Path, cause: impl Into<Box<dyn Error + Send + Sync
     } else {
         IndexError::Environment { folder, source }
     }
-}
-
-/// An error with its causes, on one line.
-fn error_chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        text = format!("{text}: {inner}");
-        cause = inner.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::io;
 
+use values::cause::causes;
+
 /// Why an operation of a store failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BlobError {
@@ -26,12 +28,8 @@ impl From<object_store::Error> for BlobError {
             return BlobError::Missing;
         }
         // The library wraps the error of the operating system, so all causes are searched.
-        let mut cause = error.source();
-        while let Some(inner) = cause {
-            if inner.downcast_ref::<io::Error>().is_some_and(is_full) {
-                return BlobError::Full;
-            }
-            cause = inner.source();
+        if causes(&error).any(|cause| cause.downcast_ref::<io::Error>().is_some_and(is_full)) {
+            return BlobError::Full;
         }
         BlobError::Failed(Box::new(error))
     }
