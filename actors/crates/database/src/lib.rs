@@ -14,6 +14,7 @@
 //! | insert many rows | [`insert_all`] |
 //! | do maintenance in one process at a time | [`Db::hold_lock`] |
 //! | know what an error means | [`DatabaseFault::of`]; [`StorageFault::of`] for the storage alone |
+//! | test what an error leads to | [`refusal_with_code`] |
 //! | know whether writes are stopped, and why | [`Db::health`], [`StorageHealth`] |
 //! | check for damage | [`Db::check_before_start`], [`Db::check_while_serving`], [`Db::full_check`] |
 //! | watch the storage in the background | [`Db::watch_files`], [`Db::watch_log`], [`Db::verify_after_damage`], [`checkpoint_below_floor`] |
@@ -63,7 +64,7 @@ pub use bulk_insert::insert_all;
 pub use checkpoint::checkpoint_below_floor;
 pub use connection::Connection;
 pub use db::Db;
-pub use fault::{DatabaseFault, StorageFault, is_reported};
+pub use fault::{DatabaseFault, StorageFault, is_reported, refusal_with_code};
 pub use health::StorageHealth;
 pub use open_error::{Damage, OpenError};
 pub use session_lock::SessionLock;

@@ -103,17 +103,13 @@ impl From<WorkError> for Error {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-    use std::error::Error as StdError;
-    use std::fmt;
     use std::fs;
     use std::io;
     use std::path::PathBuf;
     use std::sync::Arc;
 
-    use database::Db;
+    use database::{Db, refusal_with_code};
     use sea_orm::{ConnectionTrait, RuntimeErr};
-    use sqlx::error::{DatabaseError, ErrorKind};
 
     use super::*;
 
@@ -179,50 +175,12 @@ mod tests {
         assert!(matches!(error, Error::StorageFailed(StorageFailure::Transient)), "{error:?}");
     }
 
-    /// An error that PostgreSQL reports with this SQLSTATE.
-    #[derive(Debug)]
-    struct SqlState(&'static str);
-
-    impl fmt::Display for SqlState {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str(self.0)
-        }
-    }
-
-    impl StdError for SqlState {}
-
-    impl DatabaseError for SqlState {
-        fn message(&self) -> &str {
-            self.0
-        }
-
-        fn code(&self) -> Option<Cow<'_, str>> {
-            Some(self.0.into())
-        }
-
-        fn as_error(&self) -> &(dyn StdError + Send + Sync + 'static) {
-            self
-        }
-
-        fn as_error_mut(&mut self) -> &mut (dyn StdError + Send + Sync + 'static) {
-            self
-        }
-
-        fn into_error(self: Box<Self>) -> Box<dyn StdError + Send + Sync + 'static> {
-            self
-        }
-
-        fn kind(&self) -> ErrorKind {
-            ErrorKind::Other
-        }
-    }
-
     /// Deadlock, serialization failure, lock not available, read-only server, administrative shutdown.
     #[test]
     fn refusals_of_postgres_are_503_with_a_wait() {
         for code in ["40P01", "40001", "55P03", "25006", "57P01"] {
-            let refused = || RuntimeErr::SqlxError(Arc::new(sqlx::Error::Database(Box::new(SqlState(code)))));
-            for error in [DbErr::Exec(refused()), DbErr::Query(refused())] {
+            let refusals = [DbErr::Exec(refusal_with_code(code)), DbErr::Query(refusal_with_code(code))];
+            for error in refusals {
                 let error = Error::from(error);
 
                 assert_eq!(error.spec().status, 503, "{code}");
@@ -233,9 +191,7 @@ mod tests {
 
     #[test]
     fn write_to_a_read_only_server_is_a_transient_storage_failure() {
-        let refused = sqlx::Error::Database(Box::new(SqlState("25006")));
-
-        let error = Error::from(DbErr::Exec(RuntimeErr::SqlxError(Arc::new(refused))));
+        let error = Error::from(DbErr::Exec(refusal_with_code("25006")));
 
         assert!(matches!(error, Error::StorageFailed(StorageFailure::Transient)), "{error:?}");
     }
