@@ -237,94 +237,46 @@ impl Operation for ListImports {
     }
 }
 
-/// Starts an import after its dry run.
-#[derive(Debug)]
-pub struct StartImport(ImportId);
+/// Declares operations that change the state of an import with a function of [`imports`], start the jobs that the change queued, and
+/// return the import.
+macro_rules! state_changes {
+    ($($(#[$doc:meta])* $name:ident = $change:path, needs_space: $needs_space:literal;)+) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug)]
+            pub struct $name(ImportId);
 
-impl FromRequest for StartImport {
-    type Request = NoFields;
+            impl FromRequest for $name {
+                type Request = NoFields;
 
-    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
-        Ok(Self(target.id(0)?))
-    }
+                fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
+                    Ok(Self(target.id(0)?))
+                }
+            }
+
+            impl Operation for $name {
+                type Reply = ImportResponse;
+                const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
+                const NEEDS_SPACE: bool = $needs_space;
+
+                async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ImportResponse, Error> {
+                    let row = $change(&ctx.core, caller.user, self.0).await?;
+                    ctx.job_signal.notify();
+                    ImportResponse::from_row(ctx, row).await
+                }
+            }
+        )+
+    };
 }
 
-impl Operation for StartImport {
-    type Reply = ImportResponse;
-    const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
-
-    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ImportResponse, Error> {
-        notify_and_view(ctx, imports::start(&ctx.core, caller.user, self.0).await?).await
-    }
-}
-
-/// Pauses an import and the fetching of its pages.
-#[derive(Debug)]
-pub struct PauseImport(ImportId);
-
-impl FromRequest for PauseImport {
-    type Request = NoFields;
-
-    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
-        Ok(Self(target.id(0)?))
-    }
-}
-
-impl Operation for PauseImport {
-    type Reply = ImportResponse;
-    const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
-    /// The jobs that the other transitions queue write rows, also when they undo an import, and do not run below the disk's floor.
-    const NEEDS_SPACE: bool = false;
-
-    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ImportResponse, Error> {
-        notify_and_view(ctx, imports::pause(&ctx.core, caller.user, self.0).await?).await
-    }
-}
-
-/// Resumes a paused import.
-#[derive(Debug)]
-pub struct ResumeImport(ImportId);
-
-impl FromRequest for ResumeImport {
-    type Request = NoFields;
-
-    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
-        Ok(Self(target.id(0)?))
-    }
-}
-
-impl Operation for ResumeImport {
-    type Reply = ImportResponse;
-    const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
-
-    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ImportResponse, Error> {
-        notify_and_view(ctx, imports::resume(&ctx.core, caller.user, self.0).await?).await
-    }
-}
-
-/// Undoes an import: deletes what it created, except items that the user has changed since.
-#[derive(Debug)]
-pub struct UndoImport(ImportId);
-
-impl FromRequest for UndoImport {
-    type Request = NoFields;
-
-    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
-        Ok(Self(target.id(0)?))
-    }
-}
-
-impl Operation for UndoImport {
-    type Reply = ImportResponse;
-    const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
-
-    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ImportResponse, Error> {
-        notify_and_view(ctx, imports::undo(&ctx.core, caller.user, self.0).await?).await
-    }
-}
-
-/// Starts the jobs of an import whose state was changed, and returns the import.
-async fn notify_and_view(ctx: &OperationContext, row: import::Model) -> Result<ImportResponse, Error> {
-    ctx.job_signal.notify();
-    ImportResponse::from_row(ctx, row).await
+// The jobs that all changes but a pause queue write rows, also when they undo an import, and do not run below the disk's floor.
+state_changes! {
+    /// Starts an import after its dry run.
+    StartImport = imports::start, needs_space: true;
+    /// Pauses an import and the fetching of its pages.
+    PauseImport = imports::pause, needs_space: false;
+    /// Resumes a paused import.
+    ResumeImport = imports::resume, needs_space: true;
+    /// Undoes an import: deletes what it created, except items that the user has changed since.
+    UndoImport = imports::undo, needs_space: true;
 }
