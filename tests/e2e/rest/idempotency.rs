@@ -425,19 +425,31 @@ async fn break_storing(server: &Server) {
     break_writes(server, "UPDATE OF status").await;
 }
 
-/// Makes every write of this kind to the table of claims and responses fail, through a trigger: the service has no hook for it.
+/// Makes every write of this kind to the table of claims and responses fail.
 async fn break_writes(server: &Server, event: &str) {
+    let in_sqlite = format!("SELECT RAISE(ABORT, '{FAULT_MESSAGE}')");
+    let in_postgres = format!("RAISE EXCEPTION '{FAULT_MESSAGE}'");
+    create_fault(server, &format!("{event} ON idempotency"), &in_sqlite, &in_postgres).await;
+}
+
+/// Makes inserts of bookmarks insert nothing, as when another transaction saves the URL and deletes it again meanwhile.
+async fn skip_inserts_of_bookmarks(server: &Server) {
+    create_fault(server, "INSERT ON bookmark", "SELECT RAISE(IGNORE)", "RETURN NULL").await;
+}
+
+/// Creates a trigger that runs a statement before each write of a kind: the service has no hook for it.
+async fn create_fault(server: &Server, event: &str, in_sqlite: &str, in_postgres: &str) {
     let db = &server.context().core.db;
-    let fault = format!("CREATE TRIGGER fault BEFORE {event} ON idempotency");
+    let fault = format!("CREATE TRIGGER fault BEFORE {event}");
     let statements = if db.is_postgres() {
         vec![
             format!(
-                "CREATE FUNCTION fault() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '{FAULT_MESSAGE}'; END $$"
+                "CREATE FUNCTION fault() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {in_postgres}; END $$"
             ),
             format!("{fault} FOR EACH ROW EXECUTE FUNCTION fault()"),
         ]
     } else {
-        vec![format!("{fault} BEGIN SELECT RAISE(ABORT, '{FAULT_MESSAGE}'); END")]
+        vec![format!("{fault} BEGIN {in_sqlite}; END")]
     };
     for statement in statements {
         db.write().execute_unprepared(&statement).await.unwrap();
@@ -446,8 +458,26 @@ async fn break_writes(server: &Server, event: &str) {
 
 async fn repair_writes(server: &Server) {
     let db = &server.context().core.db;
-    let repair = if db.is_postgres() { "DROP TRIGGER fault ON idempotency" } else { "DROP TRIGGER fault" };
+    // CASCADE drops the trigger too, on whichever table it is.
+    let repair = if db.is_postgres() { "DROP FUNCTION fault() CASCADE" } else { "DROP TRIGGER fault" };
     db.write().execute_unprepared(repair).await.unwrap();
+}
+
+#[actix_web::test]
+async fn retry_with_the_key_of_a_raced_save_runs_it() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let once = with_name(&key, "raced");
+    let page = r#"{"url":"https://example.org/raced","text":"A heron."}"#;
+    skip_inserts_of_bookmarks(&server).await;
+
+    let refused = once.post_text("/rest/v1/bookmarks", page).await;
+    repair_writes(&server).await;
+    let again = once.post_text("/rest/v1/bookmarks", page).await;
+
+    assert_eq!((refused.error_code(409), refused.header("retry-after")), ("CONFLICT", "1"));
+    assert_eq!((&again.data(201)["created"], is_replayed(&again)), (&json!(true), false));
+    assert!(is_replayed(&once.post_text("/rest/v1/bookmarks", page).await));
 }
 
 #[actix_web::test]

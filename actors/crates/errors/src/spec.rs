@@ -23,7 +23,7 @@ pub struct ErrorSpec {
     pub headers: HeaderRule,
     /// The routes of the REST API that may answer with the error.
     pub routes: RouteRule,
-    /// Whether an Idempotency-Key keeps the response. After other errors the same key may be tried again.
+    /// Whether an Idempotency-Key keeps the response; never one with a wait. After other errors the same key may be tried again.
     pub is_final: bool,
     /// Whether the service itself cannot serve at the moment, whatever the request: a busy component, a storage that failed, a full
     /// disk.
@@ -297,7 +297,7 @@ error_table! {
     Error::StillRunning => row(
         code::CONFLICT, 409, ToolResult,
         "A request with the same `Idempotency-Key`, or for the same item, is still running (with `Retry-After`).",
-    ).with_routes(Post).with_retry(RetryRule::After(Duration::from_secs(1))).with_final_response(),
+    ).with_routes(Post).with_retry(RetryRule::After(Duration::from_secs(1))),
     Error::ProjectArchived => row(
         code::PROJECT_ARCHIVED, 409, ToolResult,
         "The project is archived: nothing in it can be changed until it is active again.",
@@ -443,7 +443,9 @@ mod tests {
     #[test]
     fn responses_that_a_key_keeps_have_one_of_five_statuses() {
         for row in ERRORS {
-            assert_eq!(row.is_final, matches!(row.status, 402 | 404 | 409 | 410 | 422), "{}", row.code);
+            // A response with a wait only says that the same request is to be tried again.
+            let is_kept = matches!(row.status, 402 | 404 | 409 | 410 | 422) && row.retry == RetryRule::Never;
+            assert_eq!(row.is_final, is_kept, "{}", row.description);
         }
     }
 
