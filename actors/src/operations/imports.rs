@@ -269,7 +269,7 @@ macro_rules! state_changes {
     };
 }
 
-// The jobs that all changes but a pause queue write rows, also when they undo an import, and do not run below the disk's floor.
+// All but a pause need space: the jobs that they queue write rows, also to undo an import, and do not run below the disk's floor.
 state_changes! {
     /// Starts an import after its dry run.
     StartImport = imports::start, needs_space: true;
