@@ -475,7 +475,7 @@ async fn retry_with_the_key_of_a_raced_save_runs_it() {
     repair_writes(&server).await;
     let again = once.post_text("/rest/v1/bookmarks", page).await;
 
-    assert_eq!((refused.error_code(409), refused.header("retry-after")), ("CONFLICT", "1"));
+    assert_eq!((refused.error_code(503), refused.header("retry-after")), ("OVERLOADED", "1"));
     assert_eq!((&again.data(201)["created"], is_replayed(&again)), (&json!(true), false));
     assert!(is_replayed(&once.post_text("/rest/v1/bookmarks", page).await));
 }

@@ -126,10 +126,8 @@ pub enum Error {
     /// A unique name is taken, the state of the item does not allow the change, or an Idempotency-Key was used before.
     #[error("{0}")]
     Conflict(&'static str),
-    /// A request with the same Idempotency-Key, or for the same item, is in progress.
-    #[error(
-        "a request with the same Idempotency-Key, or for the same item, is still running; try again in a second"
-    )]
+    /// A request with the same Idempotency-Key is in progress.
+    #[error("a request with the same Idempotency-Key is still running; try again in a second")]
     StillRunning,
     /// An upload is completed before its bytes have arrived, or with others than announced.
     #[error("{0}")]

@@ -296,7 +296,7 @@ error_table! {
     ).with_routes(Post).with_final_response(),
     Error::StillRunning => row(
         code::CONFLICT, 409, ToolResult,
-        "A request with the same `Idempotency-Key`, or for the same item, is still running (with `Retry-After`).",
+        "A request with the same `Idempotency-Key` is still running (with `Retry-After`).",
     ).with_routes(Post).with_retry(RetryRule::After(Duration::from_secs(1))),
     Error::ProjectArchived => row(
         code::PROJECT_ARCHIVED, 409, ToolResult,

@@ -28,6 +28,8 @@ use jobs::{JobKind, Priority};
 
 /// When a client tries again while too many pages of the user wait to be fetched.
 const BACKLOG_RETRY_AFTER: Duration = Duration::from_secs(60);
+/// When a save may be tried again whose bookmark another request deleted at the same moment.
+const RACE_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Saves a page for a request. A URL that is saved already only gets the tags. Returns the bookmark and whether it is new.
 ///
@@ -61,7 +63,7 @@ pub async fn save(
 ///
 /// # Errors
 /// [`Error::UrlRejected`] when the URL is not valid; [`Error::NotFound`] when a collection does not exist or belongs to another
-/// user; [`Error::Busy`] when too many pages of the user wait to be fetched; [`Error::StillRunning`] when the bookmark appeared and
+/// user; [`Error::Busy`] when too many pages of the user wait to be fetched, and when the bookmark appeared and
 /// vanished at this moment.
 pub async fn save_in_transaction(
     txn: &impl ConnectionTrait,
@@ -118,7 +120,8 @@ async fn add_tags_to_existing(
     row: &bookmark::Model,
     tags: &[String],
 ) -> Result<(bookmark::Model, bool), Error> {
-    let existing = find_by_url(txn, row.user_id, &row.normalized_url).await?.ok_or(Error::StillRunning)?;
+    let existing =
+        find_by_url(txn, row.user_id, &row.normalized_url).await?.ok_or(Error::Busy(RACE_RETRY_AFTER))?;
     add_tags(txn, &existing, tags).await?;
     Ok((existing, false))
 }

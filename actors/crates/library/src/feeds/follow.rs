@@ -1,5 +1,7 @@
 //! The feeds that a user follows, each a separate row that refers to a shared source.
 
+use std::time::Duration;
+
 use entity::{feed, feed_source};
 use errors::Error;
 use jobs::{JobKind, Priority};
@@ -14,6 +16,8 @@ use super::source::{self, Validators};
 
 /// Longest title or folder that is taken from a list. Longer ones are cut.
 const MAX_NAME_CHARS: usize = 300;
+/// When a client tries again that follows a feed while another request removes it.
+const RACE_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Parses the URL of a feed.
 ///
@@ -72,7 +76,7 @@ impl NewFeed<'_> {
 /// `false` if the user follows the feed already.
 ///
 /// # Errors
-/// [`Error::StillRunning`] when the user's feed was removed meanwhile.
+/// [`Error::Busy`] when the user's feed was removed meanwhile.
 pub async fn follow_found(
     txn: &impl ConnectionTrait,
     new: NewFeed<'_>,
@@ -128,7 +132,7 @@ async fn insert(txn: &impl ConnectionTrait, row: feed::Model) -> Result<(feed::M
     }
     // The insert saw a row that another transaction may have removed by now.
     let existing = feed::Entity::owned_by(row.user_id).filter(feed::Column::SourceId.eq(row.source_id));
-    Ok((existing.one(txn).await?.ok_or(Error::StillRunning)?, false))
+    Ok((existing.one(txn).await?.ok_or(Error::Busy(RACE_RETRY_AFTER))?, false))
 }
 
 /// Returns the title that the follower gave the feed, else the feed's own, else its URL.
