@@ -221,7 +221,7 @@ async fn count_call(ctx: &OperationContext, caller: &Caller, weight: u32) -> Res
         daily,
         weight,
     };
-    ctx.limits.admit(request).await.map(Some)
+    ctx.auth.limits.admit(request).await.map(Some)
 }
 
 /// Returns the number of calls that the caller's key or grant may make within an hour; `None` for a session, which has no limit.
@@ -247,7 +247,7 @@ async fn check_key_conflict(
 ) -> Result<(), Error> {
     match request_key {
         Some((idempotency_key, api_key)) => {
-            ctx.idempotency.check_conflict(caller.user, api_key, &idempotency_key).await
+            ctx.requests.idempotency.check_conflict(caller.user, api_key, &idempotency_key).await
         }
         None => Ok(()),
     }
@@ -263,10 +263,10 @@ async fn claim_or_replay(
 ) -> Result<ClaimOutcome, Error> {
     if needs_space && !ctx.disk.has_room() {
         // A claim is a row too. A stored response needs no space.
-        let stored = ctx.idempotency.find(caller.user, api_key, &idempotency_key).await?;
+        let stored = ctx.requests.idempotency.find(caller.user, api_key, &idempotency_key).await?;
         return stored.map(ClaimOutcome::Answered).ok_or(Error::StorageFull);
     }
-    ctx.idempotency.claim(caller.user, api_key, idempotency_key).await
+    ctx.requests.idempotency.claim(caller.user, api_key, idempotency_key).await
 }
 
 /// Completes the body of a stored success. A stored failure holds no secret and stays as it is.
@@ -300,7 +300,7 @@ fn record(
         Endpoint::Route(route) => (Some(route.to_owned()), None),
         Endpoint::Tool(tool) => (None, Some(tool.to_owned())),
     };
-    ctx.activity.record(activity::Model {
+    ctx.requests.activity.record(activity::Model {
         id: ActivityId::new(now),
         user_id: caller.user,
         at: now,

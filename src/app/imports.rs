@@ -85,7 +85,7 @@ async fn begin(
     if announced > ctx.uploads.import_bytes {
         return Err(too_large(ctx));
     }
-    let _lock = lock_uploads(&ctx.upload_locks, caller.user, MAX_UPLOAD_WAIT).await?;
+    let _lock = lock_uploads(&ctx.user_slots.import_uploads, caller.user, MAX_UPLOAD_WAIT).await?;
     // `BeginImport` checks it again. This check spares the client the upload of a file that would be refused.
     imports::ensure_can_begin(&ctx.core, caller.user).await?;
     let deadline = UploadDeadline::start();

@@ -138,10 +138,10 @@ async fn set_up(request: HttpRequest, ctx: Data<OperationContext>, payload: Payl
 async fn sign_up(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     let started = async {
         require_own_origin(&request, &ctx)?;
-        let plan = ctx.signup_plan()?;
+        let plan = ctx.auth.signup_plan()?;
         let new = read_new_account(&request, &ctx, payload, plan).await?;
         // After the fields are valid, so that a mistyped form does not use up the attempts of an address.
-        ctx.sign_ups.admit(peer::ip_address(&request)).map_err(Error::TooManyFailures)?;
+        ctx.auth.sign_ups.admit(peer::ip_address(&request)).map_err(Error::TooManyFailures)?;
         let user = accounts::create(&ctx.core, new).await?;
         start_session(&request, &ctx, user).await
     };
@@ -154,7 +154,8 @@ async fn sign_in(request: HttpRequest, ctx: Data<OperationContext>, payload: Pay
         let SignInRequest { email, password } = read_body(&request, payload).await?;
         let (email, password) = (email.into_inner(), password.into_inner());
         let ip_address = peer::ip_address(&request);
-        let user = sessions::check_sign_in(&ctx.core, &ctx.sign_ins, ip_address, &email, password).await?;
+        let user =
+            sessions::check_sign_in(&ctx.core, &ctx.auth.sign_ins, ip_address, &email, password).await?;
         start_session(&request, &ctx, user).await
     };
     session_response(&request, &ctx, StatusCode::OK, started.await)
@@ -165,7 +166,7 @@ async fn show_session(request: HttpRequest, ctx: Data<OperationContext>, _: Payl
         // Not `authenticate`, because a missing cookie is answered before the query is checked.
         let secret = session_secret(&request, &ctx).ok_or(Error::NotSignedIn)?;
         read_query::<NoFields>(request.query_string())?;
-        let (_, user) = sessions::authenticate(&ctx.core, &ctx.keys, &secret).await?;
+        let (_, user) = sessions::authenticate(&ctx.core, &ctx.auth.keys, &secret).await?;
         Ok::<_, Error>(SignedInUser::from(user))
     };
     match found.await {
@@ -197,7 +198,7 @@ async fn change_password(
         let (caller, _) = authenticate(&request, &ctx).await?;
         let ChangePasswordRequest { current, new } = read_body(&request, payload).await?;
         let (current, new) = (current.into_inner(), new.into_inner());
-        sessions::change_password(&ctx.core, &ctx.keys, &ctx.sign_ins, &caller, current, new).await
+        sessions::change_password(&ctx.core, &ctx.auth.keys, &ctx.auth.sign_ins, &caller, current, new).await
     };
     match changed.await {
         Ok(()) => success(&request, &ctx, StatusCode::OK, &json!({})),
@@ -211,7 +212,7 @@ async fn delete_account(request: HttpRequest, ctx: Data<OperationContext>, paylo
         let (caller, _) = authenticate(&request, &ctx).await?;
         let DeleteAccountRequest { password } = read_body(&request, payload).await?;
         let password = password.into_inner();
-        sessions::remove_account(&ctx.core, &ctx.keys, &ctx.sign_ins, &caller, password).await
+        sessions::remove_account(&ctx.core, &ctx.auth.keys, &ctx.auth.sign_ins, &caller, password).await
     };
     match deleted.await {
         Ok(()) => response_without_session(&request, &ctx),

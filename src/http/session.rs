@@ -39,7 +39,7 @@ pub async fn authenticate(
     ctx: &OperationContext,
 ) -> Result<(Caller, user::Model), Error> {
     let secret = session_secret(request, ctx).ok_or(Error::NotSignedIn)?;
-    sessions::authenticate(&ctx.core, &ctx.keys, &secret).await
+    sessions::authenticate(&ctx.core, &ctx.auth.keys, &secret).await
 }
 
 /// Returns the secret in the session's cookie; `None` if the cookie is missing or malformed.

@@ -84,7 +84,7 @@ async fn answer(
     let info = request_info(request);
     // A malformed credential counts as one, so that the challenge says `invalid_token`.
     let has_credential = !matches!(info.credential, Ok(None));
-    let caller = ctx.authenticator().authenticate(info).await;
+    let caller = ctx.auth.authenticator().authenticate(info).await;
     let mut caller = caller.map_err(|error| refusal(&error, &ctx.core.base_url, has_credential))?;
     Sender::note(request, caller.user);
     // Not answered yet if it is invalid: the key was used even then.
@@ -144,7 +144,7 @@ async fn read_body(request: &HttpRequest, caller: &Caller, payload: Payload) -> 
 
 /// Records the use of the key, with the name that the client gives itself.
 async fn record_use(ctx: &OperationContext, caller: &mut Caller, message: Option<&RpcMessage>) {
-    let authenticator = ctx.authenticator();
+    let authenticator = ctx.auth.authenticator();
     let Some(RpcMessage::Request(rpc)) = message else { return authenticator.record_use(caller) };
     if let Some(client) = generation::client_of_request(&rpc.params) {
         caller.client = Some(client);

@@ -51,7 +51,7 @@ async fn ask_to_sign_in(
         let text = "It is longer than 16 KiB. Start again in the app that you want to connect.";
         return page::stop(StatusCode::URI_TOO_LONG, "This request is too long", text);
     }
-    match ctx.grants.create_sign_in_ticket(peer::ip_address(request), query).await {
+    match ctx.auth.grants.create_sign_in_ticket(peer::ip_address(request), query).await {
         Ok(ticket) => {
             let form = SignInForm { ticket: &ticket, email: "", fault: None };
             sign_in_page(StatusCode::OK, authorization, &form)
@@ -92,7 +92,7 @@ async fn ask_for_consent(
     let offered = authorization.offered(user.plan);
     // The request stays on the server, and the form has only the ticket: a page cannot exchange the redirect URI or
     // add scopes.
-    let ticket = match ctx.grants.create_consent_ticket(authorization, browser, offered).await {
+    let ticket = match ctx.auth.grants.create_consent_ticket(authorization, browser, offered).await {
         Ok(ticket) => ticket,
         Err(error) => return page::failure(&error),
     };

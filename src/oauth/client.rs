@@ -27,7 +27,7 @@ pub async fn authenticate(
     let by_header = request.headers().contains_key(AUTHORIZATION);
     let credentials = read_credentials(request, form)?;
     let authenticated = match credentials {
-        Some((id, credentials)) => ctx.grants.authenticate_client(&id, &credentials).await,
+        Some((id, credentials)) => ctx.auth.grants.authenticate_client(&id, &credentials).await,
         None => Err(TokenError::InvalidClient),
     };
     match authenticated {
@@ -42,7 +42,7 @@ pub async fn authenticate(
 /// Counts a failure of the IP address: of a client (contract.md, section 3), or of a guessed code or token (design: mcp-oauth.md,
 /// assertion 91). After too many, the error is that the address has to wait.
 pub fn record_failure(ctx: &OperationContext, request: &HttpRequest, error: OAuthError) -> OAuthError {
-    if let Error::TooManyFailures(wait) = ctx.failures.record(peer::ip_address(request)) {
+    if let Error::TooManyFailures(wait) = ctx.auth.failures.record(peer::ip_address(request)) {
         return OAuthError::TooManyAttempts(wait);
     }
     error

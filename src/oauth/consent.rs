@@ -28,7 +28,7 @@ pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: P
     // An answered or foreign ticket, and a browser that has signed out, get the same page: nothing reveals which
     // tickets exist.
     let (Some(ticket), Some(browser)) = (ticket, browser) else { return expired_form() };
-    match ctx.grants.decide_consent(browser, &ticket, allowed_scopes(&form)).await {
+    match ctx.auth.grants.decide_consent(browser, &ticket, allowed_scopes(&form)).await {
         Ok(Some(decision)) => redirect(&ctx, &decision),
         Ok(None) => expired_form(),
         Err(error) => page::failure(&error),

@@ -52,7 +52,7 @@ async fn not_found(request: HttpRequest) -> HttpResponse {
 
 fn resource(ctx: &OperationContext) -> Value {
     json!({
-        "resource": ctx.grants.resource(),
+        "resource": ctx.auth.grants.resource(),
         // The same bytes as `issuer` and as the `iss` of responses: strict clients compare them (D11).
         "authorization_servers": [&*ctx.core.base_url],
         // Only scopes that can be granted: clients request all that are listed (P7).
@@ -79,10 +79,10 @@ fn server(ctx: &OperationContext) -> Value {
         "code_challenge_methods_supported": [pkce::METHOD],
         "authorization_response_iss_parameter_supported": true,
     });
-    if let (true, Some(document)) = (ctx.grants.is_registration_open(), document.as_object_mut()) {
+    if let (true, Some(document)) = (ctx.auth.grants.is_registration_open(), document.as_object_mut()) {
         document.insert("registration_endpoint".to_owned(), json!(format!("{base}/oauth/register")));
     }
-    if let (true, Some(document)) = (ctx.grants.can_read_documents(), document.as_object_mut()) {
+    if let (true, Some(document)) = (ctx.auth.grants.can_read_documents(), document.as_object_mut()) {
         document.insert("client_id_metadata_document_supported".to_owned(), json!(true));
     }
     document

@@ -45,7 +45,7 @@ async fn register(
     payload: Payload,
 ) -> Result<HttpResponse, OAuthError> {
     // Before the body is read: a closed registration should cost nothing.
-    if !ctx.grants.is_registration_open() {
+    if !ctx.auth.grants.is_registration_open() {
         return Err(OAuthError::RegistrationClosed);
     }
     let sender = Sender::anonymous(peer::ip_address(request));
@@ -60,7 +60,7 @@ async fn register(
         }
     };
     let metadata = client_metadata(&members)?;
-    let (client, secret) = ctx.grants.register_client(peer::ip_address(request), metadata).await?;
+    let (client, secret) = ctx.auth.grants.register_client(peer::ip_address(request), metadata).await?;
     Ok(open::json(StatusCode::CREATED, CacheControl::NoStore, &response_body(&client, secret.as_ref())))
 }
 

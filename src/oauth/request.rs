@@ -65,7 +65,7 @@ async fn find_client(
     if document::is_document_id(ctx, id) {
         return document::find_client(ctx, from, id).await;
     }
-    ctx.grants.find_client(id).await?.ok_or_else(unknown)
+    ctx.auth.grants.find_client(id).await?.ok_or_else(unknown)
 }
 
 fn redirect_uri(
@@ -81,7 +81,7 @@ fn redirect_uri(
         .ok_or_else(|| refused("The app sent no redirect URL.".to_owned()))?;
     // By default compared as strings: a normalized URL could match one that the client never registered (RFC 9700, section
     // 4.1.3).
-    if ctx.grants.redirect_rules().is_registered(&client.redirect_uris.0, requested) {
+    if ctx.auth.grants.redirect_rules().is_registered(&client.redirect_uris.0, requested) {
         return Ok(requested.to_owned());
     }
     let shown: String = requested.chars().take(300).collect();

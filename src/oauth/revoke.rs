@@ -26,7 +26,7 @@ async fn revoke(
     let token = form.one("token")?;
     let client = authenticate(ctx, request, &form).await?;
     let token = token.ok_or(OAuthError::MissingParameter("token"))?;
-    ctx.grants.revoke_token(client, token.to_owned()).await?;
+    ctx.auth.grants.revoke_token(client, token.to_owned()).await?;
     let mut response = HttpResponse::new(StatusCode::OK);
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)

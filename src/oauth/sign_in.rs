@@ -62,7 +62,7 @@ pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: P
     let typed = |name| form.one(name).unwrap_or_default().unwrap_or_default();
     let (email, password) = (typed("email"), typed("password").to_owned());
     let ip_address = peer::ip_address(&request);
-    match sessions::check_sign_in(&ctx.core, &ctx.sign_ins, ip_address, email, password).await {
+    match sessions::check_sign_in(&ctx.core, &ctx.auth.sign_ins, ip_address, email, password).await {
         Ok(user) => match start_session(&request, &ctx, &user, &ticket, &query).await {
             Ok(response) => response,
             Err(error) => page::failure(&error),
@@ -93,7 +93,7 @@ async fn start_session(
 ) -> Result<HttpResponse, Error> {
     // Spent only now, so that a mistyped password can be corrected on the same page. A form that is submitted twice
     // gets one session.
-    if !ctx.grants.spend_sign_in_ticket(ticket).await? {
+    if !ctx.auth.grants.spend_sign_in_ticket(ticket).await? {
         return Ok(expired_form());
     }
     // The session that the browser presents ends: another site may have planted it (faults-and-threats, row C2).
@@ -109,5 +109,5 @@ async fn find_ticket(ctx: &OperationContext, form: &Params) -> Result<Option<(Se
     let Some(ticket) = sent.and_then(|sent| Secret::parse_token(SIGN_IN_PREFIX, sent)) else {
         return Ok(None);
     };
-    Ok(ctx.grants.find_sign_in_query(&ticket).await?.map(|query| (ticket, query)))
+    Ok(ctx.auth.grants.find_sign_in_query(&ticket).await?.map(|query| (ticket, query)))
 }

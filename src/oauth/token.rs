@@ -94,7 +94,7 @@ async fn tokens(
             exchange(ctx, request, CodeExchange { client, code, redirect_uri, verifier }).await?
         }
         TokenRequest::RefreshToken { token, scopes } => {
-            let refreshed = ctx.grants.refresh_tokens(TokenRefresh { client, token, scopes }).await;
+            let refreshed = ctx.auth.grants.refresh_tokens(TokenRefresh { client, token, scopes }).await;
             refreshed.map_err(|error| record_guess(ctx, request, error))?
         }
     };
@@ -115,7 +115,7 @@ async fn exchange(
     exchange: CodeExchange,
 ) -> Result<TokenPair, OAuthError> {
     let has_verifier = exchange.verifier.is_some();
-    let exchanged = ctx.grants.exchange_code(exchange).await;
+    let exchanged = ctx.auth.grants.exchange_code(exchange).await;
     exchanged.map_err(|error| {
         // The guess counts whatever the client is answered.
         let error = record_guess(ctx, request, error);

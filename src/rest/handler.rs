@@ -80,7 +80,7 @@ async fn execute<O: Operation>(
     success: &ReplyStatus<O::Reply>,
     parse: impl AsyncFnOnce(&Caller) -> ParsedRequest<O>,
 ) -> Outcome<O::Reply> {
-    let authenticator = ctx.authenticator();
+    let authenticator = ctx.auth.authenticator();
     let caller = match authenticator.authenticate(request_info(request)).await {
         Ok(caller) => caller,
         // Without a caller there is no limit to count towards, and no activity view to show it in.
@@ -204,8 +204,8 @@ async fn settle<O: Operation>(
         }
     };
     let settled = match stored {
-        Some(stored) => ctx.idempotency.settle(claim, stored).await,
-        None => ctx.idempotency.give_up(claim).await,
+        Some(stored) => ctx.requests.idempotency.settle(claim, stored).await,
+        None => ctx.requests.idempotency.give_up(claim).await,
     };
     if let Err(error) = settled {
         tracing::warn!(cause = error.chain(), "could not store the response of an Idempotency-Key");

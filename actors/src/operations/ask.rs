@@ -154,7 +154,8 @@ impl Operation for Ask {
                 // the Idempotency-Key, so that a repeated request neither asks nor counts again.
                 let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
                 let pauses =
-                    answers::settle(&txn, claim, tokens, ctx.daily_tokens, ctx.core.clock.now()).await?;
+                    answers::settle(&txn, claim, tokens, ctx.answers.daily_tokens, ctx.core.clock.now())
+                        .await?;
                 txn.commit().await?;
                 if pauses {
                     warn!("the daily token limit is used up: the AI is paused until midnight UTC");
@@ -217,13 +218,14 @@ impl Ask {
         let mut passages = distinct_passages(found);
         if passages.is_empty() {
             // It counts as an answer all the same (contract.md, section 5), but uses no tokens.
-            return Ok((no_answer(ctx.answerer.model().to_owned(), 0), 0));
+            return Ok((no_answer(ctx.answers.answerer.model().to_owned(), 0), 0));
         }
         let neighbours = find_neighbours(&passages, ctx, caller).await?;
         passages.extend(neighbours);
         let passages_of_question = passages.iter().map(answerer_passage).collect();
         let question = Question { text: self.question.clone(), passages: passages_of_question };
-        let Draft { text, model, tokens } = ctx.answerer.answer(question).await.map_err(unavailable)?;
+        let Draft { text, model, tokens } =
+            ctx.answers.answerer.answer(question).await.map_err(unavailable)?;
         let Some(text) = text else { return Ok((no_answer(model, passages.len()), tokens)) };
         let texts: Vec<&str> = passages.iter().map(|passage| passage.chunk.text.as_str()).collect();
         let cited = citation::cite(&text::clean(&text), &texts);

@@ -169,7 +169,7 @@ impl Operation for CreateKey {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<KeySecretResponse, Error> {
         require_future(ctx, self.0.expires_at)?;
         let limits = ctx.core.plans.limits(caller.plan);
-        let (row, secret) = ctx.keys.create(caller.user, caller.plan, limits, self.0).await?;
+        let (row, secret) = ctx.auth.keys.create(caller.user, caller.plan, limits, self.0).await?;
         Ok(KeySecretResponse { key: view(ctx, caller, row), secret: secret.expose().to_owned() })
     }
 }
@@ -221,7 +221,7 @@ impl Operation for ChangeKey {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<KeyResponse, Error> {
         require_future(ctx, self.changes.expires_at.flatten())?;
-        let row = ctx.keys.change(caller.user, caller.plan, self.id, self.changes).await?;
+        let row = ctx.auth.keys.change(caller.user, caller.plan, self.id, self.changes).await?;
         Ok(KeyResponse { key: view(ctx, caller, row) })
     }
 }
@@ -243,7 +243,7 @@ impl Operation for RegenerateKey {
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<KeySecretResponse, Error> {
-        let (row, secret) = ctx.keys.regenerate(caller.user, self.0).await?;
+        let (row, secret) = ctx.auth.keys.regenerate(caller.user, self.0).await?;
         Ok(KeySecretResponse { key: view(ctx, caller, row), secret: secret.expose().to_owned() })
     }
 }
@@ -269,7 +269,7 @@ impl Operation for RevokeKey {
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<RevokeKeyResponse, Error> {
-        ctx.keys.revoke(caller.user, self.0).await?;
+        ctx.auth.keys.revoke(caller.user, self.0).await?;
         Ok(RevokeKeyResponse {})
     }
 }

@@ -138,7 +138,7 @@ impl Operation for ReadUsage {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadUsageResponse, Error> {
         let now = ctx.core.clock.now();
         let limits = ctx.core.plans.limits(caller.plan);
-        let counts = ctx.limits.today(caller.user).await?;
+        let counts = ctx.auth.limits.today(caller.user).await?;
         let day = |today, limit| DayUsage { today, limit, resets_at: now.day().end() };
         let month = usage_month::Entity::owned_by(caller.user)
             .filter(usage_month::Column::Month.eq(now.month()))
@@ -186,7 +186,7 @@ impl Operation for ReadUsage {
 
 async fn key_usage(caller: &Caller, ctx: &OperationContext) -> Result<Option<KeyUsage>, Error> {
     let Some(key) = caller.key.clone() else { return Ok(None) };
-    let remaining = ctx.limits.remaining(caller.principal.clone(), key.hourly_limit).await?;
+    let remaining = ctx.auth.limits.remaining(caller.principal.clone(), key.hourly_limit).await?;
     let (id, name, kind) = (key.id, key.name, key.kind);
     Ok(Some(KeyUsage { id, name, kind, scopes: key.scopes, hourly_limit: key.hourly_limit, remaining }))
 }

@@ -104,14 +104,14 @@ impl TestProgress {
 /// that case too. A client that could not be removed is logged, and does not change the result.
 pub async fn run(ctx: &OperationContext, caller: &Caller) -> Result<TestConnectionResponse, Error> {
     // Held to the end: with one test at a time, the client of this name is that of this test.
-    let lock = ctx.grants.begin_connection_test()?;
+    let lock = ctx.auth.grants.begin_connection_test()?;
     let probe = ProbeClient::new().map_err(Error::internal)?;
     let test = ConnectionTest { ctx, probe: &probe, client_name: lock.client_name() };
     let mut progress = TestProgress::default();
     let ended = run_steps(&test, caller, &mut progress).await;
     // The client may have been registered although no response with its id came back.
     if let Some(client) = progress.client.or_else(|| lock.registered_client())
-        && let Err(error) = ctx.grants.remove_client(client).await
+        && let Err(error) = ctx.auth.grants.remove_client(client).await
     {
         warn!(
             client.id = %client,

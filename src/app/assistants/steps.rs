@@ -130,7 +130,7 @@ impl ConnectionTest<'_> {
 
     /// Sends a request to /mcp without a credential.
     pub async fn challenge(&self) -> StepResult<()> {
-        let request = self.probe.post_json(self.ctx.grants.resource(), &initialize());
+        let request = self.probe.post_json(self.ctx.auth.grants.resource(), &initialize());
         let reply = send(request).await?.expect_status(401, "/mcp without a credential")?;
         let wanted = format!("resource_metadata=\"{}\"", self.url(RESOURCE));
         if reply.header("www-authenticate").unwrap_or_default().contains(&wanted) {
@@ -142,7 +142,7 @@ impl ConnectionTest<'_> {
 
     pub async fn resource_metadata(&self) -> StepResult<()> {
         let document = self.document(RESOURCE).await?;
-        expect_member(&document, "/resource", self.ctx.grants.resource(), RESOURCE)?;
+        expect_member(&document, "/resource", self.ctx.auth.grants.resource(), RESOURCE)?;
         expect_member(&document, "/authorization_servers/0", &self.ctx.core.base_url, RESOURCE)?;
         Ok(StepSuccess::with((), "the metadata of the MCP server is correct"))
     }
@@ -185,7 +185,7 @@ impl ConnectionTest<'_> {
         }
         let response = reply.expect_status(201, "registration")?.json("registration")?;
         let id = response.get("client_id").and_then(Value::as_str).unwrap_or_default();
-        let client = self.ctx.grants.find_client(id).await?;
+        let client = self.ctx.auth.grants.find_client(id).await?;
         let client = client
             .filter(|client| client.name.as_deref() == Some(self.client_name))
             .ok_or("another service answers at this URL: it returned a client that is none of this one")?;
@@ -198,7 +198,7 @@ impl ConnectionTest<'_> {
         let (key, secret) = changes::create_test_key(accounts, caller.user, caller.plan, now).await?;
         let listed = self.list_tools(&secret).await;
         // The key may have expired meanwhile, which ends it too.
-        match self.ctx.keys.revoke(caller.user, key).await {
+        match self.ctx.auth.keys.revoke(caller.user, key).await {
             Ok(()) | Err(Error::NotFound(_)) => listed,
             Err(error) => Err(error.into()),
         }
@@ -217,7 +217,7 @@ impl ConnectionTest<'_> {
     }
 
     async fn call(&self, secret: &Secret, message: &Value) -> Result<ProbeResponse, StepError> {
-        let request = self.probe.post_json(self.ctx.grants.resource(), message);
+        let request = self.probe.post_json(self.ctx.auth.grants.resource(), message);
         // Both types, as the specification requires of clients; a proxy may insist on it.
         let request = request.header("Accept", "application/json, text/event-stream");
         // The newest revision with a handshake, which all assistants speak (design: mcp-oauth.md, section 1.2).
