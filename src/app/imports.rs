@@ -77,8 +77,8 @@ async fn begin(
     ctx: &OperationContext,
     payload: Payload,
 ) -> Result<ImportResponse, Error> {
-    require_own_origin(request, ctx)?;
-    let caller = signed_in(request, ctx).await?;
+    require_own_origin(request, &ctx.core)?;
+    let caller = signed_in(request, &ctx.auth).await?;
     // A bucket would accept the whole file even while the disk of the database is below its floor.
     ctx.disk.require_room()?;
     let announced = announced_bytes(request);

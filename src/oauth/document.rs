@@ -6,6 +6,7 @@
 
 use std::net::IpAddr;
 
+use actors::auth::context::AuthContext;
 use actors::auth::grants::client::ClientMetadata;
 use actors::auth::grants::redirect::is_local;
 use actors::auth::grants::{DocumentAge, RegistrationError};
@@ -27,8 +28,8 @@ const MAX_DOCUMENT_BYTES: u64 = 16 * 1024;
 const MAX_ID_BYTES: usize = 2048;
 
 /// Whether a client id is the URL of a document, and such ids are accepted.
-pub fn is_document_id(ctx: &OperationContext, id: &str) -> bool {
-    ctx.auth.grants.can_read_documents() && (id.starts_with("https://") || id.starts_with("http://"))
+pub fn is_document_id(auth: &AuthContext, id: &str) -> bool {
+    auth.grants.can_read_documents() && (id.starts_with("https://") || id.starts_with("http://"))
 }
 
 /// The client of the document at this URL, as the document is now or was a short while ago.

@@ -65,6 +65,6 @@ impl Operation for TestConnection {
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<TestConnectionResponse, Error> {
-        connection_test::run(ctx, caller).await
+        connection_test::run(&ctx.auth, caller).await
     }
 }
