@@ -18,7 +18,7 @@ pub fn mount(config: &mut ServiceConfig) {
 }
 
 async fn serve(ctx: Data<OperationContext>) -> HttpResponse {
-    let page = StartPage { mcp_url: ctx.grants.resource() };
+    let page = StartPage { mcp_url: ctx.auth.grants.resource() };
     match page.render() {
         Ok(html) => HttpResponse::Ok()
             .content_type("text/html; charset=utf-8")

@@ -14,7 +14,8 @@
 //! function, which the command line calls too.
 //!
 //! A **context** is a plain struct of handles: [`context::OperationContext`] for operations, one for each group of job handlers.
-//! [`service::Service`] builds them from the bottom up.
+//! That of operations consists of smaller ones, such as [`auth::context::AuthContext`]; a function takes the smallest that has what it
+//! needs. [`service::Service`] builds them from the bottom up.
 //!
 //! Every function that reads or changes rows, or files of the store, also fails when these do, with the conversions that crate
 //! [`errors`] has of [`sea_orm::DbErr`] and [`storage::blobs::BlobError`]. Sections `# Errors` list only what a function returns

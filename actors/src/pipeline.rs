@@ -15,14 +15,16 @@ use entity::activity;
 use errors::{Error, named_scopes};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
+use library::context::CoreContext;
 use values::id::{ActivityId, KeyId};
 use values::kind::MeteredSurface;
 use values::scope::Scopes;
 
 use crate::auth::caller::{Caller, Principal};
+use crate::auth::context::AuthContext;
 use crate::auth::limits::{Quota, RateLimitRequest};
 use crate::context::OperationContext;
-use crate::idempotency::{Claim, ClaimOutcome, IdempotencyKey, StoredResponse};
+use crate::idempotency::{Claim, ClaimOutcome, Idempotency, IdempotencyKey, StoredResponse};
 use crate::operation::Operation;
 
 /// The endpoint that was called, as the activity view names it.
@@ -125,7 +127,7 @@ pub async fn execute<O: Operation>(
         let weight = operation.as_ref().map_or(O::WEIGHT, Operation::weight);
         check_plan(caller, &scopes)?;
         // The limits. A call that a later step refuses has counted.
-        quota = count_call(ctx, caller, weight).await?;
+        quota = count_call(&ctx.auth, caller, weight).await?;
         // The scopes. They come before the parameters, so that a key without the scope learns nothing about these.
         check_scopes(caller, &scopes)?;
         // The parameters and the Idempotency-Key. Only calls of API keys have one.
@@ -133,7 +135,7 @@ pub async fn execute<O: Operation>(
         let operation = match operation {
             Ok(operation) => operation,
             Err(error) => {
-                check_key_conflict(ctx, caller, request_key).await?;
+                check_key_conflict(&ctx.requests.idempotency, caller, request_key).await?;
                 return Err(error);
             }
         };
@@ -203,11 +205,11 @@ fn check_plan(caller: &Caller, scopes: &Scopes) -> Result<(), Error> {
 }
 
 /// Counts a call in the limits of its principal and its user. Returns `None` for the web app, whose calls have no limit.
-async fn count_call(ctx: &OperationContext, caller: &Caller, weight: u32) -> Result<Option<Quota>, Error> {
-    let (Some(surface), Some(hourly)) = (caller.surface.metered(), hourly_limit(ctx, caller)) else {
+async fn count_call(auth: &AuthContext, caller: &Caller, weight: u32) -> Result<Option<Quota>, Error> {
+    let (Some(surface), Some(hourly)) = (caller.surface.metered(), hourly_limit(&auth.core, caller)) else {
         return Ok(None);
     };
-    let limits = ctx.core.plans.limits(caller.plan);
+    let limits = auth.core.plans.limits(caller.plan);
     let (daily, weight) = match surface {
         // A tool may count more than once; a REST request counts once (spec.md: Limits, rule 3).
         MeteredSurface::Rest => (limits.rest_per_day, 1),
@@ -221,14 +223,14 @@ async fn count_call(ctx: &OperationContext, caller: &Caller, weight: u32) -> Res
         daily,
         weight,
     };
-    ctx.limits.admit(request).await.map(Some)
+    auth.limits.admit(request).await.map(Some)
 }
 
 /// Returns the number of calls that the caller's key or grant may make within an hour; `None` for a session, which has no limit.
-fn hourly_limit(ctx: &OperationContext, caller: &Caller) -> Option<u32> {
+fn hourly_limit(core: &CoreContext, caller: &Caller) -> Option<u32> {
     match &caller.principal {
         Principal::Key(_) => caller.key.as_ref().map(|key| key.hourly_limit),
-        Principal::Grant(_) => Some(ctx.core.plans.limits(caller.plan).hourly_per_key),
+        Principal::Grant(_) => Some(core.plans.limits(caller.plan).hourly_per_key),
         Principal::Session(_) => None,
     }
 }
@@ -241,13 +243,13 @@ fn check_scopes(caller: &Caller, needed: &Scopes) -> Result<(), Error> {
 /// Checks that the Idempotency-Key of a request with invalid parameters was not used for another request, which is reported before
 /// what is wrong with this one (contract.md, section 11).
 async fn check_key_conflict(
-    ctx: &OperationContext,
+    idempotency: &Idempotency,
     caller: &Caller,
     request_key: Option<(IdempotencyKey, KeyId)>,
 ) -> Result<(), Error> {
     match request_key {
         Some((idempotency_key, api_key)) => {
-            ctx.idempotency.check_conflict(caller.user, api_key, &idempotency_key).await
+            idempotency.check_conflict(caller.user, api_key, &idempotency_key).await
         }
         None => Ok(()),
     }
@@ -263,10 +265,10 @@ async fn claim_or_replay(
 ) -> Result<ClaimOutcome, Error> {
     if needs_space && !ctx.disk.has_room() {
         // A claim is a row too. A stored response needs no space.
-        let stored = ctx.idempotency.find(caller.user, api_key, &idempotency_key).await?;
+        let stored = ctx.requests.idempotency.find(caller.user, api_key, &idempotency_key).await?;
         return stored.map(ClaimOutcome::Answered).ok_or(Error::StorageFull);
     }
-    ctx.idempotency.claim(caller.user, api_key, idempotency_key).await
+    ctx.requests.idempotency.claim(caller.user, api_key, idempotency_key).await
 }
 
 /// Completes the body of a stored success. A stored failure holds no secret and stays as it is.
@@ -300,7 +302,7 @@ fn record(
         Endpoint::Route(route) => (Some(route.to_owned()), None),
         Endpoint::Tool(tool) => (None, Some(tool.to_owned())),
     };
-    ctx.activity.record(activity::Model {
+    ctx.requests.activity.record(activity::Model {
         id: ActivityId::new(now),
         user_id: caller.user,
         at: now,

@@ -38,7 +38,7 @@ async fn serve(request: HttpRequest, ctx: Data<OperationContext>) -> HttpRespons
 }
 
 async fn send(request: &HttpRequest, ctx: &OperationContext) -> Result<HttpResponse, Error> {
-    let caller = signed_in(request, ctx).await?;
+    let caller = signed_in(request, &ctx.auth).await?;
     let target = Target(vec![request.match_info().query("id").to_owned()]);
     let (export, local) = exports::open_file(ctx, &caller, target.id(0)?).await?;
     let file = tokio::fs::File::open(local.path()).await.map_err(BlobError::from)?;

@@ -54,8 +54,8 @@ async fn execute<O: FromRequest>(
     payload: Payload,
 ) -> Result<O::Reply, Error> {
     // Before the session is looked up: a request that another site caused must not even be a use of it.
-    require_own_origin(request, ctx)?;
-    let caller = signed_in(request, ctx).await?;
+    require_own_origin(request, &ctx.core)?;
+    let caller = signed_in(request, &ctx.auth).await?;
     let parse = async |caller: &Caller| {
         let operation = async {
             let body = read_body(request, caller, payload).await?;

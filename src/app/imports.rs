@@ -77,15 +77,15 @@ async fn begin(
     ctx: &OperationContext,
     payload: Payload,
 ) -> Result<ImportResponse, Error> {
-    require_own_origin(request, ctx)?;
-    let caller = signed_in(request, ctx).await?;
+    require_own_origin(request, &ctx.core)?;
+    let caller = signed_in(request, &ctx.auth).await?;
     // A bucket would accept the whole file even while the disk of the database is below its floor.
     ctx.disk.require_room()?;
     let announced = announced_bytes(request);
     if announced > ctx.uploads.import_bytes {
         return Err(too_large(ctx));
     }
-    let _lock = lock_uploads(&ctx.upload_locks, caller.user, MAX_UPLOAD_WAIT).await?;
+    let _lock = lock_uploads(&ctx.user_slots.import_uploads, caller.user, MAX_UPLOAD_WAIT).await?;
     // `BeginImport` checks it again. This check spares the client the upload of a file that would be refused.
     imports::ensure_can_begin(&ctx.core, caller.user).await?;
     let deadline = UploadDeadline::start();

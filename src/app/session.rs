@@ -10,6 +10,7 @@ use actors::auth::sessions;
 use actors::context::OperationContext;
 use entity::user;
 use errors::Error;
+use library::context::CoreContext;
 use serde::Serialize;
 use serde_json::json;
 use validation::{NoFields, Password, Request, Text, Words, read_json, read_query, request};
@@ -128,34 +129,35 @@ impl From<user::Model> for SignedInUser {
 
 async fn set_up(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     let started = async {
-        let new = read_new_account(&request, &ctx, payload, Plan::Research).await?;
+        let new = read_new_account(&request, &ctx.core, payload, Plan::Research).await?;
         let user = accounts::set_up(&ctx.core, new).await?;
-        start_session(&request, &ctx, user).await
+        start_session(&request, &ctx.core, user).await
     };
     session_response(&request, &ctx, StatusCode::CREATED, started.await)
 }
 
 async fn sign_up(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     let started = async {
-        require_own_origin(&request, &ctx)?;
-        let plan = ctx.signup_plan()?;
-        let new = read_new_account(&request, &ctx, payload, plan).await?;
+        require_own_origin(&request, &ctx.core)?;
+        let plan = ctx.auth.signup_plan()?;
+        let new = read_new_account(&request, &ctx.core, payload, plan).await?;
         // After the fields are valid, so that a mistyped form does not use up the attempts of an address.
-        ctx.sign_ups.admit(peer::ip_address(&request)).map_err(Error::TooManyFailures)?;
+        ctx.auth.sign_ups.admit(peer::ip_address(&request)).map_err(Error::TooManyFailures)?;
         let user = accounts::create(&ctx.core, new).await?;
-        start_session(&request, &ctx, user).await
+        start_session(&request, &ctx.core, user).await
     };
     session_response(&request, &ctx, StatusCode::CREATED, started.await)
 }
 
 async fn sign_in(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     let started = async {
-        require_own_origin(&request, &ctx)?;
+        require_own_origin(&request, &ctx.core)?;
         let SignInRequest { email, password } = read_body(&request, payload).await?;
         let (email, password) = (email.into_inner(), password.into_inner());
         let ip_address = peer::ip_address(&request);
-        let user = sessions::check_sign_in(&ctx.core, &ctx.sign_ins, ip_address, &email, password).await?;
-        start_session(&request, &ctx, user).await
+        let user =
+            sessions::check_sign_in(&ctx.core, &ctx.auth.sign_ins, ip_address, &email, password).await?;
+        start_session(&request, &ctx.core, user).await
     };
     session_response(&request, &ctx, StatusCode::OK, started.await)
 }
@@ -163,9 +165,9 @@ async fn sign_in(request: HttpRequest, ctx: Data<OperationContext>, payload: Pay
 async fn show_session(request: HttpRequest, ctx: Data<OperationContext>, _: Payload) -> HttpResponse {
     let found = async {
         // Not `authenticate`, because a missing cookie is answered before the query is checked.
-        let secret = session_secret(&request, &ctx).ok_or(Error::NotSignedIn)?;
+        let secret = session_secret(&request, &ctx.core).ok_or(Error::NotSignedIn)?;
         read_query::<NoFields>(request.query_string())?;
-        let (_, user) = sessions::authenticate(&ctx.core, &ctx.keys, &secret).await?;
+        let (_, user) = sessions::authenticate(&ctx.core, &ctx.auth.keys, &secret).await?;
         Ok::<_, Error>(SignedInUser::from(user))
     };
     match found.await {
@@ -176,8 +178,8 @@ async fn show_session(request: HttpRequest, ctx: Data<OperationContext>, _: Payl
 
 async fn sign_out(request: HttpRequest, ctx: Data<OperationContext>, _: Payload) -> HttpResponse {
     let ended = async {
-        require_own_origin(&request, &ctx)?;
-        let (caller, _) = authenticate(&request, &ctx).await?;
+        require_own_origin(&request, &ctx.core)?;
+        let (caller, _) = authenticate(&request, &ctx.auth).await?;
         read_query::<NoFields>(request.query_string())?;
         sessions::sign_out(&ctx.core, &caller).await
     };
@@ -193,11 +195,11 @@ async fn change_password(
     payload: Payload,
 ) -> HttpResponse {
     let changed = async {
-        require_own_origin(&request, &ctx)?;
-        let (caller, _) = authenticate(&request, &ctx).await?;
+        require_own_origin(&request, &ctx.core)?;
+        let (caller, _) = authenticate(&request, &ctx.auth).await?;
         let ChangePasswordRequest { current, new } = read_body(&request, payload).await?;
         let (current, new) = (current.into_inner(), new.into_inner());
-        sessions::change_password(&ctx.core, &ctx.keys, &ctx.sign_ins, &caller, current, new).await
+        sessions::change_password(&ctx.core, &ctx.auth.keys, &ctx.auth.sign_ins, &caller, current, new).await
     };
     match changed.await {
         Ok(()) => success(&request, &ctx, StatusCode::OK, &json!({})),
@@ -207,11 +209,11 @@ async fn change_password(
 
 async fn delete_account(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     let deleted = async {
-        require_own_origin(&request, &ctx)?;
-        let (caller, _) = authenticate(&request, &ctx).await?;
+        require_own_origin(&request, &ctx.core)?;
+        let (caller, _) = authenticate(&request, &ctx.auth).await?;
         let DeleteAccountRequest { password } = read_body(&request, payload).await?;
         let password = password.into_inner();
-        sessions::remove_account(&ctx.core, &ctx.keys, &ctx.sign_ins, &caller, password).await
+        sessions::remove_account(&ctx.core, &ctx.auth.keys, &ctx.auth.sign_ins, &caller, password).await
     };
     match deleted.await {
         Ok(()) => response_without_session(&request, &ctx),
@@ -230,11 +232,11 @@ async fn read_body<R: Request>(request: &HttpRequest, payload: Payload) -> Resul
 
 async fn read_new_account(
     request: &HttpRequest,
-    ctx: &OperationContext,
+    core: &CoreContext,
     payload: Payload,
     plan: Plan,
 ) -> Result<NewAccount, Error> {
-    require_own_origin(request, ctx)?;
+    require_own_origin(request, core)?;
     let CreateAccountRequest { email, password, name } = read_body(request, payload).await?;
     Ok(NewAccount {
         email: email.into_inner(),
@@ -247,11 +249,11 @@ async fn read_new_account(
 /// Starts a session and returns the user with its secret.
 async fn start_session(
     request: &HttpRequest,
-    ctx: &OperationContext,
+    core: &CoreContext,
     user: user::Model,
 ) -> Result<(user::Model, String), Error> {
     // The session that the browser presents ends: another site may have planted it (faults-and-threats, row C2).
-    let secret = sessions::open_session(&ctx.core, &user, session_secret(request, ctx).as_ref()).await?;
+    let secret = sessions::open_session(core, &user, session_secret(request, core).as_ref()).await?;
     Ok((user, secret.expose().to_owned()))
 }
 
@@ -264,7 +266,7 @@ fn session_response(
     match started {
         Ok((user, secret)) => {
             let mut response = success(request, ctx, status, &json!({ "user": SignedInUser::from(user) }));
-            match response.add_cookie(&cookie(ctx, &secret)) {
+            match response.add_cookie(&cookie(&ctx.core, &secret)) {
                 Ok(()) => response,
                 Err(error) => failure(request, ctx, &Error::internal(error.to_string())),
             }
@@ -276,7 +278,7 @@ fn session_response(
 /// An empty response that deletes the cookie.
 fn response_without_session(request: &HttpRequest, ctx: &OperationContext) -> HttpResponse {
     let mut response = success(request, ctx, StatusCode::OK, &json!({}));
-    match response.add_cookie(&expired_cookie(ctx)) {
+    match response.add_cookie(&expired_cookie(&ctx.core)) {
         Ok(()) => response,
         Err(error) => failure(request, ctx, &Error::internal(error.to_string())),
     }

@@ -82,7 +82,7 @@ async fn check(request: &HttpRequest, ctx: &OperationContext, below_floor: Below
         BelowFloor::ServesSignedIn => {
             // The room first: the session is looked up in the database only below the floor.
             let Err(full) = ctx.disk.require_room() else { return Ok(()) };
-            match signed_in(request, ctx).await {
+            match signed_in(request, &ctx.auth).await {
                 Ok(_) => Ok(()),
                 Err(Error::NotSignedIn) => Err(full.into()),
                 Err(other) => Err(other),

@@ -231,7 +231,7 @@ async fn ready(service: Data<Service>, readiness: Data<Readiness>) -> impl Respo
         "index": index,
         "model": model,
         "search": search_state(has_index, is_unloaded, model.is_some()),
-        "speech": ctx.speech.transcriber().map(|transcriber| transcriber.model().to_owned()),
+        "speech": service.speech.transcriber().map(|transcriber| transcriber.model().to_owned()),
         "actors": actors,
     });
     if is_ready { HttpResponse::Ok().json(body) } else { HttpResponse::ServiceUnavailable().json(body) }

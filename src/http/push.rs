@@ -36,7 +36,7 @@ pub fn mount(config: &mut ServiceConfig) {
 async fn verify(request: HttpRequest, ctx: Data<OperationContext>) -> HttpResponse {
     let confirmed = async {
         let verification = verification(request.query_string()).ok_or(Error::not_found())?;
-        confirm_subscription(&ctx.feeds, &callback_url(&request)?, verification).await
+        confirm_subscription(&ctx.ingest.feeds, &callback_url(&request)?, verification).await
     };
     match confirmed.await {
         Ok(challenge) => HttpResponse::Ok()
@@ -54,11 +54,11 @@ async fn notify(request: HttpRequest, ctx: Data<OperationContext>, payload: Payl
         let handled = async {
             let callback = callback_url(&request)?;
             // Before the body is read: a request for an unknown callback must not cost memory for it.
-            ensure_subscribed(&ctx.feeds, &callback).await?;
+            ensure_subscribed(&ctx.ingest.feeds, &callback).await?;
             let sender = Sender::anonymous(peer::ip_address(&request));
             let body = body::read_body(&request, payload, sender, MAX_NOTIFICATION_BYTES).await?;
             let signature = request.headers().get("X-Hub-Signature").and_then(|value| value.to_str().ok());
-            handle_notification(&ctx.feeds, &callback, signature, &body).await
+            handle_notification(&ctx.ingest.feeds, &callback, signature, &body).await
         };
         match handled.await {
             Ok(()) => HttpResponse::Accepted().finish(),

@@ -6,11 +6,12 @@ use actix_web::cookie::{Cookie, SameSite, time::Duration as CookieAge};
 use actix_web::http::Method;
 use actix_web::http::header::ORIGIN;
 use actors::auth::caller::Caller;
+use actors::auth::context::AuthContext;
 use actors::auth::secret::Secret;
 use actors::auth::sessions::{self, SESSION_LIFETIME, SESSION_PREFIX};
-use actors::context::OperationContext;
 use entity::user;
 use errors::Error;
+use library::context::CoreContext;
 
 use super::budget::Sender;
 
@@ -24,8 +25,8 @@ const HTTPS_COOKIE: &str = "__Host-carrel_session";
 ///
 /// # Errors
 /// [`Error::NotSignedIn`] without a valid session.
-pub async fn signed_in(request: &HttpRequest, ctx: &OperationContext) -> Result<Caller, Error> {
-    let (caller, _) = authenticate(request, ctx).await?;
+pub async fn signed_in(request: &HttpRequest, auth: &AuthContext) -> Result<Caller, Error> {
+    let (caller, _) = authenticate(request, auth).await?;
     Sender::note(request, caller.user);
     Ok(caller)
 }
@@ -34,42 +35,39 @@ pub async fn signed_in(request: &HttpRequest, ctx: &OperationContext) -> Result<
 ///
 /// # Errors
 /// [`Error::NotSignedIn`] without a valid session.
-pub async fn authenticate(
-    request: &HttpRequest,
-    ctx: &OperationContext,
-) -> Result<(Caller, user::Model), Error> {
-    let secret = session_secret(request, ctx).ok_or(Error::NotSignedIn)?;
-    sessions::authenticate(&ctx.core, &ctx.keys, &secret).await
+pub async fn authenticate(request: &HttpRequest, auth: &AuthContext) -> Result<(Caller, user::Model), Error> {
+    let secret = session_secret(request, &auth.core).ok_or(Error::NotSignedIn)?;
+    sessions::authenticate(&auth.core, &auth.keys, &secret).await
 }
 
 /// Returns the secret in the session's cookie; `None` if the cookie is missing or malformed.
-pub fn session_secret(request: &HttpRequest, ctx: &OperationContext) -> Option<Secret> {
-    Secret::parse_token(SESSION_PREFIX, request.cookie(cookie_name(ctx))?.value())
+pub fn session_secret(request: &HttpRequest, core: &CoreContext) -> Option<Secret> {
+    Secret::parse_token(SESSION_PREFIX, request.cookie(cookie_name(core))?.value())
 }
 
-fn cookie_name(ctx: &OperationContext) -> &'static str {
-    if is_https(ctx) { HTTPS_COOKIE } else { HTTP_COOKIE }
+fn cookie_name(core: &CoreContext) -> &'static str {
+    if is_https(core) { HTTPS_COOKIE } else { HTTP_COOKIE }
 }
 
 /// Whether clients reach the service over https.
-fn is_https(ctx: &OperationContext) -> bool {
-    ctx.core.base_url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
+fn is_https(core: &CoreContext) -> bool {
+    core.base_url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
 }
 
 /// Returns the cookie of a session: hidden from scripts and from other sites, and sent over https
 /// only where the service has it.
-pub fn cookie(ctx: &OperationContext, secret: &str) -> Cookie<'static> {
+pub fn cookie(core: &CoreContext, secret: &str) -> Cookie<'static> {
     let age = i64::try_from(SESSION_LIFETIME.as_secs()).unwrap_or(i64::MAX);
-    let cookie = Cookie::build(cookie_name(ctx), secret.to_owned());
+    let cookie = Cookie::build(cookie_name(core), secret.to_owned());
     // `Lax`, not `Strict`: the redirect of an assistant to /oauth/authorize must find the session.
     let cookie = cookie.path("/").http_only(true).same_site(SameSite::Lax);
-    cookie.secure(is_https(ctx)).max_age(CookieAge::seconds(age)).finish()
+    cookie.secure(is_https(core)).max_age(CookieAge::seconds(age)).finish()
 }
 
 /// Returns the cookie that makes a browser delete the session's cookie.
-pub fn expired_cookie(ctx: &OperationContext) -> Cookie<'static> {
+pub fn expired_cookie(core: &CoreContext) -> Cookie<'static> {
     // Browsers replace a cookie of the same name and path, and reject one named `__Host-` without `Secure` and the path `/`.
-    let mut expired = cookie(ctx, "");
+    let mut expired = cookie(core, "");
     expired.set_max_age(CookieAge::ZERO);
     expired
 }
@@ -79,7 +77,7 @@ pub fn expired_cookie(ctx: &OperationContext) -> Cookie<'static> {
 ///
 /// # Errors
 /// [`Error::ForeignOrigin`] when a header names another origin or site.
-pub fn require_own_origin(request: &HttpRequest, ctx: &OperationContext) -> Result<(), Error> {
+pub fn require_own_origin(request: &HttpRequest, core: &CoreContext) -> Result<(), Error> {
     if matches!(*request.method(), Method::GET | Method::HEAD) {
         return Ok(());
     }
@@ -88,7 +86,7 @@ pub fn require_own_origin(request: &HttpRequest, ctx: &OperationContext) -> Resu
     let header = |name: &str| {
         request.headers().get(name).map(|value| value.to_str().unwrap_or("unreadable").to_owned())
     };
-    let is_own_origin = header(ORIGIN.as_str()).is_none_or(|origin| origin == origin_of(&ctx.core.base_url));
+    let is_own_origin = header(ORIGIN.as_str()).is_none_or(|origin| origin == origin_of(&core.base_url));
     let is_own_site =
         // `none` is the user's own navigation, such as from the address bar.
         header("Sec-Fetch-Site").is_none_or(|site| matches!(site.as_str(), "same-origin" | "none"));

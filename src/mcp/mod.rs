@@ -19,8 +19,10 @@ use actix_web::web::{Bytes, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse, web};
 use actors::auth::authenticate::RequestInfo;
 use actors::auth::caller::Caller;
+use actors::auth::context::AuthContext;
 use actors::context::OperationContext;
 use errors::Error;
+use library::context::CoreContext;
 use tracing::warn;
 use values::kind::MeteredSurface;
 
@@ -84,13 +86,13 @@ async fn answer(
     let info = request_info(request);
     // A malformed credential counts as one, so that the challenge says `invalid_token`.
     let has_credential = !matches!(info.credential, Ok(None));
-    let caller = ctx.authenticator().authenticate(info).await;
+    let caller = ctx.auth.authenticator().authenticate(info).await;
     let mut caller = caller.map_err(|error| refusal(&error, &ctx.core.base_url, has_credential))?;
     Sender::note(request, caller.user);
     // Not answered yet if it is invalid: the key was used even then.
-    let message = read_message(request, ctx, &caller, payload).await;
+    let message = read_message(request, &ctx.core, &caller, payload).await;
     // Before the response, so that the use is recorded when the client receives it.
-    record_use(ctx, &mut caller, message.as_ref().ok()).await;
+    record_use(&ctx.auth, &mut caller, message.as_ref().ok()).await;
     match message? {
         RpcMessage::Notification => Ok(HttpResponse::new(StatusCode::ACCEPTED)),
         RpcMessage::Request(rpc) => {
@@ -111,13 +113,12 @@ fn request_info(request: &HttpRequest) -> RequestInfo {
 
 async fn read_message(
     request: &HttpRequest,
-    ctx: &OperationContext,
+    core: &CoreContext,
     caller: &Caller,
     payload: Payload,
 ) -> Result<RpcMessage, RpcError> {
-    let body = read_body(request, caller, payload)
-        .await
-        .map_err(|error| refusal(&error, &ctx.core.base_url, true))?;
+    let body =
+        read_body(request, caller, payload).await.map_err(|error| refusal(&error, &core.base_url, true))?;
     if !headers::accepts_json(request) {
         return Err(RpcError::new(
             StatusCode::NOT_ACCEPTABLE,
@@ -143,8 +144,8 @@ async fn read_body(request: &HttpRequest, caller: &Caller, payload: Payload) -> 
 }
 
 /// Records the use of the key, with the name that the client gives itself.
-async fn record_use(ctx: &OperationContext, caller: &mut Caller, message: Option<&RpcMessage>) {
-    let authenticator = ctx.authenticator();
+async fn record_use(auth: &AuthContext, caller: &mut Caller, message: Option<&RpcMessage>) {
+    let authenticator = auth.authenticator();
     let Some(RpcMessage::Request(rpc)) = message else { return authenticator.record_use(caller) };
     if let Some(client) = generation::client_of_request(&rpc.params) {
         caller.client = Some(client);

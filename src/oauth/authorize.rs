@@ -4,6 +4,7 @@
 use actix_web::http::StatusCode;
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
+use actors::auth::context::AuthContext;
 use actors::auth::grants::{AuthorizationRequest, Browser};
 use actors::context::OperationContext;
 use entity::user;
@@ -26,21 +27,21 @@ pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>) -> HttpRes
     let params = Params::parse(request.query_string().as_bytes());
     let authorization = match request::read_request(&ctx, peer::ip_address(&request), &params).await {
         Ok(authorization) => authorization,
-        Err(error) => return page::refuse(&ctx, error),
+        Err(error) => return page::refuse(&ctx.core, error),
     };
     // OpenID Connect's value for signing in again although a user is signed in.
     let wants_sign_in = params.all("prompt").any(|prompt| prompt.split(' ').any(|word| word == "login"));
-    match signed_in(&ctx, &request).await {
+    match signed_in(&ctx.auth, &request).await {
         Ok(Some((browser, user))) if !wants_sign_in => {
-            ask_for_consent(&ctx, &params, authorization, browser, user).await
+            ask_for_consent(&ctx.auth, &params, authorization, browser, user).await
         }
-        Ok(_) => ask_to_sign_in(&ctx, &request, &params, &authorization).await,
+        Ok(_) => ask_to_sign_in(&ctx.auth, &request, &params, &authorization).await,
         Err(error) => page::failure(&error),
     }
 }
 
 async fn ask_to_sign_in(
-    ctx: &OperationContext,
+    auth: &AuthContext,
     request: &HttpRequest,
     params: &Params,
     authorization: &AuthorizationRequest,
@@ -51,7 +52,7 @@ async fn ask_to_sign_in(
         let text = "It is longer than 16 KiB. Start again in the app that you want to connect.";
         return page::stop(StatusCode::URI_TOO_LONG, "This request is too long", text);
     }
-    match ctx.grants.create_sign_in_ticket(peer::ip_address(request), query).await {
+    match auth.grants.create_sign_in_ticket(peer::ip_address(request), query).await {
         Ok(ticket) => {
             let form = SignInForm { ticket: &ticket, email: "", fault: None };
             sign_in_page(StatusCode::OK, authorization, &form)
@@ -82,7 +83,7 @@ fn query_of_request(params: &Params) -> String {
 }
 
 async fn ask_for_consent(
-    ctx: &OperationContext,
+    auth: &AuthContext,
     params: &Params,
     authorization: AuthorizationRequest,
     browser: Browser,
@@ -92,7 +93,7 @@ async fn ask_for_consent(
     let offered = authorization.offered(user.plan);
     // The request stays on the server, and the form has only the ticket: a page cannot exchange the redirect URI or
     // add scopes.
-    let ticket = match ctx.grants.create_consent_ticket(authorization, browser, offered).await {
+    let ticket = match auth.grants.create_consent_ticket(authorization, browser, offered).await {
         Ok(ticket) => ticket,
         Err(error) => return page::failure(&error),
     };

@@ -3,19 +3,20 @@
 use actix_web::HttpRequest;
 use actix_web::http::header::HeaderValue;
 use actors::auth::caller::Principal;
+use actors::auth::context::AuthContext;
 use actors::auth::grants::Browser;
-use actors::context::OperationContext;
 use entity::user;
 use errors::Error;
+use library::context::CoreContext;
 
 use crate::http::session::{authenticate, require_own_origin};
 
 /// Returns the session of the browser and its user; `None` without a valid session.
 pub async fn signed_in(
-    ctx: &OperationContext,
+    auth: &AuthContext,
     request: &HttpRequest,
 ) -> Result<Option<(Browser, user::Model)>, Error> {
-    match authenticate(request, ctx).await {
+    match authenticate(request, auth).await {
         Ok((caller, user)) => match caller.principal {
             Principal::Session(session) => Ok(Some((Browser { user: user.id, session }, user))),
             Principal::Key(_) | Principal::Grant(_) => Ok(None),
@@ -27,11 +28,11 @@ pub async fn signed_in(
 
 /// Returns whether a form comes from the service's own pages, so that no other site can submit it
 /// for the user (faults-and-threats, row C1).
-pub fn is_own_form(request: &HttpRequest, ctx: &OperationContext) -> bool {
+pub fn is_own_form(request: &HttpRequest, core: &CoreContext) -> bool {
     let header = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
     // The pages send no referrer, and without one browsers send `Origin: null` even to the same origin.
     // `Sec-Fetch-Site` then tells it from the `null` of a sandboxed frame.
     let is_own_null_origin =
         header("Origin") == Some(b"null") && header("Sec-Fetch-Site") == Some(b"same-origin");
-    is_own_null_origin || require_own_origin(request, ctx).is_ok()
+    is_own_null_origin || require_own_origin(request, core).is_ok()
 }

@@ -2,9 +2,9 @@
 
 use actix_web::HttpRequest;
 use actix_web::http::header::AUTHORIZATION;
+use actors::auth::context::AuthContext;
 use actors::auth::grants::TokenError;
 use actors::auth::grants::client::ClientCredentials;
-use actors::context::OperationContext;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use entity::oauth_client;
@@ -20,20 +20,20 @@ use crate::http::peer;
 /// [`OAuthError::InvalidClient`]; [`OAuthError::TooManyAttempts`] after too many failures of the address;
 /// [`OAuthError::InvalidRequest`] for two methods at once.
 pub async fn authenticate(
-    ctx: &OperationContext,
+    auth: &AuthContext,
     request: &HttpRequest,
     form: &Params,
 ) -> Result<oauth_client::Model, OAuthError> {
     let by_header = request.headers().contains_key(AUTHORIZATION);
     let credentials = read_credentials(request, form)?;
     let authenticated = match credentials {
-        Some((id, credentials)) => ctx.grants.authenticate_client(&id, &credentials).await,
+        Some((id, credentials)) => auth.grants.authenticate_client(&id, &credentials).await,
         None => Err(TokenError::InvalidClient),
     };
     match authenticated {
         Ok(client) => Ok(client),
         Err(TokenError::InvalidClient) => {
-            Err(record_failure(ctx, request, OAuthError::InvalidClient { by_header }))
+            Err(record_failure(auth, request, OAuthError::InvalidClient { by_header }))
         }
         Err(other) => Err(other.into()),
     }
@@ -41,8 +41,8 @@ pub async fn authenticate(
 
 /// Counts a failure of the IP address: of a client (contract.md, section 3), or of a guessed code or token (design: mcp-oauth.md,
 /// assertion 91). After too many, the error is that the address has to wait.
-pub fn record_failure(ctx: &OperationContext, request: &HttpRequest, error: OAuthError) -> OAuthError {
-    if let Error::TooManyFailures(wait) = ctx.failures.record(peer::ip_address(request)) {
+pub fn record_failure(auth: &AuthContext, request: &HttpRequest, error: OAuthError) -> OAuthError {
+    if let Error::TooManyFailures(wait) = auth.failures.record(peer::ip_address(request)) {
         return OAuthError::TooManyAttempts(wait);
     }
     error

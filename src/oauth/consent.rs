@@ -6,6 +6,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::grants::{ConsentDecision, TICKET_PREFIX};
 use actors::auth::secret::Secret;
 use actors::context::OperationContext;
+use library::context::CoreContext;
 use values::scope::Scopes;
 
 use super::browser::{is_own_form, signed_in};
@@ -16,20 +17,20 @@ use super::params::Params;
 /// Records the decision and sends the browser back to the client.
 pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     let Ok(form) = Params::read(&request, payload).await else { return expired_form() };
-    if !is_own_form(&request, &ctx) {
+    if !is_own_form(&request, &ctx.core) {
         return expired_form();
     }
     let sent = form.one("ticket").ok().flatten();
     let ticket = sent.and_then(|sent| Secret::parse_token(TICKET_PREFIX, sent));
-    let browser = match signed_in(&ctx, &request).await {
+    let browser = match signed_in(&ctx.auth, &request).await {
         Ok(session) => session.map(|(browser, _)| browser),
         Err(error) => return page::failure(&error),
     };
     // An answered or foreign ticket, and a browser that has signed out, get the same page: nothing reveals which
     // tickets exist.
     let (Some(ticket), Some(browser)) = (ticket, browser) else { return expired_form() };
-    match ctx.grants.decide_consent(browser, &ticket, allowed_scopes(&form)).await {
-        Ok(Some(decision)) => redirect(&ctx, &decision),
+    match ctx.auth.grants.decide_consent(browser, &ticket, allowed_scopes(&form)).await {
+        Ok(Some(decision)) => redirect(&ctx.core, &decision),
         Ok(None) => expired_form(),
         Err(error) => page::failure(&error),
     }
@@ -45,10 +46,10 @@ fn allowed_scopes(form: &Params) -> Scopes {
 }
 
 /// Sends the browser back to the application with the decision.
-fn redirect(ctx: &OperationContext, decision: &ConsentDecision) -> HttpResponse {
+fn redirect(core: &CoreContext, decision: &ConsentDecision) -> HttpResponse {
     let state = Some(decision.state.as_str());
     match &decision.code {
-        Some(code) => send_response(ctx, &decision.redirect_uri, state, &[("code", code.expose())]),
-        None => send_error(ctx, &decision.redirect_uri, state, &OAuthError::AccessDenied),
+        Some(code) => send_response(core, &decision.redirect_uri, state, &[("code", code.expose())]),
+        None => send_error(core, &decision.redirect_uri, state, &OAuthError::AccessDenied),
     }
 }

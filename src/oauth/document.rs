@@ -6,6 +6,7 @@
 
 use std::net::IpAddr;
 
+use actors::auth::context::AuthContext;
 use actors::auth::grants::client::ClientMetadata;
 use actors::auth::grants::redirect::is_local;
 use actors::auth::grants::{DocumentAge, RegistrationError};
@@ -27,8 +28,8 @@ const MAX_DOCUMENT_BYTES: u64 = 16 * 1024;
 const MAX_ID_BYTES: usize = 2048;
 
 /// Whether a client id is the URL of a document, and such ids are accepted.
-pub fn is_document_id(ctx: &OperationContext, id: &str) -> bool {
-    ctx.grants.can_read_documents() && (id.starts_with("https://") || id.starts_with("http://"))
+pub fn is_document_id(auth: &AuthContext, id: &str) -> bool {
+    auth.grants.can_read_documents() && (id.starts_with("https://") || id.starts_with("http://"))
 }
 
 /// The client of the document at this URL, as the document is now or was a short while ago.
@@ -43,8 +44,8 @@ pub async fn find_client(
     if !is_document_url(id, &ctx.core.base_url) {
         return Err(refused("its client_id is not an https URL with a path"));
     }
-    let known = ctx.grants.find_client(id).await?;
-    let known = known.map(|known| (ctx.grants.document_age(&known), known));
+    let known = ctx.auth.grants.find_client(id).await?;
+    let known = known.map(|known| (ctx.auth.grants.document_age(&known), known));
     if let Some((DocumentAge::Fresh, known)) = known {
         return Ok(known);
     }
@@ -56,7 +57,7 @@ pub async fn find_client(
             Some(_) | None => return Err(error),
         },
     };
-    ctx.grants.store_client_document(id, check(&document, id)?).await.map_err(|error| match error {
+    ctx.auth.grants.store_client_document(id, check(&document, id)?).await.map_err(|error| match error {
         RegistrationError::Internal(error) => error.into(),
         invalid @ (RegistrationError::Closed
         | RegistrationError::InvalidMetadata(_)
@@ -92,7 +93,7 @@ async fn fetch(
 ) -> Result<Map<String, Value>, AuthorizationError> {
     let too_many = "too many new apps were connected from your IP address; try again later";
     // Before the fetch, which any client can cause without an account.
-    ctx.grants.admit_document_read(from).map_err(|_| refused(too_many))?;
+    ctx.auth.grants.admit_document_read(from).map_err(|_| refused(too_many))?;
     let url = PageUrl::parse(id).map_err(|_| refused("its client_id is not a URL that may be fetched"))?;
     let request = FetchRequest {
         accept: "application/json",
@@ -101,7 +102,7 @@ async fn fetch(
         follow_redirects: false,
         ..FetchRequest::page()
     };
-    let fetched = ctx.feeds.fetcher.get(&url, request).await.map_err(|error| fetch_failed(&error))?;
+    let fetched = ctx.ingest.fetcher.get(&url, request).await.map_err(|error| fetch_failed(&error))?;
     let is_json = |kind: &str| kind == "application/json" || kind.ends_with("+json");
     if !fetched.content_type.is_some_and(|kind| is_json(kind.essence())) {
         return Err(refused("it is not sent as application/json"));

@@ -4,6 +4,7 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
+use actors::auth::context::AuthContext;
 use actors::auth::grants::pkce;
 use actors::context::OperationContext;
 use serde_json::{Value, json};
@@ -37,11 +38,11 @@ pub fn mount(config: &mut ServiceConfig) {
 }
 
 async fn protected_resource(request: HttpRequest, ctx: Data<OperationContext>) -> HttpResponse {
-    open::document(&request, || open::json(StatusCode::OK, CacheControl::Public, &resource(&ctx)))
+    open::document(&request, || open::json(StatusCode::OK, CacheControl::Public, &resource(&ctx.auth)))
 }
 
 async fn authorization_server(request: HttpRequest, ctx: Data<OperationContext>) -> HttpResponse {
-    open::document(&request, || open::json(StatusCode::OK, CacheControl::Public, &server(&ctx)))
+    open::document(&request, || open::json(StatusCode::OK, CacheControl::Public, &server(&ctx.auth)))
 }
 
 async fn not_found(request: HttpRequest) -> HttpResponse {
@@ -50,11 +51,11 @@ async fn not_found(request: HttpRequest) -> HttpResponse {
     })
 }
 
-fn resource(ctx: &OperationContext) -> Value {
+fn resource(auth: &AuthContext) -> Value {
     json!({
-        "resource": ctx.grants.resource(),
+        "resource": auth.grants.resource(),
         // The same bytes as `issuer` and as the `iss` of responses: strict clients compare them (D11).
-        "authorization_servers": [&*ctx.core.base_url],
+        "authorization_servers": [&*auth.core.base_url],
         // Only scopes that can be granted: clients request all that are listed (P7).
         "scopes_supported": scopes(),
         "bearer_methods_supported": ["header"],
@@ -62,8 +63,8 @@ fn resource(ctx: &OperationContext) -> Value {
     })
 }
 
-fn server(ctx: &OperationContext) -> Value {
-    let base = &ctx.core.base_url;
+fn server(auth: &AuthContext) -> Value {
+    let base = &auth.core.base_url;
     let mut document = json!({
         "issuer": &**base,
         "authorization_endpoint": format!("{base}/oauth/authorize"),
@@ -79,10 +80,10 @@ fn server(ctx: &OperationContext) -> Value {
         "code_challenge_methods_supported": [pkce::METHOD],
         "authorization_response_iss_parameter_supported": true,
     });
-    if let (true, Some(document)) = (ctx.grants.is_registration_open(), document.as_object_mut()) {
+    if let (true, Some(document)) = (auth.grants.is_registration_open(), document.as_object_mut()) {
         document.insert("registration_endpoint".to_owned(), json!(format!("{base}/oauth/register")));
     }
-    if let (true, Some(document)) = (ctx.grants.can_read_documents(), document.as_object_mut()) {
+    if let (true, Some(document)) = (auth.grants.can_read_documents(), document.as_object_mut()) {
         document.insert("client_id_metadata_document_supported".to_owned(), json!(true));
     }
     document

@@ -13,6 +13,7 @@ use actors::auth::grants::redirect::with_query_params;
 use actors::context::OperationContext;
 use askama::Template;
 use errors::{Error, PageText};
+use library::context::CoreContext;
 use tracing::error;
 
 use super::error::{AuthorizationError, OAuthError};
@@ -69,7 +70,7 @@ pub fn redirect(url: &str) -> HttpResponse {
 
 /// Sends the browser back to a client with this response, the client's state and the issuer (RFC 9207).
 pub fn send_response(
-    ctx: &OperationContext,
+    core: &CoreContext,
     redirect_uri: &str,
     state: Option<&str>,
     response: &[(&str, &str)],
@@ -77,16 +78,16 @@ pub fn send_response(
     let mut params = response.to_vec();
     params.extend(state.map(|state| ("state", state)));
     // On errors too, so that a client can tell which server answered (RFC 9207, section 2).
-    params.push(("iss", &ctx.core.base_url));
+    params.push(("iss", &core.base_url));
     redirect(&with_query_params(redirect_uri, &params))
 }
 
 /// Answers a request for authorization that is refused.
-pub fn refuse(ctx: &OperationContext, error: AuthorizationError) -> HttpResponse {
+pub fn refuse(core: &CoreContext, error: AuthorizationError) -> HttpResponse {
     match error {
         AuthorizationError::Page { title, text } => stop(StatusCode::BAD_REQUEST, title, &text),
         AuthorizationError::Redirect { redirect_uri, state, error } => {
-            send_error(ctx, &redirect_uri, state.as_deref(), &error)
+            send_error(core, &redirect_uri, state.as_deref(), &error)
         }
         AuthorizationError::Internal(error) => failure(&error),
     }
@@ -94,13 +95,13 @@ pub fn refuse(ctx: &OperationContext, error: AuthorizationError) -> HttpResponse
 
 /// Sends the user back to the client with an error (RFC 6749, section 4.1.2.1).
 pub fn send_error(
-    ctx: &OperationContext,
+    core: &CoreContext,
     redirect_uri: &str,
     state: Option<&str>,
     error: &OAuthError,
 ) -> HttpResponse {
     let description = error.to_string();
-    send_response(ctx, redirect_uri, state, &[("error", error.code()), ("error_description", &description)])
+    send_response(core, redirect_uri, state, &[("error", error.code()), ("error_description", &description)])
 }
 
 /// Returns the page for too many requests from one IP address.

@@ -8,6 +8,7 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
+use actors::auth::context::AuthContext;
 use actors::auth::grants::client::{ClientMetadata, InvalidClientMetadata};
 use actors::auth::secret::Secret;
 use actors::context::OperationContext;
@@ -29,11 +30,11 @@ const RESPONSE_TYPES: [&str; 1] = ["code"];
 /// Answers a request of any method.
 pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     open::post(&request, async {
-        register(&request, &ctx, payload).await.map_err(|error| {
+        register(&request, &ctx.auth, payload).await.map_err(|error| {
             // Counted as a failure of the IP address: attackers try out which redirect URIs may be registered.
             let is_invalid =
                 matches!(error, OAuthError::InvalidRedirectUri(_) | OAuthError::InvalidClientMetadata(_));
-            if is_invalid { record_failure(&ctx, &request, error) } else { error }
+            if is_invalid { record_failure(&ctx.auth, &request, error) } else { error }
         })
     })
     .await
@@ -41,11 +42,11 @@ pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: P
 
 async fn register(
     request: &HttpRequest,
-    ctx: &OperationContext,
+    auth: &AuthContext,
     payload: Payload,
 ) -> Result<HttpResponse, OAuthError> {
     // Before the body is read: a closed registration should cost nothing.
-    if !ctx.grants.is_registration_open() {
+    if !auth.grants.is_registration_open() {
         return Err(OAuthError::RegistrationClosed);
     }
     let sender = Sender::anonymous(peer::ip_address(request));
@@ -60,7 +61,7 @@ async fn register(
         }
     };
     let metadata = client_metadata(&members)?;
-    let (client, secret) = ctx.grants.register_client(peer::ip_address(request), metadata).await?;
+    let (client, secret) = auth.grants.register_client(peer::ip_address(request), metadata).await?;
     Ok(open::json(StatusCode::CREATED, CacheControl::NoStore, &response_body(&client, secret.as_ref())))
 }
 

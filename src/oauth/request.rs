@@ -5,9 +5,11 @@
 
 use std::net::IpAddr;
 
+use actors::auth::context::AuthContext;
 use actors::auth::grants::{AuthorizationRequest, pkce};
 use actors::context::OperationContext;
 use entity::oauth_client;
+use library::context::CoreContext;
 use values::scope::{Scope, Scopes};
 
 use super::document;
@@ -38,8 +40,8 @@ pub async fn read_request(
     params: &Params,
 ) -> Result<AuthorizationRequest, AuthorizationError> {
     let client = find_client(ctx, from, params).await?;
-    let redirect_uri = redirect_uri(ctx, params, &client)?;
-    match authorization_params(ctx, params) {
+    let redirect_uri = redirect_uri(&ctx.auth, params, &client)?;
+    match authorization_params(&ctx.core, params) {
         Ok(AuthorizationParams { state, challenge, scopes }) => {
             Ok(AuthorizationRequest { client, redirect_uri, state, challenge, scopes })
         }
@@ -62,14 +64,14 @@ async fn find_client(
     };
     // A repeated id is like an unknown one: there is no client that the error could be sent to.
     let id = params.one("client_id").map_err(|_| unknown())?.ok_or_else(unknown)?;
-    if document::is_document_id(ctx, id) {
+    if document::is_document_id(&ctx.auth, id) {
         return document::find_client(ctx, from, id).await;
     }
-    ctx.grants.find_client(id).await?.ok_or_else(unknown)
+    ctx.auth.grants.find_client(id).await?.ok_or_else(unknown)
 }
 
 fn redirect_uri(
-    ctx: &OperationContext,
+    auth: &AuthContext,
     params: &Params,
     client: &oauth_client::Model,
 ) -> Result<String, AuthorizationError> {
@@ -81,7 +83,7 @@ fn redirect_uri(
         .ok_or_else(|| refused("The app sent no redirect URL.".to_owned()))?;
     // By default compared as strings: a normalized URL could match one that the client never registered (RFC 9700, section
     // 4.1.3).
-    if ctx.grants.redirect_rules().is_registered(&client.redirect_uris.0, requested) {
+    if auth.grants.redirect_rules().is_registered(&client.redirect_uris.0, requested) {
         return Ok(requested.to_owned());
     }
     let shown: String = requested.chars().take(300).collect();
@@ -97,7 +99,7 @@ struct AuthorizationParams {
     scopes: Scopes,
 }
 
-fn authorization_params(ctx: &OperationContext, params: &Params) -> Result<AuthorizationParams, OAuthError> {
+fn authorization_params(core: &CoreContext, params: &Params) -> Result<AuthorizationParams, OAuthError> {
     // OAuth 2.1 only recommends `state`; spec.md requires it.
     let state = params.one("state")?.ok_or(OAuthError::MissingParameter("state"))?;
     if state.len() > MAX_STATE_BYTES {
@@ -125,7 +127,7 @@ fn authorization_params(ctx: &OperationContext, params: &Params) -> Result<Autho
     if !pkce::is_challenge(challenge) {
         return Err(OAuthError::InvalidRequest("code_challenge must have 43 characters of base64url"));
     }
-    if !resource::is_own(&ctx.core.base_url, params.all("resource")) {
+    if !resource::is_own(&core.base_url, params.all("resource")) {
         return Err(OAuthError::InvalidTarget);
     }
     let scopes = scopes(params.one("scope")?).ok_or(OAuthError::InvalidScope(UNGRANTABLE_SCOPE))?;

@@ -5,6 +5,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::RETRY_AFTER;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
+use actors::auth::context::AuthContext;
 use actors::auth::grants::{AuthorizationRequest, SIGN_IN_PREFIX};
 use actors::auth::secret::Secret;
 use actors::auth::sessions;
@@ -45,10 +46,10 @@ pub fn sign_in_page(
 /// Signs the user in and redirects to the consent page, or shows the form again.
 pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     let Ok(form) = Params::read(&request, payload).await else { return expired_form() };
-    if !is_own_form(&request, &ctx) {
+    if !is_own_form(&request, &ctx.core) {
         return expired_form();
     }
-    let (ticket, query) = match find_ticket(&ctx, &form).await {
+    let (ticket, query) = match find_ticket(&ctx.auth, &form).await {
         Ok(Some(found)) => found,
         Ok(None) => return expired_form(),
         Err(error) => return page::failure(&error),
@@ -57,13 +58,13 @@ pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: P
     let params = Params::parse(query.as_bytes());
     let authorization = match request::read_request(&ctx, peer::ip_address(&request), &params).await {
         Ok(authorization) => authorization,
-        Err(error) => return page::refuse(&ctx, error),
+        Err(error) => return page::refuse(&ctx.core, error),
     };
     let typed = |name| form.one(name).unwrap_or_default().unwrap_or_default();
     let (email, password) = (typed("email"), typed("password").to_owned());
     let ip_address = peer::ip_address(&request);
-    match sessions::check_sign_in(&ctx.core, &ctx.sign_ins, ip_address, email, password).await {
-        Ok(user) => match start_session(&request, &ctx, &user, &ticket, &query).await {
+    match sessions::check_sign_in(&ctx.core, &ctx.auth.sign_ins, ip_address, email, password).await {
+        Ok(user) => match start_session(&request, &ctx.auth, &user, &ticket, &query).await {
             Ok(response) => response,
             Err(error) => page::failure(&error),
         },
@@ -86,28 +87,31 @@ pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: P
 /// Starts a session, once for each ticket, and continues with the request.
 async fn start_session(
     request: &HttpRequest,
-    ctx: &OperationContext,
+    auth: &AuthContext,
     user: &user::Model,
     ticket: &Secret,
     query: &str,
 ) -> Result<HttpResponse, Error> {
     // Spent only now, so that a mistyped password can be corrected on the same page. A form that is submitted twice
     // gets one session.
-    if !ctx.grants.spend_sign_in_ticket(ticket).await? {
+    if !auth.grants.spend_sign_in_ticket(ticket).await? {
         return Ok(expired_form());
     }
     // The session that the browser presents ends: another site may have planted it (faults-and-threats, row C2).
-    let secret = sessions::open_session(&ctx.core, user, session_secret(request, ctx).as_ref()).await?;
-    let mut response = redirect(&format!("{}/oauth/authorize?{query}", ctx.core.base_url));
-    response.add_cookie(&cookie(ctx, secret.expose())).map_err(|error| Error::internal(error.to_string()))?;
+    let secret =
+        sessions::open_session(&auth.core, user, session_secret(request, &auth.core).as_ref()).await?;
+    let mut response = redirect(&format!("{}/oauth/authorize?{query}", auth.core.base_url));
+    response
+        .add_cookie(&cookie(&auth.core, secret.expose()))
+        .map_err(|error| Error::internal(error.to_string()))?;
     Ok(response)
 }
 
 /// Returns the ticket of the form, and the query of the request behind it; `None` if the ticket is malformed, spent or expired.
-async fn find_ticket(ctx: &OperationContext, form: &Params) -> Result<Option<(Secret, String)>, Error> {
+async fn find_ticket(auth: &AuthContext, form: &Params) -> Result<Option<(Secret, String)>, Error> {
     let sent = form.one("ticket").ok().flatten();
     let Some(ticket) = sent.and_then(|sent| Secret::parse_token(SIGN_IN_PREFIX, sent)) else {
         return Ok(None);
     };
-    Ok(ctx.grants.find_sign_in_query(&ticket).await?.map(|query| (ticket, query)))
+    Ok(auth.grants.find_sign_in_query(&ticket).await?.map(|query| (ticket, query)))
 }

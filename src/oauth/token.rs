@@ -3,6 +3,7 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
+use actors::auth::context::AuthContext;
 use actors::auth::grants::pkce::{CodeVerifier, VERIFIER_RULE};
 use actors::auth::grants::{CodeExchange, TokenError, TokenPair, TokenRefresh};
 use actors::context::OperationContext;
@@ -75,27 +76,27 @@ impl TokenRequest {
 
 /// Answers a request of any method.
 pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
-    open::post(&request, tokens(&request, &ctx, payload)).await
+    open::post(&request, tokens(&request, &ctx.auth, payload)).await
 }
 
 async fn tokens(
     request: &HttpRequest,
-    ctx: &OperationContext,
+    auth: &AuthContext,
     payload: Payload,
 ) -> Result<HttpResponse, OAuthError> {
     let form = Params::read(request, payload).await?;
     let params = TokenParams::from_form(&form)?;
-    let client = authenticate(ctx, request, &form).await?;
-    if !resource::is_own(&ctx.core.base_url, form.all("resource")) {
+    let client = authenticate(auth, request, &form).await?;
+    if !resource::is_own(&auth.core.base_url, form.all("resource")) {
         return Err(OAuthError::InvalidTarget);
     }
     let tokens = match TokenRequest::from_params(&params)? {
         TokenRequest::AuthorizationCode { code, redirect_uri, verifier } => {
-            exchange(ctx, request, CodeExchange { client, code, redirect_uri, verifier }).await?
+            exchange(auth, request, CodeExchange { client, code, redirect_uri, verifier }).await?
         }
         TokenRequest::RefreshToken { token, scopes } => {
-            let refreshed = ctx.grants.refresh_tokens(TokenRefresh { client, token, scopes }).await;
-            refreshed.map_err(|error| record_guess(ctx, request, error))?
+            let refreshed = auth.grants.refresh_tokens(TokenRefresh { client, token, scopes }).await;
+            refreshed.map_err(|error| record_guess(auth, request, error))?
         }
     };
     let body = json!({
@@ -110,15 +111,15 @@ async fn tokens(
 }
 
 async fn exchange(
-    ctx: &OperationContext,
+    auth: &AuthContext,
     request: &HttpRequest,
     exchange: CodeExchange,
 ) -> Result<TokenPair, OAuthError> {
     let has_verifier = exchange.verifier.is_some();
-    let exchanged = ctx.grants.exchange_code(exchange).await;
+    let exchanged = auth.grants.exchange_code(exchange).await;
     exchanged.map_err(|error| {
         // The guess counts whatever the client is answered.
-        let error = record_guess(ctx, request, error);
+        let error = record_guess(auth, request, error);
         if has_verifier { error } else { require_verifier(error) }
     })
 }
@@ -134,11 +135,11 @@ fn require_verifier(error: OAuthError) -> OAuthError {
 }
 
 /// Counts a guessed code or token as a failure of the IP address. One that was valid before is not a guess.
-fn record_guess(ctx: &OperationContext, request: &HttpRequest, error: TokenError) -> OAuthError {
+fn record_guess(auth: &AuthContext, request: &HttpRequest, error: TokenError) -> OAuthError {
     match error {
         // Only an unknown one counts: a token that was valid before comes from a client that lost a race or a response,
         // and must not block its address.
-        TokenError::UnknownGrant(why) => record_failure(ctx, request, OAuthError::InvalidGrant(why)),
+        TokenError::UnknownGrant(why) => record_failure(auth, request, OAuthError::InvalidGrant(why)),
         TokenError::InvalidClient
         | TokenError::InvalidGrant(_)
         | TokenError::InvalidVerifier

@@ -7,7 +7,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::authenticate::RequestInfo;
 use actors::auth::caller::Caller;
 use actors::context::OperationContext;
-use actors::idempotency::{Claim, IdempotencyKey, StoredResponse};
+use actors::idempotency::{Claim, Idempotency, IdempotencyKey, StoredResponse};
 use actors::operation::{FromRequest, Operation};
 use actors::operations::unknown::UnmatchedRequest;
 use actors::pipeline::{self, ActivityEntry, Endpoint, Outcome, ParsedRequest, Response};
@@ -80,7 +80,7 @@ async fn execute<O: Operation>(
     success: &ReplyStatus<O::Reply>,
     parse: impl AsyncFnOnce(&Caller) -> ParsedRequest<O>,
 ) -> Outcome<O::Reply> {
-    let authenticator = ctx.authenticator();
+    let authenticator = ctx.auth.authenticator();
     let caller = match authenticator.authenticate(request_info(request)).await {
         Ok(caller) => caller,
         // Without a caller there is no limit to count towards, and no activity view to show it in.
@@ -163,7 +163,7 @@ async fn respond<O: Operation>(
     }
     // Last, so that what is stored is what the client gets. A `kill -9` before it leaves a claim without a heartbeat.
     if let Some(claim) = claim {
-        let settled = settle::<O>(ctx, claim, &result, success);
+        let settled = settle::<O>(&ctx.requests.idempotency, claim, &result, success);
         // The write counts for the account in the queue of the database, as those of the operation do.
         match Sender::of(request) {
             Sender::Account(user) => on_behalf_of(user, settled).await,
@@ -184,7 +184,7 @@ fn stored_body<O: Operation>(reply: &O::Reply) -> serde_json::Result<Value> {
 
 /// Stores the response of an Idempotency-Key, or frees the key if the request may be tried again (contract.md, section 11).
 async fn settle<O: Operation>(
-    ctx: &OperationContext,
+    idempotency: &Idempotency,
     claim: Claim,
     result: &Result<Response<O::Reply>, Error>,
     success: &ReplyStatus<O::Reply>,
@@ -204,8 +204,8 @@ async fn settle<O: Operation>(
         }
     };
     let settled = match stored {
-        Some(stored) => ctx.idempotency.settle(claim, stored).await,
-        None => ctx.idempotency.give_up(claim).await,
+        Some(stored) => idempotency.settle(claim, stored).await,
+        None => idempotency.give_up(claim).await,
     };
     if let Err(error) = settled {
         tracing::warn!(cause = error.chain(), "could not store the response of an Idempotency-Key");

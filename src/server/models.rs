@@ -28,7 +28,7 @@ pub fn load_models(settings: &Settings, service: &Service, embedding: Option<Mod
     if is_local {
         let context = SpeechModelContext {
             core: service.indexing.core.clone(),
-            speech: service.context.speech.clone(),
+            speech: service.speech.clone(),
             job_signal: service.context.job_signal.clone(),
         };
         tasks.push(actix_web::rt::spawn(load_speech_model(context, store, speech)));

@@ -5,11 +5,13 @@
 //! afterwards (`search::citation`).
 
 mod chat;
+mod context;
 mod extractive;
 
 use futures_util::future::BoxFuture;
 
 pub use chat::{Chat, ChatSettings, ChatSetupError};
+pub use context::AnswerContext;
 pub use extractive::Extractive;
 
 /// A question, and the passages to answer it from.

@@ -10,12 +10,14 @@
 //! | [`limits`] | hourly and daily limits, and limits by IP address |
 //! | [`sessions`] | signed-in browsers, and protection against guessed passwords |
 //! | [`authenticate`] | from the credential of a request to its caller |
+//! | [`context`] | all of it that the surfaces and the operations use |
 //!
 //! Functions take what they need (the core, a handle), so the command line uses those that need no running service.
 
 pub mod accounts;
 pub mod authenticate;
 pub mod caller;
+pub mod context;
 pub mod grants;
 pub mod keys;
 mod last_use;

@@ -6,9 +6,10 @@
 //!
 //! There are four groups of stages, and each takes a separate context: [`sequencer`] makes the text of a document
 //! ([`extraction`]), [`index`] and [`index_removal`] change the index ([`indexing`]), [`feed`] follows feeds, and [`repair`]
-//! keeps the index complete.
+//! keeps the index complete. Requests use the parts in [`context`].
 
 mod completion;
+pub mod context;
 mod document_row;
 pub mod extraction;
 pub mod feed;

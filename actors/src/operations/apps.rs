@@ -97,7 +97,7 @@ impl Operation for ListApps {
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListAppsResponse, Error> {
-        let all = ctx.grants.list_grants(caller.user).await?.into_iter();
+        let all = ctx.auth.grants.list_grants(caller.user).await?.into_iter();
         let (connected, ended): (Vec<_>, Vec<_>) =
             all.partition(|(grant, _)| grant.state == GrantState::Connected);
         Ok(ListAppsResponse {
@@ -128,7 +128,7 @@ impl Operation for DisconnectApp {
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DisconnectAppResponse, Error> {
-        ctx.grants.disconnect(caller.user, self.0).await?;
+        ctx.auth.grants.disconnect(caller.user, self.0).await?;
         Ok(DisconnectAppResponse {})
     }
 }

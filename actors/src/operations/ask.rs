@@ -22,6 +22,7 @@ use crate::retrieval::passage::{self, Passage};
 use crate::retrieval::{SearchHit, SearchQuery};
 use crate::target::Target;
 use errors::{Error, code};
+use library::context::CoreContext;
 use library::owned_transaction::begin_request;
 use validation::{Id, List, Words, request};
 
@@ -138,7 +139,7 @@ impl Operation for Ask {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<AskResponse, Error> {
         // Before the pause and the counts: 404 comes before 402 (contract.md, section 2: order of checks).
-        let filter = self.filter(caller, ctx).await?;
+        let filter = self.filter(caller, &ctx.core).await?;
         let now = ctx.core.clock.now();
         if let Err(paused) = ai::check_not_paused(&ctx.core.db, now).await {
             // Search must not learn of the pause later than the user does.
@@ -154,7 +155,8 @@ impl Operation for Ask {
                 // the Idempotency-Key, so that a repeated request neither asks nor counts again.
                 let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
                 let pauses =
-                    answers::settle(&txn, claim, tokens, ctx.daily_tokens, ctx.core.clock.now()).await?;
+                    answers::settle(&txn, claim, tokens, ctx.answers.daily_tokens, ctx.core.clock.now())
+                        .await?;
                 txn.commit().await?;
                 if pauses {
                     warn!("the daily token limit is used up: the AI is paused until midnight UTC");
@@ -181,13 +183,13 @@ impl Ask {
     ///
     /// # Errors
     /// [`Error::NotFound`] with the index of a bookmark that does not exist or belongs to another user.
-    async fn filter(&self, caller: &Caller, ctx: &OperationContext) -> Result<Filter, Error> {
+    async fn filter(&self, caller: &Caller, core: &CoreContext) -> Result<Filter, Error> {
         let Some(ids) = &self.bookmarks else { return Ok(Filter::default()) };
         let own = bookmark::Entity::visible_to(caller.user)
             .filter(bookmark::Column::Id.is_in(ids.iter().copied()))
             .select_only()
             .column(bookmark::Column::Id);
-        let own: Vec<BookmarkId> = own.into_tuple().all(ctx.core.db.read()).await?;
+        let own: Vec<BookmarkId> = own.into_tuple().all(core.db.read()).await?;
         if let Some(n) = ids.iter().position(|id| !own.contains(id)) {
             return Err(Error::not_found().of_item(&format!("bookmarkIds[{n}]")));
         }
@@ -197,7 +199,7 @@ impl Ask {
             .select_only()
             .column(document::Column::Id)
             .into_tuple()
-            .all(ctx.core.db.read())
+            .all(core.db.read())
             .await?;
         let documents = Some(documents.into_iter().map(|id| id.0).collect());
         Ok(Filter { documents, ..Filter::default() })
@@ -217,13 +219,14 @@ impl Ask {
         let mut passages = distinct_passages(found);
         if passages.is_empty() {
             // It counts as an answer all the same (contract.md, section 5), but uses no tokens.
-            return Ok((no_answer(ctx.answerer.model().to_owned(), 0), 0));
+            return Ok((no_answer(ctx.answers.answerer.model().to_owned(), 0), 0));
         }
-        let neighbours = find_neighbours(&passages, ctx, caller).await?;
+        let neighbours = find_neighbours(&passages, &ctx.core, caller).await?;
         passages.extend(neighbours);
         let passages_of_question = passages.iter().map(answerer_passage).collect();
         let question = Question { text: self.question.clone(), passages: passages_of_question };
-        let Draft { text, model, tokens } = ctx.answerer.answer(question).await.map_err(unavailable)?;
+        let Draft { text, model, tokens } =
+            ctx.answers.answerer.answer(question).await.map_err(unavailable)?;
         let Some(text) = text else { return Ok((no_answer(model, passages.len()), tokens)) };
         let texts: Vec<&str> = passages.iter().map(|passage| passage.chunk.text.as_str()).collect();
         let cited = citation::cite(&text::clean(&text), &texts);
@@ -234,8 +237,8 @@ impl Ask {
         }
         let CitedAnswer { text, citations } = cited;
         let citations = citations.into_iter().zip(1..);
-        let citations =
-            citations.filter_map(|(cited, n)| Some(citation(ctx, n, passages.get(cited.passage)?, cited)));
+        let citations = citations
+            .filter_map(|(cited, n)| Some(citation(&ctx.core, n, passages.get(cited.passage)?, cited)));
         let citations = citations.collect();
         Ok((AskResponse { answer: text, citations, passages_read: passages.len(), model }, tokens))
     }
@@ -260,7 +263,7 @@ fn distinct_passages(passages: Vec<Passage>) -> Vec<Passage> {
 /// page of a PDF often means little without its neighbours.
 async fn find_neighbours(
     passages: &[Passage],
-    ctx: &OperationContext,
+    core: &CoreContext,
     caller: &Caller,
 ) -> Result<Vec<Passage>, Error> {
     let short: Vec<&Passage> =
@@ -277,7 +280,7 @@ async fn find_neighbours(
             .add(chunk::Column::Ordinal.is_in(ordinals));
         neighbours = neighbours.add(of_passage);
     }
-    let rows = chunk::Entity::owned_by(caller.user).filter(neighbours).all(ctx.core.db.read()).await?;
+    let rows = chunk::Entity::owned_by(caller.user).filter(neighbours).all(core.db.read()).await?;
     let is_new = |row: &chunk::Model| passages.iter().all(|passage| passage.chunk.id != row.id);
     let mut found = Vec::new();
     for row in rows.into_iter().filter(|row| is_new(row) && !row.text.trim().is_empty()) {
@@ -318,7 +321,7 @@ fn no_answer(model: String, passages_read: usize) -> AskResponse {
     AskResponse { answer: NO_ANSWER.to_owned(), citations: Vec::new(), passages_read, model }
 }
 
-fn citation(ctx: &OperationContext, n: usize, passage: &Passage, cited: citation::Citation) -> Citation {
+fn citation(core: &CoreContext, n: usize, passage: &Passage, cited: citation::Citation) -> Citation {
     let Passage { document, chunk, found } = passage;
     let start = usize::try_from(chunk.start_offset).unwrap_or(0);
     Citation {
@@ -328,7 +331,7 @@ fn citation(ctx: &OperationContext, n: usize, passage: &Passage, cited: citation
         bookmark_id: document.bookmark_id,
         entry_id: document.entry_id,
         title: document.title.clone(),
-        url: ctx.core.url_of(document),
+        url: core.url_of(document),
         content_type: document.content_type,
         quote: cited.quote,
         quote_start: start + cited.range.start,

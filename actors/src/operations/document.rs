@@ -17,6 +17,7 @@ use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::Error;
+use library::context::CoreContext;
 use page::ReadableDocument;
 use validation::{Integer, request};
 
@@ -81,7 +82,7 @@ impl ReadDocument {
         }
     }
 
-    async fn find(&self, ctx: &OperationContext, user: UserId) -> Result<ReadableDocument, Error> {
+    async fn find(&self, core: &CoreContext, user: UserId) -> Result<ReadableDocument, Error> {
         let query = match &self.document {
             DocumentRef::Document(id) => document::Entity::one_visible_to(user, *id),
             DocumentRef::Bookmark(id) => text_of(user, bookmark::Entity::one_visible_to(user, *id)),
@@ -93,7 +94,7 @@ impl ReadDocument {
                 text_of(user, saved)
             }
         };
-        ReadableDocument::find(query, ctx.core.db.read()).await?.ok_or(Error::not_found())
+        ReadableDocument::find(query, core.db.read()).await?.ok_or(Error::not_found())
     }
 }
 
@@ -156,13 +157,13 @@ impl Operation for ReadDocument {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadDocumentResponse, Error> {
-        let mut found = self.find(ctx, caller.user).await?;
+        let mut found = self.find(&ctx.core, caller.user).await?;
         let max_chars = self.max_chars.unwrap_or(DEFAULT_PAGE_CHARS);
-        let mut page = page::read_page(ctx, &found, self.offset, max_chars).await?;
+        let mut page = page::read_page(&ctx.core, &found, self.offset, max_chars).await?;
         if page.text.is_empty() && self.offset < i64::from(found.document.total_chars) {
             // The text was replaced between the two statements, which deleted the passages of the old one.
-            found = self.find(ctx, caller.user).await?;
-            page = page::read_page(ctx, &found, self.offset, max_chars).await?;
+            found = self.find(&ctx.core, caller.user).await?;
+            page = page::read_page(&ctx.core, &found, self.offset, max_chars).await?;
         }
         let (document, saved_at) = (found.document, found.saved_at);
         Ok(ReadDocumentResponse {

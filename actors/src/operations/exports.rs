@@ -14,6 +14,7 @@ use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::Error;
+use library::context::CoreContext;
 use library::exports;
 use validation::NoFields;
 
@@ -42,9 +43,9 @@ pub struct ExportResponse {
 }
 
 impl ExportResponse {
-    fn from_row(ctx: &OperationContext, row: export::Model) -> Self {
+    fn from_row(core: &CoreContext, row: export::Model) -> Self {
         let is_packed = row.state == ExportState::Done;
-        let url = is_packed.then(|| format!("{}/app/api/exports/{}/file", ctx.core.base_url, row.id));
+        let url = is_packed.then(|| format!("{}/app/api/exports/{}/file", core.base_url, row.id));
         Self {
             export: ExportView {
                 id: row.id,
@@ -81,7 +82,7 @@ impl Operation for BeginExport {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ExportResponse, Error> {
         let row = exports::begin(&ctx.core, caller.user).await?;
         ctx.job_signal.notify();
-        Ok(ExportResponse::from_row(ctx, row))
+        Ok(ExportResponse::from_row(&ctx.core, row))
     }
 }
 
@@ -104,7 +105,7 @@ impl Operation for ShowExport {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ExportResponse, Error> {
         let row = exports::find(&ctx.core, caller.user, self.0).await?;
-        Ok(ExportResponse::from_row(ctx, row))
+        Ok(ExportResponse::from_row(&ctx.core, row))
     }
 }
 

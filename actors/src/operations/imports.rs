@@ -14,6 +14,7 @@ use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::Error;
+use library::context::CoreContext;
 use library::imports::{self, NewImport, TextCounts, UndoReport};
 use library::stored_files::FileLease;
 use validation::NoFields;
@@ -95,8 +96,8 @@ pub struct ListImportsResponse {
 }
 
 impl ImportResponse {
-    async fn from_row(ctx: &OperationContext, row: import::Model) -> Result<Self, Error> {
-        Ok(Self { import: view(ctx, row, ImportDetail::Full).await? })
+    async fn from_row(core: &CoreContext, row: import::Model) -> Result<Self, Error> {
+        Ok(Self { import: view(core, row, ImportDetail::Full).await? })
     }
 }
 
@@ -109,7 +110,7 @@ enum ImportDetail {
     Summary,
 }
 
-async fn view(ctx: &OperationContext, row: import::Model, detail: ImportDetail) -> Result<ImportView, Error> {
+async fn view(core: &CoreContext, row: import::Model, detail: ImportDetail) -> Result<ImportView, Error> {
     let report = match row.state {
         // The numbers still change.
         ImportState::Running | ImportState::Undoing => None,
@@ -118,10 +119,10 @@ async fn view(ctx: &OperationContext, row: import::Model, detail: ImportDetail) 
         | ImportState::Done
         | ImportState::Failed
         | ImportState::HalfUndone
-        | ImportState::Undone => Some(report(ctx, &row, detail).await?),
+        | ImportState::Undone => Some(report(core, &row, detail).await?),
     };
     let texts = match detail {
-        ImportDetail::Full => Some(imports::count_texts(&ctx.core, &row).await?),
+        ImportDetail::Full => Some(imports::count_texts(core, &row).await?),
         ImportDetail::Summary => None,
     };
     Ok(ImportView {
@@ -141,15 +142,14 @@ async fn view(ctx: &OperationContext, row: import::Model, detail: ImportDetail) 
 }
 
 async fn report(
-    ctx: &OperationContext,
+    core: &CoreContext,
     row: &import::Model,
     detail: ImportDetail,
 ) -> Result<ImportReport, Error> {
     let (skipped, undo) = match detail {
-        ImportDetail::Full => (
-            imports::list_skipped_rows(&ctx.core, row).await?,
-            imports::load_undo_report(&ctx.core, row).await?,
-        ),
+        ImportDetail::Full => {
+            (imports::list_skipped_rows(core, row).await?, imports::load_undo_report(core, row).await?)
+        }
         ImportDetail::Summary => (Vec::new(), None),
     };
     let unlisted = imports::unlisted_faults(row)?;
@@ -184,7 +184,7 @@ impl Operation for BeginImport {
         let new = NewImport { user: caller.user, file_name, format, dry_run };
         let row = imports::begin(&ctx.core, new, file).await?;
         ctx.job_signal.notify();
-        ImportResponse::from_row(ctx, row).await
+        ImportResponse::from_row(&ctx.core, row).await
     }
 }
 
@@ -207,7 +207,7 @@ impl Operation for ShowImport {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ImportResponse, Error> {
         let row = imports::find(&ctx.core, caller.user, self.0).await?;
-        ImportResponse::from_row(ctx, row).await
+        ImportResponse::from_row(&ctx.core, row).await
     }
 }
 
@@ -231,7 +231,7 @@ impl Operation for ListImports {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListImportsResponse, Error> {
         let mut imports = Vec::new();
         for row in imports::list_latest(&ctx.core, caller.user).await? {
-            imports.push(view(ctx, row, ImportDetail::Summary).await?);
+            imports.push(view(&ctx.core, row, ImportDetail::Summary).await?);
         }
         Ok(ListImportsResponse { imports })
     }
@@ -262,7 +262,7 @@ macro_rules! state_changes {
                 async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ImportResponse, Error> {
                     let row = $change(&ctx.core, caller.user, self.0).await?;
                     ctx.job_signal.notify();
-                    ImportResponse::from_row(ctx, row).await
+                    ImportResponse::from_row(&ctx.core, row).await
                 }
             }
         )+

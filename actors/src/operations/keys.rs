@@ -17,6 +17,7 @@ use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::Error;
+use library::context::CoreContext;
 use validation::{Choice, Integer, Label, List, NoFields, Time, request};
 
 /// The field `name`: how the user recognises the key. Names need not be unique.
@@ -74,8 +75,8 @@ impl KeyView {
     }
 }
 
-fn view(ctx: &OperationContext, caller: &Caller, row: api_key::Model) -> KeyView {
-    KeyView::from_row(row, caller.plan, ctx.core.plans.limits(caller.plan))
+fn view(core: &CoreContext, caller: &Caller, row: api_key::Model) -> KeyView {
+    KeyView::from_row(row, caller.plan, core.plans.limits(caller.plan))
 }
 
 fn scopes_of(names: ScopeNames) -> Scopes {
@@ -83,9 +84,9 @@ fn scopes_of(names: ScopeNames) -> Scopes {
 }
 
 // Not part of `from_request`, which has no clock.
-fn require_future(ctx: &OperationContext, expires_at: Option<Timestamp>) -> Result<(), Error> {
+fn require_future(core: &CoreContext, expires_at: Option<Timestamp>) -> Result<(), Error> {
     match expires_at {
-        Some(end) if end <= ctx.core.clock.now() => Err(Error::invalid("expiresAt", "must be in the future")),
+        Some(end) if end <= core.clock.now() => Err(Error::invalid("expiresAt", "must be in the future")),
         Some(_) | None => Ok(()),
     }
 }
@@ -115,7 +116,7 @@ impl Operation for ListKeys {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListKeysResponse, Error> {
         // On PostgreSQL these connections are separate, so keys are listed even while all others wait for locks of content.
         let rows = changes::list(&ctx.core.accounts_db, caller.user).await?;
-        Ok(ListKeysResponse { keys: rows.into_iter().map(|row| view(ctx, caller, row)).collect() })
+        Ok(ListKeysResponse { keys: rows.into_iter().map(|row| view(&ctx.core, caller, row)).collect() })
     }
 }
 
@@ -167,10 +168,10 @@ impl Operation for CreateKey {
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<KeySecretResponse, Error> {
-        require_future(ctx, self.0.expires_at)?;
+        require_future(&ctx.core, self.0.expires_at)?;
         let limits = ctx.core.plans.limits(caller.plan);
-        let (row, secret) = ctx.keys.create(caller.user, caller.plan, limits, self.0).await?;
-        Ok(KeySecretResponse { key: view(ctx, caller, row), secret: secret.expose().to_owned() })
+        let (row, secret) = ctx.auth.keys.create(caller.user, caller.plan, limits, self.0).await?;
+        Ok(KeySecretResponse { key: view(&ctx.core, caller, row), secret: secret.expose().to_owned() })
     }
 }
 
@@ -220,9 +221,9 @@ impl Operation for ChangeKey {
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<KeyResponse, Error> {
-        require_future(ctx, self.changes.expires_at.flatten())?;
-        let row = ctx.keys.change(caller.user, caller.plan, self.id, self.changes).await?;
-        Ok(KeyResponse { key: view(ctx, caller, row) })
+        require_future(&ctx.core, self.changes.expires_at.flatten())?;
+        let row = ctx.auth.keys.change(caller.user, caller.plan, self.id, self.changes).await?;
+        Ok(KeyResponse { key: view(&ctx.core, caller, row) })
     }
 }
 
@@ -243,8 +244,8 @@ impl Operation for RegenerateKey {
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<KeySecretResponse, Error> {
-        let (row, secret) = ctx.keys.regenerate(caller.user, self.0).await?;
-        Ok(KeySecretResponse { key: view(ctx, caller, row), secret: secret.expose().to_owned() })
+        let (row, secret) = ctx.auth.keys.regenerate(caller.user, self.0).await?;
+        Ok(KeySecretResponse { key: view(&ctx.core, caller, row), secret: secret.expose().to_owned() })
     }
 }
 
@@ -269,7 +270,7 @@ impl Operation for RevokeKey {
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<RevokeKeyResponse, Error> {
-        ctx.keys.revoke(caller.user, self.0).await?;
+        ctx.auth.keys.revoke(caller.user, self.0).await?;
         Ok(RevokeKeyResponse {})
     }
 }

@@ -18,6 +18,7 @@ use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::Error;
+use library::context::CoreContext;
 use validation::{NoFields, request};
 
 const DEFAULT_LIMIT: u64 = 50;
@@ -148,7 +149,7 @@ impl Operation for MarkNoticeRead {
             .one(ctx.core.db.read())
             .await?
             .ok_or(Error::not_found())?;
-        mark_read(caller, ctx, Some(self.0)).await
+        mark_read(caller, &ctx.core, Some(self.0)).await
     }
 }
 
@@ -157,23 +158,23 @@ impl Operation for MarkAllNoticesRead {
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<MarkReadResponse, Error> {
-        mark_read(caller, ctx, None).await
+        mark_read(caller, &ctx.core, None).await
     }
 }
 
 /// Marks one notice as read, or all.
 async fn mark_read(
     caller: &Caller,
-    ctx: &OperationContext,
+    core: &CoreContext,
     one: Option<NoticeId>,
 ) -> Result<MarkReadResponse, Error> {
     let mut marked = notice::Entity::update_owned(caller.user)
-        .col_expr(notice::Column::ReadAt, Expr::value(ctx.core.clock.now()))
+        .col_expr(notice::Column::ReadAt, Expr::value(core.clock.now()))
         .filter(notice::Column::ReadAt.is_null());
     if let Some(id) = one {
         marked = marked.filter(notice::Column::Id.eq(id));
     }
-    marked.exec(ctx.core.db.write()).await?;
+    marked.exec(core.db.write()).await?;
     let unread = notice::Entity::owned_by(caller.user).filter(notice::Column::ReadAt.is_null());
-    Ok(MarkReadResponse { unread: unread.count(ctx.core.db.write()).await? })
+    Ok(MarkReadResponse { unread: unread.count(core.db.write()).await? })
 }

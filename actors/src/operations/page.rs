@@ -93,7 +93,7 @@ impl PagedList<'_> {
     /// # Errors
     /// [`Error::Invalid`] when the cursor was not made for this caller and this list.
     pub fn position<P: DeserializeOwned>(&self) -> Result<Option<P>, Error> {
-        let open = |cursor: &String| self.ctx.cursors.open(self.user.0, &self.list.0, cursor);
+        let open = |cursor: &String| self.ctx.requests.cursors.open(self.user.0, &self.list.0, cursor);
         let position = self.request.cursor.as_ref().map(open).transpose();
         position.map_err(|_| {
             // The same error for a cursor of another user, of another list and for a changed one (contract.md, section 5).
@@ -136,7 +136,7 @@ impl PagedList<'_> {
 
     /// Returns the cursor of the page that begins after a position.
     pub fn seal(&self, position: &impl Serialize) -> String {
-        self.ctx.cursors.seal(self.user.0, &self.list.0, position)
+        self.ctx.requests.cursors.seal(self.user.0, &self.list.0, position)
     }
 }
 

@@ -13,6 +13,7 @@ use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::Error;
+use library::context::CoreContext;
 use validation::NoFields;
 
 /// Reads a document as HTML, for reading with the structure and the pictures of its source.
@@ -78,7 +79,7 @@ impl Operation for ReadHtml {
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadHtmlResponse, Error> {
-        let rendition = find_rendition(self.document, caller, ctx).await?;
+        let rendition = find_rendition(self.document, caller, &ctx.core).await?;
         Ok(ReadHtmlResponse { document_id: self.document, html: rendition.and_then(|row| row.html) })
     }
 }
@@ -92,7 +93,7 @@ impl Operation for ReadOutline {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadOutlineResponse, Error> {
-        let rendition = find_rendition(self.document, caller, ctx).await?;
+        let rendition = find_rendition(self.document, caller, &ctx.core).await?;
         let outline = rendition.as_ref().map(parse_outline).transpose()?.unwrap_or_default();
         Ok(ReadOutlineResponse {
             document_id: self.document,
@@ -104,12 +105,12 @@ impl Operation for ReadOutline {
 async fn find_rendition(
     id: DocumentId,
     caller: &Caller,
-    ctx: &OperationContext,
+    core: &CoreContext,
 ) -> Result<Option<rendition::Model>, Error> {
     // The row of the rendition does not tell whether the document may still be read: one of a deleted bookmark is hidden.
-    let found = document::Entity::one_visible_to(caller.user, id).one(ctx.core.db.read()).await?;
+    let found = document::Entity::one_visible_to(caller.user, id).one(core.db.read()).await?;
     let document = found.ok_or(Error::not_found())?;
-    Ok(rendition::Entity::one_of_document(caller.user, document.id).one(ctx.core.db.read()).await?)
+    Ok(rendition::Entity::one_of_document(caller.user, document.id).one(core.db.read()).await?)
 }
 
 impl From<Heading> for OutlineHeading {

@@ -14,6 +14,7 @@ use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::Error;
+use library::context::CoreContext;
 use validation::{Integer, request};
 
 const DEFAULT_LIMIT: u64 = 100;
@@ -92,7 +93,7 @@ impl Operation for ReadTranscript {
             document::Entity::one_visible_to(caller.user, self.document).one(ctx.core.db.read()).await?;
         // A document without a transcript is answered like an unknown one (contract.md, section 5).
         let document = found.filter(is_recording).ok_or(Error::not_found())?;
-        let current = current_transcript(ctx, &document).await?;
+        let current = current_transcript(&ctx.core, &document).await?;
         let version = current.as_ref().map_or(0, |transcript| transcript.version);
         // The segments of another version are other ones, so if the transcript was replaced since, the list starts again.
         let after = position.filter(|last| last.version == version).map_or(-1, |last| last.after);
@@ -122,13 +123,13 @@ fn is_recording(document: &document::Model) -> bool {
 
 /// Returns the transcript that is the document's text or, if there is none yet, the latest one so far.
 async fn current_transcript(
-    ctx: &OperationContext,
+    core: &CoreContext,
     document: &document::Model,
 ) -> Result<Option<transcript::Model>, Error> {
     let mut versions = transcript::Entity::owned_by(document.user_id)
         .filter(transcript::Column::DocumentId.eq(document.id))
         .order_by_desc(transcript::Column::Version)
-        .all(ctx.core.db.read())
+        .all(core.db.read())
         .await?;
     let of_text = versions.iter().position(|transcript| transcript.version == document.version);
     let index = of_text.unwrap_or(0);

@@ -12,6 +12,7 @@ use values::time::Timestamp;
 
 use crate::ai::answers;
 use crate::auth::caller::Caller;
+use crate::auth::limits::Limits;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
@@ -138,7 +139,7 @@ impl Operation for ReadUsage {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadUsageResponse, Error> {
         let now = ctx.core.clock.now();
         let limits = ctx.core.plans.limits(caller.plan);
-        let counts = ctx.limits.today(caller.user).await?;
+        let counts = ctx.auth.limits.today(caller.user).await?;
         let day = |today, limit| DayUsage { today, limit, resets_at: now.day().end() };
         let month = usage_month::Entity::owned_by(caller.user)
             .filter(usage_month::Column::Month.eq(now.month()))
@@ -155,7 +156,7 @@ impl Operation for ReadUsage {
             plan: caller.plan,
             rest: day(counts.rest, limits.rest_per_day),
             mcp: day(counts.mcp, limits.mcp_per_day),
-            key: key_usage(caller, ctx).await?,
+            key: key_usage(caller, &ctx.auth.limits).await?,
             answers: MonthUsage {
                 this_month: row_of(BudgetGroup::Chat).map_or(0, |row| row.times - expired).max(0),
                 limit: limits.answers_per_month,
@@ -184,9 +185,9 @@ impl Operation for ReadUsage {
     }
 }
 
-async fn key_usage(caller: &Caller, ctx: &OperationContext) -> Result<Option<KeyUsage>, Error> {
+async fn key_usage(caller: &Caller, limits: &Limits) -> Result<Option<KeyUsage>, Error> {
     let Some(key) = caller.key.clone() else { return Ok(None) };
-    let remaining = ctx.limits.remaining(caller.principal.clone(), key.hourly_limit).await?;
+    let remaining = limits.remaining(caller.principal.clone(), key.hourly_limit).await?;
     let (id, name, kind) = (key.id, key.name, key.kind);
     Ok(Some(KeyUsage { id, name, kind, scopes: key.scopes, hourly_limit: key.hourly_limit, remaining }))
 }

@@ -25,6 +25,7 @@ use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::Error;
 use jobs::{JobKind, Priority};
+use library::context::CoreContext;
 use library::owned_transaction::begin_request;
 use validation::{Choice, NoFields, choices, request};
 
@@ -136,7 +137,7 @@ impl Operation for ListWork {
         let list = self.page.of_list(ctx, caller, ListName::new(FAILED_LIST));
         for state in [JobState::Running, JobState::Queued].into_iter().filter(|_| !self.only_failed) {
             let first = jobs(state).order_by_asc(job::Column::Priority).order_by_asc(job::Column::RunAt);
-            work.extend(views(ctx, user, first.limit(list.limit()).all(db).await?).await?);
+            work.extend(views(&ctx.core, user, first.limit(list.limit()).all(db).await?).await?);
         }
         let before: Option<(Timestamp, DocumentId)> = list.position()?;
         let latest_failed = failed
@@ -187,10 +188,10 @@ fn document_jobs(user: UserId) -> Select<job::Entity> {
     job::Entity::owned_by(user).filter(job::Column::Kind.is_in(JobKind::that_make_documents()))
 }
 
-async fn views(ctx: &OperationContext, user: UserId, jobs: Vec<job::Model>) -> Result<Vec<WorkView>, Error> {
+async fn views(core: &CoreContext, user: UserId, jobs: Vec<job::Model>) -> Result<Vec<WorkView>, Error> {
     let ids = jobs.iter().map(|job| DocumentId(job.subject));
     let documents = document::Entity::visible_to(user).filter(document::Column::Id.is_in(ids));
-    let documents = documents.all(ctx.core.db.read()).await?;
+    let documents = documents.all(core.db.read()).await?;
     let documents: HashMap<_, _> = documents.into_iter().map(|row| (row.id, row)).collect();
     let mut views = Vec::with_capacity(jobs.len());
     for job in jobs {
@@ -198,7 +199,7 @@ async fn views(ctx: &OperationContext, user: UserId, jobs: Vec<job::Model>) -> R
         let Some(document) = documents.get(&DocumentId(job.subject)).cloned() else { continue };
         let is_transcription = JobKind::named(&job.kind) == Some(JobKind::Transcribe);
         let progress =
-            if is_transcription { transcript_progress(ctx.core.db.read(), &document).await? } else { None };
+            if is_transcription { transcript_progress(core.db.read(), &document).await? } else { None };
         views.push(WorkView::from_job(job, document, progress));
     }
     Ok(views)

@@ -17,9 +17,11 @@ use values::id::UserId;
 use web::{Fetcher, HostThrottle, WallClock};
 
 use super::config::AdapterConfig;
+use crate::ingest::context::IngestContext;
 use crate::ingest::extraction::ExtractionContext;
 use crate::ingest::feed::context::FeedContext;
 use crate::ingest::feed::push::Push;
+use crate::ingest::feed::search::FeedSearches;
 
 /// The adapters to the outside. Every context gets clones of them, which share their state.
 pub(super) struct Adapters {
@@ -68,6 +70,15 @@ impl Adapters {
             sandbox: self.sandbox.clone(),
             push: self.push.clone(),
             job_signal: job_signal.clone(),
+        }
+    }
+
+    pub(super) fn ingest_context(&self, core: &CoreContext, job_signal: &JobSignal) -> IngestContext {
+        IngestContext {
+            fetcher: self.fetcher.clone(),
+            sandbox: self.sandbox.clone(),
+            feeds: self.feed_context(core, job_signal),
+            feed_searches: FeedSearches::default(),
         }
     }
 

@@ -26,19 +26,19 @@ impl Service {
     /// must have stopped before. A part that does not finish in time is given up, such as a write while another process holds the
     /// lock of the database.
     pub async fn drain(&self, deadline: Instant) {
-        let ctx = &self.context;
+        let (auth, requests) = (&self.context.auth, &self.context.requests);
         let parts_end = deadline.checked_sub(CLOSE_TIME).unwrap_or(deadline);
         // At the same time: each of them may wait as long as the others for the same lock.
         let test_row = await_part("test row", parts_end, self.remove_test_row());
         join3(self.close_index(parts_end), self.flush_buffers(parts_end), test_row).await;
         // Ports are closed after the flush, which needs them.
-        await_part("limits", parts_end, ctx.limits.port().drain()).await;
-        await_part("keys", parts_end, ctx.keys.port().drain()).await;
-        await_part("grants", parts_end, ctx.grants.port().drain()).await;
-        await_part("activity", parts_end, ctx.activity.port().drain()).await;
-        await_part("notices", parts_end, ctx.notices.port().drain()).await;
+        await_part("limits", parts_end, auth.limits.port().drain()).await;
+        await_part("keys", parts_end, auth.keys.port().drain()).await;
+        await_part("grants", parts_end, auth.grants.port().drain()).await;
+        await_part("activity", parts_end, requests.activity.port().drain()).await;
+        await_part("notices", parts_end, self.notices.port().drain()).await;
         // Before the arbiters stop: a connection that is given back to a pool needs the runtime that it was taken in.
-        await_part("database", deadline, close_database(ctx.core.db.clone())).await;
+        await_part("database", deadline, close_database(self.context.core.db.clone())).await;
         for arbiter in &self.arbiters {
             arbiter.stop();
         }
@@ -62,16 +62,16 @@ impl Service {
     }
 
     async fn flush_buffers(&self, until: Instant) {
-        let ctx = &self.context;
+        let (auth, requests) = (&self.context.auth, &self.context.requests);
         let keys_and_notices = async {
-            flush_buffer("keys", until, ctx.keys.flush()).await;
+            flush_buffer("keys", until, auth.keys.flush()).await;
             // After the keys, whose first uses are notices.
-            await_part("notices", until, ctx.notices.flush()).await;
+            await_part("notices", until, self.notices.flush()).await;
         };
         join4(
-            flush_buffer("limits", until, ctx.limits.flush()),
-            flush_buffer("grants", until, ctx.grants.flush()),
-            flush_buffer("activity", until, ctx.activity.flush()),
+            flush_buffer("limits", until, auth.limits.flush()),
+            flush_buffer("grants", until, auth.grants.flush()),
+            flush_buffer("activity", until, requests.activity.flush()),
             keys_and_notices,
         )
         .await;

@@ -64,11 +64,11 @@ impl Service {
     pub fn health(&self) -> Vec<HealthReport> {
         let ctx = &self.context;
         let all: [&Health; 7] = [
-            ctx.keys.port().health(),
-            ctx.grants.port().health(),
-            ctx.limits.port().health(),
-            ctx.activity.port().health(),
-            ctx.notices.port().health(),
+            ctx.auth.keys.port().health(),
+            ctx.auth.grants.port().health(),
+            ctx.auth.limits.port().health(),
+            ctx.requests.activity.port().health(),
+            self.notices.port().health(),
             ctx.retrieval.port().health(),
             self.worker.port().health(),
         ];

@@ -10,11 +10,14 @@ mod health;
 mod start;
 
 use actix::ArbiterHandle;
+use inference::transcriber::SpeechService;
 use jobs::LeaseOwner;
+use values::id::UserId;
 
 use crate::context::OperationContext;
 use crate::ingest::indexing::IndexingContext;
 use crate::ingest::repair::RepairContext;
+use crate::notices::Notices;
 use crate::worker::Worker;
 
 pub use config::{AdapterConfig, OperationSettings, ServiceConfig, index_folder, scratch_folder};
@@ -31,6 +34,10 @@ pub struct Service {
     pub indexing: IndexingContext,
     /// Repair of the index, which the drain uses to close it.
     pub repair: RepairContext,
+    /// In-app notices, which are also sent by e-mail.
+    pub notices: Notices,
+    /// The service that transcribes recordings, in turns between users.
+    pub speech: SpeechService<UserId>,
     /// The name of this process in the database.
     process: LeaseOwner,
     arbiters: [ArbiterHandle; 2],

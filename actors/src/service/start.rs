@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Arbiter, ArbiterHandle};
-use concurrency::{KeyedMutex, Workers};
+use concurrency::Workers;
 use disk::DiskSpace;
 use errors::Error;
 use jobs::{JobSignal, LeaseOwner};
@@ -18,17 +18,16 @@ use super::adapters::Adapters;
 use super::config::{OperationSettings, ServiceConfig};
 use crate::activity::Activity;
 use crate::ai::Pause;
-use crate::answerer::{Answerer, Chat, ChatSettings, Extractive};
+use crate::answerer::{AnswerContext, Answerer, Chat, ChatSettings, Extractive};
+use crate::auth::context::AuthContext;
 use crate::auth::grants::{GrantSettings, Grants};
 use crate::auth::keys::Keys;
 use crate::auth::limits::{AuthFailures, IpRateLimiter, Limits};
 use crate::auth::secret::{Secret, SecretHash};
 use crate::auth::sessions::SignIns;
-use crate::batch_slots::BatchSlots;
-use crate::context::OperationContext;
+use crate::context::{OperationContext, RequestContext, UserSlots};
 use crate::cursor::Cursors;
 use crate::idempotency::Idempotency;
-use crate::ingest::feed::search::FeedSearches;
 use crate::ingest::indexing::IndexingContext;
 use crate::ingest::repair::{IndexWatch, RepairContext};
 use crate::notices::Notices;
@@ -71,10 +70,20 @@ impl Service {
         let BackgroundContexts { indexing, repair } = background.clone();
         let mail = config.mail.map(Arc::new);
         let worker_context = worker_context(config.lease_owner, &adapters, background, shared.clone(), mail);
-        let context = operation_context(core, actors, adapters, shared, signing_key, config.operations)?;
+        let notices = actors.notices.clone();
+        let context = operation_context(core, actors, &adapters, shared, signing_key, config.operations)?;
         // Last: it claims jobs at once.
         let worker = Worker::start(&long, worker_context, config.concurrency);
-        Ok(Self { context, worker, indexing, repair, process: config.lease_owner, arbiters: [short, long] })
+        Ok(Self {
+            context,
+            worker,
+            indexing,
+            repair,
+            notices,
+            speech: adapters.speech,
+            process: config.lease_owner,
+            arbiters: [short, long],
+        })
     }
 }
 
@@ -179,36 +188,41 @@ fn worker_context(
 fn operation_context(
     core: CoreContext,
     actors: ShortActors,
-    adapters: Adapters,
+    adapters: &Adapters,
     shared: SharedParts,
     signing_key: [u8; 32],
     settings: OperationSettings,
 ) -> Result<OperationContext, Error> {
-    let SharedParts { retrieval, index_watch, disk, job_signal } = shared;
-    let ShortActors { notices, keys, grants, limits, activity } = actors;
+    let SharedParts { retrieval, disk, job_signal, .. } = shared;
+    let ShortActors { keys, grants, limits, activity, .. } = actors;
     let clock = core.clock.clone();
-    Ok(OperationContext {
+    let answers = AnswerContext {
         answerer: answerer(settings.chat, &retrieval, core.workers.clone(), clock.clone())?,
+        daily_tokens: settings.daily_tokens,
+    };
+    let auth = AuthContext {
+        core: core.clone(),
         keys,
         grants,
         limits,
         failures: Arc::new(AuthFailures::new(settings.auth_failures_per_minute, clock.clone())),
         sign_ins: Arc::new(SignIns::default()),
         sign_ups: Arc::new(IpRateLimiter::per_hour(MAX_SIGN_UPS_PER_HOUR, clock.clone())),
-        activity,
-        notices,
-        idempotency: Idempotency::new(core.db.clone(), clock),
-        retrieval,
-        index_watch,
-        upload_locks: KeyedMutex::default(),
-        batch_slots: BatchSlots::default(),
-        cursors: Cursors::new(signing_key),
-        feed_searches: FeedSearches::default(),
-        feeds: adapters.feed_context(&core, &job_signal),
-        uploads: adapters.uploads,
-        speech: adapters.speech,
-        daily_tokens: settings.daily_tokens,
         signup: settings.signup,
+    };
+    let requests = RequestContext {
+        activity,
+        idempotency: Idempotency::new(core.db.clone(), clock),
+        cursors: Cursors::new(signing_key),
+    };
+    Ok(OperationContext {
+        auth,
+        requests,
+        user_slots: UserSlots::default(),
+        retrieval,
+        answers,
+        ingest: adapters.ingest_context(&core, &job_signal),
+        uploads: adapters.uploads.clone(),
         disk,
         job_signal,
         core,

@@ -5,7 +5,7 @@
 //! that, the key expires within two minutes, and the client is deleted like any unused one.
 
 use actors::auth::caller::Caller;
-use actors::context::OperationContext;
+use actors::auth::context::AuthContext;
 use errors::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -102,16 +102,16 @@ impl TestProgress {
 /// # Errors
 /// [`Error::Busy`] while another test runs; [`Error::Internal`] when the service itself fails. The client and the key are removed in
 /// that case too. A client that could not be removed is logged, and does not change the result.
-pub async fn run(ctx: &OperationContext, caller: &Caller) -> Result<TestConnectionResponse, Error> {
+pub async fn run(auth: &AuthContext, caller: &Caller) -> Result<TestConnectionResponse, Error> {
     // Held to the end: with one test at a time, the client of this name is that of this test.
-    let lock = ctx.grants.begin_connection_test()?;
+    let lock = auth.grants.begin_connection_test()?;
     let probe = ProbeClient::new().map_err(Error::internal)?;
-    let test = ConnectionTest { ctx, probe: &probe, client_name: lock.client_name() };
+    let test = ConnectionTest { auth, probe: &probe, client_name: lock.client_name() };
     let mut progress = TestProgress::default();
     let ended = run_steps(&test, caller, &mut progress).await;
     // The client may have been registered although no response with its id came back.
     if let Some(client) = progress.client.or_else(|| lock.registered_client())
-        && let Err(error) = ctx.grants.remove_client(client).await
+        && let Err(error) = auth.grants.remove_client(client).await
     {
         warn!(
             client.id = %client,

@@ -43,7 +43,7 @@ impl Operation for ListAssistants {
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, _: &Caller, ctx: &OperationContext) -> Result<ListAssistantsResponse, Error> {
-        let mcp_url = ctx.grants.resource().to_owned();
+        let mcp_url = ctx.auth.grants.resource().to_owned();
         Ok(ListAssistantsResponse { assistants: texts::all(&mcp_url), mcp_url })
     }
 }
@@ -65,6 +65,6 @@ impl Operation for TestConnection {
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<TestConnectionResponse, Error> {
-        connection_test::run(ctx, caller).await
+        connection_test::run(&ctx.auth, caller).await
     }
 }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use actors::auth::caller::Caller;
+use actors::auth::context::AuthContext;
 use actors::auth::keys::changes;
 use actors::auth::secret::Secret;
-use actors::context::OperationContext;
 use errors::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -34,7 +34,7 @@ type StepResult<T> = Result<StepSuccess<T>, StepError>;
 
 /// The dependencies of the steps.
 pub struct ConnectionTest<'a> {
-    pub ctx: &'a OperationContext,
+    pub auth: &'a AuthContext,
     pub probe: &'a ProbeClient,
     /// The name under which the test registers its client.
     pub client_name: &'a str,
@@ -95,12 +95,12 @@ impl From<Error> for StepError {
 
 impl ConnectionTest<'_> {
     fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.ctx.core.base_url)
+        format!("{}{path}", self.auth.core.base_url)
     }
 
     /// Resolves the URL. A URL that only this machine or network resolves works only for assistants there.
     pub async fn address(&self) -> StepResult<()> {
-        let base = &self.ctx.core.base_url;
+        let base = &self.auth.core.base_url;
         let page = PageUrl::parse(base).map_err(|_| "server.base_url is not an http(s) URL")?;
         let host = page.host().trim_matches(['[', ']']).to_owned();
         let lookup = tokio::net::lookup_host((host.as_str(), page.port()));
@@ -130,7 +130,7 @@ impl ConnectionTest<'_> {
 
     /// Sends a request to /mcp without a credential.
     pub async fn challenge(&self) -> StepResult<()> {
-        let request = self.probe.post_json(self.ctx.grants.resource(), &initialize());
+        let request = self.probe.post_json(self.auth.grants.resource(), &initialize());
         let reply = send(request).await?.expect_status(401, "/mcp without a credential")?;
         let wanted = format!("resource_metadata=\"{}\"", self.url(RESOURCE));
         if reply.header("www-authenticate").unwrap_or_default().contains(&wanted) {
@@ -142,15 +142,15 @@ impl ConnectionTest<'_> {
 
     pub async fn resource_metadata(&self) -> StepResult<()> {
         let document = self.document(RESOURCE).await?;
-        expect_member(&document, "/resource", self.ctx.grants.resource(), RESOURCE)?;
-        expect_member(&document, "/authorization_servers/0", &self.ctx.core.base_url, RESOURCE)?;
+        expect_member(&document, "/resource", self.auth.grants.resource(), RESOURCE)?;
+        expect_member(&document, "/authorization_servers/0", &self.auth.core.base_url, RESOURCE)?;
         Ok(StepSuccess::with((), "the metadata of the MCP server is correct"))
     }
 
     /// Checks that every endpoint is one of this service. Returns the URL of the registration.
     pub async fn server_metadata(&self) -> StepResult<String> {
         let document = self.document(SERVER).await?;
-        expect_member(&document, "/issuer", &self.ctx.core.base_url, SERVER)?;
+        expect_member(&document, "/issuer", &self.auth.core.base_url, SERVER)?;
         if document.get("registration_endpoint").is_none() {
             return Err("assistants cannot register: oauth.registration is closed. They can connect with an MCP key, after \
                         registration is opened, or by a document about themselves where oauth.client_metadata_documents \
@@ -185,7 +185,7 @@ impl ConnectionTest<'_> {
         }
         let response = reply.expect_status(201, "registration")?.json("registration")?;
         let id = response.get("client_id").and_then(Value::as_str).unwrap_or_default();
-        let client = self.ctx.grants.find_client(id).await?;
+        let client = self.auth.grants.find_client(id).await?;
         let client = client
             .filter(|client| client.name.as_deref() == Some(self.client_name))
             .ok_or("another service answers at this URL: it returned a client that is none of this one")?;
@@ -194,11 +194,11 @@ impl ConnectionTest<'_> {
 
     /// Lists the tools with a key that is deleted afterwards, even if the listing fails.
     pub async fn tools(&self, caller: &Caller) -> StepResult<()> {
-        let (accounts, now) = (&self.ctx.core.accounts_db, self.ctx.core.clock.now());
+        let (accounts, now) = (&self.auth.core.accounts_db, self.auth.core.clock.now());
         let (key, secret) = changes::create_test_key(accounts, caller.user, caller.plan, now).await?;
         let listed = self.list_tools(&secret).await;
         // The key may have expired meanwhile, which ends it too.
-        match self.ctx.keys.revoke(caller.user, key).await {
+        match self.auth.keys.revoke(caller.user, key).await {
             Ok(()) | Err(Error::NotFound(_)) => listed,
             Err(error) => Err(error.into()),
         }
@@ -217,7 +217,7 @@ impl ConnectionTest<'_> {
     }
 
     async fn call(&self, secret: &Secret, message: &Value) -> Result<ProbeResponse, StepError> {
-        let request = self.probe.post_json(self.ctx.grants.resource(), message);
+        let request = self.probe.post_json(self.auth.grants.resource(), message);
         // Both types, as the specification requires of clients; a proxy may insist on it.
         let request = request.header("Accept", "application/json, text/event-stream");
         // The newest revision with a handshake, which all assistants speak (design: mcp-oauth.md, section 1.2).

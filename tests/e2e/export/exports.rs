@@ -321,7 +321,7 @@ async fn wait_until_idle(session: &Client) {
 /// Starts a service that may fetch from the test sites and has a transcriber.
 async fn start_server() -> Server {
     let server = Server::start_with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
-    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.service().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     server
 }
 

@@ -186,18 +186,18 @@ fn extraction(server: &Server) -> ExtractionContext {
     let ctx = server.context();
     ExtractionContext {
         core: ctx.core.for_jobs(),
-        fetcher: ctx.feeds.fetcher.clone(),
-        host_throttle: ctx.feeds.host_throttle.clone(),
-        sandbox: ctx.feeds.sandbox.clone(),
+        fetcher: ctx.ingest.fetcher.clone(),
+        host_throttle: ctx.ingest.feeds.host_throttle.clone(),
+        sandbox: ctx.ingest.sandbox.clone(),
         uploads: ctx.uploads.clone(),
-        speech: ctx.speech.clone(),
+        speech: server.service().speech.clone(),
         job_signal: ctx.job_signal.clone(),
     }
 }
 
 async fn transcribe_file(server: &Server, job: &job::Model, file: &Path) -> Result<Text, JobError> {
     let waiter = Waiter { account: job.user_id, priority: job.priority };
-    let permit = server.context().speech.acquire(waiter).await.expect("a transcriber is free");
+    let permit = server.service().speech.acquire(waiter).await.expect("a transcriber is free");
     let text = media::transcribe(&extraction(server), job, file, &*permit.transcriber).await?;
     Ok(text.expect("no other transcription waits"))
 }
@@ -207,7 +207,7 @@ async fn interrupted_transcription_resumes_and_keeps_its_times() {
     let server = Server::start().await;
     let (key, document, job) = recording_with_job(&server).await;
     let (file, counting) = (wav_recording(10), Arc::new(CountingTranscriber::default()));
-    server.context().speech.set_transcriber(counting.clone());
+    server.service().speech.set_transcriber(counting.clone());
     let path = format!("/rest/v2/documents/{}/transcript", document.id);
 
     *counting.fails_at.lock().unwrap() = Some(3);
@@ -260,7 +260,7 @@ async fn long_silence_is_skipped_once_and_counts_as_progress() {
     let (_, document, job) = recording_with_job(&server).await;
     // The progress within a silence is stored every 300 seconds: one failure at the first window comes after two such steps.
     let (file, counting) = (wav_file(640, |second| second > 620), Arc::new(CountingTranscriber::default()));
-    server.context().speech.set_transcriber(counting.clone());
+    server.service().speech.set_transcriber(counting.clone());
     let row = async || {
         let own = transcript::Entity::owned_by(job.user_id);
         let own = own.filter(transcript::Column::DocumentId.eq(document.id));
@@ -288,7 +288,7 @@ async fn new_text_between_two_turns_keeps_transcribed_segments() {
     let server = Server::start().await;
     let (_, document, job) = recording_with_job(&server).await;
     let (file, counting) = (wav_recording(10), Arc::new(CountingTranscriber::default()));
-    server.context().speech.set_transcriber(counting.clone());
+    server.service().speech.set_transcriber(counting.clone());
     *counting.fails_at.lock().unwrap() = Some(3);
     assert!(transcribe_file(&server, &job, file.path()).await.is_err());
 
@@ -308,7 +308,7 @@ async fn finished_transcript_outlives_another_text() {
     let server = Server::start().await;
     let (_, document, job) = recording_with_job(&server).await;
     let (file, counting) = (wav_recording(10), Arc::new(CountingTranscriber::default()));
-    server.context().speech.set_transcriber(counting.clone());
+    server.service().speech.set_transcriber(counting.clone());
     let first = transcribe_file(&server, &job, file.path()).await.unwrap();
     let windows = counting.transcribed.load(Ordering::SeqCst);
 
@@ -339,7 +339,7 @@ async fn whisper_transcribes_words_language_and_times() {
     let Some((file, model)) = speech_sample() else { return };
     let server = Server::start().await;
     let (key, document, job) = recording_with_job(&server).await;
-    server.context().speech.set_transcriber(Arc::new(Whisper::new("whisper-base", &model)));
+    server.service().speech.set_transcriber(Arc::new(Whisper::new("whisper-base", &model)));
 
     let text = transcribe_file(&server, &job, &file).await.unwrap();
 
@@ -359,7 +359,7 @@ async fn whisper_transcribes_words_language_and_times() {
 async fn transcribed_seconds_count_once_in_the_budget() {
     let server = Server::start().await;
     let (key, _, job) = recording_with_job(&server).await;
-    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.service().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let file = wav_recording(10);
 
     transcribe_file(&server, &job, file.path()).await.unwrap();
@@ -380,7 +380,7 @@ async fn transcribed_seconds_count_once_in_the_budget() {
 async fn transcription_without_lease_writes_nothing() {
     let server = Server::start().await;
     let (key, document, mut job) = recording_with_job(&server).await;
-    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.service().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     // The row in the database keeps its own token, as if another worker had claimed the job.
     job.lease_token = Some(Uuid::now_v7());
 
@@ -399,7 +399,7 @@ async fn recording_waits_for_a_model_and_invalid_audio_fails() {
     let waits = sequencer::run_transcription(&extraction(&server), &job).await;
     assert!(matches!(waits, Err(JobError::Blocked { reason: media::MODEL_MISSING_REASON, .. })), "{waits:?}");
 
-    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.service().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let mut text = tempfile::NamedTempFile::new().unwrap();
     text.write_all(&b"no sound at all ".repeat(999)).unwrap();
     let refused = transcribe_file(&server, &job, text.path()).await;
@@ -444,7 +444,7 @@ async fn upload_status(key: &Client, ticket: &Value) -> Value {
 async fn long_recording_yields_to_other_users_and_delays_no_pdf() {
     let server = Server::start().await;
     let transcriber = gated_transcriber();
-    server.context().speech.set_transcriber(transcriber.clone());
+    server.service().speech.set_transcriber(transcriber.clone());
     let one = server.user(Plan::Pro).await.full_key().await;
     let other = server.user(Plan::Pro).await.full_key().await;
     let bytes = |seconds| std::fs::read(wav_recording(seconds).path()).unwrap();
@@ -480,7 +480,7 @@ async fn long_recording_yields_to_other_users_and_delays_no_pdf() {
 async fn recording_with_progress_on_each_attempt_is_not_given_up() {
     let server = Server::start().await;
     let counting = Arc::new(CountingTranscriber::default());
-    server.context().speech.set_transcriber(counting.clone());
+    server.service().speech.set_transcriber(counting.clone());
     let key = server.user(Plan::Pro).await.full_key().await;
     *counting.fails_at.lock().unwrap() = Some(1);
     let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(30).path()).unwrap()).await;
@@ -512,7 +512,7 @@ async fn recording_with_progress_on_each_attempt_is_not_given_up() {
 #[actix_web::test]
 async fn truncated_recording_reports_the_missing_part() {
     let server = Server::start().await;
-    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.service().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     let whole = std::fs::read(wav_recording(10).path()).unwrap();
     let ticket = upload(&key, "audio/wav", &whole[..whole.len() / 2]).await;
@@ -531,7 +531,7 @@ async fn truncated_recording_reports_the_missing_part() {
 #[actix_web::test]
 async fn recording_title_comes_from_its_id3_tag() {
     let server = Server::start().await;
-    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.service().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     let tag = b"ID3\x03\0\0\0\0\0\x11TIT2\0\0\0\x07\0\0\0Herons";
     let sound = include_bytes!("../../../actors/crates/parse/src/audio/samples/tone.mp3");
@@ -557,7 +557,7 @@ fn feed_url(site: &Site, items: &str) -> String {
 #[actix_web::test]
 async fn silent_host_delays_no_recording_of_other_users() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.service().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let one = server.user(Plan::Pro).await.full_key().await;
     let other = server.user(Plan::Pro).await.full_key().await;
     let silent = site.page("/talk.mp3", [Reply::Never]);
@@ -587,7 +587,7 @@ async fn silent_host_delays_no_recording_of_other_users() {
 #[actix_web::test]
 async fn enclosure_is_transcribed_on_request() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.service().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     let sound =
         site.page("/a.wav", [Reply::File("audio/wav", std::fs::read(wav_recording(2).path()).unwrap())]);
@@ -660,7 +660,7 @@ async fn refetch_and_wait(key: &Key, saved: &Value) {
 #[actix_web::test]
 async fn page_that_redirects_to_audio_becomes_a_recording() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.service().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     site.page("/talk.wav", [audio_reply(2)]);
     let redirecting = "<meta http-equiv=refresh content='0; url=/talk.wav'><title>A talk</title>".to_owned();
@@ -689,7 +689,7 @@ async fn followed_episode(key: &Key, site: &Site) -> (Value, String) {
 #[actix_web::test]
 async fn saved_episode_can_be_transcribed_again_after_unfollow() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.service().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     let (entry, page) = followed_episode(&key, &site).await;
     let transcribe = format!("/rest/v1/entries/{}/transcribe", entry["entryId"].as_str().unwrap());
@@ -813,7 +813,7 @@ async fn save_during_a_transcript_fetches_no_page() {
 #[actix_web::test]
 async fn refetch_during_a_transcript_fetches_no_page() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.service().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     let (entry, page) = followed_episode(&key, &site).await;
@@ -871,7 +871,7 @@ async fn begin_on_other_node(server: &Server, user: UserId, key: &Key, n: usize)
 #[actix_web::test]
 async fn fifth_recording_of_a_user_waits_and_delays_no_other_user() {
     let server = Server::start().await;
-    server.context().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    server.service().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let (one, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
     let (key, others) = (one.full_key().await, other.full_key().await);
     let mut begun = Vec::new();
@@ -909,7 +909,7 @@ async fn fifth_recording_of_a_user_waits_and_delays_no_other_user() {
 async fn deleted_recording_stops_and_resumes_on_restore() {
     let server = Server::start().await;
     let transcriber = gated_transcriber();
-    server.context().speech.set_transcriber(transcriber.clone());
+    server.service().speech.set_transcriber(transcriber.clone());
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(60).path()).unwrap()).await;

@@ -6,9 +6,9 @@ use values::plan::Plan;
 use crate::support::{Client, McpClient, Server};
 
 async fn flush_records(server: &Server) {
-    server.context().keys.flush().await.unwrap();
-    server.context().notices.flush().await;
-    server.context().activity.flush().await.unwrap();
+    server.context().auth.keys.flush().await.unwrap();
+    server.service().notices.flush().await;
+    server.context().requests.activity.flush().await.unwrap();
 }
 
 async fn list_activity(session: &Client) -> Vec<Value> {

@@ -79,14 +79,14 @@ async fn tool_outside_the_plan_is_not_listed_and_not_counted() {
     let assistant = user.assistant().await;
     assert_eq!(assistant.list_tools().await.len(), 6);
     accounts::set_plan(&server.context().core, user.id(), Plan::Free).await.unwrap();
-    server.context().keys.invalidate_cache();
+    server.context().auth.keys.invalidate_cache();
 
     let reading = ["search_library", "get_document", "list_projects", "get_project_context"];
     assert_eq!(assistant.list_tools().await, reading);
     for arguments in [json!({ "url": "https://example.org/a" }), json!({})] {
         assert_eq!(assistant.call_error_code("add_bookmark", arguments).await, "PLAN_REQUIRED");
     }
-    assert_eq!(server.context().limits.today(user.id()).await.unwrap().mcp, 0);
+    assert_eq!(server.context().auth.limits.today(user.id()).await.unwrap().mcp, 0);
 }
 
 #[actix_web::test]
@@ -142,7 +142,7 @@ async fn write_counts_once_in_the_hourly_limit() {
     let refused: Value = write(3).await.unwrap_err();
 
     assert_eq!((&refused["code"], &refused["retryAfterSeconds"]), (&json!("RATE_LIMITED"), &json!(1800)));
-    assert_eq!(server.context().limits.today(user.id()).await.unwrap().mcp, 4);
+    assert_eq!(server.context().auth.limits.today(user.id()).await.unwrap().mcp, 4);
     server.clock.advance(Duration::from_secs(1800));
     write(3).await.unwrap();
 }

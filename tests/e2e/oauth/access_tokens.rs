@@ -162,7 +162,7 @@ async fn activity_lists_calls_by_app() {
     .await;
     eventually("calls without a handshake have the name of the latest one", async || {
         call_tool(&client, "search_library").await;
-        server.context().activity.flush().await.unwrap();
+        server.context().requests.activity.flush().await.unwrap();
         let lines = browser.get(&format!("/app/api/activity?appId={app}")).await;
         let lines = lines.data(200)["activity"].as_array().unwrap().clone();
         let last = lines.last().unwrap();

@@ -263,7 +263,7 @@ async fn token_guess_takes_no_permit_of_clients() {
     let assistant = OAuthClient::new(server.anonymous()).await;
     let tokens = assistant.connect(&browser, "read:library").await;
     // A drained port has no permits.
-    server.context().grants.port().drain().await;
+    server.context().auth.grants.port().drain().await;
 
     assert_oauth_error(&assistant.exchange(&format!("cc_{:043}", 1)).await, 400, "invalid_grant");
     assert_oauth_error(&assistant.refresh(&format!("cr_{:043}", 1)).await, 400, "invalid_grant");
@@ -368,7 +368,7 @@ async fn exchange_after_downgrade_is_limited_to_the_plan() {
     let code = assistant.obtain_code(&browser, "read:library write:notes").await;
     accounts::set_plan(&server.context().core, user.id(), Plan::Free).await.unwrap();
     // The rows were changed behind the running service, whose cache would hold the old plan for up to a second.
-    server.context().keys.invalidate_cache();
+    server.context().auth.keys.invalidate_cache();
 
     let tokens = Tokens::from_response(&assistant.exchange(&code).await);
 

@@ -162,7 +162,7 @@ async fn disconnection_whose_caller_is_gone_takes_effect() {
     let tokens = assistant.connect(&browser, "read:library").await;
     assert_eq!(assistant.call_status(&tokens.access).await, 200);
     let app = list_apps(&browser).await[0]["id"].as_str().unwrap().parse().unwrap();
-    let grants = &server.context().grants;
+    let grants = &server.context().auth.grants;
 
     let answered = grants.disconnect(user.id(), app).now_or_never();
     assert!(answered.is_none());
@@ -179,7 +179,7 @@ async fn disabled_account_loses_its_connections() {
     let (browser, assistant) = (user.sign_in().await, OAuthClient::new(server.anonymous()).await);
     let tokens = assistant.connect(&browser, "read:library").await;
     accounts::set_disabled(&server.context().core, user.id(), true).await.unwrap();
-    server.context().keys.invalidate_cache();
+    server.context().auth.keys.invalidate_cache();
 
     assert_disconnected(&assistant, &tokens).await;
     accounts::set_disabled(&server.context().core, user.id(), false).await.unwrap();

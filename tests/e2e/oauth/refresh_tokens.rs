@@ -151,7 +151,7 @@ async fn tokens_after_a_downgrade_are_limited_to_the_plan() {
     let (browser, assistant) = (user.sign_in().await, OAuthClient::new(server.anonymous()).await);
     let tokens = assistant.connect(&browser, "read:library write:notes").await;
     accounts::set_plan(&server.context().core, user.id(), Plan::Free).await.unwrap();
-    server.context().keys.invalidate_cache();
+    server.context().auth.keys.invalidate_cache();
 
     let newer = Tokens::from_response(&assistant.refresh(&tokens.refresh).await);
 

@@ -44,7 +44,7 @@ async fn wait_for_restart(health: &Health, deaths: u64) {
 #[actix_web::test]
 async fn keys_actor_restarts_after_a_crash() {
     let server = Server::start().await;
-    let port = server.context().keys.port();
+    let port = server.context().auth.keys.port();
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
     let path = format!("/app/api/keys/{}", key.id);
@@ -56,7 +56,7 @@ async fn keys_actor_restarts_after_a_crash() {
 
         // Neither changes of keys nor authentication need the actor, even if the row is not in the cache.
         session.patch(&path, json!({ "name": format!("renamed {deaths}") })).await.data(200);
-        server.context().keys.invalidate_cache();
+        server.context().auth.keys.invalidate_cache();
         key.get("/rest/v2/usage").await.data(200);
         wait_for_restart(port.health(), deaths).await;
     }
@@ -66,19 +66,19 @@ async fn keys_actor_restarts_after_a_crash() {
 #[actix_web::test]
 async fn limits_actor_keeps_the_daily_count_after_a_crash() {
     let server = Server::start().await;
-    let port = server.context().limits.port();
+    let port = server.context().auth.limits.port();
     let key = server.user(Plan::Pro).await.full_key().await;
     for _ in 0..5 {
         key.get("/rest/v2/usage").await.data(200);
     }
-    server.context().limits.flush().await.unwrap();
+    server.context().auth.limits.flush().await.unwrap();
 
     crash_until_seen(
         port.health(),
         || port.crash(),
         async || {
             let answer = key.get("/rest/v2/usage").await;
-            let _ = server.context().limits.flush().await;
+            let _ = server.context().auth.limits.flush().await;
             answer
         },
     )
@@ -96,7 +96,7 @@ async fn oauth_connection_survives_a_grants_actor_crash() {
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = OAuthClient::new(server.anonymous()).await;
     let mut tokens = assistant.connect(&browser, "read:library").await;
-    let port = server.context().grants.port();
+    let port = server.context().auth.grants.port();
 
     for deaths in 1..=3 {
         port.crash();
@@ -136,14 +136,14 @@ async fn activity_actor_crash_is_invisible_to_callers() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let activity = server.context().activity.port();
+    let activity = server.context().requests.activity.port();
 
     activity.crash();
     key.get("/rest/v2/usage").await.data(200);
     wait_for_restart(activity.health(), 1).await;
     key.get("/rest/v2/search?q=heron").await.data(200);
 
-    server.context().activity.flush().await.unwrap();
+    server.context().requests.activity.flush().await.unwrap();
     let answer = session.get("/app/api/activity").await;
     let lines = answer.data(200)["activity"].as_array().unwrap();
     assert_eq!(lines.iter().filter(|line| line["route"] == "GET /search").count(), 1);
@@ -166,7 +166,7 @@ async fn ingest_actor_crash_is_invisible_to_callers() {
 #[actix_web::test]
 async fn actor_restart_is_shown_by_readyz() {
     let server = Server::start().await;
-    let port = server.context().notices.port();
+    let port = server.service().notices.port();
 
     port.crash();
     wait_for_restart(port.health(), 1).await;

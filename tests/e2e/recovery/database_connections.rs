@@ -112,7 +112,7 @@ async fn deadlock_and_failover_are_answered_with_503() {
 async fn activity_that_is_written_again_is_kept_once() {
     let server = Server::start().await;
     let owner = server.user(Plan::Pro).await;
-    let (id, recorder) = (owner.id(), &server.context().activity);
+    let (id, recorder) = (owner.id(), &server.context().requests.activity);
     owner.full_key().await.get("/rest/v1/user").await.data(200);
     recorder.flush().await.unwrap();
     let lines = async || activity::Entity::owned_by(id).all(server.context().core.db.read()).await.unwrap();

@@ -61,7 +61,7 @@ fn serve(ctx: &OperationContext) -> String {
 
 /// The activity of the user.
 async fn list_activity(server: &Server, session: &Client) -> Vec<Value> {
-    server.context().activity.flush().await.unwrap();
+    server.context().requests.activity.flush().await.unwrap();
     let answer = session.get("/app/api/activity").await;
     answer.data(200)["activity"].as_array().unwrap().clone()
 }
@@ -101,7 +101,7 @@ async fn panic_of_tool_is_recorded_in_the_activity() {
     let secret = Secret::parse_key(key.header("authorization").trim_start_matches("Bearer ")).unwrap();
     let credential = Ok(Some(Credential::ApiKey(secret)));
     let info = RequestInfo { credential, surface: MeteredSurface::Mcp, ip_address: None, client: None };
-    let caller = ctx.authenticator().authenticate(info).await.unwrap();
+    let caller = ctx.auth.authenticator().authenticate(info).await.unwrap();
 
     let status = |result: &Result<Response<()>, Error>| {
         let status = if result.is_ok() { "ok" } else { "INTERNAL" };

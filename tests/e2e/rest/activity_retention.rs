@@ -15,7 +15,7 @@ async fn activity_row_is_deleted_after_ninety_days() {
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
     key.get("/rest/v2/search?q=secret+words").await.data(200);
-    server.context().activity.flush().await.unwrap();
+    server.context().requests.activity.flush().await.unwrap();
     let lines = session.get("/app/api/activity").await;
     let line = &lines.data(200)["activity"][0];
     assert_eq!((&line["route"], &line["status"]), (&"GET /search".into(), &200.into()));

@@ -32,7 +32,7 @@ async fn revocation_whose_caller_is_gone_takes_effect() {
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     key.get("/rest/v2/usage").await.data(200);
-    let keys = &server.context().keys;
+    let keys = &server.context().auth.keys;
 
     let answered = keys.revoke(user.id(), key.id.parse().unwrap()).now_or_never();
     assert!(answered.is_none());

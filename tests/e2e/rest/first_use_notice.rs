@@ -12,8 +12,8 @@ async fn count_first_use_notices(session: &Client) -> usize {
 
 async fn flush_records(server: &Server) {
     // Each answered use is in the mailbox of the keys actor before the first flush, and its notice before the second.
-    server.context().keys.flush().await.unwrap();
-    server.context().notices.flush().await;
+    server.context().auth.keys.flush().await.unwrap();
+    server.service().notices.flush().await;
 }
 
 #[actix_web::test]
@@ -37,7 +37,7 @@ async fn first_use_notice_names_key_and_client_once() {
 
     key.clone().with("user-agent", "bookworm/3.1 (linux)").get("/rest/v2/usage").await.data(200);
     flush_records(&server).await;
-    server.context().keys.invalidate_cache();
+    server.context().auth.keys.invalidate_cache();
     key.get("/rest/v2/usage").await.data(200);
     flush_records(&server).await;
 
@@ -71,7 +71,7 @@ async fn first_use_lost_in_a_crash_is_notified_by_the_next_use() {
     let server = Server::start().await;
     let user = server.user(Plan::Research).await;
     let session = user.sign_in().await;
-    let notices = server.context().notices.port();
+    let notices = server.service().notices.port();
     let mut keys = Vec::new();
     for deaths in 1..=8 {
         let key = user.full_key().await;

@@ -169,7 +169,7 @@ async fn abandoned_request_frees_its_name_after_a_minute() {
     let replay = IdempotencyKey::new(b"slow", "POST", &path, NOTE_JSON.as_bytes()).unwrap();
     let holder: KeyId = key.id.parse().unwrap();
     // The process ends without answering the request.
-    let claimed = server.context().idempotency.claim(owner, holder, replay).await.unwrap();
+    let claimed = server.context().requests.idempotency.claim(owner, holder, replay).await.unwrap();
     let ClaimOutcome::First(claim) = claimed else { panic!("{claimed:?}") };
     drop(claim);
 
@@ -568,7 +568,7 @@ async fn committed_claim_without_response_is_refused() {
     let Writer { owner, key, session, id, path, .. } = Writer::of(&server, Plan::Pro).await;
     let (ctx, name) = (server.context(), "committed");
     let replay = IdempotencyKey::new(name.as_bytes(), "POST", &path, NOTE_JSON.as_bytes()).unwrap();
-    let claimed = ctx.idempotency.claim(owner, key.id.parse().unwrap(), replay).await.unwrap();
+    let claimed = ctx.requests.idempotency.claim(owner, key.id.parse().unwrap(), replay).await.unwrap();
     let ClaimOutcome::First(claim) = claimed else { panic!("{claimed:?}") };
     let txn = begin_owned(&ctx.core.db, owner).await.unwrap();
     claim.id().mark_committed(&txn).await.unwrap();
@@ -598,7 +598,7 @@ async fn requests_abandoned_before_clock_set_back_do_not_run() {
     let (ctx, holder): (_, KeyId) = (server.context(), key.id.parse().unwrap());
     for name in ["committed", "uncommitted"] {
         let replay = IdempotencyKey::new(name.as_bytes(), "POST", &path, NOTE_JSON.as_bytes()).unwrap();
-        let claimed = ctx.idempotency.claim(owner, holder, replay).await.unwrap();
+        let claimed = ctx.requests.idempotency.claim(owner, holder, replay).await.unwrap();
         let ClaimOutcome::First(claim) = claimed else { panic!("{claimed:?}") };
         // The claims are dropped at the end of the round, as if their process had ended.
         if name == "committed" {

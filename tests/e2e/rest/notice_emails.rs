@@ -29,7 +29,7 @@ async fn notice_is_written_as_one_email_file() {
         assert!(email.contains(part), "{email}");
     }
     assert!(!email.contains("pk_"), "no secret in an e-mail");
-    server.context().notices.flush().await;
+    server.service().notices.flush().await;
     assert_eq!(read_emails(folder.path()).len(), 1);
 }
 
@@ -43,8 +43,8 @@ async fn undelivered_email_is_sent_after_a_restart() {
         let server = Server::start_with(&[("MAIL__URL", &format!("smtp://{silent}"))]).await;
         let key = server.user(Plan::Pro).await.full_key().await;
         key.get("/rest/v2/usage").await.data(200);
-        server.context().keys.flush().await.unwrap();
-        server.context().notices.flush().await;
+        server.context().auth.keys.flush().await.unwrap();
+        server.service().notices.flush().await;
         server.stop().await
     };
 

@@ -235,7 +235,7 @@ async fn checks_run_in_the_documented_order() {
     assert_eq!(server.anonymous().get(&faulty).await.error_code(401), "API_KEY_INVALID");
     assert_eq!(worn.get(&faulty).await.error_code(429), "RATE_LIMITED");
     accounts::set_plan(&server.context().core, tired.id(), Plan::Free).await.unwrap();
-    server.context().keys.invalidate_cache();
+    server.context().auth.keys.invalidate_cache();
     assert_eq!(worn.get(&faulty).await.error_code(402), "PLAN_REQUIRED");
     let bare = user.key([]).await;
     assert_eq!(bare.get(&faulty).await.error_code(403), "SCOPE_REQUIRED");

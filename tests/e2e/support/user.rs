@@ -90,7 +90,7 @@ impl<'a> User<'a> {
             expires_at: None,
         };
         let (row, secret) =
-            ctx.keys.create(self.row.id, plan, ctx.core.plans.limits(plan), new).await.unwrap();
+            ctx.auth.keys.create(self.row.id, plan, ctx.core.plans.limits(plan), new).await.unwrap();
         Key::of(row.id, secret.expose(), &self.server.anonymous())
     }
 

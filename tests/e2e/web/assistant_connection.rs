@@ -52,7 +52,7 @@ async fn connection_test_cleans_up_without_a_permit() {
     let server = Server::start().await;
     let browser = server.user(Plan::Free).await.sign_in().await;
     // A drained port has no permits, as one that is asked for many tokens.
-    server.context().grants.port().drain().await;
+    server.context().auth.grants.port().drain().await;
 
     let (passed, steps, _) = run_connection_test(&browser).await;
 
@@ -74,9 +74,9 @@ async fn assert_nothing_is_left(server: &Server, browser: &Client) {
 
 /// Waits until all uses of keys, notices and calls are written.
 async fn flush_records(server: &Server) {
-    server.context().keys.flush().await.unwrap();
-    server.context().notices.flush().await;
-    server.context().activity.flush().await.unwrap();
+    server.context().auth.keys.flush().await.unwrap();
+    server.service().notices.flush().await;
+    server.context().requests.activity.flush().await.unwrap();
 }
 
 #[actix_web::test]

@@ -71,7 +71,7 @@ impl Operation for AddBookmark {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<AddBookmarkResponse, Error> {
-        bookmarks::require_savable(ctx.core.db.read(), caller.user, &self.url, ctx.feeds.fetcher.guard())
+        bookmarks::require_savable(ctx.core.db.read(), caller.user, &self.url, ctx.ingest.fetcher.guard())
             .await?;
         let (user, now) = (caller.user, ctx.core.clock.now());
         let max_items = ctx.core.plans.limits(caller.plan).items_per_project;

@@ -220,7 +220,7 @@ impl Operation for BatchBookmarks {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BatchBookmarksResponse, Error> {
         // Held until the response is built, which can be large.
-        let _permit = ctx.batch_slots.acquire(caller.user).await?;
+        let _permit = ctx.user_slots.batches.acquire(caller.user).await?;
         let mut results = Vec::with_capacity(self.operations.len());
         for (index, operation) in self.operations.into_iter().enumerate() {
             let outcome = match operation {

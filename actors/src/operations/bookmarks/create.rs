@@ -48,7 +48,7 @@ impl Operation for CreateBookmark {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CreateBookmarkResponse, Error> {
         // A page that is sent with its content is not fetched, so it may have a private URL (contract.md, section 11: v1).
         if self.0.content.is_none() {
-            let guard = ctx.feeds.fetcher.guard();
+            let guard = ctx.ingest.fetcher.guard();
             bookmarks::require_savable(ctx.core.db.read(), caller.user, &self.0.url, guard).await?;
         }
         let (row, created) = bookmarks::save(&ctx.core, &caller.owner(), self.0, Priority::Now).await?;

@@ -20,6 +20,7 @@ use crate::operations::page::{CursorText, ListName, ListPage, PageLimit, PageReq
 use crate::target::Target;
 use errors::Error;
 use library::bookmarks::TagName;
+use library::context::CoreContext;
 use validation::{Choice, Flag, Id, Time, Words, choices, request};
 
 const DEFAULT_LIMIT: u64 = 50;
@@ -158,7 +159,7 @@ impl Operation for ListBookmarks {
         let ListPage { rows, next_cursor } = list.page(rows, position);
         let rows = rows.into_iter().map(|(row, _)| row).collect();
         let deleted = match request.updated_since.filter(|_| request.includes_deleted()) {
-            Some(since) => Some(deleted(ctx, user, since.into_inner()).await?),
+            Some(since) => Some(deleted(&ctx.core, user, since.into_inner()).await?),
             None => None,
         };
         Ok(ListBookmarksResponse {
@@ -176,16 +177,12 @@ fn document_of_bookmark() -> sea_orm::RelationDef {
         .into()
 }
 
-async fn deleted(
-    ctx: &OperationContext,
-    user: UserId,
-    since: Timestamp,
-) -> Result<Vec<DeletedBookmark>, Error> {
+async fn deleted(core: &CoreContext, user: UserId, since: Timestamp) -> Result<Vec<DeletedBookmark>, Error> {
     let rows = bookmark::Entity::with_deleted(user)
         .filter(bookmark::Column::DeletedAt.gte(since))
         .order_by_asc(bookmark::Column::DeletedAt)
         .limit(MAX_DELETED_ROWS)
-        .all(ctx.core.db.read())
+        .all(core.db.read())
         .await?;
     let deleted = rows
         .into_iter()

@@ -44,7 +44,7 @@ impl Operation for RefetchBookmark {
             .ok_or(Error::not_found())?;
         if row.kind == BookmarkKind::Page {
             // A page that was saved with its content may have a private URL.
-            bookmarks::require_fetchable(&row.url, ctx.feeds.fetcher.guard())?;
+            bookmarks::require_fetchable(&row.url, ctx.ingest.fetcher.guard())?;
         }
         let (kind, now) = (text_job(&txn, &row).await?, ctx.core.clock.now());
         jobs::enqueue(&txn, caller.user, kind, row.document_id.0, Priority::Now, now).await?;

@@ -13,8 +13,8 @@ use serde::Serialize;
 use text::Window;
 use values::time::Timestamp;
 
-use crate::context::OperationContext;
 use errors::Error;
+use library::context::CoreContext;
 
 /// Characters that are loaded past the end of the page, because a grapheme cluster may cross it. Passages never split a cluster.
 const GRAPHEME_MARGIN_CHARS: i64 = 64;
@@ -78,14 +78,14 @@ pub struct DocumentPage {
 
 /// Reads the page that begins at `offset`. Only the passages that overlap the page are loaded.
 pub async fn read_page(
-    ctx: &OperationContext,
+    core: &CoreContext,
     from: &ReadableDocument,
     offset: i64,
     max_chars: u32,
 ) -> Result<DocumentPage, Error> {
     let statement = select_page(from, offset, max_chars);
-    let mut rows = PageRow::find_by_statement(ctx.core.db.read().get_database_backend().build(&statement))
-        .all(ctx.core.db.read())
+    let mut rows = PageRow::find_by_statement(core.db.read().get_database_backend().build(&statement))
+        .all(core.db.read())
         .await?;
     // The statement is a UNION without an order: tags sort by text, passages and highlights by position.
     rows.sort_by(|a, b| (a.position, &a.text).cmp(&(b.position, &b.text)));

@@ -65,7 +65,7 @@ impl Operation for DiscoverFeeds {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DiscoverFeedsResponse, Error> {
         let url = feeds::parse_url(&self.0)?;
         let mut candidates = Vec::new();
-        for link in ctx.feed_searches.list_candidates(&ctx.feeds, caller.user, url).await? {
+        for link in ctx.ingest.feed_searches.list_candidates(&ctx.ingest.feeds, caller.user, url).await? {
             // A page may link to a feed that cannot be followed, such as one with another scheme.
             let Ok(url) = feeds::parse_url(&link.url) else { continue };
             let followed = feeds::find_followed(ctx.core.db.read(), caller.user, &url).await?.is_some();

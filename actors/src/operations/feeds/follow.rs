@@ -82,7 +82,7 @@ impl Operation for FollowFeed {
             return Ok(FollowFeedResponse { feed, created: false });
         }
         // Fetched before the transaction, which must not wait for another server.
-        let search = ctx.feed_searches.find_feed(&ctx.feeds, user, url).await?;
+        let search = ctx.ingest.feed_searches.find_feed(&ctx.ingest.feeds, user, url).await?;
         let (feed, feed_url) = (search.found.feed.clone(), search.found.url.as_str().to_owned());
         let prepare = move || deliver::prepare_entries(feed, &feed_url);
         let incoming = ctx.core.workers.run(Lane::Foreground, prepare).await?;

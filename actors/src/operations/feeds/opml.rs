@@ -95,7 +95,7 @@ impl Operation for ImportOpml {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ImportOpmlResponse, Error> {
         // Parsed in the sandbox: no parser of foreign bytes runs in the process of the server.
-        let outlines = distinct(parse_opml(&ctx.feeds.sandbox, &self.0).await?.feeds);
+        let outlines = distinct(parse_opml(&ctx.ingest.sandbox, &self.0).await?.feeds);
         let rows = outlines.into_iter().map(RowContent::Feed).collect();
         let import = imports::import_rows(&import_context(ctx), &caller.owner(), Format::Opml, rows).await?;
         ctx.job_signal.notify();
@@ -111,9 +111,9 @@ impl Operation for ImportOpml {
 fn import_context(ctx: &OperationContext) -> ImportContext {
     ImportContext {
         core: ctx.core.clone(),
-        guard: ctx.feeds.fetcher.guard().clone(),
+        guard: ctx.ingest.fetcher.guard().clone(),
         store: ctx.uploads.store.clone(),
-        sandbox: ctx.feeds.sandbox.clone(),
+        sandbox: ctx.ingest.sandbox.clone(),
         job_signal: ctx.job_signal.clone(),
     }
 }

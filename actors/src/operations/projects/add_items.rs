@@ -81,7 +81,7 @@ impl Operation for AddItems {
         for (n, item) in self.items.iter().enumerate() {
             if let ItemRef::Url(url) = &item.item {
                 let checked =
-                    bookmarks::require_savable(&txn, caller.user, url, ctx.feeds.fetcher.guard()).await;
+                    bookmarks::require_savable(&txn, caller.user, url, ctx.ingest.fetcher.guard()).await;
                 checked.map_err(|error| error.of_item(&format!("items[{n}]")))?;
             }
         }

@@ -76,9 +76,9 @@ impl Operation for ReadContext {
             None => None,
         };
         let mut context = ReadContextResponse {
-            decisions: gather::decisions(ctx, &project, max_chars).await?,
-            notes: gather::notes(ctx, &project, self.pinned_notes, max_chars).await?,
-            sources: gather::sources(ctx, &project).await?,
+            decisions: gather::decisions(&ctx.core, &project, max_chars).await?,
+            notes: gather::notes(&ctx.core, &project, self.pinned_notes, max_chars).await?,
+            sources: gather::sources(&ctx.core, &project).await?,
             project: ContextProject {
                 id: project.id,
                 name: project.name,

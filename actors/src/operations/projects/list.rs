@@ -96,7 +96,7 @@ impl Operation for ListProjects {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListProjectsResponse, Error> {
         let list = self.page.of_list(ctx, caller, ListName::selected_by("projects", self.status));
         let before: Option<ProjectPosition> = list.position()?;
-        let mut rows = self.rows(caller.user, ctx, before.as_ref(), list.fetch_limit()).await?;
+        let mut rows = self.rows(caller.user, &ctx.core, before.as_ref(), list.fetch_limit()).await?;
         let limit = usize::try_from(list.limit()).unwrap_or(usize::MAX);
         let has_next = rows.len() > limit;
         rows.truncate(limit);
@@ -114,7 +114,7 @@ impl ListProjects {
     async fn rows(
         &self,
         user: UserId,
-        ctx: &OperationContext,
+        core: &CoreContext,
         before: Option<&ProjectPosition>,
         limit: u64,
     ) -> Result<Vec<Model>, Error> {
@@ -123,13 +123,13 @@ impl ListProjects {
         let mut rest = listed();
         if let Some(before) = before {
             if let Some(shown) = before.shown() {
-                rows = listed().filter(before.jumped()).all(ctx.core.db.read()).await?;
+                rows = listed().filter(before.jumped()).all(core.db.read()).await?;
                 rows.retain(|row| !shown.contains(&random_part(row.id)));
             }
             rest = rest.filter(before.behind());
         }
         let missing = limit.saturating_sub(rows.len() as u64);
-        rows.extend(rest.limit(missing).all(ctx.core.db.read()).await?);
+        rows.extend(rest.limit(missing).all(core.db.read()).await?);
         Ok(rows)
     }
 }

@@ -13,8 +13,8 @@ use values::time::Timestamp;
 
 use super::super::items;
 use super::response::{ContextDecision, ContextNote, ContextSource};
-use crate::context::OperationContext;
 use errors::Error;
+use library::context::CoreContext;
 
 /// Maximum number of decisions or notes. An empty note has 23 characters of JSON, so more do not fit into a response of 32,000.
 const MAX_TEXT_ROWS: u64 = 1400;
@@ -45,7 +45,7 @@ fn sort_by_ids<I: Eq + Hash, T>(ids: Vec<I>, mut found: HashMap<I, T>) -> Vec<T>
 
 /// Returns the decisions in force, newest first.
 pub async fn decisions(
-    ctx: &OperationContext,
+    core: &CoreContext,
     project: &project::Model,
     max_chars: usize,
 ) -> Result<Vec<ContextDecision>, Error> {
@@ -59,11 +59,11 @@ pub async fn decisions(
         .column(Column::Id)
         .column_as(text_length(), "length")
         .into_tuple()
-        .all(ctx.core.db.read())
+        .all(core.db.read())
         .await?;
     let ids = take_fitting(measured, max_chars);
     let rows = decision::Entity::within(project).filter(Column::Id.is_in(ids.iter().copied()));
-    let rows = rows.all(ctx.core.db.read()).await?.into_iter();
+    let rows = rows.all(core.db.read()).await?.into_iter();
     let to_view = |row: decision::Model| ContextDecision {
         title: row.title,
         status: row.status,
@@ -85,25 +85,25 @@ struct NoteMeasure {
 
 /// Returns the project's own notes and the notes among its items: pinned ones first, then the newest, each once.
 pub async fn notes(
-    ctx: &OperationContext,
+    core: &CoreContext,
     project: &project::Model,
     only_pinned: bool,
     max_chars: usize,
 ) -> Result<Vec<ContextNote>, Error> {
-    let mut measured = own_notes(ctx, project).await?;
-    measured.extend(note_items(ctx, project).await?);
+    let mut measured = own_notes(core, project).await?;
+    measured.extend(note_items(core, project).await?);
     measured.retain(|note| note.pinned || !only_pinned);
     measured.sort_by_key(|note| std::cmp::Reverse((note.pinned, note.created_at, note.id)));
     let mut seen = HashSet::new();
     measured.retain(|note| seen.insert(note.id));
     let ids = take_fitting(measured.into_iter().map(|note| (note.id, note.length)), max_chars);
     let rows = note::Entity::owned_by(project.user_id).filter(note::Column::Id.is_in(ids.iter().copied()));
-    let rows = rows.all(ctx.core.db.read()).await?.into_iter();
+    let rows = rows.all(core.db.read()).await?.into_iter();
     let texts = rows.map(|row| (row.id, ContextNote { title: row.title, body: row.body }));
     Ok(sort_by_ids(ids, texts.collect()))
 }
 
-async fn own_notes(ctx: &OperationContext, project: &project::Model) -> Result<Vec<NoteMeasure>, Error> {
+async fn own_notes(core: &CoreContext, project: &project::Model) -> Result<Vec<NoteMeasure>, Error> {
     use note::Column;
     let rows: Vec<(NoteId, bool, Timestamp, i64)> = note::Entity::owned_by(project.user_id)
         .filter(Column::ProjectId.eq(project.id))
@@ -114,7 +114,7 @@ async fn own_notes(ctx: &OperationContext, project: &project::Model) -> Result<V
         .columns([Column::Id, Column::Pinned, Column::CreatedAt])
         .column_as(text_length(), "length")
         .into_tuple()
-        .all(ctx.core.db.read())
+        .all(core.db.read())
         .await?;
     let measured = rows.into_iter().map(|(id, pinned, created_at, length)| NoteMeasure {
         id,
@@ -126,13 +126,13 @@ async fn own_notes(ctx: &OperationContext, project: &project::Model) -> Result<V
 }
 
 /// Returns the notes of other projects and on bookmarks that are items of this project. They are pinned as items.
-async fn note_items(ctx: &OperationContext, project: &project::Model) -> Result<Vec<NoteMeasure>, Error> {
+async fn note_items(core: &CoreContext, project: &project::Model) -> Result<Vec<NoteMeasure>, Error> {
     let items = project_item::Entity::within(project)
         .filter(project_item::Column::Kind.eq(ItemKind::Note))
         .order_by_desc(project_item::Column::Pinned)
         .order_by_desc(project_item::Column::Id)
         .limit(MAX_TEXT_ROWS)
-        .all(ctx.core.db.read())
+        .all(core.db.read())
         .await?;
     let pinned: HashMap<_, _> = items.into_iter().map(|item| (item.document_id, item.pinned)).collect();
     let rows: Vec<(NoteId, DocumentId, Timestamp, i64)> = note::Entity::owned_by(project.user_id)
@@ -141,7 +141,7 @@ async fn note_items(ctx: &OperationContext, project: &project::Model) -> Result<
         .columns([note::Column::Id, note::Column::DocumentId, note::Column::CreatedAt])
         .column_as(text_length(), "length")
         .into_tuple()
-        .all(ctx.core.db.read())
+        .all(core.db.read())
         .await?;
     let measured = rows.into_iter().map(|(id, document, created_at, length)| NoteMeasure {
         id,
@@ -153,7 +153,7 @@ async fn note_items(ctx: &OperationContext, project: &project::Model) -> Result<
 }
 
 /// Returns the items that are not notes: pinned ones first, then the newest, those of one request in its order.
-pub async fn sources(ctx: &OperationContext, project: &project::Model) -> Result<Vec<ContextSource>, Error> {
+pub async fn sources(core: &CoreContext, project: &project::Model) -> Result<Vec<ContextSource>, Error> {
     use project_item::Column;
     let rows = project_item::Entity::within(project)
         .filter(Column::Kind.ne(ItemKind::Note))
@@ -162,16 +162,16 @@ pub async fn sources(ctx: &OperationContext, project: &project::Model) -> Result
         .order_by_desc(Column::AddedAt)
         .order_by_asc(Column::Id)
         .limit(MAX_SOURCE_ROWS)
-        .all(ctx.core.db.read())
+        .all(core.db.read())
         .await?;
-    let documents = items::documents(ctx.core.db.read(), project.user_id, &rows).await?;
+    let documents = items::documents(core.db.read(), project.user_id, &rows).await?;
     let sources = rows.into_iter().filter_map(|row| {
         let document = documents.get(&row.document_id)?;
         Some(ContextSource {
             bookmark_id: document.bookmark_id,
             document_id: document.id,
             title: document.title.clone(),
-            url: ctx.core.url_of(document),
+            url: core.url_of(document),
             role: row.role,
             pinned: row.pinned,
         })

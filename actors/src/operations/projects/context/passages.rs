@@ -13,6 +13,7 @@ use crate::context::OperationContext;
 use crate::retrieval::SearchQuery;
 use crate::retrieval::passage::{self, SearchResult};
 use errors::Error;
+use library::context::CoreContext;
 
 const MAX_PASSAGES: usize = 8;
 /// Additional hits of the search: the index may still contain passages that were just replaced.
@@ -27,7 +28,7 @@ pub async fn find(
     project: &project::Model,
     query: &str,
 ) -> Result<Vec<SearchResult>, Error> {
-    let documents = project_documents(ctx, project).await?;
+    let documents = project_documents(&ctx.core, project).await?;
     // The search would be for nothing, and takes a slot.
     if documents.is_empty() {
         return Ok(Vec::new());
@@ -40,10 +41,7 @@ pub async fn find(
 }
 
 /// Returns the documents of the items, of the notes on items that are bookmarks, and of the project's own notes.
-async fn project_documents(
-    ctx: &OperationContext,
-    project: &project::Model,
-) -> Result<Vec<DocumentId>, Error> {
+async fn project_documents(core: &CoreContext, project: &project::Model) -> Result<Vec<DocumentId>, Error> {
     use document::Column;
     let items = project_item::Entity::within(project)
         .select_only()
@@ -65,5 +63,5 @@ async fn project_documents(
         .add(Column::Id.in_subquery(items))
         .add(Column::Id.in_subquery(notes));
     let found = document::Entity::visible_to(project.user_id).filter(any);
-    Ok(found.select_only().column(Column::Id).into_tuple().all(ctx.core.db.read()).await?)
+    Ok(found.select_only().column(Column::Id).into_tuple().all(core.db.read()).await?)
 }
