@@ -106,8 +106,9 @@ async fn explain_on_sqlite(db: &Db, statement: Statement) -> Result<Vec<String>,
 async fn explain_on_postgres(db: &Db, statement: Statement) -> Result<Vec<String>, DbErr> {
     // SET LOCAL holds for this transaction alone, whose drop rolls it back.
     let txn = db.begin().await?;
-    txn.execute_unprepared("SET LOCAL enable_seqscan = off").await?;
-    txn.execute_unprepared("SET LOCAL enable_sort = off").await?;
+    for setting in ["enable_seqscan", "enable_sort", "enable_incremental_sort"] {
+        txn.execute_unprepared(&format!("SET LOCAL {setting} = off")).await?;
+    }
     read_texts(&txn.query_all_raw(explained("EXPLAIN (COSTS OFF)", statement)).await?, "QUERY PLAN")
 }
 
