@@ -299,9 +299,9 @@ fn only_actors_and_surfaces_use_actix() {
         wrong.extend(actix.map(|name| format!("{folder}/Cargo.toml: {name}")));
     }
     let is_excepted = |name: &str| ACTIX_SOURCES.iter().any(|folder| name.starts_with(folder));
-    let names_actix = |file: &File| ["actix::", "actix_"].iter().any(|path| file.content.contains(path));
-    let sources = rust_files().into_iter().filter(|file| !is_excepted(&file.name) && names_actix(file));
-    wrong.extend(sources.map(|file| file.name));
+    let names_actix = |line: &str| ["actix::", "actix_"].iter().any(|path| line.contains(path));
+    let sources = rust_files().into_iter().filter(|file| !is_excepted(&file.name));
+    wrong.extend(sources.flat_map(|file| file.lines_where(names_actix)));
     assert!(wrong.is_empty(), "what is below the actors needs none of actix: {wrong:#?}");
 }
 
@@ -549,8 +549,7 @@ fn packages_are_named_and_never_the_hosts_they_come_from() {
     let wrong: Vec<_> = all_files()
         .into_iter()
         .filter(|file| file.name != "Cargo.lock")
-        .filter(|file| hosts.iter().any(|host| file.content.contains(host)))
-        .map(|file| file.name)
+        .flat_map(|file| file.lines_where(|line| hosts.iter().any(|host| line.contains(host))))
         .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
@@ -624,6 +623,7 @@ fn vague_and_repeated_names_are_found_with_their_lines() {
 
     let found = read_crate("x/src", &files);
 
+    assert_eq!(files[1].lines_where(|line| line.contains("Ticket")), ["x/src/low.rs:2: pub enum Ticket {}"]);
     assert_eq!(names::vague_types(&found), ["x/src/lib.rs:3: Hold"]);
     assert_eq!(names::vague_constants(&found), ["x/src/lib.rs:4: NEVER_DUE"]);
     assert_eq!(names::repeated_types(&found, &[]), ["Ticket: x/src/lib.rs:5, x/src/low.rs:2"]);

@@ -100,11 +100,7 @@ pub fn repeated_types(of: &Crate, local: &[&str]) -> Vec<String> {
 
 /// Returns the lines with a doc comment that says nothing.
 pub fn stock_phrases(file: &File) -> Vec<String> {
-    let lines = file.content.lines().enumerate();
-    lines
-        .filter(|(_, line)| STOCK_PHRASES.contains(&line.trim()))
-        .map(|(number, line)| format!("{}:{}: {}", file.name, number + 1, line.trim()))
-        .collect()
+    file.lines_where(|line| STOCK_PHRASES.contains(&line.trim()))
 }
 
 /// Returns the tests whose names are too long.

@@ -19,6 +19,14 @@ pub struct File {
     pub content: String,
 }
 
+impl File {
+    /// Returns the lines for which `is_wrong` holds, each with the file and its number.
+    pub fn lines_where(&self, is_wrong: impl Fn(&str) -> bool) -> Vec<String> {
+        let lines = self.content.lines().enumerate().filter(|(_, line)| is_wrong(line));
+        lines.map(|(number, line)| format!("{}:{}: {}", self.name, number + 1, line.trim())).collect()
+    }
+}
+
 pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }

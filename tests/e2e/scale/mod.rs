@@ -2,5 +2,6 @@
 
 mod large_responses;
 mod lock_order;
+mod query_plans;
 mod search_load;
 mod two_services;

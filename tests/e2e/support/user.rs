@@ -2,11 +2,14 @@
 
 use std::ops::Deref;
 
+use actors::auth::authenticate::RequestInfo;
+use actors::auth::caller::{Caller, Credential};
 use actors::auth::keys::NewKey;
-use entity::user;
+use actors::auth::secret::Secret;
+use entity::{api_key, user};
 use serde_json::{Value, json};
 use values::id::{KeyId, UserId};
-use values::kind::KeyKind;
+use values::kind::{KeyKind, MeteredSurface};
 use values::scope::Scope;
 
 use super::client::Client;
@@ -80,7 +83,29 @@ impl<'a> User<'a> {
         McpClient::new(self.make_key(KeyKind::Mcp, &scopes, None).await.client)
     }
 
+    /// Authenticates as this user with a new key, to run operations without a surface.
+    pub async fn caller(&self) -> Caller {
+        let (_, secret) = self.create_key(KeyKind::Rest, &[Scope::ReadLibrary], None).await;
+        let request = RequestInfo {
+            credential: Ok(Some(Credential::ApiKey(secret))),
+            surface: MeteredSurface::Rest,
+            ip_address: None,
+            client: None,
+        };
+        self.server.context().authenticator().authenticate(request).await.unwrap()
+    }
+
     async fn make_key(&self, kind: KeyKind, scopes: &[Scope], hourly_limit: Option<i32>) -> Key {
+        let (row, secret) = self.create_key(kind, scopes, hourly_limit).await;
+        Key::of(row.id, secret.expose(), &self.server.anonymous())
+    }
+
+    async fn create_key(
+        &self,
+        kind: KeyKind,
+        scopes: &[Scope],
+        hourly_limit: Option<i32>,
+    ) -> (api_key::Model, Secret) {
         let (ctx, plan) = (self.server.context(), self.row.plan);
         let new = NewKey {
             name: "reader".to_owned(),
@@ -89,9 +114,7 @@ impl<'a> User<'a> {
             hourly_limit,
             expires_at: None,
         };
-        let (row, secret) =
-            ctx.auth.keys.create(self.row.id, plan, ctx.core.plans.limits(plan), new).await.unwrap();
-        Key::of(row.id, secret.expose(), &self.server.anonymous())
+        ctx.auth.keys.create(self.row.id, plan, ctx.core.plans.limits(plan), new).await.unwrap()
     }
 
     /// Signs in to the web app.

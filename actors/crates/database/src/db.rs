@@ -1,7 +1,6 @@
 //! The open database.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sea_orm::{
     ConnectionTrait, DatabaseBackend, DbErr, SqliteTransactionMode, TransactionOptions, TransactionTrait,
@@ -41,17 +40,6 @@ impl Db {
 
     fn with_pools(&self, pools: &Pools) -> Self {
         Self { read: pools.read.clone(), write: pools.write.clone(), ..self.clone() }
-    }
-
-    /// Counts the statements of this clone from now on. For tests of how many statements something takes.
-    #[doc(hidden)]
-    pub fn count_statements(&mut self, count: Arc<AtomicUsize>) {
-        for connection in [&mut self.read, &mut self.write] {
-            let count = count.clone();
-            connection.pool.set_metric_callback(move |_| {
-                count.fetch_add(1, Ordering::Relaxed);
-            });
-        }
     }
 
     /// Returns the connections for reads, which continue while writes are stopped.

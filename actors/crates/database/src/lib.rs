@@ -51,10 +51,12 @@ mod open_error;
 mod open_files;
 mod pools;
 mod postgres;
+mod query_plan;
 mod rescue;
 mod retry;
 mod session_lock;
 mod sqlite;
+mod statement_log;
 mod transaction;
 mod verification;
 mod watch_files;
@@ -67,7 +69,11 @@ pub use db::Db;
 pub use fault::{DatabaseFault, StorageFault, is_reported, refusal_with_code};
 pub use health::StorageHealth;
 pub use open_error::{Damage, OpenError};
+#[doc(hidden)]
+pub use query_plan::QueryPlan;
 pub use session_lock::SessionLock;
+#[doc(hidden)]
+pub use statement_log::StatementLog;
 pub use transaction::Transaction;
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! A queue in a temporary database, for the tests of this crate.
 
-use database::Db;
+use database::{Db, QueryPlan};
 use entity::job::{Entity, Model};
 use entity::user;
-use sea_orm::{ConnectionTrait, EntityTrait, IntoActiveModel, Statement};
+use sea_orm::{EntityTrait, IntoActiveModel, Statement};
 use uuid::Uuid;
 use values::id::{JobId, UserId};
 use values::plan::Plan;
@@ -82,14 +82,9 @@ impl TestQueue {
 
     /// Asserts that SQLite finds the rows of the statement by this index, and in its order: it neither reads all jobs nor sorts them.
     pub(crate) async fn assert_uses_index(&self, statement: Statement, index: &str) {
-        let explain = Statement { sql: format!("EXPLAIN QUERY PLAN {}", statement.sql), ..statement };
-        let rows = self.db.read().query_all_raw(explain).await.unwrap();
-        let plan: Vec<String> = rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
-        let reads_or_sorts_all = |step: &String| step == "SCAN job" || step.contains("TEMP B-TREE");
-        assert!(
-            plan.iter().any(|step| step.contains(index)) && !plan.iter().any(reads_or_sorts_all),
-            "{plan:#?}"
-        );
+        let plan = QueryPlan::of(&self.db, statement).await.unwrap();
+        let is_served = plan.has_step(index) && plan.full_scans().is_empty() && !plan.has_step("TEMP B-TREE");
+        assert!(is_served, "{plan:#?}");
     }
 
     pub(crate) async fn job(&self, id: JobId) -> Option<Model> {

@@ -200,6 +200,7 @@ async fn read_slowly(db: &Db, statement: Statement) -> Result<Vec<QueryResult>, 
 mod tests {
     use std::collections::BTreeSet;
 
+    use database::QueryPlan;
     use sea_orm::DbBackend;
     use uuid::Uuid;
     use values::time::Timestamp;
@@ -284,13 +285,12 @@ mod tests {
     async fn difference_of_one_user_is_read_by_indexes() {
         let folder = tempfile::tempdir().unwrap();
         let db = migrated(&folder).await;
-        let explain = format!("EXPLAIN QUERY PLAN {}", counts::difference_query());
         let user = UserId(Uuid::from_u128(7));
+        let difference =
+            Statement::from_sql_and_values(DbBackend::Sqlite, counts::difference_query(), [user.into()]);
 
-        let explain = Statement::from_sql_and_values(DbBackend::Sqlite, explain, [user.into()]);
-        let rows = db.read().query_all_raw(explain).await.unwrap();
+        let details = QueryPlan::of(&db, difference).await.unwrap().steps;
 
-        let details: Vec<String> = rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
         let tables: BTreeSet<&str> = counts::counted_columns().into_iter().map(|(table, _)| table).collect();
         let is_whole_table = |detail: &&String| {
             detail.strip_prefix("SCAN ").is_some_and(|rest| tables.contains(rest.split(' ').next().unwrap()))

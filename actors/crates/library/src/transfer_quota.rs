@@ -297,8 +297,8 @@ fn column_of(bytes: u64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use database::Db;
-    use sea_orm::{DbBackend, QueryTrait, Statement};
+    use database::{Db, QueryPlan};
+    use sea_orm::{DbBackend, QueryTrait};
     use uuid::Uuid;
 
     use super::*;
@@ -354,10 +354,8 @@ mod tests {
         let (user, now) = (UserId(Uuid::from_u128(7)), Timestamp::from_millis(1));
 
         let find = Entity::transfers_of(user, now).order_by_asc(Column::Id).build(DbBackend::Sqlite);
-        let explain = Statement { sql: format!("EXPLAIN QUERY PLAN {}", find.sql), ..find };
-        let rows = db.read().query_all_raw(explain).await.unwrap();
+        let plan = QueryPlan::of(&db, find).await.unwrap();
 
-        let plan: Vec<String> = rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
-        assert!(plan.iter().any(|step| step.contains("stored_file_user (user_id=?)")), "{plan:#?}");
+        assert!(plan.has_step("stored_file_user (user_id=?)"), "{plan:#?}");
     }
 }

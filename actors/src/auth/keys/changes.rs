@@ -243,7 +243,8 @@ async fn commit(txn: Transaction) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use sea_orm::{DbBackend, DbErr, QueryTrait, Statement};
+    use database::QueryPlan;
+    use sea_orm::{DbBackend, DbErr, QueryTrait};
 
     use super::*;
 
@@ -286,10 +287,8 @@ mod tests {
         let db = Db::open(&url).await.unwrap();
         let find = api_key::Entity::expired_tests(Timestamp::from_millis(1)).build(DbBackend::Sqlite);
 
-        let explain = Statement { sql: format!("EXPLAIN QUERY PLAN {}", find.sql), ..find };
-        let rows = db.read().query_all_raw(explain).await.unwrap();
+        let plan = QueryPlan::of(&db, find).await.unwrap();
 
-        let plan: Vec<String> = rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
-        assert!(plan.iter().any(|step| step.contains("USING INDEX api_key_test ")), "{plan:#?}");
+        assert!(plan.has_step("USING INDEX api_key_test "), "{plan:#?}");
     }
 }

@@ -348,6 +348,7 @@ impl Handler<Flush> for LimitActor {
 
 #[cfg(test)]
 mod tests {
+    use database::QueryPlan;
     use library::clock::TestClock;
     use sea_orm::IntoActiveModel;
     use values::plan::Plan;
@@ -384,6 +385,25 @@ mod tests {
         let id = owner.id;
         user::Entity::insert(owner.into_active_model()).exec_without_returning(db.write()).await.unwrap();
         (db, id)
+    }
+
+    #[actix::test]
+    async fn counts_are_found_by_indexes() {
+        let folder = tempfile::tempdir().unwrap();
+        let ((mut db, id), clock) = (database_with_user(&folder).await, Arc::new(TestClock::at(NOON)));
+        let (unrecorded, sent) = (db.clone(), db.record_statements());
+        let batch = Batch::from([((id, MeteredSurface::Rest, NOON.day()), (UsageCounterId::new(NOON), 3))]);
+
+        write(&db, &batch).await.unwrap();
+        sweep(&db, NOON).await.unwrap();
+        let limits = Limits::start(&actix::Arbiter::current(), db, clock);
+        while let Err(Error::Busy(_)) = limits.today(id).await {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+
+        let plans = QueryPlan::of_each(&unrecorded, sent.take()).await.unwrap();
+        assert!(plans.iter().any(|plan| plan.has_step("usage_day_day (day=?)")), "{plans:#?}");
+        assert!(plans.iter().all(|plan| plan.full_scans().is_empty()), "{plans:#?}");
     }
 
     #[actix::test]

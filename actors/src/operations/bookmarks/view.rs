@@ -180,8 +180,8 @@ async fn collections(
 
 #[cfg(test)]
 mod tests {
-    use database::Db;
-    use sea_orm::{DbBackend, QueryTrait, Statement};
+    use database::{Db, QueryPlan};
+    use sea_orm::{DbBackend, QueryTrait};
 
     use super::*;
 
@@ -194,13 +194,8 @@ mod tests {
         let ids = [BookmarkId::new(now), BookmarkId::new(now)];
         let select = tag_rows(UserId::new(now), &ids).build(DbBackend::Sqlite);
 
-        let explain = Statement { sql: format!("EXPLAIN QUERY PLAN {}", select.sql), ..select };
-        let rows = db.read().query_all_raw(explain).await.unwrap();
+        let plan = QueryPlan::of(&db, select).await.unwrap();
 
-        let plan: Vec<String> = rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
-        assert!(
-            plan.iter().any(|step| step.contains("bookmark_tag_bookmark (bookmark_id=? AND user_id=?)")),
-            "{plan:#?}"
-        );
+        assert!(plan.has_step("bookmark_tag_bookmark (bookmark_id=? AND user_id=?)"), "{plan:#?}");
     }
 }

@@ -178,7 +178,7 @@ impl ImportSession {
                 }
                 RowContent::Feed(outline) => self.follow_feed(txn, &outline, now).await?,
                 RowContent::Record(value) => restore::restore_record(self, txn, value, file, now).await?,
-                RowContent::Skipped(reason) => RowResult::Skipped(reason),
+                RowContent::Skipped(skipped) => RowResult::Skipped(skipped.reason),
             };
             self.record_source(source, &result);
             self.record_created(&result);

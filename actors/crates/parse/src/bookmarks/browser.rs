@@ -108,6 +108,15 @@ mod tests {
     }
 
     #[test]
+    fn bookmark_without_a_url_is_named_by_its_title() {
+        let file = json!({"roots": {"other": {"children": [{"name": "One", "type": "url", "url": " "}]}}});
+
+        let rows = read_rows(&roots(&file).unwrap());
+
+        assert_eq!(rows[0].content, RowContent::skipped_with_name("has no URL", Some("One".to_owned())));
+    }
+
+    #[test]
     fn firefox() {
         let file = json!({"guid": "root________", "title": "", "type": "text/x-moz-place-container", "root": "placesRoot", "children": [
             {"guid": "toolbar_____", "title": "Bar", "type": "text/x-moz-place-container", "root": "toolbarFolder", "children": [

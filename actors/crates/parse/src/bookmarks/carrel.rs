@@ -3,6 +3,7 @@
 use serde_json::{Value, from_slice, to_value};
 
 use super::import_error::ImportError;
+use super::lenient::ObjectName;
 use super::line_reader::{self, LineContent, LineReader};
 use super::row::RowContent;
 use super::zip_reader::ZipReader;
@@ -23,8 +24,10 @@ pub fn read_rows(mut archive: ZipReader) -> Result<impl Iterator<Item = super::r
     let mut lines = LineReader::new(archive.open_entry(LIBRARY_FILE)?);
     Ok(std::iter::from_fn(move || {
         lines.next_row(|content| match content {
-            LineContent::Whole(bytes) => record(&bytes, &mut archive)
-                .map_or_else(|why| RowContent::Skipped(why.to_owned()), RowContent::Record),
+            LineContent::Whole(bytes) => match record(&bytes, &mut archive) {
+                Ok(record) => RowContent::Record(record),
+                Err(reason) => RowContent::skipped_with_name(reason, name_of(&bytes)),
+            },
             LineContent::TooLong => line_reader::too_long(),
         })
     }))
@@ -45,6 +48,11 @@ fn sanitize_document(mut text: DocumentRecord) -> DocumentRecord {
     text.outline.retain(|heading| heading.is_within(chars));
     text.outline.truncate(MAX_HEADINGS);
     text
+}
+
+/// Returns what names an object of any kind in a line.
+fn name_of(line: &[u8]) -> Option<String> {
+    from_slice::<ObjectName>(line).ok()?.into_text()
 }
 
 fn record(line: &[u8], archive: &mut ZipReader) -> Result<Value, &'static str> {
@@ -83,9 +91,14 @@ mod tests {
         let text = br#"{"contentType": "article", "title": "T", "titleGiven": false, "author": null, "siteName": null,
             "description": null, "imageUrl": null, "language": null, "passages": []}"#;
         let other = ID.replace('1', "2");
-        let lines =
-            [line(ID), line(ID), line(&other), "{\"kind\": \"tree\"}".to_owned(), "no JSON".to_owned()]
-                .join("\n");
+        let lines = [
+            line(ID),
+            line(ID),
+            line(&other),
+            "{\"kind\": \"tree\", \"name\": \"Oak\"}".to_owned(),
+            "no JSON".to_owned(),
+        ]
+        .join("\n");
         let file = zip_file(&[
             (MANIFEST_FILE, br#"{"format": "carrel", "version": 1}"#),
             (LIBRARY_FILE, lines.as_bytes()),
@@ -102,7 +115,9 @@ mod tests {
         assert_eq!(rows.len(), 5);
         let without = |row: &super::super::row::Row| matches!(&row.content, RowContent::Record(record) if record["text"].is_null());
         assert!(rows[1..3].iter().all(without), "{rows:?}");
-        assert!(rows[3..].iter().all(|row| matches!(row.content, RowContent::Skipped(_))), "{rows:?}");
+        let reason = "is not a line of an export that this version knows";
+        assert_eq!(rows[3].content, RowContent::skipped_with_name(reason, Some("Oak".to_owned())));
+        assert_eq!(rows[4].content, RowContent::skipped(reason));
     }
 
     #[test]

@@ -128,6 +128,8 @@ mod tests {
             pinned: true,
         };
         assert_eq!(rows[1].content, RowContent::Note(note));
-        assert_eq!(rows[2].content, RowContent::Skipped("has no URL".to_owned()));
+        let skipped = |reason: &str, name: &str| RowContent::skipped_with_name(reason, Some(name.to_owned()));
+        assert_eq!(rows[2].content, skipped("has no URL", "A picture"));
+        assert_eq!(rows[3].content, skipped("cannot be read", "Odd"));
     }
 }

@@ -11,8 +11,37 @@ use super::row::RowContent;
 pub enum Lenient<T> {
     /// A row of the expected shape.
     Valid(T),
+    /// An object of another shape, of which only the name is kept.
+    Named(ObjectName),
     /// Anything else, which is skipped without being kept.
     Invalid(IgnoredAny),
+}
+
+/// What names an object in a list, whatever its other members are.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct ObjectName {
+    title: Option<LenientText>,
+    name: Option<LenientText>,
+    url: Option<LenientText>,
+}
+
+/// A text, or something else in its place.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum LenientText {
+    Text(String),
+    Other(IgnoredAny),
+}
+
+impl ObjectName {
+    /// Returns the title, or else the name or the URL: the first that is a text and not blank.
+    pub fn into_text(self) -> Option<String> {
+        [self.title, self.name, self.url].into_iter().flatten().find_map(|member| match member {
+            LenientText::Text(text) => Some(text).filter(|text| !text.trim().is_empty()),
+            LenientText::Other(_) => None,
+        })
+    }
 }
 
 impl<T> Lenient<T> {
@@ -20,7 +49,8 @@ impl<T> Lenient<T> {
     pub fn content(self, read: impl FnOnce(T) -> RowContent) -> RowContent {
         match self {
             Lenient::Valid(row) => read(row),
-            Lenient::Invalid(_) => RowContent::Skipped("cannot be read".to_owned()),
+            Lenient::Named(object) => RowContent::skipped_with_name("cannot be read", object.into_text()),
+            Lenient::Invalid(_) => RowContent::skipped("cannot be read"),
         }
     }
 }

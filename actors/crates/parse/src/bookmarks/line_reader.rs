@@ -9,7 +9,7 @@ pub const MAX_LINE_BYTES: u64 = 32 << 20;
 
 /// Why a row is skipped whose line is longer.
 pub fn too_long() -> RowContent {
-    RowContent::Skipped(format!("is longer than {} MiB", MAX_LINE_BYTES >> 20))
+    RowContent::skipped(format!("is longer than {} MiB", MAX_LINE_BYTES >> 20))
 }
 
 /// The content of a line.
@@ -46,7 +46,7 @@ impl<R: BufRead> LineReader<R> {
             Err(_) => {
                 // The next read may return the same error, without end.
                 self.broken = true;
-                let content = RowContent::Skipped("the rest of the file cannot be read".to_owned());
+                let content = RowContent::skipped("the rest of the file cannot be read");
                 Some(Row { line: self.number + 1, content })
             }
         }

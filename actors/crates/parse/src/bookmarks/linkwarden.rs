@@ -62,7 +62,7 @@ pub fn read_rows(export: LinkwardenExport) -> Vec<Row> {
 
 fn convert(link: LinkwardenLink, folders: Vec<String>) -> RowContent {
     let Some(url) = link.url.filter(|url| !url.is_empty()) else {
-        return RowContent::Skipped("has no URL".to_owned());
+        return RowContent::skipped_with_name("has no URL", link.name);
     };
     let page = ForeignBookmark {
         url,
@@ -88,7 +88,7 @@ mod tests {
             {"id": 1, "name": "Top", "parentId": null, "links": []},
             {"id": 2, "name": "Sub", "parentId": 1, "links": [
                 {"name": "One", "url": "https://a.example/1", "tags": [{"name": "a", "id": 4}], "createdAt": "2023-11-14T22:13:20.000Z"},
-                {"name": "A file", "url": null}, {"name": ["odd"]},
+                {"name": "A file", "url": null}, {"name": ["odd"], "url": "https://a.example/3"},
             ]},
             {"id": 3, "name": "Unorganized", "links": [{"url": "https://a.example/2"}]},
         ]});
@@ -100,7 +100,9 @@ mod tests {
             (save.folders.join("/"), &save.fields["savedAt"]),
             ("Top/Sub".to_owned(), &json!("2023-11-14T22:13:20Z"))
         );
-        assert!(rows[1..3].iter().all(|row| matches!(row.content, RowContent::Skipped(_))));
+        assert_eq!(rows[1].content, RowContent::skipped_with_name("has no URL", Some("A file".to_owned())));
+        let odd = RowContent::skipped_with_name("cannot be read", Some("https://a.example/3".to_owned()));
+        assert_eq!(rows[2].content, odd);
         assert!(matches!(&rows[3].content, RowContent::Bookmark(save) if save.folders.is_empty()));
     }
 }

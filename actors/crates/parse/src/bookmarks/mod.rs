@@ -26,6 +26,6 @@ mod zip_reader;
 pub use annotation::Annotation;
 pub use format::{Format, UnknownFormat};
 pub use import_error::ImportError;
-pub use row::{BookmarkDraft, MAX_CONTENT_BYTES, Note, Row, RowContent};
+pub use row::{BookmarkDraft, MAX_CONTENT_BYTES, Note, Row, RowContent, SkippedRow};
 pub use source::ImportSource;
 pub use zip_reader::{EntryReader, ZipReader};

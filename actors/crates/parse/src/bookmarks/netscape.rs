@@ -293,6 +293,14 @@ of two lines[linkding-notes]and another[/linkding-notes]
     }
 
     #[test]
+    fn link_without_a_url_is_named_by_its_text() {
+        let rows = read_rows("<DL><DT><A>One</A></DL>");
+
+        let content = RowContent::skipped_with_name("has no URL", Some("One".to_owned()));
+        assert_eq!(rows, [Row { line: 1, content }]);
+    }
+
+    #[test]
     fn row_number_is_the_line_of_its_start() {
         let lines: Vec<_> =
             read_rows("<DL>\n<DT><A HREF='https://a.example/'>A</A>\n\n<DT><A HREF='b'>B</A>")

@@ -37,7 +37,7 @@ pub fn read_rows(list: Vec<Value>) -> Vec<Row> {
         let content = match one {
             Value::Object(members) => convert(&members),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-                RowContent::Skipped("must be a JSON object".to_owned())
+                RowContent::skipped("must be a JSON object")
             }
         };
         Row { line, content }
@@ -47,7 +47,8 @@ pub fn read_rows(list: Vec<Value>) -> Vec<Row> {
 
 fn convert(members: &Map<String, Value>) -> RowContent {
     let Some(url) = find_text(members, &ADDRESSES) else {
-        return RowContent::Skipped("has no URL".to_owned());
+        let title = find_text(members, &TITLES).or_else(|| find_text(members, &["description"]));
+        return RowContent::skipped_with_name("has no URL", title);
     };
     let says = |names: &[&str]| names.iter().filter_map(|name| members.get(*name)).any(is_yes);
     // Pinboard calls its titles descriptions; elsewhere those are notes, or the page's own words.
@@ -174,6 +175,19 @@ mod tests {
             fields(curator),
             json!({"url": "https://a.example/", "title": "T", "savedAt": "2015-09-09T11:10:32Z"})
         );
+    }
+
+    #[test]
+    fn object_without_a_url_is_named_by_its_title() {
+        let all =
+            vec![json!({"title": "One"}), json!({"description": "Two"}), json!({"notes": "N"}), json!(4)];
+
+        let rows: Vec<_> = read_rows(all).into_iter().map(|row| row.content).collect();
+
+        let named = |name: &str| RowContent::skipped_with_name("has no URL", Some(name.to_owned()));
+        assert_eq!(rows[..2], [named("One"), named("Two")]);
+        let unnamed = ["has no URL", "must be a JSON object"].map(RowContent::skipped);
+        assert_eq!(rows[2..], unnamed);
     }
 
     #[test]

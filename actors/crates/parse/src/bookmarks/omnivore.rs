@@ -69,7 +69,7 @@ pub fn read_rows(mut archive: ZipReader) -> Result<impl Iterator<Item = Row>, Im
     let own = |saved: Lenient<OmnivorePage>| {
         let slug = match &saved {
             Lenient::Valid(saved) => saved.slug.as_deref().unwrap_or_default(),
-            Lenient::Invalid(_) => "",
+            Lenient::Named(_) | Lenient::Invalid(_) => "",
         };
         let paper = papers.take(&format!("{folder}content/{slug}.pdf"));
         (saved, paper)
@@ -93,7 +93,9 @@ fn first_number(name: &str) -> u64 {
 }
 
 fn convert(saved: OmnivorePage, paper: Option<String>, folder: &str, archive: &mut ZipReader) -> RowContent {
-    let Some(url) = saved.url else { return RowContent::Skipped("has no URL".to_owned()) };
+    let Some(url) = saved.url else {
+        return RowContent::skipped_with_name("has no URL", saved.title);
+    };
     let slug = saved.slug.unwrap_or_default();
     // A page whose file is too long, or another row's, is fetched instead.
     let mut packed = |name: String, most| {
@@ -199,6 +201,26 @@ mod tests {
     }
 
     #[test]
+    fn faulty_page_is_named_by_its_title_or_url() {
+        let list =
+            json!([{"title": "One"}, {"title": 2, "url": "https://a.example/2", "labels": "a"}, "three"]);
+        let file = zip_file(&[("metadata_0_to_9.json", list.to_string().as_bytes())]);
+
+        let rows: Vec<_> =
+            read_rows(ZipReader::open(file).unwrap()).unwrap().map(|row| row.content).collect();
+
+        let named = |reason: &str, name: &str| RowContent::skipped_with_name(reason, Some(name.to_owned()));
+        assert_eq!(
+            rows,
+            [
+                named("has no URL", "One"),
+                named("cannot be read", "https://a.example/2"),
+                RowContent::skipped("cannot be read"),
+            ]
+        );
+    }
+
+    #[test]
     fn file_belongs_to_the_first_row_that_names_it() {
         let row = |n: u8| json!({"slug": "p", "url": format!("https://a.example/{n}.pdf")});
         let list = json!([row(1), row(2)]).to_string();
@@ -220,6 +242,6 @@ mod tests {
             (paper.path.as_str(), paper.filename.as_str(), paper.bytes),
             ("export/content/p.pdf", "p.pdf", 8)
         );
-        assert!(second.file.is_none() && why.ends_with("export/content/other.pdf"), "{rows:?}");
+        assert!(second.file.is_none() && why.reason.ends_with("export/content/other.pdf"), "{rows:?}");
     }
 }

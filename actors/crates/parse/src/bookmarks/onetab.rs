@@ -48,6 +48,13 @@ mod tests {
     }
 
     #[test]
+    fn line_without_a_url_is_named_by_its_title() {
+        let rows = read_rows(" | One\n");
+
+        assert_eq!(rows[0].content, RowContent::skipped_with_name("has no URL", Some("One".to_owned())));
+    }
+
+    #[test]
     fn line_has_a_url_and_a_title() {
         let rows = read_rows("https://a.example/1 | One | two\n\nhttps://a.example/2\n");
 

@@ -24,7 +24,7 @@ impl Row {
     /// A row for a compressed file that is not read, so that the report names it.
     pub(super) fn skipped_file(name: &str) -> Self {
         let name = text::cut(&text::one_line(name), MAX_NAME_CHARS);
-        Self { line: 1, content: RowContent::Skipped(format!("is a file that is not supported: {name}")) }
+        Self { line: 1, content: RowContent::skipped(format!("is a file that is not supported: {name}")) }
     }
 
     /// Returns the line on which it begins, as the database stores it.
@@ -53,7 +53,10 @@ impl Row {
                 strip(&mut record);
                 RowContent::Record(record)
             }
-            RowContent::Skipped(why) => RowContent::Skipped(why),
+            RowContent::Skipped(mut skipped) => {
+                skipped.name.iter_mut().chain([&mut skipped.reason]).for_each(strip_text);
+                RowContent::Skipped(skipped)
+            }
         };
         Self { content, ..self }
     }
@@ -87,8 +90,46 @@ pub enum RowContent {
     Feed(Outline),
     /// A line of an export of this service.
     Record(Value),
-    /// A row that cannot be imported, with the reason, which never repeats the content of the file.
-    Skipped(String),
+    /// A row that cannot be imported.
+    Skipped(SkippedRow),
+}
+
+impl RowContent {
+    /// A row that cannot be imported for this reason, and whose name is not known.
+    pub fn skipped(reason: impl Into<String>) -> Self {
+        Self::skipped_with_name(reason, None)
+    }
+
+    /// A row that cannot be imported for this reason, with its name in the file.
+    pub fn skipped_with_name(reason: impl Into<String>, name: Option<String>) -> Self {
+        Self::Skipped(SkippedRow { reason: reason.into(), name })
+    }
+
+    /// Returns the name of the row in the file: its title, or else its URL or its first words; `None` if it has none of them.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Bookmark(draft) => draft.fields.get("title").or_else(|| draft.fields.get("url"))?.as_str(),
+            Self::Note(note) => note.title.as_deref().or_else(|| note.body.lines().next()),
+            Self::Feed(outline) => Some(outline.title.as_deref().unwrap_or(&outline.url)),
+            Self::Record(record) => name_of_record(record),
+            Self::Skipped(skipped) => skipped.name.as_deref(),
+        }
+    }
+}
+
+/// The title of an object or of its text, its name, its URL, or the words of a highlight: the first that a line of an export has.
+fn name_of_record(record: &Value) -> Option<&str> {
+    let paths = ["/title", "/text/title", "/name", "/url", "/text"];
+    paths.into_iter().find_map(|path| record.pointer(path)?.as_str())
+}
+
+/// A row that cannot be imported.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkippedRow {
+    /// The reason, which never repeats the content of the file.
+    pub reason: String,
+    /// Its name in the file: its title, or else its URL; `None` if neither could be read.
+    pub name: Option<String>,
 }
 
 /// A saved page, with the fields of a new bookmark and what these cannot express.
@@ -207,7 +248,7 @@ fn note_without_url(page: ForeignBookmark) -> RowContent {
         page.notes.iter().cloned().chain(page.annotations.iter().map(Annotation::to_paragraph)).collect();
     let words = non_blank(&written);
     if words.is_empty() {
-        return RowContent::Skipped("has no URL".to_owned());
+        return RowContent::skipped_with_name("has no URL", page.title);
     }
     let tags = Some(non_blank(&page.tags).join(", ")).filter(|tags| !tags.is_empty());
     let folders =

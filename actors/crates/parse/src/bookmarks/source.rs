@@ -155,18 +155,23 @@ fn jsonl(file: &Arc<File>) -> Result<impl Iterator<Item = Row> + use<>, ImportEr
     Ok(std::iter::from_fn(move || {
         lines.next_row(|content| match content {
             LineContent::Whole(bytes) => match from_slice::<Value>(&bytes) {
-                Ok(Value::Object(fields)) if fields.values().any(is_list_over_limit) => {
-                    RowContent::Skipped(format!("has a list of more than {MAX_LIST_ITEMS} items"))
-                }
-                Ok(Value::Object(fields)) => {
-                    RowContent::Bookmark(BookmarkDraft { fields, ..BookmarkDraft::default() })
-                }
-                Ok(_) => RowContent::Skipped("must be a JSON object".to_owned()),
-                Err(_) => RowContent::Skipped("is not valid JSON in UTF-8".to_owned()),
+                Ok(Value::Object(fields)) => object_row(fields),
+                Ok(_) => RowContent::skipped("must be a JSON object"),
+                Err(_) => RowContent::skipped("is not valid JSON in UTF-8"),
             },
             LineContent::TooLong => line_reader::too_long(),
         })
     }))
+}
+
+fn object_row(fields: Map<String, Value>) -> RowContent {
+    let is_over_limit = fields.values().any(is_list_over_limit);
+    let row = RowContent::Bookmark(BookmarkDraft { fields, ..BookmarkDraft::default() });
+    if is_over_limit {
+        let reason = format!("has a list of more than {MAX_LIST_ITEMS} items");
+        return RowContent::skipped_with_name(reason, row.name().map(str::to_owned));
+    }
+    row
 }
 
 /// The longest list that a field may hold, in items. In memory a list is many times as large as in the file.
@@ -192,8 +197,7 @@ fn read_text(bytes: &[u8], wanted: Option<Format>) -> Result<ImportSource, Impor
         if list.feeds.is_empty() && contains_ignore_case(&text, "xmlurl") {
             return Err(ImportError::Damaged);
         }
-        let broken =
-            list.is_truncated.then(|| RowContent::Skipped("the rest of the list cannot be read".to_owned()));
+        let broken = list.is_truncated.then(|| RowContent::skipped("the rest of the list cannot be read"));
         let found = list.feeds.into_iter().map(RowContent::Feed).chain(broken);
         return Ok(ImportSource::new(
             Format::Opml,
@@ -308,6 +312,18 @@ mod tests {
             assert_eq!(opened(bytes, None).err(), Some(ImportError::UnknownFormat));
         }
         assert!(opened(b"https://a.example", Some(Format::Opml)).is_err());
+    }
+
+    #[test]
+    fn json_line_with_a_long_list_is_named_by_its_url() {
+        let tags = vec!["a"; MAX_LIST_ITEMS + 1];
+        let line = serde_json::json!({ "url": "https://a.example/1", "tags": tags }).to_string();
+
+        let (_, rows) = opened(line.as_bytes(), Some(Format::Jsonl)).unwrap();
+
+        let RowContent::Skipped(skipped) = &rows[0].content else { panic!("{rows:?}") };
+        assert_eq!(skipped.reason, "has a list of more than 10000 items");
+        assert_eq!(skipped.name.as_deref(), Some("https://a.example/1"));
     }
 
     #[test]

@@ -13,6 +13,9 @@ use super::wire::{ImportRequest, ImportResponse, MAX_BODY_BYTES, MAX_ROWS, PIECE
 use crate::confinement::CpuMeter;
 use crate::wire::{self, WireError};
 
+/// The longest name of a row that is reported although the row is too long to be sent, in bytes.
+const MAX_NAME_BYTES: usize = 4 << 10;
+
 /// Answers requests until the service closes the socket. Each request has its own share of processor time.
 pub fn serve_file(mut parent: UnixStream, mut meter: CpuMeter) -> Result<(), WireError> {
     let mut import: Option<OpenImport> = None;
@@ -74,15 +77,18 @@ impl OpenImport {
             if n > 0 {
                 body.push(b',');
             }
-            let line = row.line;
             // PostgreSQL stores no NUL in a text.
-            let mut json = serde_json::to_vec(&row.without_nul()).map_err(|_| ImportError::Damaged)?;
+            let row = row.without_nul();
+            let mut json = serde_json::to_vec(&row).map_err(|_| ImportError::Damaged)?;
             // A row is added while the body is at most TARGET_BATCH_BYTES long, so a row of this size never takes the
             // body over its bound.
             let max_bytes = MAX_BODY_BYTES - 2 * TARGET_BATCH_BYTES;
             if json.len() > max_bytes {
-                let content = RowContent::Skipped(format!("is longer than {max_bytes} bytes"));
-                json = serde_json::to_vec(&Row { line, content }).map_err(|_| ImportError::Damaged)?;
+                let name = row.content.name().filter(|name| name.len() <= MAX_NAME_BYTES).map(str::to_owned);
+                let reason = format!("is longer than {max_bytes} bytes");
+                let content = RowContent::skipped_with_name(reason, name);
+                let skipped = Row { line: row.line, content };
+                json = serde_json::to_vec(&skipped).map_err(|_| ImportError::Damaged)?;
             }
             body.append(&mut json);
         }

@@ -34,7 +34,7 @@ impl ImportSession {
                 RowContent::Note(note) => self.preview_note(db, note).await?,
                 RowContent::Feed(outline) => self.preview_feed(db, &outline).await?,
                 RowContent::Record(value) => records::preview(self, db, value).await?,
-                RowContent::Skipped(reason) => RowResult::Skipped(reason),
+                RowContent::Skipped(skipped) => RowResult::Skipped(skipped.reason),
             };
             self.record_source(source, &result);
             processed.push(ProcessedRow { line, source, name, result, side_results: Vec::new() });

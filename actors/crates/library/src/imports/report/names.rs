@@ -9,7 +9,6 @@ use entity::import_row::Model;
 use entity::{collection, decision, document, entry, feed, highlight, import, note, project};
 use parse::bookmarks::RowContent;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, Select};
-use serde_json::Value;
 use uuid::Uuid;
 use values::id::{ImportRowId, UserId};
 use values::kind::{ContentType, ImportedKind};
@@ -100,29 +99,14 @@ async fn select_names<E: EntityTrait>(
 
 /// Returns the name of a row in the file, cut and without the credentials of a URL; `None` for a row that has none.
 pub fn name_in_file(content: &RowContent) -> Option<String> {
-    let name = match content {
-        RowContent::Bookmark(save) => {
-            save.fields.get("title").or_else(|| save.fields.get("url"))?.as_str()?
-        }
-        RowContent::Note(note) => note.title.as_deref().or_else(|| note.body.lines().next())?,
-        RowContent::Feed(outline) => outline.title.as_deref().unwrap_or(&outline.url),
-        RowContent::Record(record) => name_of_record(record)?,
-        RowContent::Skipped(_) => return None,
-    };
     // Before the cut: without its host, no credentials would be found.
-    let name = without_credentials(&text::one_line(name));
+    let name = without_credentials(&text::one_line(content.name()?));
     Some(text::cut(&name, MAX_SHOWN_CHARS)).filter(|name| !name.is_empty())
-}
-
-/// The title of an object or of its text, its name, its URL, or the words of a highlight: the first that a line of an export has.
-fn name_of_record(record: &Value) -> Option<&str> {
-    let paths = ["/title", "/text/title", "/name", "/url", "/text"];
-    paths.into_iter().find_map(|path| record.pointer(path)?.as_str())
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -149,5 +133,16 @@ mod tests {
             named(json!({ "kind": "feed", "url": "ftp://me:secret@a.example/feed" })).as_deref(),
             Some("ftp://a.example/feed")
         );
+    }
+
+    #[test]
+    fn skipped_row_has_the_name_that_its_parser_read() {
+        let named =
+            |name: &str| name_in_file(&RowContent::skipped_with_name("has no URL", Some(name.to_owned())));
+
+        assert_eq!(named("A\nbook").as_deref(), Some("A book"));
+        assert_eq!(named("https://me:secret@a.example/").as_deref(), Some("https://a.example/"));
+        assert_eq!(named(" "), None);
+        assert_eq!(name_in_file(&RowContent::skipped("has no URL")), None);
     }
 }

@@ -90,7 +90,9 @@ mod tests {
             )
         );
         let second = find_table(text, None).unwrap().rows(text).nth(1).unwrap();
-        assert!(matches!((second.line, second.content), (3, RowContent::Skipped(_))));
+        let reason = "is an entry of a feed that was never saved";
+        let skipped = RowContent::skipped_with_name(reason, Some("Two".to_owned()));
+        assert_eq!((second.line, second.content), (3, skipped));
     }
 
     #[test]
@@ -135,6 +137,24 @@ mod tests {
             )
         );
         assert_eq!(find_table(text, None).unwrap().unread_columns(text), ["excerpt", "colour of the day"]);
+    }
+
+    #[test]
+    fn row_without_a_url_is_named_by_its_title() {
+        for columns in [
+            "title,url,time_added,tags,status",
+            "title,url,document tags,saved date",
+            "title,url,selection,folder",
+            "title,url,in queue,last interaction date",
+            "title,url,type,content,note",
+            "title,url",
+        ] {
+            let text = format!("{columns}\nOne,,,,,,,\n,,,,,,,\n");
+            let rows: Vec<_> = find_table(&text, None).unwrap().rows(&text).map(|row| row.content).collect();
+
+            let named = RowContent::skipped_with_name("has no URL", Some("One".to_owned()));
+            assert_eq!(rows, [named, RowContent::skipped("has no URL")], "{columns}");
+        }
     }
 
     #[test]

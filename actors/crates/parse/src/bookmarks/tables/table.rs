@@ -66,10 +66,22 @@ impl Table {
         let (header, mut records) = RecordReader::new(text);
         std::iter::from_fn(move || {
             let (line, record) = records.next_record()?;
-            let read = record.and_then(|record| (self.read)(&Cells { header: &header, record: &record }));
-            let content = read.map_or_else(|why| RowContent::Skipped(why.to_owned()), RowContent::from);
+            let content = match record {
+                Ok(record) => self.read_row(&Cells { header: &header, record: &record }),
+                Err(reason) => RowContent::skipped(reason),
+            };
             Some(Row { line, content })
         })
+    }
+
+    fn read_row(&self, cells: &Cells<'_>) -> RowContent {
+        match (self.read)(cells) {
+            Ok(page) => page.into(),
+            Err(reason) => {
+                let name = cells.text("title").or_else(|| cells.text("url"));
+                RowContent::skipped_with_name(reason, name)
+            }
+        }
     }
 }
 

@@ -1,0 +1,179 @@
+//! How the database runs a statement, for tests: every statement finds its rows by an index.
+
+use sea_orm::{ConnectionTrait, DbErr, QueryResult, Statement};
+
+use super::db::Db;
+
+/// The commands that both databases explain.
+const EXPLAINED_COMMANDS: [&str; 5] = ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH"];
+/// The nodes by which PostgreSQL sorts.
+const POSTGRES_SORTS: [&str; 2] = ["Sort", "Incremental Sort"];
+
+/// The plan by which the database runs a statement.
+///
+/// A test has few rows, and for those PostgreSQL prefers to read and sort whole tables. So its plans are made as if both were
+/// expensive: they do so only where no index serves the statement. SQLite plans without statistics, as the service does.
+#[derive(Clone, Debug)]
+pub struct QueryPlan {
+    /// The SQL of the statement.
+    pub sql: String,
+    /// The steps, as the database prints them.
+    pub steps: Vec<String>,
+    /// The steps that read every row of a table.
+    full_scans: Vec<String>,
+}
+
+impl QueryPlan {
+    /// Explains a statement without running it.
+    ///
+    /// # Errors
+    /// [`DbErr`] when the database refuses the statement.
+    pub async fn of(db: &Db, statement: Statement) -> Result<Self, DbErr> {
+        let sql = statement.sql.clone();
+        let steps = if db.is_postgres() {
+            explain_on_postgres(db, statement).await?
+        } else {
+            explain_on_sqlite(db, statement).await?
+        };
+        let mut full_scans = Vec::new();
+        for step in &steps {
+            let is_full = if db.is_postgres() {
+                step.contains("Seq Scan on ")
+            } else {
+                is_full_scan_on_sqlite(db, step).await?
+            };
+            full_scans.extend(is_full.then(|| step.clone()));
+        }
+        Ok(Self { sql, steps, full_scans })
+    }
+
+    /// Explains each of these statements once, whatever its values are. Commands without a plan, such as `PRAGMA`, are left out.
+    ///
+    /// # Errors
+    /// [`DbErr`] when the database refuses one of the statements.
+    pub async fn of_each(
+        db: &Db,
+        statements: impl IntoIterator<Item = Statement>,
+    ) -> Result<Vec<Self>, DbErr> {
+        let mut plans: Vec<Self> = Vec::new();
+        for statement in statements {
+            let has_plan = EXPLAINED_COMMANDS.iter().any(|command| statement.sql.starts_with(command));
+            if has_plan && plans.iter().all(|plan| plan.sql != statement.sql) {
+                plans.push(Self::of(db, statement).await?);
+            }
+        }
+        Ok(plans)
+    }
+
+    /// Returns whether a step contains these words: the name of an index or, on SQLite, also the columns by which it is searched.
+    pub fn has_step(&self, words: &str) -> bool {
+        self.steps.iter().any(|step| step.contains(words))
+    }
+
+    /// Returns the steps that read every row of a table, in the table or in an index of all rows. A partial index may be read from
+    /// end to end.
+    pub fn full_scans(&self) -> &[String] {
+        &self.full_scans
+    }
+
+    /// Returns whether the rows are sorted, because no index has their order.
+    pub fn sorts(&self) -> bool {
+        self.steps.iter().any(|step| {
+            let node = step.trim_start().trim_start_matches("->").trim_start();
+            POSTGRES_SORTS.contains(&node) || (step.contains("TEMP B-TREE") && step.contains("ORDER BY"))
+        })
+    }
+
+    /// Returns whether a limit bounds the rows that the statement returns. If it [sorts](Self::sorts), it nevertheless reads all of
+    /// them.
+    pub fn has_limit(&self) -> bool {
+        self.sql.contains(" LIMIT ")
+    }
+}
+
+fn explained(command: &str, statement: Statement) -> Statement {
+    Statement { sql: format!("{command} {}", statement.sql), ..statement }
+}
+
+fn read_texts(rows: &[QueryResult], column: &str) -> Result<Vec<String>, DbErr> {
+    rows.iter().map(|row| row.try_get("", column)).collect()
+}
+
+async fn explain_on_sqlite(db: &Db, statement: Statement) -> Result<Vec<String>, DbErr> {
+    read_texts(&db.read().query_all_raw(explained("EXPLAIN QUERY PLAN", statement)).await?, "detail")
+}
+
+async fn explain_on_postgres(db: &Db, statement: Statement) -> Result<Vec<String>, DbErr> {
+    // SET LOCAL holds for this transaction alone, whose drop rolls it back.
+    let txn = db.begin().await?;
+    for setting in ["enable_seqscan", "enable_sort", "enable_incremental_sort"] {
+        txn.execute_unprepared(&format!("SET LOCAL {setting} = off")).await?;
+    }
+    read_texts(&txn.query_all_raw(explained("EXPLAIN (COSTS OFF)", statement)).await?, "QUERY PLAN")
+}
+
+/// Returns whether a step of SQLite reads a whole table. `SCAN` is also how it reads a constant row, a subquery or a partial index.
+async fn is_full_scan_on_sqlite(db: &Db, step: &str) -> Result<bool, DbErr> {
+    let Some(scan) = step.strip_prefix("SCAN ") else { return Ok(false) };
+    let table = scan.split(' ').next().unwrap_or(scan);
+    let index = scan.split_once("INDEX ").and_then(|(_, index)| index.split(' ').next()).unwrap_or_default();
+    let named = "SELECT 1 FROM sqlite_master AS tables WHERE type = 'table' AND name = ? AND NOT EXISTS
+        (SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = ? AND sql LIKE '%WHERE %')";
+    let backend = db.read().get_database_backend();
+    let named = Statement::from_sql_and_values(backend, named, [table.into(), index.into()]);
+    Ok(db.read().query_one_raw(named).await?.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use sea_orm::DatabaseBackend;
+
+    use super::super::tests::TestDatabase;
+    use super::*;
+
+    fn statement(sql: &str) -> Statement {
+        Statement::from_string(DatabaseBackend::Sqlite, sql)
+    }
+
+    #[tokio::test]
+    async fn full_scans_and_sorts_are_told_from_reads_of_an_index() {
+        let database = TestDatabase::new();
+        let db = database.with_numbers().await;
+        for sql in [
+            "CREATE TABLE bird (n INTEGER, color TEXT)",
+            "CREATE INDEX bird_red ON bird (n) WHERE color = 'red'",
+        ] {
+            db.write().execute_unprepared(sql).await.unwrap();
+        }
+
+        let [found, listed, sorted, red] = [
+            "SELECT n FROM number WHERE n = 1",
+            "SELECT n FROM number",
+            "SELECT n FROM bird ORDER BY color LIMIT 1",
+            "SELECT n FROM bird WHERE color = 'red'",
+        ]
+        .map(|sql| QueryPlan::of(&db, statement(sql)));
+        let (found, listed, sorted, red) =
+            (found.await.unwrap(), listed.await.unwrap(), sorted.await.unwrap(), red.await.unwrap());
+
+        assert!(found.full_scans().is_empty() && found.has_step("(n=?)") && !found.has_limit(), "{found:#?}");
+        assert_eq!(listed.full_scans(), listed.steps);
+        assert!(sorted.full_scans() == ["SCAN bird"] && sorted.sorts() && sorted.has_limit(), "{sorted:#?}");
+        assert!(red.full_scans().is_empty() && red.has_step("bird_red") && !red.sorts(), "{red:#?}");
+    }
+
+    #[tokio::test]
+    async fn statement_is_explained_once_whatever_its_values() {
+        let database = TestDatabase::new();
+        let db = database.with_numbers().await;
+        let find = |n: i64| {
+            let sql = "SELECT n FROM number WHERE n = ?";
+            Statement::from_sql_and_values(DatabaseBackend::Sqlite, sql, [n.into()])
+        };
+
+        let plans =
+            QueryPlan::of_each(&db, [find(1), statement("PRAGMA user_version"), find(2)]).await.unwrap();
+
+        assert_eq!(plans.len(), 1, "{plans:#?}");
+    }
+}
