@@ -60,7 +60,7 @@ pub use context::GrantSettings;
 pub(crate) use ending::end_all_grants;
 pub use sign_in_ticket::SIGN_IN_PREFIX;
 pub use token::{ACCESS_PREFIX, TokenPair, TokenRefresh};
-pub use token_error::TokenError;
+pub use token_error::{INVALID_CLIENT, SCOPE_EXCEEDED, TokenError};
 pub use user_grants::{disconnect, list_grants};
 
 const MAX_CACHED_TOKENS: u64 = 10_000;
@@ -114,11 +114,15 @@ pub enum TokenLookup {
     Unknown,
 }
 
+/// The description of [`RegistrationError::Closed`].
+pub const REGISTRATION_CLOSED: &str =
+    "registration is closed; the operator opens it with the setting oauth.registration";
+
 /// Why a client was not registered.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistrationError {
     /// The operator does not allow clients to register themselves (`oauth.registration`).
-    #[error("registration is closed; the operator opens it with the setting oauth.registration")]
+    #[error("{}", REGISTRATION_CLOSED)]
     Closed,
     /// The metadata of the client is not valid.
     #[error(transparent)]

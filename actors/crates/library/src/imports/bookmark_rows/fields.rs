@@ -169,7 +169,7 @@ mod tests {
     fn quoted_urls_are_short_and_have_no_credentials() {
         assert_eq!(
             skip_reason_of(r#"{"url": "https://me:secret@a.example/b`c"}"#),
-            "the URL contains a user name or a password: `https://a.example/b%60c`"
+            "the URL contains a user name or a password; remove them: `https://a.example/b%60c`"
         );
         let long = skip_reason_of(&format!(r#"{{"url": "mailto:{}"}}"#, "x".repeat(5000)));
         assert_eq!(long.chars().count(), "not an http(s) address: ``".len() + MAX_QUOTED_CHARS);
@@ -191,7 +191,8 @@ mod tests {
     fn private_url_is_accepted_only_with_content() {
         assert_eq!(
             skip_reason_of(r#"{"url": "http://10.0.0.1/"}"#),
-            "the URL leads to a private or reserved IP address: `http://10.0.0.1/`"
+            "the URL leads to a private or reserved IP address; use the URL of a public page, or ask the operator to allow the \
+             network (fetch.allow_private): `http://10.0.0.1/`"
         );
         assert_eq!(read_line(r#"{"url": "http://10.0.0.1/", "text": "T"}"#).url, "http://10.0.0.1/");
     }
