@@ -29,7 +29,7 @@
 //! | `write_behind` | how an actor gathers small changes and writes them together, one batch after another |
 //! | [`ai`] | the pause of the AI and the budgets |
 //! | [`activity`], [`notices`] | the activity view, notices in the app and by e-mail |
-//! | [`retrieval`], [`answerer`] | search: the passage index, and the actor that changes it; answers to questions |
+//! | [`retrieval`], [`answerer`] | search: the passage index, with its changes within the permits of a port; answers to questions |
 //! | [`auth`] | accounts, keys, OAuth grants, sessions, limits |
 //! | [`idempotency`], [`cursor`], [`batch_slots`] | repeated requests, pages of lists, batches at the same time |
 //! | [`ingest`] | the stages from a URL or a file to passages, feeds, and the repair of the index |
