@@ -30,7 +30,8 @@ const HOST_BUSY: &str = "waiting, because other requests to the same host come f
 /// Runs one attempt under its lease. It ends early when the lease is lost.
 ///
 /// # Errors
-/// As [`handlers::run`]; [`JobError::LeaseLost`]; [`JobError::Internal`] when the lease cannot be renewed.
+/// The [`JobError`] of the handler; [`JobError::LeaseLost`] when another attempt has claimed the job; [`JobError::Internal`] when the
+/// lease cannot be renewed.
 pub(super) async fn run(ctx: &WorkerContext, job: &ClaimedJob) -> Result<(), JobError> {
     // The handler is dropped when the lease is lost, which rolls back its open transaction.
     tokio::select! {

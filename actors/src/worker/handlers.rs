@@ -29,7 +29,7 @@ pub(super) enum AttemptFailure {
 /// Runs the handler of a job.
 ///
 /// # Errors
-/// As the handler says.
+/// The [`JobError`] of the handler.
 pub(super) async fn run(ctx: &WorkerContext, job: &ClaimedJob) -> Result<(), JobError> {
     let (kind, job) = (job.kind, &job.row);
     match kind {

@@ -246,7 +246,7 @@ impl Grants {
     /// Counts a client metadata document that is read because of a request from this IP address. The limit is that of registrations.
     ///
     /// # Errors
-    /// The time until the next one is allowed.
+    /// The time until the next one is allowed, as a [`Duration`].
     pub fn admit_document_read(&self, ip_address: Option<IpAddr>) -> Result<(), Duration> {
         self.document_reads.admit(ip_address)
     }
@@ -364,7 +364,7 @@ impl Grants {
     /// Exchanges a refresh token for the next pair of tokens. A token that was exchanged before ends its connection.
     ///
     /// # Errors
-    /// As [`Self::exchange_code`]; [`TokenError::InvalidScope`] for scopes that the user did not grant.
+    /// The errors of [`Self::exchange_code`]; [`TokenError::InvalidScope`] for scopes that the user did not grant.
     pub async fn refresh_tokens(&self, refresh: TokenRefresh) -> Result<TokenPair, TokenError> {
         let (token, grant) = token::find_refresh_token(&self.ctx, &refresh).await?;
         let ctx = self.ctx.clone();

@@ -23,7 +23,7 @@ const MAX_NAMED_FAULTS: usize = 5;
 /// Reads the fields of a page that is fetched unless they have its content.
 ///
 /// # Errors
-/// The reason for skipping the row.
+/// The reason for skipping the row, as a [`String`].
 pub fn read_bookmark(fields: Map<String, Value>, guard: &Guard) -> Result<NewBookmark, String> {
     let new = read_unfetched(fields)?;
     if new.content.is_none() {
@@ -35,7 +35,7 @@ pub fn read_bookmark(fields: Map<String, Value>, guard: &Guard) -> Result<NewBoo
 /// Reads the fields of a page that is never fetched, because its text or its file comes by another way. Its URL may lead anywhere.
 ///
 /// # Errors
-/// The reason for skipping the row.
+/// The reason for skipping the row, as a [`String`].
 pub fn read_unfetched(fields: Map<String, Value>) -> Result<NewBookmark, String> {
     // Copied before `parse` consumes the fields, because the reason quotes it.
     let url = fields.get("url").and_then(Value::as_str).map(str::to_owned);
