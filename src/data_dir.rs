@@ -27,7 +27,7 @@ pub fn database_file(data_dir: &Path) -> PathBuf {
 /// two seconds.
 ///
 /// # Errors
-/// Another process holds the lock, or the lock file cannot be created.
+/// A message that says that another process holds the lock, or that the lock file cannot be created.
 pub fn lock(folder: &Path) -> Result<File, Box<dyn Error + Send + Sync>> {
     let path = folder.join("carrel.lock");
     // The file is not truncated: it holds the id of the folder.
@@ -89,7 +89,7 @@ fn kept_id(lock: &mut File) -> io::Result<Uuid> {
 /// Creates a folder that only its owner may open, if it does not exist. One that exists keeps its permissions.
 ///
 /// # Errors
-/// The folder cannot be created, or given to the owner of the folder around it.
+/// [`io::Error`] when the folder cannot be created, or given to the owner of the folder around it.
 pub fn private_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -102,7 +102,7 @@ pub fn private_folder(folder: &Path) -> io::Result<()> {
 /// account. Links are not followed.
 ///
 /// # Errors
-/// The owner cannot be read or changed.
+/// [`io::Error`] when the owner cannot be read or changed.
 pub fn give_to_owner(made: &Path) -> io::Result<()> {
     let Some(folder) = made.parent().filter(|folder| folder.is_dir()) else { return Ok(()) };
     let around = std::fs::metadata(folder)?;

@@ -6,7 +6,7 @@
 //! [`start_page`] is the page at `/`. [`server`] starts and stops everything by the [`settings`]; [`data_dir`] locks and protects the
 //! folder of the data, and [`library_database`] opens the database.
 //!
-//! Sections `# Errors` do not repeat that the database may fail, which gives the conversion of its error in crate [`errors`].
+//! Sections `# Errors` do not list errors of the database: crate [`errors`] converts them.
 
 pub mod app;
 pub mod cli;

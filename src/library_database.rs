@@ -81,7 +81,7 @@ pub fn setting_of_database(settings: &Settings) -> &'static str {
 /// Connects to the database and leaves its tables as they are. A missing SQLite database is created, unless it was lost.
 ///
 /// # Errors
-/// The database was lost, or cannot be opened.
+/// [`ConnectError::Lost`] when the database was lost; [`ConnectError::Open`] when it cannot be opened.
 pub async fn connect(settings: &Settings) -> Result<Db, ConnectError> {
     require_file(settings)?;
     let db = connect_to_any(settings).await?;
@@ -96,7 +96,7 @@ pub async fn connect(settings: &Settings) -> Result<Db, ConnectError> {
 /// there is none: no file, an empty one, or no tables of this service.
 ///
 /// # Errors
-/// The database was lost, or cannot be opened.
+/// [`ConnectError::Lost`] when the database was lost; [`ConnectError::Open`] when it cannot be opened.
 pub async fn connect_existing(settings: &Settings) -> Result<Option<Db>, ConnectError> {
     require_file(settings)?;
     if is_new(settings) {
@@ -128,7 +128,7 @@ async fn has_library(settings: &Settings, db: &Db) -> Result<bool, ConnectError>
 /// Connects to the database for the service, checks it, and brings its tables up to date.
 ///
 /// # Errors
-/// As [`connect`]; the database is damaged, or its tables cannot be brought up to date.
+/// The errors of [`connect`]; [`ConnectError::Open`] also when the database is damaged, or its tables cannot be brought up to date.
 pub async fn open_for_service(settings: &Settings) -> Result<Db, ConnectError> {
     let db = connect(settings).await?;
     db.prepare().await.map_err(|cause| ConnectError::unopened(settings, cause))?;
@@ -138,7 +138,7 @@ pub async fn open_for_service(settings: &Settings) -> Result<Db, ConnectError> {
 /// Fails if the file of an SQLite database was lost.
 ///
 /// # Errors
-/// The file is missing or has no bytes, and `data_dir` holds a library.
+/// [`LostDatabase`] when the file is missing or has no bytes, and `data_dir` holds a library.
 pub fn require_file(settings: &Settings) -> Result<(), LostDatabase> {
     // Must run before SQLite opens the file: SQLite removes the write-ahead log of an empty one.
     let Some(file) = settings.database_url().sqlite_file() else { return Ok(()) };

@@ -21,7 +21,7 @@ pub use output::{LogGuard, LostLines, lost_lines, report_lost_lines, run_bounded
 /// Starts the log of the whole process on stderr, which includes panics, until the guard is dropped.
 ///
 /// # Errors
-/// The process has a log already.
+/// [`TryInitError`] when the process has a log already.
 pub fn start(settings: &Log) -> Result<LogGuard, TryInitError> {
     let (queue, guard) = output::to_stderr();
     subscriber(settings, queue, io::stderr().is_terminal()).try_init()?;

@@ -285,7 +285,7 @@ impl Idempotency {
     /// about a minute, during which the request counts as running.
     ///
     /// # Errors
-    /// The error of the first attempt.
+    /// [`Error`] of the first attempt to store it.
     pub async fn settle(&self, claim: Claim, stored: StoredResponse) -> Result<(), Error> {
         let body = Some(stored.body).filter(|body| body.len() <= self.bounds.max_body_bytes);
         let status = i16::try_from(stored.status).unwrap_or(i16::MAX);
@@ -391,7 +391,7 @@ impl Idempotency {
     /// retried in the background for about a minute, during which the request counts as running.
     ///
     /// # Errors
-    /// The error of the first attempt.
+    /// [`Error`] of the first attempt to release it.
     pub async fn give_up(&self, claim: Claim) -> Result<(), Error> {
         self.end(claim, ClaimEnd::Release).await
     }
@@ -483,7 +483,7 @@ fn has_no_heartbeat(now: Timestamp) -> Condition {
         .add(Column::HeartbeatAt.gt(now + CLAIM_TIMEOUT))
 }
 
-/// As [`has_no_heartbeat`], for a row that was read.
+/// Whether the request of a row that was read has ended: the test of [`has_no_heartbeat`] outside of the database.
 fn is_heartbeat_missing(heartbeat_at: Timestamp, now: Timestamp) -> bool {
     heartbeat_at < now - CLAIM_TIMEOUT || heartbeat_at > now + CLAIM_TIMEOUT
 }

@@ -29,14 +29,14 @@
 //! | `write_behind` | how an actor gathers small changes and writes them together, one batch after another |
 //! | [`ai`] | the pause of the AI and the budgets |
 //! | [`activity`], [`notices`] | the activity view, notices in the app and by e-mail |
-//! | [`retrieval`], [`answerer`] | search: the passage index, and the actor that changes it; answers to questions |
+//! | [`retrieval`], [`answerer`] | search: the passage index, with its changes within the permits of a port; answers to questions |
 //! | [`auth`] | accounts, keys, OAuth grants, sessions, limits |
 //! | [`idempotency`], [`cursor`], [`batch_slots`] | repeated requests, pages of lists, batches at the same time |
 //! | [`ingest`] | the stages from a URL or a file to passages, feeds, and the repair of the index |
 //! | [`target`], [`context`], [`operation`] | what operations are made from, what they work with, and what they declare |
 //! | [`operations`] | the operations |
 //! | [`pipeline`] | checks around every operation |
-//! | [`worker`] | background work: the table from the kind of a job to its handler, and the maintenance tasks |
+//! | [`worker`] | background work: the table from the kind of a job to its handler, the maintenance tasks, and the retry of failed jobs |
 //! | [`service`] | the start, the health and the end of all of it |
 
 pub mod activity;

@@ -8,7 +8,8 @@ use super::output::shown;
 /// Asks on the terminal for the e-mail address of the account that is about to be deleted.
 ///
 /// # Errors
-/// There is no terminal, it cannot be read, or something else was typed.
+/// [`Failure::NoConfirmation`] when there is no terminal; [`Failure::Confirmation`] when it cannot be read; [`Failure::NotConfirmed`]
+/// when something else was typed.
 pub fn of_deleted_account(email: &str) -> Result<(), Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::NoConfirmation);

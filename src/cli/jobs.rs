@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use actors::operations::failed_jobs::{FailedJobView, MAX_LISTED_JOBS, list_failed_jobs, retry_failed_job};
+use actors::worker::failed_jobs::{FailedJobView, MAX_LISTED_JOBS, list_failed_jobs, retry_failed_job};
 use clap::{Args, Subcommand};
 use errors::Error;
 use jobs::JobKind;

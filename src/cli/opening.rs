@@ -81,7 +81,7 @@ pub async fn core_of_any_database(settings: &Settings) -> Result<CoreContext, Fa
 /// Opens the database and leaves its tables as they are, for commands that only look at it.
 ///
 /// # Errors
-/// The database was lost or cannot be opened.
+/// [`ConnectError::Lost`] when the database was lost; [`ConnectError::Open`] when it cannot be opened.
 pub async fn unmigrated_core(settings: &Settings) -> Result<CoreContext, ConnectError> {
     Ok(context_over(settings, library_database::connect(settings).await?))
 }

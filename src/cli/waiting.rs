@@ -34,7 +34,7 @@ pub enum Progress<T> {
 /// Waits until `poll` reports that the job is done, and returns its result; `None` if no server runs, or none any more.
 ///
 /// # Errors
-/// Those of `poll`.
+/// [`Error`] of `poll`.
 pub async fn until_done<T>(
     (core, settings): (&CoreContext, &Settings),
     (kind, subject): (JobKind, Uuid),

@@ -123,9 +123,6 @@ fn window_bits(length: usize) -> u32 {
 }
 
 /// Compresses the response to a request.
-///
-/// # Errors
-/// Those of the service behind it.
 pub async fn compress(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,

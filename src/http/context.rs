@@ -7,7 +7,8 @@ use actors::context::OperationContext;
 /// Returns the context of operations.
 ///
 /// # Errors
-/// The response for a request without one: 500. The server gives it to every request, so only a fault of the program causes this.
+/// An [`HttpResponse`] with status 500 for a request without one. The server gives it to every request, so only a fault of the
+/// program causes this.
 pub fn operation_context(request: &HttpRequest) -> Result<Data<OperationContext>, HttpResponse> {
     let ctx = request.app_data::<Data<OperationContext>>().cloned();
     ctx.ok_or_else(|| HttpResponse::InternalServerError().finish())

@@ -59,7 +59,7 @@ pub fn success<T: Serialize + ?Sized>(
 
 /// Returns a failed response, with the headers that belong to its error. Logs the cause of an internal error.
 pub fn failure(request: &HttpRequest, ctx: &OperationContext, error: &Error) -> HttpResponse {
-    if let Error::Internal(_) = error {
+    if error.spec().is_logged {
         error!(cause = error.chain(), "a request failed with an internal error");
     }
     let mut response = failure_with_body(request, ctx, status(error), &ErrorBody::from(error));

@@ -34,7 +34,7 @@ pub async fn read_body(request: &HttpRequest, caller: &Caller, payload: Payload)
 /// empty object if no field is required.
 ///
 /// # Errors
-/// Every fault of the query and of the body together.
+/// [`Invalid`] with every fault of the query and of the body together.
 pub fn read_fields<R: Request>(request: &HttpRequest, body: &[u8]) -> Result<R, Invalid> {
     if !takes_body(request.method()) {
         return read_query(request.query_string());

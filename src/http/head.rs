@@ -8,9 +8,6 @@ use actix_web::http::Method;
 use actix_web::middleware::Next;
 
 /// Handles a HEAD request as the GET request with the same target.
-///
-/// # Errors
-/// Those of the service behind it.
 pub async fn as_get(
     mut request: ServiceRequest,
     next: Next<impl MessageBody>,

@@ -20,9 +20,6 @@ const EXEMPT_PATHS: [&str; 4] = ["/healthz", "/readyz", "/mcp", "/mcp/"];
 const REASON: &str = "names another host than the setting server.base_url";
 
 /// Answers 400 to a request whose `Host` cannot be this service's.
-///
-/// # Errors
-/// Those of the service behind it.
 pub async fn refuse_unknown(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,

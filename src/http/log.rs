@@ -21,9 +21,6 @@ pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 pub struct RequestId(pub Uuid);
 
 /// Gives each request an id, in its response and in the log.
-///
-/// # Errors
-/// Those of the service behind it.
 pub async fn request(
     request: ServiceRequest,
     next: Next<impl MessageBody>,

@@ -69,7 +69,7 @@ async fn notify(request: HttpRequest, ctx: Data<OperationContext>, payload: Payl
 }
 
 fn refusal(error: &Error) -> HttpResponse {
-    if let Error::Internal(_) = error {
+    if error.spec().is_logged {
         tracing::warn!(cause = error.chain(), "could not process a request of a hub");
     }
     // 410: a hub stops then (WebSub, section 7).

@@ -52,10 +52,10 @@ pub fn step_up(base_url: &str, scopes: &[Scope]) -> String {
 
 /// Reports an error by HTTP. Logs the cause of an internal error.
 pub fn refusal(error: &Error, base_url: &str, has_credential: bool) -> RpcError {
-    if let Error::Internal(_) = error {
+    let spec = error.spec();
+    if spec.is_logged {
         error!(cause = error.chain(), "could not answer an MCP request");
     }
-    let spec = error.spec();
     let (status, wait) = match spec.mcp {
         McpDelivery::Http => (status(error), error.retry_after()),
         // No tool was called, so there is no result that could hold the error.

@@ -70,7 +70,7 @@ const DISCOVER: &str = "server/discover";
 /// Returns the generation and the method of a request.
 ///
 /// # Errors
-/// The version or the method is not supported, or headers and `_meta` are incomplete or differ.
+/// [`RpcError`] when the version or the method is not supported, or headers and `_meta` are incomplete or differ.
 pub fn identify(
     headers: &McpHeaders<'_>,
     request: &RpcRequest,

@@ -123,7 +123,7 @@ pub fn success(id: &RpcId, result: Value) -> HttpResponse {
 /// Parses the body of a request.
 ///
 /// # Errors
-/// The body is not one JSON-RPC message; the error has the id if that could be read.
+/// [`RpcError`] when the body is not one JSON-RPC message; the error has the id if that could be read.
 pub fn parse(body: &[u8]) -> Result<RpcMessage, RpcError> {
     let json = parse_json(body).map_err(|_| parse_error(body))?;
     let Value::Object(mut members) = json else {

@@ -35,7 +35,7 @@ pub fn is_document_id(auth: &AuthContext, id: &str) -> bool {
 /// The client of the document at this URL, as the document is now or was a short while ago.
 ///
 /// # Errors
-/// The document is refused, or could not be fetched; the database fails.
+/// [`AuthorizationError::Page`] when the document is refused, or could not be fetched.
 pub async fn find_client(
     ctx: &OperationContext,
     from: Option<IpAddr>,

@@ -6,7 +6,9 @@ use std::time::Duration;
 use actix_web::http::StatusCode;
 use actors::auth::grants::client::InvalidClientMetadata;
 use actors::auth::grants::pkce::VERIFIER_RULE;
-use actors::auth::grants::{RegistrationError, TokenError};
+use actors::auth::grants::{
+    INVALID_CLIENT, REGISTRATION_CLOSED, RegistrationError, SCOPE_EXCEEDED, TokenError,
+};
 use errors::{Error, INTERNAL_MESSAGE};
 
 use crate::http::body::BodyError;
@@ -40,7 +42,7 @@ pub enum OAuthError {
     #[error("the body arrived too slowly; send it again")]
     BodyTimeout,
     /// The client is unknown, or did not authenticate by the method that it registered.
-    #[error("the client is unknown or did not authenticate by the method that it registered")]
+    #[error("{}", INVALID_CLIENT)]
     InvalidClient {
         /// Whether it sent `Authorization`, which is answered with a challenge (RFC 6749, section 5.2).
         by_header: bool,
@@ -73,7 +75,7 @@ pub enum OAuthError {
     #[error("{0}")]
     InvalidClientMetadata(&'static str),
     /// The operator does not allow applications to register themselves.
-    #[error("registration is closed; the operator opens it with the setting oauth.registration")]
+    #[error("{}", REGISTRATION_CLOSED)]
     RegistrationClosed,
     /// The user declined, or allowed no scope.
     #[error("the user declined")]
@@ -173,9 +175,7 @@ impl From<TokenError> for OAuthError {
             TokenError::InvalidClient => Self::InvalidClient { by_header: false },
             TokenError::InvalidGrant(why) | TokenError::UnknownGrant(why) => Self::InvalidGrant(why),
             TokenError::InvalidVerifier => Self::InvalidRequest(VERIFIER_RULE),
-            TokenError::InvalidScope => {
-                Self::InvalidScope("the requested scope exceeds the scope that the user granted")
-            }
+            TokenError::InvalidScope => Self::InvalidScope(SCOPE_EXCEEDED),
             TokenError::Internal(error) => error.into(),
         }
     }

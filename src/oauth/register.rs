@@ -124,7 +124,7 @@ fn read_text(members: &Map<String, Value>, name: &str) -> Result<Option<String>,
 /// Returns a list of strings; `None` if it is missing or null.
 ///
 /// # Errors
-/// The member is anything else.
+/// `()` when the member is anything else.
 pub fn texts(members: &Map<String, Value>, name: &str) -> Result<Option<Vec<String>>, ()> {
     match members.get(name) {
         None | Some(Value::Null) => Ok(None),

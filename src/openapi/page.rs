@@ -12,7 +12,7 @@ const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 /// Renders the page of this document.
 ///
 /// # Errors
-/// The template cannot be rendered; no document causes that.
+/// [`askama::Error`] when the template cannot be rendered; no document causes that.
 pub fn render(document: &Value) -> Result<String, askama::Error> {
     Page::of(document).render()
 }

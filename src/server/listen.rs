@@ -35,7 +35,7 @@ pub struct Listeners {
 /// Starts the servers. The main one counts its connections with others of the process.
 ///
 /// # Errors
-/// An address is in use, or the recorder of metrics cannot be installed.
+/// [`StartError`] when an address is in use, or the recorder of metrics cannot be installed.
 pub fn listen(
     settings: &Settings,
     listener: TcpListener,
@@ -154,7 +154,7 @@ fn metrics_server(
 /// Returns the recorder of metrics, which all services of the process share.
 ///
 /// # Errors
-/// Another recorder is installed.
+/// [`StartError`] when another recorder is installed.
 pub fn recorder() -> Result<PrometheusHandle, StartError> {
     // A process can install one recorder, and tests start several services in one process.
     static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();

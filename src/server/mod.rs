@@ -82,7 +82,7 @@ const HAND_OVER_TIME: Duration = Duration::from_millis(100);
 /// Runs the service until a signal ends it. Blocks.
 ///
 /// # Errors
-/// What prevents the start: a setting, the folder of the data, the database, the index, the address.
+/// The [`StartError`] of the part that could not start: a setting, the folder of the data, the database, the index or the address.
 pub fn serve(settings: Settings) -> Result<(), StartError> {
     // Returns unused memory to the system even while no thread allocates. Not in the child processes that parse files: they must
     // have one thread until they are confined.
@@ -116,7 +116,7 @@ async fn run_until_signal(settings: Settings) -> Result<(), StartError> {
 /// Runs a future on a new system, and ends what still runs after it.
 ///
 /// # Errors
-/// The runtime cannot be created.
+/// [`io::Error`] when the runtime cannot be created.
 fn run_on_system<T>(future: impl Future<Output = T>) -> io::Result<T> {
     let runtime = Arc::new(tokio::runtime::Builder::new_current_thread().enable_all().build()?);
     let shared = runtime.clone();
@@ -144,7 +144,7 @@ fn raise_file_limit() {
 /// Starts the service on the current system.
 ///
 /// # Errors
-/// As [`serve`].
+/// The [`StartError`] of the part that could not start: a setting, the folder of the data, the database, the index or the address.
 pub async fn start(settings: Settings, clock: Arc<dyn Clock>) -> Result<RunningService, StartError> {
     start_with(settings, clock, Overrides::none()?).await
 }
@@ -152,7 +152,7 @@ pub async fn start(settings: Settings, clock: Arc<dyn Clock>) -> Result<RunningS
 /// Starts the service with these overrides. The address answers from the bind on, first as alive and not ready.
 ///
 /// # Errors
-/// As [`serve`].
+/// The [`StartError`] of the part that could not start: a setting, the folder of the data, the database, the index or the address.
 pub async fn start_with(
     settings: Settings,
     clock: Arc<dyn Clock>,

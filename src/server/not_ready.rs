@@ -45,7 +45,7 @@ impl NotReadyServer {
     /// Starts to answer at the listener's address. Connections are admitted and counted by `connections`.
     ///
     /// # Errors
-    /// The system has no more sockets or threads.
+    /// [`io::Error`] when the system has no more sockets or threads.
     pub fn start(listener: &TcpListener, connections: Arc<Connections>) -> io::Result<Self> {
         // A clone shares the socket and its queue, so connections that arrive between two servers
         // wait instead of being refused.

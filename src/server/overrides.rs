@@ -14,7 +14,7 @@ impl Overrides {
     /// The surroundings of the program: its child processes run the program itself.
     ///
     /// # Errors
-    /// The path of the program cannot be found.
+    /// [`io::Error`] when the path of the program cannot be found.
     pub fn none() -> io::Result<Self> {
         Ok(Self { sandbox: SandboxCommand::this_program()? })
     }

@@ -31,7 +31,7 @@ use crate::settings::{Access, FilesUrl, MailUrl, Oauth, Push, Secret, Settings};
 /// the future meanwhile, it does not count as a crash during opening. Without space on its disk the service starts without an index.
 ///
 /// # Errors
-/// It is in use, or cannot be opened for another reason that lies outside of its files; the database fails.
+/// [`StartError`] when the index is in use, or cannot be opened for another reason that lies outside of its files.
 pub async fn open_index(
     settings: &Settings,
     embedding: Option<&Model>,
@@ -55,7 +55,7 @@ pub async fn open_index(
 /// Makes the configuration, and opens the store of files, the scratch folder and the sender of e-mail.
 ///
 /// # Errors
-/// One of these cannot be opened.
+/// [`StartError`] when one of these cannot be opened.
 pub fn service_config(
     settings: &Settings,
     index: InitialIndex,
@@ -160,7 +160,7 @@ fn chat(settings: &Settings) -> Option<ChatSettings> {
 /// The store of files, for a command. Its disks are measured until the runtime ends.
 ///
 /// # Errors
-/// The store cannot be opened.
+/// [`StartError`] when the store cannot be opened.
 pub fn files(settings: &Settings) -> Result<Arc<dyn BlobStore>, StartError> {
     // Not the scratch folder of the data: opening that would empty it under a running server.
     let own = std::env::temp_dir().join(format!("carrel-{}", std::process::id()));

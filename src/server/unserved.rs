@@ -13,9 +13,6 @@ use crate::http::envelope::failure;
 use crate::http::methods::{is_unserved, known_methods};
 
 /// Answers TRACE and CONNECT with 405 and `Allow` on all paths but those of REST.
-///
-/// # Errors
-/// Those of the service behind it.
 pub(super) async fn refuse(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,

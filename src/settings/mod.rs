@@ -76,7 +76,8 @@ impl Settings {
     /// with `CARREL__`; others are left alone.
     ///
     /// # Errors
-    /// A file that cannot be read or is not valid TOML, or else every unknown name and every wrong value at once.
+    /// [`SettingsError`] for a file that cannot be read or is not valid TOML, or else for every unknown name and every wrong value at
+    /// once.
     pub fn load(
         config: Option<&Path>,
         env: impl Iterator<Item = (String, String)>,

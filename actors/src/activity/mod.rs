@@ -44,7 +44,7 @@ impl Activity {
     /// Writes all lines that are recorded so far, also below the floor of a disk.
     ///
     /// # Errors
-    /// The database fails, or the actor does not answer.
+    /// [`Error::Busy`] when the actor does not answer in time or is being restarted; [`Error::Internal`] when it crashes.
     pub async fn flush(&self) -> Result<(), Error> {
         self.port.ask(Flush).await?
     }

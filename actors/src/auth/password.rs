@@ -16,7 +16,7 @@ const MIN_GUESSES: f64 = 1e6;
 /// Checks whether a text is strong enough for a password.
 ///
 /// # Errors
-/// The reason why it is not.
+/// The rule that it breaks, as a [`str`] that follows the name of the field: `must have at least 10 characters`.
 pub fn check_strength(password: &str) -> Result<(), &'static str> {
     if password.chars().count() < MIN_CHARS {
         return Err("must have at least 10 characters");
@@ -33,7 +33,7 @@ pub fn check_strength(password: &str) -> Result<(), &'static str> {
 /// Hashes a password with a new salt, and returns a PHC string. Blocks for tens of milliseconds.
 ///
 /// # Errors
-/// The system has no random bytes.
+/// [`Error::Crypto`] when the system has no random bytes.
 pub fn hash(password: &str) -> Result<String, Error> {
     let argon2 = hasher()?;
     let mut salt = [0; RECOMMENDED_SALT_LEN];

@@ -27,7 +27,7 @@ impl Secret {
     /// Creates an API key, in the form that the module documentation describes.
     ///
     /// # Errors
-    /// The system returned no random bytes.
+    /// [`RandomSourceError`] when the system has no random bytes.
     pub fn new_key() -> Result<Self, RandomSourceError> {
         let random = random_base62()?;
         let checksum = checksum(&random);
@@ -37,7 +37,7 @@ impl Secret {
     /// Creates a token: the prefix of its kind and 256 random bits.
     ///
     /// # Errors
-    /// The system returned no random bytes.
+    /// [`RandomSourceError`] when the system has no random bytes.
     pub fn new_token(prefix: &str) -> Result<Self, RandomSourceError> {
         Ok(Self::joined(&[prefix, &random_base62()?]))
     }

@@ -36,7 +36,7 @@ impl Notices {
     /// Writes the notice about the first use of a key, unless it was written before.
     ///
     /// # Errors
-    /// It is not written; call this again at the next use of the key.
+    /// [`Error`] when it is not written; call this again at the next use of the key.
     pub async fn first_use(&self, first: FirstUse) -> Result<(), Error> {
         self.port.ask(first).await?
     }

@@ -24,7 +24,6 @@ pub mod collections;
 pub mod document;
 pub mod entries;
 pub mod exports;
-pub mod failed_jobs;
 pub mod feeds;
 pub mod highlights;
 pub mod import_rows;

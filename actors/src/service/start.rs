@@ -42,7 +42,7 @@ impl Service {
     /// Starts every actor: those with short messages on one thread, jobs and retrieval on another.
     ///
     /// # Errors
-    /// The database cannot be read, or a setting does not fit.
+    /// [`Error::Internal`] when a setting does not fit.
     pub async fn start(core: CoreContext, config: ServiceConfig) -> Result<Self, Error> {
         let signing_key = load_signing_key(&core).await?;
         end_stale_leases(&core, config.lease_owner).await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use database::is_reported;
 use entity::job;
-use errors::{Error, INTERNAL_MESSAGE, JobRule, StorageFailure};
+use errors::{Error, INTERNAL_MESSAGE, JobRule};
 use jobs::{ClaimedJob, Deferral, JobError, JobKind, LEASE_DURATION, MAX_ATTEMPTS};
 use library::owned_transaction::begin_owned;
 use sea_orm::{ConnectionTrait, DbErr};
@@ -19,8 +19,6 @@ use super::handlers::{self, AttemptFailure};
 
 /// Minimum delay after an attempt that met a busy component.
 const MIN_BUSY_DELAY: Duration = Duration::from_secs(2);
-/// Minimum delay after an attempt whose text did not fit into the library. The user may have freed space by then.
-const LIBRARY_FULL_RETRY: Duration = Duration::from_secs(3600);
 /// Attempts of a file whose parser crashes, hangs or runs out of memory.
 const MAX_PARSER_CRASHES: i32 = 3;
 /// Failed renewals in a row after which an attempt is ended. The lease would expire before another one.
@@ -32,7 +30,8 @@ const HOST_BUSY: &str = "waiting, because other requests to the same host come f
 /// Runs one attempt under its lease. It ends early when the lease is lost.
 ///
 /// # Errors
-/// As [`handlers::run`]; [`JobError::LeaseLost`]; [`JobError::Internal`] when the lease cannot be renewed.
+/// The [`JobError`] of the handler; [`JobError::LeaseLost`] when another attempt has claimed the job; [`JobError::Internal`] when the
+/// lease cannot be renewed.
 pub(super) async fn run(ctx: &WorkerContext, job: &ClaimedJob) -> Result<(), JobError> {
     // The handler is dropped when the lease is lost, which rolls back its open transaction.
     tokio::select! {
@@ -163,23 +162,18 @@ fn disposition(job: &ClaimedJob, error: JobError) -> Disposition {
         // The same bytes most likely crash the parser again, so there are fewer attempts than for other failures.
         JobError::ParserCrash(reason) => (reason, None, job.row.attempts >= MAX_PARSER_CRASHES),
         JobError::Permanent(reason) => (reason, None, true),
-        JobError::Internal(error @ Error::LibraryFull { .. }) => {
-            // An import keeps its position, and its user resumes it.
-            let is_last = job.kind == JobKind::Import || job.row.attempts >= MAX_ATTEMPTS;
-            (error.to_string(), Some(LIBRARY_FULL_RETRY), is_last)
-        }
-        // The user frees space and starts another export.
-        JobError::Internal(error @ Error::TransfersFull { .. }) => (error.to_string(), None, true),
-        // The disk has no space for the index.
-        JobError::Internal(Error::StorageFailed(StorageFailure::NoIndex)) => {
-            return disposition(job, JobError::Internal(Error::StorageFull));
-        }
         JobError::Internal(error) => match error.spec().job {
             JobRule::Defer => {
                 let delay = error.retry_after().unwrap_or_default().max(MIN_BUSY_DELAY);
                 return Disposition::Deferred { delay, reason: None };
             }
             JobRule::Block { reason, after } => return blocked(after, reason),
+            JobRule::Retry { after } => {
+                // An import keeps its position, and its user resumes it.
+                let is_last = job.kind == JobKind::Import || job.row.attempts >= MAX_ATTEMPTS;
+                (error.to_string(), Some(after), is_last)
+            }
+            JobRule::GiveUp => (error.to_string(), None, true),
             JobRule::Fail => {
                 cause = Some(error.chain());
                 (INTERNAL_MESSAGE.to_owned(), None, job.row.attempts >= MAX_ATTEMPTS)
@@ -240,6 +234,7 @@ fn count_given_up(kind: JobKind) {
 
 #[cfg(test)]
 mod tests {
+    use errors::StorageFailure;
     use values::id::{DocumentId, UserId};
     use values::kind::JobState;
 
@@ -294,7 +289,7 @@ mod tests {
         else {
             panic!("given up")
         };
-        assert!(delay >= LIBRARY_FULL_RETRY);
+        assert!(delay >= Duration::from_secs(3600));
         assert_eq!(
             reason,
             "the library of this account is full: 9 of 8 bytes are used; delete something, or ask the operator for another plan"

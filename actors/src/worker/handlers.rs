@@ -1,6 +1,6 @@
 //! The table of the handlers of jobs, and of what is recorded with the subject of a job that waits, fails or is given up.
 //!
-//! A new [`JobKind`] needs one row in [`run`], and one in [`record_failure`] if its failure is shown somewhere.
+//! A new [`JobKind`] needs one row in [`run`] and one in [`record_failure`].
 
 use entity::{bookmark, document, job};
 use jobs::{ClaimedJob, JobError, JobKind, record_document_reason};
@@ -29,7 +29,7 @@ pub(super) enum AttemptFailure {
 /// Runs the handler of a job.
 ///
 /// # Errors
-/// As the handler says.
+/// The [`JobError`] of the handler.
 pub(super) async fn run(ctx: &WorkerContext, job: &ClaimedJob) -> Result<(), JobError> {
     let (kind, job) = (job.kind, &job.row);
     match kind {
@@ -74,10 +74,28 @@ pub(super) async fn record_failure(
             fail_document(db, job, reason, now).await?;
             index::give_up(db, job).await
         }
-        (_, Blocked) if kind.makes_document() => record_document_reason(db, job, reason).await,
+        (
+            JobKind::FetchPage
+            | JobKind::ProcessText
+            | JobKind::ProcessFile
+            | JobKind::Transcribe
+            | JobKind::Index,
+            Blocked,
+        ) => record_document_reason(db, job, reason).await,
         // A document counts as failed even if another attempt follows.
-        (_, Retry | GivenUp) if kind.makes_document() => fail_document(db, job, reason, now).await,
-        (_, Blocked | Retry | GivenUp) => Ok(()),
+        (JobKind::FetchPage | JobKind::ProcessText | JobKind::ProcessFile, Retry | GivenUp)
+        | (JobKind::Transcribe | JobKind::Index, Retry) => fail_document(db, job, reason, now).await,
+        // No object shows their failures. The handlers of feeds record those of a source themselves.
+        (
+            JobKind::UpdateLabels
+            | JobKind::RemoveFromIndex
+            | JobKind::FetchFeed
+            | JobKind::DeliverEntries
+            | JobKind::RemoveFeed
+            | JobKind::Subscribe
+            | JobKind::SendEmail,
+            Blocked | Retry | GivenUp,
+        ) => Ok(()),
     }
 }
 

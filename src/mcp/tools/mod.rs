@@ -176,7 +176,7 @@ impl Tool {
     /// Runs the tool; `http` is the HTTP request that carried the call.
     ///
     /// # Errors
-    /// Those of the pipeline and of the operation.
+    /// The errors of [`execute`](actors::pipeline::execute) and those of the operation.
     pub async fn call(
         &'static self,
         http: &HttpRequest,

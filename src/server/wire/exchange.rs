@@ -113,9 +113,6 @@ impl Drop for AnswerGuard {
 
 /// Counts an answer as unsent and releases its slot, tells the connection when it has been encoded, and closes the connection
 /// after it while the service drains.
-///
-/// # Errors
-/// Those of the service behind it.
 pub async fn track(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,

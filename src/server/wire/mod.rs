@@ -111,7 +111,7 @@ impl Wire {
 /// server that `actix_web::HttpServer` builds, over another transport.
 ///
 /// # Errors
-/// The listener cannot be used.
+/// [`io::Error`] when the listener cannot be used.
 pub fn server<F, I, S, B>(listener: TcpListener, wire: Wire, factory: F) -> io::Result<Server>
 where
     F: Fn() -> I + Send + Clone + 'static,

@@ -12,8 +12,8 @@ impl Db {
     /// removed or replaced (`rescue`).
     ///
     /// # Errors
-    /// The log could not be checkpointed, as on a full disk; the connections are closed all the same. The database was replaced and could
-    /// not be copied: its connections stay open.
+    /// [`DbErr`] when the log could not be checkpointed, as on a full disk; the connections are closed all the same. Also when the
+    /// database was replaced and could not be copied; its connections stay open.
     pub async fn close(self) -> Result<(), DbErr> {
         if !self.health.are_files_in_place() {
             self.rescue().await;

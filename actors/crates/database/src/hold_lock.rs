@@ -15,7 +15,7 @@ impl Db {
     /// neither opened nor created, as on a full disk.
     ///
     /// # Errors
-    /// The database cannot be reached, or is closed.
+    /// [`DbErr`] when the database cannot be reached, or is closed.
     pub async fn hold_lock(&self, lock: SessionLock) -> Result<bool, DbErr> {
         match &self.locks {
             LockHolder::Session(session) => hold_in_session(session, lock).await,

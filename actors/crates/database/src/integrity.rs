@@ -36,7 +36,7 @@ impl Db {
     /// open a file that is shorter than its header states, unless there is a write-ahead log that may hold the rest.
     ///
     /// # Errors
-    /// The damage, or an error of the database.
+    /// [`OpenError::Damaged`] when damage was found; [`OpenError::Database`] when the file cannot be read.
     pub async fn check_before_start(&self) -> Result<(), OpenError> {
         self.check_within(START_CHECK_BOUNDS).await
     }
@@ -89,7 +89,7 @@ impl Db {
     /// Reads every page and every index entry; takes about a second for every 50 MiB.
     ///
     /// # Errors
-    /// The first damage that was found, or the database's own error.
+    /// [`OpenError::Damaged`] with the first damage that was found; [`OpenError::Database`] when the file cannot be read.
     pub async fn full_check(&self) -> Result<(), OpenError> {
         if self.file().await?.is_none() {
             return Ok(());

@@ -13,7 +13,7 @@ impl Db {
     /// Returns whether the tables were created, of any version.
     ///
     /// # Errors
-    /// The database cannot be read.
+    /// [`DbErr`] when the database cannot be read.
     pub async fn has_tables(&self) -> Result<bool, DbErr> {
         let count = if self.is_postgres() {
             "SELECT count(*) FROM pg_class WHERE oid = to_regclass('seaql_migrations')"
@@ -28,7 +28,7 @@ impl Db {
     /// Returns how many migrations are still to be applied, and applies none.
     ///
     /// # Errors
-    /// The database cannot be read, or another build of the program created its tables.
+    /// [`DbErr`] when the database cannot be read, or another build of the program created its tables.
     pub async fn pending_migrations(&self) -> Result<usize, DbErr> {
         let mut rows = Vec::new();
         if self.has_tables().await? {
@@ -50,8 +50,8 @@ impl Db {
     /// Applies the migrations that were not applied yet.
     ///
     /// # Errors
-    /// Another build of the program created the tables, the database takes no writes, or a migration fails; on SQLite nothing is
-    /// changed then.
+    /// [`DbErr`] when another build of the program created the tables, the database takes no writes, or a migration fails; on SQLite
+    /// nothing is changed then.
     pub async fn migrate(&self) -> Result<(), DbErr> {
         // Before anything is written, and for its message.
         retry_while_locked(async || self.pending_migrations().await).await?;

@@ -10,7 +10,7 @@ impl Db {
     /// Opens `postgres://…`, or SQLite at `sqlite://PATH?mode=rwc`, and migrates the tables.
     ///
     /// # Errors
-    /// The database cannot be reached or opened, or a migration fails.
+    /// [`DbErr`] when the database cannot be reached or opened, or a migration fails.
     pub async fn open(url: &str) -> Result<Self, DbErr> {
         let db = Self::connect(url).await?;
         db.migrate().await?;
@@ -20,7 +20,8 @@ impl Db {
     /// Prepares it for the service: looks for damage before anything is written, and migrates the tables.
     ///
     /// # Errors
-    /// The damage that was found, or the database's own error.
+    /// [`OpenError::Damaged`] when damage was found; [`OpenError::NotWritable`] when the database takes no writes;
+    /// [`OpenError::Database`] when it cannot be read, or a migration fails.
     pub async fn prepare(&self) -> Result<(), OpenError> {
         self.check_before_start().await?;
         self.migrate().await?;
@@ -30,7 +31,7 @@ impl Db {
     /// Opens the database and leaves the tables as they are.
     ///
     /// # Errors
-    /// The database cannot be reached or opened.
+    /// [`DbErr`] when the database cannot be reached or opened.
     pub async fn connect(url: &str) -> Result<Self, DbErr> {
         if url.starts_with("sqlite:") { sqlite::connect(url).await } else { postgres::connect(url).await }
     }

@@ -44,7 +44,7 @@ impl OpenFiles {
     /// Returns the files of a database that is open. A companion that does not exist, as without a write-ahead log, is left out.
     ///
     /// # Errors
-    /// When the database file cannot be inspected.
+    /// [`io::Error`] when the database file cannot be inspected.
     pub(super) fn of(database: &Path) -> io::Result<Self> {
         let advice = "move the file back to its place, or stop the service and restore a copy";
         let identity = FileIdentity::from(&fs::metadata(database)?);

@@ -163,7 +163,7 @@ async fn is_in_recovery(connection: &mut PgConnection) -> Result<bool, sqlx::Err
 /// Accepts only a server that is not in recovery.
 ///
 /// # Errors
-/// An error that `StorageFault::of` maps to `StorageFault::ReadOnly`.
+/// A [`DbErr`] that `StorageFault::of` maps to `StorageFault::ReadOnly`.
 fn check_primary(is_in_recovery: bool) -> Result<(), DbErr> {
     if is_in_recovery { Err(standby()) } else { Ok(()) }
 }

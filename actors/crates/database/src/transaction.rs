@@ -69,9 +69,9 @@ impl Transaction {
     /// Commits the transaction. If this succeeds, its changes outlive a crash of the machine.
     ///
     /// # Errors
-    /// A statement of the transaction failed before: nothing of it is kept. Or the commit failed: nothing of it is visible,
-    /// but if a sync failed, or the connection to PostgreSQL broke, a restart may still find it. Or a file of the database was
-    /// removed meanwhile: the changes are kept only if it comes back.
+    /// [`DbErr`] when a statement of the transaction failed before: nothing of it is kept. Also when the commit failed: nothing of it
+    /// is visible, but if a sync failed, or the connection to PostgreSQL broke, a restart may still find it. Also when a file of the
+    /// database was removed meanwhile: the changes are kept only if it comes back.
     pub async fn commit(self) -> Result<(), DbErr> {
         self.allow()?;
         // The share is held until the commit has ended, because the commit uses the connection.

@@ -14,7 +14,7 @@ impl Db {
     /// Records the open files. Does nothing for PostgreSQL and for a database in memory.
     ///
     /// # Errors
-    /// The database cannot be read, or its file was removed meanwhile.
+    /// [`DbErr`] when the database cannot be read, or its file was removed meanwhile.
     pub(super) async fn note_open_files(&self) -> Result<(), DbErr> {
         let Some(database) = self.file().await? else { return Ok(()) };
         // A connection that has read holds the write-ahead log open, so that its file stays the same.

@@ -14,7 +14,7 @@ use super::wait::{RateWindow, Wait};
 const EXAMPLE_WAIT: Duration = Duration::from_millis(2100);
 
 impl Error {
-    /// Returns one error of each variant, in the order of [`ERRORS`](crate::ERRORS).
+    /// Returns one error of each row of [`ERRORS`](crate::ERRORS), in the same order.
     pub fn examples() -> Vec<Self> {
         let wait = Wait {
             limit: 300,
@@ -56,8 +56,11 @@ impl Error {
             Self::UploadExpired,
             Self::TooLarge { what: "the body", limit: 1024 },
             Self::UnsupportedType("the body must be JSON, sent as Content-Type: application/json"),
-            Self::UrlRejected("the URL contains a user name or a password".to_owned()),
-            Self::FeedNotFound("the URL is not a feed, and the page there names none".to_owned()),
+            Self::UrlRejected("the URL contains a user name or a password; remove them".to_owned()),
+            Self::FeedNotFound(
+                "the URL is not a feed, and the page there names none; give the URL of the feed itself"
+                    .to_owned(),
+            ),
             Self::RateLimited(wait),
             Self::TooManyFailures(EXAMPLE_WAIT),
             Self::TooManyUploads { limit: 8 },
@@ -66,6 +69,7 @@ impl Error {
             Self::AiUnavailable,
             Self::Busy(EXAMPLE_WAIT),
             Self::StorageFailed(StorageFailure::Transient),
+            Self::StorageFailed(StorageFailure::NoIndex),
             Self::StorageFull,
         ]
     }

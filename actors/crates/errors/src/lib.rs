@@ -12,7 +12,9 @@
 //! | list the errors of an operation | the constants of [`code`] |
 //!
 //! [`ERRORS`] is the one table of codes, statuses, headers and texts. REST, MCP, the pages of OAuth, the command line, the
-//! worker, the OpenAPI document and the manual read it; no surface matches the variants again. `Display` is a sentence for the client, which never contains the cause.
+//! worker, the OpenAPI document and the manual read it. No surface matches the variants again; it names a single one only where its
+//! protocol treats that one differently from all others, such as the callback of WebSub, which answers 410 for
+//! [`Error::NotFound`]. `Display` is a sentence for the client, which never contains the cause.
 //!
 //! Errors of the crates below are converted here, so that `?` works everywhere: a database that is locked or unreachable
 //! becomes [`Error::Busy`], a fault of the storage [`Error::StorageFailed`], a broken reference [`Error::NotFound`]. This

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::code;
 use super::error::Error;
+use super::storage_failure::StorageFailure;
 
 /// How one variant of [`Error`] is presented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub struct ErrorSpec {
     pub operator_message: Option<&'static str>,
     /// What happens to a job that meets the error.
     pub job: JobRule,
+    /// Whether a surface that responds with the error logs its cause.
+    pub is_logged: bool,
     /// When the error occurs: sentences for the OpenAPI document and the manual.
     pub description: &'static str,
 }
@@ -109,8 +112,16 @@ pub struct PageText {
 /// What happens to a job that meets an error of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobRule {
-    /// The attempt has failed, and the user learns no cause.
+    /// The attempt has failed, and the user is shown no cause.
     Fail,
+    /// The attempt has failed, and the user is shown the error. The user may have removed its cause by the next attempt. An import ends
+    /// instead: it keeps its position, and its user resumes it.
+    Retry {
+        /// The minimum delay until the next attempt.
+        after: Duration,
+    },
+    /// The attempt has failed and is the last one, and the user is shown the error.
+    GiveUp,
     /// The job runs again after the wait of the error, as if there had been no attempt. The user is shown nothing, because it is
     /// over soon.
     Defer,
@@ -132,6 +143,16 @@ const UNEXPECTED: PageText = PageText {
     text: "Try again. If this happens again, tell the operator of the service.",
 };
 
+/// The page for faults of the storage other than a full disk of the database.
+const STORAGE_FAILED: PageText =
+    PageText { title: "Storage failed", text: "The service could not use its storage. Try again later." };
+
+/// The rule for a job that needs space on a disk.
+const WAIT_FOR_SPACE: JobRule = JobRule::Block {
+    reason: "the disk of the service is full; processing continues when there is space again",
+    after: Duration::from_secs(30),
+};
+
 /// Returns the row of an error that only listed routes answer with and that is not retried.
 const fn row(code: &'static str, status: u16, mcp: McpDelivery, description: &'static str) -> ErrorSpec {
     ErrorSpec {
@@ -147,6 +168,7 @@ const fn row(code: &'static str, status: u16, mcp: McpDelivery, description: &'s
         page: UNEXPECTED,
         operator_message: None,
         job: JobRule::Fail,
+        is_logged: false,
         description,
     }
 }
@@ -183,13 +205,17 @@ impl ErrorSpec {
     const fn with_job(self, job: JobRule) -> Self {
         Self { job, ..self }
     }
+
+    const fn logged(self) -> Self {
+        Self { is_logged: true, ..self }
+    }
 }
 
 /// Declares [`ERRORS`] and [`Error::spec`] from the same rows. The match is exhaustive, so a variant without a row does not
 /// compile.
 macro_rules! error_table {
     ($($variant:pat => $spec:expr,)+) => {
-        /// One row for each variant of [`Error`], in the order of the statuses.
+        /// One row for each variant of [`Error`], and two for those of [`StorageFailure`], in the order of the statuses.
         pub static ERRORS: &[ErrorSpec] = &[$($spec),+];
 
         impl Error {
@@ -241,11 +267,18 @@ error_table! {
     Error::LibraryFull { .. } => row(
         code::PLAN_LIMIT_REACHED, 402, ToolResult,
         "The library is as large as the plan allows; `details` has `usedBytes` and `limitBytes`.",
-    ).with_mcp_code(code::PLAN_REQUIRED).with_final_response(),
+    )
+    .with_mcp_code(code::PLAN_REQUIRED)
+    .with_final_response()
+    .with_job(JobRule::Retry { after: Duration::from_secs(3600) }),
     Error::TransfersFull { .. } => row(
         code::PLAN_LIMIT_REACHED, 402, ToolResult,
         "The files of imports and exports are as large as the plan allows; `details` has `usedBytes` and `limitBytes`.",
-    ).with_mcp_code(code::PLAN_REQUIRED).with_final_response(),
+    )
+    .with_mcp_code(code::PLAN_REQUIRED)
+    .with_final_response()
+    // The user frees space and starts another export.
+    .with_job(JobRule::GiveUp),
     Error::QuotaUsed { .. } => row(
         code::AI_QUOTA_EXCEEDED, 402, ToolResult,
         "The AI tokens of the month are used up.",
@@ -344,7 +377,7 @@ error_table! {
     Error::Internal(_) => row(
         code::INTERNAL, 500, Http,
         "An internal error occurred. The log has its cause under the id in `X-Request-Id`.",
-    ).with_routes(All),
+    ).with_routes(All).logged(),
     Error::AiPaused(_) => row(
         code::AI_PAUSED, 503, ToolResult,
         "The AI is paused until midnight UTC, by an operator or because `ai.daily_tokens` are used up; search still matches \
@@ -364,17 +397,25 @@ error_table! {
     .with_operator_message("the database is busy; try again")
     // Not the fault of the job, so it uses up no attempt.
     .with_job(JobRule::Defer),
-    Error::StorageFailed(_) => row(
+    Error::StorageFailed(StorageFailure::Transient | StorageFailure::Damaged | StorageFailure::Removed) => row(
         code::OVERLOADED, 503, Http,
         "The storage of the database, of the index or of a file failed (with `Retry-After`).",
     )
     .with_routes(All)
     .with_retry(RetryRule::Carried)
-    .temporary("Storage failed", "The service could not use its storage. Try again later.")
+    .temporary(STORAGE_FAILED.title, STORAGE_FAILED.text)
     .with_job(JobRule::Block {
         reason: "the storage of the service failed; this will be retried",
         after: Duration::from_secs(60),
     }),
+    Error::StorageFailed(StorageFailure::NoIndex) => row(
+        code::OVERLOADED, 503, Http,
+        "There is no search index, because its disk has no space for one; reading still works (with `Retry-After`).",
+    )
+    .with_routes(All)
+    .with_retry(RetryRule::Carried)
+    .temporary(STORAGE_FAILED.title, STORAGE_FAILED.text)
+    .with_job(WAIT_FOR_SPACE),
     // A full disk stays full until an operator frees space.
     Error::StorageFull => row(
         code::STORAGE_FULL, 507, Http,
@@ -385,10 +426,7 @@ error_table! {
     .with_retry(RetryRule::After(Duration::from_secs(60)))
     .temporary("Disk full", "The disk of the service is full. Its operator has to free some space.")
     .with_operator_message("the disk of the database is full; free some space and try again")
-    .with_job(JobRule::Block {
-        reason: "the disk of the service is full; processing continues when there is space again",
-        after: Duration::from_secs(30),
-    }),
+    .with_job(WAIT_FOR_SPACE),
 }
 
 #[cfg(test)]
@@ -437,7 +475,7 @@ mod tests {
                 error.spec().code
             })
             .collect();
-        assert_eq!(codes, ["OVERLOADED", "OVERLOADED", "STORAGE_FULL"]);
+        assert_eq!(codes, ["OVERLOADED", "OVERLOADED", "OVERLOADED", "STORAGE_FULL"]);
     }
 
     #[test]
@@ -452,9 +490,17 @@ mod tests {
     #[test]
     fn jobs_wait_for_temporary_errors_and_fail_by_others() {
         for row in ERRORS {
-            assert_eq!(row.is_temporary, row.job != JobRule::Fail, "{}", row.code);
+            let is_waiting = matches!(row.job, JobRule::Defer | JobRule::Block { .. });
+            assert_eq!(row.is_temporary, is_waiting, "{}", row.code);
             assert_eq!(row.is_temporary, row.page != UNEXPECTED, "{}", row.code);
         }
+    }
+
+    #[test]
+    fn causes_of_internal_errors_alone_are_logged() {
+        let logged = Error::examples().into_iter().filter(|error| error.spec().is_logged);
+
+        assert_eq!(logged.map(|error| error.spec().code).collect::<Vec<_>>(), ["INTERNAL"]);
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub struct FileLease {
 /// counts towards the user's stored bytes from now on.
 ///
 /// # Errors
-/// The database fails; the file must not be written then.
+/// [`Error`] when the database fails; the file must not be written then.
 pub async fn lease(core: &CoreContext, upload: Option<(UserId, UploadId)>) -> Result<FileLease, Error> {
     // Committed before the first byte: if the process dies while the file is written, `sweep` finds it by the row.
     let row = new_row(core);
@@ -183,7 +183,7 @@ impl FileWriter {
     /// Begins a file of unknown length.
     ///
     /// # Errors
-    /// Those of the database and of the store, such as [`Error::StorageFull`]; nothing is left then.
+    /// [`Error`] when the database or the store fails, such as [`Error::StorageFull`]; nothing is left then.
     pub async fn begin(core: &CoreContext, store: &dyn BlobStore) -> Result<Self, Error> {
         Self::begin_with_length(core, store, None).await
     }
@@ -191,7 +191,7 @@ impl FileWriter {
     /// Begins a file of this length in bytes, if it is known.
     ///
     /// # Errors
-    /// Those of the database and of the store, such as [`Error::StorageFull`]; nothing is left then.
+    /// [`Error`] when the database or the store fails, such as [`Error::StorageFull`]; nothing is left then.
     pub async fn begin_with_length(
         core: &CoreContext,
         store: &dyn BlobStore,
@@ -204,7 +204,7 @@ impl FileWriter {
     /// Begins a file that has its row already, of this length in bytes, if it is known.
     ///
     /// # Errors
-    /// Those of the store; the row is deleted then.
+    /// [`Error`] when the store fails; the row is deleted then.
     pub async fn begin_leased(
         core: &CoreContext,
         store: &dyn BlobStore,
@@ -223,7 +223,7 @@ impl FileWriter {
     /// Copies a local file to the store.
     ///
     /// # Errors
-    /// The file cannot be read; those of the database and of the store. Nothing is left then.
+    /// [`Error`] when the file cannot be read, or the database or the store fails; nothing is left then.
     pub async fn store_copy(
         core: &CoreContext,
         store: &dyn BlobStore,
@@ -236,7 +236,7 @@ impl FileWriter {
     /// Writes the content of a local file and finishes.
     ///
     /// # Errors
-    /// The file cannot be read; those of the store. Nothing is left then.
+    /// [`Error`] when the file cannot be read, or the store fails; nothing is left then.
     pub async fn write_file(
         mut self,
         core: &CoreContext,
@@ -272,7 +272,7 @@ impl FileWriter {
     /// Appends bytes; after an error nothing more can be appended.
     ///
     /// # Errors
-    /// Those of the store, such as [`Error::StorageFull`] when the part does not fit on its disk.
+    /// [`Error`] when the store fails, such as [`Error::StorageFull`] when the part does not fit on its disk.
     pub async fn write(&mut self, part: Bytes) -> Result<(), Error> {
         Ok(self.blob.write(part).await?)
     }
@@ -280,7 +280,7 @@ impl FileWriter {
     /// Completes the file. It must be assigned to its owner while the returned lease lives.
     ///
     /// # Errors
-    /// Those of the store; nothing is left then.
+    /// [`Error`] when the store fails; nothing is left then.
     pub async fn finish(self, core: &CoreContext, store: &dyn BlobStore) -> Result<FileLease, Error> {
         let Self { lease, blob } = self;
         match blob.finish().await {

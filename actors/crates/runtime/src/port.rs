@@ -72,13 +72,7 @@ impl<A: Actor<Context = Context<A>>> Port<A> {
     /// the port does not apply, so an error never leaves work behind that may still succeed. The work ends although its caller is
     /// dropped. A panic in it concerns its caller alone, and a crash of the actor does not concern it.
     ///
-    /// The work needs a deadline of its own, because its permit is held until it ends. All work is one transaction of few statements, and
-    /// the timeouts of the crate `database` are its deadline:
-    ///
-    /// | Caller | Deadline on SQLite | Deadline on PostgreSQL |
-    /// |---|---|---|
-    /// | `Grants`: exchange, refresh, revoke, disconnect | 5 s to begin | 8 s to begin, 2 s a lock, 30 s a statement |
-    /// | `Keys`: change, regenerate, revoke | 5 s to begin | 8 s to begin, 2 s a lock, 30 s a statement |
+    /// The work needs a deadline of its own, such as the timeouts of a database, because its permit is held until it ends.
     ///
     /// # Errors
     /// [`AskError::Busy`] at once, and without a start of the work, when there is no permit; [`AskError::Crashed`] when the work panicked, or

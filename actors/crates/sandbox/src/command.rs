@@ -20,7 +20,7 @@ impl SandboxCommand {
     /// Returns the command that starts this program as a child.
     ///
     /// # Errors
-    /// When the path of this program cannot be found out.
+    /// [`io::Error`] when the path of this program cannot be found out.
     pub fn this_program() -> io::Result<Self> {
         // Through this link a service whose file was replaced by an update starts children of its version.
         let link = PathBuf::from("/proc/self/exe");

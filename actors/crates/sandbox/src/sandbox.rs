@@ -157,7 +157,7 @@ impl Sandbox {
     /// Returns how children are confined on this machine; starts one if none has reported yet.
     ///
     /// # Errors
-    /// `Unavailable` if no child can be started.
+    /// [`SandboxError::Unavailable`] when no child can be started.
     pub async fn confinement(&self) -> Result<Confinement, SandboxError> {
         self.pages.confinement().await
     }

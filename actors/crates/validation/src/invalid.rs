@@ -33,7 +33,7 @@ impl Invalid {
     /// Returns the values of both parts of a request.
     ///
     /// # Errors
-    /// The faults of both parts together.
+    /// [`Invalid`] with the faults of both parts together.
     pub fn together<A, B>(first: Result<A, Self>, then: Result<B, Self>) -> Result<(A, B), Self> {
         match (first, then) {
             (Ok(first), Ok(then)) => Ok((first, then)),

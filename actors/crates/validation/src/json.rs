@@ -45,7 +45,7 @@ pub fn read_import<R: Request>(members: Map<String, Json>) -> Result<R, Invalid>
 /// Parses any JSON value, which need not be an object.
 ///
 /// # Errors
-/// The body is not JSON, has too many values, or an object has a member more than once.
+/// [`Invalid`] when the body is not JSON, has too many values, or an object has a member more than once.
 pub fn parse_json(body: &[u8]) -> Result<Json, Invalid> {
     let (json, repeated) = parse_and_find_repeated(body)?;
     repeated.into_result(json)

@@ -30,7 +30,7 @@ impl ProbeClient {
     /// Creates the client; nothing is sent yet.
     ///
     /// # Errors
-    /// The client cannot be created, most likely because the root certificates of the system cannot be read.
+    /// [`reqwest::Error`] when the client cannot be created, most likely because the root certificates of the system cannot be read.
     pub fn new() -> reqwest::Result<Self> {
         fetch::service_client().timeout(TIMEOUT).build().map(Self)
     }
@@ -49,7 +49,7 @@ impl ProbeClient {
 /// Sends the request and reads the whole response.
 ///
 /// # Errors
-/// A message that says why there was no response.
+/// A message, as a [`String`], that says why there was no response.
 pub async fn send(request: RequestBuilder) -> Result<ProbeResponse, String> {
     let mut response = request.send().await.map_err(|error| failure_message(&error))?;
     let (status, headers) = (response.status().as_u16(), std::mem::take(response.headers_mut()));
@@ -70,7 +70,7 @@ impl ProbeResponse {
     /// Returns the response if it has this status. `subject` names in the message what was requested.
     ///
     /// # Errors
-    /// A message with the actual status and its likely cause.
+    /// A message, as a [`String`], with the actual status and its likely cause.
     pub fn expect_status(self, status: u16, subject: &str) -> Result<Self, String> {
         if self.status == status {
             return Ok(self);
@@ -93,7 +93,7 @@ impl ProbeResponse {
     /// Parses the body as JSON. `subject` names in the message what was requested.
     ///
     /// # Errors
-    /// A message that says that the body is not JSON.
+    /// A message, as a [`String`], that says that the body is not JSON.
     pub fn json(&self, subject: &str) -> Result<Value, String> {
         serde_json::from_slice(&self.body)
             .map_err(|_| format!("{subject} did not answer with JSON: another program answers at this URL"))

@@ -63,7 +63,7 @@ impl ClientMetadata {
     /// Returns the row of the new client.
     ///
     /// # Errors
-    /// The first invalid member; redirect URIs are checked first.
+    /// The first fault as [`InvalidClientMetadata`]; redirect URIs are checked first.
     pub fn into_row(
         self,
         rules: &RedirectRules,

@@ -60,7 +60,7 @@ pub use context::GrantSettings;
 pub(crate) use ending::end_all_grants;
 pub use sign_in_ticket::SIGN_IN_PREFIX;
 pub use token::{ACCESS_PREFIX, TokenPair, TokenRefresh};
-pub use token_error::TokenError;
+pub use token_error::{INVALID_CLIENT, SCOPE_EXCEEDED, TokenError};
 pub use user_grants::{disconnect, list_grants};
 
 const MAX_CACHED_TOKENS: u64 = 10_000;
@@ -114,11 +114,15 @@ pub enum TokenLookup {
     Unknown,
 }
 
+/// The description of [`RegistrationError::Closed`].
+pub const REGISTRATION_CLOSED: &str =
+    "registration is closed; the operator opens it with the setting oauth.registration";
+
 /// Why a client was not registered.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistrationError {
     /// The operator does not allow clients to register themselves (`oauth.registration`).
-    #[error("registration is closed; the operator opens it with the setting oauth.registration")]
+    #[error("{}", REGISTRATION_CLOSED)]
     Closed,
     /// The metadata of the client is not valid.
     #[error(transparent)]
@@ -135,8 +139,9 @@ pub enum RegistrationError {
 ///
 /// The steps that issue or end tokens run to their end, however long the database takes and although the caller is gone. Otherwise a
 /// client that is asked to try again would present a code or a refresh token that the first attempt spends, which ends the connection;
-/// and a token that was ended could stay valid in the cache, because the epoch is advanced after the commit. The database bounds each
-/// step by its timeouts.
+/// and a token that was ended could stay valid in the cache, because the epoch is advanced after the commit. Each step is one transaction
+/// of few statements, which the timeouts of the database bound: on SQLite 5 s to begin; on PostgreSQL 8 s to begin, 2 s for a lock and 30 s
+/// for a statement.
 #[derive(Clone)]
 pub struct Grants {
     ctx: GrantContext,
@@ -241,7 +246,7 @@ impl Grants {
     /// Counts a client metadata document that is read because of a request from this IP address. The limit is that of registrations.
     ///
     /// # Errors
-    /// The time until the next one is allowed.
+    /// The time until the next one is allowed, as a [`Duration`].
     pub fn admit_document_read(&self, ip_address: Option<IpAddr>) -> Result<(), Duration> {
         self.document_reads.admit(ip_address)
     }
@@ -359,7 +364,7 @@ impl Grants {
     /// Exchanges a refresh token for the next pair of tokens. A token that was exchanged before ends its connection.
     ///
     /// # Errors
-    /// As [`Self::exchange_code`]; [`TokenError::InvalidScope`] for scopes that the user did not grant.
+    /// The errors of [`Self::exchange_code`]; [`TokenError::InvalidScope`] for scopes that the user did not grant.
     pub async fn refresh_tokens(&self, refresh: TokenRefresh) -> Result<TokenPair, TokenError> {
         let (token, grant) = token::find_refresh_token(&self.ctx, &refresh).await?;
         let ctx = self.ctx.clone();

@@ -7,11 +7,17 @@ use sea_orm::DbErr;
 use super::lifecycle::TransitionError;
 use super::pkce::VERIFIER_RULE;
 
+/// The description of [`TokenError::InvalidClient`].
+pub const INVALID_CLIENT: &str =
+    "the client is unknown or did not authenticate by the method that it registered";
+/// The description of [`TokenError::InvalidScope`].
+pub const SCOPE_EXCEEDED: &str = "the requested scope exceeds the scope that the user granted";
+
 /// Why a client gets no tokens.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The client is unknown, or did not authenticate by the method that it registered.
-    #[error("the client is unknown or did not authenticate by the method that it registered")]
+    #[error("{}", INVALID_CLIENT)]
     InvalidClient,
     /// The code or the refresh token is not valid for this client, or not any more.
     #[error("{0}")]
@@ -24,7 +30,7 @@ pub enum TokenError {
     #[error("{}", VERIFIER_RULE)]
     InvalidVerifier,
     /// The requested scope exceeds what was granted.
-    #[error("the requested scope exceeds the scope that the user granted")]
+    #[error("{}", SCOPE_EXCEEDED)]
     InvalidScope,
     /// Another error, such as of the database, or of an actor that is busy.
     #[error(transparent)]

@@ -146,7 +146,9 @@ impl Keys {
     }
 
     /// Runs a change of a cached row to its end, and advances the epoch once it is committed. Without this a caller that is dropped
-    /// between the two would leave the former row current until the next check of the generation.
+    /// between the two would leave the former row current until the next check of the generation. A change is one transaction of few
+    /// statements, which the timeouts of the database bound: on SQLite 5 s to begin; on PostgreSQL 8 s to begin, 2 s for a lock and
+    /// 30 s for a statement.
     async fn run_change<T: Send + 'static>(
         &self,
         change: impl AsyncFnOnce(&Db) -> Result<T, Error> + Send + 'static,

@@ -63,7 +63,7 @@ impl HourBucket {
     /// Takes a call, and returns how many are left. A refused call takes none.
     ///
     /// # Errors
-    /// The time until the next call is allowed.
+    /// The time until the next call is allowed, as a [`Duration`].
     pub fn take(&mut self) -> Result<u32, Duration> {
         match self.bucket.check() {
             Ok(state) => {

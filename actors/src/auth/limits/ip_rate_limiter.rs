@@ -48,7 +48,7 @@ impl IpRateLimiter {
     /// Counts one for this IP address. Nothing is limited where the address is unknown.
     ///
     /// # Errors
-    /// The time until the next one is allowed.
+    /// The time until the next one is allowed, as a [`Duration`].
     pub fn admit(&self, ip_address: Option<IpAddr>) -> Result<(), Duration> {
         let Some(ip_address) = ip_address else { return Ok(()) };
         // A sweep looks at every bucket, so the next one waits until there are twice as many as this one leaves.

@@ -166,7 +166,9 @@ async fn fetch_feed_or_page(ctx: &FeedContext, url: &PageUrl) -> Result<FeedOrPa
         }
         FetchedContent::Unchanged => unfetched(url, copy.unwrap_or_default()),
         FetchedContent::Page(links) => FeedOrPage::Page(final_url, links),
-        FetchedContent::Malformed => return Err(Error::FeedNotFound(MALFORMED_FEED.to_owned())),
+        FetchedContent::Malformed => {
+            return Err(Error::FeedNotFound(format!("{MALFORMED_FEED}; give the URL of another feed")));
+        }
     })
 }
 
@@ -183,7 +185,11 @@ fn search_error(error: FeedFetchError) -> Error {
     match error {
         FeedFetchError::Fetch(FetchError::Rejected(rejection)) => rejection.into(),
         FeedFetchError::Internal(error) => error,
-        FeedFetchError::Fetch(error) => Error::FeedNotFound(error.to_string()),
-        FeedFetchError::Sandbox(error) => Error::FeedNotFound(format!("the feed could not be read: {error}")),
+        FeedFetchError::Fetch(error) => {
+            Error::FeedNotFound(format!("{error}; check the URL of the feed, or try again later"))
+        }
+        FeedFetchError::Sandbox(error) => Error::FeedNotFound(format!(
+            "the feed could not be read: {error}; try again later, or give the URL of another feed"
+        )),
     }
 }

@@ -15,7 +15,7 @@ const BATCH_ROWS: u64 = 100;
 /// Runs a job of kind [`JobKind::RemoveFeed`](jobs::JobKind::RemoveFeed).
 ///
 /// # Errors
-/// The database or the index fails.
+/// [`JobError::Internal`] when the index fails.
 pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError> {
     // A document that was bookmarked while the feed was removed stays, whatever its row says of the feed.
     let bookmarked = bookmark::Entity::with_deleted(job.user_id)

@@ -81,7 +81,7 @@ impl FeedSearches {
     /// one takes over what that one found meanwhile.
     ///
     /// # Errors
-    /// As [`Self::list_candidates`]; [`Error::Busy`] also when the earlier requests for the same URL did not end in time.
+    /// The errors of [`Self::list_candidates`]; [`Error::Busy`] also when the earlier requests for the same URL did not end in time.
     pub async fn find_feed(
         &self,
         ctx: &FeedContext,

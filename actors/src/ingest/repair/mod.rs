@@ -56,7 +56,7 @@ impl IndexWatch {
 /// necessary. A service that does not maintain it only opens an index that it could not open at its start. Called every two seconds.
 ///
 /// # Errors
-/// The errors of the database and the index; the next check continues.
+/// [`Error`] when the index fails; the next check continues.
 pub async fn check_index(ctx: &RepairContext) -> Result<(), Error> {
     let watch = &ctx.index_watch;
     let mut state = watch.state.lock().await;
@@ -90,7 +90,7 @@ pub async fn check_index(ctx: &RepairContext) -> Result<(), Error> {
 /// Checks that this service still maintains the index, also while [`check_index`] compares it. Called every two seconds.
 ///
 /// # Errors
-/// The database fails. Until it is reached again, this service does not count as the maintainer.
+/// [`Error`] when the database fails. Until it is reached again, this service does not count as the maintainer.
 pub async fn check_maintainer(ctx: &RepairContext) -> Result<(), Error> {
     ctx.index_watch.check_lock(&ctx.core.db).await
 }

@@ -9,7 +9,7 @@ use crate::service_state::{self, ServiceStateKey};
 /// the service state lists them.
 ///
 /// # Errors
-/// The database or the index fails; the next call continues.
+/// [`Error`] when the index fails; the next call continues.
 pub async fn purge_removed_users(ctx: &RepairContext) -> Result<(), Error> {
     if !ctx.index_watch.is_maintainer() {
         return Ok(());

@@ -239,7 +239,7 @@ impl Operation for BatchBookmarks {
 /// Returns the result of a failed operation.
 fn failed(index: usize, error: Error) -> BatchResult {
     // The response as a whole is a success, so the cause is logged nowhere else.
-    if let Error::Internal(_) = error {
+    if error.spec().is_logged {
         error!(cause = error.chain(), "an operation of a batch failed");
     }
     let error = error.within(&format!("operations[{index}]"));

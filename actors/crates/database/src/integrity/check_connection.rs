@@ -32,7 +32,7 @@ impl CheckConnection {
     /// Opens the connection with the options of the readers.
     ///
     /// # Errors
-    /// The file cannot be opened.
+    /// [`DbErr`] when the file cannot be opened.
     pub(crate) async fn connect(db: &Db) -> Result<Self, DbErr> {
         let options = db.read.pool.get_sqlite_connection_pool().connect_options();
         let mut connection = options.connect().await.map_err(failed)?;
@@ -47,7 +47,7 @@ impl CheckConnection {
     /// Checks a table with its indexes.
     ///
     /// # Errors
-    /// See [`Self::check`].
+    /// [`OpenError::Damaged`] when damage was found; [`OpenError::Database`] for any other error, such as an interrupt.
     pub(super) async fn check_table(&mut self, table: &str) -> Result<(), OpenError> {
         // A PRAGMA takes no bound values, so the name is quoted.
         self.check(format!("PRAGMA quick_check('{}')", table.replace('\'', "''"))).await
@@ -56,7 +56,8 @@ impl CheckConnection {
     /// Runs a pragma that checks for damage and reports `ok` or what is wrong.
     ///
     /// # Errors
-    /// The damage that SQLite found, or its own error: of damage that it could not read past, or of an interrupt.
+    /// [`OpenError::Damaged`] with the damage that SQLite found or could not read past; [`OpenError::Database`] for any other error,
+    /// such as an interrupt.
     pub(crate) async fn check(&mut self, pragma: String) -> Result<(), OpenError> {
         let rows = sqlx::query_scalar::<Sqlite, String>(AssertSqlSafe(pragma));
         verdict(rows.fetch_optional(&mut self.connection).await.map_err(failed)?)
@@ -71,7 +72,7 @@ impl CheckConnection {
     /// Checks every page, every index, and whether the rows exist that others refer to.
     ///
     /// # Errors
-    /// See [`Self::check`].
+    /// [`OpenError::Damaged`] when damage was found; [`OpenError::Database`] for any other error, such as an interrupt.
     pub(super) async fn check_completely(&mut self) -> Result<(), OpenError> {
         self.check(FULL_CHECK.to_owned()).await?;
         // `integrity_check` does not test foreign keys. A pooled connection that read the schema before the tables were created would

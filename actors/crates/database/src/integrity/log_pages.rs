@@ -19,7 +19,7 @@ const WORD_BYTES: usize = 4;
 /// SQLite holds its locks on the database and on the index of the log, so opening and closing the log itself releases none.
 ///
 /// # Errors
-/// The log cannot be read.
+/// [`io::Error`] when the log cannot be read.
 pub fn has_pages(log: &Path, pages: RangeInclusive<u64>) -> io::Result<bool> {
     let file = File::open(log)?;
     let log_bytes = file.metadata()?.len();

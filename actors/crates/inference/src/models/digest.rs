@@ -26,7 +26,7 @@ impl Digest {
     /// Computes the digest of a file.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// [`io::Error`] when the file cannot be read.
     pub fn of_file(file: &Path) -> io::Result<Self> {
         let (_, digest) = copy(&mut File::open(file)?, &mut io::sink())?;
         Ok(digest)

@@ -11,7 +11,7 @@ use super::unpack::UnpackError;
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// The store has no folder.
-    #[error("no folder for models is set")]
+    #[error("no folder for models is set; set models.dir")]
     NoFolder,
     /// The folder or archive cannot be read.
     #[error(transparent)]
@@ -20,7 +20,7 @@ pub enum ImportError {
     #[error(transparent)]
     Stage(#[from] StageError),
     /// No known model is complete.
-    #[error("there is no known model in {}", .0.display())]
+    #[error("there is no known model in {}; `carrel models list` shows which are known", .0.display())]
     NoModel(PathBuf),
 }
 

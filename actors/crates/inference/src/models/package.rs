@@ -18,7 +18,7 @@ const PIP_COMMANDS: [&[&str]; 3] = [&["pip3"], &["pip"], &["python3", "-m", "pip
 #[derive(Debug, thiserror::Error)]
 pub enum PackageError {
     /// None of the commands for `pip` is installed.
-    #[error("pip is not installed")]
+    #[error("pip is not installed; install it, as with `apt install python3-pip`")]
     NoPip,
     /// A command for `pip` exists, but cannot be started.
     #[error("could not run pip")]

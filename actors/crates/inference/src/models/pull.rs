@@ -44,10 +44,13 @@ pub enum Progress<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum PullError {
     /// The store has no folder.
-    #[error("could not fetch the model: no folder for models is set")]
+    #[error("could not fetch the model: no folder for models is set; set models.dir")]
     NoFolder,
     /// Every source of the model was tried and failed.
-    #[error("could not fetch the model `{model}`: {}", .failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    #[error(
+        "could not fetch the model `{model}`: {}; try again later, or take it from a file with `carrel models import PATH`",
+        .failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    )]
     AllSourcesFailed {
         /// Name of the model in the catalogue.
         model: String,

@@ -17,7 +17,7 @@ use super::unpack::{UnpackError, visit_files};
 #[derive(Debug, thiserror::Error)]
 pub enum StageError {
     /// Another process is downloading the same model.
-    #[error("another process is fetching this model")]
+    #[error("another process is fetching this model; wait until it has ended")]
     Busy,
     /// A folder or file cannot be written.
     #[error("could not write {}", path.display())]

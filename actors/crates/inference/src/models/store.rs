@@ -42,7 +42,7 @@ pub struct ModelStatus {
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
     /// The model is missing or incomplete.
-    #[error("the model `{0}` is not there")]
+    #[error("the model `{0}` is not installed; run `carrel models pull {0}`")]
     Missing(String),
     /// A file cannot be read.
     #[error("could not read {file} of the model `{model}`")]

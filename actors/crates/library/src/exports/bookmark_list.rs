@@ -32,7 +32,7 @@ enum FolderStep {
 /// Writes the list of a user's pages into the archive.
 ///
 /// # Errors
-/// Those of [`ArchiveSender`], when the archive cannot be written.
+/// The errors of [`ArchiveSender`], when the archive cannot be written.
 pub(super) async fn write(db: &Connection, user: UserId, archive: ArchiveSender<'_>) -> Result<(), Error> {
     archive.start_file("bookmarks.html").await?;
     archive.write_text(HEADER).await?;

@@ -57,7 +57,7 @@ impl<'a> ImportFile<'a> {
     /// Finishes the file. It must be attached to its import before the result is dropped.
     ///
     /// # Errors
-    /// Those of the store and of the database. Then the file is deleted.
+    /// [`Error`] when the store or the database fails; the file is deleted then.
     pub async fn finish(self) -> Result<FileLease, Error> {
         let Self { core, store, user, writer, length, .. } = self;
         let lease = writer.finish(core, store).await?;

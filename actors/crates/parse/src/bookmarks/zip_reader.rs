@@ -95,7 +95,7 @@ impl ZipReader {
     /// towards the total of unpacked bytes.
     ///
     /// # Errors
-    /// The reason why the row is skipped: the text was returned before, or the total is too large.
+    /// The reason for skipping the row, as a [`str`]: the text was returned before, or the total is too large.
     pub fn claim_text(&mut self, name: &str, most: usize) -> Result<Option<Vec<u8>>, &'static str> {
         let Some(text) = self.read_entry(name, most) else { return Ok(None) };
         // Thousands of rows may name one text. The first keeps it, so that it is not multiplied.

@@ -78,8 +78,8 @@ impl ImportReader {
     /// Begins to unpack a file of the archive.
     ///
     /// # Errors
-    /// As [`super::Sandbox::open_import`]; [`ImportError::MissingFile`](parse::bookmarks::ImportError::MissingFile)
-    /// if the archive has no such file.
+    /// The errors of [`super::Sandbox::open_import`];
+    /// [`ImportError::MissingFile`](parse::bookmarks::ImportError::MissingFile) when the archive has no such file.
     pub async fn open_file(&mut self, name: String) -> Result<(), SandboxError> {
         match self.request(ImportRequest::OpenFile { name }).await? {
             (ImportResponse::FileOpened, _) => Ok(()),

@@ -96,7 +96,7 @@ impl Marker {
     /// Returns the marker as the database keeps it: JSON without the files.
     ///
     /// # Errors
-    /// Never in practice: every marker can be written as JSON.
+    /// [`io::Error`] when the marker cannot be written as JSON, which does not happen: every marker can.
     pub fn to_row(&self) -> io::Result<String> {
         Ok(serde_json::to_string(&Self { files: None, ..self.clone() })?)
     }
@@ -104,7 +104,7 @@ impl Marker {
     /// Writes the marker into the folder of an index, whole or not at all. Blocks.
     ///
     /// # Errors
-    /// The folder does not exist or cannot be written to, or its disk is full.
+    /// [`io::Error`] when the folder does not exist or cannot be written to, or its disk is full.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         let (draft, target) = (folder.join(MARKER_DRAFT), folder.join(MARKER_FILE));
         let mut file = File::create(&draft)?;
@@ -120,7 +120,7 @@ impl Marker {
     /// Removes the marker of an index, if it has one: the next start then compares the index with the database. Blocks.
     ///
     /// # Errors
-    /// The folder cannot be written to.
+    /// [`io::Error`] when the folder cannot be written to.
     pub fn remove(folder: &Path) -> io::Result<()> {
         match fs::remove_file(folder.join(MARKER_FILE)) {
             Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(cause),
@@ -150,7 +150,7 @@ impl FileStamp {
     /// `checksum_time`. Blocks.
     ///
     /// # Errors
-    /// The folder cannot be read.
+    /// [`io::Error`] when the folder cannot be read.
     pub fn all(folder: &Path, checksum_time: Duration) -> io::Result<Vec<Self>> {
         let until = Instant::now() + checksum_time;
         let mut found = Vec::new();

@@ -17,86 +17,75 @@ pub struct PassagePage {
 }
 
 /// An index of passages. Writes are idempotent, and durable once [`PassageIndex::commit`] has returned.
+///
+/// Every request fails with [`IndexError::Engine`] or [`IndexError::Panicked`] when the engine fails, and with [`IndexError::Blocked`] or
+/// [`IndexError::Unloaded`] after a failed write until the index is reloaded; every write also with [`IndexError::Abandoned`] after
+/// [`PassageIndex::abandon`]. Sections `# Errors` list what a function returns besides.
 pub trait PassageIndex: Send + Sync {
     /// Adds passages, or replaces those with the same ids. Never replaces a passage of another tenant.
     ///
     /// # Errors
-    /// [`IndexError::Dimension`] when an embedding has the wrong length; then nothing is written. [`IndexError::Full`] and the
-    /// failures of the engine.
+    /// [`IndexError::Dimension`] when an embedding has the wrong length; then nothing is written. [`IndexError::Full`] when its disk has
+    /// too little space for a safe write.
     fn upsert(&self, tenant: &Tenant, points: Vec<Point>) -> Result<(), IndexError>;
 
     /// Deletes the passages of a document, except those of the version to keep.
     ///
     /// # Errors
-    /// [`IndexError::Full`] and the failures of the engine.
+    /// [`IndexError::Full`] when its disk has too little space for a safe write.
     fn delete_document(&self, tenant: &Tenant, document: Uuid, keep: Option<i64>) -> Result<(), IndexError>;
 
     /// Deletes all passages of the tenant.
     ///
     /// # Errors
-    /// [`IndexError::Full`] and the failures of the engine.
+    /// [`IndexError::Full`] when its disk has too little space for a safe write.
     fn delete_tenant(&self, tenant: &Tenant) -> Result<(), IndexError>;
 
     /// Replaces the labels of a document's passages. Their vectors stay.
     ///
     /// # Errors
-    /// [`IndexError::Full`] and the failures of the engine.
+    /// [`IndexError::Full`] when its disk has too little space for a safe write.
     fn update_labels(&self, tenant: &Tenant, document: Uuid, labels: &Labels) -> Result<(), IndexError>;
 
     /// Returns the best passages by words and by meaning, one list for each leg.
     ///
     /// # Errors
-    /// [`IndexError::Dimension`] when the embedding has the wrong length; the failures of the engine.
+    /// [`IndexError::Dimension`] when the embedding has the wrong length.
     fn search(&self, tenant: &Tenant, query: &IndexQuery) -> Result<HybridHits, IndexError>;
 
     /// Returns the languages of the tenant's passages. May include languages of passages that were deleted since.
-    ///
-    /// # Errors
-    /// The failures of the engine.
     fn languages(&self, tenant: &Tenant) -> Result<Vec<Language>, IndexError>;
 
     /// Counts the passages of all users, exactly. Visits all of them.
-    ///
-    /// # Errors
-    /// The failures of the engine.
     fn count(&self) -> Result<usize, IndexError>;
 
     /// Counts the passages of all users without visiting them. A passage that two segments of the index hold is counted twice: for a
     /// moment while the index is optimized, and possibly after the process was killed, until the next [`PassageIndex::maintain`].
-    ///
-    /// # Errors
-    /// The failures of the engine.
     fn estimate_count(&self) -> Result<usize, IndexError>;
 
     /// Makes all earlier writes durable.
     ///
     /// # Errors
-    /// [`IndexError::Full`] and the failures of the engine.
+    /// [`IndexError::Full`] when its disk has too little space for a safe write.
     fn commit(&self) -> Result<(), IndexError>;
 
     /// Optimizes the index: moves grown segments from memory to the disk, and frees the space of deleted passages. May take seconds,
     /// during which searches are answered. Returns whether there was anything to do.
     ///
     /// # Errors
-    /// [`IndexError::Full`] and the failures of the engine.
+    /// [`IndexError::Full`] when its disk has too little space for a safe write.
     fn maintain(&self) -> Result<bool, IndexError>;
 
     /// Returns those of these passages, of any user, that the index does not hold. Only for the comparison with the database.
-    ///
-    /// # Errors
-    /// The failures of the engine.
     fn find_missing(&self, passages: &[Uuid]) -> Result<Vec<Uuid>, IndexError>;
 
     /// Lists at most `limit` passages of all users, starting with this one. Only for the comparison with the database.
-    ///
-    /// # Errors
-    /// The failures of the engine.
     fn list_passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, IndexError>;
 
     /// Deletes passages of any user that the database does not have. Only for the comparison with the database.
     ///
     /// # Errors
-    /// [`IndexError::Full`] and the failures of the engine.
+    /// [`IndexError::Full`] when its disk has too little space for a safe write.
     fn delete_passages(&self, passages: &[Uuid]) -> Result<(), IndexError>;
 
     /// Returns whether the files from which the index was opened are still in their place. `false` once it is abandoned.

@@ -178,7 +178,7 @@ fn words(text: String, min: usize, max: usize) -> Result<String, String> {
 /// Checks whether a string is a valid [`Label`] of up to `max` characters.
 ///
 /// # Errors
-/// The reason when it is blank, is too long, or contains a character that is not allowed.
+/// The reason, as a [`String`], when it is blank, is too long, or contains a character that is not allowed.
 pub fn label(text: &str, max: usize) -> Result<(), String> {
     let length = text.chars().count();
     let is_blank = text.chars().all(|c| c.is_whitespace() || is_joiner(c));

@@ -177,7 +177,8 @@ mod tests {
         assert_eq!(status(404).to_string(), "the server answered with status 404");
         assert_eq!(
             FetchError::from(UrlRejection::Private).to_string(),
-            "the URL leads to a private or reserved IP address"
+            "the URL leads to a private or reserved IP address; use the URL of a public page, or ask the operator to allow the \
+             network (fetch.allow_private)"
         );
         assert_eq!(FetchError::TooManyRedirects.to_string(), "the server redirected more than 10 times");
     }

@@ -56,8 +56,8 @@ impl<K: Copy + Eq + Hash> HostThrottle<K> {
     /// Acquires the permit for the host of this URL without waiting, on behalf of an account, or of none for what serves many.
     ///
     /// # Errors
-    /// The wait before the next attempt, if the permit is taken or the host has asked for a delay. Each
-    /// caller of an account gets another time.
+    /// The wait before the next attempt, as a [`Duration`], if the permit is taken or the host has asked for a delay. Each caller of
+    /// an account gets another time.
     pub fn try_acquire(&self, url: &PageUrl, account: Option<K>) -> Result<HostPermit<K>, Duration> {
         let (site, now) = (site_key(url), Instant::now());
         let mut hosts = self.hosts();

@@ -151,7 +151,7 @@ impl Fetcher {
     /// Creates a fetcher that uses the resolver of the system. The clock is read when a response asks to be retried at a date.
     ///
     /// # Errors
-    /// The client cannot be created, most likely because the certificates of the system cannot be read.
+    /// [`ClientSetupError`], most likely because the certificates of the system cannot be read.
     pub fn new(settings: FetchSettings, clock: WallClock) -> Result<Self, ClientSetupError> {
         Self::with_lookup(settings, clock, Arc::new(SystemLookup))
     }

@@ -25,28 +25,33 @@ pub const MAX_URL_CHARS: usize = 8_192;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UrlRejection {
     /// Another scheme, or not an absolute URL.
-    #[error("the URL is not an absolute http or https URL")]
+    #[error(
+        "the URL is not an absolute http or https URL; write it in full, such as https://site.example/page"
+    )]
     NotHttp,
     /// It starts like an http URL, but its host, its port or a character in it is not valid.
-    #[error("the URL is malformed")]
+    #[error("the URL is malformed; check its host, its port and its characters")]
     Malformed,
     /// The URL has more than [`MAX_URL_CHARS`] characters.
-    #[error("the URL is longer than 8192 characters")]
+    #[error("the URL is longer than 8192 characters; use a shorter one")]
     TooLong,
     /// `user@` or `user:password@`, which would be stored, logged and sent to others.
-    #[error("the URL contains a user name or a password")]
+    #[error("the URL contains a user name or a password; remove them")]
     Credentials,
     /// A host name of this machine or of a local network.
-    #[error("the host of the URL is this machine or in a private network")]
+    #[error("the host of the URL is this machine or in a private network; use the URL of a public page")]
     LocalName,
     /// A private or reserved IP address, in the URL itself or as what its name resolves to.
-    #[error("the URL leads to a private or reserved IP address")]
+    #[error(
+        "the URL leads to a private or reserved IP address; use the URL of a public page, or ask the operator to allow the \
+         network (fetch.allow_private)"
+    )]
     Private,
     /// A URL of this service, which serves no pages to be saved.
-    #[error("the URL is one of this service itself")]
+    #[error("the URL is one of this service itself; use the URL of another site")]
     Own,
     /// A port that belongs to a service other than a web server.
-    #[error("the port of the URL is not one for web pages")]
+    #[error("the port of the URL is not one for web pages; use the port of a web server")]
     Port,
 }
 

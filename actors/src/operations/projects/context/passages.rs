@@ -22,7 +22,7 @@ const SPARE_HITS: usize = 20;
 /// Returns the passages of the project's sources and notes that match the query best, best first.
 ///
 /// # Errors
-/// The search fails; the database fails.
+/// The errors of [`Retrieval::search`](crate::retrieval::Retrieval::search).
 pub async fn find(
     ctx: &OperationContext,
     project: &project::Model,

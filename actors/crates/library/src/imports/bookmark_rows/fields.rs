@@ -23,7 +23,7 @@ const MAX_NAMED_FAULTS: usize = 5;
 /// Reads the fields of a page that is fetched unless they have its content.
 ///
 /// # Errors
-/// The reason for skipping the row.
+/// The reason for skipping the row, as a [`String`].
 pub fn read_bookmark(fields: Map<String, Value>, guard: &Guard) -> Result<NewBookmark, String> {
     let new = read_unfetched(fields)?;
     if new.content.is_none() {
@@ -35,7 +35,7 @@ pub fn read_bookmark(fields: Map<String, Value>, guard: &Guard) -> Result<NewBoo
 /// Reads the fields of a page that is never fetched, because its text or its file comes by another way. Its URL may lead anywhere.
 ///
 /// # Errors
-/// The reason for skipping the row.
+/// The reason for skipping the row, as a [`String`].
 pub fn read_unfetched(fields: Map<String, Value>) -> Result<NewBookmark, String> {
     // Copied before `parse` consumes the fields, because the reason quotes it.
     let url = fields.get("url").and_then(Value::as_str).map(str::to_owned);
@@ -169,7 +169,7 @@ mod tests {
     fn quoted_urls_are_short_and_have_no_credentials() {
         assert_eq!(
             skip_reason_of(r#"{"url": "https://me:secret@a.example/b`c"}"#),
-            "the URL contains a user name or a password: `https://a.example/b%60c`"
+            "the URL contains a user name or a password; remove them: `https://a.example/b%60c`"
         );
         let long = skip_reason_of(&format!(r#"{{"url": "mailto:{}"}}"#, "x".repeat(5000)));
         assert_eq!(long.chars().count(), "not an http(s) address: ``".len() + MAX_QUOTED_CHARS);
@@ -191,7 +191,8 @@ mod tests {
     fn private_url_is_accepted_only_with_content() {
         assert_eq!(
             skip_reason_of(r#"{"url": "http://10.0.0.1/"}"#),
-            "the URL leads to a private or reserved IP address: `http://10.0.0.1/`"
+            "the URL leads to a private or reserved IP address; use the URL of a public page, or ask the operator to allow the \
+             network (fetch.allow_private): `http://10.0.0.1/`"
         );
         assert_eq!(read_line(r#"{"url": "http://10.0.0.1/", "text": "T"}"#).url, "http://10.0.0.1/");
     }

@@ -54,7 +54,7 @@ pub async fn restore(
 /// its URL may lead anywhere.
 ///
 /// # Errors
-/// The result of the line, when it is skipped.
+/// The [`RowResult`] of a line that is skipped.
 pub fn read_bookmark(session: &ImportSession, record: &BookmarkRecord) -> Result<NewBookmark, RowResult> {
     if !(0.0..=1.0).contains(&record.progress) {
         return Err(RowResult::unknown_record());

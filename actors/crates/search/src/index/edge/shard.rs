@@ -70,7 +70,8 @@ impl Shard {
     /// Changes the shard; `action` names the change in an error.
     ///
     /// # Errors
-    /// As [`Self::read`], and [`IndexError::Panicked`]. Unless the engine merely refused the operation, the shard is blocked afterwards.
+    /// The errors of [`Self::read`]; [`IndexError::Panicked`]. Unless the engine merely refused the operation, the shard is blocked
+    /// afterwards.
     pub fn update(&self, action: &'static str, operation: UpdateOperation) -> Result<(), IndexError> {
         // Under the read lock, so that searches continue: the engine orders its changes itself. The write lock is for a reload.
         self.write(|| self.read(action, |shard| shard.update(operation)))

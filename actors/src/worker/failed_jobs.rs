@@ -10,8 +10,8 @@ use uuid::Uuid;
 use values::id::{DocumentId, JobId, UserId};
 use values::time::Timestamp;
 
-use super::work::retry_document;
 use crate::auth::accounts;
+use crate::operations::work::retry_document;
 use errors::Error;
 use jobs::JobKind;
 use library::context::CoreContext;
@@ -40,8 +40,8 @@ pub struct FailedJobView {
     pub failed_at: Option<Timestamp>,
 }
 
-/// Lists the latest jobs that were given up, of a user or of all users. Jobs whose document was made since by another job are left
-/// out.
+/// Lists the latest jobs that were given up, of a user or of all users, at most [`MAX_LISTED_JOBS`]. A job is omitted once another job
+/// has made its document.
 pub async fn list_failed_jobs(core: &CoreContext, user: Option<UserId>) -> Result<Vec<FailedJobView>, Error> {
     let rows = jobs::list_failed(core.db.read(), user, MAX_LISTED_JOBS).await?;
     let accounts = accounts::all(core).await?;
@@ -77,7 +77,7 @@ async fn load_titles(core: &CoreContext, rows: &[job::Model]) -> Result<HashMap<
     Ok(titles)
 }
 
-/// Enqueues a job once more that was given up.
+/// Retries a job that was given up.
 ///
 /// # Errors
 /// [`Error::NotFound`] when no failed job has this id; [`Error::Conflict`] when the job must be continued in another way, or its
