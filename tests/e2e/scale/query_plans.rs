@@ -253,7 +253,7 @@ async fn statements_of_reads_are_served_by_indexes() {
 #[actix_web::test]
 async fn due_feeds_are_found_by_their_index() {
     let server = Server::start().await;
-    let mut feeds = server.context().feeds.clone();
+    let mut feeds = server.context().ingest.feeds.clone();
     let db = feeds.core.db.clone();
     let sent = feeds.core.db.record_statements();
 

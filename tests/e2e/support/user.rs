@@ -92,7 +92,7 @@ impl<'a> User<'a> {
             ip_address: None,
             client: None,
         };
-        self.server.context().authenticator().authenticate(request).await.unwrap()
+        self.server.context().auth.authenticator().authenticate(request).await.unwrap()
     }
 
     async fn make_key(&self, kind: KeyKind, scopes: &[Scope], hourly_limit: Option<i32>) -> Key {
