@@ -27,11 +27,11 @@ const PAGE_ROWS: u64 = 1000;
 /// A subcommand of `carrel imports`.
 #[derive(Debug, Subcommand)]
 pub enum ImportsCommand {
-    /// List the imports of an account, the latest first
+    /// List the imports of an account, newest first
     List(OwnerArgs),
-    /// Show how far an import is, and what it did
+    /// Show the progress and the result of an import
     Show(ImportIdArgs),
-    /// List the rows of an import with their outcomes; of a dry run, the outcomes they would have
+    /// List the rows of an import with their outcomes; after a dry run, with the expected outcomes
     Rows(RowsArgs),
     /// Run an import after its dry run
     Start(ImportIdArgs),
@@ -39,7 +39,7 @@ pub enum ImportsCommand {
     Pause(ImportIdArgs),
     /// Resume a paused or failed import
     Resume(ImportIdArgs),
-    /// Undo an import: delete what it created, except what was changed since
+    /// Undo an import: delete the items that it created, except those that were changed since or are in use
     Undo(ImportIdArgs),
 }
 
@@ -240,7 +240,7 @@ impl fmt::Display for ImportDetails {
         }
         match (self.is_in_progress, self.report.server_running) {
             (true, true) => f.write_str("The server continues in the background"),
-            (true, false) => f.write_str("No server is running: the next start continues"),
+            (true, false) => f.write_str("No server is running: the server continues at its next start"),
             (false, _) => Ok(()),
         }
     }

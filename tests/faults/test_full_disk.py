@@ -330,7 +330,7 @@ def test_start_without_room_for_the_database_says_so(service: FaultyService, sma
 
     done = service.run("serve")
 
-    assert done.returncode == 1 and "make room on its disk" in done.stderr, done.stderr
+    assert done.returncode == 1 and "free some space on its disk" in done.stderr, done.stderr
     filler.free()
     service.start()
     assert account.save(2)[0] == 201

@@ -33,7 +33,7 @@ pub struct ImportArgs {
     /// Format of the file (detected if omitted)
     #[arg(long, value_parser = formats::format())]
     format: Option<Format>,
-    /// Show what the import would do, and change nothing
+    /// Show what the import would do, without changing anything
     #[arg(long)]
     dry_run: bool,
     /// The file, or - for standard input
@@ -104,7 +104,7 @@ async fn report(
 fn failure_reason(import: &import::Model) -> String {
     let reason = import.error.clone().unwrap_or_default();
     if imports::is_format_unknown(import) {
-        return format!("{reason}; name it with --format ({})", Format::NAMES.join(", "));
+        return format!("{reason}; set it with --format ({})", Format::NAMES.join(", "));
     }
     reason
 }

@@ -89,7 +89,7 @@ impl fmt::Display for ImportReport {
         let progress = if self.server_running {
             "The server is now fetching and indexing them"
         } else {
-            "No server is running: the next start fetches and indexes them"
+            "No server is running: the server fetches and indexes them at its next start"
         };
         write!(f, "{progress}; see `carrel imports show {}`", self.import_id)
     }
@@ -113,14 +113,20 @@ impl ImportReport {
             writeln!(f, "and {more} more; `{command}` shows all of them")?;
         }
         for (reason, rows) in &self.unlisted_faults {
-            writeln!(f, "{rows} further rows: {}", shown(reason))?;
+            writeln!(f, "{rows} further skipped rows: {}", shown(reason))?;
         }
         if !self.unread_columns.is_empty() {
-            writeln!(f, "columns that are not imported: {}", shown(&self.unread_columns.join(", ")))?;
+            writeln!(f, "columns that were not imported: {}", shown(&self.unread_columns.join(", ")))?;
         }
         if let Some(UndoReport { deleted, kept, additions_kept }) = &self.undo {
-            writeln!(f, "undo: deleted {deleted}, kept {kept} that were changed since or are in use")?;
-            writeln!(f, "undo: {additions_kept} rows had added to existing objects; the additions stay")?;
+            writeln!(
+                f,
+                "undo: {deleted} deleted, {kept} not deleted because they were changed since or are in use"
+            )?;
+            writeln!(
+                f,
+                "undo: {additions_kept} rows added data to items that existed before; that data was not removed"
+            )?;
         }
         Ok(())
     }
@@ -152,10 +158,10 @@ impl QueuedImport {
 
 impl fmt::Display for QueuedImport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let action = if self.dry_run { "does the dry run" } else { "imports it" };
+        let action = if self.dry_run { "does the dry run" } else { "imports the file" };
         write!(
             f,
-            "no server is running: the file is kept, and the next start {action}; see `carrel imports show {}`",
+            "no server is running: the server {action} at its next start; see `carrel imports show {}`",
             self.import_id
         )
     }

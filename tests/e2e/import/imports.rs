@@ -951,7 +951,7 @@ async fn import_command_reports_a_server_of_another_database() {
 
     let printed = running.run_until_printed(&home, &args, "another database");
 
-    assert!(printed.contains("you may stop waiting"), "{printed}");
+    assert!(printed.contains("Press Ctrl-C to stop waiting"), "{printed}");
     running.terminate().await;
     let running = Program::start(&home, "data").await;
     let session = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
