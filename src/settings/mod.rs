@@ -126,7 +126,7 @@ impl Settings {
         let base = self.base_url(self.server.listen);
         let plain = (!base.is_https() && !base.is_loopback()).then(|| {
             format!(
-                "server.base_url is {base}: without https keys and passwords can be read on the way, and assistants \
+                "server.base_url is {base}: without https, keys and passwords can be read in transit, and assistants \
                  refuse to sign in (OAuth 2.1, section 1.5)"
             )
         });

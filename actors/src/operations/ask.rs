@@ -232,7 +232,7 @@ impl Ask {
         let cited = citation::cite(&text::clean(&text), &texts);
         if cited.is_empty() {
             // An error, so that the answer is not counted.
-            warn!("the model's answer contains only markers");
+            warn!("the answer of the model contains only citation markers");
             return Err(Error::AiUnavailable);
         }
         let CitedAnswer { text, citations } = cited;
