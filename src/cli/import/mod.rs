@@ -16,7 +16,7 @@ use library::imports::{self, NewImport};
 use parse::bookmarks::Format;
 use values::kind::ImportState;
 
-use self::report::{ImportReport, QueuedImport};
+use self::report::{ImportOutput, QueuedImport};
 use super::failure::Failure;
 use super::opening::OwnerArgs;
 use super::output::CommandOutput;
@@ -86,7 +86,7 @@ async fn report(
 ) -> Result<CommandOutput, Failure> {
     match import.state {
         ImportState::Done | ImportState::DryRunDone => {
-            let report = ImportReport::of(core, import, probe::is_server_running(settings).await).await?;
+            let report = ImportOutput::of(core, import, probe::is_server_running(settings).await).await?;
             Ok(CommandOutput::of(&report)?.with_success(report.is_good()))
         }
         ImportState::Failed => {
