@@ -139,7 +139,7 @@ impl Settings {
     /// [`SettingsError::Wrong`] with the setting.
     pub fn refuse_unbuilt(&self) -> Result<(), SettingsError> {
         let Some(url) = &self.vectors.url else { return Ok(()) };
-        let needed = "none: this version has the embedded index alone";
+        let needed = "no value, because this version supports only the embedded index";
         Err(SettingsError::Wrong(vec![Fault::refused("vectors.url", url.as_str(), needed)]))
     }
 

@@ -19,7 +19,7 @@ use library::imports::{self, NewImport, TextCounts, UndoReport};
 use library::stored_files::FileLease;
 use validation::NoFields;
 
-/// An import of a file: the export of another program, or of this service.
+/// An import of a file: the export of another program, or of Carrel.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportView {

@@ -129,7 +129,7 @@ use RouteRule::{All, Naming, Post, Scoped, WithBody, WithUrl};
 /// The page for every error that is not temporary. These are faults of the service: a page checks the form itself.
 const UNEXPECTED: PageText = PageText {
     title: "An internal error occurred",
-    text: "Try again. If this happens again, tell the operator of the service.",
+    text: "Try again. If this happens again, tell the operator of the server.",
 };
 
 /// Returns the row of an error that only listed routes answer with and that is not retried.
@@ -272,7 +272,7 @@ error_table! {
     ),
     Error::UploadRefused(_) => row(
         code::UPLOAD_REFUSED, 403, Http,
-        "The upload URL is not signed by this service, or it has expired.",
+        "The upload URL is not signed by this server, or it has expired.",
     ),
     Error::NotFound(_) => row(
         code::NOT_FOUND, 404, ToolResult,
@@ -322,7 +322,7 @@ error_table! {
     Error::UrlRejected(_) => row(
         code::URL_REJECTED, 422, ToolResult,
         "The URL is not http(s), contains credentials, uses a port that is not for web pages, or leads to a private or \
-         reserved network or to this service itself.",
+         reserved network or to this server itself.",
     ).with_routes(WithUrl).with_final_response(),
     Error::FeedNotFound(_) => row(
         code::FEED_NOT_FOUND, 422, ToolResult,
@@ -360,7 +360,7 @@ error_table! {
     )
     .with_routes(All)
     .with_retry(RetryRule::Carried)
-    .temporary("Busy", "The service is busy. Try again in a moment.")
+    .temporary("Busy", "The server is busy. Try again in a moment.")
     .with_operator_message("the database is busy; try again")
     // Not the fault of the job, so it uses up no attempt.
     .with_job(JobRule::Defer),
@@ -370,9 +370,9 @@ error_table! {
     )
     .with_routes(All)
     .with_retry(RetryRule::Carried)
-    .temporary("Storage failed", "The service could not use its storage. Try again later.")
+    .temporary("Storage failed", "The server could not use its storage. Try again later.")
     .with_job(JobRule::Block {
-        reason: "the storage of the service failed; this will be retried",
+        reason: "the storage of the server failed; this will be retried",
         after: Duration::from_secs(60),
     }),
     // A full disk stays full until an operator frees space.
@@ -383,10 +383,10 @@ error_table! {
     )
     .with_routes(All)
     .with_retry(RetryRule::After(Duration::from_secs(60)))
-    .temporary("Disk full", "The disk of the service is full. Its operator has to free some space.")
+    .temporary("Disk full", "The disk of the server is full. Its operator has to free some space.")
     .with_operator_message("the disk of the database is full; free some space and try again")
     .with_job(JobRule::Block {
-        reason: "the disk of the service is full; processing continues when there is space again",
+        reason: "the disk of the server is full; processing continues when there is space again",
         after: Duration::from_secs(30),
     }),
 }

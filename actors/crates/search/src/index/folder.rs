@@ -188,7 +188,7 @@ impl IndexFolder {
         }
         let (found, mut audit_reason) = Self::examine(&path, recorded.as_ref());
         let opened = if audit_reason == Some(AuditReason::Damaged) {
-            Err("its files were changed while the service was stopped".to_owned())
+            Err("its files were changed while the server was stopped".to_owned())
         } else {
             clear_files(&path, found.as_ref(), audit_reason);
             self.try_open(&path)?

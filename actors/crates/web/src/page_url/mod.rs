@@ -43,7 +43,7 @@ pub enum UrlRejection {
     #[error("the URL leads to a private or reserved IP address")]
     Private,
     /// A URL of this service, which serves no pages to be saved.
-    #[error("the URL is one of this service itself")]
+    #[error("the URL is one of this server itself")]
     Own,
     /// A port that belongs to a service other than a web server.
     #[error("the port of the URL is not one for web pages")]
