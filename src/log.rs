@@ -81,7 +81,7 @@ where
 
 fn log_panic(info: &PanicHookInfo<'_>) {
     let place = info.location().map(ToString::to_string).unwrap_or_default();
-    error!(panic.place = place, "panicked: {}", literal_message(info.payload()));
+    error!(panic.place = place, panic.message = literal_message(info.payload()), "a thread panicked");
 }
 
 /// Returns the message of a panic if it is a literal of the program.

@@ -62,7 +62,7 @@ async fn serve(ctx: Data<OperationContext>) -> HttpResponse {
 <p>Create a key for your program:
 <code>carrel key create --kind rest --name "my program"</code></p>
 <p>All operations, with examples: <a href="docs">API documentation</a></p>
-<p class="other"><a href="readyz">State of the service</a></p>
+<p class="other"><a href="readyz">State of the server</a></p>
 </main>
 </body>
 </html>

@@ -25,7 +25,7 @@ pub trait WriteBehind: Actor<Context = Context<Self>> {
     type Batch: 'static;
     /// What a successful write returns to the actor.
     type Output: 'static;
-    /// The changes in the log, after "could not write".
+    /// Name of the changes in the log.
     const BATCH_NAME: &'static str;
 
     /// Returns the lock that is held during each write of this actor.
@@ -70,7 +70,7 @@ pub trait WriteBehind: Actor<Context = Context<Self>> {
             if let Err(error) = written
                 && !error.is_reported()
             {
-                warn!(cause = error.chain(), "could not write {}", Self::BATCH_NAME);
+                warn!(data = Self::BATCH_NAME, cause = error.chain(), "could not write buffered data");
             }
         }));
     }

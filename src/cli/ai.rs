@@ -19,7 +19,7 @@ pub enum AiCommand {
     Pause,
     /// Resume AI
     Resume,
-    /// Show whether AI is on, and the tokens of today
+    /// Show whether AI is paused, and the tokens used today
     Status,
 }
 
@@ -65,7 +65,7 @@ impl fmt::Display for AiStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.until {
             Some(until) => {
-                writeln!(f, "AI is paused until {until}: search matches text only, questions are refused")?
+                writeln!(f, "AI is paused until {until}: search matches words only, questions are refused")?
             }
             None => writeln!(f, "AI is on")?,
         }

@@ -20,7 +20,7 @@ use crate::settings::Settings;
 /// A subcommand of `carrel app`.
 #[derive(Debug, Subcommand)]
 pub enum AppCommand {
-    /// List the apps that an account connected, the latest first
+    /// List the connected apps of an account, newest first
     List(OwnerArgs),
     /// Disconnect an app; its tokens are refused within a second
     Disconnect(DisconnectArgs),
@@ -72,8 +72,9 @@ struct AppList {
 impl fmt::Display for AppList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.apps.is_empty() {
-            return f
-                .write_str("the account has no connected apps; an assistant that signs in connects itself");
+            return f.write_str(
+                "the account has no connected apps; an app connects when a user signs in from it",
+            );
         }
         let row = |app: &AppView| {
             let used = app.last_used_at.map_or_else(|| "never".to_owned(), |at| at.to_string());

@@ -12,7 +12,7 @@ use super::output::CommandOutput;
 /// The shell.
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
-    /// Shell that the script is for
+    /// Shell to print the script for
     shell: Shell,
 }
 

@@ -112,7 +112,7 @@ impl fmt::Display for ExportOutput {
         match &self.file {
             Some(file) => write!(f, "exported to {}", file.display()),
             None => f.write_str(
-                "no server is running: the next start packs the export; run this command again then",
+                "no server is running: the server creates the archive at its next start; run this command again after that",
             ),
         }
     }

@@ -14,7 +14,7 @@ use crate::library_database::{ConnectError, LostDatabase};
 use crate::log;
 use crate::settings::SettingsError;
 
-/// How long a failed service waits until its error is printed.
+/// How long a failed server waits until its error is printed.
 const MAX_PRINT: Duration = Duration::from_secs(2);
 
 /// The code of a command line that cannot be understood.
@@ -26,7 +26,7 @@ pub enum Failure {
     /// A setting is unknown or invalid; names every such setting.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// The service could not start, or ended badly.
+    /// The server could not start, or ended with an error.
     #[error("{}", chain(.0.as_ref()))]
     Service(Box<dyn std::error::Error + Send + Sync>),
     /// The database could not be opened, such as because its server is down.
@@ -37,8 +37,8 @@ pub enum Failure {
     LostDatabase(#[from] LostDatabase),
     /// There is no database yet, and this command creates none.
     #[error(
-        "there is no Carrel database {place}; the setting {setting} says where to look ({variable}, or --config FILE), and \
-         `carrel serve`, `carrel migrate` or `carrel user add` creates one"
+        "no Carrel database exists {place} (setting {setting}); set {variable} or pass --config FILE to use another place, or create \
+         a database with `carrel serve`, `carrel migrate` or `carrel user add`"
     )]
     NoDatabase {
         /// Where the database was looked for, with the preposition.
@@ -60,51 +60,52 @@ pub enum Failure {
         cause: io::Error,
     },
     /// No account has this e-mail address.
-    #[error("there is no account with the e-mail address {0}; `carrel user list` shows the accounts")]
+    #[error("no account has the e-mail address {0}; `carrel user list` shows the accounts")]
     NoAccount(String),
     /// The command works for the only account, and there is none.
-    #[error("there are no accounts; `carrel user add` creates one")]
+    #[error("no account exists; `carrel user add` creates one")]
     NoAccounts,
     /// The account was not named, and there are several.
-    #[error("there are {0} accounts: name one with --user EMAIL (`carrel user list` shows them)")]
+    #[error("{0} accounts exist: name one with --user EMAIL (`carrel user list` shows them)")]
     SeveralAccounts(usize),
     /// An account with this e-mail address exists.
     #[error("an account with the e-mail address {0} exists already; `carrel user list` shows the accounts")]
     EmailTaken(String),
     /// No account has a key with this id.
-    #[error("there is no key with this id; `carrel key list` shows the keys of an account")]
+    #[error("no key has this id; `carrel key list` shows the keys of an account")]
     NoKey,
     /// The account has no import of this id.
-    #[error("the account has no import with this id; `carrel imports list` shows them")]
+    #[error("the account has no import with this id; `carrel imports list` shows its imports")]
     NoImport,
     /// The account has no connected app of this id.
-    #[error("the account has no connected app with this id; `carrel app list` shows them")]
+    #[error("the account has no connected app with this id; `carrel app list` shows its apps")]
     NoApp,
     /// The account has no project of this id.
-    #[error("the account has no project with this id; `carrel project list` shows them")]
+    #[error("the account has no project with this id; `carrel project list` shows its projects")]
     NoProject,
     /// No account has a failed job with this id.
-    #[error("there is no failed job with the id {0}; `carrel jobs list` shows the failed jobs")]
+    #[error("no failed job has the id {0}; `carrel jobs list` shows the failed jobs")]
     NoJob(JobId),
     /// No password was given, and there is no terminal to ask for it.
-    #[error("there is no terminal to ask for the password: give it on standard input, with --password-stdin")]
+    #[error(
+        "cannot ask for the password without a terminal; write it to standard input and pass --password-stdin"
+    )]
     NoTerminal,
     /// The terminal or standard input failed while the password was read.
     #[error("could not read the password: {0}")]
     Password(#[source] io::Error),
     /// The two passwords that were typed differ.
-    #[error("the two passwords are not the same; run the command again and type the same password twice")]
+    #[error("the two passwords differ; run the command again and type the same password twice")]
     PasswordsDiffer,
     /// There is no terminal to confirm a deletion on.
-    #[error("there is no terminal to confirm the deletion on: add --yes to delete without confirmation")]
+    #[error("cannot ask for confirmation without a terminal; pass --yes to delete without confirmation")]
     NoConfirmation,
     /// The confirmation could not be read.
     #[error("could not read the confirmation: {0}")]
     Confirmation(#[source] io::Error),
     /// The text that was typed does not confirm the deletion.
     #[error(
-        "the e-mail address that was typed is not that of the account: nothing was deleted; run the command again and type it \
-         exactly"
+        "nothing was deleted, because you did not type the e-mail address of the account; run the command again to delete it"
     )]
     NotConfirmed,
     /// An operation was refused by its rules, or failed.
@@ -131,7 +132,7 @@ pub enum Failure {
     #[error("the export failed: {0}")]
     NotExported(String),
     /// The runtime of the command could not be started.
-    #[error("could not start the runtime: {0}")]
+    #[error("could not start the asynchronous runtime: {0}")]
     Runtime(#[source] io::Error),
     /// The report could not be written as JSON.
     #[error("could not write the report: {0}")]
@@ -167,7 +168,7 @@ impl Failure {
         ExitCode::FAILURE
     }
 
-    /// Returns the stable name of the failure, for programs. A refusal by the rules of the service has the
+    /// Returns the stable name of the failure, for programs. A refusal by the rules of an operation has the
     /// code of the REST API.
     fn code(&self) -> &'static str {
         match self {

@@ -16,7 +16,7 @@ use crate::settings::Settings;
 pub fn create(settings: &Settings) -> Result<(), Failure> {
     let folder = &settings.data_dir;
     let made = private_folder(folder);
-    made.map_err(|cause| Failure::Path { what: "make the folder", path: folder.clone(), cause })
+    made.map_err(|cause| Failure::Path { what: "create the folder", path: folder.clone(), cause })
 }
 
 /// Creates the file of an SQLite database, and the folder for it, if they do not exist.
@@ -31,12 +31,12 @@ pub fn create_with_database(settings: &Settings) -> Result<(), Failure> {
     // Created here, because SQLite would create it with the usual permissions. Its other files
     // get those of the database.
     let file = database_file(&settings.data_dir);
-    create_file(&file).map_err(|cause| Failure::Path { what: "make the database", path: file, cause })
+    create_file(&file).map_err(|cause| Failure::Path { what: "create the database", path: file, cause })
 }
 
 fn create_file(file: &Path) -> io::Result<()> {
     match OpenOptions::new().append(true).create_new(true).mode(0o600).open(file) {
-        // A command that root runs must not leave a file that the service cannot open.
+        // A command that root runs must not leave a file that the server cannot open.
         Ok(_) => give_to_owner(file),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
@@ -64,8 +64,8 @@ mod tests {
     }
 
     #[test]
-    fn files_made_by_root_belong_to_the_account_of_the_service() {
-        let settings = crate::cli::tests::settings("service");
+    fn files_made_by_root_belong_to_the_account_of_the_server() {
+        let settings = crate::cli::tests::settings("server");
         create(&settings).unwrap();
         if chown(&settings.data_dir, Some(65534), Some(65534)).is_err() {
             eprintln!("skipped: only root may give a folder to another account");

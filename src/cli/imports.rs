@@ -15,7 +15,7 @@ use values::kind::{ImportState, RowOutcome};
 use values::time::Timestamp;
 
 use super::failure::Failure;
-use super::import::report::ImportReport;
+use super::import::report::ImportOutput;
 use super::opening::OwnerArgs;
 use super::output::{CommandOutput, shown, table};
 use super::{choices, opening, probe};
@@ -27,11 +27,11 @@ const PAGE_ROWS: u64 = 1000;
 /// A subcommand of `carrel imports`.
 #[derive(Debug, Subcommand)]
 pub enum ImportsCommand {
-    /// List the imports of an account, the latest first
+    /// List the imports of an account, newest first
     List(OwnerArgs),
-    /// Show how far an import is, and what it did
+    /// Show the progress and the result of an import
     Show(ImportIdArgs),
-    /// List the rows of an import with their outcomes; of a dry run, the outcomes they would have
+    /// List the rows of an import with their outcomes; after a dry run, with the expected outcomes
     Rows(RowsArgs),
     /// Run an import after its dry run
     Start(ImportIdArgs),
@@ -39,7 +39,7 @@ pub enum ImportsCommand {
     Pause(ImportIdArgs),
     /// Resume a paused or failed import
     Resume(ImportIdArgs),
-    /// Undo an import: delete what it created, except what was changed since
+    /// Undo an import: delete the items that it created, except those that were changed since or are in use
     Undo(ImportIdArgs),
 }
 
@@ -115,13 +115,13 @@ async fn show(
     settings: &Settings,
     import: &import::Model,
 ) -> Result<CommandOutput, Failure> {
-    let report = ImportReport::of(core, import, probe::is_server_running(settings).await).await?;
+    let output = ImportOutput::of(core, import, probe::is_server_running(settings).await).await?;
     let texts = imports::count_texts(core, import).await?;
     let import::Model { id, done, created_at, finished_at, .. } = *import;
     let is_in_progress = matches!(import.state, ImportState::Running | ImportState::Undoing);
     let error = import.error.clone();
     CommandOutput::of(&ImportDetails {
-        report,
+        output,
         id,
         rows: done,
         texts,
@@ -163,7 +163,7 @@ struct ImportSummary {
     rows: i64,
     created: i32,
     updated: i32,
-    skipped_lines: i32,
+    skipped_rows: i32,
     texts: TextCounts,
     created_at: Timestamp,
     finished_at: Option<Timestamp>,
@@ -180,7 +180,7 @@ impl ImportSummary {
             rows: row.done,
             created: row.created,
             updated: row.updated,
-            skipped_lines: row.skipped,
+            skipped_rows: row.skipped,
             texts,
             created_at: row.created_at,
             finished_at: row.finished_at,
@@ -212,7 +212,7 @@ impl fmt::Display for ImportList {
 #[serde(rename_all = "camelCase")]
 struct ImportDetails {
     #[serde(flatten)]
-    report: ImportReport,
+    output: ImportOutput,
     #[serde(skip)]
     id: ImportId,
     /// Rows of the file that were processed.
@@ -229,18 +229,18 @@ struct ImportDetails {
 
 impl fmt::Display for ImportDetails {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let of_file = self.report.file_name.as_deref().map(|name| format!(" of {}", shown(name)));
+        let of_file = self.output.file_name.as_deref().map(|name| format!(" of {}", shown(name)));
         let of_file = of_file.unwrap_or_default();
-        writeln!(f, "import {}{of_file}: {}, {} rows", self.id, self.report.status, self.rows)?;
-        self.report.write_rows(f)?;
+        writeln!(f, "import {}{of_file}: {}, {} rows", self.id, self.output.status, self.rows)?;
+        self.output.write_rows(f)?;
         let TextCounts { processing, ready, failed } = self.texts;
         writeln!(f, "texts: {processing} waiting, {ready} ready, {failed} failed")?;
         if let Some(error) = &self.error {
             writeln!(f, "{}", shown(error))?;
         }
-        match (self.is_in_progress, self.report.server_running) {
+        match (self.is_in_progress, self.output.server_running) {
             (true, true) => f.write_str("The server continues in the background"),
-            (true, false) => f.write_str("No server is running: the next start continues"),
+            (true, false) => f.write_str("No server is running: the server continues at its next start"),
             (false, _) => Ok(()),
         }
     }

@@ -19,9 +19,9 @@ use crate::settings::Settings;
 /// A subcommand of `carrel jobs`.
 #[derive(Debug, Subcommand)]
 pub enum JobsCommand {
-    /// List the jobs that failed for good with their reasons, the latest first, at most 1,000
+    /// List the jobs that failed for good, with their reasons, newest first, at most 1,000
     List(ListJobsArgs),
-    /// Run failed jobs once more
+    /// Retry failed jobs
     Retry(RetryJobsArgs),
 }
 
@@ -89,7 +89,7 @@ impl fmt::Display for FailedJobList {
         let rows: Vec<_> = self.jobs.iter().map(row).collect();
         f.write_str(&table(["ID", "ACCOUNT", "FAILED", "WORK", "TITLE OR ID", "REASON"], &rows))?;
         if self.jobs.len() as u64 >= MAX_LISTED_JOBS {
-            write!(f, "These are the latest {MAX_LISTED_JOBS}; `carrel doctor` counts all")?;
+            write!(f, "Only the newest {MAX_LISTED_JOBS} are listed; `carrel doctor` counts all")?;
         }
         Ok(())
     }
@@ -109,7 +109,7 @@ impl fmt::Display for RetriedJobs {
         f.write_str(if self.server_running {
             "The server runs them in the background"
         } else {
-            "No server is running: the next start runs them"
+            "No server is running: the server runs them at its next start"
         })
     }
 }

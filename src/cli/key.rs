@@ -22,11 +22,11 @@ use crate::settings::Settings;
 /// A subcommand of `carrel key`.
 #[derive(Debug, Subcommand)]
 pub enum KeyCommand {
-    /// Create a key; its secret is shown this once
+    /// Create a key, and show its secret, which cannot be shown again
     Create(CreateKeyArgs),
     /// List the keys of an account
     List(OwnerArgs),
-    /// Revoke a key; its secret is refused within a second
+    /// Revoke a key; it is refused within a second
     Revoke(KeyIdArgs),
 }
 
@@ -35,13 +35,13 @@ pub enum KeyCommand {
 pub struct CreateKeyArgs {
     #[command(flatten)]
     owner: OwnerArgs,
-    /// For the REST API or for the MCP server
+    /// Interface that the key is for: the REST API or the MCP server
     #[arg(long, value_parser = choices::key_kind())]
     kind: KeyKind,
     /// Name of the key
     #[arg(long, value_parser = name)]
     name: String,
-    /// What the key may do; may be repeated. Without it: reading the library
+    /// Scope of the key; may be repeated (default: read the library)
     #[arg(long = "scope", value_name = "SCOPE", value_parser = choices::scope())]
     scopes: Vec<Scope>,
     /// Requests per hour; capped at the plan's maximum
@@ -79,7 +79,7 @@ async fn create(core: &CoreContext, args: CreateKeyArgs) -> Result<CommandOutput
     let owner = owner.find(core).await?;
     let now = core.clock.now();
     if expires_at.is_some_and(|end| end <= now) {
-        return Err(Error::invalid("--expires-at", "must lie in the future").into());
+        return Err(Error::invalid("--expires-at", "must be in the future").into());
     }
     let scopes = (!scopes.is_empty()).then(|| Scopes::from_iter(scopes));
     let new = NewKey { name, kind, scopes, hourly_limit, expires_at };
@@ -123,7 +123,7 @@ impl fmt::Display for CreatedKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let KeyView { id, name, kind, scopes, hourly_limit, expires_at, .. } = &self.key;
         writeln!(f, "{}\n", self.secret)?;
-        writeln!(f, "This is the secret of the {kind} key `{}`, shown this once.", shown(name))?;
+        writeln!(f, "This is the secret of the {kind} key `{}`. It cannot be shown again.", shown(name))?;
         write!(f, "id {id}, scopes {scopes}, {hourly_limit} requests per hour, ")?;
         match expires_at {
             Some(end) => write!(f, "expires {end}"),

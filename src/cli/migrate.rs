@@ -24,6 +24,6 @@ struct MigrationReport {
 
 impl fmt::Display for MigrationReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the tables in {} are up to date", self.database)
+        write!(f, "the tables of the {} database are up to date", self.database)
     }
 }

@@ -41,7 +41,7 @@ use crate::settings::Settings;
 #[derive(Debug, Parser)]
 #[command(name = "carrel", version, about = "A personal reading library with a REST API and an MCP server")]
 struct Cli {
-    /// Settings file over the built-in defaults; stands before the subcommand
+    /// Settings file that overrides the built-in defaults; must precede the subcommand
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Print one JSON object instead of text, for errors too
@@ -61,7 +61,7 @@ enum Command {
     /// Create, list and revoke API keys
     #[command(subcommand)]
     Key(key::KeyCommand),
-    /// List and disconnect the apps that signed in by OAuth
+    /// List and disconnect the apps that users connected by OAuth
     #[command(subcommand)]
     App(app::AppCommand),
     /// Create, list and archive projects
@@ -72,7 +72,7 @@ enum Command {
     /// Show, pause, resume and undo imports
     #[command(subcommand)]
     Imports(imports::ImportsCommand),
-    /// List failed background jobs, and run them once more
+    /// List and retry background jobs that failed
     #[command(subcommand)]
     Jobs(jobs::JobsCommand),
     /// Export everything in an account into one file
@@ -85,13 +85,13 @@ enum Command {
     Models(models::ModelsCommand),
     /// Rebuild the search index
     Reindex,
-    /// Check the installation and say how to repair it
+    /// Check the installation and suggest repairs
     Doctor(doctor::DoctorArgs),
     /// Create the database, or bring its tables up to date
     Migrate,
     /// Print the OpenAPI description of the REST API
     Openapi,
-    /// Print a script that completes this command line in a shell
+    /// Print a shell completion script
     Completions(completions::CompletionsArgs),
 }
 

@@ -18,7 +18,7 @@ use crate::settings::Settings;
 pub enum ModelsCommand {
     /// Fetch the missing models
     Pull(PullArgs),
-    /// List the models and where they are
+    /// List the models with their paths
     List,
     /// Verify the digests of the models
     Verify,
@@ -29,7 +29,7 @@ pub enum ModelsCommand {
 /// A model to fetch.
 #[derive(Debug, Args)]
 pub struct PullArgs {
-    /// Name of a model, for one that is not fetched by default
+    /// Model to fetch (default: all that are not optional)
     name: Option<String>,
 }
 
@@ -68,7 +68,7 @@ fn models_to_fetch(name: Option<&str>) -> Result<Vec<&'static Model>, Failure> {
         Some(name) => match catalogue.get(name) {
             Some(model) => Ok(vec![model]),
             None => Err(Failure::Models(
-                format!("there is no model named `{name}`; `carrel models list` shows them").into(),
+                format!("no model is named `{name}`; `carrel models list` shows the models").into(),
             )),
         },
     }
@@ -111,11 +111,11 @@ impl fmt::Display for ModelList {
             [model.name.clone(), size, model.licence.clone(), model.about.clone(), place]
         };
         let rows: Vec<_> = self.models.iter().map(row).collect();
-        f.write_str(&table(["MODEL", "SIZE", "LICENCE", "FOR", "WHERE"], &rows))?;
+        f.write_str(&table(["MODEL", "SIZE", "LICENCE", "PURPOSE", "PATH"], &rows))?;
         if self.models.iter().all(|model| model.present || model.optional) {
             return Ok(());
         }
-        f.write_str("`carrel models pull` fetches what is missing")
+        f.write_str("`carrel models pull` fetches the missing models")
     }
 }
 

@@ -1,4 +1,4 @@
-//! `carrel openapi`: the description of the REST API, as the service of these settings gives it.
+//! `carrel openapi`: the description of the REST API, as a server with these settings gives it.
 
 use std::fmt;
 

@@ -19,7 +19,7 @@ use crate::settings::Settings;
 /// The account that a command works for.
 #[derive(Debug, Args)]
 pub struct OwnerArgs {
-    /// E-mail address of the account; may be left out where there is only one account
+    /// E-mail address of the account; optional if only one account exists
     #[arg(long = "user", value_name = "EMAIL")]
     email: Option<String>,
 }

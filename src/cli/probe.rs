@@ -74,7 +74,7 @@ fn reachable(listen: SocketAddr) -> SocketAddr {
 
 /// Sends one request, and returns the response as it was received.
 async fn get_readiness(address: SocketAddr) -> std::io::Result<Vec<u8>> {
-    // Written by hand: the HTTP client of the service refuses private addresses.
+    // Written by hand: the HTTP client of the server refuses private addresses.
     let mut stream = TcpStream::connect(address).await?;
     let request = format!("GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;

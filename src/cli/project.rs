@@ -28,7 +28,7 @@ pub enum ProjectCommand {
     Create(CreateProjectArgs),
     /// List the projects of an account, most recently active first
     List(ListProjectsArgs),
-    /// Archive a project; nothing in it changes until it is active again
+    /// Archive a project: nothing in it can be changed until it is active again
     Archive(ProjectIdArgs),
 }
 
@@ -43,7 +43,7 @@ pub struct CreateProjectArgs {
     /// What the project is about
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// Instructions to assistants that read the project
+    /// Instructions for assistants that read the project
     #[arg(long, value_name = "TEXT")]
     instructions: Option<String>,
 }
@@ -74,7 +74,8 @@ pub async fn run(command: ProjectCommand, settings: &Settings) -> Result<Command
         ProjectCommand::Create(args) => create(&core, args).await,
         ProjectCommand::List(ListProjectsArgs { owner, status }) => {
             let owner = owner.find(&core).await?;
-            CommandOutput::of(&ProjectList { projects: list_projects(&core, owner.id, status).await? })
+            let projects = list_projects(&core, owner.id, status).await?;
+            CommandOutput::of(&ProjectList { status, projects })
         }
         ProjectCommand::Archive(ProjectIdArgs { owner, id }) => archive(&core, &owner, id).await,
     }
@@ -135,13 +136,19 @@ impl fmt::Display for ProjectOutput {
 
 #[derive(Serialize)]
 struct ProjectList {
+    /// The status that all listed projects have; `None` if any was asked for.
+    #[serde(skip)]
+    status: Option<ProjectStatus>,
     projects: Vec<ProjectView>,
 }
 
 impl fmt::Display for ProjectList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.projects.is_empty() {
-            return f.write_str("the account has no such projects; `carrel project create` creates one");
+            return match self.status {
+                Some(status) => write!(f, "the account has no projects with the status {status}"),
+                None => f.write_str("the account has no projects; `carrel project create` creates one"),
+            };
         }
         let row = |project: &ProjectView| {
             let (id, status) = (project.id.to_string(), project.status.to_string());

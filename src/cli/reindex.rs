@@ -27,10 +27,10 @@ struct QueuedReindex {
 impl fmt::Display for QueuedReindex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let progress = if self.server_running {
-            "the server continues in the background"
+            "the server indexes them in the background"
         } else {
-            "no server is running, and the next start indexes them"
+            "no server is running: the server indexes them at its next start"
         };
-        write!(f, "queued {} documents for the search index; {progress}", self.documents)
+        write!(f, "queued {} documents for indexing; {progress}", self.documents)
     }
 }

@@ -20,19 +20,19 @@ use crate::settings::Settings;
 /// A subcommand of `carrel user`.
 #[derive(Debug, Subcommand)]
 pub enum UserCommand {
-    /// Create an account, and the database where there is none yet
+    /// Create an account, and the database if none exists
     Add(AddArgs),
     /// List the accounts
     List,
-    /// Move an account to another plan
+    /// Change the plan of an account
     SetPlan(SetPlanArgs),
-    /// Set the password of an account; its sessions and connected apps are signed out
+    /// Set the password of an account; this ends its sessions and disconnects its apps
     SetPassword(SetPasswordArgs),
-    /// Disable an account: its keys, sessions and tokens are refused
+    /// Disable an account; its keys, sessions and tokens are then refused
     Disable(EmailArgs),
     /// Enable a disabled account
     Enable(EmailArgs),
-    /// Delete an account with everything in it; asks for confirmation
+    /// Delete an account and everything in it, after a confirmation
     Delete(DeleteArgs),
 }
 
@@ -222,7 +222,7 @@ struct AccountList {
 impl fmt::Display for AccountList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.users.is_empty() {
-            return f.write_str("there are no accounts; `carrel user add` creates one");
+            return f.write_str("no account exists; `carrel user add` creates one");
         }
         let row = |account: &AccountView| {
             let name = account.name.as_deref().map(shown).unwrap_or_default();
@@ -246,7 +246,7 @@ impl fmt::Display for PasswordSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "set the password of {}; its sessions and connected apps are signed out, its API keys still work",
+            "set the password of {}; its sessions have ended and its apps are disconnected, its API keys still work",
             shown(&self.account.email)
         )
     }

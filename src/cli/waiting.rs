@@ -85,7 +85,7 @@ impl WaitNotice<'_> {
 
     fn print(&mut self, reason: String) {
         if self.last.as_ref() != Some(&reason) {
-            let line = format!("carrel: waiting: {reason}. The job is stored: you may stop waiting.");
+            let line = format!("carrel: waiting: {reason}. Press Ctrl-C to stop waiting; the job continues.");
             // A closed stderr is ignored.
             self.bar.suspend(|| writeln!(io::stderr(), "{line}")).ok();
             self.last = Some(reason);

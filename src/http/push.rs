@@ -70,7 +70,7 @@ async fn notify(request: HttpRequest, ctx: Data<OperationContext>, payload: Payl
 
 fn refusal(error: &Error) -> HttpResponse {
     if error.spec().is_logged {
-        tracing::warn!(cause = error.chain(), "could not process a request of a hub");
+        tracing::warn!(cause = error.chain(), "could not process a request of a WebSub hub");
     }
     // 410: a hub stops then (WebSub, section 7).
     let status = if matches!(error, Error::NotFound(_)) { StatusCode::GONE } else { status(error) };

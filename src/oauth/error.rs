@@ -66,7 +66,7 @@ pub enum OAuthError {
     #[error("{0}")]
     InvalidScope(&'static str),
     /// The resource is not the MCP server of this service.
-    #[error("resource must be the URL of the MCP server of this service")]
+    #[error("resource must be the URL of this MCP server")]
     InvalidTarget,
     /// A registration contains a redirect URI that is not allowed; the text is the description.
     #[error("{0}")]

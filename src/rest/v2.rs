@@ -22,7 +22,7 @@ impl<S: RouteSurface> V2Routes<S> {
         Route::post::<S, operations::ask::Ask>("/ask").described(
             "ask",
             "Ask",
-            "Answers a question with the service's model, from the passages of the library that match \
+            "Answers a question with the model of the server, from the passages of the library that match \
              best. Each `[n]` in the answer refers to `citations[n-1]`. A citation is `verified` if \
              its quote was found in the passage.",
         ),

@@ -159,7 +159,7 @@ pub async fn start_with(
     overrides: Overrides,
 ) -> Result<RunningService, StartError> {
     for warning in settings.warnings() {
-        warn!("{warning}");
+        warn!(warning, "a setting is unsafe");
     }
     settings.refuse_unbuilt()?;
     private_folder(&settings.data_dir).map_err(|error| {
@@ -167,7 +167,7 @@ pub async fn start_with(
     })?;
     if is_open_to_others(&settings.data_dir) {
         let folder = settings.data_dir.display();
-        warn!("data_dir {folder} is readable by other users; run `chmod 700 {folder}`");
+        warn!(%folder, "data_dir is accessible to other users; run `chmod 700` on the folder");
     }
     // Before anything in the folder is opened: only one process may use it.
     let mut lock = lock(&settings.data_dir)?;
@@ -244,7 +244,7 @@ impl RunningService {
                 not_ready.stop().await;
             }
             Err(cause) => {
-                warn!(%cause, "could not answer requests while the service stopped");
+                warn!(%cause, "could not answer requests while the server stopped");
                 // Connections are better refused than never answered.
                 drop(self.listener);
                 self.service.drain(deadline).await;
@@ -304,8 +304,8 @@ impl Signals {
 
     async fn wait(&mut self) {
         tokio::select! {
-            _ = self.terminate.recv() => info!("stopping: SIGTERM"),
-            _ = self.interrupt.recv() => info!("stopping: SIGINT"),
+            _ = self.terminate.recv() => info!("stopping, because SIGTERM was received"),
+            _ = self.interrupt.recv() => info!("stopping, because SIGINT was received"),
         }
     }
 }

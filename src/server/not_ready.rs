@@ -57,7 +57,7 @@ impl NotReadyServer {
         thread::Builder::new().name("not-ready".to_owned()).spawn(move || {
             let serve = serve(listener, &connections, until);
             if let Err(cause) = Runtime::new().and_then(|runtime| runtime.block_on(serve)) {
-                warn!(%cause, "could not answer requests while the service starts or stops");
+                warn!(%cause, "could not answer requests while the server starts or stops");
             }
             let _ = end.send(());
         })?;

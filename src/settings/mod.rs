@@ -127,7 +127,7 @@ impl Settings {
         let base = self.base_url(self.server.listen);
         let plain = (!base.is_https() && !base.is_loopback()).then(|| {
             format!(
-                "server.base_url is {base}: without https keys and passwords can be read on the way, and assistants \
+                "server.base_url is {base}: without https, keys and passwords can be read in transit, and assistants \
                  refuse to sign in (OAuth 2.1, section 1.5)"
             )
         });
@@ -140,7 +140,7 @@ impl Settings {
     /// [`SettingsError::Wrong`] with the setting.
     pub fn refuse_unbuilt(&self) -> Result<(), SettingsError> {
         let Some(url) = &self.vectors.url else { return Ok(()) };
-        let needed = "none: this version has the embedded index alone";
+        let needed = "no value, because this version supports only the embedded index";
         Err(SettingsError::Wrong(vec![Fault::refused("vectors.url", url.as_str(), needed)]))
     }
 

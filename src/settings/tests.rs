@@ -256,7 +256,7 @@ fn base_url_has_no_slash_and_warns_about_http_of_other_machines() {
     assert_eq!((one.origin().as_str(), one.path()), ("https://library.example.org", "/carrel"));
     assert_eq!(base("https://a.example/").server.base_url.unwrap().as_str(), "https://a.example");
     assert!(base("http://[::1]:8080").warnings().is_empty());
-    insta::assert_snapshot!(base("http://library.example.org").warnings().join("\n"), @"server.base_url is http://library.example.org: without https keys and passwords can be read on the way, and assistants refuse to sign in (OAuth 2.1, section 1.5)");
+    insta::assert_snapshot!(base("http://library.example.org").warnings().join("\n"), @"server.base_url is http://library.example.org: without https, keys and passwords can be read in transit, and assistants refuse to sign in (OAuth 2.1, section 1.5)");
     for wrong in
         ["library.example.org", "ftp://a.example", "https://a.example/?q", "https://me:pw@a.example", "/x"]
     {

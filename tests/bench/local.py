@@ -81,7 +81,7 @@ def wait_until(is_done) -> None:
 
 def import_text(service: Service, email: str, format: str, text: str) -> None:
     report = service.cli("import", "--user", email, "--format", format, "-", stdin=text)
-    if report["skippedLines"]:
+    if report["skippedRows"]:
         raise RuntimeError(f"{report}")
 
 

@@ -31,7 +31,7 @@ def library(service: Service, data: pathlib.Path, name: str) -> Reader:
     report = reader.import_file(file)
     saved = reader.await_library()
     ready = sum(bookmark["status"] == "ready" for bookmark in saved)
-    say(set=name, rows=rows, created=report["created"], skipped=report["skippedLines"], ready=ready)
+    say(set=name, rows=rows, created=report["created"], skipped=report["skippedRows"], ready=ready)
     return reader
 
 

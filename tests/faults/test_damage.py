@@ -115,7 +115,7 @@ def test_doctor_finds_damage_that_requests_did_not(service: FaultyService) -> No
     assert done.returncode != 0
     checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
     assert checks["database files"]["state"] == "wrong"
-    assert "restore a copy" in checks["database files"]["advice"]
+    assert "restore a backup" in checks["database files"]["advice"]
 
 
 def checks(service: FaultyService) -> dict[str, dict]:
@@ -135,8 +135,8 @@ def test_doctor_says_what_to_do_with_a_truncated_database(service: FaultyService
     found_checks = checks(service)
 
     assert found_checks["database"]["state"] == "wrong" and "the database is damaged" in found_checks["database"]["found"]
-    assert "restore a copy" in found_checks["database"]["advice"]
-    assert found_checks["index"]["advice"].startswith("do what `database` says")
+    assert "restore a backup" in found_checks["database"]["advice"]
+    assert found_checks["index"]["advice"].startswith("follow the advice of `database`")
 
 
 def test_doctor_beside_a_service_tells_of_an_emptied_database(service: FaultyService) -> None:
@@ -163,8 +163,8 @@ def test_doctor_does_not_open_a_database_that_took_the_place_of_another(service:
     found_checks = checks(service)
 
     assert found_checks["database"]["state"] == "wrong" and "removed or replaced" in found_checks["database"]["found"]
-    assert "back to their place" in found_checks["database"]["advice"]
-    assert "takes no writes" in found_checks["server"]["found"]
+    assert "back to where they were" in found_checks["database"]["advice"]
+    assert "refuses writes" in found_checks["server"]["found"]
     assert database_file(service).read_bytes() == before
 
 

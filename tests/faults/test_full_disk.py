@@ -209,7 +209,7 @@ def test_security_changes_go_on_when_the_disk_is_full(service: FaultyService, sm
     eventually(lambda: has_blocks(reserve))
     changes.assert_kept()
     assert ledger.faults() == []
-    assert service.log().count("is used for sign-in, revocation and deletion") == 1
+    assert service.log().count("released for sign-in, revocation and deletion") == 1
 
 
 def test_reads_take_nothing_of_the_space_below_the_floor(
@@ -312,7 +312,7 @@ def test_service_starts_on_a_full_disk(service: FaultyService, small_disk: pathl
         service.start()
 
         assert not reserve.exists()
-        assert service.log().count("the space that was set aside is used to start") == starts
+        assert service.log().count("the space reserve was released for the start") == starts
         assert_reads_work(account, ledger)
         assert account.save(900)[0] == 507
         filler.free()
@@ -330,7 +330,7 @@ def test_start_without_room_for_the_database_says_so(service: FaultyService, sma
 
     done = service.run("serve")
 
-    assert done.returncode == 1 and "make room on its disk" in done.stderr, done.stderr
+    assert done.returncode == 1 and "free some space on its disk" in done.stderr, done.stderr
     filler.free()
     service.start()
     assert account.save(2)[0] == 201

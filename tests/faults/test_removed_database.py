@@ -19,7 +19,7 @@ def assert_writes_are_refused(account: Account, first: int) -> None:
 def assert_told_as_removed(service: FaultyService, name: str) -> None:
     eventually(lambda: service.readiness()[1]["storage"] == "removed", 10)
     assert service.readiness()[0] == 503
-    reports = [line for line in service.log().splitlines() if "was removed or replaced while the service runs" in line]
+    reports = [line for line in service.log().splitlines() if "was removed or replaced while the server runs" in line]
     # Once, not with each refused write.
     assert len(reports) == 1 and "ERROR" in reports[0] and name in reports[0], reports
 
@@ -75,7 +75,7 @@ def test_writes_go_on_when_the_files_are_back(service: FaultyService, tmp_path: 
     assert answer[0] == 201
     saved.append(answer[1]["data"]["bookmark"]["bookmarkId"])
     eventually(lambda: service.readiness()[1]["storage"] == "ok", 10)
-    assert "in their place again" in service.log()
+    assert "back where they were" in service.log()
     service.kill()
     service.start()
     assert [account.rest("GET", f"/v1/bookmarks/{id}")[0] for id in saved] == [200, 200]

@@ -68,7 +68,7 @@ impl ActivityActor {
         };
         context.spawn(remove.into_actor(self).map(|done, _, _| {
             if let Err(error) = done {
-                warn!(%error, "could not remove old lines of the activity");
+                warn!(%error, "could not remove expired activity");
             }
         }));
     }
@@ -77,7 +77,7 @@ impl ActivityActor {
 impl WriteBehind for ActivityActor {
     type Batch = Vec<activity::Model>;
     type Output = ();
-    const BATCH_NAME: &'static str = "lines of the activity";
+    const BATCH_NAME: &'static str = "activity";
 
     fn write_lock(&self) -> WriteLock {
         self.write_lock.clone()
@@ -100,7 +100,7 @@ impl WriteBehind for ActivityActor {
     fn put_back(&mut self, lines: Self::Batch) {
         let lost = self.lines.put_back(lines);
         if lost > 0 {
-            warn!(lost, "lines of the activity are lost: they could not be written for too long");
+            warn!(lost, "activity was lost, because it could not be written for too long");
         }
     }
 }

@@ -44,7 +44,7 @@ impl Notices {
     /// Waits until all earlier notices are written.
     pub async fn flush(&self) {
         if self.port.ask(Flush).await.is_err() {
-            tracing::warn!("could not wait for the notices");
+            tracing::warn!("could not wait until the notices were written");
         }
     }
 

@@ -41,7 +41,7 @@ const SHORT_PASSAGE_CHARS: usize = 500;
 /// The answer when no passage is found.
 const NO_ANSWER: &str = "There is nothing about this in your library.";
 
-/// Answers a question with the model of the service. An answer counts towards the plan's answers of the month and its AI budget.
+/// Answers a question with the model of the server. An answer counts towards the plan's answers of the month and its AI budget.
 #[derive(Debug)]
 pub struct Ask {
     /// The user's question, which is also the query of the search for passages.
@@ -232,7 +232,7 @@ impl Ask {
         let cited = citation::cite(&text::clean(&text), &texts);
         if cited.is_empty() {
             // An error, so that the answer is not counted.
-            warn!("the model's answer contains only markers");
+            warn!("the answer of the model contains only citation markers");
             return Err(Error::AiUnavailable);
         }
         let CitedAnswer { text, citations } = cited;

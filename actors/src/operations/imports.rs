@@ -19,7 +19,7 @@ use library::imports::{self, NewImport, TextCounts, UndoReport};
 use library::stored_files::FileLease;
 use validation::NoFields;
 
-/// An import of a file: the export of another program, or of this service.
+/// An import of a file: the export of another program, or of Carrel.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportView {
@@ -52,35 +52,45 @@ pub struct ImportView {
 #[serde(rename_all = "camelCase")]
 pub struct ImportReport {
     /// Number of items that the import created.
-    created: i32,
+    pub created: i32,
     /// Number of existing items that the import updated.
-    updated: i32,
+    pub updated: i32,
     /// The first skipped rows; empty in a list of imports.
-    skipped: Vec<SkippedRow>,
+    pub skipped: Vec<SkippedRow>,
     /// Number of all skipped rows, also those that `skipped` does not list.
-    skipped_rows: i32,
+    pub skipped_rows: i32,
     /// Skipped rows that are not stored one by one, counted by reason: all after the first 10,000.
-    unlisted_faults: Vec<FaultCount>,
+    pub unlisted_faults: Vec<FaultCount>,
     /// Result of the undo; null for an import that was not undone, and in a list of imports.
-    undo: Option<UndoReport>,
+    pub undo: Option<UndoReport>,
+}
+
+impl ImportReport {
+    /// Reads the report of an import with its skipped rows; of an import that runs, of the rows that were processed.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the stored counts of skipped rows cannot be read.
+    pub async fn from_row(core: &CoreContext, row: &import::Model) -> Result<Self, Error> {
+        report(core, row, ImportDetail::Full).await
+    }
 }
 
 /// The number of rows that were skipped for a reason.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FaultCount {
     /// Why the rows were skipped.
-    reason: String,
+    pub reason: String,
     /// Number of rows that were skipped for it.
-    rows: u64,
+    pub rows: u64,
 }
 
 /// A row of the file that was not imported.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SkippedRow {
     /// Number of the line in the file where the row begins.
-    line: i64,
+    pub line: i64,
     /// Why the row was skipped.
-    reason: String,
+    pub reason: String,
 }
 
 /// An import, with the state that it has now.

@@ -91,7 +91,7 @@ async fn flush_buffer(part: &'static str, until: Instant, flushed: impl Future<O
 async fn await_part(part: &'static str, until: Instant, finished: impl Future<Output = ()>) {
     let time = until.saturating_duration_since(Instant::now()).min(PART_TIMEOUT);
     if tokio::time::timeout(time, finished).await.is_err() {
-        warn!(part, "a part of the service did not finish in time");
+        warn!(part, "a part of the server did not finish in time");
     }
 }
 

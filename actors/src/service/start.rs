@@ -247,8 +247,8 @@ fn answerer(
 async fn end_stale_leases(core: &CoreContext, owner: LeaseOwner) {
     match jobs::end_leases(core.db.write(), owner, core.clock.now()).await {
         Ok(0) => {}
-        Ok(jobs) => info!(jobs, "jobs that a dead process of this data folder had claimed are due again"),
-        Err(error) => warn!(%error, "could not end the leases of a dead process"),
+        Ok(jobs) => info!(jobs, "jobs that an earlier process of this data folder had claimed are due again"),
+        Err(error) => warn!(%error, "could not end the leases of an earlier process"),
     }
 }
 

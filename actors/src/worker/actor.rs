@@ -162,7 +162,7 @@ impl WorkerActor {
             if let Err(error) = done
                 && !error.is_reported()
             {
-                warn!(?task, cause = error.chain(), "a task of ingest failed");
+                warn!(?task, cause = error.chain(), "a background task failed");
             }
             if task == MaintenanceTask::PromoteDueJobs {
                 actor.claim(context);
@@ -289,7 +289,7 @@ impl WorkerActor {
             if let Err(error) = recorded {
                 warn!(
                     job.id = %job.row.id, job.kind = %job.kind.name(), job.subject = %job.row.subject, %error,
-                    "could not give up a job; it is tried again with the next query of due jobs"
+                    "could not give up a job; this is tried again with the next query of due jobs"
                 );
             }
         }));

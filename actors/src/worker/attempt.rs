@@ -74,7 +74,7 @@ pub(super) async fn record_end(
     {
         warn!(
             job.id = %job.row.id, job.kind = %job.kind.name(), job.subject = %job.row.subject, %error,
-            "could not record that {} failed", job.kind.activity()
+            "could not record the failure of a job"
         );
     }
 }
@@ -185,21 +185,26 @@ fn disposition(job: &ClaimedJob, error: JobError) -> Disposition {
     if is_last { Disposition::GivenUp { reason } } else { Disposition::Retry { delay, reason } }
 }
 
-/// Logs a failed attempt: as a warning if no other attempt follows, or if the service itself failed, of which there is a cause.
+/// Logs a failed attempt: as a warning if no other attempt follows, or if the server itself failed, of which there is a cause.
 fn log_failure(job: &ClaimedJob, reason: &str, cause: Option<&str>, is_last: bool) {
-    let (activity, attempts, document) = (job.kind.activity(), job.row.attempts, document_of(job));
-    let next = if is_last { "given up" } else { "will retry" };
-    if is_last || cause.is_some() {
+    let (attempts, document) = (job.row.attempts, document_of(job));
+    if is_last {
         warn!(
             job.id = %job.row.id, job.kind = %job.kind.name(), job.subject = %job.row.subject,
             document.id = document, job.attempts = attempts, last = is_last, reason, cause,
-            "{activity} failed (attempt {attempts}, {next})"
+            "an attempt of a job failed: the job is given up"
+        );
+    } else if cause.is_some() {
+        warn!(
+            job.id = %job.row.id, job.kind = %job.kind.name(), job.subject = %job.row.subject,
+            document.id = document, job.attempts = attempts, last = is_last, reason, cause,
+            "an attempt of a job failed: the job is retried"
         );
     } else {
         info!(
             job.id = %job.row.id, job.kind = %job.kind.name(), job.subject = %job.row.subject,
             document.id = document, job.attempts = attempts, last = is_last, reason,
-            "{activity} failed (attempt {attempts}, {next})"
+            "an attempt of a job failed: the job is retried"
         );
     }
 }
@@ -220,7 +225,7 @@ pub(super) async fn record_crash(ctx: &WorkerContext, job: &ClaimedJob) -> Resul
         warn!(
             job.id = %job.row.id, job.kind = %job.kind.name(), job.subject = %job.row.subject,
             document.id = document, reason,
-            "{} was given up", job.kind.activity()
+            "an attempt of a job crashed the process: the job is given up"
         );
         count_given_up(job.kind);
     }

@@ -136,7 +136,7 @@ impl ConnectionTest<'_> {
         if reply.header("www-authenticate").unwrap_or_default().contains(&wanted) {
             return Ok(StepSuccess::with((), "/mcp names the metadata for the sign-in"));
         }
-        Err("the 401 of /mcp does not name the metadata of this service: a proxy may remove the WWW-Authenticate header"
+        Err("the 401 of /mcp does not name the metadata of this server: a proxy may remove the WWW-Authenticate header"
             .into())
     }
 
@@ -186,9 +186,9 @@ impl ConnectionTest<'_> {
         let response = reply.expect_status(201, "registration")?.json("registration")?;
         let id = response.get("client_id").and_then(Value::as_str).unwrap_or_default();
         let client = self.auth.grants.find_client(id).await?;
-        let client = client
-            .filter(|client| client.name.as_deref() == Some(self.client_name))
-            .ok_or("another service answers at this URL: it returned a client that is none of this one")?;
+        let client = client.filter(|client| client.name.as_deref() == Some(self.client_name)).ok_or(
+            "another server answers at this URL: it returned a client that this server does not have",
+        )?;
         Ok(StepSuccess::with(client.id, "an assistant can register"))
     }
 
@@ -249,7 +249,7 @@ fn expect_member(document: &Value, member: &str, wanted: &str, path: &str) -> Re
         return Ok(());
     }
     Err(StepError::Failed(format!(
-        "{path} does not have {wanted} as {member}: another service answers at this URL, or this one was started with \
+        "{path} does not have {wanted} as {member}: another server answers at this URL, or this one was started with \
          another server.base_url"
     )))
 }

@@ -19,7 +19,7 @@ const MAX_WAIT: Duration = Duration::from_secs(3);
 pub async fn check(settings: &Settings, server: &ServerAnswer) -> Check {
     let Some(url) = &settings.server.base_url else {
         let found = format!(
-            "server.base_url is not set: links and sign-in use {}, which other machines may not reach",
+            "server.base_url is not set: links and sign-in use {}, which other machines may be unable to reach",
             settings.base_url(settings.server.listen)
         );
         return Check::good(NAME, found);
@@ -31,14 +31,14 @@ pub async fn check(settings: &Settings, server: &ServerAnswer) -> Check {
     if matches!(server.state, ServerState::NotRunning | ServerState::OtherProgram) {
         return Check::good(
             NAME,
-            format!("the host of {url} resolves; no server is running that could be reached there"),
+            format!("the host of {url} resolves; no server is running, so no request was sent to the URL"),
         );
     }
     match request_health(url).await {
         Ok(()) => Check::good(NAME, format!("Carrel answers at {url}")),
         Err(cause) => {
             let advice = format!(
-                "forward {} to {}; if only this machine cannot reach it, nothing is wrong",
+                "forward {} to {}; ignore this warning if only this machine cannot reach the URL",
                 url.host_and_port(),
                 settings.server.listen
             );
@@ -59,8 +59,9 @@ async fn look_up(url: &BaseUrl) -> Result<(), String> {
 async fn request_health(url: &BaseUrl) -> Result<(), String> {
     let client = ProbeClient::new().map_err(|cause| format!("no HTTP client could be created: {cause}"))?;
     let request = client.get(&format!("{url}/healthz"));
-    let response =
-        timeout(MAX_WAIT, probe::send(request)).await.map_err(|_| "nothing answers".to_owned())??;
+    let response = timeout(MAX_WAIT, probe::send(request))
+        .await
+        .map_err(|_| "no response arrived in time".to_owned())??;
     let response = response.expect_status(200, "/healthz")?;
     if response.body() == ALIVE.as_bytes() { Ok(()) } else { Err("another program answers there".to_owned()) }
 }

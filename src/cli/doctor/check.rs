@@ -5,7 +5,8 @@ use std::fmt;
 use serde::Serialize;
 
 /// The advice for a database that could be opened, and then failed to answer a query.
-pub const SEE_DATABASE_FILES: &str = "do what `database files` says of damage; if there is none, try again";
+pub const SEE_DATABASE_FILES: &str =
+    "follow the advice of `database files`; if that check found no damage, try again";
 
 /// The state of what was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -14,9 +15,9 @@ pub enum CheckState {
     /// The check found nothing wrong.
     #[serde(rename = "ok")]
     Good,
-    /// The service works, with a limitation.
+    /// The server works, with a limitation.
     Warning,
-    /// The service does not work, or not safely.
+    /// The server does not work, or not safely.
     Wrong,
 }
 
@@ -44,7 +45,7 @@ impl Check {
         Self { name, state: CheckState::Warning, found: found.into(), advice: Some(advice.into()) }
     }
 
-    /// Makes the result of a check that found that the service does not work, or not safely, with advice.
+    /// Makes the result of a check that found that the server does not work, or not safely, with advice.
     pub fn wrong(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { name, state: CheckState::Wrong, found: found.into(), advice: Some(advice.into()) }
     }

@@ -13,12 +13,12 @@ use crate::library_database::{self, ConnectError, LostDatabase, setting_of_datab
 use crate::settings::Settings;
 
 const NAME: &str = "database";
-const RESTORE: &str = "stop the service and restore a copy; if it is a copy, remove carrel.db-wal and carrel.db-shm, which are of the database that was \
-     there before; `sqlite3 carrel.db .recover` may save what is readable";
+const RESTORE: &str = "stop the server and restore a backup; if this database is a restored backup, remove carrel.db-wal and carrel.db-shm, which belong \
+     to the previous database; `sqlite3 carrel.db .recover` may recover the readable rows";
 const PUT_BACK: &str =
-    "move the files of the database back to their place, or stop the service and restore a copy";
+    "move the files of the database back to where they were, or stop the server and restore a backup";
 
-/// Opens the database without a migration, or returns why it cannot be opened. `is_removed` is whether a running service reports that
+/// Opens the database without a migration, or returns why it cannot be opened. `is_removed` is whether a running server reports that
 /// its files were moved or replaced: then the present files belong to another database.
 pub async fn open_database(settings: &Settings, is_removed: bool) -> Result<CoreContext, Check> {
     let lost_check = |lost: LostDatabase| {
@@ -26,8 +26,8 @@ pub async fn open_database(settings: &Settings, is_removed: bool) -> Result<Core
     };
     library_database::require_file(settings).map_err(lost_check)?;
     if is_removed {
-        // SQLite would apply the write-ahead log of the service to the file that replaced the database.
-        let found = "the running service reports that a file of its database was removed or replaced; its log names the file";
+        // SQLite would apply the write-ahead log of the server to the file that replaced the database.
+        let found = "the running server reports that a file of its database was removed or replaced; its log names the file";
         return Err(Check::wrong(NAME, found, PUT_BACK));
     }
     if library_database::is_new(settings) {
@@ -43,7 +43,7 @@ pub async fn open_database(settings: &Settings, is_removed: bool) -> Result<Core
                 OpenError::Damaged(damage) => Check::wrong(NAME, damage.to_string(), RESTORE),
                 OpenError::Database(error) => Check::wrong(NAME, found(&error), access_advice(settings)),
                 OpenError::NotWritable(error) => {
-                    let advice = format!("make room on its disk, or {}", access_advice(settings));
+                    let advice = format!("free some space on its disk, or {}", access_advice(settings));
                     Check::wrong(NAME, found(&error), advice)
                 }
             }
@@ -54,12 +54,14 @@ pub async fn open_database(settings: &Settings, is_removed: bool) -> Result<Core
 fn access_advice(settings: &Settings) -> String {
     match settings.database_url().sqlite_file() {
         Some(file) => format!(
-            "make sure that the user of the service may read and write {0} and its folder, and that no other process has locked it \
+            "make sure that the user that runs the server may read and write {0} and its folder, and that no other process has locked it \
              (`fuser {0}` lists the processes that have it open)",
             file.display()
         ),
-        None => "make sure that the server runs, and that database.url has its address, user and password"
-            .to_owned(),
+        None => {
+            "make sure that PostgreSQL is running, and that database.url has its address, user and password"
+                .to_owned()
+        }
     }
 }
 
@@ -91,7 +93,7 @@ async fn check_for_damage(core: &CoreContext) -> Check {
         Err(OpenError::Damaged(damage)) => Check::wrong(name, damage.to_string(), RESTORE),
         Err(OpenError::Database(error) | OpenError::NotWritable(error)) => {
             let advice = "check whether the disk is full or failing (`df`, `dmesg`), then try again";
-            Check::wrong(name, format!("they could not be read: {error}"), advice)
+            Check::wrong(name, format!("the files could not be read: {error}"), advice)
         }
     }
 }
@@ -100,9 +102,9 @@ async fn check_accounts(core: &CoreContext) -> Check {
     let name = "accounts";
     match accounts::all(core).await {
         Ok(none) if none.is_empty() => {
-            Check::warning(name, "there are none", "create one: `carrel user add`")
+            Check::warning(name, "no account exists", "create one with `carrel user add`")
         }
-        Ok(some) => Check::good(name, format!("there are {}", some.len())),
+        Ok(some) => Check::good(name, format!("{} in the database", some.len())),
         Err(error) => Check::wrong(name, failure::describe(&error), SEE_DATABASE_FILES),
     }
 }
@@ -146,17 +148,17 @@ mod tests {
 
         assert_eq!(check.state, CheckState::Wrong);
         assert!(check.found.starts_with("the database is damaged"), "{check}");
-        assert!(check.advice.unwrap().contains("restore a copy"));
+        assert!(check.advice.unwrap().contains("restore a backup"));
     }
 
     #[tokio::test]
-    async fn replaced_database_of_a_running_service_is_not_opened() {
+    async fn replaced_database_of_a_running_server_is_not_opened() {
         let (folder, settings) = home(Some(&[0xa5; 8192]));
 
         let check = opening_fault(&settings, true).await;
 
         assert!(check.found.contains("removed or replaced"), "{check}");
-        assert!(check.advice.unwrap().contains("back to their place"));
+        assert!(check.advice.unwrap().contains("back to where they were"));
         assert!(!folder.path().join("carrel.db-wal").exists());
     }
 }

@@ -18,11 +18,11 @@ const ADVICE: &str = "free some space, or move the folder to a larger disk";
 #[derive(Debug, PartialEq, Eq)]
 struct CheckedFolder {
     path: PathBuf,
-    /// Whether the service reserves space in it. Writes cannot use the missing part of the reserve.
+    /// Whether the server reserves space in it. Writes cannot use the missing part of the reserve.
     has_reserve: bool,
 }
 
-/// Measures the disk of each folder that exists. If a running service refuses writes for lack of space,
+/// Measures the disk of each folder that exists. If a running server refuses writes for lack of space,
 /// one of the checks reports it.
 pub fn check(settings: &Settings, server: &ServerAnswer) -> Vec<Check> {
     let floor = settings.storage.min_free_bytes;
@@ -31,7 +31,7 @@ pub fn check(settings: &Settings, server: &ServerAnswer) -> Vec<Check> {
     let is_refusing = server.storage.as_deref() == Some("full");
     if is_refusing && checks.iter().all(|check| check.state != CheckState::Wrong) {
         let found = format!(
-            "the running service refuses to save: a disk has no more than {} free (storage.min_free_bytes), has no free inodes, or is full",
+            "the running server refuses writes: a disk has at most {} free (storage.min_free_bytes), has too few free inodes, or is full",
             HumanBytes(floor)
         );
         checks.push(Check::wrong(NAME, found, ADVICE));
@@ -62,31 +62,32 @@ fn judge(folder: &CheckedFolder, floor: u64) -> Check {
     let free = match available_bytes(&folder.path) {
         Ok(free) => free,
         Err(cause) => {
-            let found = format!("the disk of {place} could not be measured: {cause}");
-            return Check::warning(NAME, found, "see whether the disk is mounted");
+            let found = format!("the free space of {place} could not be read: {cause}");
+            return Check::warning(NAME, found, "check that the disk is mounted");
         }
     };
     let (left, least) = (HumanBytes(free), HumanBytes(floor));
     match level(folder, floor) {
         SpaceLevel::Full | SpaceLevel::BelowFloor => {
             let reserve =
-                if folder.has_reserve { " in addition to the space that the service reserves" } else { "" };
+                if folder.has_reserve { " in addition to the space that the server reserves" } else { "" };
             let found = format!(
-                "{place} has {left} free, so nothing is saved: more than {least} (storage.min_free_bytes) must be free{reserve}, \
-                 as well as inodes"
+                "the server refuses writes: {place} has {left} free, and more than {least} (storage.min_free_bytes) must be free{reserve}, \
+                 and some inodes"
             );
             Check::wrong(NAME, found, ADVICE)
         }
         SpaceLevel::AboveFloor if free < floor.saturating_mul(AMPLE_FLOORS) => {
-            let found =
-                format!("{place} has {left} free; below {least} (storage.min_free_bytes) nothing is saved");
+            let found = format!(
+                "{place} has {left} free; below {least} (storage.min_free_bytes) the server refuses writes"
+            );
             Check::warning(NAME, found, ADVICE)
         }
         SpaceLevel::AboveFloor => Check::good(NAME, format!("{place} has {left} free")),
     }
 }
 
-/// The level by which the service decides whether it refuses writes.
+/// The level by which the server decides whether it refuses writes.
 fn level(folder: &CheckedFolder, floor: u64) -> SpaceLevel {
     let folders = vec![folder.path.clone()];
     let disk = if folder.has_reserve {
@@ -119,7 +120,7 @@ mod tests {
     #[test]
     fn space_to_be_reserved_is_not_for_writes() {
         let folder = tempfile::tempdir().unwrap();
-        // Above the floor, but by less than the space that the service reserves.
+        // Above the floor, but by less than the space that the server reserves.
         let floor = available_bytes(folder.path()).unwrap() - (8 << 20);
 
         let [with, without] = [true, false].map(|has_reserve| judge(&checked(&folder, has_reserve), floor));
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn disk_of_a_service_that_refuses_writes_is_wrong() {
+    fn disk_of_a_server_that_refuses_writes_is_wrong() {
         let settings = crate::cli::tests::settings("disk");
         let running = |storage: &str| ServerAnswer {
             state: ServerState::Ready,

@@ -21,12 +21,13 @@ pub async fn check(core: &CoreContext) -> Check {
 fn judge(health: &FeedHealth) -> Check {
     let FeedHealth { feeds, failing, worst } = health;
     if *failing == 0 {
-        return Check::good(NAME, format!("{feeds} followed, all fetched without a failure"));
+        return Check::good(NAME, format!("{feeds} followed; the last fetch of each succeeded"));
     }
     let named = worst.iter().map(|feed| {
-        let reason = feed.error.as_deref().unwrap_or("for an unknown reason");
+        let reason = feed.error.as_deref().unwrap_or("unknown reason");
         format!("{} ({} times in a row: {})", shown(&feed.url), feed.failures, shown(reason))
     });
-    let found = format!("{failing} of {feeds} fail: {}", named.collect::<Vec<_>>().join("; "));
-    Check::warning(NAME, found, "open them in a browser; a feed that is gone can be unfollowed")
+    let found =
+        format!("{failing} of {feeds} could not be fetched: {}", named.collect::<Vec<_>>().join("; "));
+    Check::warning(NAME, found, "open the URLs in a browser; unfollow feeds that no longer exist")
 }

@@ -1,4 +1,4 @@
-//! The state of the passage index: as the running service reports it, or else as its folder and the database show it, without opening
+//! The state of the passage index: as the running server reports it, or else as its folder and the database show it, without opening
 //! the index.
 
 use std::fs;
@@ -17,15 +17,16 @@ use crate::http::health::IndexHealth;
 use crate::settings::Settings;
 
 const NAME: &str = "index";
+const CREATED_BY_SERVER: &str = "the server creates it at its first start";
 
-/// Reports the state of the index of the running service. If none runs, checks the folder, and compares it with the database if its
+/// Reports the state of the index of the running server. If none runs, checks the folder, and compares it with the database if its
 /// tables are up to date.
 pub async fn check(settings: &Settings, core: &CoreContext, server: &ServerAnswer) -> Check {
     let folder = IndexFolder::path_in(&settings.data_dir);
     if let Some(fault) = unreadable(&folder) {
         return fault;
     }
-    // A running service has the index open, so only its own report can be used.
+    // A running server has the index open, so only its own report can be used.
     if let Some(health) = &server.index {
         return with_set_aside(settings, judge_open(&folder, health));
     }
@@ -51,7 +52,7 @@ pub fn check_unopened(settings: &Settings) -> Check {
         Check::warning(
             NAME,
             found,
-            "do what `database` says; the index itself can be rebuilt from the database",
+            "follow the advice of `database`; the server can rebuild the index from the database",
         )
     })
 }
@@ -59,65 +60,77 @@ pub fn check_unopened(settings: &Settings) -> Check {
 fn unreadable(folder: &Path) -> Option<Check> {
     let cause = fs::read_dir(folder).err().filter(|cause| cause.kind() != io::ErrorKind::NotFound)?;
     let found = format!("could not read {}: {cause}", folder.display());
-    Some(Check::wrong(NAME, found, "give it to the user of the service"))
+    Some(Check::wrong(
+        NAME,
+        found,
+        "make it readable and writable by the user that runs the server (`chown`)",
+    ))
 }
 
 /// Adds to a good check that a damaged index was moved aside.
 fn with_set_aside(settings: &Settings, check: Check) -> Check {
     match (check.advice.is_some(), IndexFolder::set_aside_in(&settings.data_dir)) {
         (false, Some(aside)) => {
-            let found = format!("{}; a damaged one was moved aside to {}", check.found, aside.display());
-            Check::warning(NAME, found, "remove it once search works as expected")
+            let found = format!("{}; a damaged index was moved to {}", check.found, aside.display());
+            Check::warning(NAME, found, "remove the damaged index once search works as expected")
         }
         (true, Some(_)) | (_, None) => check,
     }
 }
 
-/// Judges the index that the running service has open.
+/// Judges the index that the running server has open.
 fn judge_open(folder: &Path, health: &IndexHealth) -> Check {
     let place = folder.display();
     match health.completeness {
         Completeness::Unavailable => {
             let found = format!(
-                "the running service has no index: the disk of {place} has no space for one, so searches are refused"
+                "the running server has no index and refuses searches: the disk of {place} has too little free space for an index"
             );
-            Check::wrong(NAME, found, "free some space: the service then creates and fills one")
+            Check::wrong(NAME, found, "free some space: the server then creates an index and fills it")
         }
         Completeness::MaintainedElsewhere => {
-            let found = format!("{place} is not updated: another service on the database maintains its own");
-            Check::warning(NAME, found, "run one service on a database")
+            let found = format!(
+                "{place} is not updated: another server on the same database maintains its own index"
+            );
+            Check::warning(NAME, found, "run only one server on a database")
         }
         _ if !health.ok => {
-            let found = format!("the running service cannot read {place}");
-            Check::wrong(NAME, found, "see its log for the cause; it replaces a damaged index by itself")
+            let found = format!("the running server cannot read {place}");
+            Check::wrong(
+                NAME,
+                found,
+                "see its log for the cause; the server replaces a damaged index without your help",
+            )
         }
         Completeness::Checking => {
             let found = format!("{place} is being compared with the database");
-            Check::warning(NAME, found, "let the service run; /readyz says when it is complete")
+            Check::warning(NAME, found, "let the server run; /readyz reports when the index is complete")
         }
         Completeness::Rebuilding { documents_left, .. } => judge_rebuilding(folder, documents_left),
         Completeness::Complete if health.failed_requests > 0 => {
+            let requests = if health.failed_requests == 1 { "request" } else { "requests" };
             let found = format!(
-                "{place} failed requests of the last day as only damage fails them (number: {})",
+                "{} {requests} to {place} failed during the last day in a way that only a damaged index explains",
                 health.failed_requests
             );
-            let advice = "see the log for the cause; the service replaces an index that fails again and \
-                          again, at most once a day";
+            let advice = "see the log for the cause; the server replaces an index that continues to fail, at most once a day";
             Check::warning(NAME, found, advice)
         }
         Completeness::Complete => match health.passages {
             Some(passages) => Check::good(
                 NAME,
-                format!("{place} is complete: the running service holds {passages} passages in it"),
+                format!("{place} is complete and has {passages} passages, as the running server reports"),
             ),
-            None => Check::good(NAME, format!("{place} is being loaded again after a failed write")),
+            None => {
+                Check::good(NAME, format!("the running server is loading {place} again after a failed write"))
+            }
         },
     }
 }
 
 fn judge_rebuilding(folder: &Path, documents_left: u64) -> Check {
-    let found = format!("{} is being rebuilt: {documents_left} documents remain", folder.display());
-    Check::warning(NAME, found, "let the service run; /readyz shows the progress")
+    let found = format!("{} is incomplete: {documents_left} documents must still be added", folder.display());
+    Check::warning(NAME, found, "let the server run; /readyz shows the progress")
 }
 
 /// Returns what the index should hold according to the database; `None` if its tables are of an older version.
@@ -135,27 +148,31 @@ fn judge(folder: &Path, inspection: Option<Inspection>) -> Check {
         return if folder.exists() {
             Check::good(NAME, format!("{place} exists"))
         } else {
-            Check::warning(NAME, format!("{place} does not exist yet"), "the first start creates it")
+            Check::warning(NAME, format!("{place} does not exist yet"), CREATED_BY_SERVER)
         };
     };
     match audit_reason {
         Some(AuditReason::Missing) if expected_passages == 0 && lost_documents == 0 => {
-            Check::warning(NAME, format!("{place} does not exist yet"), "the first start creates it")
+            Check::warning(NAME, format!("{place} does not exist yet"), CREATED_BY_SERVER)
         }
         Some(AuditReason::Missing) => {
-            let found = format!("{place} is not there, and {expected_passages} passages should be in it");
-            let advice = "start the service: it creates a new index and fills it from the database while it \
-                          serves; a running service does so without a restart";
+            let found = format!(
+                "{place} does not exist, although the database has {expected_passages} passages for it"
+            );
+            let advice = "start the server: it creates a new index and fills it from the database while it \
+                          serves; a running server does so without a restart";
             Check::warning(NAME, found, advice)
         }
         Some(reason) => {
-            let advice = "start the service: it compares the index with the database and adds what is \
-                          missing while it serves; a running service does so without a restart";
+            let advice = "start the server: it compares the index with the database and adds what is \
+                          missing while it serves; a running server does so without a restart";
             Check::warning(NAME, format!("the index in {place} {}", reason.description()), advice)
         }
         None if lost_documents > 0 => judge_rebuilding(folder, lost_documents),
         // It is not opened here, so its passages are not counted.
-        None => Check::good(NAME, format!("{place} exists and should hold {expected_passages} passages")),
+        None => {
+            Check::good(NAME, format!("{place} exists; the database has {expected_passages} passages for it"))
+        }
     }
 }
 
@@ -172,10 +189,10 @@ mod tests {
     }
 
     #[test]
-    fn index_of_a_stopped_service_is_judged_by_the_database() {
+    fn index_of_a_stopped_server_is_judged_by_the_database() {
         assert_eq!(
             judge_index(COMPLETE_INDEX),
-            Check::good(NAME, "/data/index exists and should hold 12 passages")
+            Check::good(NAME, "/data/index exists; the database has 12 passages for it")
         );
     }
 
@@ -187,10 +204,10 @@ mod tests {
     }
 
     #[test]
-    fn index_of_a_running_service_is_judged_by_its_own_report() {
+    fn index_of_a_running_server_is_judged_by_its_own_report() {
         let complete = judge_health(COMPLETE);
         assert_eq!(complete.state, CheckState::Good);
-        assert!(complete.found.ends_with("holds 7 passages in it"), "{complete}");
+        assert!(complete.found.contains("has 7 passages"), "{complete}");
 
         for (completeness, state) in [
             (Completeness::Checking, CheckState::Warning),
@@ -227,7 +244,7 @@ mod tests {
             assert_eq!(check.state, CheckState::Warning, "{check}");
             assert!(check.advice.is_some());
         }
-        assert!(doubted(AuditReason::Missing).found.contains("12 passages should be in it"));
+        assert!(doubted(AuditReason::Missing).found.contains("has 12 passages for it"));
         assert!(doubted(AuditReason::OlderCopy).found.ends_with("is an older copy"));
     }
 
@@ -236,10 +253,7 @@ mod tests {
         let new =
             Inspection { audit_reason: Some(AuditReason::Missing), expected_passages: 0, lost_documents: 0 };
 
-        assert_eq!(judge_index(new).advice.as_deref(), Some("the first start creates it"));
-        assert_eq!(
-            judge(Path::new("/data/index"), None).advice.as_deref(),
-            Some("the first start creates it")
-        );
+        assert_eq!(judge_index(new).advice.as_deref(), Some(CREATED_BY_SERVER));
+        assert_eq!(judge(Path::new("/data/index"), None).advice.as_deref(), Some(CREATED_BY_SERVER));
     }
 }

@@ -1,4 +1,4 @@
-//! The background jobs of all users: how many wait, since when, and which failed or need another version of the service.
+//! The background jobs of all users: how many wait, since when, and which failed or need another version of Carrel.
 
 use std::time::Duration;
 
@@ -58,25 +58,27 @@ fn judge(counts: &QueueCounts, now: Timestamp, server_running: bool) -> Check {
     }
     if !failed.is_empty() {
         let advice =
-            "`carrel jobs list` shows them with their reasons, `carrel jobs retry ID` runs one once more";
+            "`carrel jobs list` shows the failed jobs with their reasons, `carrel jobs retry ID` retries one";
         return Check::warning(NAME, counts, advice);
     }
     let is_late = |depth: &&Depth| depth.since.is_some_and(|since| now.since(since) > MAX_WAIT);
     match depths.iter().find(is_late) {
         Some(late) if server_running => {
             let since = late.since.unwrap_or(now);
-            let found = format!("{counts}; jobs of the kind `{}` have waited since {since}", late.track);
+            let found = format!("{counts}; a job of the track `{}` has waited since {since}", late.track);
             Check::warning(
                 NAME,
                 found,
-                "see the log for failures, or raise ingest.workers, .fetches or .files",
+                "see the log for failures, or raise ingest.workers, ingest.fetches or ingest.files",
             )
         }
         Some(_) | None if !unknown.is_empty() => {
             Check::warning(NAME, counts, "start the newer version of Carrel that created them")
         }
         // Without a server jobs wait as they should.
-        Some(_) => Check::good(NAME, format!("{counts}; no server is running, and the next start continues")),
+        Some(_) => {
+            Check::good(NAME, format!("{counts}; no server is running: the jobs continue at its next start"))
+        }
         None => Check::good(NAME, counts),
     }
 }

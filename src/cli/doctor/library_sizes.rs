@@ -20,14 +20,15 @@ pub async fn check(core: &CoreContext, repairs: bool) -> Check {
 async fn compare(core: &CoreContext, repairs: bool) -> Result<Check, Error> {
     let users = library_quota::find_miscounted_users(&core.db).await?;
     if users.is_empty() {
-        return Ok(Check::good(NAME, "the bytes of each library are counted correctly"));
+        return Ok(Check::good(NAME, "the stored size of each library is correct"));
     }
-    let found = format!("the bytes of {} libraries were counted wrongly", users.len());
+    let number = users.len();
     if !repairs {
+        let found = format!("libraries with a wrong stored size: {number}");
         return Ok(Check::warning(NAME, found, "run `carrel doctor --repair`"));
     }
     for user in users {
         library_quota::recount(&core.db, user).await?;
     }
-    Ok(Check::good(NAME, format!("{found}, and are now corrected")))
+    Ok(Check::good(NAME, format!("libraries whose stored size was corrected: {number}")))
 }

@@ -1,4 +1,4 @@
-//! `carrel doctor`: checks everything that the service depends on, and reports faults with advice.
+//! `carrel doctor`: checks everything that the server depends on, and reports faults with advice.
 
 mod base_url;
 mod check;
@@ -30,7 +30,7 @@ use crate::settings::{Settings, SettingsError};
 /// The arguments of `carrel doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Correct what can be corrected without a loss: the counted bytes of libraries
+    /// Recount the stored bytes of libraries whose count is wrong
     #[arg(long)]
     repair: bool,
 }
@@ -43,7 +43,7 @@ pub async fn run(
     let checks = match settings {
         Ok(settings) => check_all(&settings, args.repair).await,
         Err(error) => {
-            vec![Check::wrong("settings", error.to_string(), "correct the settings that are named")]
+            vec![Check::wrong("settings", error.to_string(), "correct these settings")]
         }
     };
     let report = DoctorReport { ok: checks.iter().all(|check| check.state != CheckState::Wrong), checks };
@@ -89,11 +89,14 @@ async fn check_work(core: &CoreContext, server: &ServerAnswer) -> Vec<Check> {
 
 fn check_settings(settings: &Settings) -> Check {
     if let Err(error) = settings.refuse_unbuilt() {
-        return Check::wrong("settings", error.to_string(), "leave the setting that is named empty");
+        return Check::wrong("settings", error.to_string(), "leave this setting empty");
     }
     let warnings = settings.warnings();
     if warnings.is_empty() {
-        Check::good("settings", format!("the service is {}", settings.base_url(settings.server.listen)))
+        Check::good(
+            "settings",
+            format!("the URL of the server is {}", settings.base_url(settings.server.listen)),
+        )
     } else {
         Check::warning("settings", warnings.join("; "), "set server.base_url to an https URL")
     }
@@ -114,26 +117,27 @@ fn check_folder(folder: &Path) -> Check {
             return Check::warning(
                 name,
                 format!("{} does not exist yet (setting data_dir)", folder.display()),
-                "the first start creates it",
+                "the server creates it at its first start",
             );
         }
         Err(cause) => {
             return Check::wrong(
                 name,
                 format!("could not read {}: {cause}", folder.display()),
-                "give it to the user of the service",
+                "make it readable and writable by the user that runs the server (`chown`)",
             );
         }
     };
     if let Err(cause) = try_to_write(folder) {
         let found = format!("could not write to {}: {cause}", folder.display());
-        return Check::wrong(name, found, "give it to the user of the service, or free some space");
+        let advice = "make it writable by the user that runs the server (`chown`), or free some space";
+        return Check::wrong(name, found, advice);
     }
     if rights & 0o077 != 0 {
-        let found = format!("{} is readable by other users (mode {rights:03o})", folder.display());
-        return Check::warning(name, found, format!("chmod 700 {}", folder.display()));
+        let found = format!("{} is accessible to other users (mode {rights:03o})", folder.display());
+        return Check::warning(name, found, format!("run `chmod 700 {}`", folder.display()));
     }
-    Check::good(name, format!("{} is accessible to its owner only and is writable", folder.display()))
+    Check::good(name, format!("{} is writable, and accessible only to its owner", folder.display()))
 }
 
 /// Creates a file in the folder and removes it: permissions, a full disk and a read-only mount each fail with a different error.
@@ -161,40 +165,44 @@ async fn check_sandbox() -> Check {
         }
         Ok(confinement) => {
             let missing: Vec<String> = confinement.missing.iter().map(ToString::to_string).collect();
-            let found = format!("the process that parses pages and files lacks: {}", missing.join("; "));
+            let found = format!(
+                "the confinement of the process that parses pages and files lacks: {}",
+                missing.join("; ")
+            );
             Check::warning(name, found, "use a newer kernel, or a container that allows landlock and seccomp")
         }
-        Err(cause) => Check::wrong(name, cause, "allow the service to start processes of its own program"),
+        Err(cause) => {
+            Check::wrong(name, cause, "allow the server to start its own program as a child process")
+        }
     }
 }
 
 fn check_server(settings: &Settings, server: &ServerAnswer) -> Check {
     let (name, listen) = ("server", settings.server.listen);
     match server.state {
-        ServerState::Ready => Check::good(name, format!("one runs on {listen} and is ready")),
+        ServerState::Ready => Check::good(name, format!("a server runs on {listen} and is ready")),
         ServerState::NotReady => match server.storage.as_deref() {
             Some("damaged") => {
-                let found =
-                    format!("one runs on {listen} and takes no writes: it found damage in the database");
-                let advice = "do what `database files` says of damage; if it finds none, the service accepts writes again after \
-                              its next check, within five minutes, or at once after a restart";
+                let found = format!("the server on {listen} refuses writes: it found damage in the database");
+                let advice = "follow the advice of `database files`; if that check found no damage, the server accepts writes \
+                              again after its own next check, within five minutes, or after a restart";
                 Check::warning(name, found, advice)
             }
             Some("removed") => {
-                let found = format!("one runs on {listen} and takes no writes: its database was removed");
-                Check::warning(name, found, "do what `database` says")
+                let found = format!("the server on {listen} refuses writes: its database was removed");
+                Check::warning(name, found, "follow the advice of `database`")
             }
             Some(_) | None => {
                 let advice = format!("see http://{listen}/readyz and the log");
-                Check::warning(name, format!("one runs on {listen} and is not ready"), advice)
+                Check::warning(name, format!("the server on {listen} is not ready"), advice)
             }
         },
         ServerState::OtherProgram => {
-            let found = format!("something else answers on {listen}");
+            let found = format!("another program answers on {listen}");
             Check::wrong(name, found, "stop that program, or set server.listen to another address")
         }
         ServerState::NotRunning => {
-            Check::good(name, format!("none runs on {listen}; `carrel serve` starts one"))
+            Check::good(name, format!("no server runs on {listen}; `carrel serve` starts one"))
         }
     }
 }
@@ -231,7 +239,7 @@ mod tests {
         fs::remove_dir_all(&place).unwrap();
 
         assert_eq!((open.state, own.state), (CheckState::Warning, CheckState::Good));
-        assert_eq!(open.advice, Some(format!("chmod 700 {}", place.display())));
+        assert_eq!(open.advice, Some(format!("run `chmod 700 {}`", place.display())));
     }
 
     #[test]

@@ -22,11 +22,11 @@ fn check_model(store: &Store, model: &Model) -> Check {
     match (store.find(model), store.verify(model)) {
         (None, _) => {
             let found = format!("{} is missing: {}", model.name, consequence_of_absence(model));
-            Check::warning(NAME, found, "fetch it: `carrel models pull`")
+            Check::warning(NAME, found, "run `carrel models pull`")
         }
         (Some(_), Ok(place)) => Check::good(NAME, format!("{} is in {}", model.name, place.display())),
         (Some(place), Err(broken)) => {
-            let advice = format!("remove {} and fetch it again: `carrel models pull`", place.display());
+            let advice = format!("remove {}, then run `carrel models pull`", place.display());
             Check::wrong(NAME, broken.to_string(), advice)
         }
     }
@@ -34,7 +34,7 @@ fn check_model(store: &Store, model: &Model) -> Check {
 
 fn consequence_of_absence(model: &Model) -> &'static str {
     match model.purpose {
-        Purpose::Embedding => "search matches text only",
-        Purpose::Speech => "recordings wait to be transcribed",
+        Purpose::Embedding => "search matches words only",
+        Purpose::Speech => "recordings wait until it is installed",
     }
 }

@@ -25,7 +25,7 @@ pub async fn store(
     // The first part before anything is stored: an empty file leaves no trace.
     let mut part = read_part(&mut *source).await.map_err(fault)?;
     if part.is_empty() {
-        return Err(fault(io::Error::new(ErrorKind::UnexpectedEof, "it is empty")));
+        return Err(fault(io::Error::new(ErrorKind::UnexpectedEof, "the file is empty")));
     }
     let mut file = ImportFile::begin(core, store, user, length).await?;
     while !part.is_empty() {

@@ -5,20 +5,20 @@ use parse::bookmarks::Format;
 
 /// Every format, in the order in which they are listed.
 const FORMATS: [(&str, &str); 16] = [
-    ("netscape", "HTML bookmarks of browsers, linkding, Pinboard and many others; Pocket's HTML"),
+    ("netscape", "HTML bookmarks of browsers, linkding, Pinboard and many others; HTML of Pocket"),
     ("pocket", "CSV of Pocket"),
     ("instapaper", "CSV of Instapaper"),
     ("readwise", "CSV of Readwise Reader"),
     ("matter", "CSV of Matter"),
     ("mymind", "CSV of mymind"),
-    ("raindrop", "CSV of Raindrop, or any other with a column `url`"),
+    ("raindrop", "CSV of Raindrop, or any other CSV with a column `url`"),
     ("karakeep", "JSON of Karakeep"),
     ("linkwarden", "JSON of Linkwarden"),
-    ("omnivore", "Omnivore archive"),
+    ("omnivore", "Archive of Omnivore"),
     ("objects", "JSON lists: wallabag, Pinboard, Delicious, Readability and others"),
-    ("browser", "JSON bookmarks of Chrome, its relatives, and Firefox"),
-    ("opml", "Feeds"),
-    ("onetab", "OneTab's list: one URL per line"),
+    ("browser", "JSON bookmarks of Firefox, Chrome and other Chromium browsers"),
+    ("opml", "List of feeds"),
+    ("onetab", "List of OneTab: one URL per line"),
     ("jsonl", "One JSON object per line, with the fields of POST /bookmarks"),
     ("carrel", "An export of Carrel"),
 ];

@@ -16,7 +16,7 @@ use library::imports::{self, NewImport};
 use parse::bookmarks::Format;
 use values::kind::ImportState;
 
-use self::report::{ImportReport, QueuedImport};
+use self::report::{ImportOutput, QueuedImport};
 use super::failure::Failure;
 use super::opening::OwnerArgs;
 use super::output::CommandOutput;
@@ -33,7 +33,7 @@ pub struct ImportArgs {
     /// Format of the file (detected if omitted)
     #[arg(long, value_parser = formats::format())]
     format: Option<Format>,
-    /// Show what the import would do, and change nothing
+    /// Show what the import would do, without changing anything
     #[arg(long)]
     dry_run: bool,
     /// The file, or - for standard input
@@ -86,7 +86,7 @@ async fn report(
 ) -> Result<CommandOutput, Failure> {
     match import.state {
         ImportState::Done | ImportState::DryRunDone => {
-            let report = ImportReport::of(core, import, probe::is_server_running(settings).await).await?;
+            let report = ImportOutput::of(core, import, probe::is_server_running(settings).await).await?;
             Ok(CommandOutput::of(&report)?.with_success(report.is_good()))
         }
         ImportState::Failed => {
@@ -104,7 +104,7 @@ async fn report(
 fn failure_reason(import: &import::Model) -> String {
     let reason = import.error.clone().unwrap_or_default();
     if imports::is_format_unknown(import) {
-        return format!("{reason}; name it with --format ({})", Format::NAMES.join(", "));
+        return format!("{reason}; set it with --format ({})", Format::NAMES.join(", "));
     }
     reason
 }

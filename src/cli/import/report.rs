@@ -1,8 +1,8 @@
-//! The report of an import (contract.md, section 9: imports).
+//! The output of `carrel import` and of `carrel imports show`: the report of the app API, with what identifies the import.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
+use actors::operations::imports::ImportReport;
 use entity::import;
 use errors::Error;
 use library::context::CoreContext;
@@ -19,7 +19,7 @@ const MAX_PRINTED_ROWS: usize = 20;
 /// What an import did so far, or would do.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ImportReport {
+pub struct ImportOutput {
     import_id: ImportId,
     /// The state of the import.
     pub status: ImportState,
@@ -27,53 +27,36 @@ pub struct ImportReport {
     pub file_name: Option<String>,
     format: Option<String>,
     dry_run: bool,
-    created: i32,
-    updated: i32,
-    skipped: Vec<SkippedRow>,
-    skipped_lines: i32,
-    /// Number of skipped rows that are not listed one by one, by reason.
-    unlisted_faults: BTreeMap<String, u64>,
+    #[serde(flatten)]
+    report: ImportReport,
     unread_columns: Vec<String>,
-    /// What the undo of the import did; `None` if it was not undone.
-    undo: Option<UndoReport>,
     /// Whether a server runs that fetches and indexes the pages.
     pub server_running: bool,
 }
 
-#[derive(Debug, Serialize)]
-struct SkippedRow {
-    line: i64,
-    reason: String,
-}
-
-impl ImportReport {
+impl ImportOutput {
     /// Reads the report of an import.
     pub async fn of(core: &CoreContext, import: &import::Model, server_running: bool) -> Result<Self, Error> {
-        let skipped = imports::list_skipped_rows(core, import).await?;
         Ok(Self {
             import_id: import.id,
             status: import.state,
             file_name: import.file_name.clone(),
             format: import.format.clone(),
             dry_run: import.is_dry_run,
-            created: import.created,
-            updated: import.updated,
-            skipped: skipped.into_iter().map(|(line, reason)| SkippedRow { line, reason }).collect(),
-            skipped_lines: import.skipped,
-            unlisted_faults: imports::unlisted_faults(import)?,
+            report: ImportReport::from_row(core, import).await?,
             unread_columns: imports::unread_columns(import),
-            undo: imports::load_undo_report(core, import).await?,
             server_running,
         })
     }
 
     /// Whether any row of the file could be imported.
     pub fn is_good(&self) -> bool {
-        self.created + self.updated > 0 || self.skipped_lines == 0
+        let ImportReport { created, updated, skipped_rows, .. } = self.report;
+        created + updated > 0 || skipped_rows == 0
     }
 }
 
-impl fmt::Display for ImportReport {
+impl fmt::Display for ImportOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_rows(f)?;
         if self.dry_run {
@@ -83,44 +66,50 @@ impl fmt::Display for ImportReport {
                 self.import_id
             );
         }
-        if self.created == 0 {
+        if self.report.created == 0 {
             return Ok(());
         }
         let progress = if self.server_running {
             "The server is now fetching and indexing them"
         } else {
-            "No server is running: the next start fetches and indexes them"
+            "No server is running: the server fetches and indexes them at its next start"
         };
         write!(f, "{progress}; see `carrel imports show {}`", self.import_id)
     }
 }
 
-impl ImportReport {
+impl ImportOutput {
     /// Writes the outcomes of the rows of the file.
     pub fn write_rows(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { created, updated, skipped_lines, .. } = self;
+        let ImportReport { created, updated, skipped, skipped_rows, unlisted_faults, undo } = &self.report;
         if self.dry_run {
-            writeln!(f, "would create {created}, update {updated}, skip {skipped_lines}")?;
+            writeln!(f, "would create {created}, update {updated}, skip {skipped_rows}")?;
         } else {
-            writeln!(f, "created {created}, updated {updated}, skipped {skipped_lines}")?;
+            writeln!(f, "created {created}, updated {updated}, skipped {skipped_rows}")?;
         }
-        for skipped in self.skipped.iter().take(MAX_PRINTED_ROWS) {
-            writeln!(f, "line {}: {}", skipped.line, shown(&skipped.reason))?;
+        for row in skipped.iter().take(MAX_PRINTED_ROWS) {
+            writeln!(f, "line {}: {}", row.line, shown(&row.reason))?;
         }
-        if self.skipped.len() > MAX_PRINTED_ROWS {
-            let more = self.skipped.len() - MAX_PRINTED_ROWS;
+        if skipped.len() > MAX_PRINTED_ROWS {
+            let more = skipped.len() - MAX_PRINTED_ROWS;
             let command = format!("carrel imports rows --outcome skipped {}", self.import_id);
             writeln!(f, "and {more} more; `{command}` shows all of them")?;
         }
-        for (reason, rows) in &self.unlisted_faults {
-            writeln!(f, "{rows} further rows: {}", shown(reason))?;
+        for fault in unlisted_faults {
+            writeln!(f, "{} further skipped rows: {}", fault.rows, shown(&fault.reason))?;
         }
         if !self.unread_columns.is_empty() {
-            writeln!(f, "columns that are not imported: {}", shown(&self.unread_columns.join(", ")))?;
+            writeln!(f, "columns that were not imported: {}", shown(&self.unread_columns.join(", ")))?;
         }
-        if let Some(UndoReport { deleted, kept, additions_kept }) = &self.undo {
-            writeln!(f, "undo: deleted {deleted}, kept {kept} that were changed since or are in use")?;
-            writeln!(f, "undo: {additions_kept} rows had added to existing objects; the additions stay")?;
+        if let Some(UndoReport { deleted, kept, additions_kept }) = undo {
+            writeln!(
+                f,
+                "undo: {deleted} deleted, {kept} not deleted because they were changed since or are in use"
+            )?;
+            writeln!(
+                f,
+                "undo: {additions_kept} rows added data to items that existed before; that data was not removed"
+            )?;
         }
         Ok(())
     }
@@ -152,10 +141,10 @@ impl QueuedImport {
 
 impl fmt::Display for QueuedImport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let action = if self.dry_run { "does the dry run" } else { "imports it" };
+        let action = if self.dry_run { "does the dry run" } else { "imports the file" };
         write!(
             f,
-            "no server is running: the file is kept, and the next start {action}; see `carrel imports show {}`",
+            "no server is running: the server {action} at its next start; see `carrel imports show {}`",
             self.import_id
         )
     }

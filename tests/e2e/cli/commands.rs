@@ -68,7 +68,7 @@ async fn database_without_tables_is_named_by_its_setting() {
 
     let output = command_output(&home, &["user", "list"], "", &[]);
 
-    assert_fails(&output, &["there is no Carrel database", "setting database.url", "CARREL__DATABASE__URL"]);
+    assert_fails(&output, &["no Carrel database exists", "setting database.url", "CARREL__DATABASE__URL"]);
 }
 
 #[actix_web::test]
@@ -99,7 +99,7 @@ async fn errors_are_json_with_json() {
 
     let (code, name, message) = error(&["user", "list", "--json"]);
     assert_eq!((code, name), (Some(1), json!("NO_DATABASE")));
-    assert!(message.starts_with("there is no Carrel database"), "{message}");
+    assert!(message.starts_with("no Carrel database exists"), "{message}");
     let (code, name, message) = error(&["--json", "no-such-command"]);
     assert_eq!((code, name), (Some(2), json!("USAGE")));
     assert!(message.contains("no-such-command"), "{message}");
@@ -148,10 +148,7 @@ async fn only_account_is_selected_without_email() {
     assert_eq!(run_command(&home, &["key", "list"], "")["keys"].as_array().unwrap().len(), 1);
     create_account_with_email(&home, "other@reader.example");
 
-    assert_fails(
-        &command_output(&home, &["key", "list"], "", &[]),
-        &["there are 2 accounts", "--user EMAIL"],
-    );
+    assert_fails(&command_output(&home, &["key", "list"], "", &[]), &["2 accounts exist", "--user EMAIL"]);
     let named = ["key", "list", "--user", "other@reader.example"];
     assert_eq!(run_command(&home, &named, "")["keys"].as_array().unwrap().len(), 1);
 }
@@ -183,7 +180,7 @@ async fn set_password_reports_its_effects() {
 
     assert_succeeds(
         &output,
-        &["set the password of reader@reader.example", "signed out", "API keys still work"],
+        &["set the password of reader@reader.example", "its sessions have ended", "API keys still work"],
     );
     let set = run_command(&home, &set, PASSWORD);
     assert_eq!((&set["email"], &set["passwordSet"]), (&json!(EMAIL), &json!(true)));
@@ -401,7 +398,7 @@ async fn log_names_the_service_and_failed_jobs() {
     for part in [env!("CARGO_PKG_VERSION"), home.path("data").to_str().unwrap(), &url] {
         assert!(ready.contains(part), "{part}: {ready}");
     }
-    let failed = find("fetching a page failed (attempt 1, given up)").await;
+    let failed = find("an attempt of a job failed: the job is given up").await;
     let document = format!("document.id={}", page["documentId"].as_str().unwrap());
     assert!(failed.contains("job.kind=fetch_page") && failed.contains(&document), "{failed}");
     running.terminate().await;

@@ -860,7 +860,7 @@ async fn import_command_accepts_the_same_files() {
         import(&["--format", "jsonl", "-"], "{\"url\": \"https://c.example/2\", \"text\": \"T\"}\nno JSON\n");
 
     let three =
-        |output: &Value| ["created", "updated", "skippedLines"].map(|name| output[name].as_i64().unwrap());
+        |output: &Value| ["created", "updated", "skippedRows"].map(|name| output[name].as_i64().unwrap());
     assert_eq!([&dry_run, &taken, &again, &lines].map(three), [[1, 0, 1], [1, 0, 1], [0, 1, 1], [1, 0, 1]]);
     assert_eq!([&dry_run, &taken].map(|output| output["status"].clone()), ["checked", "done"]);
     assert_eq!(
@@ -951,7 +951,7 @@ async fn import_command_reports_a_server_of_another_database() {
 
     let printed = running.run_until_printed(&home, &args, "another database");
 
-    assert!(printed.contains("you may stop waiting"), "{printed}");
+    assert!(printed.contains("Press Ctrl-C to stop waiting"), "{printed}");
     running.terminate().await;
     let running = Program::start(&home, "data").await;
     let session = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;

@@ -107,8 +107,8 @@ async fn removed_index_is_rebuilt_at_start() {
     fs::remove_dir_all(home.path("data/index")).unwrap();
     let (state, found, advice) = index_check(&program::run_command(&home, &["doctor"], ""));
     assert_eq!(state, "warning");
-    assert!(found.ends_with("is not there, and 2 passages should be in it"), "{found}");
-    assert!(advice.starts_with("start the service"), "{advice}");
+    assert!(found.ends_with("does not exist, although the database has 2 passages for it"), "{found}");
+    assert!(advice.starts_with("start the server"), "{advice}");
     let running = Program::start(&home, "data").await;
 
     let key = running.client_with_key(&id, &secret);
@@ -195,7 +195,7 @@ async fn damaged_index_is_moved_aside_and_rebuilt() {
         assert_eq!(list_set_aside(&home.path("data")).len(), 1, "only the newest is kept");
         let (state, found, _) = index_check(&running.run_command(&home, &["doctor"]));
         assert_eq!(state, "warning");
-        assert!(found.contains("a damaged one was moved aside"), "{found}");
+        assert!(found.contains("a damaged index was moved to"), "{found}");
         assert!(running.terminate().await.success());
     }
 }

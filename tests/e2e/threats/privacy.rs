@@ -234,7 +234,7 @@ async fn user_content_is_in_no_log_metric_or_bookkeeping_table() {
     assert!(running.terminate().await.success());
 
     let log = std::fs::read_to_string(home.path("data.log")).unwrap();
-    assert!(log.contains("DEBUG") && log.contains(" failed (attempt "), "{log}");
+    assert!(log.contains("DEBUG") && log.contains("an attempt of a job failed"), "{log}");
     let rows = Database::connect(home.database_url()).await.unwrap();
     let mut outputs = vec![("log", log), ("metrics", metrics)];
     for table in BOOKKEEPING {

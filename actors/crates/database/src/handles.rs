@@ -33,8 +33,8 @@ impl HandleReport {
         let limit = getrlimit(Resource::Nofile).current;
         error!(
             limit,
-            "file handles ran out, so a file of the database could not be opened: raise RLIMIT_NOFILE (LimitNOFILE of systemd, \
-             `ulimit -n`), or lower server.max_connections_per_address; if the limit was not reached, raise fs.file-max of the system"
+            "no file descriptor was free, so a file of the database could not be opened: raise RLIMIT_NOFILE (LimitNOFILE of systemd, \
+             `ulimit -n`), or lower server.max_connections_per_address; if the process has not reached its limit, raise fs.file-max of the system"
         );
     }
 

@@ -92,8 +92,15 @@ impl StorageHealth {
     pub fn set_damaged(&self) {
         // Every statement that reads a damaged page reports it; only the first is logged.
         if self.damage_met.fetch_add(1, Ordering::SeqCst) == 0 {
-            let until = if self.has_files() { "a check finds none" } else { "the service is started again" };
-            error!("damage was met in the database: writes are stopped until {until}; run `carrel doctor`");
+            if self.has_files() {
+                error!(
+                    "the database is damaged: writes are stopped until a check finds no damage; run `carrel doctor`"
+                );
+            } else {
+                error!(
+                    "the database is damaged: writes are stopped until the server is restarted; run `carrel doctor`"
+                );
+            }
         }
     }
 
@@ -143,7 +150,7 @@ impl StorageHealth {
             count(StorageFault::Removed);
             files.report_displaced();
         } else if was_displaced && !is_displaced {
-            info!("the files of the database are in their place again: writes continue");
+            info!("the files of the database are back where they were: writes continue");
             self.is_rescued.store(false, Ordering::SeqCst);
             self.has_rescue_failed.store(false, Ordering::SeqCst);
         }

@@ -74,7 +74,7 @@ impl Db {
             Ok(()) => info!(
                 bytes = size_of(&file),
                 duration_ms = started.elapsed().as_millis(),
-                "the database was checked: no damage"
+                "checked the database: no damage was found"
             ),
             Err(OpenError::Damaged(damage)) => {
                 error!(%damage, "the check of the database found damage");

@@ -96,7 +96,7 @@ impl LockFile {
         let rights = 0o600 | writers | (writers << 1);
         let file = File::options().read(true).write(true).create_new(true).mode(rights).open(&self.path)?;
         if let Err(cause) = give_to(&file, rights, &database) {
-            warn!(%cause, file = %self.path.display(), "could not give a lock file the rights of the database");
+            warn!(%cause, file = %self.path.display(), "could not give a lock file the permissions of the database");
         }
         Ok(file)
     }
@@ -106,8 +106,8 @@ impl LockFile {
             warn!(
                 %cause,
                 file = %self.path.display(),
-                "could not lock the file that keeps other services on the database from the same work; make it accessible, or run \
-                 only one service"
+                "could not lock the file that lets one server on the database do the shared work; make it accessible, or run \
+                 only one server"
             );
         }
         self.is_failing = true;

@@ -16,12 +16,12 @@ pub enum OpenError {
     #[error(transparent)]
     Database(DbErr),
     /// Its disk has no space left, or its file takes no writes.
-    #[error("{0}; make room on its disk, or let the user of the service write to its file")]
+    #[error("{0}; free some space on its disk, or make its file writable by the user that runs the server")]
     NotWritable(DbErr),
     /// It must not be written.
     #[error(
-        "{0}; restore a copy of the database (`carrel doctor` reads all of it), or, if it is a copy, remove the files `-wal` and \
-         `-shm` of the database that was there before"
+        "{0}; restore a backup of the database (`carrel doctor` reads all of it); if this database is a restored backup, remove the \
+         files `-wal` and `-shm`, which belong to the previous database"
     )]
     Damaged(#[from] Damage),
 }

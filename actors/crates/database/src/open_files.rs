@@ -46,14 +46,14 @@ impl OpenFiles {
     /// # Errors
     /// [`io::Error`] when the database file cannot be inspected.
     pub(super) fn of(database: &Path) -> io::Result<Self> {
-        let advice = "move the file back to its place, or stop the service and restore a copy";
+        let advice = "move the file back to where it was, or stop the server and restore a backup";
         let identity = FileIdentity::from(&fs::metadata(database)?);
         let mut files = vec![OpenFile { path: database.to_owned(), identity, advice }];
         for suffix in COMPANIONS {
             let path = with_suffix(database, suffix);
             if let Ok(found) = fs::metadata(&path) {
                 let identity = FileIdentity::from(&found);
-                let advice = "stop the service with SIGTERM and start it again: it saves the content of the file when it stops";
+                let advice = "stop the server with SIGTERM and start it again: it saves the content of the file when it stops";
                 files.push(OpenFile { path, identity, advice });
             }
         }
@@ -105,7 +105,8 @@ impl OpenFiles {
         if let Some(OpenFile { path, advice, .. }) = self.first_displaced() {
             error!(
                 file = %path.display(),
-                "a file of the database was removed or replaced while the service runs: writes are stopped; {advice}"
+                advice,
+                "a file of the database was removed or replaced while the server runs: writes are stopped"
             );
         }
     }

@@ -37,8 +37,8 @@ impl Db {
             Ok(copy) => {
                 error!(
                     file = %copy.display(),
-                    "the content of the database was copied before it is lost: stop the service and put the copy in the place of the \
-                     database, without `-wal` and `-shm` files"
+                    "copied the content of the database, because its file was removed or replaced: stop the server and put the copy in \
+                     the place of the database, without `-wal` and `-shm` files"
                 );
                 self.health.set_rescued();
                 true

@@ -115,7 +115,7 @@ fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectO
                 // The depth says nothing about a BEGIN that the driver did not send, so SQLite itself is asked.
                 let is_outside = is_in_autocommit(connection).await;
                 if !is_outside {
-                    error!("the writer is in a transaction after its use, or does not answer: it is closed, and what was not committed is rolled back");
+                    error!("the connection that writes is still in a transaction after its use, or does not answer: it is closed, and the transaction is rolled back");
                 }
                 Ok(is_outside)
             })

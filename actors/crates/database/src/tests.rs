@@ -553,7 +553,7 @@ async fn damage_during_migration_is_reported_as_damage() {
     let found = open_checked(&database.url).await.err().unwrap();
 
     assert!(matches!(found, OpenError::Damaged(_)), "{found}");
-    assert!(found.to_string().contains("restore a copy"), "{found}");
+    assert!(found.to_string().contains("restore a backup"), "{found}");
 }
 
 /// A closed database that is too large to be checked before the start. A page in its middle is of a table that no code reads.

@@ -79,10 +79,10 @@ impl VerificationSchedule {
         match error {
             OpenError::Damaged(damage) => error!(
                 %damage,
-                "a check of the database found damage: writes stay stopped; stop the service and restore a copy"
+                "a check of the database found damage: writes stay stopped; stop the server and restore a backup"
             ),
             OpenError::Database(cause) | OpenError::NotWritable(cause) => {
-                warn!(%cause, "the database could not be verified: writes stay stopped, and it is tried again");
+                warn!(%cause, "could not check the database for damage: writes stay stopped, and the check is repeated");
             }
         }
     }
@@ -127,7 +127,7 @@ impl Db {
         committed.map_err(|error| self.health.record_write(error))?;
         if self.health.clear_damage(met) {
             let duration_ms = started.elapsed().as_millis();
-            info!(duration_ms, "the database was verified: no damage was found, and writes continue");
+            info!(duration_ms, "checked the database: no damage was found, and writes continue");
         }
         Ok(())
     }

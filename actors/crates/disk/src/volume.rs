@@ -84,7 +84,7 @@ impl Volume {
         let Some(reserve) = &self.reserve else { return Ok(()) };
         // Measured again: other programs may have used the space since the last measurement.
         if available_bytes(&self.folder)? < START_BYTES && reserve.remove()? {
-            info!("the disk is full: the space that was set aside is used to start");
+            info!("the disk is full: the space reserve was released for the start");
         }
         self.measure();
         Ok(())
@@ -118,12 +118,12 @@ impl Volume {
             Ok(true) => {
                 warn!(
                     folder = %self.folder.display(),
-                    "the disk is full: the space that was set aside is used for sign-in, revocation and deletion"
+                    "the disk is full: the space reserve was released for sign-in, revocation and deletion"
                 );
                 self.measure();
             }
             Err(cause) if round.is_multiple_of(MEASUREMENTS_PER_REFILL) => {
-                warn!(%cause, "could not release the space that was set aside");
+                warn!(%cause, "could not release the space reserve");
             }
             // Logged before, and soon again.
             Err(_) => {}
@@ -137,8 +137,8 @@ impl Volume {
             return;
         }
         match reserve.fill() {
-            Ok(()) => info!(folder = %self.folder.display(), "space was set aside for a full disk"),
-            Err(cause) => warn!(%cause, "could not set space aside for a full disk"),
+            Ok(()) => info!(folder = %self.folder.display(), "filled the space reserve"),
+            Err(cause) => warn!(%cause, "could not fill the space reserve"),
         }
     }
 

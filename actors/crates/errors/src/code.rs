@@ -25,7 +25,7 @@ pub const SCOPE_REQUIRED: &str = "SCOPE_REQUIRED";
 pub const FOREIGN_ORIGIN: &str = "FOREIGN_ORIGIN";
 /// Sign-up is closed, or the first account exists already.
 pub const CLOSED: &str = "CLOSED";
-/// The upload URL is not signed by this service, or it has expired.
+/// The upload URL is not signed by this server, or it has expired.
 pub const UPLOAD_REFUSED: &str = "UPLOAD_REFUSED";
 /// The item or the route does not exist.
 pub const NOT_FOUND: &str = "NOT_FOUND";

@@ -177,7 +177,7 @@ pub enum Error {
         limit: usize,
     },
     /// A component is at its capacity, or is being restarted.
-    #[error("the service is busy; try again in {}", seconds(*.0))]
+    #[error("the server is busy; try again in {}", seconds(*.0))]
     Busy(Duration),
     /// Any other failure; the cause is only for the log.
     #[error("{}", INTERNAL_MESSAGE)]

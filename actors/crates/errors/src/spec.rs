@@ -140,16 +140,16 @@ use RouteRule::{All, Naming, Post, Scoped, WithBody, WithUrl};
 /// The page for every error that is not temporary. These are faults of the service: a page checks the form itself.
 const UNEXPECTED: PageText = PageText {
     title: "An internal error occurred",
-    text: "Try again. If this happens again, tell the operator of the service.",
+    text: "Try again. If this happens again, tell the operator of the server.",
 };
 
 /// The page for faults of the storage other than a full disk of the database.
 const STORAGE_FAILED: PageText =
-    PageText { title: "Storage failed", text: "The service could not use its storage. Try again later." };
+    PageText { title: "Storage failed", text: "The server could not use its storage. Try again later." };
 
 /// The rule for a job that needs space on a disk.
 const WAIT_FOR_SPACE: JobRule = JobRule::Block {
-    reason: "the disk of the service is full; processing continues when there is space again",
+    reason: "the disk of the server is full; processing continues when there is space again",
     after: Duration::from_secs(30),
 };
 
@@ -305,7 +305,7 @@ error_table! {
     ),
     Error::UploadRefused(_) => row(
         code::UPLOAD_REFUSED, 403, Http,
-        "The upload URL is not signed by this service, or it has expired.",
+        "The upload URL is not signed by this server, or it has expired.",
     ),
     Error::NotFound(_) => row(
         code::NOT_FOUND, 404, ToolResult,
@@ -355,7 +355,7 @@ error_table! {
     Error::UrlRejected(_) => row(
         code::URL_REJECTED, 422, ToolResult,
         "The URL is not http(s), contains credentials, uses a port that is not for web pages, or leads to a private or \
-         reserved network or to this service itself.",
+         reserved network or to this server itself.",
     ).with_routes(WithUrl).with_final_response(),
     Error::FeedNotFound(_) => row(
         code::FEED_NOT_FOUND, 422, ToolResult,
@@ -393,7 +393,7 @@ error_table! {
     )
     .with_routes(All)
     .with_retry(RetryRule::Carried)
-    .temporary("Busy", "The service is busy. Try again in a moment.")
+    .temporary("Busy", "The server is busy. Try again in a moment.")
     .with_operator_message("the database is busy; try again")
     // Not the fault of the job, so it uses up no attempt.
     .with_job(JobRule::Defer),
@@ -405,7 +405,7 @@ error_table! {
     .with_retry(RetryRule::Carried)
     .temporary(STORAGE_FAILED.title, STORAGE_FAILED.text)
     .with_job(JobRule::Block {
-        reason: "the storage of the service failed; this will be retried",
+        reason: "the storage of the server failed; this will be retried",
         after: Duration::from_secs(60),
     }),
     Error::StorageFailed(StorageFailure::NoIndex) => row(
@@ -424,7 +424,7 @@ error_table! {
     )
     .with_routes(All)
     .with_retry(RetryRule::After(Duration::from_secs(60)))
-    .temporary("Disk full", "The disk of the service is full. Its operator has to free some space.")
+    .temporary("Disk full", "The disk of the server is full. Its operator has to free some space.")
     .with_operator_message("the disk of the database is full; free some space and try again")
     .with_job(WAIT_FOR_SPACE),
 }

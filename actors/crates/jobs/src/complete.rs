@@ -18,7 +18,7 @@ use super::kind::{JobKind, Priority, has_known_kind};
 use super::{LEASE_DURATION, MAX_CRASHES, fairness};
 
 /// Why a job is given up of which every attempt crashed the process.
-pub const REPEATED_CRASH: &str = "the service crashed each time it processed this";
+pub const REPEATED_CRASH: &str = "the server crashed each time it processed this";
 
 /// Renews the lease. Returns whether the attempt still holds it.
 pub async fn renew(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {

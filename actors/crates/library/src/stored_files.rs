@@ -306,7 +306,7 @@ pub async fn discard(core: &CoreContext, store: &dyn BlobStore, lease: FileLease
     drop(lease);
     // Logged rather than returned: the caller reports its own failure, and the row lets `sweep` try again.
     if let Err(error) = delete(core, store, id, &path).await {
-        warn!(cause = error.chain(), "could not delete a file without an owner; the next clean-up will");
+        warn!(cause = error.chain(), "could not delete a file without an owner; the next clean-up retries");
     }
 }
 

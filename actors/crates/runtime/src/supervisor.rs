@@ -85,7 +85,7 @@ where
         crashes += 1;
         if crashes > MAX_CRASHES {
             state.health.given_up.store(true, Ordering::Relaxed);
-            error!(actor = config.name, crashes, "an actor keeps crashing and is left down");
+            error!(actor = config.name, crashes, "an actor crashed too often and is not restarted");
             return;
         }
         warn!(actor = config.name, crashes, "an actor crashed and is restarted");

@@ -70,7 +70,7 @@ impl KeyActor {
                 actor.cache_epoch.mark_checked(since);
             }
             Err(error) if is_reported(&error) => {}
-            Err(error) => warn!(%error, "could not read the generation of keys"),
+            Err(error) => warn!(%error, "could not read the generation number of the keys"),
         }));
     }
 
@@ -82,7 +82,7 @@ impl KeyActor {
         let write = async move { notices.first_use(first).await };
         context.spawn(write.into_actor(self).map(move |notified, actor, _| {
             if let Err(error) = notified {
-                warn!(cause = error.chain(), key.id = %key, "could not write the notice of a first use");
+                warn!(cause = error.chain(), key.id = %key, "could not store the notice of the first use of a key");
                 actor.notified.remove(&key);
             }
         }));

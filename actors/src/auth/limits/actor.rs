@@ -125,7 +125,7 @@ impl LimitActor {
             // The supervisor restarts the actor, which reads again: counting from zero would grant the daily limit twice.
             Err(error) if actor.days.is_only(day) => panic_for_restart(&error),
             Err(error) => {
-                warn!(%error, "could not read the counts of a day that began");
+                warn!(%error, "could not read the request counts of the new day");
                 if entered == DayChange::Earlier {
                     // The next call reads it.
                     actor.days.forget(day);

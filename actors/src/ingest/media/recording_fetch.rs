@@ -35,7 +35,7 @@ pub async fn fetch_recording(
                 let cause = error.chain();
                 warn!(
                     job.id = %job.id, job.subject = %job.subject, cause,
-                    "a fetched recording is transcribed without being kept"
+                    "could not store a fetched recording; it is transcribed nevertheless"
                 );
             }
             Ok(LocalFile::Temporary(file))

@@ -16,8 +16,7 @@ use crate::ingest::reindex;
 /// Waits for the files of the model, loads it, and enqueues the documents that lack its vectors. Returns when that is done,
 /// or when the model could not be loaded.
 pub async fn load_embedding_model(ctx: IndexingContext, store: Store, model: Model) {
-    let waiting_message = "the embedding model is not installed yet; search is lexical until it is";
-    let (model, folder) = await_model(&store, &[model], waiting_message).await;
+    let (model, folder) = await_model(&store, &[model], "search is lexical").await;
     match ctx.core.workers.run(Lane::Long, move || MiniLm::open(&folder)).await {
         Ok(Ok(embedder)) => ctx.retrieval.engine().set_model(Arc::new(embedder)),
         Ok(Err(error)) => {

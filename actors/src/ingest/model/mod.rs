@@ -16,8 +16,8 @@ pub use speech::{SpeechModelContext, load_speech_model};
 /// Interval of looks for the files of a model, which another process may download.
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Waits until the files of one of the models are there, the first of them by preference. Logs once that it waits.
-async fn await_model(store: &Store, models: &[Model], waiting_message: &'static str) -> (Model, PathBuf) {
+/// Waits until the files of one of the models are there, the first of them by preference. Logs once that it waits, with the effect.
+async fn await_model(store: &Store, models: &[Model], effect: &'static str) -> (Model, PathBuf) {
     let mut is_logged = false;
     loop {
         if let Some(found) = models.iter().find_map(|model| Some((model.clone(), store.find(model)?))) {
@@ -25,7 +25,8 @@ async fn await_model(store: &Store, models: &[Model], waiting_message: &'static 
         }
         if !is_logged {
             is_logged = true;
-            warn!("{waiting_message}");
+            let name = models.first().map(|model| model.name.as_str());
+            warn!(model.name = name, effect, "a model is not installed yet");
         }
         tokio::time::sleep(CHECK_INTERVAL).await;
     }

@@ -23,16 +23,15 @@ pub struct SpeechModelContext {
     pub job_signal: JobSignal,
 }
 
-/// Waits for the files of one of the models, the first of them by preference, and wakes the recordings that wait for it.
+/// Waits for the files of one of the models, the first of them by preference, and makes the jobs due that wait for it.
 pub async fn load_speech_model(ctx: SpeechModelContext, store: Store, models: Vec<Model>) {
-    let waiting_message = "the speech model is not installed yet; recordings wait until it is";
-    let (model, folder) = await_model(&store, &models, waiting_message).await;
+    let (model, folder) = await_model(&store, &models, "recordings wait").await;
     ctx.speech.set_transcriber(Arc::new(Whisper::new(&model.name, &folder)));
     info!(model.name, "speech model loaded; transcription enabled");
     match jobs::end_wait(ctx.core.db.write(), MODEL_MISSING_REASON, ctx.core.clock.now()).await {
         Ok(()) => ctx.job_signal.notify(),
         Err(error) => {
-            warn!(%error, "could not wake the waiting recordings; they retry on their own schedule")
+            warn!(%error, "could not make the jobs of waiting recordings due; they run when their delays end")
         }
     }
 }

@@ -73,10 +73,10 @@ impl IndexWatch {
         let known = Completeness::Complete.with_documents_left(lost);
         if let Some(Suspicion { reason, .. }) = state.suspicion {
             warn!(
-                held = count,
+                passages = count,
                 expected,
-                "the passage index {}: it is compared with the database",
-                reason.description()
+                reason = reason.description(),
+                "the passage index may be incomplete: it is compared with the database"
             );
             // A surplus, such as that of an interrupted job, hides nothing: results are read from the rows.
             retrieval.engine().set_completeness(if has_surplus { known } else { Completeness::Checking });
@@ -105,7 +105,10 @@ pub(super) async fn compare_counts(ctx: &RepairContext, state: &mut WatchState) 
     // A single low count may have met a text that was just replaced by a shorter one.
     if state.low_counts >= MIN_LOW_COUNTS {
         state.low_counts = 0;
-        warn!(held = count, expected, "the passage index {}", AuditReason::CountMismatch.description());
+        warn!(
+            passages = count,
+            expected, "the passage index has too few passages: it is compared with the database"
+        );
         state.count_suspected_at = Some(now);
         state.suspicion = Some(Suspicion::new(AuditReason::CountMismatch, None, now_at));
         ctx.retrieval.engine().set_completeness(Completeness::Checking);

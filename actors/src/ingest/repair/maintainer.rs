@@ -54,14 +54,14 @@ impl IndexWatch {
             self.become_successor(db, state, clock).await?;
             self.assess(db, retrieval, state, clock).await?;
             if was_elsewhere {
-                info!("took over the maintenance of the passage index from another service");
+                info!("took over the maintenance of the passage index from another server");
             }
         } else if !has_lock && !retrieval.engine().has_index() {
             retrieval.engine().set_completeness(Completeness::Unavailable);
         } else if !has_lock && !was_elsewhere {
             warn!(
-                "another service on the database maintains its passage index: the index of this service is not updated, so search \
-                 here is incomplete; run one service on a database"
+                "another server on the database maintains its passage index: the index of this server is not updated, so search \
+                 here is incomplete; run only one server on a database"
             );
             retrieval.engine().set_completeness(Completeness::MaintainedElsewhere);
         }
@@ -109,7 +109,7 @@ impl IndexWatch {
         }
         if let Err(error) = self.record_succession(db, own, last.is_some()).await {
             // As on a full disk. The next start tries again.
-            warn!(cause = error.chain(), "could not record that this service maintains the passage index");
+            warn!(cause = error.chain(), "could not record that this server maintains the passage index");
         }
         Ok(())
     }

@@ -70,7 +70,7 @@ impl IndexWatch {
                 true
             }
             Err(error) => {
-                warn!(cause = error.chain(), "could not mark the passage index");
+                warn!(cause = error.chain(), "could not write the marker of the passage index");
                 false
             }
         }

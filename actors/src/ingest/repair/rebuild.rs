@@ -66,7 +66,7 @@ pub(super) async fn follow_rebuild(ctx: &RepairContext, state: &mut WatchState) 
     let lost = rows::count_lost(ctx.core.db.read()).await?;
     ctx.retrieval.engine().set_completeness(before.with_documents_left(lost));
     if lost == 0 {
-        info!("the passage index holds every document again");
+        info!("the passage index is complete again");
     } else if lost != state.remaining_documents {
         (state.remaining_documents, state.remaining_since) = (lost, now);
     } else if has_passed(Some(state.remaining_since), STUCK_REBUILD_TIME, now) {

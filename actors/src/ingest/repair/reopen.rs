@@ -110,7 +110,7 @@ async fn counts_as_damaged(state: &WatchState, retrieval: &Retrieval, now: Durat
 async fn replace_removed(ctx: &RepairContext, state: &mut WatchState) -> Result<Replacement, Error> {
     // Before its folder is created again, because the index would write into the new one.
     let abandoned = ctx.retrieval.engine().abandon().await?;
-    error!("the folder of the passage index was removed or replaced; it is opened again");
+    error!("the folder of the passage index was removed or replaced; the index is opened again");
     if !state.abandoned.iter().any(|known| Arc::ptr_eq(known, &abandoned)) {
         state.abandoned.push(abandoned);
     }
@@ -176,7 +176,7 @@ fn next_interval(last_moved_at: Option<Duration>, interval: Duration, now: Durat
 /// Opens the index for which its disk had no space before.
 async fn open_postponed(ctx: &RepairContext, state: &WatchState) -> Result<Replacement, Error> {
     let replacement = open_folder(ctx, state, AuditReason::Missing).await.map_err(postponed_error)?;
-    info!("the disk has space for the passage index again: it is open, and searches are answered");
+    info!("the disk has space for the passage index again: it was opened, and searches are answered");
     Ok(replacement)
 }
 

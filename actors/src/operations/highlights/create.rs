@@ -41,7 +41,7 @@ request! {
         pub end_offset: TextOffset,
         /// A note on the highlight, at most 100,000 characters.
         pub note?: HighlightNote,
-        /// Name of a colour, which the service does not interpret.
+        /// Name of a colour, which the server does not interpret.
         pub color?: ColorName,
     }
 }

@@ -40,16 +40,16 @@ impl AuditReason {
     #[must_use]
     pub fn description(self) -> &'static str {
         match self {
-            AuditReason::Missing => "was not there",
+            AuditReason::Missing => "was missing",
             AuditReason::Damaged => "was damaged",
-            AuditReason::Removed => "was removed or replaced while the service ran",
-            AuditReason::Unverified => "has files whose times changed while the service was stopped",
-            AuditReason::NoMarker => "was not compared with the database yet",
-            AuditReason::Foreign => "is not the one that the service left",
+            AuditReason::Removed => "was removed or replaced while the server ran",
+            AuditReason::Unverified => "has files that were changed while the server was stopped",
+            AuditReason::NoMarker => "has not been compared with the database yet",
+            AuditReason::Foreign => "is not the one that the server used last",
             AuditReason::OlderCopy => "is an older copy",
-            AuditReason::MaintainedElsewhere => "misses changes that another service made to its own",
+            AuditReason::MaintainedElsewhere => "lacks changes that another server made to its own index",
             AuditReason::NewerThanDatabase => "is newer than the database",
-            AuditReason::CountMismatch => "holds another number of passages than the database expects",
+            AuditReason::CountMismatch => "has another number of passages than the database expects",
         }
     }
 

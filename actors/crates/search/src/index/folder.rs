@@ -86,7 +86,7 @@ impl InitialIndex {
             Err(refused) if matches!(refused, IndexError::NoSpace { .. }) => {
                 error!(
                     cause = error_chain(&refused),
-                    "the service starts without the passage index: searches are refused until its disk has space"
+                    "the server starts without the passage index: searches are refused until its disk has space"
                 );
                 None
             }
@@ -188,7 +188,7 @@ impl IndexFolder {
         }
         let (found, mut audit_reason) = Self::examine(&path, recorded.as_ref());
         let opened = if audit_reason == Some(AuditReason::Damaged) {
-            Err("its files were changed while the service was stopped".to_owned())
+            Err("its files were changed while the server was stopped".to_owned())
         } else {
             clear_files(&path, found.as_ref(), audit_reason);
             self.try_open(&path)?
@@ -245,13 +245,13 @@ impl IndexFolder {
         fs::rename(&path, &target).map_err(|source| IndexError::SetAside { folder: path, source })?;
         for older in before {
             if let Err(cause) = fs::remove_dir_all(&older) {
-                warn!(%cause, folder = %older.display(), "could not remove an index that was moved aside before");
+                warn!(%cause, folder = %older.display(), "could not remove an older damaged index");
             }
         }
         error!(
             cause,
             folder = %target.display(),
-            "the passage index is damaged: it was moved aside, and a new one is filled from the database"
+            "the passage index is damaged: it was moved to another folder, and a new one is filled from the database"
         );
         Ok(())
     }

@@ -20,7 +20,7 @@ pub enum IndexError {
     },
     /// The index cannot be opened for a reason that lies outside of its files, so they were left as they are.
     #[error(
-        "the passage index in {} cannot be opened: make the user of the service its owner, or allow more open files",
+        "the passage index in {} cannot be opened: make the user that runs the server its owner, or allow more open files",
         .folder.display()
     )]
     Environment {
@@ -31,7 +31,7 @@ pub enum IndexError {
         source: Box<dyn Error + Send + Sync>,
     },
     /// The disk has no space to open the index or to create one. Its files were left as they are.
-    #[error("the passage index in {} cannot be opened or created: make room on its disk", .folder.display())]
+    #[error("the passage index in {} cannot be opened or created: free some space on its disk", .folder.display())]
     NoSpace {
         /// Folder of the index in the data folder.
         folder: PathBuf,
@@ -41,7 +41,7 @@ pub enum IndexError {
     },
     /// A damaged index cannot be moved aside.
     #[error(
-        "the passage index in {} is damaged and cannot be moved aside: remove the folder, and the service fills a new \
+        "the passage index in {} is damaged and cannot be renamed: remove the folder, and the server fills a new \
          one from the database", .folder.display()
     )]
     SetAside {
@@ -52,7 +52,7 @@ pub enum IndexError {
         source: io::Error,
     },
     /// The index was abandoned, because its folder was removed, replaced or moved aside.
-    #[error("the passage index was abandoned: its folder was removed, replaced or moved aside")]
+    #[error("the passage index is no longer used: its folder was removed, replaced or renamed")]
     Abandoned,
     /// The engine panicked, which it does on some damage.
     #[error("the engine of the passage index panicked")]
