@@ -101,7 +101,7 @@ pub fn error(code: &str) -> Option<Value> {
 }
 
 /// Returns a path with example values for its variables.
-pub fn path(pattern: &str) -> String {
+fn path(pattern: &str) -> String {
     let parts = pattern.split('/').map(|part| match part {
         "{name}" => "biology",
         variable if variable.starts_with('{') => ID,

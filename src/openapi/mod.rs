@@ -2,6 +2,7 @@
 //! route of the tables is described.
 
 mod codes;
+mod commands;
 mod document;
 mod example;
 mod operation;

@@ -3,10 +3,8 @@
 use askama::Template;
 use serde_json::Value;
 
-use super::example;
+use super::commands::{self, ExampleVariable};
 
-/// The shell variable from which the examples read the API key.
-const KEY_VARIABLE: &str = "CARREL_KEY";
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
 /// Renders the page of this document.
@@ -57,9 +55,20 @@ pub fn render(document: &Value) -> Result<String, askama::Error> {
 <dt>{{ method.name }}</dt><dd>{{ method.about }}</dd>
 {%- endfor %}
 </dl>
-<p>The examples take the key from a shell variable. Set it once, then copy and run them:</p>
-<div class="code"><button type="button" class="copy">Copy</button><pre tabindex="0"><code>{{ set_key }}</code></pre></div>
-<p>Ids in the examples are placeholders: replace them with ids from your library.</p>
+<h2>Examples</h2>
+<p>The example requests need a shell and curl. They take the API key, ids and other values from shell variables. The commands that set the
+variables also need sed, and call these two functions:</p>
+<div class="code" id="functions"><button type="button" class="copy">Copy</button><pre tabindex="0"><code>{{ functions }}</code></pre></div>
+<p>Define the functions first. Then set the variables of the examples that you want to run, in this order; replace the dots in a value by
+your own. Most of the commands create an object that the examples may change and delete. If a variable stays empty, its request failed: run
+the command without <code>pick</code> to see the response.</p>
+<dl>
+{%- for variable in variables %}
+<dt><code>{{ variable.name }}</code></dt>
+<dd>{{ variable.about }}
+<div class="code" id="set-{{ variable.name }}"><button type="button" class="copy">Copy</button><pre tabindex="0"><code>{{ variable.command }}</code></pre></div></dd>
+{%- endfor %}
+</dl>
 </section>
 {%- for group in groups %}
 <section class="group" aria-labelledby="group-{{ group.name }}">
@@ -82,7 +91,7 @@ pub fn render(document: &Value) -> Result<String, askama::Error> {
 {%- endfor %}
 {%- if !op.request.is_empty() %}
 <h3>Example request</h3>
-<div class="code"><button type="button" class="copy">Copy</button><pre tabindex="0"><code>{{ op.request }}</code></pre></div>
+<div class="code" id="example-{{ op.id }}"><button type="button" class="copy">Copy</button><pre tabindex="0"><code>{{ op.request }}</code></pre></div>
 {%- endif %}
 <h3>Responses</h3>
 <dl class="responses">
@@ -108,13 +117,20 @@ struct Page {
     server: String,
     about: Vec<String>,
     auth_methods: Vec<AuthMethod>,
-    set_key: String,
+    functions: &'static str,
+    variables: Vec<Variable>,
     groups: Vec<Group>,
 }
 
 struct AuthMethod {
     name: String,
     about: String,
+}
+
+struct Variable {
+    name: &'static str,
+    about: &'static str,
+    command: String,
 }
 
 struct Group {
@@ -171,10 +187,17 @@ impl Page {
                     about: sentence(&method["description"]),
                 })
                 .collect(),
-            set_key: format!("export {KEY_VARIABLE}='pk_...'"),
+            functions: commands::FUNCTIONS,
+            variables: commands::VARIABLES.iter().map(|variable| Variable::of(variable, &server)).collect(),
             groups: groups.map(|group| Group::of(&to_text(&group["name"]), document, &server)).collect(),
             server,
         }
+    }
+}
+
+impl Variable {
+    fn of(variable: &ExampleVariable, server: &str) -> Self {
+        Self { name: variable.name, about: variable.about, command: variable.command(server) }
     }
 }
 
@@ -212,7 +235,7 @@ impl Operation {
             .into_iter()
             .filter(|table| !table.rows.is_empty())
             .collect(),
-            request: request(method, path, described, server),
+            request: commands::request(method, path, described, server),
             responses: responses
                 .map(|(status, response)| Response::of(status, resolved(response, document)))
                 .collect(),
@@ -221,34 +244,6 @@ impl Operation {
             summary,
         }
     }
-}
-
-/// Returns the request as a runnable shell command, with values for the variables of the path and for required
-/// parameters, and the key from [`KEY_VARIABLE`].
-fn request(method: &str, path: &str, described: &Value, server: &str) -> String {
-    let parameters = described["parameters"].as_array().into_iter().flatten();
-    let required = parameters.filter(|parameter| parameter["in"] == "query" && parameter["required"] == true);
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
-    required.for_each(|parameter| {
-        query.append_pair(&to_text(&parameter["name"]), &to_text(&parameter["example"]));
-    });
-    let query = query.finish();
-    let mark = if query.is_empty() { "" } else { "?" };
-    let url = quoted(&format!("{server}{}{mark}{query}", example::path(path)));
-    let method = if method == "get" { String::new() } else { format!("-X {} ", method.to_uppercase()) };
-    let mut command = format!("curl {method}{url} \\\n  -H \"Authorization: Bearer ${KEY_VARIABLE}\"");
-    let body = at(described, "/requestBody/content/application~1json/example");
-    if body.as_object().is_some_and(|members| !members.is_empty()) {
-        command.push_str(" \\\n  -H 'Content-Type: application/json' \\\n  -d ");
-        command.push_str(&quoted(&pretty(body)));
-    }
-    command
-}
-
-/// Quotes a text as one word of a shell.
-fn quoted(text: &str) -> String {
-    // A quote cannot be escaped within single quotes: the word ends, an escaped quote follows, and the word goes on.
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// Returns the component that a reference points to, or the value itself.
@@ -396,34 +391,20 @@ mod tests {
         }
     }
 
-    /// The example request of an operation.
-    fn example_request(document: &Value, method: &'static str, path: &str) -> String {
-        request(method, path, &document["paths"][path][method], "https://carrel.example")
-    }
-
     #[test]
-    fn example_requests_have_no_placeholder_but_the_key() {
+    fn page_has_the_command_of_every_variable_and_operation() {
         let document = document("https://carrel.example");
+        let page = render(&document).unwrap();
 
-        for (path, methods) in document["paths"].as_object().unwrap() {
-            for method in METHODS.into_iter().filter(|method| methods[method].is_object()) {
-                let command = example_request(&document, method, path);
-
-                let url = command.split('\'').nth(1).unwrap();
-                assert!(url::Url::parse(url).is_ok() && !url.contains(['{', '}']), "{command}");
-                assert!(command.contains("\"Authorization: Bearer $CARREL_KEY\""), "{command}");
-                assert!(!command.contains("..."), "{command}");
+        for variable in commands::VARIABLES {
+            assert!(page.contains(&format!("id=\"set-{}\"", variable.name)), "{variable:?}");
+        }
+        for methods in document["paths"].as_object().unwrap().values() {
+            for described in methods.as_object().unwrap().values() {
+                let id = described["operationId"].as_str().unwrap();
+                assert!(page.contains(&format!("id=\"example-{id}\"")), "{id}");
             }
         }
-        assert_eq!(
-            example_request(&document, "get", "/rest/v2/search"),
-            "curl 'https://carrel.example/rest/v2/search?q=how+do+ants+find+their+way' \\\n  -H \"Authorization: Bearer $CARREL_KEY\""
-        );
-    }
-
-    #[test]
-    fn word_of_a_shell_may_hold_quotes() {
-        assert_eq!(quoted("an ant's method"), r"'an ant'\''s method'");
     }
 
     #[test]

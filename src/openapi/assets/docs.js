@@ -1,4 +1,4 @@
-// Finding an operation, opening the one that the address names, and copying examples. The page reads well without it.
+// Filters the operations, opens the one that the fragment of the URL names, and copies examples. The page is complete without it.
 "use strict";
 
 const operations = [...document.querySelectorAll("details[data-words]")];

@@ -1,187 +1,177 @@
-//! The examples of the API description, sent to a running service.
+//! The examples of /docs, run as a reader runs them: in a shell, after the commands of the page have set its variables.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
 
-use reqwest::Method;
 use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::process::Command;
 use values::plan::Plan;
 
 use crate::ingest::uploads;
-use crate::support::{Client, Key, Reply, Server, Site, article, eventually};
+use crate::support::{Client, Key, Reply, Server, Site, eventually};
 
-/// The tag that examples name in their paths.
-const TAG: &str = "biology";
-/// The bytes of an upload. Their SHA-256 is the one of the examples.
-const UPLOADED: &[u8] = b"test";
+/// The operations after which the bookmark of the other examples may be gone, in the order in which they run after all others.
+const LAST_OPERATIONS: [&str; 3] = ["refetchBookmark", "deleteBookmark", "restoreBookmark"];
 
-/// The objects of a library to which the examples refer instead of their placeholders.
-struct SeededLibrary {
-    bookmark: String,
-    document: String,
-    /// A bookmark of a page that can be fetched; it is deleted in the end.
-    removable_bookmark: String,
-    deleted_bookmark: String,
-    highlight: String,
-    collection: String,
-    project: String,
-    feed: String,
-    feed_url: String,
-    entry: String,
-    /// An upload whose bytes have arrived.
-    upload: String,
-    /// The document of a completed upload.
-    recording: String,
+/// The page, which is HTML.
+struct DocsPage(String);
+
+impl DocsPage {
+    /// The text of the code block with this id.
+    fn code(&self, id: &str) -> String {
+        let block = self.0.split_once(&format!("<div class=\"code\" id=\"{id}\">"));
+        let (_, block) = block.unwrap_or_else(|| panic!("the page has no code {id}"));
+        let (_, code) = block.split_once("<code>").unwrap();
+        let (code, _) = code.split_once("</code>").unwrap();
+        // The ampersand last: it begins the other references.
+        let references = [("&#34;", "\""), ("&#39;", "'"), ("&#60;", "<"), ("&#62;", ">"), ("&#38;", "&")];
+        references
+            .into_iter()
+            .fold(code.to_owned(), |text, (reference, character)| text.replace(reference, character))
+    }
+
+    /// The names of the variables, in the order of the page.
+    fn variables(&self) -> Vec<&str> {
+        let blocks = self.0.split("<div class=\"code\" id=\"set-").skip(1);
+        blocks.map(|block| block.split('"').next().unwrap()).collect()
+    }
 }
 
-fn text_of(object: &Value, name: &str) -> String {
-    object[name].as_str().unwrap().to_owned()
+/// A shell with the functions and the variables of the page.
+struct ExampleShell {
+    folder: PathBuf,
+    functions: String,
+    variables: BTreeMap<String, String>,
 }
 
-async fn send_upload(key: &Key) -> Value {
-    let new = json!({ "filename": "lecture.mp3", "contentType": "audio/mpeg", "bytes": UPLOADED.len() });
-    let ticket = key.post("/rest/v2/uploads", new).await.data(201).clone();
-    assert!(matches!(uploads::put(&ticket, UPLOADED).await, 200 | 201 | 204));
-    ticket
-}
+impl ExampleShell {
+    /// Creates a shell that stores the configuration of curl in this folder.
+    fn new(folder: &Path, functions: String) -> Self {
+        // The commands run as the page shows them, so the status is requested here.
+        let settings = "write-out = \"\\n%{http_code}\"\nnoproxy = \"*\"\nsilent\nshow-error\n";
+        std::fs::write(folder.join(".curlrc"), settings).unwrap();
+        Self { folder: folder.to_owned(), functions, variables: BTreeMap::new() }
+    }
 
-impl SeededLibrary {
-    async fn create(key: &Key, session: &Client, site: &Site) -> Self {
-        let text = "the shortest way is found by scent. So do ants find their way.";
-        let saved = key.save(json!({ "url": "https://example.org/ants", "text": text, "tags": [TAG] })).await;
-        let saved = key.wait_for(&saved, "ready").await;
-        let bookmark = text_of(&saved, "bookmarkId");
-        let page = site.page("/page", [article("Ants", "an ant")]);
-        let removable = key.save_text(&page, "Ants.").await;
-        let deleted = text_of(&key.save_text("https://example.org/bees", "Bees.").await, "bookmarkId");
-        key.delete(&format!("/rest/v1/bookmarks/{deleted}")).await.data(200);
-        let highlighted = json!({ "text": "the shortest", "startOffset": 0, "endOffset": 12 });
-        let highlight = key.post(&format!("/rest/v1/bookmarks/{bookmark}/highlights"), highlighted).await;
-        let collection = key.post("/rest/v1/collections", json!({ "name": "Ants" })).await;
-        let project = session.post("/app/api/projects", json!({ "name": "Ants" })).await;
-        let sound = site.page("/ants.mp3", [Reply::Status(404)]);
-        let rss = format!(
-            "<rss version=\"2.0\"><channel><title>Ants</title><item><title>A talk</title><guid>1</guid>\
-             <description>Of ants.</description><enclosure url=\"{sound}\" type=\"audio/mpeg\"/></item>\
-             </channel></rss>"
-        );
-        let headers = vec![("content-type", "application/rss+xml".to_owned())];
-        let feed_url = site.page("/feed.xml", [Reply::Plain { status: 200, headers, body: rss }]);
-        let feed = key.post("/rest/v1/feeds", json!({ "url": feed_url })).await;
-        let entry = eventually("the entry is listed", async || {
-            let entries = key.get("/rest/v1/entries").await.data(200)["entries"].clone();
-            entries.get(0).map(|entry| text_of(entry, "entryId"))
+    async fn run(&self, script: &str) -> Output {
+        let mut shell = Command::new("sh");
+        // With -u a variable that is not set is an error.
+        shell.args(["-u", "-c", script]).envs(&self.variables).env("CURL_HOME", &self.folder);
+        shell.stdin(Stdio::null()).kill_on_drop(true).output().await.unwrap()
+    }
+
+    /// Runs a command and returns the HTTP status that it printed last; or its output if it failed.
+    async fn status_of(&self, command: &str) -> Result<String, String> {
+        let output = self.run(command).await;
+        let text = String::from_utf8(output.stdout).unwrap();
+        match text.rsplit_once('\n') {
+            Some((_, status)) if output.status.success() => Ok(status.to_owned()),
+            Some(_) | None => Err(format!("{text}\n{}", String::from_utf8_lossy(&output.stderr))),
+        }
+    }
+
+    /// Runs the command of a variable until it has set it, because a bookmark is processed before its text can be highlighted.
+    async fn set(&mut self, name: &str, command: &str) {
+        let script = format!("{}\n{command}\nprintf '\\n%s' \"${name}\"", self.functions);
+        let value = eventually(&format!("the command sets {name}: {command}"), async || {
+            let printed = String::from_utf8(self.run(&script).await.stdout).unwrap();
+            let (_, value) = printed.rsplit_once('\n')?;
+            (!value.is_empty()).then(|| value.to_owned())
         })
         .await;
-        let completed = uploads::complete(key, &send_upload(key).await).await;
-        Self {
-            bookmark,
-            document: text_of(&saved, "documentId"),
-            removable_bookmark: text_of(&removable, "bookmarkId"),
-            deleted_bookmark: deleted,
-            highlight: text_of(&highlight.data(201)["highlight"], "highlightId"),
-            collection: text_of(&collection.data(201)["collection"], "collectionId"),
-            project: text_of(&project.data(201)["project"], "id"),
-            feed: text_of(&feed.data(201)["feed"], "feedId"),
-            feed_url,
-            entry,
-            upload: text_of(&send_upload(key).await, "uploadId"),
-            recording: text_of(completed.data(202), "documentId"),
-        }
-    }
-
-    /// The object that the first variable of a path names.
-    fn object_of(&self, method: &Method, pattern: &str) -> &str {
-        match pattern.split('/').nth(3).unwrap() {
-            "bookmarks" if pattern.ends_with("/restore") => &self.deleted_bookmark,
-            "bookmarks" if pattern.ends_with("/refetch") || *method == Method::DELETE => {
-                &self.removable_bookmark
-            }
-            "bookmarks" => &self.bookmark,
-            "documents" if pattern.ends_with("/transcript") => &self.recording,
-            "documents" => &self.document,
-            "highlights" => &self.highlight,
-            "tags" => TAG,
-            "collections" => &self.collection,
-            "projects" => &self.project,
-            "feeds" => &self.feed,
-            "entries" => &self.entry,
-            "uploads" => &self.upload,
-            _ => panic!("the library has no object for {pattern}"),
-        }
-    }
-
-    fn path(&self, method: &Method, pattern: &str) -> String {
-        let parts = pattern.split('/').map(|part| match part {
-            "{bookmarkId}" => self.bookmark.as_str(),
-            variable if variable.starts_with('{') => self.object_of(method, pattern),
-            plain => plain,
-        });
-        parts.collect::<Vec<_>>().join("/")
-    }
-
-    /// The example of a body with the objects of the library.
-    fn body(&self, pattern: &str, name: &str, example: &Value) -> Value {
-        match example {
-            Value::Object(members) => Value::Object(
-                members.iter().map(|(name, part)| (name.clone(), self.body(pattern, name, part))).collect(),
-            ),
-            Value::Array(items) => {
-                Value::Array(items.iter().map(|item| self.body(pattern, name, item)).collect())
-            }
-            Value::String(_) => match name {
-                "bookmarkId" => json!(self.bookmark),
-                "feedId" => json!(self.feed),
-                // The feed of the example is on a site that tests do not reach.
-                "url" if pattern.starts_with("/rest/v1/feeds") => json!(self.feed_url),
-                _ => example.clone(),
-            },
-            Value::Null | Value::Bool(_) | Value::Number(_) => example.clone(),
-        }
+        self.variables.insert(name.to_owned(), value);
     }
 }
 
-/// The required parameters of an operation as a query, with their examples.
-fn query(described: &Value) -> String {
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
-    let parameters = described["parameters"].as_array().into_iter().flatten();
-    for parameter in parameters.filter(|part| part["in"] == "query" && part["required"] == true) {
-        query.append_pair(parameter["name"].as_str().unwrap(), parameter["example"].as_str().unwrap());
+/// An operation of the description.
+struct DescribedOperation<'a> {
+    id: &'a str,
+    method: &'a str,
+    path: &'a str,
+    /// The statuses of its success responses.
+    statuses: Vec<&'a str>,
+}
+
+/// The operations in the order in which their examples succeed: objects are deleted after all other requests, and a collection after
+/// its bookmark was taken out of it.
+fn operations(document: &Value) -> Vec<DescribedOperation<'_>> {
+    let mut all = Vec::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, described) in methods.as_object().unwrap() {
+            let statuses = described["responses"].as_object().unwrap().keys().map(String::as_str);
+            all.push(DescribedOperation {
+                id: described["operationId"].as_str().unwrap(),
+                method: method.as_str(),
+                path: path.as_str(),
+                statuses: statuses.filter(|status| status.starts_with('2')).collect(),
+            });
+        }
     }
-    query.finish()
+    all.sort_by_key(|operation| {
+        let last = LAST_OPERATIONS.iter().position(|id| *id == operation.id);
+        (last, operation.method == "delete", Reverse(operation.path.len()))
+    });
+    all
+}
+
+/// Creates what the commands of the page do not: a project, a recording, and the feed of a podcast. Returns the URL of the feed.
+async fn seed_library(key: &Key, session: &Client, site: &Site) -> String {
+    session.post("/app/api/projects", json!({ "name": "Ants" })).await.data(201);
+    uploads::upload(key, "audio/mpeg", b"test").await;
+    let sound = site.page("/ants.mp3", [Reply::Status(404)]);
+    let rss = format!(
+        "<rss version=\"2.0\"><channel><title>Ants</title><item><title>A talk</title><guid>1</guid>\
+         <description>Of ants.</description><enclosure url=\"{sound}\" type=\"audio/mpeg\"/></item>\
+         </channel></rss>"
+    );
+    let headers = vec![("content-type", "application/rss+xml".to_owned())];
+    site.page("/feed.xml", [Reply::Plain { status: 200, headers, body: rss }])
 }
 
 #[actix_web::test]
-async fn examples_of_the_description_succeed() {
+async fn example_of_each_operation_succeeds_as_the_page_shows_it() {
     let (server, site) = (Server::start().await, Site::start().await);
     let user = server.user(Plan::Research).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let library = SeededLibrary::create(&key, &session, &site).await;
-    let document = key.get("/openapi.json").await.body;
-    let mut examples: Vec<(Method, &String, &Value)> = Vec::new();
-    for (pattern, methods) in document["paths"].as_object().unwrap() {
-        for (method, described) in methods.as_object().unwrap() {
-            examples.push((method.to_ascii_uppercase().parse().unwrap(), pattern, described));
+    let feed_url = seed_library(&key, &session, &site).await;
+    let page = DocsPage(server.anonymous().get("/docs").await.text);
+    let document = server.anonymous().get("/openapi.json").await.body;
+    let mut shell = ExampleShell::new(server.home().folder(), page.code("functions"));
+    // The two values that the page leaves to the reader.
+    let secret = key.header("authorization").trim_start_matches("Bearer ").to_owned();
+    shell.variables.extend([("CARREL_KEY".to_owned(), secret), ("FEED_URL".to_owned(), feed_url)]);
+    for name in page.variables() {
+        if !shell.variables.contains_key(name) {
+            shell.set(name, &page.code(&format!("set-{name}"))).await;
         }
     }
-    // Objects are deleted after all other requests, and a collection after its bookmark was taken out of it.
-    examples.sort_by_key(|(method, pattern, _)| (*method == Method::DELETE, Reverse(pattern.len())));
+    key.wait_for(&json!({ "bookmarkId": shell.variables["BOOKMARK_ID"] }), "ready").await;
 
     let mut failed = Vec::new();
-    for (method, pattern, described) in examples {
-        if pattern.contains("/tags/") {
+    for operation in operations(&document) {
+        let command = page.code(&format!("example-{}", operation.id));
+        if command.contains("$TAG") {
             // Another example renames or deletes the tag.
-            let bookmark = format!("/rest/v1/bookmarks/{}", library.bookmark);
-            key.patch(&bookmark, json!({ "tags": [TAG] })).await.data(200);
+            shell.set("TAG", &page.code("set-TAG")).await;
         }
-        let example = &described["requestBody"]["content"]["application/json"]["example"];
-        let body = example.as_object().filter(|members| !members.is_empty());
-        let body = body.map(|_| library.body(pattern, "", example));
-        let path = format!("{}?{}", library.path(&method, pattern), query(described));
-        let answer = key.send(method.clone(), &path, body).await;
-        if !(200..300).contains(&answer.status) {
-            failed.push(format!("{method} {path}: {} {}", answer.status, answer.text));
+        match shell.status_of(&command).await {
+            Ok(status) if operation.statuses.contains(&status.as_str()) => {}
+            outcome => failed.push(format!("{}: {outcome:?} of\n{command}", operation.id)),
         }
     }
 
-    assert!(failed.is_empty(), "{failed:#?}");
+    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+}
+
+#[actix_web::test]
+async fn command_that_does_not_run_has_no_status() {
+    let folder = TempDir::new().unwrap();
+    let shell = ExampleShell::new(folder.path(), String::new());
+
+    for command in ["curl \"$BOOKMARK_ID\"", "curl 'http://127.0.0.1", "no-such-command\n", "curl -d '{}'"] {
+        assert!(shell.status_of(command).await.is_err(), "{command}");
+    }
 }
