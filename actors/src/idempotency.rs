@@ -11,7 +11,7 @@
 //! has changed nothing, and the request may be retried. A request of several transactions (a batch, a list of feeds) counts
 //! as committed with the first of them.
 //!
-//! The storage of an account is bounded ([`AnswerBounds`]), and the guarantee that no change is made twice is given up last.
+//! The storage of an account is bounded ([`StoredResponseBounds`]), and the guarantee that no change is made twice is given up last.
 //! A response that is too large is stored without its body, and so are the oldest ones of an account that uses too many
 //! bytes: a repeated request is refused with 409 then, because it was carried out. Only keys beyond the maximum number expire
 //! early, the oldest first.
@@ -64,7 +64,7 @@ const MAX_FREED_PER_TRANSACTION: u64 = 16;
 
 /// Bounds of the stored responses of one account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AnswerBounds {
+pub struct StoredResponseBounds {
     /// Maximum bytes of a body that is stored.
     pub max_body_bytes: usize,
     /// Maximum bytes of all bodies of an account.
@@ -73,7 +73,7 @@ pub struct AnswerBounds {
     pub max_account_keys: i64,
 }
 
-impl Default for AnswerBounds {
+impl Default for StoredResponseBounds {
     /// The keys suffice for every request of two days of the largest plan: a day of 24 hours touches two days of UTC.
     fn default() -> Self {
         Self { max_body_bytes: 256 << 10, max_account_bytes: 64 << 20, max_account_keys: 100_000 }
@@ -124,7 +124,7 @@ impl Claim {
 #[derive(Clone, Debug)]
 enum ClaimEnd {
     /// With a response; without its body if that is too large.
-    Answer { status: i16, body: Option<String> },
+    Respond { status: i16, body: Option<String> },
     /// Without a response: the request may be retried, unless a change of it was committed.
     Release,
 }
@@ -144,7 +144,7 @@ pub enum ClaimOutcome {
     /// This request is the first with the key, and is to be carried out.
     First(Claim),
     /// An earlier request got this response.
-    Answered(StoredResponse),
+    Repeated(StoredResponse),
 }
 
 /// The stored responses, and the claims of requests in progress. Clones are cheap.
@@ -153,18 +153,18 @@ pub struct Idempotency {
     db: Db,
     clock: Arc<dyn Clock>,
     heartbeat_interval: Duration,
-    bounds: AnswerBounds,
+    bounds: StoredResponseBounds,
 }
 
 impl Idempotency {
     /// Stores responses in this database.
     pub fn new(db: Db, clock: Arc<dyn Clock>) -> Self {
-        Self { db, clock, heartbeat_interval: CLAIM_TIMEOUT / 3, bounds: AnswerBounds::default() }
+        Self { db, clock, heartbeat_interval: CLAIM_TIMEOUT / 3, bounds: StoredResponseBounds::default() }
     }
 
     /// Replaces the bounds of stored responses.
     #[must_use]
-    pub fn with_bounds(self, bounds: AnswerBounds) -> Self {
+    pub fn with_bounds(self, bounds: StoredResponseBounds) -> Self {
         Self { bounds, ..self }
     }
 
@@ -187,7 +187,7 @@ impl Idempotency {
     ) -> Result<ClaimOutcome, Error> {
         // First without a transaction, so that a repeated request does not wait for what the user writes at the same time.
         if let Some(stored) = self.find(user, api_key, &idempotency_key).await? {
-            return Ok(ClaimOutcome::Answered(stored));
+            return Ok(ClaimOutcome::Repeated(stored));
         }
         let now = self.clock.now();
         let txn = begin_owned(&self.db, user).await?;
@@ -219,7 +219,7 @@ impl Idempotency {
         let found = Entity::one_of(user, api_key, &idempotency_key.key_hash).one(&txn).await?;
         // Without a row the other request has released its claim in this moment: the client may repeat the request.
         let row = found.ok_or(Error::StillRunning)?;
-        stored_response(row, &idempotency_key.request_hash, now).map(ClaimOutcome::Answered)
+        stored_response(row, &idempotency_key.request_hash, now).map(ClaimOutcome::Repeated)
     }
 
     /// Returns the stored response of the key, or `None` if the key can be claimed. Claims nothing.
@@ -274,7 +274,7 @@ impl Idempotency {
 
     async fn record_heartbeat(&self, claim: &ClaimId) -> Result<(), Error> {
         claim
-            .update_unanswered()
+            .update_pending()
             .col_expr(Column::HeartbeatAt, Expr::value(self.clock.now()))
             .exec(self.db.write())
             .await?;
@@ -290,7 +290,7 @@ impl Idempotency {
         let body = Some(stored.body).filter(|body| body.len() <= self.bounds.max_body_bytes);
         let status = i16::try_from(stored.status).unwrap_or(i16::MAX);
         let user = claim.id.user;
-        self.end(claim, ClaimEnd::Answer { status, body }).await?;
+        self.end(claim, ClaimEnd::Respond { status, body }).await?;
         self.enforce_bounds(user).await
     }
 
@@ -309,7 +309,7 @@ impl Idempotency {
 
     async fn write_end(&self, claim: &ClaimId, end: &ClaimEnd) -> Result<(), Error> {
         match end {
-            ClaimEnd::Answer { status, body } => self.store(claim, *status, body.clone()).await,
+            ClaimEnd::Respond { status, body } => self.store(claim, *status, body.clone()).await,
             ClaimEnd::Release => self.release(claim).await,
         }
     }
@@ -317,7 +317,7 @@ impl Idempotency {
     async fn store(&self, claim: &ClaimId, status: i16, body: Option<String>) -> Result<(), Error> {
         let txn = begin_owned(&self.db, claim.user).await?;
         claim
-            .update_unanswered()
+            .update_pending()
             .col_expr(Column::Status, Expr::value(status))
             .col_expr(Column::Body, Expr::value(body))
             .exec(&txn)
@@ -399,10 +399,10 @@ impl Idempotency {
     async fn release(&self, claim: &ClaimId) -> Result<(), Error> {
         // On PostgreSQL this waits for a commit that is in progress.
         let txn = begin_owned(&self.db, claim.user).await?;
-        let released = claim.delete_unanswered().filter(Column::IsCommitted.eq(false)).exec(&txn).await?;
-        // Committed: the row stays and answers a repeated request with 409. The time says that its request has ended.
+        let released = claim.delete_pending().filter(Column::IsCommitted.eq(false)).exec(&txn).await?;
+        // Committed: the row stays, and a repeated request gets 409. The time says that its request has ended.
         if released.rows_affected == 0 {
-            claim.update_unanswered().col_expr(Column::HeartbeatAt, Expr::value(ENDED_AT)).exec(&txn).await?;
+            claim.update_pending().col_expr(Column::HeartbeatAt, Expr::value(ENDED_AT)).exec(&txn).await?;
         }
         Ok(txn.commit().await?)
     }
@@ -507,14 +507,14 @@ fn stored_response(row: Model, request_hash: &[u8], now: Timestamp) -> Result<St
     match (row.status.and_then(|status| u16::try_from(status).ok()), row.body) {
         (Some(status), Some(body)) => Ok(StoredResponse { status, body }),
         (Some(200..=299), None) => Err(Error::Conflict(
-            "the request with this Idempotency-Key was carried out, and its answer is not kept; look at the result before you \
+            "the request with this Idempotency-Key was carried out, and its response is not kept; look at the result before you \
              send it again with a new key",
         )),
         (Some(_), None) => Err(Error::Conflict(
-            "the request with this Idempotency-Key was refused, and its answer is not kept; send it with a new key",
+            "the request with this Idempotency-Key was refused, and its response is not kept; send it with a new key",
         )),
         (None, _) if row.is_committed && is_heartbeat_missing(row.heartbeat_at, now) => Err(Error::Conflict(
-            "the request with this Idempotency-Key was carried out at least in part, and its answer is not kept; look at the \
+            "the request with this Idempotency-Key was carried out at least in part, and its response is not kept; look at the \
              result before you send it again with a new key",
         )),
         (None, _) => Err(Error::StillRunning),
@@ -541,7 +541,7 @@ mod tests {
         let statements = [
             Entity::one_of(user, key, &[1]).filter(is_expired(now).not()).build(DbBackend::Sqlite),
             Entity::delete_one_of(user, key, &[1]).filter(is_expired(now)).build(DbBackend::Sqlite),
-            id.update_unanswered().col_expr(Column::HeartbeatAt, Expr::value(now)).build(DbBackend::Sqlite),
+            id.update_pending().col_expr(Column::HeartbeatAt, Expr::value(now)).build(DbBackend::Sqlite),
         ];
 
         for statement in statements {

@@ -1,7 +1,7 @@
 //! Compression of responses by gzip or Brotli, as the client accepts it (RFC 9110, section 12.5.3).
 //!
 //! A body is compressed as a whole before it is handed to the connection. So the bytes that the connection counts as unsent
-//! (`server::wire`) are those that stand in memory, the slot of the account is held until they exist (`http::answer_slots`), the
+//! (`server::wire`) are those that stand in memory, the slot of the account is held until they exist (`http::response_slots`), the
 //! length is known, and HEAD has the headers of GET. The middleware of actix-web makes a stream of each body instead, whose
 //! memory is not counted before it is sent.
 //!

@@ -112,18 +112,18 @@ impl JobCounts {
 struct Dependencies {
     is_database_reachable: bool,
     storage: StorageCheck,
-    /// The state of the index; `None` if it is loaded and does not answer.
+    /// The state of the index; `None` if it is loaded and does not respond.
     index: Option<IndexProbe>,
 }
 
 /// The state of the index in `/readyz`. A service whose index is incomplete, missing, or could not be loaded again after a failed
-/// write is ready: it answers what it can. `carrel doctor` reads it too.
+/// write is ready: it serves what it can. `carrel doctor` reads it too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IndexHealth {
-    /// Whether the index answers, or is being reloaded; `false` if there is none, or if it could not be loaded again.
+    /// Whether the index responds, or is being reloaded; `false` if there is none, or if it could not be loaded again.
     pub ok: bool,
-    /// The number of its passages; `None` while it does not answer.
+    /// The number of its passages; `None` while it does not respond.
     pub passages: Option<u64>,
     /// Requests of the last day that it failed as only damage fails them, at most 16.
     #[serde(default)]
@@ -208,7 +208,7 @@ async fn ready(service: Data<Service>, readiness: Data<Readiness>) -> impl Respo
     let is_ready = readiness.is_set()
         && is_database_reachable
         && storage.is_ready()
-        // A missing index is an answer. Only one that is loaded and does not answer makes the service unready.
+        // A missing index is a valid state. Only one that is loaded and does not respond makes the service unready.
         && probed.is_some()
         && actors.iter().all(|actor| actor.up);
     let ctx = &service.context;

@@ -19,7 +19,7 @@ const EXEMPT_PATHS: [&str; 4] = ["/healthz", "/readyz", "/mcp", "/mcp/"];
 /// Why a request is refused; the text follows "Host".
 const REASON: &str = "names another host than the setting server.base_url";
 
-/// Answers 400 to a request whose `Host` cannot be this service's.
+/// Responds with 400 to a request whose `Host` cannot be this service's.
 ///
 /// # Errors
 /// Those of the service behind it.

@@ -21,7 +21,7 @@ const HTTP_COOKIE: &str = "carrel_session";
 /// page of a sibling domain can set one (draft-ietf-httpbis-rfc6265bis, 4.1.3.2; faults-and-threats, row C2).
 const HTTPS_COOKIE: &str = "__Host-carrel_session";
 
-/// Authenticates the session of a request. From then on its answer counts for the user.
+/// Authenticates the session of a request. From then on its response counts for the user.
 ///
 /// # Errors
 /// [`Error::NotSignedIn`] without a valid session.

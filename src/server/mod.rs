@@ -62,7 +62,7 @@ pub struct RunningService {
     service: Service,
     readiness: Readiness,
     servers: Vec<ServerHandle>,
-    /// Cancelled when the stop begins: connections are closed after their answers from then on.
+    /// Cancelled when the stop begins: connections are closed after their responses from then on.
     drain: CancellationToken,
     background: Vec<JoinHandle<()>>,
     /// Held while the service runs, so that no other process uses the folder.

@@ -28,7 +28,7 @@ pub(super) async fn clean_up(ctx: &WorkerContext) {
     let (core, now) = (&ctx.core, ctx.core.clock.now());
     log_failure("sessions", sessions::sweep(core).await);
     log_failure("counts of earlier days", limits::sweep(&core.db, now).await);
-    log_failure("stored answers", ctx.idempotency.sweep(now).await);
+    log_failure("stored responses", ctx.idempotency.sweep(now).await);
     log_failure("claims of answers", answers::sweep(&core.db, now).await);
     // Jobs of documents that were given up are kept with their reason as long as the document exists.
     let ended_jobs = jobs::sweep(&core.db, now - DONE_JOB_RETENTION, now - GIVEN_UP_JOB_RETENTION).await;

@@ -12,7 +12,7 @@ use search::index::{AuditReason, IndexFolder};
 
 use super::check::{Check, SEE_DATABASE_FILES};
 use crate::cli::failure;
-use crate::cli::probe::ServerAnswer;
+use crate::cli::probe::ServerProbe;
 use crate::http::health::IndexHealth;
 use crate::settings::Settings;
 
@@ -20,7 +20,7 @@ const NAME: &str = "index";
 
 /// Reports the state of the index of the running service. If none runs, checks the folder, and compares it with the database if its
 /// tables are up to date.
-pub async fn check(settings: &Settings, core: &CoreContext, server: &ServerAnswer) -> Check {
+pub async fn check(settings: &Settings, core: &CoreContext, server: &ServerProbe) -> Check {
     let folder = IndexFolder::path_in(&settings.data_dir);
     if let Some(fault) = unreadable(&folder) {
         return fault;

@@ -24,7 +24,7 @@ use validation::{Request, read_object};
 use values::scope::{Scope, Scopes};
 
 use super::schema;
-use crate::http::answer_slots::slot_wait;
+use crate::http::response_slots::slot_wait;
 
 /// A tool: how it is listed, and how it is called.
 pub struct Tool {

@@ -3,7 +3,7 @@
 //! It decides nothing about a request; actix-http parses it, and refuses what is malformed. Where actix-http accepts a
 //! request, both agree on its length, because the rules here are those of its decoder (RFC 9112, sections 2.2, 6 and 7.1).
 //! Its parser takes a bare LF for the end of a line. Proxies differ in that, so a head could be read as two requests; here
-//! each bare LF of a head is overwritten with NUL, which no head may contain, and the parser answers 400. So is the first byte
+//! each bare LF of a head is overwritten with NUL, which no head may contain, and the parser responds with 400. So is the first byte
 //! over [`MAX_HEAD_BYTES`]: the parser keeps its buffer until the next request.
 
 /// The longest head. The longest query that a route accepts has 72 KiB: a URL of 8,192 characters of three bytes, percent-encoded.

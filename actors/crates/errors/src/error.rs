@@ -36,7 +36,7 @@ pub enum Error {
     /// No session, or one that has ended.
     #[error("there is no session, or it has ended; sign in first")]
     NotSignedIn,
-    /// A sign-in with an unknown e-mail address or a wrong password; the answer does not say which.
+    /// A sign-in with an unknown e-mail address or a wrong password; the response does not say which.
     #[error("wrong e-mail address or password")]
     WrongPassword,
     /// The request comes from a page of another origin.

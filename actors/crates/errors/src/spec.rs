@@ -21,7 +21,7 @@ pub struct ErrorSpec {
     pub retry: RetryRule,
     /// The headers of an HTTP response besides `Retry-After`.
     pub headers: HeaderRule,
-    /// The routes of the REST API that may answer with the error.
+    /// The routes of the REST API that may respond with the error.
     pub routes: RouteRule,
     /// Whether an Idempotency-Key keeps the response; never one with a wait. After other errors the same key may be tried again.
     pub is_final: bool,
@@ -77,7 +77,7 @@ pub enum HeaderRule {
     Close,
 }
 
-/// The routes of the REST API that may answer with an error, besides those whose operation lists its code.
+/// The routes of the REST API that may respond with an error, besides those whose operation lists its code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouteRule {
     /// Only routes whose operation lists the code. No operation lists the codes of the web app, of the URL that a file is sent to,
@@ -132,7 +132,7 @@ const UNEXPECTED: PageText = PageText {
     text: "Try again. If this happens again, tell the operator of the service.",
 };
 
-/// Returns the row of an error that only listed routes answer with and that is not retried.
+/// Returns the row of an error that only listed routes respond with and that is not retried.
 const fn row(code: &'static str, status: u16, mcp: McpDelivery, description: &'static str) -> ErrorSpec {
     ErrorSpec {
         code,
@@ -276,7 +276,7 @@ error_table! {
     ),
     Error::NotFound(_) => row(
         code::NOT_FOUND, 404, ToolResult,
-        "The item does not exist, or it belongs to another account: the answer does not say which.",
+        "The item does not exist, or it belongs to another account: the response does not say which.",
     ).with_routes(Naming).with_final_response(),
     Error::UnknownRoute => row(code::NOT_FOUND, 404, ToolResult, "No route has the path.").with_final_response(),
     Error::MethodNotAllowed(_) => row(
@@ -292,7 +292,7 @@ error_table! {
     Error::Conflict(_) => row(
         code::CONFLICT, 409, ToolResult,
         "A unique name is taken, the state of the item does not allow the change, or the `Idempotency-Key` was used for a \
-         different request, or for one whose answer is not kept.",
+         different request, or for one whose response is not kept.",
     ).with_routes(Post).with_final_response(),
     Error::StillRunning => row(
         code::CONFLICT, 409, ToolResult,
@@ -356,7 +356,7 @@ error_table! {
     ).with_retry(RetryRule::After(Duration::from_secs(30))),
     Error::Busy(_) => row(
         code::OVERLOADED, 503, Http,
-        "A component is busy or restarting, or the account has too many answers in progress (with `Retry-After`).",
+        "A component is busy or restarting, or the account has too many responses in progress (with `Retry-After`).",
     )
     .with_routes(All)
     .with_retry(RetryRule::Carried)
