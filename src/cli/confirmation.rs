@@ -9,7 +9,7 @@ use super::output::shown;
 ///
 /// # Errors
 /// There is no terminal, it cannot be read, or something else was typed.
-pub fn of_deleted_account(email: &str) -> Result<(), Failure> {
+pub fn confirm_account_deletion(email: &str) -> Result<(), Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::NoConfirmation);
     }

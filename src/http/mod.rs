@@ -17,7 +17,7 @@ pub mod health;
 pub mod host;
 pub mod log;
 pub mod methods;
-pub mod pace;
+pub mod min_body_rate;
 pub mod peer;
 pub mod push;
 pub mod response_slots;

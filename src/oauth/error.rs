@@ -36,7 +36,7 @@ pub enum OAuthError {
         /// The bytes that are accepted.
         limit: u64,
     },
-    /// The body arrived more slowly than `http::pace` allows.
+    /// The body arrived more slowly than `http::min_body_rate` allows.
     #[error("the body arrived too slowly; send it again")]
     BodyTimeout,
     /// The client is unknown, or did not authenticate by the method that it registered.

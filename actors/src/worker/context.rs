@@ -11,9 +11,9 @@ use library::uploads::Uploads;
 use storage::mail::Mailer;
 
 use crate::idempotency::Idempotency;
-use crate::ingest::extraction::ExtractionContext;
+use crate::ingest::extraction_context::ExtractionContext;
 use crate::ingest::feed::context::FeedContext;
-use crate::ingest::indexing::IndexingContext;
+use crate::ingest::indexing_context::IndexingContext;
 use crate::ingest::repair::{IndexWatch, RepairContext};
 use crate::retrieval::Retrieval;
 

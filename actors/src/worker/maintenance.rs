@@ -87,7 +87,7 @@ async fn remove_deleted_bookmark(
     // The passages first: after a crash in between, the next clean-up finds the rows again. Passages without rows would be found
     // by an audit of the index only.
     for document in documents.all(ctx.core.db.read()).await? {
-        ctx.retrieval.forget(row.user_id, document.id).await?;
+        ctx.retrieval.delete_document(row.user_id, document.id).await?;
     }
     let txn = begin_owned(&ctx.core.db, row.user_id).await?;
     document::Entity::delete_owned(row.user_id)

@@ -24,7 +24,7 @@ use super::wait::{
 };
 use super::windows::WindowCutter;
 use crate::ai;
-use crate::ingest::extraction::ExtractionContext;
+use crate::ingest::extraction_context::ExtractionContext;
 
 /// Windows after which a recording yields to others: a few minutes of audio.
 const TURN_WINDOWS: usize = 6;

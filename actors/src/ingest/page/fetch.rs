@@ -17,8 +17,8 @@ use web::{BodyPolicy, FetchOutcome, FetchRequest, FetchedPage, PageUrl};
 
 use super::article::{document_of_article, read_article};
 use crate::ingest::document_row::{is_recording, set_content_type};
-use crate::ingest::extraction::ExtractionContext;
-use crate::ingest::fetching::{job_error_of_fetch, job_error_of_url};
+use crate::ingest::extraction_context::ExtractionContext;
+use crate::ingest::fetch_rules::{job_error_of_fetch, job_error_of_url};
 use crate::ingest::file::{FileContent, detect_content};
 use crate::ingest::file_type;
 use crate::ingest::media::recording_url;

@@ -200,7 +200,7 @@ async fn remove_strays(ctx: &RepairContext) -> Result<u64, Error> {
         let strays = find_strays(ctx, page.ids).await?;
         if !strays.is_empty() {
             removed += strays.len() as u64;
-            ctx.retrieval.remove(strays).await?;
+            ctx.retrieval.delete_passages(strays).await?;
         }
         from = page.next;
         if from.is_none() {

@@ -15,7 +15,7 @@ use search::index::AuditReason;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::watch::{IndexWatch, Suspicion, WatchState};
+use super::watch::{AuditRequest, IndexWatch, WatchState};
 use crate::retrieval::{Completeness, Retrieval};
 use crate::service_state::{self, ServiceStateKey};
 
@@ -102,9 +102,9 @@ impl IndexWatch {
             return Ok(());
         }
         if last.is_some() {
-            let suspicion =
-                Suspicion::new(AuditReason::MaintainedElsewhere, state.marker.as_ref(), clock.now());
-            state.suspicion = state.suspicion.or(Some(suspicion));
+            let audit_request =
+                AuditRequest::new(AuditReason::MaintainedElsewhere, state.marker.as_ref(), clock.now());
+            state.audit_request = state.audit_request.or(Some(audit_request));
             state.marker = None;
         }
         if let Err(error) = self.record_succession(db, own, last.is_some()).await {
