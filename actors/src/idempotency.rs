@@ -44,7 +44,7 @@ use validation::Invalid;
 use values::id::{KeyId, UserId};
 use values::time::Timestamp;
 
-/// How long responses are stored.
+/// Time for which responses are stored.
 const RESPONSE_RETENTION: Duration = Duration::from_secs(24 * 3600);
 /// A claim without a heartbeat for this long belongs to a crashed process. Heartbeats are three times as frequent. The clocks
 /// of two nodes may differ by this much.

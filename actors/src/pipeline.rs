@@ -39,7 +39,7 @@ pub enum Endpoint<'a> {
 /// Returns the status that a surface responds to a result with.
 pub type StatusOf<'a, R> = &'a dyn Fn(&Result<Response<R>, Error>) -> String;
 
-/// What the activity view shows of a call whose reply is an `R`.
+/// The line of the activity view for a call whose reply is an `R`.
 pub struct ActivityEntry<'a, R> {
     /// The endpoint that was called.
     pub endpoint: Endpoint<'a>,

@@ -16,7 +16,7 @@ use crate::settings::Settings;
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 const MAX_RESPONSE_BYTES: u64 = 64 << 10;
 
-/// What responds at the address of the server.
+/// The state of the server, by the program that responds at its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerState {
     /// A server that is ready (`/readyz` responds with 200).
@@ -40,7 +40,7 @@ pub struct ServerProbe {
     pub index: Option<IndexHealth>,
 }
 
-/// Whether a server runs, which executes the jobs that commands enqueue.
+/// Returns whether a server runs, which executes the jobs that commands enqueue.
 pub async fn is_server_running(settings: &Settings) -> bool {
     matches!(find_state(settings).await, ServerState::Ready | ServerState::NotReady)
 }

@@ -12,9 +12,9 @@ use uuid::Uuid;
 use super::probe;
 use crate::settings::Settings;
 
-/// How often the state of the job is read.
+/// Interval at which the state of the job is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
-/// How often the server is probed.
+/// Interval at which the server is probed.
 const PROBE_INTERVAL: Duration = Duration::from_secs(5);
 /// A server that misses this many probes has stopped: one that restarts is ready by then.
 const MAX_MISSED_PROBES: u32 = 3;

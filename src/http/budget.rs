@@ -92,7 +92,7 @@ impl Budget {
         Arc::new(Self { shares, usage: Mutex::default(), freed: Notify::new() })
     }
 
-    /// What one body or response of this account or address holds; nothing at first.
+    /// Returns the hold of one body or response of this account or address, which is empty at first.
     pub fn hold(self: &Arc<Self>, sender: Sender) -> BudgetHold {
         BudgetHold { budget: self.clone(), sender, bytes: 0 }
     }
@@ -145,7 +145,7 @@ impl Budget {
     }
 }
 
-/// Whether a body or response may use the reserve.
+/// The size of a body or response, which decides whether it may use the reserve.
 #[derive(Clone, Copy, Debug)]
 enum HoldSize {
     Small,

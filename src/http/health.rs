@@ -31,7 +31,7 @@ const MAX_WRITER_BUSY: Duration = Duration::from_secs(60);
 /// Jobs are counted again after this time.
 const JOB_COUNT_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Whether the service takes requests: not while it starts or drains. Clones share it.
+/// The readiness of the service to take requests: not while it starts or drains. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Readiness {
     ready: Arc<AtomicBool>,
@@ -69,7 +69,7 @@ impl StorageCheck {
         Self { at, state, answered_at, has_failed }
     }
 
-    /// Whether requests should be sent to this service. A full disk stops writes only, and reads go on.
+    /// Returns whether requests should be sent to this service. A full disk stops writes only, and reads go on.
     fn is_ready(&self) -> bool {
         match self.state {
             StorageState::Ok | StorageState::Full => true,
@@ -139,7 +139,7 @@ impl Readiness {
         self.ready.store(ready, Ordering::SeqCst);
     }
 
-    /// Whether the service takes requests; `false` until [`Self::set`] is called.
+    /// Returns whether the service takes requests; `false` until [`Self::set`] is called.
     pub fn is_set(&self) -> bool {
         self.ready.load(Ordering::SeqCst)
     }

@@ -47,8 +47,8 @@ fn is_known(request: &HttpRequest) -> bool {
     }
 }
 
-/// Whether this is the host of `server.base_url`, an IP address, or a name of a local network: a name that public DNS does not have
-/// cannot be made to resolve to this service by others. Ports are not compared, because a proxy in front has another one.
+/// Returns whether this is the host of `server.base_url`, an IP address, or a name of a local network: a name that public DNS does not
+/// have cannot be made to resolve to this service by others. Ports are not compared, because a proxy in front has another one.
 fn may_be_ours(host: &str, base_url: &str) -> bool {
     // The parser of URLs reads the host as browsers do, so every spelling of an IP address, and text before an `@`,
     // is understood.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How slowly a body may arrive.
+/// The rate at which a body must arrive, with a grace period.
 #[derive(Clone, Copy, Debug)]
 pub struct MinBodyRate {
     /// Time that a body may take in addition to its length at the minimum rate.

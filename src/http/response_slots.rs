@@ -55,7 +55,7 @@ struct SlotState {
     queue: FairQueue<UserId, ResponsePermit>,
 }
 
-/// What one account has in memory.
+/// The responses that one account has in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct ResponseLoad {
     building: usize,

@@ -49,7 +49,7 @@ fn cookie_name(core: &CoreContext) -> &'static str {
     if is_https(core) { HTTPS_COOKIE } else { HTTP_COOKIE }
 }
 
-/// Whether clients reach the service over https.
+/// Returns whether clients reach the service over https.
 fn is_https(core: &CoreContext) -> bool {
     core.base_url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
 }

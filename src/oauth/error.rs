@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn only_temporary_errors_are_retried() {
+    fn temporary_error_is_retried() {
         let wait = Duration::from_secs(9);
 
         assert_eq!(OAuthError::TooManyAttempts(wait).retry_after(), Some(wait));

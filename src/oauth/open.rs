@@ -17,7 +17,7 @@ use super::error::OAuthError;
 use crate::http::cors::{ALLOWED_HEADERS, EXPOSED_HEADERS};
 use crate::http::error::whole_seconds;
 
-/// Whether caches may store a response (design: mcp-oauth.md, P20).
+/// The permission for caches to store a response (design: mcp-oauth.md, P20).
 #[derive(Clone, Copy, Debug)]
 pub enum CacheControl {
     /// No: the response contains a secret, or depends on one.

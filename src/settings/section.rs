@@ -127,7 +127,7 @@ pub struct Feeds {
     pub push: Push,
 }
 
-/// Whether the service subscribes to hubs, which must be able to reach it.
+/// The rule for subscriptions to hubs, which must be able to reach the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Push {
@@ -193,7 +193,7 @@ pub struct Models {
     pub auto: bool,
 }
 
-/// Whether clients without an account may create an account or a registration.
+/// The rule for clients without an account that create an account or a registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {

@@ -89,7 +89,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
     finish(ctx, job, &document, IndexedPassages { model, count: next, is_awaiting_vectors }).await
 }
 
-/// What the index holds of a document once a job is finished.
+/// The passages that the index holds of a document once a job is finished.
 struct IndexedPassages {
     /// The model that made the vectors; none if there are no vectors.
     model: Option<String>,

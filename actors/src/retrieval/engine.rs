@@ -31,8 +31,8 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 const REOPEN_RETRY_AFTER: Duration = Duration::from_secs(2);
 /// Delay after which a read that met a reloading index may be retried.
 const RELOAD_RETRY_AFTER: Duration = Duration::from_secs(2);
-/// How long a request counts that failed in a way that only damage of the index explains. Damage does not heal, and the user whose
-/// passages it is in may search a few times a day. So requests that succeed in between do not reset the count.
+/// Time for which a request counts that failed in a way that only damage of the index explains. Damage does not heal, and the user
+/// whose passages it is in may search a few times a day. So requests that succeed in between do not reset the count.
 const FAILURE_WINDOW: Duration = Duration::from_secs(24 * 3600);
 /// Passages that the lexical and the semantic search each return.
 const SEARCH_DEPTH: usize = 100;
@@ -50,7 +50,7 @@ pub struct Vectors {
     pub tokens: usize,
 }
 
-/// What a probe finds of the index.
+/// The state of the index that a probe finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexProbe {
     /// The index is loaded and answers.

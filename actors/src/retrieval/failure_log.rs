@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_failures_are_remembered() {
+    fn failures_before_the_last_ones_are_forgotten() {
         let log = FailureLog::default();
 
         (0..100).for_each(|_| log.record_failure(None, Duration::ZERO));

@@ -123,7 +123,7 @@ impl ShortActors {
     }
 }
 
-/// What requests and background work share, whatever their database connections. Clones share it too.
+/// The parts that requests and background work share, whatever their database connections. Clones share them too.
 #[derive(Clone)]
 struct SharedParts {
     retrieval: Retrieval,

@@ -17,7 +17,7 @@ use crate::ingest::indexing_context::IndexingContext;
 use crate::ingest::repair::{IndexWatch, RepairContext};
 use crate::retrieval::Retrieval;
 
-/// What the worker, its handlers and its maintenance tasks need. Each handler gets the
+/// The services that the worker, its handlers and its maintenance tasks need. Each handler gets the
 /// context of its group, and nothing else.
 ///
 /// All of it is built from [`CoreContext::for_jobs`], so background work has separate database connections on PostgreSQL:

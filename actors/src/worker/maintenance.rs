@@ -16,9 +16,9 @@ use crate::ai::answers;
 use crate::auth::{limits, sessions};
 use crate::ingest::media;
 
-/// How long finished jobs are kept.
+/// Time for which finished jobs are kept.
 const DONE_JOB_RETENTION: Duration = Duration::from_secs(24 * 3600);
-/// How long jobs that were given up and are about no document are kept.
+/// Time for which jobs that were given up and are about no document are kept.
 const GIVEN_UP_JOB_RETENTION: Duration = Duration::from_secs(90 * 24 * 3600);
 /// Deleted bookmarks that are read together.
 const BATCH_ROWS: u64 = 500;

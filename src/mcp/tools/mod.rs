@@ -149,7 +149,7 @@ impl Tool {
         TOOLS.iter().find(|tool| tool.name == name)
     }
 
-    /// Whether a caller with these scopes may use it.
+    /// Returns whether a caller with these scopes may use it.
     pub fn is_allowed(&self, scopes: &Scopes) -> bool {
         self.scopes.iter().all(|scope| scopes.has(*scope))
     }

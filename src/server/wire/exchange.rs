@@ -66,12 +66,12 @@ impl Exchange {
         self.has_ended.set(true);
     }
 
-    /// Whether there is a request whose response is not encoded yet.
+    /// Returns whether there is a request whose response is not encoded yet.
     pub fn is_responding(&self) -> bool {
         self.is_responding.get()
     }
 
-    /// Whether a response has been encoded since this was asked last.
+    /// Returns whether a response has been encoded since this was asked last.
     pub fn take_ended(&self) -> bool {
         self.has_ended.replace(false)
     }
@@ -91,12 +91,12 @@ impl Exchange {
         }
     }
 
-    /// Whether the response may stay in memory while its reader is slow.
+    /// Returns whether the response may stay in memory while its reader is slow.
     pub fn may_stay(&self) -> bool {
         self.response.borrow_mut().as_mut().is_none_or(UnsentResponse::is_allowed)
     }
 
-    /// Whether connections are to be closed after their responses.
+    /// Returns whether connections are to be closed after their responses.
     pub fn is_draining(&self) -> bool {
         self.drain.is_cancelled()
     }

@@ -63,7 +63,7 @@ const WRITE_BUFFER_BYTES: usize = 4 << 10;
 /// a peer that does not read.
 const MAX_KERNEL_UNSENT_BYTES: u32 = 128 << 10;
 
-/// What all workers of the server share.
+/// The state that all workers of the server share.
 #[derive(Clone)]
 pub struct Wire {
     connections: Arc<Connections>,

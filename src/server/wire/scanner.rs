@@ -85,7 +85,7 @@ impl RequestScanner {
     }
 }
 
-/// What a step of the scan has found.
+/// The result of one step of the scan.
 enum ScanStep {
     /// Neither the head nor the request ends here.
     Incomplete,
@@ -195,7 +195,7 @@ impl Head {
         ScanStep::Incomplete
     }
 
-    /// How the body is framed, in the order in which actix-http looks at it.
+    /// Returns the framing of the body, decided in the order in which actix-http looks at it.
     fn framing(&self) -> Framing {
         if self.chunked {
             // The parser refuses any other coding, and a length in addition to it.

@@ -28,7 +28,7 @@ const MAX_BURST_BYTES: usize = 32 << 10;
 /// Bytes of a head that are read at a time. Most heads are shorter.
 const HEAD_READ_BYTES: usize = 4 << 10;
 
-/// How long a connection waits for its peer.
+/// The times for which a connection waits for its peer.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadlines {
     /// For the end of a head that has begun. actix-http responds to the first head with 408 before.
@@ -107,7 +107,7 @@ impl Transport {
         self.exchange.clone()
     }
 
-    /// Whether the next request has to wait for the response before it.
+    /// Returns whether the next request has to wait for the response before it.
     fn is_gated(&self) -> bool {
         self.scanner.position() == Position::Boundary && (self.exchange.is_responding() || self.is_blocked)
     }

@@ -24,7 +24,7 @@ const MIN_FREE_READ_BUFFER_BYTES: usize = 1 << 10;
 /// short responses, or ones whose memory is shared.
 const SHARES: Shares =
     Shares { total: 256 << 20, reserve: 32 << 20, account: 48 << 20, network: 8 << 20, anonymous: 32 << 20 };
-/// How long a peer may block writing when its response exceeds the budget: peers that read continuously are not
+/// Time for which a peer may block writing when its response exceeds the budget: peers that read continuously are not
 /// closed because others do not read.
 pub const MAX_OVER_BUDGET_TIME: Duration = Duration::from_millis(250);
 /// A peer that reads more slowly than this uses up its allowance.
@@ -86,7 +86,7 @@ impl UnsentResponse {
         self.bytes
     }
 
-    /// Whether the budget allows the response to stay in memory. Acquires its bytes if so.
+    /// Returns whether the budget allows the response to stay in memory. Acquires its bytes if so.
     pub fn is_allowed(&mut self) -> bool {
         self.hold.grow_to(self.bytes).is_ok()
     }
@@ -98,7 +98,7 @@ impl Drop for UnsentResponse {
     }
 }
 
-/// How long a peer may still block writing. It earns time by the bytes that it reads, which distinguishes a slow peer from
+/// The time for which a peer may still block writing. It earns time by the bytes that it reads, which distinguishes a slow peer from
 /// one that hardly reads at all.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteAllowance {

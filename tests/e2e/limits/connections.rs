@@ -34,7 +34,7 @@ pub async fn exchange(server: &Server, request: &str) -> String {
     String::from_utf8_lossy(&response).into_owned()
 }
 
-/// Whether a request on this connection is answered.
+/// Returns whether a request on this connection is answered.
 async fn is_served(stream: &mut TcpStream) -> bool {
     let request = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
     let mut response = [0; 12];

@@ -42,7 +42,7 @@ fn assert_rpc_error(response: &Response, status: u16, code: i64) {
 
 /// Covers the threat table (row O9).
 #[actix_web::test]
-async fn only_own_and_listed_origins_may_send_requests() {
+async fn request_from_unlisted_origin_is_refused() {
     let set =
         [("MCP__ALLOWED_ORIGINS", "https://app.example"), ("SERVER__BASE_URL", "https://carrel.example")];
     let server = Server::start_with(&set).await;

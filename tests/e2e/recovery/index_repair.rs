@@ -626,7 +626,7 @@ async fn index_that_refuses_queries_is_not_moved_aside() {
 }
 
 #[actix_web::test]
-async fn only_search_is_refused_while_the_index_reloads() {
+async fn search_alone_is_refused_while_the_index_reloads() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     save(&key, "heron").await;

@@ -69,7 +69,7 @@ impl Site {
         self.pages.lock().unwrap()[path].unchanged
     }
 
-    /// Whether the path was requested.
+    /// Returns whether the path was requested.
     pub fn was_requested(&self, path: &str) -> bool {
         self.pages.lock().unwrap().get(path).is_some_and(|page| page.hits > 0)
     }

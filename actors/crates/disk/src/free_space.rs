@@ -10,7 +10,8 @@ pub struct FreeSpace {
     free_bytes: Option<u64>,
     /// Bytes announced by writers and not written yet.
     announced_bytes: u64,
-    /// Bytes written since the last measurement began. They are counted after the write, so a measurement that begins later includes them.
+    /// Bytes written since the last measurement began. They are counted after the write, so a measurement that begins later includes
+    /// them.
     written_bytes: u64,
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::code;
 use super::error::Error;
 
-/// How one variant of [`Error`] is presented.
+/// The presentation of one variant of [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorSpec {
     /// The stable code, such as `NOT_FOUND`. Several variants may share one; then they share the status too.
@@ -17,7 +17,7 @@ pub struct ErrorSpec {
     /// The code that a client of the MCP server receives. It differs from `code` where the specification's table of tool errors
     /// has no such code.
     pub mcp_code: &'static str,
-    /// How long a client waits before it tries again.
+    /// The time that a client waits before it tries again.
     pub retry: RetryRule,
     /// The headers of an HTTP response besides `Retry-After`.
     pub headers: HeaderRule,
@@ -39,7 +39,7 @@ pub struct ErrorSpec {
     pub description: &'static str,
 }
 
-/// How a client of the MCP server receives an error.
+/// The form in which a client of the MCP server receives an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpDelivery {
     /// In the result of the tool: the model can act on it.
@@ -48,7 +48,7 @@ pub enum McpDelivery {
     Http,
 }
 
-/// How long a client waits before it tries again.
+/// The time that a client waits before it tries again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryRule {
     /// The same request would fail again.
@@ -106,7 +106,7 @@ pub struct PageText {
     pub text: &'static str,
 }
 
-/// What happens to a job that meets an error of the service.
+/// The treatment of a job that meets an error of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobRule {
     /// The attempt has failed, and the user learns no cause.

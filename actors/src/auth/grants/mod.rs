@@ -73,7 +73,7 @@ const DOCUMENT_FRESH: Duration = Duration::from_secs(900);
 /// A client metadata document is used for this long while it cannot be read again.
 const DOCUMENT_USABLE: Duration = Duration::from_secs(24 * 3600);
 
-/// How long ago the metadata document of a client was read.
+/// The time since the metadata document of a client was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentAge {
     /// Recently: it is not read again.
@@ -84,7 +84,7 @@ pub enum DocumentAge {
     Old,
 }
 
-/// What a valid access token grants.
+/// The access that a valid access token grants.
 #[derive(Clone, Debug)]
 pub struct TokenAccess {
     /// The grant that the token belongs to.

@@ -30,7 +30,7 @@ const MAX_REDIRECT_PAGE_CHARS: usize = 1_000;
 /// A media type is cut to this length in a message.
 const MAX_SHOWN_TYPE_CHARS: usize = 100;
 
-/// What the URL of a document leads to.
+/// The content that the URL of a document leads to.
 pub enum DetectedContent {
     /// A page, or plain text, which was read.
     Html(Box<ExtractedDocument>),
@@ -40,7 +40,7 @@ pub enum DetectedContent {
     Recording,
 }
 
-/// What one URL on the way leads to.
+/// The content that one URL on the way leads to.
 enum UrlContent {
     Detected(DetectedContent),
     Redirect(PageUrl),

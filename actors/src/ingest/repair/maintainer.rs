@@ -19,7 +19,7 @@ use super::watch::{AuditRequest, IndexWatch, WatchState};
 use crate::retrieval::{Completeness, Retrieval};
 use crate::service_state::{self, ServiceStateKey};
 
-/// How long a service that starts waits for the lock: the database may not have noticed yet that its last process ended.
+/// Time for which a service that starts waits for the lock: the database may not have noticed yet that its last process ended.
 const START_LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 /// Delay between two attempts to take the lock at the start.
 const START_LOCK_RETRY_DELAY: Duration = Duration::from_millis(100);

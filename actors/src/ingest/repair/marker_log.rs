@@ -15,7 +15,7 @@ use crate::service_state::{self, ServiceStateKey};
 
 /// Shortest time between two markers, each of which is written to the disk and to the database.
 const MARK_INTERVAL: Duration = Duration::from_secs(60);
-/// How long an orderly stop reads files for their checksums.
+/// Time for which an orderly stop reads files for their checksums.
 const MAX_CHECKSUM_TIME: Duration = Duration::from_secs(3);
 
 /// Raises the marker if the index has changed since it was raised last.

@@ -54,7 +54,7 @@ impl IndexWatch {
     }
 }
 
-/// Why the index is to be compared with the database, and which documents are stale because of it.
+/// A request to compare the index with the database: its reason, and the documents that are stale because of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AuditRequest {
     pub reason: AuditReason,
@@ -93,7 +93,7 @@ pub(super) enum Damage {
     MovedAside,
 }
 
-/// What the checks remember. Times are those of [`Clock::elapsed`], which never goes back.
+/// The state that the checks keep. Times are those of [`Clock::elapsed`], which never goes back.
 pub(super) struct WatchState {
     /// The marker of both the folder and the database; none until both have one.
     pub marker: Option<Marker>,

@@ -34,7 +34,7 @@ impl FromRequest for BookmarkExists {
     }
 }
 
-/// Whether the URL is saved, and its normalised form.
+/// The bookmark that has the URL, if any, and the normalised form of the URL.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BookmarkExistsResponse {

@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::page_url::PageUrl;
 
-/// What a server does when it has read the head of a request.
+/// The behaviour of a server that has read the head of a request.
 pub(super) enum Answer {
     /// Sends these bytes and closes the connection.
     Whole(Vec<u8>),
