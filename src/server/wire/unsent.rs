@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn account_with_too_many_unsent_answers_gets_no_slot() {
+    async fn account_with_too_many_unsent_responses_gets_no_slot() {
         let (unsent, user) = (unsent(), UserId::new(Timestamp::from_millis(0)));
         let has_slot = || unsent.slots().acquire(user).now_or_never().is_some();
 
