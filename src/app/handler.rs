@@ -20,7 +20,7 @@ use crate::routing::{ReplyStatus, Route, RouteSurface};
 pub struct WebApp;
 
 impl RouteSurface for WebApp {
-    async fn respond<O: FromRequest>(
+    async fn handle<O: FromRequest>(
         _: &'static Route,
         status: ReplyStatus<O::Reply>,
         request: HttpRequest,

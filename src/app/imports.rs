@@ -53,7 +53,7 @@ const MAX_UPLOAD_WAIT: Duration = Duration::from_secs(10);
 /// Mounts `POST /imports`, and `GET /imports`, which has the same path.
 pub fn mount(config: &mut ServiceConfig) {
     let methods = ["GET", "HEAD", "POST"].map(str::to_owned).to_vec();
-    let list = |request, payload| (LIST_IMPORTS.respond)(&LIST_IMPORTS, request, payload);
+    let list = |request, payload| (LIST_IMPORTS.handle)(&LIST_IMPORTS, request, payload);
     config.service(
         web::resource("/imports")
             .route(web::post().to(serve))

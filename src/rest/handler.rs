@@ -36,7 +36,7 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 pub struct Rest;
 
 impl RouteSurface for Rest {
-    async fn respond<O: FromRequest>(
+    async fn handle<O: FromRequest>(
         route: &'static Route,
         success: ReplyStatus<O::Reply>,
         request: HttpRequest,

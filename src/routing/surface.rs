@@ -9,8 +9,8 @@ use super::route::{ReplyStatus, Route};
 
 /// A surface that serves tables of routes.
 pub trait RouteSurface: 'static {
-    /// Responds to a request by the operation of a route.
-    fn respond<O: FromRequest>(
+    /// Handles a request by the operation of a route.
+    fn handle<O: FromRequest>(
         route: &'static Route,
         success: ReplyStatus<O::Reply>,
         request: HttpRequest,
@@ -42,7 +42,7 @@ pub fn mount<S: RouteSurface>(config: &mut ServiceConfig, routes: impl IntoItera
             if route.method == Method::GET {
                 methods.push(Method::HEAD.to_string());
             }
-            let handler = move |request, payload| (route.respond)(route, request, payload);
+            let handler = move |request, payload| (route.handle)(route, request, payload);
             resource = resource.route(web::method(route.method.clone()).to(handler));
         }
         // The fallback is that of the resource: the router would otherwise respond with 405 by
