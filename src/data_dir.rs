@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 /// The longest content of the lock file that is read, in bytes.
 const MAX_LOCK_BYTES: u64 = 256;
-/// How long a start waits for the lock of the data folder. A parser process that a killed service was about to start has the lock
+/// Time for which a start waits for the lock of the data folder. A parser process that a killed service was about to start has the lock
 /// until it executes its program, for a few milliseconds.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 const LOCK_INTERVAL: Duration = Duration::from_millis(20);
@@ -113,7 +113,7 @@ pub fn give_to_owner(made: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether other users may read the folder. One that existed before keeps its permissions.
+/// Returns whether other users may read the folder. One that existed before keeps its permissions.
 pub fn is_open_to_others(folder: &Path) -> bool {
     std::fs::metadata(folder).is_ok_and(|found| found.permissions().mode() & 0o077 != 0)
 }

@@ -26,7 +26,7 @@ pub struct LostDatabase {
 }
 
 impl LostDatabase {
-    /// What the operator can do about a lost database.
+    /// The advice to the operator about a lost database.
     pub const ADVICE: &'static str =
         "restore the database, or, to start a new library with this data_dir, run `carrel migrate` first";
 
@@ -116,7 +116,7 @@ async fn connect_to_any(settings: &Settings) -> Result<Db, ConnectError> {
     connected.map_err(|cause| ConnectError::unopened(settings, cause))
 }
 
-/// Whether the database has tables of this service. One in memory is empty at each start, so it counts as one that has.
+/// Returns whether the database has tables of this service. One in memory is empty at each start, so it counts as one that has.
 async fn has_library(settings: &Settings, db: &Db) -> Result<bool, ConnectError> {
     let url = settings.database_url();
     if !url.is_postgres() && url.sqlite_file().is_none() {
@@ -149,7 +149,7 @@ pub fn require_file(settings: &Settings) -> Result<(), LostDatabase> {
     }
 }
 
-/// Whether the database is an SQLite file that nothing has written to yet.
+/// Returns whether the database is an SQLite file that nothing has written to yet.
 pub fn is_new(settings: &Settings) -> bool {
     let file = settings.database_url().sqlite_file();
     file.is_some_and(|file| match fs::metadata(file) {

@@ -225,7 +225,7 @@ fn paths_and_items_in_readme_and_manual_exist() {
     assert!(left.is_empty(), "{left:#?}");
 }
 
-/// Whether `PATH` exists, and for `PATH::ITEM` whether that file defines the item.
+/// Returns whether `PATH` exists, and for `PATH::ITEM` whether that file defines the item.
 fn exists(span: &str) -> bool {
     match span.split_once("::") {
         None => root().join(span).exists(),
@@ -236,7 +236,7 @@ fn exists(span: &str) -> bool {
     }
 }
 
-/// Whether a source holds this definition, and not only one whose name begins with it.
+/// Returns whether a source holds this definition, and not only one whose name begins with it.
 fn defines(source: &str, definition: &str) -> bool {
     source.split(definition).skip(1).any(|rest| {
         let next = rest.chars().next();
@@ -258,7 +258,7 @@ fn links_in_readme_and_manual_resolve() {
     assert!(left.is_empty(), "{left:#?}");
 }
 
-/// Whether the file of a relative link exists, and in it the heading of its anchor.
+/// Returns whether the file of a relative link exists, and in it the heading of its anchor.
 fn is_reachable(document: &str, target: &str) -> bool {
     let (file, fragment) = target.split_once('#').unwrap_or((target, ""));
     let own = root().join(document);

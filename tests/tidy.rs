@@ -291,7 +291,7 @@ fn dependency_is_found_in_every_spelling() {
 }
 
 #[test]
-fn only_actors_and_surfaces_use_actix() {
+fn crates_below_the_actors_do_not_use_actix() {
     let mut wrong = Vec::new();
     for (folder, _) in ARROWS.iter().filter(|(folder, _)| !ACTIX_CRATES.contains(folder)) {
         let manifest = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
@@ -305,7 +305,7 @@ fn only_actors_and_surfaces_use_actix() {
     assert!(wrong.is_empty(), "what is below the actors needs none of actix: {wrong:#?}");
 }
 
-/// What makes a crate with this manifest build `sea-orm`: itself, its feature, or a crate that uses the database.
+/// Returns what makes a crate with this manifest build `sea-orm`: itself, its feature, or a crate that uses the database.
 fn database_dependencies(manifest: &str) -> Vec<String> {
     let uses_database =
         |name: &String| DATABASE_CRATES.iter().any(|folder| folder.rsplit('/').next() == Some(name.as_str()));
@@ -385,7 +385,7 @@ fn clock_readers(files: Vec<File>) -> Vec<String> {
 }
 
 #[test]
-fn only_the_clock_reads_the_time_of_day() {
+fn time_of_day_is_read_by_the_clock_alone() {
     assert_eq!(clock_readers(rust_files()), [CLOCK_FILE], "pass the time in from the caller's clock");
 }
 
@@ -426,7 +426,7 @@ fn statics_that_change_are_listed_with_a_reason() {
     );
 }
 
-/// Whether a source calls one of these functions on the entity of an owned table.
+/// Returns whether a source calls one of these functions on the entity of an owned table.
 fn calls_owned_entity(source: &str, functions: &[&str]) -> bool {
     OWNED.iter().any(|table| {
         let imported = source.contains(&format!("use entity::{table}::"));
@@ -470,7 +470,7 @@ fn finder_of_one_name_selects_the_same_rows() {
     assert_eq!(finders_named("one_of"), ["entity/src/idempotency.rs", "entity/src/owned.rs"], "{advice}");
 }
 
-/// Whether a source changes a row through its model, as `row.update(&txn)` does.
+/// Returns whether a source changes a row through its model, as `row.update(&txn)` does.
 fn changes_model(source: &str) -> bool {
     MODEL_CHANGES.iter().flat_map(|method| source.match_indices(method)).any(|(at, method)| {
         let rest = &source[at + method.len()..];

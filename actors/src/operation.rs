@@ -49,7 +49,7 @@ pub trait Operation: Sized + 'static {
     /// Whether a call waits for a slot for its account before it runs, and holds the slot until its response is built: true for
     /// operations that read much of a library into one response. Operations that wait for something else while they run, such as a
     /// model, another server or a search slot, need none, nor do responses of a few fixed fields.
-    const NEEDS_ANSWER_SLOT: bool = !Self::SCOPES.is_empty() && !Scope::any_writes(Self::SCOPES);
+    const NEEDS_RESPONSE_SLOT: bool = !Self::SCOPES.is_empty() && !Scope::any_writes(Self::SCOPES);
 
     /// The members of the reply that are secrets. They are not stored under an Idempotency-Key (contract.md, section 11).
     const SECRET_MEMBERS: &'static [&'static str] = &[];

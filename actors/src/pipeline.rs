@@ -36,18 +36,18 @@ pub enum Endpoint<'a> {
     Tool(&'static str),
 }
 
-/// Returns the status that a surface answers a result with.
+/// Returns the status that a surface responds to a result with.
 pub type StatusOf<'a, R> = &'a dyn Fn(&Result<Response<R>, Error>) -> String;
 
-/// What the activity view shows of a call whose reply is an `R`.
+/// The line of the activity view for a call whose reply is an `R`.
 pub struct ActivityEntry<'a, R> {
     /// The endpoint that was called.
     pub endpoint: Endpoint<'a>,
-    /// The status that the surface answers with.
+    /// The status that the surface responds with.
     pub status: StatusOf<'a, R>,
 }
 
-/// The wait for a slot for the caller's account ([`Operation::NEEDS_ANSWER_SLOT`]). It joins the queue when it is first polled.
+/// The wait for a slot for the caller's account ([`Operation::NEEDS_RESPONSE_SLOT`]). It joins the queue when it is first polled.
 pub type SlotWait = LocalBoxFuture<'static, Result<(), Error>>;
 
 /// A parsed request, or the error found while parsing it.
@@ -101,7 +101,7 @@ impl<R> Outcome<R> {
 pub enum Response<R> {
     /// The operation ran now and returned this reply.
     Fresh(R),
-    /// The same request was answered before.
+    /// The same request was carried out before.
     Replayed(StoredResponse),
 }
 
@@ -142,7 +142,7 @@ pub async fn execute<O: Operation>(
         if let Some((idempotency_key, api_key)) = request_key {
             match claim_or_replay(ctx, caller, api_key, idempotency_key, O::NEEDS_SPACE).await? {
                 ClaimOutcome::First(first) => claim = Some(first),
-                ClaimOutcome::Answered(stored) => {
+                ClaimOutcome::Repeated(stored) => {
                     return restore::<O>(stored, caller, ctx).await.map(Response::Replayed);
                 }
             }
@@ -266,7 +266,7 @@ async fn claim_or_replay(
     if needs_space && !ctx.disk.has_room() {
         // A claim is a row too. A stored response needs no space.
         let stored = ctx.requests.idempotency.find(caller.user, api_key, &idempotency_key).await?;
-        return stored.map(ClaimOutcome::Answered).ok_or(Error::StorageFull);
+        return stored.map(ClaimOutcome::Repeated).ok_or(Error::StorageFull);
     }
     ctx.requests.idempotency.claim(caller.user, api_key, idempotency_key).await
 }

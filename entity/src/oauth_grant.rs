@@ -6,7 +6,7 @@ use values::kind::GrantState;
 use values::scope::Scopes;
 use values::time::Timestamp;
 
-/// What one user gave one OAuth client. The pair of user and client is unique.
+/// The grant of one user to one OAuth client. The pair of user and client is unique.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "oauth_grant")]
 pub struct Model {

@@ -24,7 +24,7 @@ struct CountedTable {
     is_stored_response: bool,
 }
 
-/// How a user's rows are found without reading the whole table.
+/// The way in which a user's rows are found without reading the whole table.
 enum Access {
     /// An index of the table begins with `user_id`.
     User,

@@ -1,4 +1,4 @@
-//! Answers the routes of the web app: the same operations as those of REST, called with a browser session.
+//! Serves the routes of the web app: the same operations as those of REST, called with a browser session.
 
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
@@ -8,10 +8,10 @@ use actors::operation::FromRequest;
 use actors::pipeline::{self, ParsedRequest};
 use errors::Error;
 
-use crate::http::answer_slots::slot_wait;
 use crate::http::context::operation_context;
 use crate::http::envelope::{failure, success};
 use crate::http::fields::{read_body, read_fields, target};
+use crate::http::response_slots::slot_wait;
 use crate::http::session::{require_own_origin, signed_in};
 use crate::http::task::run_to_end;
 use crate::routing::{ReplyStatus, Route, RouteSurface};
@@ -20,7 +20,7 @@ use crate::routing::{ReplyStatus, Route, RouteSurface};
 pub struct WebApp;
 
 impl RouteSurface for WebApp {
-    async fn answer<O: FromRequest>(
+    async fn handle<O: FromRequest>(
         _: &'static Route,
         status: ReplyStatus<O::Reply>,
         request: HttpRequest,

@@ -53,7 +53,7 @@ const MAX_UPLOAD_WAIT: Duration = Duration::from_secs(10);
 /// Mounts `POST /imports`, and `GET /imports`, which has the same path.
 pub fn mount(config: &mut ServiceConfig) {
     let methods = ["GET", "HEAD", "POST"].map(str::to_owned).to_vec();
-    let list = |request, payload| (LIST_IMPORTS.answer)(&LIST_IMPORTS, request, payload);
+    let list = |request, payload| (LIST_IMPORTS.handle)(&LIST_IMPORTS, request, payload);
     config.service(
         web::resource("/imports")
             .route(web::post().to(serve))
@@ -169,7 +169,7 @@ impl FormReader<'_> {
             }
             (outcome, file) => {
                 if let Some(file) = file {
-                    // Before the answer: until its lease ends, the file would count towards the quota of the corrected request.
+                    // Before the response: until its lease ends, the file would count towards the quota of the corrected request.
                     stored_files::discard(&self.ctx.core, &*self.ctx.uploads.store, file).await;
                 }
                 Err(outcome.err().unwrap_or_else(|| self.refusal()))

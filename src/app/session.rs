@@ -96,7 +96,7 @@ pub fn mount(config: &mut ServiceConfig) {
         .service(resource("/password", &["POST"], serves_all).route(web::post().to(to_end(change_password))));
 }
 
-/// Answers a request that is refused before its handler runs.
+/// Responds to a request that is refused before its handler runs.
 fn refuse(request: &HttpRequest, ctx: &OperationContext, error: Error) -> HttpResponse {
     failure(request, ctx, &error)
 }

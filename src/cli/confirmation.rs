@@ -10,7 +10,7 @@ use super::output::shown;
 /// # Errors
 /// [`Failure::NoConfirmation`] when there is no terminal; [`Failure::Confirmation`] when it cannot be read; [`Failure::NotConfirmed`]
 /// when something else was typed.
-pub fn of_deleted_account(email: &str) -> Result<(), Failure> {
+pub fn confirm_account_deletion(email: &str) -> Result<(), Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::NoConfirmation);
     }

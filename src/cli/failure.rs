@@ -14,7 +14,7 @@ use crate::library_database::{ConnectError, LostDatabase};
 use crate::log;
 use crate::settings::SettingsError;
 
-/// How long a failed server waits until its error is printed.
+/// Time for which a failed server waits until its error is printed.
 const MAX_PRINT: Duration = Duration::from_secs(2);
 
 /// The code of a command line that cannot be understood.

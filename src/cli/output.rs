@@ -38,7 +38,7 @@ impl CommandOutput {
         Self { is_success, ..self }
     }
 
-    /// Whether the exit status is that of success.
+    /// Returns whether the exit status is that of success.
     pub fn is_good(&self) -> bool {
         self.is_success
     }

@@ -12,53 +12,53 @@ use tokio::time::timeout;
 use crate::http::health::IndexHealth;
 use crate::settings::Settings;
 
-/// The server is on this machine: one that does not answer within this time does not work.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
-const MAX_ANSWER_BYTES: u64 = 64 << 10;
+/// The server is on this machine: one that does not respond within this time does not work.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
+const MAX_RESPONSE_BYTES: u64 = 64 << 10;
 
-/// What answers at the address of the server.
+/// The state of the server, by the program that responds at its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerState {
-    /// A server that is ready (`/readyz` answers 200).
+    /// A server that is ready (`/readyz` responds with 200).
     Ready,
-    /// A server that starts, drains, or lacks something it needs (`/readyz` answers 503).
+    /// A server that starts, drains, or lacks something it needs (`/readyz` responds with 503).
     NotReady,
-    /// Another program, or an answer that is not one of `/readyz`.
+    /// Another program, or a response that is not one of `/readyz`.
     OtherProgram,
-    /// Nothing accepts connections there, or nothing answers in time.
+    /// Nothing accepts connections there, or nothing responds in time.
     NotRunning,
 }
 
-/// The answer of the server to `/readyz`.
+/// The response of the server to `/readyz`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerAnswer {
-    /// What answered at the address.
+pub struct ServerProbe {
+    /// What responded at the address.
     pub state: ServerState,
-    /// The member `storage` of the answer; `None` while the server starts or stops.
+    /// The member `storage` of the response; `None` while the server starts or stops.
     pub storage: Option<String>,
-    /// The member `index` of the answer; `None` while the server starts or stops, or if another version writes it differently.
+    /// The member `index` of the response; `None` while the server starts or stops, or if another version writes it differently.
     pub index: Option<IndexHealth>,
 }
 
-/// Whether a server runs, which executes the jobs that commands enqueue.
+/// Returns whether a server runs, which executes the jobs that commands enqueue.
 pub async fn is_server_running(settings: &Settings) -> bool {
     matches!(find_state(settings).await, ServerState::Ready | ServerState::NotReady)
 }
 
-/// Returns what answers at the address of the server.
+/// Returns what responds at the address of the server.
 async fn find_state(settings: &Settings) -> ServerState {
     ask(settings).await.state
 }
 
 /// Requests `/readyz` from the server that the settings name.
-pub async fn ask(settings: &Settings) -> ServerAnswer {
+pub async fn ask(settings: &Settings) -> ServerProbe {
     let address = reachable(settings.server.listen);
-    match timeout(ANSWER_TIMEOUT, get_readiness(address)).await {
-        Ok(Ok(answer)) => {
-            let body = parse_body(&answer).unwrap_or_default();
-            ServerAnswer { state: judge(&answer), storage: storage_of(&body), index: index_of(&body) }
+    match timeout(RESPONSE_TIMEOUT, get_readiness(address)).await {
+        Ok(Ok(response)) => {
+            let body = parse_body(&response).unwrap_or_default();
+            ServerProbe { state: judge(&response), storage: storage_of(&body), index: index_of(&body) }
         }
-        Ok(Err(_)) | Err(_) => ServerAnswer { state: ServerState::NotRunning, storage: None, index: None },
+        Ok(Err(_)) | Err(_) => ServerProbe { state: ServerState::NotRunning, storage: None, index: None },
     }
 }
 
@@ -78,14 +78,14 @@ async fn get_readiness(address: SocketAddr) -> std::io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(address).await?;
     let request = format!("GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
-    let mut answer = Vec::new();
-    stream.take(MAX_ANSWER_BYTES).read_to_end(&mut answer).await?;
-    Ok(answer)
+    let mut response = Vec::new();
+    stream.take(MAX_RESPONSE_BYTES).read_to_end(&mut response).await?;
+    Ok(response)
 }
 
-fn judge(answer: &[u8]) -> ServerState {
+fn judge(response: &[u8]) -> ServerState {
     // Another program on the port may speak anything, even no HTTP.
-    let status = answer.strip_prefix(b"HTTP/1.1 ").and_then(|rest| rest.get(..3));
+    let status = response.strip_prefix(b"HTTP/1.1 ").and_then(|rest| rest.get(..3));
     match status {
         Some(b"200") => ServerState::Ready,
         Some(b"503") => ServerState::NotReady,
@@ -93,10 +93,10 @@ fn judge(answer: &[u8]) -> ServerState {
     }
 }
 
-fn parse_body(answer: &[u8]) -> Option<Value> {
+fn parse_body(response: &[u8]) -> Option<Value> {
     const END_OF_HEAD: &[u8] = b"\r\n\r\n";
-    let head = answer.windows(END_OF_HEAD.len()).position(|part| part == END_OF_HEAD)?;
-    serde_json::from_slice(answer.get(head + END_OF_HEAD.len()..)?).ok()
+    let head = response.windows(END_OF_HEAD.len()).position(|part| part == END_OF_HEAD)?;
+    serde_json::from_slice(response.get(head + END_OF_HEAD.len()..)?).ok()
 }
 
 fn storage_of(body: &Value) -> Option<String> {
@@ -130,10 +130,10 @@ mod tests {
 
     #[test]
     fn storage_and_index_are_read_from_the_body() {
-        let answer = b"HTTP/1.1 503 Service Unavailable\r\n\r\n{\"ready\":false,\"storage\":\"removed\",\
+        let response = b"HTTP/1.1 503 Service Unavailable\r\n\r\n{\"ready\":false,\"storage\":\"removed\",\
             \"index\":{\"ok\":true,\"passages\":7,\"failedRequests\":0,\"state\":\"complete\"}}";
 
-        let body = parse_body(answer).unwrap();
+        let body = parse_body(response).unwrap();
 
         assert_eq!(storage_of(&body).as_deref(), Some("removed"));
         assert_eq!(index_of(&body).unwrap().passages, Some(7));

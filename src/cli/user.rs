@@ -158,7 +158,7 @@ async fn delete(args: DeleteArgs, settings: &Settings) -> Result<CommandOutput, 
     let core = opening::core(settings).await?;
     let row = opening::account(&core, &args.email).await?;
     if !args.yes {
-        confirmation::of_deleted_account(&row.email)?;
+        confirmation::confirm_account_deletion(&row.email)?;
     }
     accounts::delete(&core, row.id).await?;
     CommandOutput::of(&DeletedAccount { user_id: row.id, email: row.email, deleted: true })

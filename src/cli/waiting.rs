@@ -12,16 +12,16 @@ use uuid::Uuid;
 use super::probe;
 use crate::settings::Settings;
 
-/// How often the state of the job is read.
+/// Interval at which the state of the job is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
-/// How often the server is probed.
+/// Interval at which the server is probed.
 const PROBE_INTERVAL: Duration = Duration::from_secs(5);
 /// A server that misses this many probes has stopped: one that restarts is ready by then.
 const MAX_MISSED_PROBES: u32 = 3;
 /// An idle server has started the job after this time.
 const MAX_START_DELAY: Duration = Duration::from_secs(5);
 const NOT_STARTED: &str = "the running server has not started this job: it is busy or uses another database";
-const NO_ANSWER: &str = "the server does not answer";
+const NO_RESPONSE: &str = "the server does not answer";
 
 /// The progress of the job, as `poll` of [`until_done`] reports it.
 pub enum Progress<T> {
@@ -56,7 +56,7 @@ pub async fn until_done<T>(
         }
         missed = if probe::is_server_running(settings).await { 0 } else { missed + 1 };
         if missed > 0 {
-            notice.print(NO_ANSWER.to_owned());
+            notice.print(NO_RESPONSE.to_owned());
         }
     }
     // Once more: the job may have ended after the last look at it and before the server stopped.

@@ -23,7 +23,7 @@ use futures_util::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
 use super::budget::{Budget, BudgetHold, Sender, Shares};
-use super::pace::Pace;
+use super::min_body_rate::MinBodyRate;
 
 /// Memory of one arriving body; a longer one goes to a scratch file.
 const MAX_BUFFERED_BYTES: usize = 256 << 10;
@@ -56,7 +56,7 @@ pub enum BodyError {
         /// The bytes that are accepted.
         limit: u64,
     },
-    /// It arrived more slowly than [`super::pace`] allows.
+    /// It arrived more slowly than [`super::min_body_rate`] allows.
     TooSlow,
     /// It ended before all of it had arrived.
     Incomplete,
@@ -88,7 +88,7 @@ impl From<BodyError> for Error {
 #[derive(Clone, Debug)]
 pub struct BodyLimits {
     max_bytes: usize,
-    pace: Pace,
+    min_rate: MinBodyRate,
     memory: Arc<Budget>,
     files: Arc<Budget>,
     complete: Arc<Budget>,
@@ -110,7 +110,7 @@ impl BodyLimits {
         };
         Self {
             max_bytes,
-            pace: Pace { grace, min_bytes_per_second: MIN_BYTES_PER_SECOND },
+            min_rate: MinBodyRate { grace, min_bytes_per_second: MIN_BYTES_PER_SECOND },
             memory: Budget::new(MEMORY_SHARES),
             files: Budget::new(file_shares),
             complete: Budget::new(complete_shares),
@@ -156,7 +156,7 @@ pub async fn read_body(
     let mut write_time = Duration::ZERO;
     let mut incoming = IncomingBody::new(limits, &ctx.uploads.scratch, sender, declared_length(request));
     loop {
-        let deadline = began + limits.pace.allowed(incoming.length as u64).saturating_add(write_time);
+        let deadline = began + limits.min_rate.allowed(incoming.length as u64).saturating_add(write_time);
         let next = timeout_at(deadline, payload.next()).await.map_err(|_| BodyError::TooSlow)?;
         let Some(chunk) = next else { return Ok(incoming.hand_over(request).await?) };
         let chunk = chunk.map_err(|_| BodyError::Incomplete)?;

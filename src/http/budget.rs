@@ -1,4 +1,4 @@
-//! Shares of the bytes that bodies of requests and unsent answers hold, so that a few accounts or addresses cannot take what all
+//! Shares of the bytes that bodies of requests and unsent responses hold, so that a few accounts or addresses cannot take what all
 //! others need.
 //!
 //! A share is smaller while others hold bytes: no account or address gets more than half of what the others leave. So one that
@@ -21,14 +21,14 @@ use values::id::UserId;
 
 use super::peer;
 
-/// A body, or an unsent answer, of at most this many bytes may use the reserve, and needs only its share and the total.
+/// A body, or an unsent response, of at most this many bytes may use the reserve, and needs only its share and the total.
 pub const SMALL_HOLD_BYTES: usize = 64 << 10;
 /// Bytes are acquired in pieces of this size.
 const PIECE_BYTES: usize = 4 << 10;
 /// An account or address over its share is asked to retry after this time.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The account or network address that sent a request. The bytes of the request's body and of its answer count towards its share.
+/// The account or network address that sent a request. The bytes of the request's body and of its response count towards its share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sender {
     /// An authenticated caller, by account.
@@ -60,7 +60,7 @@ impl Sender {
 pub struct Shares {
     /// Bytes of all accounts and addresses together.
     pub total: usize,
-    /// The part of `total` that is left for bodies and answers of at most [`SMALL_HOLD_BYTES`].
+    /// The part of `total` that is left for bodies and responses of at most [`SMALL_HOLD_BYTES`].
     pub reserve: usize,
     /// The maximum of one account.
     pub account: usize,
@@ -92,7 +92,7 @@ impl Budget {
         Arc::new(Self { shares, usage: Mutex::default(), freed: Notify::new() })
     }
 
-    /// What one body or answer of this account or address holds; nothing at first.
+    /// Returns the hold of one body or response of this account or address, which is empty at first.
     pub fn hold(self: &Arc<Self>, sender: Sender) -> BudgetHold {
         BudgetHold { budget: self.clone(), sender, bytes: 0 }
     }
@@ -145,14 +145,14 @@ impl Budget {
     }
 }
 
-/// Whether a body or answer may use the reserve.
+/// The size of a body or response, which decides whether it may use the reserve.
 #[derive(Clone, Copy, Debug)]
 enum HoldSize {
     Small,
     Large,
 }
 
-/// The bytes of a budget that one body or answer holds. They are released when this is dropped.
+/// The bytes of a budget that one body or response holds. They are released when this is dropped.
 #[derive(Debug)]
 pub struct BudgetHold {
     budget: Arc<Budget>,
@@ -161,7 +161,7 @@ pub struct BudgetHold {
 }
 
 impl BudgetHold {
-    /// Acquires the additional bytes of a body or answer of this length.
+    /// Acquires the additional bytes of a body or response of this length.
     ///
     /// # Errors
     /// [`Error::Busy`] when it is more than the share of the account or address, or more than others leave of the budget.
@@ -179,7 +179,7 @@ impl BudgetHold {
         Ok(())
     }
 
-    /// Waits until the budget allows the additional bytes of a body or answer of this length.
+    /// Waits until the budget allows the additional bytes of a body or response of this length.
     ///
     /// # Errors
     /// [`Error::Busy`] when it does not within `max_wait`.

@@ -1,7 +1,7 @@
 //! Compression of responses by gzip or Brotli, as the client accepts it (RFC 9110, section 12.5.3).
 //!
 //! A body is compressed as a whole before it is handed to the connection. So the bytes that the connection counts as unsent
-//! (`server::wire`) are those that stand in memory, the slot of the account is held until they exist (`http::answer_slots`), the
+//! (`server::wire`) are those that stand in memory, the slot of the account is held until they exist (`http::response_slots`), the
 //! length is known, and HEAD has the headers of GET. The middleware of actix-web makes a stream of each body instead, whose
 //! memory is not counted before it is sent.
 //!
@@ -59,7 +59,7 @@ const BROTLI_WINDOW_BITS: (u32, u32) = (16, 20);
 /// The size of the output buffer of the Brotli encoder.
 const BROTLI_BUFFER_BYTES: usize = 8 << 10;
 
-/// How a body is compressed.
+/// The compression of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
     /// `br` (RFC 7932), which is preferred if the client accepts both equally.
@@ -154,7 +154,7 @@ pub async fn compress(
     Ok(ServiceResponse::new(request, head.set_body(BoxBody::new(body))))
 }
 
-/// Whether a response may be compressed, for a client that accepts it.
+/// Returns whether a response may be compressed, for a client that accepts it.
 fn is_compressible(response: &HttpResponse<BoxBody>) -> bool {
     let headers = response.headers();
     let is_long = matches!(response.body().size(), BodySize::Sized(length) if length >= MIN_BYTES);
@@ -164,7 +164,7 @@ fn is_compressible(response: &HttpResponse<BoxBody>) -> bool {
         && ![CONTENT_ENCODING, CONTENT_RANGE, ETAG].iter().any(|name| headers.contains_key(name))
 }
 
-/// Whether the type is one that compression shortens. Images, recordings and archives are already compressed.
+/// Returns whether the type is one that compression shortens. Images, recordings and archives are already compressed.
 fn is_text(headers: &HeaderMap) -> bool {
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -173,7 +173,7 @@ fn is_text(headers: &HeaderMap) -> bool {
     is_named || essence.starts_with("text/") || essence.ends_with("+json") || essence.ends_with("+xml")
 }
 
-/// Whether the compressed length reveals no secret to an attacker; the table in the module documentation explains why.
+/// Returns whether the compressed length reveals no secret to an attacker; the table in the module documentation explains why.
 fn may_show_length(request: &HttpRequest) -> bool {
     let is_oauth = request.path().starts_with("/oauth/");
     let has_cookie = request.headers().contains_key(COOKIE);

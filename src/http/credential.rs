@@ -35,7 +35,7 @@ pub fn credential(request: &HttpRequest) -> Result<Option<Credential>, Error> {
     Ok(Some(Secret::parse_key(first).map_or_else(token, Credential::ApiKey)))
 }
 
-/// Whether the query has an `api_key`, with any value and in any case.
+/// Returns whether the query has an `api_key`, with any value and in any case.
 fn in_query(query: &str) -> bool {
     url::form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name.eq_ignore_ascii_case("api_key"))
 }

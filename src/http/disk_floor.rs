@@ -27,7 +27,7 @@ pub enum BelowFloor {
     Refuses,
 }
 
-/// How the surface of a resource answers a request that it refuses.
+/// The function by which the surface of a resource responds to a request that it refuses.
 pub type Refusal = fn(&HttpRequest, &OperationContext, Error) -> HttpResponse;
 
 /// The rule of one resource, which its middleware finds in the resource's data.

@@ -31,7 +31,7 @@ const MAX_WRITER_BUSY: Duration = Duration::from_secs(60);
 /// Jobs are counted again after this time.
 const JOB_COUNT_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Whether the service takes requests: not while it starts or drains. Clones share it.
+/// The readiness of the service to take requests: not while it starts or drains. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Readiness {
     ready: Arc<AtomicBool>,
@@ -69,7 +69,7 @@ impl StorageCheck {
         Self { at, state, answered_at, has_failed }
     }
 
-    /// Whether requests should be sent to this service. A full disk stops writes only, and reads go on.
+    /// Returns whether requests should be sent to this service. A full disk stops writes only, and reads go on.
     fn is_ready(&self) -> bool {
         match self.state {
             StorageState::Ok | StorageState::Full => true,
@@ -112,18 +112,18 @@ impl JobCounts {
 struct Dependencies {
     is_database_reachable: bool,
     storage: StorageCheck,
-    /// The state of the index; `None` if it is loaded and does not answer.
+    /// The state of the index; `None` if it is loaded and does not respond.
     index: Option<IndexProbe>,
 }
 
 /// The state of the index in `/readyz`. A service whose index is incomplete, missing, or could not be loaded again after a failed
-/// write is ready: it answers what it can. `carrel doctor` reads it too.
+/// write is ready: it serves what it can. `carrel doctor` reads it too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IndexHealth {
-    /// Whether the index answers, or is being reloaded; `false` if there is none, or if it could not be loaded again.
+    /// Whether the index responds, or is being reloaded; `false` if there is none, or if it could not be loaded again.
     pub ok: bool,
-    /// The number of its passages; `None` while it does not answer.
+    /// The number of its passages; `None` while it does not respond.
     pub passages: Option<u64>,
     /// Requests of the last day that it failed as only damage fails them, at most 16.
     #[serde(default)]
@@ -139,7 +139,7 @@ impl Readiness {
         self.ready.store(ready, Ordering::SeqCst);
     }
 
-    /// Whether the service takes requests; `false` until [`Self::set`] is called.
+    /// Returns whether the service takes requests; `false` until [`Self::set`] is called.
     pub fn is_set(&self) -> bool {
         self.ready.load(Ordering::SeqCst)
     }
@@ -208,7 +208,7 @@ async fn ready(service: Data<Service>, readiness: Data<Readiness>) -> impl Respo
     let is_ready = readiness.is_set()
         && is_database_reachable
         && storage.is_ready()
-        // A missing index is an answer. Only one that is loaded and does not answer makes the service unready.
+        // A missing index is a valid state. Only one that is loaded and does not respond makes the service unready.
         && probed.is_some()
         && actors.iter().all(|actor| actor.up);
     let ctx = &service.context;

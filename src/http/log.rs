@@ -28,14 +28,14 @@ pub async fn request(
     let (id, started_at, method) = (Uuid::new_v4(), Instant::now(), method_label(request.method()));
     request.extensions_mut().insert(RequestId(id));
     let span = info_span!("request", request.id = %id);
-    let mut answer = next.call(request).instrument(span.clone()).await?;
+    let mut response = next.call(request).instrument(span.clone()).await?;
     if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
-        answer.headers_mut().insert(REQUEST_ID, value);
+        response.headers_mut().insert(REQUEST_ID, value);
     }
     // The path itself has ids and the tokens of callbacks, which belong in no log, and each would be a time series of
     // its own.
-    let pattern = answer.request().match_pattern().unwrap_or_else(|| "unknown".to_owned());
-    let status = answer.status().as_u16();
+    let pattern = response.request().match_pattern().unwrap_or_else(|| "unknown".to_owned());
+    let status = response.status().as_u16();
     metrics::counter!("carrel_requests_total", "method" => method, "route" => pattern.clone(), "status" => status.to_string())
         .increment(1);
     metrics::histogram!("carrel_request_seconds", "route" => pattern.clone())
@@ -43,7 +43,7 @@ pub async fn request(
     span.in_scope(|| {
         debug!(method, pattern, status, duration_ms = started_at.elapsed().as_millis(), "answered")
     });
-    Ok(answer)
+    Ok(response)
 }
 
 /// The method for the log and for metrics. Unknown methods are `other`: each would create a permanent time series as a label, and
@@ -78,8 +78,8 @@ mod tests {
         let log = tracing_subscriber::fmt().with_max_level(Level::DEBUG).with_ansi(false);
         let log = log.with_writer(move || sink.clone()).finish();
         let _log = tracing::subscriber::set_default(log);
-        let answer = web::to(async || HttpResponse::Ok().finish());
-        let service = init_service(App::new().wrap(middleware::from_fn(request)).default_service(answer));
+        let response = web::to(async || HttpResponse::Ok().finish());
+        let service = init_service(App::new().wrap(middleware::from_fn(request)).default_service(response));
         let service = service.await;
 
         for method in ["GET", "CANARY"] {

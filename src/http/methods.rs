@@ -2,14 +2,14 @@
 
 use actix_web::http::Method;
 
-/// Whether this is a method that the service never supports: TRACE would send back headers with credentials, and CONNECT
+/// Returns whether this is a method that the service never supports: TRACE would send back headers with credentials, and CONNECT
 /// is for proxies (faults-and-threats, row H6).
 pub fn is_unserved(method: &Method) -> bool {
     matches!(*method, Method::TRACE | Method::CONNECT)
 }
 
-/// Whether the fields of a request with this method come in its body, not in its query. The body of a GET, HEAD or DELETE has no
-/// meaning (RFC 9110, section 9.3) and is ignored.
+/// Returns whether the fields of a request with this method come in its body, not in its query. The body of a GET, HEAD or DELETE has
+/// no meaning (RFC 9110, section 9.3) and is ignored.
 pub fn takes_body(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD | Method::DELETE)
 }

@@ -1,6 +1,5 @@
 //! What the surfaces share of HTTP: envelope and errors, credentials and sessions, bodies and their limits, the request log, health.
 
-pub mod answer_slots;
 pub mod body;
 pub mod budget;
 pub mod cache;
@@ -18,9 +17,10 @@ pub mod health;
 pub mod host;
 pub mod log;
 pub mod methods;
-pub mod pace;
+pub mod min_body_rate;
 pub mod peer;
 pub mod push;
+pub mod response_slots;
 pub mod session;
 pub mod task;
 pub mod upload_deadline;

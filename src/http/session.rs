@@ -21,7 +21,7 @@ const HTTP_COOKIE: &str = "carrel_session";
 /// page of a sibling domain can set one (draft-ietf-httpbis-rfc6265bis, 4.1.3.2; faults-and-threats, row C2).
 const HTTPS_COOKIE: &str = "__Host-carrel_session";
 
-/// Authenticates the session of a request. From then on its answer counts for the user.
+/// Authenticates the session of a request. From then on its response counts for the user.
 ///
 /// # Errors
 /// [`Error::NotSignedIn`] without a valid session.
@@ -49,7 +49,7 @@ fn cookie_name(core: &CoreContext) -> &'static str {
     if is_https(core) { HTTPS_COOKIE } else { HTTP_COOKIE }
 }
 
-/// Whether clients reach the service over https.
+/// Returns whether clients reach the service over https.
 fn is_https(core: &CoreContext) -> bool {
     core.base_url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use errors::Error;
 use tokio::time::{Instant, timeout_at};
 
-use super::pace::Pace;
+use super::min_body_rate::MinBodyRate;
 
 /// A request whose client sends nothing for this long is ended.
 const MAX_SILENCE: Duration = Duration::from_secs(60);
@@ -13,7 +13,8 @@ const MAX_SILENCE: Duration = Duration::from_secs(60);
 const MAX_UPLOAD_TIME: Duration = Duration::from_secs(6 * 3600);
 /// A file that arrives more slowly uses up its grace time. Far slower than a poor mobile connection, and fast enough that clients
 /// which only keep their uploads open lose them.
-const UPLOAD_PACE: Pace = Pace { grace: Duration::from_secs(120), min_bytes_per_second: 8 << 10 };
+const MIN_UPLOAD_RATE: MinBodyRate =
+    MinBodyRate { grace: Duration::from_secs(120), min_bytes_per_second: 8 << 10 };
 
 /// The time that is left to the client which sends one file.
 #[derive(Debug)]
@@ -58,7 +59,7 @@ impl UploadDeadline {
 
     /// Returns when the request is ended if nothing arrives from `now` on.
     fn next_deadline(&self, now: Instant) -> Instant {
-        let allowed = UPLOAD_PACE.allowed(self.received_bytes).saturating_add(self.write_time);
+        let allowed = MIN_UPLOAD_RATE.allowed(self.received_bytes).saturating_add(self.write_time);
         // The rate alone bounds nothing: a client at the minimum rate earns time without end.
         let allowed = allowed.min(MAX_UPLOAD_TIME);
         // A client that was fast at first has earned much time, and must not be silent for as long.

@@ -14,9 +14,9 @@ use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuild
 
 /// Lines that may wait for stderr. With some 300 bytes a line a full queue holds about 5 MB.
 const MAX_QUEUED_LINES: usize = 16_384;
-/// How long the end of the process waits for lines that are not written yet.
+/// Time for which the end of the process waits for lines that are not written yet.
 const MAX_FLUSH: Duration = Duration::from_secs(2);
-/// How often the log itself says that lines were lost.
+/// Interval at which the log itself says that lines were lost.
 const REPORT_EVERY: Duration = Duration::from_secs(60);
 
 /// The counters of this process, from the moment that its log was started.

@@ -49,7 +49,7 @@ impl OriginCheck {
         Self { is_allowed: origin.is_some() && is_host_known, origin: origin.flatten() }
     }
 
-    /// Whether the request may be answered.
+    /// Returns whether the request may be answered.
     pub fn is_allowed(&self) -> bool {
         self.is_allowed
     }
@@ -80,14 +80,14 @@ pub fn preflight() -> HttpResponse {
     response
 }
 
-/// Whether this is the origin of the service or one of the listed ones.
+/// Returns whether this is the origin of the service or one of the listed ones.
 fn is_listed(origin: &str, base_url: &str, listed: &[String]) -> bool {
     let own = Url::parse(base_url)
         .is_ok_and(|base| base.origin().ascii_serialization().eq_ignore_ascii_case(origin));
     own || listed.iter().any(|listed| listed.trim_end_matches('/').eq_ignore_ascii_case(origin))
 }
 
-/// Whether `Host` names the service, or this machine, as a proxy on it does. Ports are not compared:
+/// Returns whether `Host` names the service, or this machine, as a proxy on it does. Ports are not compared:
 /// DNS rebinding shows in the name.
 fn is_own_host(host: &str, base_url: &str) -> bool {
     let Ok(sent) = Url::parse(&format!("http://{host}/")) else { return false };

@@ -65,7 +65,7 @@ pub fn decode_name(text: &str) -> Option<String> {
     }
 }
 
-/// Whether the client accepts a JSON response. A missing or invalid `Accept` accepts it; only a list without JSON does not.
+/// Returns whether the client accepts a JSON response. A missing or invalid `Accept` accepts it; only a list without JSON does not.
 pub fn accepts_json(request: &HttpRequest) -> bool {
     if !request.headers().contains_key(ACCEPT) {
         return true;
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_whole_sentinel_is_decoded() {
+    fn part_of_the_sentinel_is_not_decoded() {
         assert_eq!(decode_name("=?base64?SGVsbG8=?=").as_deref(), Some("Hello"));
         assert_eq!(decode_name("SGVsbG8=").as_deref(), Some("SGVsbG8="));
         assert_eq!(decode_name("=?base64?SGVsbG8=").as_deref(), Some("=?base64?SGVsbG8="));

@@ -24,8 +24,8 @@ const DISCOVERY_CACHE: CachePolicy = CachePolicy { ttl_ms: 3_600_000, scope: "pu
 /// The list of tools changes with the scopes of the key and the plan of its owner.
 const TOOL_LIST_CACHE: CachePolicy = CachePolicy { ttl_ms: 60_000, scope: "private" };
 
-/// Answers a request of an authenticated caller; `http` is the HTTP request that carried it.
-pub async fn answer(
+/// Handles a request of an authenticated caller; `http` is the HTTP request that carried it.
+pub async fn handle(
     http: &HttpRequest,
     ctx: &OperationContext,
     caller: &Caller,

@@ -68,7 +68,7 @@ async fn respond(
     let mut response = if request.method() == Method::OPTIONS {
         cors::preflight()
     } else if check.is_allowed() {
-        answer(&request, &ctx, payload).await.unwrap_or_else(RpcError::into_response)
+        handle(&request, &ctx, payload).await.unwrap_or_else(RpcError::into_response)
     } else {
         refusal(&Error::ForeignOrigin, &ctx.core.base_url, false).into_response()
     };
@@ -78,7 +78,7 @@ async fn respond(
 }
 
 /// Authenticates first: a client without a key learns how to get one, whatever else is wrong with its request.
-async fn answer(
+async fn handle(
     request: &HttpRequest,
     ctx: &OperationContext,
     payload: Payload,
@@ -89,7 +89,7 @@ async fn answer(
     let caller = ctx.auth.authenticator().authenticate(info).await;
     let mut caller = caller.map_err(|error| refusal(&error, &ctx.core.base_url, has_credential))?;
     Sender::note(request, caller.user);
-    // Not answered yet if it is invalid: the key was used even then.
+    // Not refused yet if it is invalid: the key was used even then.
     let message = read_message(request, &ctx.core, &caller, payload).await;
     // Before the response, so that the use is recorded when the client receives it.
     record_use(&ctx.auth, &mut caller, message.as_ref().ok()).await;
@@ -123,7 +123,7 @@ async fn read_message(
         return Err(RpcError::new(
             StatusCode::NOT_ACCEPTABLE,
             rpc::INVALID_REQUEST,
-            "answers are application/json: send `Accept: application/json, text/event-stream`",
+            "responses are application/json: send `Accept: application/json, text/event-stream`",
         ));
     }
     rpc::parse(&body)
@@ -164,5 +164,5 @@ async fn dispatch(
     rpc: RpcRequest,
 ) -> Result<HttpResponse, RpcError> {
     let (generation, method) = generation::identify(&McpHeaders::from_request(request), &rpc)?;
-    methods::answer(request, ctx, caller, generation, method, rpc).await
+    methods::handle(request, ctx, caller, generation, method, rpc).await
 }

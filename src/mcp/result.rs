@@ -16,7 +16,7 @@ pub fn server_info() -> Value {
     json!({ "name": "carrel", "title": "Carrel", "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// How long a result may be cached, and by which caches.
+/// The time for which a result may be cached, and the caches that may do so.
 #[derive(Clone, Copy, Debug)]
 pub struct CachePolicy {
     /// How long a client may use the result, in milliseconds.
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn only_modern_results_are_complete_and_cacheable() {
+    fn modern_result_is_complete_and_cacheable() {
         let cache = Some(CachePolicy { ttl_ms: 5, scope: "private" });
         let own = || members([("_meta", json!({ "a/b": 1 }))]);
 

@@ -22,7 +22,7 @@ use crate::http::peer;
 /// and resource fits several times over.
 const MAX_QUERY_BYTES: usize = 16 * 1024;
 
-/// Answers a request for authorization: by the sign-in page, by the consent page, or by an error for the user or the client.
+/// Responds to a request for authorization: by the sign-in page, by the consent page, or by an error for the user or the client.
 pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>) -> HttpResponse {
     let params = Params::parse(request.query_string().as_bytes());
     let authorization = match request::read_request(&ctx, peer::ip_address(&request), &params).await {

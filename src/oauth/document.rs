@@ -27,7 +27,7 @@ const MAX_DOCUMENT_BYTES: u64 = 16 * 1024;
 /// The longest client id, which is that of a redirect URI: an index of the database contains it.
 const MAX_ID_BYTES: usize = 2048;
 
-/// Whether a client id is the URL of a document, and such ids are accepted.
+/// Returns whether a client id is the URL of a document, and such ids are accepted.
 pub fn is_document_id(auth: &AuthContext, id: &str) -> bool {
     auth.grants.can_read_documents() && (id.starts_with("https://") || id.starts_with("http://"))
 }
@@ -73,7 +73,8 @@ fn refused(why: &str) -> AuthorizationError {
     }
 }
 
-/// Whether the id is an https URL with a path, in its normal form. A service on this machine accepts http URLs of this machine too.
+/// Returns whether the id is an https URL with a path, in its normal form. A service on this machine accepts http URLs of this machine
+/// too.
 fn is_document_url(id: &str, base_url: &str) -> bool {
     let Ok(parsed) = Url::parse(id) else { return false };
     if id.len() > MAX_ID_BYTES {

@@ -38,7 +38,7 @@ pub enum OAuthError {
         /// The bytes that are accepted.
         limit: u64,
     },
-    /// The body arrived more slowly than `http::pace` allows.
+    /// The body arrived more slowly than `http::min_body_rate` allows.
     #[error("the body arrived too slowly; send it again")]
     BodyTimeout,
     /// The client is unknown, or did not authenticate by the method that it registered.
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn only_temporary_errors_are_retried() {
+    fn temporary_error_is_retried() {
         let wait = Duration::from_secs(9);
 
         assert_eq!(OAuthError::TooManyAttempts(wait).retry_after(), Some(wait));

@@ -17,7 +17,7 @@ use super::error::OAuthError;
 use crate::http::cors::{ALLOWED_HEADERS, EXPOSED_HEADERS};
 use crate::http::error::whole_seconds;
 
-/// Whether caches may store a response (design: mcp-oauth.md, P20).
+/// The permission for caches to store a response (design: mcp-oauth.md, P20).
 #[derive(Clone, Copy, Debug)]
 pub enum CacheControl {
     /// No: the response contains a secret, or depends on one.
@@ -43,7 +43,7 @@ pub fn json(status: StatusCode, cache: CacheControl, body: &Value) -> HttpRespon
     response
 }
 
-/// Answers a POST by `work` and a preflight by what is allowed. Other methods are refused.
+/// Responds to a POST by `work` and to a preflight by what is allowed. Other methods are refused.
 pub async fn post(
     request: &HttpRequest,
     work: impl Future<Output = Result<HttpResponse, OAuthError>>,
@@ -56,7 +56,7 @@ pub async fn post(
     })
 }
 
-/// Answers a GET or HEAD by a document and a preflight by what is allowed. Other methods are refused.
+/// Responds to a GET or HEAD with a document and to a preflight by what is allowed. Other methods are refused.
 pub fn document(request: &HttpRequest, document: impl FnOnce() -> HttpResponse) -> HttpResponse {
     let methods = "GET, HEAD, OPTIONS";
     share(match *request.method() {
@@ -66,7 +66,7 @@ pub fn document(request: &HttpRequest, document: impl FnOnce() -> HttpResponse) 
     })
 }
 
-/// Answers a request that is refused before its handler runs.
+/// Responds to a request that is refused before its handler runs.
 pub fn refused(_: &HttpRequest, _: &OperationContext, error: Error) -> HttpResponse {
     share(error_response(error.into()))
 }

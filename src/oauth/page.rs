@@ -82,7 +82,7 @@ pub fn send_response(
     redirect(&with_query_params(redirect_uri, &params))
 }
 
-/// Answers a request for authorization that is refused.
+/// Responds to a request for authorization that is refused.
 pub fn refuse(core: &CoreContext, error: AuthorizationError) -> HttpResponse {
     match error {
         AuthorizationError::Page { title, text } => stop(StatusCode::BAD_REQUEST, title, &text),
@@ -130,7 +130,7 @@ pub fn failure(error: &Error) -> HttpResponse {
     }
 }
 
-/// Answers a request that is refused before its handler runs.
+/// Responds to a request that is refused before its handler runs.
 pub fn refused(_: &HttpRequest, _: &OperationContext, error: Error) -> HttpResponse {
     failure(&error)
 }

@@ -27,7 +27,7 @@ const MAX_BODY_BYTES: usize = 64 * 1024;
 const GRANT_TYPES: [&str; 2] = ["authorization_code", "refresh_token"];
 const RESPONSE_TYPES: [&str; 1] = ["code"];
 
-/// Answers a request of any method.
+/// Responds to a request of any method.
 pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     open::post(&request, async {
         register(&request, &ctx.auth, payload).await.map_err(|error| {

@@ -13,7 +13,7 @@ use super::error::OAuthError;
 use super::open;
 use super::params::Params;
 
-/// Answers a request of any method.
+/// Responds to a request of any method.
 pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     open::post(&request, revoke(&request, &ctx.auth, payload)).await
 }

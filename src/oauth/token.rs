@@ -74,7 +74,7 @@ impl TokenRequest {
     }
 }
 
-/// Answers a request of any method.
+/// Responds to a request of any method.
 pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     open::post(&request, tokens(&request, &ctx.auth, payload)).await
 }
@@ -124,8 +124,8 @@ async fn exchange(
     })
 }
 
-/// Returns the answer to an exchange without a valid code verifier. It is the same for every code, so that it does not tell whether the
-/// code exists, was used, or belongs to another client.
+/// Returns the response to an exchange without a valid code verifier. It is the same for every code, so that it does not tell whether
+/// the code exists, was used, or belongs to another client.
 fn require_verifier(error: OAuthError) -> OAuthError {
     if matches!(error, OAuthError::InvalidGrant(_)) {
         OAuthError::InvalidRequest(VERIFIER_RULE)

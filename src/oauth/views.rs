@@ -41,7 +41,7 @@ impl RequestView {
     }
 }
 
-/// What an application may do with a permission.
+/// Returns a sentence that says what an application may do with a permission.
 fn sentence(scope: Scope) -> &'static str {
     match scope {
         Scope::ReadLibrary => {

@@ -82,7 +82,7 @@ impl Code {
     }
 }
 
-/// Whether a rule of the table includes a route.
+/// Returns whether a rule of the table includes a route.
 fn includes(rule: RouteRule, route: &Route) -> bool {
     match rule {
         RouteRule::Listed => false,

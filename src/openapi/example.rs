@@ -162,7 +162,7 @@ fn state(schema: &Value) -> Option<&Value> {
     states.iter().find(|state| state.as_str().is_some_and(|state| EXAMPLE_STATES.contains(&state)))
 }
 
-/// Whether a member may be null.
+/// Returns whether a member may be null.
 fn is_nullable(schema: &Value) -> bool {
     let is_null = |schema: &Value| schema["type"] == "null";
     schema["type"].as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "null"))

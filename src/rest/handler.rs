@@ -1,4 +1,4 @@
-//! Answers the routes of REST: the fields and the path of a request become the route's operation, its reply the envelope.
+//! Serves the routes of REST: the fields and the path of a request become the route's operation, its reply the envelope.
 
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
@@ -17,17 +17,17 @@ use serde_json::Value;
 use validation::Invalid;
 use values::kind::MeteredSurface;
 
-use crate::http::answer_slots::slot_wait;
 use crate::http::budget::Sender;
 use crate::http::context::operation_context;
 use crate::http::error::status;
 use crate::http::fields::{read_body, read_fields, target};
 use crate::http::methods::{is_unserved, known_methods};
+use crate::http::response_slots::slot_wait;
 use crate::http::task::run_to_end;
 use crate::http::{credential, envelope, peer};
 use crate::routing::{ReplyStatus, Route, RouteSurface};
 
-/// The name in the activity view of requests that no route answers.
+/// The name in the activity view of requests that no route serves.
 const UNKNOWN_ROUTE: &str = "unknown";
 const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -36,7 +36,7 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 pub struct Rest;
 
 impl RouteSurface for Rest {
-    async fn answer<O: FromRequest>(
+    async fn handle<O: FromRequest>(
         route: &'static Route,
         success: ReplyStatus<O::Reply>,
         request: HttpRequest,
@@ -116,7 +116,7 @@ fn activity_status<O: Operation>(
 
 /// Reads the operation and the Idempotency-Key of a request. An error names every fault of both.
 async fn parse<O: FromRequest>(request: &HttpRequest, caller: &Caller, payload: Payload) -> ParsedRequest<O> {
-    // From here on the bytes of body and answer count for the account, not for its address.
+    // From here on the bytes of body and response count for the account, not for its address.
     Sender::note(request, caller.user);
     let body = match read_body(request, caller, payload).await {
         Ok(body) => body,

@@ -25,8 +25,8 @@ impl Route {
         let mut route = Self::new::<S, O>(Method::POST, pattern);
         route.success = StatusCode::CREATED;
         route.finds_existing = true;
-        route.answer = |route, request, payload| {
-            Box::pin(S::answer::<O>(route, ReplyStatus::CreatedOrOk(O::has_created), request, payload))
+        route.handle = |route, request, payload| {
+            Box::pin(S::handle::<O>(route, ReplyStatus::CreatedOrOk(O::has_created), request, payload))
         };
         route
     }
@@ -57,8 +57,8 @@ impl Route {
             finds_existing: false,
             reply: |generator| generator.subschema_for::<O::Reply>(),
             // The types of the operation end here: a table holds plain function pointers.
-            answer: |route, request, payload| {
-                Box::pin(S::answer::<O>(route, ReplyStatus::Always(route.success), request, payload))
+            handle: |route, request, payload| {
+                Box::pin(S::handle::<O>(route, ReplyStatus::Always(route.success), request, payload))
             },
         }
     }

@@ -1,5 +1,5 @@
 //! Tables of routes. A row ([`Route`]) names a method, a pattern and an operation. A surface ([`RouteSurface`]) decides who may
-//! call it and in what form it answers, so the same rows serve REST with an API key and the web app with a session. This module
+//! call it and in what form it responds, so the same rows serve REST with an API key and the web app with a session. This module
 //! knows no surface.
 
 mod builder;

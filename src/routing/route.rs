@@ -32,8 +32,8 @@ pub struct Route {
     pub finds_existing: bool,
     /// Returns the schema of the reply, as a reference to a component of the generator.
     pub reply: fn(&mut SchemaGenerator) -> Schema,
-    /// Answers a request, as the surface of the table does.
-    pub answer: fn(&'static Route, HttpRequest, Payload) -> PendingResponse,
+    /// Handles a request, as the surface of the table does.
+    pub handle: fn(&'static Route, HttpRequest, Payload) -> PendingResponse,
 }
 
 /// The type of the requests of a route, as values of one table.

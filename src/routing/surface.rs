@@ -9,15 +9,15 @@ use super::route::{ReplyStatus, Route};
 
 /// A surface that serves tables of routes.
 pub trait RouteSurface: 'static {
-    /// Answers a request by the operation of a route.
-    fn answer<O: FromRequest>(
+    /// Handles a request by the operation of a route.
+    fn handle<O: FromRequest>(
         route: &'static Route,
         success: ReplyStatus<O::Reply>,
         request: HttpRequest,
         payload: Payload,
     ) -> impl Future<Output = HttpResponse> + 'static;
 
-    /// Answers a request for a path that has no route, or has none with this method. `methods` lists the methods of the path; it
+    /// Responds to a request for a path that has no route, or has none with this method. `methods` lists the methods of the path; it
     /// is empty if there is no such path.
     fn refuse(request: HttpRequest, methods: Vec<String>) -> impl Future<Output = HttpResponse> + 'static;
 }
@@ -42,10 +42,10 @@ pub fn mount<S: RouteSurface>(config: &mut ServiceConfig, routes: impl IntoItera
             if route.method == Method::GET {
                 methods.push(Method::HEAD.to_string());
             }
-            let answer = move |request, payload| (route.answer)(route, request, payload);
-            resource = resource.route(web::method(route.method.clone()).to(answer));
+            let handler = move |request, payload| (route.handle)(route, request, payload);
+            resource = resource.route(web::method(route.method.clone()).to(handler));
         }
-        // The fallback is that of the resource: the router would otherwise answer 405 by
+        // The fallback is that of the resource: the router would otherwise respond with 405 by
         // itself, without key and envelope.
         config.service(resource.default_service(refuse::<S>(methods)));
     }

@@ -41,7 +41,8 @@ pub fn for_query(mut property: Value) -> (Value, String) {
     (property, description.and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default())
 }
 
-/// Whether a request has a field of this kind, including fields within lists and objects. `is` takes the name and the schema of a field.
+/// Returns whether a request has a field of this kind, including fields within lists and objects. `is` takes the name and the schema of
+/// a field.
 pub fn has_field(schema: &Value, is: &dyn Fn(&str, &Value) -> bool) -> bool {
     let properties = schema["properties"].as_object().into_iter().flatten();
     let mut alternatives = ["anyOf", "oneOf"].into_iter().filter_map(|keyword| schema[keyword].as_array());
@@ -50,7 +51,7 @@ pub fn has_field(schema: &Value, is: &dyn Fn(&str, &Value) -> bool) -> bool {
         || alternatives.any(|shapes| shapes.iter().any(|shape| has_field(shape, is)))
 }
 
-/// Whether a field holds an id, or a list of ids.
+/// Returns whether a field holds an id, or a list of ids.
 pub fn is_id(schema: &Value) -> bool {
     schema["format"] == "uuid"
         || schema.get("items").is_some_and(is_id)

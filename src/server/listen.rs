@@ -28,7 +28,7 @@ const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 pub struct Listeners {
     /// The main server, and the server of the metrics if it has a separate address.
     pub servers: Vec<ServerHandle>,
-    /// Once this is cancelled, each connection of the main server is closed after its answer.
+    /// Once this is cancelled, each connection of the main server is closed after its response.
     pub drain: CancellationToken,
 }
 
@@ -82,7 +82,7 @@ fn main_server(
     let proxies = Data::new(TrustedProxies(settings.server.trusted_proxies.clone()));
     let origins = settings.mcp.allowed_origins.iter().map(|origin| origin.as_str().to_owned());
     let origins = Data::new(AllowedOrigins(origins.collect()));
-    let answer_slots = Data::new(wire.answer_slots().clone());
+    let response_slots = Data::new(wire.response_slots().clone());
     let recorder = Data::new(recorder);
     let job_counts = Data::new(health::JobCounts::default());
     wire::server(listener, wire, move || {
@@ -92,7 +92,7 @@ fn main_server(
             .app_data(job_counts.clone())
             .app_data(readiness.clone())
             .app_data(body_limits.clone())
-            .app_data(answer_slots.clone())
+            .app_data(response_slots.clone())
             .app_data(proxies.clone())
             .app_data(origins.clone())
             .app_data(recorder.clone())

@@ -62,19 +62,19 @@ pub struct RunningService {
     service: Service,
     readiness: Readiness,
     servers: Vec<ServerHandle>,
-    /// Cancelled when the stop begins: connections are closed after their answers from then on.
+    /// Cancelled when the stop begins: connections are closed after their responses from then on.
     drain: CancellationToken,
     background: Vec<JoinHandle<()>>,
     /// Held while the service runs, so that no other process uses the folder.
     _lock: File,
 }
 
-/// How long a stop takes at most, so that it stays within 30 seconds with the last second of the server that
+/// Longest time that a stop takes, so that it stays within 30 seconds with the last second of the server that
 /// answers meanwhile (contract.md, section 10).
 const STOP_TIMEOUT: Duration = Duration::from_secs(28);
-/// How long the HTTP servers have to stop. Longer than they give the requests in progress, so it only ends workers that hang.
+/// Time that the HTTP servers have to stop. Longer than they give the requests in progress, so it only ends workers that hang.
 const SERVER_STOP_TIMEOUT: Duration = Duration::from_secs(SHUTDOWN_SECONDS + 1);
-/// How long the blocking tasks that still run after the stop may take, before the exit of the process ends them.
+/// Time that the blocking tasks that still run after the stop have, before the exit of the process ends them.
 const BLOCKING_TASK_TIMEOUT: Duration = Duration::from_millis(500);
 /// The time in which the HTTP workers receive the connections that were accepted before the service stopped accepting.
 const HAND_OVER_TIME: Duration = Duration::from_millis(100);
@@ -319,7 +319,7 @@ mod tests {
 
     use super::*;
 
-    /// How long the task of the test hangs. Longer than [`BLOCKING_TASK_TIMEOUT`] by far.
+    /// Time for which the task of the test hangs. Longer than [`BLOCKING_TASK_TIMEOUT`] by far.
     const HANG_TIME: Duration = Duration::from_secs(10);
 
     #[test]

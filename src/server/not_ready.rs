@@ -153,9 +153,9 @@ mod tests {
     async fn ask(address: SocketAddr, path: &str) -> String {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
-        answer
+        let mut response = String::new();
+        stream.read_to_string(&mut response).await.unwrap();
+        response
     }
 
     #[actix_web::test]
@@ -231,16 +231,16 @@ mod tests {
         assert!(timeout(Duration::from_millis(300), &mut waiting).await.is_err(), "it was accepted");
         drop(of_main_server);
 
-        let answer = waiting.await;
-        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        let response = waiting.await;
+        assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
         server.stop().await;
     }
 
     /// Sends requests one after another, and expects a response to each.
     async fn ask_until(address: SocketAddr, ended: CancellationToken) {
         while !ended.is_cancelled() {
-            let answer = ask(address, "/healthz").await;
-            assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+            let response = ask(address, "/healthz").await;
+            assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
         }
     }
 }

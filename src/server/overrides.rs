@@ -4,7 +4,7 @@ use std::io;
 
 use sandbox::SandboxCommand;
 
-/// What tests replace of the service's surroundings.
+/// The parts of the service's surroundings that tests replace.
 pub struct Overrides {
     /// The command that starts the child processes, which parse foreign bytes.
     pub sandbox: SandboxCommand,

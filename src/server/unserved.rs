@@ -12,7 +12,7 @@ use actors::context::OperationContext;
 use crate::http::envelope::failure;
 use crate::http::methods::{is_unserved, known_methods};
 
-/// Answers TRACE and CONNECT with 405 and `Allow` on all paths but those of REST.
+/// Responds to TRACE and CONNECT with 405 and `Allow` on all paths but those of REST.
 pub(super) async fn refuse(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,

@@ -56,12 +56,12 @@ impl BaseUrl {
         self.parsed.path().trim_end_matches('/')
     }
 
-    /// Whether it is https, so that cookies may be `Secure`.
+    /// Returns whether it is https, so that cookies may be `Secure`.
     pub fn is_https(&self) -> bool {
         self.parsed.scheme() == "https"
     }
 
-    /// Whether it leads to this machine only.
+    /// Returns whether it leads to this machine only.
     pub fn is_loopback(&self) -> bool {
         match self.parsed.host() {
             Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -141,7 +141,7 @@ impl DatabaseUrl {
         format!("{} of PostgreSQL on {host}{port}", url.path().trim_start_matches('/'))
     }
 
-    /// Whether it is PostgreSQL; else it is SQLite.
+    /// Returns whether it is PostgreSQL; else it is SQLite.
     pub fn is_postgres(&self) -> bool {
         self.expose().starts_with("postgres")
     }

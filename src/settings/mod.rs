@@ -14,7 +14,7 @@ use serde::Deserialize;
 use values::plan::Plans;
 
 use self::layers::{Layers, PREFIX};
-use self::value::text;
+use self::value::read_text;
 
 pub use self::address::{BaseUrl, DatabaseUrl, FilesUrl, HttpUrl, MailUrl, Origin};
 pub use self::fault::{Fault, SettingsError};
@@ -29,7 +29,7 @@ pub use self::value::{LogFilter, Mailbox, Secret};
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// Folder of the database, the index, the files and the models.
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "read_text")]
     pub data_dir: PathBuf,
     /// Addresses, connections and bodies of the web server.
     pub server: Server,

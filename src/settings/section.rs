@@ -9,7 +9,9 @@ use serde::Deserialize;
 use values::plan::Plan;
 
 use super::address::{BaseUrl, DatabaseUrl, FilesUrl, HttpUrl, MailUrl, Origin};
-use super::value::{LogFilter, Mailbox, Secret, days, list, optional, seconds, text, whole};
+use super::value::{
+    LogFilter, Mailbox, Secret, read_days, read_integer, read_list, read_optional, read_seconds, read_text,
+};
 
 /// 1 GiB, the upper bound of the length limits of bodies and pages.
 const GIB: u64 = 1 << 30;
@@ -19,29 +21,29 @@ const GIB: u64 = 1 << 30;
 #[serde(deny_unknown_fields)]
 pub struct Server {
     /// Address and port to listen on; port 0 selects a free one.
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "read_text")]
     pub listen: SocketAddr,
     /// URL under which clients reach the service. `Settings::base_url` has the default.
-    #[serde(deserialize_with = "optional")]
+    #[serde(deserialize_with = "read_optional")]
     pub base_url: Option<BaseUrl>,
     /// Separate address for /metrics; `None` serves it on the main address.
-    #[serde(deserialize_with = "optional")]
+    #[serde(deserialize_with = "read_optional")]
     pub metrics_listen: Option<SocketAddr>,
     /// Proxies whose `X-Forwarded-For` is trusted.
-    #[serde(deserialize_with = "list")]
+    #[serde(deserialize_with = "read_list")]
     pub trusted_proxies: Vec<IpNet>,
     /// Maximum number of open connections of one IP address that is not a trusted proxy. The effective maximum is never more than a
     /// quarter of all connections that the process may have.
-    #[serde(deserialize_with = "whole::<_, usize, 1, 1_000_000>")]
+    #[serde(deserialize_with = "read_integer::<_, usize, 1, 1_000_000>")]
     pub max_connections_per_address: usize,
     /// A connection is closed if its client blocks writing for longer, or delays a response by more at the minimum rate.
-    #[serde(rename = "write_timeout_seconds", deserialize_with = "seconds::<_, 1, 3600>")]
+    #[serde(rename = "write_timeout_seconds", deserialize_with = "read_seconds::<_, 1, 3600>")]
     pub write_timeout: Duration,
     /// A larger JSON body is refused.
-    #[serde(deserialize_with = "whole::<_, usize, 1024, GIB>")]
+    #[serde(deserialize_with = "read_integer::<_, usize, 1024, GIB>")]
     pub max_body_bytes: usize,
     /// Time allowed for a body in addition to its length at the minimum rate.
-    #[serde(rename = "body_grace_seconds", deserialize_with = "seconds::<_, 1, 600>")]
+    #[serde(rename = "body_grace_seconds", deserialize_with = "read_seconds::<_, 1, 600>")]
     pub body_grace: Duration,
 }
 
@@ -50,7 +52,7 @@ pub struct Server {
 #[serde(deny_unknown_fields)]
 pub struct Database {
     /// The database; `Settings::database_url` has the default. On PostgreSQL a service opens at most 32 connections to it.
-    #[serde(deserialize_with = "optional")]
+    #[serde(deserialize_with = "read_optional")]
     pub url: Option<DatabaseUrl>,
 }
 
@@ -59,7 +61,7 @@ pub struct Database {
 #[serde(deny_unknown_fields)]
 pub struct Vectors {
     /// URL of a Qdrant server. `Settings::refuse_unbuilt` refuses it: only the embedded index is supported.
-    #[serde(deserialize_with = "optional")]
+    #[serde(deserialize_with = "read_optional")]
     pub url: Option<HttpUrl>,
 }
 
@@ -68,19 +70,19 @@ pub struct Vectors {
 #[serde(deny_unknown_fields)]
 pub struct Files {
     /// A folder or a bucket; `Settings::files_url` has the default.
-    #[serde(deserialize_with = "optional")]
+    #[serde(deserialize_with = "read_optional")]
     pub url: Option<FilesUrl>,
     /// URL of an S3-compatible store other than Amazon S3.
-    #[serde(deserialize_with = "optional")]
+    #[serde(deserialize_with = "read_optional")]
     pub endpoint: Option<HttpUrl>,
     /// Region that the bucket belongs to.
-    #[serde(deserialize_with = "optional")]
+    #[serde(deserialize_with = "read_optional")]
     pub region: Option<String>,
     /// Access key id that signs the requests; `None` uses the environment or the machine's credentials.
-    #[serde(deserialize_with = "optional")]
+    #[serde(deserialize_with = "read_optional")]
     pub access_key: Option<Secret>,
     /// Secret of the access key.
-    #[serde(deserialize_with = "optional")]
+    #[serde(deserialize_with = "read_optional")]
     pub secret_key: Option<Secret>,
 }
 
@@ -89,10 +91,10 @@ pub struct Files {
 #[serde(deny_unknown_fields)]
 pub struct Mail {
     /// A mail server or a folder; `None` sends no e-mails.
-    #[serde(deserialize_with = "optional")]
+    #[serde(deserialize_with = "read_optional")]
     pub url: Option<MailUrl>,
     /// Mailbox that all e-mails are sent from.
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "read_text")]
     pub from: Mailbox,
 }
 
@@ -101,19 +103,19 @@ pub struct Mail {
 #[serde(deny_unknown_fields)]
 pub struct Fetch {
     /// Private networks from which pages may be fetched.
-    #[serde(deserialize_with = "list")]
+    #[serde(deserialize_with = "read_list")]
     pub allow_private: Vec<IpNet>,
     /// A fetch that takes longer fails.
-    #[serde(rename = "timeout_seconds", deserialize_with = "seconds::<_, 1, 600>")]
+    #[serde(rename = "timeout_seconds", deserialize_with = "read_seconds::<_, 1, 600>")]
     pub timeout: Duration,
     /// A page that is larger after decompression fails.
-    #[serde(deserialize_with = "whole::<_, u64, 1024, GIB>")]
+    #[serde(deserialize_with = "read_integer::<_, u64, 1024, GIB>")]
     pub max_bytes: u64,
     /// A saved PDF, audio or video that takes longer fails.
-    #[serde(rename = "file_timeout_seconds", deserialize_with = "seconds::<_, 1, 86400>")]
+    #[serde(rename = "file_timeout_seconds", deserialize_with = "read_seconds::<_, 1, 86400>")]
     pub file_timeout: Duration,
     /// A saved PDF, audio or video that is larger fails.
-    #[serde(deserialize_with = "whole::<_, u64, 1024, { 1024 * GIB }>")]
+    #[serde(deserialize_with = "read_integer::<_, u64, 1024, { 1024 * GIB }>")]
     pub max_file_bytes: u64,
 }
 
@@ -125,7 +127,7 @@ pub struct Feeds {
     pub push: Push,
 }
 
-/// Whether the service subscribes to hubs, which must be able to reach it.
+/// The rule for subscriptions to hubs, which must be able to reach the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Push {
@@ -142,7 +144,7 @@ pub enum Push {
 #[serde(deny_unknown_fields)]
 pub struct Ai {
     /// Tokens of all users in a UTC day before AI is paused; 0 means no limit.
-    #[serde(deserialize_with = "whole::<_, u64, 0, { i64::MAX as u64 }>")]
+    #[serde(deserialize_with = "read_integer::<_, u64, 0, { i64::MAX as u64 }>")]
     pub daily_tokens: u64,
     /// The external model that answers questions.
     pub chat: Chat,
@@ -155,13 +157,13 @@ pub struct Ai {
 #[serde(deny_unknown_fields)]
 pub struct Chat {
     /// Base URL, to which `/chat/completions` is appended.
-    #[serde(deserialize_with = "optional")]
+    #[serde(deserialize_with = "read_optional")]
     pub url: Option<HttpUrl>,
     /// Name of the model to request; set whenever `url` is.
-    #[serde(deserialize_with = "optional")]
+    #[serde(deserialize_with = "read_optional")]
     pub model: Option<String>,
     /// Key that is sent as `Authorization: Bearer`; `None` sends no such header.
-    #[serde(deserialize_with = "optional")]
+    #[serde(deserialize_with = "read_optional")]
     pub key: Option<Secret>,
 }
 
@@ -170,13 +172,13 @@ pub struct Chat {
 #[serde(deny_unknown_fields)]
 pub struct Transcription {
     /// Base URL, to which `/audio/transcriptions` is appended.
-    #[serde(deserialize_with = "optional")]
+    #[serde(deserialize_with = "read_optional")]
     pub url: Option<HttpUrl>,
     /// Name of the model to request; set whenever `url` is.
-    #[serde(deserialize_with = "optional")]
+    #[serde(deserialize_with = "read_optional")]
     pub model: Option<String>,
     /// Key that is sent as `Authorization: Bearer`; `None` sends no such header.
-    #[serde(deserialize_with = "optional")]
+    #[serde(deserialize_with = "read_optional")]
     pub key: Option<Secret>,
 }
 
@@ -185,13 +187,13 @@ pub struct Transcription {
 #[serde(deny_unknown_fields)]
 pub struct Models {
     /// Folder of the models; `Settings::model_folders` has the default.
-    #[serde(deserialize_with = "optional")]
+    #[serde(deserialize_with = "read_optional")]
     pub dir: Option<PathBuf>,
     /// Whether missing models are downloaded in the background at the start.
     pub auto: bool,
 }
 
-/// Whether clients without an account may create an account or a registration.
+/// The rule for clients without an account that create an account or a registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
@@ -216,7 +218,7 @@ pub struct Accounts {
 #[serde(deny_unknown_fields)]
 pub struct Auth {
     /// Failures of one IP address in a minute before further attempts are refused.
-    #[serde(deserialize_with = "whole::<_, u32, 1, 1_000_000>")]
+    #[serde(deserialize_with = "read_integer::<_, u32, 1, 1_000_000>")]
     pub failures_per_minute: u32,
 }
 
@@ -229,21 +231,21 @@ pub struct Oauth {
     /// Whether an assistant may use the URL of a document about itself as its client id.
     pub client_metadata_documents: bool,
     /// Registrations from one IP address in an hour.
-    #[serde(deserialize_with = "whole::<_, u32, 1, 1_000_000>")]
+    #[serde(deserialize_with = "read_integer::<_, u32, 1, 1_000_000>")]
     pub registrations_per_hour: u32,
     /// Lifetime of an authorization code.
-    #[serde(rename = "code_seconds", deserialize_with = "seconds::<_, 1, 600>")]
+    #[serde(rename = "code_seconds", deserialize_with = "read_seconds::<_, 1, 600>")]
     pub code_lifetime: Duration,
     /// Lifetime of an access token.
-    #[serde(rename = "access_token_seconds", deserialize_with = "seconds::<_, 1, 86_400>")]
+    #[serde(rename = "access_token_seconds", deserialize_with = "read_seconds::<_, 1, 86_400>")]
     pub access_lifetime: Duration,
     /// A client that has not been used for longer is removed; zero: at the next clean-up.
-    #[serde(rename = "unused_client_days", deserialize_with = "days")]
+    #[serde(rename = "unused_client_days", deserialize_with = "read_days")]
     pub unused_client_lifetime: Duration,
     /// Whether a registered redirect URI with a loopback IP address is accepted with any port.
     pub any_loopback_port: bool,
     /// Redirect URIs with a private scheme that may be registered.
-    #[serde(deserialize_with = "list")]
+    #[serde(deserialize_with = "read_list")]
     pub private_redirect_uris: Vec<String>,
 }
 
@@ -252,10 +254,10 @@ pub struct Oauth {
 #[serde(deny_unknown_fields)]
 pub struct Uploads {
     /// Lifetime of the URL that an upload is sent to.
-    #[serde(rename = "put_seconds", deserialize_with = "seconds::<_, 1, 604_800>")]
+    #[serde(rename = "put_seconds", deserialize_with = "read_seconds::<_, 1, 604_800>")]
     pub put_url_lifetime: Duration,
     /// Maximum length of an import file, in bytes.
-    #[serde(deserialize_with = "whole::<_, u64, 1_048_576, { 1024 * GIB }>")]
+    #[serde(deserialize_with = "read_integer::<_, u64, 1_048_576, { 1024 * GIB }>")]
     pub import_bytes: u64,
 }
 
@@ -264,7 +266,7 @@ pub struct Uploads {
 #[serde(deny_unknown_fields)]
 pub struct Storage {
     /// Space in bytes that stays free: below it, requests that add data are refused. Zero: no floor.
-    #[serde(deserialize_with = "whole::<_, u64, 0, { 1024 * GIB }>")]
+    #[serde(deserialize_with = "read_integer::<_, u64, 0, { 1024 * GIB }>")]
     pub min_free_bytes: u64,
 }
 
@@ -273,7 +275,7 @@ pub struct Storage {
 #[serde(deny_unknown_fields)]
 pub struct Activity {
     /// Entries older than this are removed; zero: at the next clean-up.
-    #[serde(rename = "retention_days", deserialize_with = "days")]
+    #[serde(rename = "retention_days", deserialize_with = "read_days")]
     pub retention: Duration,
 }
 
@@ -282,7 +284,7 @@ pub struct Activity {
 #[serde(deny_unknown_fields)]
 pub struct Mcp {
     /// Origins, in addition to that of the base URL, whose pages may call /mcp.
-    #[serde(deserialize_with = "list")]
+    #[serde(deserialize_with = "read_list")]
     pub allowed_origins: Vec<Origin>,
 }
 
@@ -291,13 +293,13 @@ pub struct Mcp {
 #[serde(deny_unknown_fields)]
 pub struct Ingest {
     /// Jobs on stored data that run at the same time.
-    #[serde(rename = "workers", deserialize_with = "whole::<_, usize, 1, 64>")]
+    #[serde(rename = "workers", deserialize_with = "read_integer::<_, usize, 1, 64>")]
     pub library: usize,
     /// Pages that are fetched at the same time, and other jobs that use the network.
-    #[serde(rename = "fetches", deserialize_with = "whole::<_, usize, 1, 64>")]
+    #[serde(rename = "fetches", deserialize_with = "read_integer::<_, usize, 1, 64>")]
     pub web: usize,
     /// PDFs that are parsed at the same time.
-    #[serde(deserialize_with = "whole::<_, usize, 1, 64>")]
+    #[serde(deserialize_with = "read_integer::<_, usize, 1, 64>")]
     pub files: usize,
 }
 
@@ -308,7 +310,7 @@ pub struct Log {
     /// The format of the lines.
     pub format: LogFormat,
     /// Filter that selects the lines by level and module.
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "read_text")]
     pub level: LogFilter,
 }
 

@@ -24,27 +24,27 @@ pub(super) trait Text: Sized {
 }
 
 /// Reads a setting that must not be empty.
-pub(super) fn text<'de, D: Deserializer<'de>, T: Text>(from: D) -> Result<T, D::Error> {
+pub(super) fn read_text<'de, D: Deserializer<'de>, T: Text>(from: D) -> Result<T, D::Error> {
     let given = from.deserialize_str(TextVisitor(T::EXPECTED))?;
-    parsed(given.trim())
+    parse_text(given.trim())
 }
 
 /// Reads a setting that is `None` if its text is empty.
-pub(super) fn optional<'de, D: Deserializer<'de>, T: Text>(from: D) -> Result<Option<T>, D::Error> {
+pub(super) fn read_optional<'de, D: Deserializer<'de>, T: Text>(from: D) -> Result<Option<T>, D::Error> {
     let given = from.deserialize_str(TextVisitor(T::EXPECTED))?;
     match given.trim() {
         "" => Ok(None),
-        filled => parsed(filled).map(Some),
+        filled => parse_text(filled).map(Some),
     }
 }
 
 /// Reads a list of texts.
-pub(super) fn list<'de, D: Deserializer<'de>, T: Text>(from: D) -> Result<Vec<T>, D::Error> {
+pub(super) fn read_list<'de, D: Deserializer<'de>, T: Text>(from: D) -> Result<Vec<T>, D::Error> {
     from.deserialize_seq(ListVisitor(PhantomData))
 }
 
 /// Reads a whole number from `MIN` to `MAX`, inclusive.
-pub(super) fn whole<'de, D, T, const MIN: u64, const MAX: u64>(from: D) -> Result<T, D::Error>
+pub(super) fn read_integer<'de, D, T, const MIN: u64, const MAX: u64>(from: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: TryFrom<u64>,
@@ -55,19 +55,19 @@ where
 }
 
 /// Reads a duration of `MIN` to `MAX` seconds.
-pub(super) fn seconds<'de, D, const MIN: u64, const MAX: u64>(from: D) -> Result<Duration, D::Error>
+pub(super) fn read_seconds<'de, D, const MIN: u64, const MAX: u64>(from: D) -> Result<Duration, D::Error>
 where
     D: Deserializer<'de>,
 {
-    whole::<D, u64, MIN, MAX>(from).map(Duration::from_secs)
+    read_integer::<D, u64, MIN, MAX>(from).map(Duration::from_secs)
 }
 
 /// Reads a duration of 0 to 3,650 days.
-pub(super) fn days<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-    whole::<D, u64, 0, 3650>(from).map(|days| Duration::from_secs(days * 24 * 60 * 60))
+pub(super) fn read_days<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    read_integer::<D, u64, 0, 3650>(from).map(|days| Duration::from_secs(days * 24 * 60 * 60))
 }
 
-fn parsed<T: Text, E: Error>(given: &str) -> Result<T, E> {
+fn parse_text<T: Text, E: Error>(given: &str) -> Result<T, E> {
     let read = if given.is_empty() { None } else { T::read(given) };
     read.ok_or_else(|| E::invalid_value(Unexpected::Str(given), &T::EXPECTED))
 }
@@ -100,7 +100,7 @@ impl<'de, T: Text> Visitor<'de> for ListVisitor<T> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut given: A) -> Result<Vec<T>, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = given.next_element::<String>()? {
-            items.push(parsed(item.trim())?);
+            items.push(parse_text(item.trim())?);
         }
         Ok(items)
     }

@@ -9,7 +9,7 @@ use actix_web::web::{self, Bytes, Data, Payload};
 use actix_web::{App, HttpResponse, HttpServer};
 use futures_util::StreamExt;
 
-async fn answer(bytes: Data<Bytes>, mut payload: Payload) -> HttpResponse {
+async fn respond(bytes: Data<Bytes>, mut payload: Payload) -> HttpResponse {
     while let Some(Ok(_)) = payload.next().await {}
     HttpResponse::Ok().content_type("application/json").body(bytes.get_ref().clone())
 }
@@ -21,7 +21,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let bytes = Data::new(Bytes::from(std::fs::read(file)?));
     let port: u16 = port.parse()?;
-    let server = HttpServer::new(move || App::new().app_data(bytes.clone()).default_service(web::to(answer)));
+    let server =
+        HttpServer::new(move || App::new().app_data(bytes.clone()).default_service(web::to(respond)));
     let server = server.workers(2).bind(("127.0.0.1", port))?;
     actix_web::rt::System::new().block_on(server.run())?;
     Ok(())

@@ -15,7 +15,7 @@ type Node = Option<String>;
 /// References between the nodes below one parent: from which to which, with an example.
 type Edges = BTreeMap<(Node, Node), String>;
 
-/// What a path leads to.
+/// The module or item that a path leads to.
 struct Target {
     module: ModulePath,
     /// Whether the path names an item of the module, and not the module alone.

@@ -17,7 +17,7 @@ use values::time::Timestamp;
 
 use crate::service_state::{self, ServiceStateKey};
 
-/// Whether the AI is paused, as it was last read. Clones share the value.
+/// The pause of the AI, as it was last read. Clones share the value.
 #[derive(Clone, Default)]
 pub struct Pause {
     /// The end of the pause in milliseconds since 1970; 0 if there is none.

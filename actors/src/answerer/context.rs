@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Answerer;
 
-/// What answers questions, and how much it may be used. Clones share the answerer.
+/// The answerer of questions, and the limits of its use. Clones share the answerer.
 #[derive(Clone)]
 pub struct AnswerContext {
     /// Answers questions from passages, with a configured endpoint or without a model.

@@ -68,7 +68,7 @@ pub enum AnswerError {
     Embedded(#[source] errors::Error),
 }
 
-/// What answers questions from passages.
+/// An answerer of questions from passages.
 pub trait Answerer: Send + Sync {
     /// Returns the name of the model, for answers that are made without asking it.
     fn model(&self) -> &str;

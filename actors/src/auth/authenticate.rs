@@ -12,7 +12,7 @@ use crate::auth::keys::{KeyUse, Keys, rules};
 use crate::auth::limits::AuthFailures;
 use crate::auth::secret::Secret;
 
-/// What a surface reads of a request to authenticate its caller.
+/// The parts of a request that authenticate its caller.
 pub struct RequestInfo {
     /// The credential; `None` if the request presents none, an error if it presents one in a place that is not allowed.
     pub credential: Result<Option<Credential>, Error>,

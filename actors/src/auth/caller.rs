@@ -64,7 +64,7 @@ impl From<MeteredSurface> for Surface {
     }
 }
 
-/// How the caller authenticated: by an API key, an OAuth grant, or a browser session.
+/// The credential with which the caller authenticated: an API key, an OAuth grant, or a browser session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Principal {
     /// An API key, by which REST and MCP clients authenticate.

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_right_password_verifies() {
+    fn wrong_password_does_not_verify() {
         let stored = hash("correct horse battery 7!").unwrap();
 
         assert!(stored.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
@@ -152,7 +152,7 @@ mod tests {
         address
     }
 
-    /// Whether the memory at this address is kept for the next hash, and a hash has written to it.
+    /// Returns whether the memory at this address is kept for the next hash, and a hash has written to it.
     fn is_kept_and_used(address: *const Block) -> bool {
         let kept = HASH_MEMORY.0.lock().unwrap();
         let blocks = kept.as_deref().unwrap();

@@ -4,7 +4,7 @@ use crate::activity::Activity;
 use crate::cursor::Cursors;
 use crate::idempotency::Idempotency;
 
-/// What is recorded of requests, and what continues an earlier one. Clones share it.
+/// The records of requests, and the state that continues an earlier request. Clones share them.
 #[derive(Clone)]
 pub struct RequestContext {
     /// The activity view: one line for each call.

@@ -10,7 +10,7 @@ use library::owned_transaction::begin_owned;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use values::id::DocumentId;
 
-use super::extraction::ExtractionContext;
+use super::extraction_context::ExtractionContext;
 use super::{media, page};
 
 /// Stores the text of the job's document and ends the job, in one transaction. `used_source` is the handed-over content that

@@ -13,7 +13,7 @@ use url::Url;
 use values::kind::ContentType;
 
 use super::document_row::{MAX_TITLE_CHARS, replace_url_title, set_content_type};
-use super::extraction::ExtractionContext;
+use super::extraction_context::ExtractionContext;
 use super::file_type::{self, FileType};
 
 /// The reason that the document of any other file shows.

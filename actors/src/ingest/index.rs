@@ -14,7 +14,7 @@ use values::id::{DocumentId, UserId};
 use values::kind::{BudgetGroup, DocumentStatus};
 
 use super::index_removal;
-use super::indexing::IndexingContext;
+use super::indexing_context::IndexingContext;
 use crate::ai::budget::{self, ModelUse};
 use crate::retrieval::{PassageBatch, Vectors};
 
@@ -36,7 +36,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
     let Some(document) = document.filter(|document| document.hidden_at.is_none()) else {
         // Hidden or deleted since the job was enqueued. Passages of an earlier attempt may be in the index.
         index_removal::record_removal(&ctx.core, job.user_id, [id]).await?;
-        ctx.retrieval.forget(job.user_id, id).await?;
+        ctx.retrieval.delete_document(job.user_id, id).await?;
         jobs::finish(ctx.core.db.write(), job, ctx.core.clock.now()).await?;
         return Ok(());
     };
@@ -69,7 +69,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
     // Before the row says that the passages are there: a crash in between repeats the turn, and points with the same
     // ids replace each other.
     let batch = PassageBatch { user: job.user_id, document: id, version, points, last: !has_more };
-    ctx.retrieval.put(batch).await?;
+    ctx.retrieval.upsert_passages(batch).await?;
     if let Some(spent) = spent {
         // Charge the tokens even if the job fails later: the model has used them.
         let month = ctx.core.clock.now().month();
@@ -89,7 +89,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
     finish(ctx, job, &document, IndexedPassages { model, count: next, is_awaiting_vectors }).await
 }
 
-/// What the index holds of a document once a job is finished.
+/// The passages that the index holds of a document once a job is finished.
 struct IndexedPassages {
     /// The model that made the vectors; none if there are no vectors.
     model: Option<String>,
@@ -117,7 +117,7 @@ async fn finish(
         if is_deleted(&txn, job.user_id, document.id).await? {
             // The account was removed meanwhile, and its jobs with it.
             drop(txn);
-            ctx.retrieval.forget(job.user_id, document.id).await?;
+            ctx.retrieval.delete_document(job.user_id, document.id).await?;
             return Err(JobError::LeaseLost);
         }
         // This attempt may have replaced the passages of a newer version, so the document is indexed again.
@@ -158,7 +158,7 @@ async fn finish(
     txn.commit().await?;
     if is_deleted {
         // The feed was unfollowed meanwhile, and this attempt added passages after those of the document were removed.
-        ctx.retrieval.forget(job.user_id, document.id).await?;
+        ctx.retrieval.delete_document(job.user_id, document.id).await?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, QueryFilter};
 use values::id::{DocumentId, UserId};
 
-use super::indexing::IndexingContext;
+use super::indexing_context::IndexingContext;
 
 /// Runs a job of kind [`JobKind::RemoveFromIndex`](jobs::JobKind::RemoveFromIndex).
 /// A document that was restored meanwhile stays.
@@ -20,7 +20,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
     let id = DocumentId(job.subject);
     if document::Entity::one_visible_to(job.user_id, id).one(ctx.core.db.read()).await?.is_none() {
         record_removal(&ctx.core, job.user_id, [id]).await?;
-        ctx.retrieval.forget(job.user_id, id).await?;
+        ctx.retrieval.delete_document(job.user_id, id).await?;
     }
     jobs::finish(ctx.core.db.write(), job, ctx.core.clock.now()).await?;
     Ok(())

@@ -5,20 +5,20 @@
 //! document in one transaction, and passages are points of the index under separate ids.
 //!
 //! There are four groups of stages, and each takes a separate context: [`sequencer`] makes the text of a document
-//! ([`extraction`]), [`index`] and [`index_removal`] change the index ([`indexing`]), [`feed`] follows feeds, and [`repair`]
-//! keeps the index complete. Requests use the parts in [`context`].
+//! ([`extraction_context`]), [`index`] and [`index_removal`] change the index ([`indexing_context`]), [`feed`] follows feeds,
+//! and [`repair`] keeps the index complete. Requests use the parts in [`context`].
 
 mod completion;
 pub mod context;
 mod document_row;
-pub mod extraction;
+pub mod extraction_context;
 pub mod feed;
-mod fetching;
+mod fetch_rules;
 mod file;
 mod file_type;
 pub mod index;
 pub mod index_removal;
-pub mod indexing;
+pub mod indexing_context;
 pub mod media;
 pub mod model;
 mod page;

@@ -14,7 +14,7 @@ use sandbox::PdfText;
 use values::time::Timestamp;
 
 use super::document_row::MAX_TITLE_CHARS;
-use super::extraction::ExtractionContext;
+use super::extraction_context::ExtractionContext;
 
 /// Separates two pages; it belongs to the span of the former.
 const PAGE_SEPARATOR: &str = "\n\n";

@@ -12,8 +12,8 @@ use values::id::DocumentId;
 use web::PageUrl;
 
 use super::document_row::{ensure_library_has_room, is_recording};
-use super::extraction::ExtractionContext;
-use super::fetching::acquire_host_permit;
+use super::extraction_context::ExtractionContext;
+use super::fetch_rules::acquire_host_permit;
 use super::file::{self, FileContent};
 use super::page::{self, DetectedContent};
 use super::{completion, media, pdf};

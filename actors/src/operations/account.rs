@@ -67,7 +67,7 @@ impl Operation for ShowAccount {
     type Reply = ShowAccountResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadUser];
     // A response of a few fixed fields needs no slot.
-    const NEEDS_ANSWER_SLOT: bool = false;
+    const NEEDS_RESPONSE_SLOT: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ShowAccountResponse, Error> {
         let (db, id) = (ctx.core.db.read(), caller.user);

@@ -131,7 +131,7 @@ impl Operation for Ask {
     /// The scope writes nothing, but every answer is counted in rows.
     const NEEDS_SPACE: bool = true;
     // It waits for a search slot and for the model instead.
-    const NEEDS_ANSWER_SLOT: bool = false;
+    const NEEDS_RESPONSE_SLOT: bool = false;
 
     fn count(reply: &AskResponse) -> Option<usize> {
         Some(reply.citations.len())

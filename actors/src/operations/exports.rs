@@ -77,7 +77,7 @@ impl Operation for BeginExport {
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
     /// The scope only reads, but the export writes a file.
     const NEEDS_SPACE: bool = true;
-    const NEEDS_ANSWER_SLOT: bool = false;
+    const NEEDS_RESPONSE_SLOT: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ExportResponse, Error> {
         let row = exports::begin(&ctx.core, caller.user).await?;
@@ -101,7 +101,7 @@ impl FromRequest for ShowExport {
 impl Operation for ShowExport {
     type Reply = ExportResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
-    const NEEDS_ANSWER_SLOT: bool = false;
+    const NEEDS_RESPONSE_SLOT: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ExportResponse, Error> {
         let row = exports::find(&ctx.core, caller.user, self.0).await?;

@@ -127,7 +127,7 @@ impl Operation for ListImportRows {
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
     // The defaults follow from the scope, which writes; this operation reads a long list.
     const NEEDS_SPACE: bool = false;
-    const NEEDS_ANSWER_SLOT: bool = true;
+    const NEEDS_RESPONSE_SLOT: bool = true;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListImportRowsResponse, Error> {
         let import = imports::find(&ctx.core, caller.user, self.import).await?;

@@ -111,7 +111,7 @@ impl ImportResponse {
     }
 }
 
-/// How much a view of an import contains.
+/// The detail of a view of an import.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ImportDetail {
     /// Everything, including skipped rows and counts of texts, which are expensive for a large import.

@@ -89,7 +89,7 @@ impl Operation for Search {
     type Reply = SearchResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
     // A search waits for a slot of its own (`Retrieval::search`).
-    const NEEDS_ANSWER_SLOT: bool = false;
+    const NEEDS_RESPONSE_SLOT: bool = false;
 
     fn count(reply: &SearchResponse) -> Option<usize> {
         Some(reply.results.len())

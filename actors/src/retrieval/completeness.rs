@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Whether the index contains everything that it should. `/readyz` reports it, and `carrel doctor` reads it there.
+/// The completeness of the index: whether it contains everything that it should. `/readyz` reports it, and `carrel doctor` reads it
+/// there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Completeness {

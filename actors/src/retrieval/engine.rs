@@ -31,8 +31,8 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 const REOPEN_RETRY_AFTER: Duration = Duration::from_secs(2);
 /// Delay after which a read that met a reloading index may be retried.
 const RELOAD_RETRY_AFTER: Duration = Duration::from_secs(2);
-/// How long a request counts that failed in a way that only damage of the index explains. Damage does not heal, and the user whose
-/// passages it is in may search a few times a day. So requests that succeed in between do not reset the count.
+/// Time for which a request counts that failed in a way that only damage of the index explains. Damage does not heal, and the user
+/// whose passages it is in may search a few times a day. So requests that succeed in between do not reset the count.
 const FAILURE_WINDOW: Duration = Duration::from_secs(24 * 3600);
 /// Passages that the lexical and the semantic search each return.
 const SEARCH_DEPTH: usize = 100;
@@ -50,7 +50,7 @@ pub struct Vectors {
     pub tokens: usize,
 }
 
-/// What a probe finds of the index.
+/// The state of the index that a probe finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexProbe {
     /// The index is loaded and answers.
@@ -202,7 +202,7 @@ impl Engine {
     ) -> Result<T, Error> {
         let index = self.index()?;
         let shared = index.clone();
-        let done = self.workers.run(lane, move || guarded(|| read(&*shared))).await?;
+        let done = self.workers.run(lane, move || catch_engine_panic(|| read(&*shared))).await?;
         self.note_outcome(&index, None, &done);
         done.map_err(read_error)
     }
@@ -273,7 +273,7 @@ impl Engine {
         let index = self.index()?;
         let shared = index.clone();
         let done = self.workers.run(Lane::Background, move || {
-            guarded(|| {
+            catch_engine_panic(|| {
                 change(&*shared)?;
                 shared.commit()
             })
@@ -295,7 +295,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::StorageFull`] when the disk of the index is full; [`Error::Busy`] while the index cannot be written, as in
-    /// [`Retrieval::remove`](super::Retrieval::remove); [`Error::Internal`] when it fails.
+    /// [`Retrieval::delete_passages`](super::Retrieval::delete_passages); [`Error::Internal`] when it fails.
     pub async fn commit(&self) -> Result<(), Error> {
         let index = self.index()?;
         self.workers.run(Lane::Background, move || index.commit()).await?.map_err(write_error)
@@ -330,7 +330,7 @@ impl Engine {
     pub async fn probe(&self) -> Result<IndexProbe, Error> {
         let Some(index) = self.current_index() else { return Ok(IndexProbe::Missing) };
         let shared = index.clone();
-        let count = tokio::task::spawn_blocking(move || guarded(|| shared.estimate_count()));
+        let count = tokio::task::spawn_blocking(move || catch_engine_panic(|| shared.estimate_count()));
         let count = tokio::time::timeout(PROBE_TIMEOUT, count).await;
         let count = count.map_err(|_| Error::Busy(Duration::from_secs(1)))?.map_err(Error::internal)?;
         self.note_outcome(&index, None, &count);
@@ -424,10 +424,10 @@ fn search(
     let (dense, weight) = embed_query(embedder, &query.query);
     // A query whose words the model does not know is not degraded by leaving the model out.
     let lexical_only = dense.is_none() && (embedder.is_none() || weight.is_positive());
-    let sparse = lexical::analyze_query(&query.query, &guarded(|| index.languages(&tenant))?);
+    let sparse = lexical::analyze_query(&query.query, &catch_engine_panic(|| index.languages(&tenant))?);
     let mut index_query = IndexQuery { sparse, dense, filter: query.within.clone(), depth: SEARCH_DEPTH };
     loop {
-        let hits = guarded(|| index.search(&tenant, &index_query))?;
+        let hits = catch_engine_panic(|| index.search(&tenant, &index_query))?;
         let fused = fusion::fuse(&hits, weight, query.limit);
         // A few long documents may take all ranks of a search; the results hold only some passages of each document.
         if index_query.depth < MAX_SEARCH_DEPTH
@@ -447,7 +447,7 @@ fn search(
 }
 
 /// Converts a panic of the engine to an error.
-fn guarded<T>(read: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
+fn catch_engine_panic<T>(read: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
     // Some damage of its files makes the engine panic. As an error it counts as damage, and the index is repaired.
     catch_unwind(AssertUnwindSafe(read)).unwrap_or(Err(IndexError::Panicked))
 }
@@ -590,7 +590,7 @@ mod tests {
 
         /// Returns the error of a change of a document that fails in this way.
         async fn fail_change(&self, document: u128, failure: fn() -> IndexError) -> Error {
-            let request = RequestKey::Put(DocumentId(Uuid::from_u128(document)), 1, None);
+            let request = RequestKey::UpsertPassages(DocumentId(Uuid::from_u128(document)), 1, None);
             self.engine.change(Some(request), move |_| Err(failure())).await.unwrap_err()
         }
     }

@@ -19,14 +19,14 @@ const MAX_REMEMBERED_REQUESTS: usize = 1024;
 /// Identifies a request that may be made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestKey {
-    /// Passages of a version of a document, beginning with this one: a long document is put in turns, and one of them may fail.
-    Put(DocumentId, i64, Option<Uuid>),
+    /// Passages of a version of a document, beginning with this one: a long document is upserted in turns, and one of them may fail.
+    UpsertPassages(DocumentId, i64, Option<Uuid>),
     /// The removal of a document.
-    Forget(DocumentId),
+    DeleteDocument(DocumentId),
     /// The change of the labels of a document.
     UpdateLabels(DocumentId),
     /// The removal of all documents of a user.
-    ForgetUser(UserId),
+    DeleteUser(UserId),
     /// A search: the hash of its user and its words.
     Search(u64),
 }
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_failures_are_remembered() {
+    fn failures_before_the_last_ones_are_forgotten() {
         let log = FailureLog::default();
 
         (0..100).for_each(|_| log.record_failure(None, Duration::ZERO));
@@ -191,7 +191,8 @@ mod tests {
 
     #[test]
     fn turn_that_succeeds_does_not_clear_another_of_its_document() {
-        let turn = |first| RequestKey::Put(DocumentId(Uuid::nil()), 1, Some(Uuid::from_u128(first)));
+        let turn =
+            |first| RequestKey::UpsertPassages(DocumentId(Uuid::nil()), 1, Some(Uuid::from_u128(first)));
         let log = FailureLog::default();
         log.record_failure(Some(turn(33)), Duration::ZERO);
         log.begin_generation();

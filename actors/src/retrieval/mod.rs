@@ -114,10 +114,10 @@ impl Retrieval {
     /// is durable when it returns.
     ///
     /// # Errors
-    /// The same errors as [`Self::remove`].
-    pub async fn put(&self, batch: PassageBatch) -> Result<(), Error> {
+    /// The same errors as [`Self::delete_passages`].
+    pub async fn upsert_passages(&self, batch: PassageBatch) -> Result<(), Error> {
         let first = batch.points.first().map(|point| point.id);
-        let request = RequestKey::Put(batch.document, batch.version, first);
+        let request = RequestKey::UpsertPassages(batch.document, batch.version, first);
         self.change(Some(request), move |index| {
             let tenant = Tenant::of(batch.user.0);
             index.upsert(&tenant, batch.points)?;
@@ -133,9 +133,9 @@ impl Retrieval {
     /// Removes all passages of a document. Without any nothing happens.
     ///
     /// # Errors
-    /// The same errors as [`Self::remove`].
-    pub async fn forget(&self, user: UserId, document: DocumentId) -> Result<(), Error> {
-        self.change(Some(RequestKey::Forget(document)), move |index| {
+    /// The same errors as [`Self::delete_passages`].
+    pub async fn delete_document(&self, user: UserId, document: DocumentId) -> Result<(), Error> {
+        self.change(Some(RequestKey::DeleteDocument(document)), move |index| {
             index.delete_document(&Tenant::of(user.0), document.0, None)
         })
         .await
@@ -144,7 +144,7 @@ impl Retrieval {
     /// Changes the labels of the passages of a document.
     ///
     /// # Errors
-    /// The same errors as [`Self::remove`].
+    /// The same errors as [`Self::delete_passages`].
     pub async fn update_labels(
         &self,
         user: UserId,
@@ -160,16 +160,16 @@ impl Retrieval {
     /// Removes all passages of a user. Without any nothing happens.
     ///
     /// # Errors
-    /// The same errors as [`Self::remove`].
-    pub async fn forget_user(&self, user: UserId) -> Result<(), Error> {
-        let request = RequestKey::ForgetUser(user);
+    /// The same errors as [`Self::delete_passages`].
+    pub async fn delete_user(&self, user: UserId) -> Result<(), Error> {
+        let request = RequestKey::DeleteUser(user);
         self.change(Some(request), move |index| index.delete_tenant(&Tenant::of(user.0))).await
     }
 
     /// Packs the index if there is something to pack. Returns whether there was.
     ///
     /// # Errors
-    /// The same errors as [`Self::remove`].
+    /// The same errors as [`Self::delete_passages`].
     pub async fn maintain(&self) -> Result<bool, Error> {
         let engine = self.engine.clone();
         self.port.run_within_timeout(async move || engine.maintain().await).await?
@@ -181,7 +181,7 @@ impl Retrieval {
     /// [`Error::StorageFull`] when the disk of the index is full; [`Error::StorageFailed`] when the index cannot be written, or there
     /// is none; [`Error::Busy`] when the actor has no free permit, or while the index is about to be reloaded or replaced;
     /// [`Error::Internal`] when it refuses the change, or when the change met damage on a replaced index and meets it again.
-    pub async fn remove(&self, passages: Vec<Uuid>) -> Result<(), Error> {
+    pub async fn delete_passages(&self, passages: Vec<Uuid>) -> Result<(), Error> {
         // Without a key: no job repeats it.
         self.change(None, move |index| index.delete_passages(&passages)).await
     }

@@ -18,17 +18,17 @@ use web::{Fetcher, HostThrottle, WallClock};
 
 use super::config::AdapterConfig;
 use crate::ingest::context::IngestContext;
-use crate::ingest::extraction::ExtractionContext;
+use crate::ingest::extraction_context::ExtractionContext;
 use crate::ingest::feed::context::FeedContext;
-use crate::ingest::feed::push::Push;
 use crate::ingest::feed::search::FeedSearches;
+use crate::ingest::feed::websub_secrets::WebSubSecrets;
 
 /// The adapters to the outside. Every context gets clones of them, which share their state.
 pub(super) struct Adapters {
     fetcher: Fetcher,
     host_throttle: HostThrottle<UserId>,
     sandbox: Sandbox,
-    push: Option<Push>,
+    websub_secrets: Option<WebSubSecrets>,
     pub(super) speech: SpeechService<UserId>,
     pub(super) uploads: Uploads,
 }
@@ -48,7 +48,7 @@ impl Adapters {
             fetcher: Fetcher::new(config.fetch, wall_clock(clock)).map_err(Error::internal)?,
             host_throttle: HostThrottle::default(),
             sandbox: Sandbox::new(config.sandbox, config.sandbox_settings),
-            push: config.feed_push.then(|| Push::new(base_url, signing_key)),
+            websub_secrets: config.feed_push.then(|| WebSubSecrets::new(base_url, signing_key)),
             speech: SpeechService::new(transcriber(config.transcription, clock)?),
             uploads: Uploads {
                 store: config.blobs,
@@ -68,7 +68,7 @@ impl Adapters {
             fetcher: self.fetcher.clone(),
             host_throttle: self.host_throttle.clone(),
             sandbox: self.sandbox.clone(),
-            push: self.push.clone(),
+            websub_secrets: self.websub_secrets.clone(),
             job_signal: job_signal.clone(),
         }
     }

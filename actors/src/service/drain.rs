@@ -11,7 +11,7 @@ use super::Service;
 use crate::ingest::repair;
 use crate::service_state::{self, ServiceStateKey};
 
-/// How long each part has to finish, if the deadline leaves as much.
+/// Time that each part has to finish, if the deadline leaves as much.
 const PART_TIMEOUT: Duration = Duration::from_secs(8);
 /// Time before the deadline that is reserved for closing the database.
 const CLOSE_TIME: Duration = Duration::from_secs(3);

@@ -15,7 +15,7 @@ use jobs::LeaseOwner;
 use values::id::UserId;
 
 use crate::context::OperationContext;
-use crate::ingest::indexing::IndexingContext;
+use crate::ingest::indexing_context::IndexingContext;
 use crate::ingest::repair::RepairContext;
 use crate::notices::Notices;
 use crate::worker::Worker;

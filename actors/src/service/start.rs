@@ -28,7 +28,7 @@ use crate::auth::sessions::SignIns;
 use crate::context::{OperationContext, RequestContext, UserSlots};
 use crate::cursor::Cursors;
 use crate::idempotency::Idempotency;
-use crate::ingest::indexing::IndexingContext;
+use crate::ingest::indexing_context::IndexingContext;
 use crate::ingest::repair::{IndexWatch, RepairContext};
 use crate::notices::Notices;
 use crate::retrieval::Retrieval;
@@ -123,7 +123,7 @@ impl ShortActors {
     }
 }
 
-/// What requests and background work share, whatever their database connections. Clones share it too.
+/// The parts that requests and background work share, whatever their database connections. Clones share them too.
 #[derive(Clone)]
 struct SharedParts {
     retrieval: Retrieval,

@@ -51,7 +51,7 @@ const MAX_EXPORTS: usize = 2;
 /// Recordings that are in progress at the same time: one is transcribed, and others are fetched meanwhile.
 const MAX_RECORDINGS: usize = 4;
 
-/// How many jobs may run at the same time.
+/// The maximum numbers of jobs that run at the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct ConcurrencyLimits {
     /// Jobs that use the network: pages, feeds, e-mails.

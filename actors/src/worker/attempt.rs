@@ -97,7 +97,7 @@ async fn record_error(ctx: &WorkerContext, job: &ClaimedJob, error: JobError) ->
     Ok(())
 }
 
-/// What happens to a job after a failed attempt.
+/// The treatment of a job after a failed attempt.
 enum Disposition {
     /// Another worker has claimed it: nothing.
     LeaseLost,

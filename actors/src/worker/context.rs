@@ -11,13 +11,13 @@ use library::uploads::Uploads;
 use storage::mail::Mailer;
 
 use crate::idempotency::Idempotency;
-use crate::ingest::extraction::ExtractionContext;
+use crate::ingest::extraction_context::ExtractionContext;
 use crate::ingest::feed::context::FeedContext;
-use crate::ingest::indexing::IndexingContext;
+use crate::ingest::indexing_context::IndexingContext;
 use crate::ingest::repair::{IndexWatch, RepairContext};
 use crate::retrieval::Retrieval;
 
-/// What the worker, its handlers and its maintenance tasks need. Each handler gets the
+/// The services that the worker, its handlers and its maintenance tasks need. Each handler gets the
 /// context of its group, and nothing else.
 ///
 /// All of it is built from [`CoreContext::for_jobs`], so background work has separate database connections on PostgreSQL:

@@ -15,7 +15,7 @@ use super::context::WorkerContext;
 use crate::ingest::{feed, index, index_removal, media, sequencer};
 use crate::notices::email;
 
-/// How an attempt failed, as it is recorded with the subject of its job.
+/// The failure of an attempt, as it is recorded with the subject of its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AttemptFailure {
     /// The job waits for something, as if there had been no attempt.

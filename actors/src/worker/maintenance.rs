@@ -16,9 +16,9 @@ use crate::ai::answers;
 use crate::auth::{limits, sessions};
 use crate::ingest::media;
 
-/// How long finished jobs are kept.
+/// Time for which finished jobs are kept.
 const DONE_JOB_RETENTION: Duration = Duration::from_secs(24 * 3600);
-/// How long jobs that were given up and are about no document are kept.
+/// Time for which jobs that were given up and are about no document are kept.
 const GIVEN_UP_JOB_RETENTION: Duration = Duration::from_secs(90 * 24 * 3600);
 /// Deleted bookmarks that are read together.
 const BATCH_ROWS: u64 = 500;
@@ -28,7 +28,7 @@ pub(super) async fn clean_up(ctx: &WorkerContext) {
     let (core, now) = (&ctx.core, ctx.core.clock.now());
     log_failure("sessions", sessions::sweep(core).await);
     log_failure("counts of earlier days", limits::sweep(&core.db, now).await);
-    log_failure("stored answers", ctx.idempotency.sweep(now).await);
+    log_failure("stored responses", ctx.idempotency.sweep(now).await);
     log_failure("claims of answers", answers::sweep(&core.db, now).await);
     // Jobs of documents that were given up are kept with their reason as long as the document exists.
     let ended_jobs = jobs::sweep(&core.db, now - DONE_JOB_RETENTION, now - GIVEN_UP_JOB_RETENTION).await;
@@ -87,7 +87,7 @@ async fn remove_deleted_bookmark(
     // The passages first: after a crash in between, the next clean-up finds the rows again. Passages without rows would be found
     // by an audit of the index only.
     for document in documents.all(ctx.core.db.read()).await? {
-        ctx.retrieval.forget(row.user_id, document.id).await?;
+        ctx.retrieval.delete_document(row.user_id, document.id).await?;
     }
     let txn = begin_owned(&ctx.core.db, row.user_id).await?;
     document::Entity::delete_owned(row.user_id)

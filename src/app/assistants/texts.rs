@@ -21,7 +21,7 @@ struct AssistantFile {
     assistants: Vec<Assistant>,
 }
 
-/// How an assistant is connected.
+/// The instructions to connect an assistant.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Assistant {

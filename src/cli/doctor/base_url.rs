@@ -7,7 +7,7 @@ use tokio::time::timeout;
 use web::probe::{self, ProbeClient};
 
 use super::check::Check;
-use crate::cli::probe::{ServerAnswer, ServerState};
+use crate::cli::probe::{ServerProbe, ServerState};
 use crate::http::health::ALIVE;
 use crate::settings::{BaseUrl, Settings};
 
@@ -16,7 +16,7 @@ const NAME: &str = "base_url";
 const MAX_WAIT: Duration = Duration::from_secs(3);
 
 /// Looks up the host of `server.base_url`; if a server runs, also requests `/healthz` from it there.
-pub async fn check(settings: &Settings, server: &ServerAnswer) -> Check {
+pub async fn check(settings: &Settings, server: &ServerProbe) -> Check {
     let Some(url) = &settings.server.base_url else {
         let found = format!(
             "server.base_url is not set: links and sign-in use {}, which other machines may be unable to reach",
@@ -79,7 +79,7 @@ mod tests {
         Settings::load(None, set.into_iter()).unwrap()
     }
 
-    const READY: ServerAnswer = ServerAnswer { state: ServerState::Ready, storage: None, index: None };
+    const READY: ServerProbe = ServerProbe { state: ServerState::Ready, storage: None, index: None };
 
     /// Starts a server that answers one request with this status and body. Returns its URL.
     async fn serve_once(status: &'static str, body: &'static str) -> String {
@@ -126,7 +126,7 @@ mod tests {
 
         let refused = check(&settings, &READY).await;
         let not_running =
-            check(&settings, &ServerAnswer { state: ServerState::NotRunning, storage: None, index: None })
+            check(&settings, &ServerProbe { state: ServerState::NotRunning, storage: None, index: None })
                 .await;
 
         assert_eq!((refused.state, not_running.state), (CheckState::Warning, CheckState::Good));

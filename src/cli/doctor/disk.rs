@@ -6,7 +6,7 @@ use disk::{DiskSpace, SpaceLevel, available_bytes};
 use indicatif::HumanBytes;
 
 use super::check::{Check, CheckState};
-use crate::cli::probe::ServerAnswer;
+use crate::cli::probe::ServerProbe;
 use crate::settings::{FilesUrl, Settings};
 
 const NAME: &str = "disk space";
@@ -24,7 +24,7 @@ struct CheckedFolder {
 
 /// Measures the disk of each folder that exists. If a running server refuses writes for lack of space,
 /// one of the checks reports it.
-pub fn check(settings: &Settings, server: &ServerAnswer) -> Vec<Check> {
+pub fn check(settings: &Settings, server: &ServerProbe) -> Vec<Check> {
     let floor = settings.storage.min_free_bytes;
     let folders = folders(settings).into_iter().filter(|folder| folder.path.is_dir());
     let mut checks: Vec<Check> = folders.map(|folder| judge(&folder, floor)).collect();
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn disk_of_a_server_that_refuses_writes_is_wrong() {
         let settings = crate::cli::tests::settings("disk");
-        let running = |storage: &str| ServerAnswer {
+        let running = |storage: &str| ServerProbe {
             state: ServerState::Ready,
             storage: Some(storage.to_owned()),
             index: None,

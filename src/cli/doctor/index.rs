@@ -12,7 +12,7 @@ use search::index::{AuditReason, IndexFolder};
 
 use super::check::{Check, SEE_DATABASE_FILES};
 use crate::cli::failure;
-use crate::cli::probe::ServerAnswer;
+use crate::cli::probe::ServerProbe;
 use crate::http::health::IndexHealth;
 use crate::settings::Settings;
 
@@ -21,7 +21,7 @@ const CREATED_BY_SERVER: &str = "the server creates it at its first start";
 
 /// Reports the state of the index of the running server. If none runs, checks the folder, and compares it with the database if its
 /// tables are up to date.
-pub async fn check(settings: &Settings, core: &CoreContext, server: &ServerAnswer) -> Check {
+pub async fn check(settings: &Settings, core: &CoreContext, server: &ServerProbe) -> Check {
     let folder = IndexFolder::path_in(&settings.data_dir);
     if let Some(fault) = unreadable(&folder) {
         return fault;

@@ -24,7 +24,7 @@ use serde::Serialize;
 use self::check::{Check, CheckState};
 use super::failure::Failure;
 use super::output::CommandOutput;
-use super::probe::{self, ServerAnswer, ServerState};
+use super::probe::{self, ServerProbe, ServerState};
 use crate::settings::{Settings, SettingsError};
 
 /// The arguments of `carrel doctor`.
@@ -78,7 +78,7 @@ async fn check_all(settings: &Settings, repairs: bool) -> Vec<Check> {
 }
 
 /// Checks the background work, if the tables are up to date.
-async fn check_work(core: &CoreContext, server: &ServerAnswer) -> Vec<Check> {
+async fn check_work(core: &CoreContext, server: &ServerProbe) -> Vec<Check> {
     // The queries of these checks need the tables of this version.
     if !matches!(core.db.pending_migrations().await, Ok(0)) {
         return Vec::new();
@@ -177,7 +177,7 @@ async fn check_sandbox() -> Check {
     }
 }
 
-fn check_server(settings: &Settings, server: &ServerAnswer) -> Check {
+fn check_server(settings: &Settings, server: &ServerProbe) -> Check {
     let (name, listen) = ("server", settings.server.listen);
     match server.state {
         ServerState::Ready => Check::good(name, format!("a server runs on {listen} and is ready")),

@@ -16,7 +16,7 @@ use crate::cli::output::shown;
 /// Skipped rows that are printed one by one.
 const MAX_PRINTED_ROWS: usize = 20;
 
-/// What an import did so far, or would do.
+/// The result of an import so far, or of a dry run.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportOutput {
@@ -49,7 +49,7 @@ impl ImportOutput {
         })
     }
 
-    /// Whether any row of the file could be imported.
+    /// Returns whether any row of the file could be imported.
     pub fn is_good(&self) -> bool {
         let ImportReport { created, updated, skipped_rows, .. } = self.report;
         created + updated > 0 || skipped_rows == 0

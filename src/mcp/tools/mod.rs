@@ -24,7 +24,7 @@ use validation::{Request, read_object};
 use values::scope::{Scope, Scopes};
 
 use super::schema;
-use crate::http::answer_slots::slot_wait;
+use crate::http::response_slots::slot_wait;
 
 /// A tool: how it is listed, and how it is called.
 pub struct Tool {
@@ -149,7 +149,7 @@ impl Tool {
         TOOLS.iter().find(|tool| tool.name == name)
     }
 
-    /// Whether a caller with these scopes may use it.
+    /// Returns whether a caller with these scopes may use it.
     pub fn is_allowed(&self, scopes: &Scopes) -> bool {
         self.scopes.iter().all(|scope| scopes.has(*scope))
     }

@@ -88,7 +88,7 @@ impl Connections {
         self.max_per_worker
     }
 
-    /// Whether fewer connections are open than there may be. The main server bounds those of each worker instead.
+    /// Returns whether fewer connections are open than there may be. The main server bounds those of each worker instead.
     pub fn has_room(&self) -> bool {
         self.open().all < self.max
     }
@@ -119,8 +119,8 @@ impl Connections {
 }
 
 impl ConnectionPermit {
-    /// Whether more than half of all connections that there may be are open, or of those that the peer's address may have. If so,
-    /// connections without a request are closed.
+    /// Returns whether more than half of all connections that there may be are open, or of those that the peer's address may have. If
+    /// so, connections without a request are closed.
     pub fn is_crowded(&self) -> bool {
         let open = self.connections.open();
         let of_address = self.network.and_then(|network| open.by_network.get(&network).copied());

@@ -1,4 +1,4 @@
-//! State that a connection shares with the answers on it: whether an answer is still being sent, how much of it is in memory and
+//! State that a connection shares with the responses on it: whether a response is still being sent, how much of it is in memory and
 //! for whom, and whether the service drains.
 
 use std::cell::{Cell, RefCell};
@@ -14,112 +14,112 @@ use actix_web::middleware::Next;
 use actix_web::web::Bytes;
 use tokio_util::sync::CancellationToken;
 
-use super::unsent::{UnsentAnswer, UnsentAnswers, long_head_bytes};
-use crate::http::answer_slots::release_slot;
+use super::unsent::{UnsentResponse, UnsentResponses, long_head_bytes};
 use crate::http::budget::Sender;
+use crate::http::response_slots::release_slot;
 
 /// A body is handed to the connection in pieces of this size. The connection copies each piece, so a larger one would be in
 /// memory twice while its reader is slow. Together with a response head of the usual length, a piece fits into the 8 KiB
 /// with which actix-http begins to write.
 const PIECE_BYTES: usize = 7 << 10;
 
-/// The state that a connection shares with the answers on it. It never leaves the connection's worker.
+/// The state that a connection shares with the responses on it. It never leaves the connection's worker.
 #[derive(Debug)]
 pub struct Exchange {
-    is_answering: Cell<bool>,
+    is_responding: Cell<bool>,
     has_ended: Cell<bool>,
-    /// The caller that the answer is for. Known only once the request is authenticated.
+    /// The caller that the response is for. Known only once the request is authenticated.
     caller: Cell<Sender>,
-    /// Memory of the head of its request, if that is long. It is kept at least until the answer is encoded.
+    /// Memory of the head of its request, if that is long. It is kept at least until the response is encoded.
     long_head_bytes: Cell<usize>,
-    unsent: UnsentAnswers,
-    /// The part of the answer, and of the head of its request, that counts as unsent.
-    answer: RefCell<Option<UnsentAnswer>>,
+    unsent: UnsentResponses,
+    /// The part of the response, and of the head of its request, that counts as unsent.
+    response: RefCell<Option<UnsentResponse>>,
     drain: CancellationToken,
 }
 
 impl Exchange {
-    /// The state of a connection without a request, whose answers are counted by `unsent`; `drain`
+    /// The state of a connection without a request, whose responses are counted by `unsent`; `drain`
     /// is cancelled when the service stops.
-    pub fn new(unsent: UnsentAnswers, drain: CancellationToken) -> Rc<Self> {
+    pub fn new(unsent: UnsentResponses, drain: CancellationToken) -> Rc<Self> {
         Rc::new(Self {
-            is_answering: Cell::new(false),
+            is_responding: Cell::new(false),
             has_ended: Cell::new(false),
             caller: Cell::new(Sender::anonymous(None)),
             long_head_bytes: Cell::new(0),
             unsent,
-            answer: RefCell::new(None),
+            response: RefCell::new(None),
             drain,
         })
     }
 
-    /// Records that a request has arrived with a head of this length, and that its answer is not encoded yet.
+    /// Records that a request has arrived with a head of this length, and that its response is not encoded yet.
     pub fn begin(&self, head_bytes: usize) {
-        self.is_answering.set(true);
+        self.is_responding.set(true);
         self.long_head_bytes.set(long_head_bytes(head_bytes));
     }
 
-    /// Records that the answer is encoded, or was given up.
+    /// Records that the response is encoded, or was given up.
     pub fn end(&self) {
-        self.is_answering.set(false);
-        drop(self.answer.take());
+        self.is_responding.set(false);
+        drop(self.response.take());
         self.has_ended.set(true);
     }
 
-    /// Whether there is a request whose answer is not encoded yet.
-    pub fn is_answering(&self) -> bool {
-        self.is_answering.get()
+    /// Returns whether there is a request whose response is not encoded yet.
+    pub fn is_responding(&self) -> bool {
+        self.is_responding.get()
     }
 
-    /// Whether an answer has been encoded since this was asked last.
+    /// Returns whether a response has been encoded since this was asked last.
     pub fn take_ended(&self) -> bool {
         self.has_ended.replace(false)
     }
 
-    /// Counts this part of the answer until the answer ends, and a long head with it. The part's memory is freed as a whole, so it
+    /// Counts this part of the response until the response ends, and a long head with it. The part's memory is freed as a whole, so it
     /// counts whole, unless it is shared, such as that of the OpenAPI document. Parts before it are freed already; what they counted
-    /// is kept for this one, so that a slow reader does not lose its share in the middle of an answer.
+    /// is kept for this one, so that a slow reader does not lose its share in the middle of a response.
     fn count(&self, part: &Bytes) {
         let part_bytes = if part.is_unique() { part.len() } else { 0 };
         let bytes = part_bytes + self.long_head_bytes.get();
-        let counted = self.answer.borrow().as_ref().map_or(0, UnsentAnswer::bytes);
+        let counted = self.response.borrow().as_ref().map_or(0, UnsentResponse::bytes);
         if bytes > counted {
             // Released first, so that the part does not count in addition to the one before it.
-            drop(self.answer.take());
-            let answer = self.unsent.count(self.caller.get(), bytes);
-            *self.answer.borrow_mut() = answer;
+            drop(self.response.take());
+            let response = self.unsent.count(self.caller.get(), bytes);
+            *self.response.borrow_mut() = response;
         }
     }
 
-    /// Whether the answer may stay in memory while its reader is slow.
+    /// Returns whether the response may stay in memory while its reader is slow.
     pub fn may_stay(&self) -> bool {
-        self.answer.borrow_mut().as_mut().is_none_or(UnsentAnswer::is_allowed)
+        self.response.borrow_mut().as_mut().is_none_or(UnsentResponse::is_allowed)
     }
 
-    /// Whether connections are to be closed after their answers.
+    /// Returns whether connections are to be closed after their responses.
     pub fn is_draining(&self) -> bool {
         self.drain.is_cancelled()
     }
 }
 
-/// Lives until the answer is encoded, or was given up.
-struct AnswerGuard(Rc<Exchange>);
+/// Lives until the response is encoded, or was given up.
+struct ResponseGuard(Rc<Exchange>);
 
-impl Drop for AnswerGuard {
+impl Drop for ResponseGuard {
     fn drop(&mut self) {
         self.0.end();
     }
 }
 
-/// Counts an answer as unsent and releases its slot, tells the connection when it has been encoded, and closes the connection
+/// Counts a response as unsent and releases its slot, tells the connection when it has been encoded, and closes the connection
 /// after it while the service drains.
 pub async fn track(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let exchange = request.conn_data::<Rc<Exchange>>().cloned();
-    // Made before the handler runs, so that an answer that is given up also ends.
-    let guard = exchange.clone().map(AnswerGuard);
+    // Made before the handler runs, so that a response that is given up also ends.
+    let guard = exchange.clone().map(ResponseGuard);
     let mut response = next.call(request).await?.map_into_boxed_body();
     if let Some(exchange) = &exchange {
         // After the handler, which notes the account.
@@ -132,7 +132,7 @@ pub async fn track(
         response.response_mut().head_mut().set_connection_type(ConnectionType::Close);
     }
     let response = response.map_body(|_, body| TrackedBody::new(body, guard));
-    // Not earlier: an answer in memory counts either as being built or as unsent.
+    // Not earlier: a response in memory counts either as being built or as unsent.
     release_slot(response.request());
     Ok(response)
 }
@@ -144,11 +144,11 @@ struct TrackedBody {
     stream: Option<BoxBody>,
     /// The part of the body's last chunk that was not handed on yet.
     rest: Bytes,
-    guard: Option<AnswerGuard>,
+    guard: Option<ResponseGuard>,
 }
 
 impl TrackedBody {
-    fn new(body: BoxBody, guard: Option<AnswerGuard>) -> Self {
+    fn new(body: BoxBody, guard: Option<ResponseGuard>) -> Self {
         let size = body.size();
         let (stream, rest) = match body.try_into_bytes() {
             Ok(whole) => (None, whole),
@@ -160,7 +160,7 @@ impl TrackedBody {
     }
 
     fn count_rest(&self) {
-        if let Some(AnswerGuard(exchange)) = &self.guard {
+        if let Some(ResponseGuard(exchange)) = &self.guard {
             exchange.count(&self.rest);
         }
     }
@@ -198,40 +198,40 @@ mod tests {
     use futures_util::future::poll_fn;
 
     use super::*;
-    use crate::http::answer_slots::AnswerSlots;
+    use crate::http::response_slots::ResponseSlots;
 
     fn exchange() -> Rc<Exchange> {
-        Exchange::new(UnsentAnswers::new(AnswerSlots::default()), CancellationToken::new())
+        Exchange::new(UnsentResponses::new(ResponseSlots::default()), CancellationToken::new())
     }
 
     /// A body on this connection.
     fn tracked(exchange: &Rc<Exchange>, whole: impl MessageBody + 'static) -> TrackedBody {
-        TrackedBody::new(BoxBody::new(whole), Some(AnswerGuard(exchange.clone())))
+        TrackedBody::new(BoxBody::new(whole), Some(ResponseGuard(exchange.clone())))
     }
 
     #[actix_web::test]
-    async fn answer_is_over_once_its_body_is_dropped() {
+    async fn response_is_over_once_its_body_is_dropped() {
         let exchange = exchange();
         exchange.begin(100);
         let body = tracked(&exchange, "a heron");
-        assert!(exchange.is_answering() && !exchange.take_ended());
+        assert!(exchange.is_responding() && !exchange.take_ended());
 
         drop(body);
 
-        assert!(!exchange.is_answering() && exchange.take_ended() && !exchange.take_ended());
+        assert!(!exchange.is_responding() && exchange.take_ended() && !exchange.take_ended());
     }
 
     #[actix_web::test]
     async fn body_counts_as_unsent_until_it_is_dropped() {
         let exchange = exchange();
         let mut body = Box::pin(tracked(&exchange, vec![b'x'; 40_000]));
-        assert!(exchange.answer.borrow().is_some());
+        assert!(exchange.response.borrow().is_some());
 
         poll_fn(|context| body.as_mut().poll_next(context)).await.unwrap().unwrap();
-        assert!(exchange.answer.borrow().is_some());
+        assert!(exchange.response.borrow().is_some());
         drop(body);
 
-        assert!(exchange.answer.borrow().is_none());
+        assert!(exchange.response.borrow().is_none());
     }
 
     #[actix_web::test]
@@ -240,7 +240,7 @@ mod tests {
 
         let _body = tracked(&exchange, vec![b'x'; 25_000]);
 
-        assert!(exchange.answer.borrow().is_some());
+        assert!(exchange.response.borrow().is_some());
     }
 
     #[actix_web::test]
@@ -250,7 +250,7 @@ mod tests {
 
         let _body = tracked(&exchange, vec![b'x'; 1_000]);
 
-        assert!(exchange.answer.borrow().is_some());
+        assert!(exchange.response.borrow().is_some());
     }
 
     #[actix_web::test]
@@ -259,7 +259,7 @@ mod tests {
         let shared = Bytes::from(vec![b'x'; 40_000]);
 
         for body in [tracked(&exchange, shared.clone()), tracked(&exchange, vec![b'x'; 24_000])] {
-            assert!(exchange.answer.borrow().is_none());
+            assert!(exchange.response.borrow().is_none());
             drop(body);
         }
     }

@@ -6,10 +6,10 @@
 //! | connections of a worker | by the files that the process may open; further ones wait in the socket's queue |
 //! | a connection without a request | 60 seconds, and 5 while more than half of all connections or of its address's are open |
 //! | a head | 5 seconds and 96 KiB, in a buffer of at most 128 KiB that is kept until the next request; a longer one gets 400 |
-//! | a client that does not read | `server.write_timeout_seconds` and 64 KiB; the memory of a longer answer, or of an answer to a long head, counts towards a budget of 256 MiB for all clients and 48 MiB for each account; beyond it the connection is closed unless the client reads at once |
-//! | answers of an account | with 32 MiB of unsent bytes it waits before more are built ([`crate::http::answer_slots`]) |
-//! | pipelined requests | one is handled; the next when its answer has left |
-//! | answers buffered by the kernel | 128 KiB for each connection, plus the bytes in flight |
+//! | a client that does not read | `server.write_timeout_seconds` and 64 KiB; the memory of a longer response, or of a response to a long head, counts towards a budget of 256 MiB for all clients and 48 MiB for each account; beyond it the connection is closed unless the client reads at once |
+//! | responses of an account | with 32 MiB of unsent bytes it waits before more are built ([`crate::http::response_slots`]) |
+//! | pipelined requests | one is handled; the next when its response has left |
+//! | responses buffered by the kernel | 128 KiB for each connection, plus the bytes in flight |
 //!
 //! Requests buffered by the kernel are added to this; `net.ipv4.tcp_rmem` bounds them.
 
@@ -35,10 +35,10 @@ use actix_web::rt::net::TcpStream;
 use socket2::SockRef;
 use tokio_util::sync::CancellationToken;
 
-use crate::http::answer_slots::AnswerSlots;
+use crate::http::response_slots::ResponseSlots;
 use crate::settings;
 use transport::{Deadlines, Transport};
-use unsent::UnsentAnswers;
+use unsent::UnsentResponses;
 
 pub use connections::Connections;
 pub use exchange::track;
@@ -57,48 +57,48 @@ const UNREAD_BODY: Duration = Duration::from_secs(1);
 /// Time for a next request on an open connection while the service stops. One that was sent before
 /// the client could know is answered.
 const DRAIN: Duration = Duration::from_millis(300);
-/// Encoded bytes after which no more of an answer is encoded until they are written.
+/// Encoded bytes after which no more of a response is encoded until they are written.
 const WRITE_BUFFER_BYTES: usize = 4 << 10;
-/// Bytes of an answer that the kernel buffers in addition to those in flight. Without a limit it buffers up to 4 MiB for
+/// Bytes of a response that the kernel buffers in addition to those in flight. Without a limit it buffers up to 4 MiB for
 /// a peer that does not read.
 const MAX_KERNEL_UNSENT_BYTES: u32 = 128 << 10;
 
-/// What all workers of the server share.
+/// The state that all workers of the server share.
 #[derive(Clone)]
 pub struct Wire {
     connections: Arc<Connections>,
     deadlines: Deadlines,
-    unsent: UnsentAnswers,
+    unsent: UnsentResponses,
     drain: CancellationToken,
 }
 
 impl Wire {
     /// Uses the bounds of the settings, and counts connections with others of the process. Once `drain` is cancelled, connections
-    /// are closed after their answers.
+    /// are closed after their responses.
     pub fn new(settings: &settings::Server, connections: Arc<Connections>, drain: CancellationToken) -> Self {
         let deadlines = Deadlines {
-            // Longer than that of actix-http, which answers the first head of a connection with 408.
+            // Longer than that of actix-http, which responds to the first head of a connection with 408.
             head: HEAD_TIMEOUT + Duration::from_secs(1),
             unread_body: UNREAD_BODY,
             idle: CROWDED_KEEP_ALIVE,
             drain: DRAIN,
             write: settings.write_timeout,
         };
-        Self { connections, deadlines, unsent: UnsentAnswers::new(AnswerSlots::default()), drain }
+        Self { connections, deadlines, unsent: UnsentResponses::new(ResponseSlots::default()), drain }
     }
 
-    /// Returns the slots of accounts for building answers, which unsent answers delay.
-    pub fn answer_slots(&self) -> &AnswerSlots {
+    /// Returns the slots of accounts for building responses, which unsent responses delay.
+    pub fn response_slots(&self) -> &ResponseSlots {
         self.unsent.slots()
     }
 
     fn accept(&self, io: TcpStream) -> Result<(Transport, Protocol, Option<SocketAddr>), DispatchError> {
         let peer = io.peer_addr().ok();
         let Some(permit) = self.connections.try_acquire(peer.map(|peer| peer.ip())) else {
-            // An error makes the server drop the stream, which closes it without an answer.
+            // An error makes the server drop the stream, which closes it without a response.
             return Err(DispatchError::Io(io::ErrorKind::ConnectionRefused.into()));
         };
-        // Answers are written in pieces: the last one must not wait until the peer has acknowledged the others.
+        // Responses are written in pieces: the last one must not wait until the peer has acknowledged the others.
         let _ = io.set_nodelay(true);
         // The options only improve how it is sent, so a system without them is served all the same.
         let _ = SockRef::from(&io).set_tcp_notsent_lowat(MAX_KERNEL_UNSENT_BYTES);
@@ -107,7 +107,7 @@ impl Wire {
     }
 }
 
-/// Builds a server that answers at the listener's address, with the application that `factory` makes for each worker. It is the
+/// Builds a server that responds at the listener's address, with the application that `factory` makes for each worker. It is the
 /// server that `actix_web::HttpServer` builds, over another transport.
 ///
 /// # Errors
@@ -137,7 +137,7 @@ where
             let http = HttpService::build()
                 .keep_alive(KEEP_ALIVE)
                 .client_request_timeout(HEAD_TIMEOUT)
-                // A client that still sends a body when it is refused would see a reset instead of the answer.
+                // A client that still sends a body when it is refused would see a reset instead of the response.
                 .client_disconnect_timeout(UNREAD_BODY)
                 .h1_write_buffer_size(WRITE_BUFFER_BYTES)
                 .on_connect_ext(|transport: &Transport, data: &mut Extensions| {

@@ -3,7 +3,7 @@
 //! It decides nothing about a request; actix-http parses it, and refuses what is malformed. Where actix-http accepts a
 //! request, both agree on its length, because the rules here are those of its decoder (RFC 9112, sections 2.2, 6 and 7.1).
 //! Its parser takes a bare LF for the end of a line. Proxies differ in that, so a head could be read as two requests; here
-//! each bare LF of a head is overwritten with NUL, which no head may contain, and the parser answers 400. So is the first byte
+//! each bare LF of a head is overwritten with NUL, which no head may contain, and the parser responds with 400. So is the first byte
 //! over [`MAX_HEAD_BYTES`]: the parser keeps its buffer until the next request.
 
 /// The longest head. The longest query that a route accepts has 72 KiB: a URL of 8,192 characters of three bytes, percent-encoded.
@@ -85,7 +85,7 @@ impl RequestScanner {
     }
 }
 
-/// What a step of the scan has found.
+/// The result of one step of the scan.
 enum ScanStep {
     /// Neither the head nor the request ends here.
     Incomplete,
@@ -195,7 +195,7 @@ impl Head {
         ScanStep::Incomplete
     }
 
-    /// How the body is framed, in the order in which actix-http looks at it.
+    /// Returns the framing of the body, decided in the order in which actix-http looks at it.
     fn framing(&self) -> Framing {
         if self.chunked {
             // The parser refuses any other coding, and a length in addition to it.

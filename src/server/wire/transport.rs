@@ -1,8 +1,8 @@
 //! A connection as actix-http sees it: a TCP stream with deadlines, that hands on one request at a time.
 //!
-//! actix-http reads ahead up to 128 KiB and handles up to 16 pipelined requests before the first answer is out, and it has
-//! no deadline for writing, for heads but the first, or for the rest of a body whose answer is out. Here the next request
-//! is passed on only when the answer before it has been written, so a client that does not read costs one answer, which counts
+//! actix-http reads ahead up to 128 KiB and handles up to 16 pipelined requests before the first response is out, and it has
+//! no deadline for writing, for heads but the first, or for the rest of a body whose response is out. Here the next request
+//! is passed on only when the response before it has been written, so a client that does not read costs one response, which counts
 //! towards a budget ([`super::unsent`]).
 
 use std::io;
@@ -19,7 +19,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use super::connections::ConnectionPermit;
 use super::exchange::Exchange;
 use super::scanner::{Position, RequestScanner};
-use super::unsent::{MAX_OVER_BUDGET_TIME, UnsentAnswers, WriteAllowance};
+use super::unsent::{MAX_OVER_BUDGET_TIME, UnsentResponses, WriteAllowance};
 
 /// Bytes that are read before other connections have their turn. It bounds what actix-http buffers of a body, whose reader
 /// gets its turn then too.
@@ -28,18 +28,18 @@ const MAX_BURST_BYTES: usize = 32 << 10;
 /// Bytes of a head that are read at a time. Most heads are shorter.
 const HEAD_READ_BYTES: usize = 4 << 10;
 
-/// How long a connection waits for its peer.
+/// The times for which a connection waits for its peer.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadlines {
-    /// For the end of a head that has begun. actix-http answers the first head with 408 before.
+    /// For the end of a head that has begun. actix-http responds to the first head with 408 before.
     pub head: Duration,
-    /// For the rest of a body whose answer is out.
+    /// For the rest of a body whose response is out.
     pub unread_body: Duration,
     /// For a next request while others need the connection ([`ConnectionPermit::is_crowded`]).
     pub idle: Duration,
     /// For a next request while the service drains.
     pub drain: Duration,
-    /// For a peer that blocks writing: the total delay that it may cause while it receives one answer.
+    /// For a peer that blocks writing: the total delay that it may cause while it receives one response.
     pub write: Duration,
 }
 
@@ -81,7 +81,7 @@ impl Transport {
         io: TcpStream,
         permit: ConnectionPermit,
         deadlines: Deadlines,
-        unsent: UnsentAnswers,
+        unsent: UnsentResponses,
         drain: CancellationToken,
     ) -> Self {
         Self {
@@ -102,14 +102,14 @@ impl Transport {
         }
     }
 
-    /// The state that the answers on this connection share with it.
+    /// The state that the responses on this connection share with it.
     pub fn exchange(&self) -> Rc<Exchange> {
         self.exchange.clone()
     }
 
-    /// Whether the next request has to wait for the answer before it.
+    /// Returns whether the next request has to wait for the response before it.
     fn is_gated(&self) -> bool {
-        self.scanner.position() == Position::Boundary && (self.exchange.is_answering() || self.is_blocked)
+        self.scanner.position() == Position::Boundary && (self.exchange.is_responding() || self.is_blocked)
     }
 
     /// Fills the buffer from the bytes that were read ahead, or else from the stream.
@@ -126,7 +126,7 @@ impl Transport {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads a part of a head. What comes after its end is kept until its answer has left, so little is read at a time.
+    /// Reads a part of a head. What comes after its end is kept until its response has left, so little is read at a time.
     fn poll_fill_head(
         &mut self,
         context: &mut Context<'_>,
@@ -190,17 +190,17 @@ impl Transport {
         if !self.is_draining {
             self.is_draining = self.drain.as_mut().poll(context).is_ready();
         }
-        let is_answering = self.exchange.is_answering();
+        let is_responding = self.exchange.is_responding();
         match self.scanner.position() {
             Position::Head => Some((ReadDeadline::Head, self.deadlines.head)),
-            Position::Body | Position::Opaque if !is_answering => {
+            Position::Body | Position::Opaque if !is_responding => {
                 Some((ReadDeadline::UnreadBody, self.deadlines.unread_body))
             }
-            Position::Boundary if self.is_draining && !is_answering => {
+            Position::Boundary if self.is_draining && !is_responding => {
                 Some((ReadDeadline::Drain, self.deadlines.drain))
             }
             // actix-http has a deadline for the first request itself.
-            Position::Boundary if self.has_had_request && !is_answering => {
+            Position::Boundary if self.has_had_request && !is_responding => {
                 Some((ReadDeadline::Idle, self.deadlines.idle))
             }
             // While a request is answered nothing is expected of the client but its body, whose
@@ -218,7 +218,7 @@ impl AsyncRead for Transport {
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         if this.is_gated() {
-            // `poll_flush` wakes the connection when the answer has left.
+            // `poll_flush` wakes the connection when the response has left.
             return Poll::Pending;
         }
         // A fast sender would otherwise be read until its body is in memory as a whole.
@@ -293,7 +293,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::http::answer_slots::AnswerSlots;
+    use crate::http::response_slots::ResponseSlots;
     use crate::server::wire::connections::Connections;
 
     const SHORT_DEADLINE: Duration = Duration::from_millis(20);
@@ -321,8 +321,13 @@ mod tests {
         let connections = Connections::new(2, 1, Vec::new());
         let permit = connections.try_acquire(None).unwrap();
         let drain = CancellationToken::new();
-        let transport =
-            Transport::new(io, permit, deadlines, UnsentAnswers::new(AnswerSlots::default()), drain.clone());
+        let transport = Transport::new(
+            io,
+            permit,
+            deadlines,
+            UnsentResponses::new(ResponseSlots::default()),
+            drain.clone(),
+        );
         Pair { transport, peer, drain, connections }
     }
 
@@ -333,20 +338,20 @@ mod tests {
         bytes
     }
 
-    /// Ends the answer at hand as actix-http does.
-    async fn answer(transport: &mut Transport) {
+    /// Ends the response at hand as actix-http does.
+    async fn end_response(transport: &mut Transport) {
         transport.exchange.end();
         transport.flush().await.unwrap();
     }
 
     #[actix_web::test]
-    async fn next_request_waits_for_the_answer_before_it() {
+    async fn next_request_waits_for_the_response_before_it() {
         let Pair { mut transport, mut peer, .. } = pair(LONG_DEADLINES).await;
         peer.write_all(&[GET, GET].concat()).await.unwrap();
 
         assert_eq!(read(&mut transport).await, GET);
         assert!(read(&mut transport).now_or_never().is_none());
-        answer(&mut transport).await;
+        end_response(&mut transport).await;
         assert_eq!(read(&mut transport).await, GET);
     }
 
@@ -373,13 +378,13 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn unread_body_times_out_after_its_answer() {
+    async fn unread_body_times_out_after_its_response() {
         let Pair { mut transport, mut peer, .. } =
             pair(Deadlines { unread_body: SHORT_DEADLINE, ..LONG_DEADLINES }).await;
         peer.write_all(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n").await.unwrap();
         read(&mut transport).await;
 
-        answer(&mut transport).await;
+        end_response(&mut transport).await;
 
         assert!(read(&mut transport).await.is_empty());
     }
@@ -401,7 +406,7 @@ mod tests {
             pair(Deadlines { idle: SHORT_DEADLINE, ..LONG_DEADLINES }).await;
         peer.write_all(GET).await.unwrap();
         read(&mut transport).await;
-        answer(&mut transport).await;
+        end_response(&mut transport).await;
 
         assert!(timeout(SHORT_DEADLINE * 5, read(&mut transport)).await.is_err());
         let _other = connections.try_acquire(None).unwrap();

@@ -141,7 +141,7 @@ async fn account_deletion_is_confirmed_with_the_email() {
 }
 
 #[actix_web::test]
-async fn only_account_is_selected_without_email() {
+async fn single_account_is_selected_without_email() {
     let home = Home::new().await;
     create_account(&home);
 

@@ -171,7 +171,7 @@ async fn retry_after_of_a_host_is_respected_for_all_users() {
     assert_eq!(site.request_count("/feed"), 2);
 }
 
-/// Whether no job waits or runs.
+/// Returns whether no job waits or runs.
 async fn queue_is_empty(server: &Server) -> bool {
     use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
     use values::kind::JobState;

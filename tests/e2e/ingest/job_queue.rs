@@ -627,7 +627,7 @@ async fn index_jobs_are_left_to_the_maintainer() {
 
 /// Covers the fault table (row 6).
 #[actix_web::test]
-async fn only_deletions_are_claimed_below_the_disk_floor() {
+async fn deletions_alone_are_claimed_below_the_disk_floor() {
     let queue = Queue::new().await;
     for kind in [JobKind::ProcessText, JobKind::RemoveFromIndex, JobKind::RemoveFeed, JobKind::Index] {
         queue.enqueue(kind, Uuid::now_v7()).await;

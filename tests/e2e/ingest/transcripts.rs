@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use actors::ingest::extraction::ExtractionContext;
+use actors::ingest::extraction_context::ExtractionContext;
 use actors::ingest::{media, sequencer};
 use entity::{document, job, transcript, usage_month};
 use futures_util::future::BoxFuture;

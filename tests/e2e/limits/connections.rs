@@ -28,19 +28,19 @@ pub async fn connect_from(service: SocketAddr, from: Ipv4Addr) -> TcpStream {
 pub async fn exchange(server: &Server, request: &str) -> String {
     let mut stream = connect(server).await;
     stream.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = Vec::new();
+    let mut response = Vec::new();
     // The service may reset a connection on which it left bytes unread.
-    let _ = stream.read_to_end(&mut answer).await;
-    String::from_utf8_lossy(&answer).into_owned()
+    let _ = stream.read_to_end(&mut response).await;
+    String::from_utf8_lossy(&response).into_owned()
 }
 
-/// Whether a request on this connection is answered.
+/// Returns whether a request on this connection is answered.
 async fn is_served(stream: &mut TcpStream) -> bool {
     let request = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
-    let mut answer = [0; 12];
+    let mut response = [0; 12];
     stream.write_all(request).await.is_ok()
-        && stream.read_exact(&mut answer).await.is_ok()
-        && answer == *b"HTTP/1.1 200"
+        && stream.read_exact(&mut response).await.is_ok()
+        && response == *b"HTTP/1.1 200"
 }
 
 /// Covers the fault table (row 28).
@@ -90,8 +90,8 @@ async fn flood_of_connections_leaves_files_to_the_database() {
     drop(flood);
     let anonymous = running.anonymous();
     eventually("new connections are served", async || {
-        let answer = anonymous.try_send(Method::GET, "/healthz", None).await;
-        answer.is_ok_and(|answer| answer.status == 200).then_some(())
+        let response = anonymous.try_send(Method::GET, "/healthz", None).await;
+        response.is_ok_and(|response| response.status == 200).then_some(())
     })
     .await;
 }
@@ -119,9 +119,9 @@ async fn connections_of_one_ip_address_leave_room_for_others() {
         let response =
             timeout(Duration::from_secs(2), anonymous.try_send(Method::GET, "/healthz", None)).await;
 
-        let answer =
+        let response =
             response.unwrap_or_else(|_| panic!("a new connection waits behind {CONNECTIONS} of {sent:?}"));
-        assert_eq!(answer.unwrap().status, 200);
+        assert_eq!(response.unwrap().status, 200);
     }
 }
 
@@ -136,10 +136,10 @@ async fn bare_lf_in_a_head_gets_400_and_a_closed_connection() {
         "GET /healthz HTTP/1.1\r\nHost: x\r\n\n",
         "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\nHost: x\r\n\r\n",
     ] {
-        let answer = exchange(&server, request).await;
+        let response = exchange(&server, request).await;
 
-        let last = answer.rfind("HTTP/1.1 ").and_then(|at| answer.get(at..)).unwrap_or_default();
-        assert!(last.starts_with("HTTP/1.1 400 "), "{request:?}: {answer}");
+        let last = response.rfind("HTTP/1.1 ").and_then(|at| response.get(at..)).unwrap_or_default();
+        assert!(last.starts_with("HTTP/1.1 400 "), "{request:?}: {response}");
     }
 }
 
@@ -162,11 +162,11 @@ async fn pipelined_requests_are_answered_in_order() {
     let server = Server::start().await;
     let requests = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: x\r\n\r\nPOST /oauth/token HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\na\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
-    let answer = exchange(&server, requests).await;
+    let response = exchange(&server, requests).await;
 
     let statuses: Vec<&str> =
-        answer.split("HTTP/1.1 ").skip(1).filter_map(|answer| answer.get(..3)).collect();
-    assert_eq!(statuses, ["200", "404", "400", "200"], "{answer}");
+        response.split("HTTP/1.1 ").skip(1).filter_map(|response| response.get(..3)).collect();
+    assert_eq!(statuses, ["200", "404", "400", "200"], "{response}");
 }
 
 /// Covers the threat table (row H6).
@@ -186,18 +186,18 @@ async fn trace_and_connect_are_refused_with_allow_on_every_path() {
 
     for path in PATHS {
         let request = format!("TRACE {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-        let answer = exchange(&server, &request).await.to_ascii_lowercase();
+        let response = exchange(&server, &request).await.to_ascii_lowercase();
 
-        assert!(answer.starts_with("http/1.1 405 "), "{path}: {answer}");
-        assert!(answer.contains("\r\nallow: get, "), "{path}: {answer}");
+        assert!(response.starts_with("http/1.1 405 "), "{path}: {response}");
+        assert!(response.contains("\r\nallow: get, "), "{path}: {response}");
     }
     let tunnel = exchange(&server, "CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n").await;
     assert!(tunnel.starts_with("HTTP/1.1 405 "), "{tunnel}");
     let key = server.user(Plan::Pro).await.full_key().await;
     for path in ["/rest/v2/usage", "/rest/v2/nowhere", "/rest"] {
-        let answer = key.send(Method::TRACE, path, None).await;
+        let response = key.send(Method::TRACE, path, None).await;
         assert_eq!(
-            (answer.error_code(405), answer.header("allow").get(..3)),
+            (response.error_code(405), response.header("allow").get(..3)),
             ("METHOD_NOT_ALLOWED", Some("GET"))
         );
     }
@@ -209,9 +209,9 @@ async fn responses_vary_by_credential() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
 
-    for answer in [key.get("/rest/v2/usage").await, server.anonymous().get("/rest/v2/usage").await] {
-        assert!(answer.header("vary").contains("Authorization"), "{}", answer.status);
-        assert_eq!(answer.header("cache-control"), "no-store");
+    for response in [key.get("/rest/v2/usage").await, server.anonymous().get("/rest/v2/usage").await] {
+        assert!(response.header("vary").contains("Authorization"), "{}", response.status);
+        assert_eq!(response.header("cache-control"), "no-store");
     }
 }
 

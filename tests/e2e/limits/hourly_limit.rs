@@ -14,9 +14,9 @@ async fn hourly_limit_refills_evenly() {
     let key = server.user(Plan::Pro).await.key_with_hourly_limit(3).await;
 
     for remaining in [2, 1, 0] {
-        let answer = key.get("/rest/v2/usage").await;
+        let response = key.get("/rest/v2/usage").await;
         assert_eq!(
-            [answer.header_number("x-ratelimit-limit"), answer.header_number("x-ratelimit-remaining")],
+            [response.header_number("x-ratelimit-limit"), response.header_number("x-ratelimit-remaining")],
             [3, remaining]
         );
     }
@@ -49,10 +49,10 @@ async fn concurrent_requests_do_not_exceed_the_hourly_limit() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.key_with_hourly_limit(7).await;
 
-    let answers = futures_util::future::join_all((0..20).map(|_| key.get("/rest/v2/usage"))).await;
+    let responses = futures_util::future::join_all((0..20).map(|_| key.get("/rest/v2/usage"))).await;
 
-    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 7);
-    assert_eq!(answers.iter().filter(|answer| answer.status == 429).count(), 13);
+    assert_eq!(responses.iter().filter(|response| response.status == 200).count(), 7);
+    assert_eq!(responses.iter().filter(|response| response.status == 429).count(), 13);
 }
 
 #[actix_web::test]

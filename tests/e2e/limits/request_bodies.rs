@@ -47,10 +47,10 @@ async fn begin_own_post(key: &Key, length: usize) -> TcpStream {
 
 /// Reads until the end of the connection.
 async fn read_to_end(stream: &mut TcpStream) -> String {
-    let mut answer = Vec::new();
+    let mut response = Vec::new();
     // The service may reset a connection on which it left bytes unread.
-    let _ = stream.read_to_end(&mut answer).await;
-    String::from_utf8_lossy(&answer).into_owned()
+    let _ = stream.read_to_end(&mut response).await;
+    String::from_utf8_lossy(&response).into_owned()
 }
 
 /// Reads the status of the next response; 0 if the connection ends before it.
@@ -92,7 +92,7 @@ async fn stalled_bodies_of_one_key_leave_others_served() {
 
     assert_eq!((small.status, large.status), (201, 201), "{} {}", small.body, large.body);
     let refused = timeout(REFUSAL_TIMEOUT, read_status(stalled.last_mut().unwrap())).await;
-    // A connection on which bytes are left unread may be reset before its answer is read.
+    // A connection on which bytes are left unread may be reset before its response is read.
     assert!(matches!(refused, Ok(503 | 0)), "the account has more than its share: {refused:?}");
 }
 
@@ -122,13 +122,13 @@ async fn stalled_posts_of_many_ips_leave_a_client_served() {
 
     key.wait_for(&bookmark, "ready").await;
     eventually("a new connection is served", async || {
-        let answer = running.anonymous().try_send(Method::GET, "/healthz", None).await;
-        answer.is_ok_and(|answer| answer.status == 200).then_some(())
+        let response = running.anonymous().try_send(Method::GET, "/healthz", None).await;
+        response.is_ok_and(|response| response.status == 200).then_some(())
     })
     .await;
     for stream in &mut stalled {
-        let answer = read_to_end(stream).await;
-        assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+        let response = read_to_end(stream).await;
+        assert!(response.starts_with("HTTP/1.1 408 "), "{response}");
     }
 }
 
@@ -180,11 +180,11 @@ async fn slow_body_gets_408_and_a_closed_connection() {
     let mut stream = begin_own_post(&key, 1000).await;
     stream.write_all(b"{").await.unwrap();
 
-    let answer = read_to_end(&mut stream).await;
+    let response = read_to_end(&mut stream).await;
 
-    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
-    assert!(answer.contains("\"code\":\"REQUEST_TIMEOUT\""), "{answer}");
-    assert!(answer.to_ascii_lowercase().contains("connection: close"), "{answer}");
+    assert!(response.starts_with("HTTP/1.1 408 "), "{response}");
+    assert!(response.contains("\"code\":\"REQUEST_TIMEOUT\""), "{response}");
+    assert!(response.to_ascii_lowercase().contains("connection: close"), "{response}");
 }
 
 /// Covers the fault table (row 25).
@@ -193,9 +193,9 @@ async fn unauthenticated_body_is_not_awaited() {
     let server = Server::start().await;
     let mut stream = begin_post(&server.anonymous(), None, 1 << 20).await;
 
-    let answer = read_to_end(&mut stream).await;
+    let response = read_to_end(&mut stream).await;
 
-    assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
+    assert!(response.starts_with("HTTP/1.1 401 "), "{response}");
 }
 
 #[actix_web::test]

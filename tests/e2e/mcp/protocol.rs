@@ -31,13 +31,18 @@ async fn ask_modern(client: &Client, method: &str, params: Value) -> Response {
     with_method(client, method).post("/mcp", modern_message(method, params)).await
 }
 
-fn assert_rpc_error(answer: &Response, status: u16, code: i64) {
-    assert_eq!((answer.status, &answer.body["error"]["code"]), (status, &json!(code)), "{}", answer.text);
+fn assert_rpc_error(response: &Response, status: u16, code: i64) {
+    assert_eq!(
+        (response.status, &response.body["error"]["code"]),
+        (status, &json!(code)),
+        "{}",
+        response.text
+    );
 }
 
 /// Covers the threat table (row O9).
 #[actix_web::test]
-async fn only_own_and_listed_origins_may_send_requests() {
+async fn request_from_unlisted_origin_is_refused() {
     let set =
         [("MCP__ALLOWED_ORIGINS", "https://app.example"), ("SERVER__BASE_URL", "https://carrel.example")];
     let server = Server::start_with(&set).await;
@@ -58,15 +63,15 @@ async fn only_own_and_listed_origins_may_send_requests() {
         }
         assert!(preflight.header_number("access-control-max-age") > 0);
         for (client, status) in [(&server.anonymous(), 401), (&key, 200)] {
-            let answer =
+            let response =
                 client.clone().with("origin", origin).post("/mcp", message("tools/list", json!({}))).await;
-            assert_eq!(answer.status, if is_allowed { status } else { 403 }, "{origin}");
+            assert_eq!(response.status, if is_allowed { status } else { 403 }, "{origin}");
             assert_eq!(
-                answer.header("access-control-allow-origin"),
+                response.header("access-control-allow-origin"),
                 if is_allowed { origin } else { "" },
                 "{origin}"
             );
-            assert_eq!(answer.header("cache-control"), "no-store");
+            assert_eq!(response.header("cache-control"), "no-store");
         }
     }
     // DNS rebinding: a foreign name resolves to the service, and the browser sends that name as the host.
@@ -84,8 +89,12 @@ async fn request_without_key_gets_the_oauth_challenge() {
 
     for path in ["/mcp", "/mcp/"] {
         for method in [Method::GET, Method::DELETE, Method::POST] {
-            let answer = anonymous.send(method.clone(), path, None).await;
-            assert_eq!((answer.status, answer.header("www-authenticate")), (401, wanted), "{method} {path}");
+            let response = anonymous.send(method.clone(), path, None).await;
+            assert_eq!(
+                (response.status, response.header("www-authenticate")),
+                (401, wanted),
+                "{method} {path}"
+            );
         }
     }
     let wrong = anonymous.with_key("ca_0000000000000000000000000000000000000000000").get("/mcp").await;
@@ -102,8 +111,8 @@ async fn invalid_messages_are_refused_by_their_fault() {
     let server = Server::start_with(&[("SERVER__MAX_BODY_BYTES", "2048")]).await;
     let key = server.user(Plan::Pro).await.mcp_key().await;
     for method in [Method::GET, Method::DELETE, Method::PUT] {
-        let answer = key.send(method.clone(), "/mcp", None).await;
-        assert_eq!((answer.status, answer.header("allow")), (405, "POST, OPTIONS"), "{method}");
+        let response = key.send(method.clone(), "/mcp", None).await;
+        assert_eq!((response.status, response.header("allow")), (405, "POST, OPTIONS"), "{method}");
     }
     let list = message("tools/list", json!({}));
     let long = message("tools/list", json!({ "x": "y".repeat(3_000) }));
@@ -111,8 +120,8 @@ async fn invalid_messages_are_refused_by_their_fault() {
     assert_eq!(key.post_form("/mcp", &[("jsonrpc", "2.0")]).await.status, 415);
     assert_eq!(key.clone().with("accept", "text/html").post("/mcp", list.clone()).await.status, 406);
     for accept in ["*/*", "application/json", "application/json, text/event-stream", "application/*"] {
-        let answer = key.clone().with("accept", accept).post("/mcp", list.clone()).await;
-        assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"), "{accept}");
+        let response = key.clone().with("accept", accept).post("/mcp", list.clone()).await;
+        assert_eq!((response.status, response.header("content-type")), (200, "application/json"), "{accept}");
     }
     assert_rpc_error(&key.post_text("/mcp", "{\"jsonrpc\"").await, 400, -32700);
     for body in [
@@ -138,11 +147,11 @@ async fn sessions_are_not_used() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.mcp_key().await;
 
-    let answer =
+    let response =
         key.clone().with("mcp-session-id", "made-up").post("/mcp", message("tools/list", json!({}))).await;
 
-    assert_eq!(answer.status, 200);
-    assert!(!answer.headers.contains_key("mcp-session-id"));
+    assert_eq!(response.status, 200);
+    assert!(!response.headers.contains_key("mcp-session-id"));
 }
 
 #[actix_web::test]
@@ -183,12 +192,12 @@ async fn modern_result_states_completeness_scope_and_ttl() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.mcp_key().await;
     for method in ["server/discover", "tools/list"] {
-        let answer = ask_modern(&key, method, json!({})).await;
-        let result = &answer.body["result"];
-        assert_eq!((answer.status, &result["resultType"]), (200, &json!("complete")), "{}", answer.text);
+        let response = ask_modern(&key, method, json!({})).await;
+        let result = &response.body["result"];
+        assert_eq!((response.status, &result["resultType"]), (200, &json!("complete")), "{}", response.text);
         assert!(result["ttlMs"].as_u64().is_some() && result["cacheScope"].is_string(), "{method}");
         assert!(result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"].is_string(), "{method}");
-        assert_eq!(answer.body["id"], "a-7");
+        assert_eq!(response.body["id"], "a-7");
     }
     let listed = ask_modern(&key, "tools/list", json!({})).await;
     assert_eq!(listed.body["result"]["cacheScope"], "private");
@@ -212,12 +221,12 @@ async fn headers_must_match_the_body() {
     let good = with_method(&key, "tools/call");
     // Header values may have surrounding space, and Base64 for characters that a header cannot have.
     for name in ["search_library", "  search_library ", "=?base64?c2VhcmNoX2xpYnJhcnk=?="] {
-        let answer = good.clone().with("mcp-name", name).post("/mcp", call()).await;
-        assert_eq!(answer.status, 200, "{name}: {}", answer.text);
+        let response = good.clone().with("mcp-name", name).post("/mcp", call()).await;
+        assert_eq!(response.status, 200, "{name}: {}", response.text);
     }
     let list =
         |client: Client| async move { client.post("/mcp", modern_message("tools/list", json!({}))).await };
-    for answer in [
+    for response in [
         good.post("/mcp", call()).await,
         good.clone().with("mcp-name", "Search_Library").post("/mcp", call()).await,
         good.clone().with("mcp-name", "=?base64?!?=").post("/mcp", call()).await,
@@ -227,8 +236,8 @@ async fn headers_must_match_the_body() {
         list(with_method(&key, "Tools/List")).await,
         list(with_method(&key, "tools/list").with("mcp-protocol-version", "2025-11-25")).await,
     ] {
-        assert_rpc_error(&answer, 400, -32020);
-        assert_eq!(answer.body["id"], "a-7");
+        assert_rpc_error(&response, 400, -32020);
+        assert_eq!(response.body["id"], "a-7");
     }
 }
 
@@ -286,8 +295,8 @@ async fn third_party_content_is_marked_by_every_tool() {
     key.wait_for(&saved, "ready").await;
     let project = crate::rest::projects::create_project(&user.sign_in().await, "Birds").await;
     let marked = async |tool: &str, arguments: Value| {
-        let answer = assistant.send("tools/call", json!({ "name": tool, "arguments": arguments })).await;
-        let result = answer.body["result"].clone();
+        let response = assistant.send("tools/call", json!({ "name": tool, "arguments": arguments })).await;
+        let result = response.body["result"].clone();
         assert_ne!(result["isError"], true, "{tool}: {result}");
         let texts = result["content"].as_array().unwrap().iter();
         texts.filter(|block| block["text"].as_str().unwrap().contains("third-party content")).count()
@@ -321,6 +330,6 @@ async fn discover_is_refused_for_older_revisions() {
     let key = server.user(Plan::Pro).await.mcp_key().await;
     let old = Client::clone(&key).with("mcp-protocol-version", "2025-11-25");
     let discover = json!({ "jsonrpc": "2.0", "id": 1, "method": "server/discover" });
-    let answer = old.post("/mcp", discover).await;
-    assert_eq!((answer.status, &answer.body["error"]["code"]), (400, &json!(-32602)));
+    let response = old.post("/mcp", discover).await;
+    assert_eq!((response.status, &response.body["error"]["code"]), (400, &json!(-32602)));
 }

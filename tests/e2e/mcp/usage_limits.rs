@@ -52,7 +52,7 @@ async fn tool_calls_count_by_weight_whatever_their_result() {
 }
 
 #[actix_web::test]
-async fn only_tool_calls_count_even_without_scope() {
+async fn tool_call_counts_even_without_scope() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let rest = user.full_key().await;

@@ -223,9 +223,9 @@ async fn sign_in_redirects_to_the_own_page_only() {
     let unknown = format!("ci_{}", "0".repeat(43));
     for sent in ["", "https://evil.example/", &unknown, &ticket.replacen("ci_", "ct_", 1)] {
         let fields = [("ticket", sent), ("email", user.email()), ("password", PASSWORD)];
-        let answer = server.anonymous().post_form("/oauth/sign-in", &fields).await;
+        let response = server.anonymous().post_form("/oauth/sign-in", &fields).await;
         assert_eq!(
-            (answer.status, answer.header("location"), answer.header("set-cookie")),
+            (response.status, response.header("location"), response.header("set-cookie")),
             (403, "", ""),
             "{sent}"
         );
@@ -238,9 +238,9 @@ async fn sign_in_redirects_to_the_own_page_only() {
         ("email", user.email()),
         ("password", PASSWORD),
     ];
-    let answer = server.anonymous().post_form("/oauth/sign-in", &fields).await;
-    let location = answer.header("location");
-    assert_eq!(answer.status, 303, "{}", answer.text);
+    let response = server.anonymous().post_form("/oauth/sign-in", &fields).await;
+    let location = response.header("location");
+    assert_eq!(response.status, 303, "{}", response.text);
     assert!(location.contains("/oauth/authorize?") && !location.contains("evil"), "{location}");
 }
 
@@ -298,8 +298,8 @@ async fn sign_in_from_another_site_is_refused() {
     for (name, value) in
         [("origin", "https://evil.example"), ("origin", "null"), ("sec-fetch-site", "cross-site")]
     {
-        let answer = server.anonymous().with(name, value).post_form("/oauth/sign-in", &fields).await;
-        assert_eq!((answer.status, answer.header("set-cookie")), (403, ""), "{name}: {value}");
+        let response = server.anonymous().with(name, value).post_form("/oauth/sign-in", &fields).await;
+        assert_eq!((response.status, response.header("set-cookie")), (403, ""), "{name}: {value}");
     }
     // Without a referrer, browsers send `Origin: null` for the own origin too, together with `Sec-Fetch-Site`.
     let own_page = server.anonymous().with("origin", "null").with("sec-fetch-site", "same-origin");

@@ -10,10 +10,10 @@ use values::plan::Plan;
 
 use crate::support::{CODE_VERIFIER, OAuthClient, REDIRECT_URI, Response, Server, Tokens};
 
-fn assert_oauth_error(answer: &Response, status: u16, error: &str) {
-    assert_eq!((answer.status, &answer.body["error"]), (status, &json!(error)), "{}", answer.text);
-    assert_eq!(answer.header("cache-control"), "no-store");
-    assert!(answer.body.get("access_token").is_none());
+fn assert_oauth_error(response: &Response, status: u16, error: &str) {
+    assert_eq!((response.status, &response.body["error"]), (status, &json!(error)), "{}", response.text);
+    assert_eq!(response.header("cache-control"), "no-store");
+    assert!(response.body.get("access_token").is_none());
 }
 
 /// Covers the threat table (row O3).
@@ -24,11 +24,14 @@ async fn code_reuse_revokes_the_connection() {
     let assistant = OAuthClient::new(server.anonymous()).await;
     let code = assistant.obtain_code(&browser, "read:library").await;
 
-    let answer = assistant.exchange(&code).await;
+    let response = assistant.exchange(&code).await;
 
-    let tokens = Tokens::from_response(&answer);
-    assert_eq!((&answer.body["token_type"], &answer.body["expires_in"]), (&json!("Bearer"), &json!(3600)));
-    assert_eq!((answer.header("cache-control"), answer.header("pragma")), ("no-store", "no-cache"));
+    let tokens = Tokens::from_response(&response);
+    assert_eq!(
+        (&response.body["token_type"], &response.body["expires_in"]),
+        (&json!("Bearer"), &json!(3600))
+    );
+    assert_eq!((response.header("cache-control"), response.header("pragma")), ("no-store", "no-cache"));
     assert_eq!(assistant.call_status(&tokens.access).await, 200);
     let newer = Tokens::from_response(&assistant.refresh(&tokens.refresh).await);
     assert_oauth_error(&assistant.exchange(&code).await, 400, "invalid_grant");
@@ -66,11 +69,11 @@ async fn concurrent_exchanges_succeed_once_and_end_revoked() {
     let assistant = OAuthClient::new(server.anonymous()).await;
     let code = assistant.obtain_code(&browser, "read:library").await;
 
-    let answers = futures_util::future::join_all((0..12).map(|_| assistant.exchange(&code))).await;
+    let responses = futures_util::future::join_all((0..12).map(|_| assistant.exchange(&code))).await;
 
-    let (won, lost): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 200);
+    let (won, lost): (Vec<_>, Vec<_>) = responses.into_iter().partition(|response| response.status == 200);
     assert_eq!((won.len(), lost.len()), (1, 11));
-    lost.iter().for_each(|answer| assert_oauth_error(answer, 400, "invalid_grant"));
+    lost.iter().for_each(|response| assert_oauth_error(response, 400, "invalid_grant"));
     // The later exchanges count as reuse of the code, which revokes the tokens of the first one (RFC 6749, section 4.1.2).
     assert_eq!(assistant.call_status(&Tokens::from_response(&won[0]).access).await, 401);
 }
@@ -125,11 +128,11 @@ async fn code_without_valid_verifier_gets_invalid_request() {
             (&late, &expired, "expired"),
             (&assistant, &foreign, "foreign"),
         ] {
-            let answer = client.exchange_with(code, &[("code_verifier", verifier)]).await;
+            let response = client.exchange_with(code, &[("code_verifier", verifier)]).await;
 
-            assert_eq!(answer.status, 400, "{case}: {}", answer.text);
-            assert_eq!(answer.body["error"], "invalid_request", "{case} {verifier}: {}", answer.text);
-            let description = answer.body["error_description"].as_str().unwrap();
+            assert_eq!(response.status, 400, "{case}: {}", response.text);
+            assert_eq!(response.body["error"], "invalid_request", "{case} {verifier}: {}", response.text);
+            let description = response.body["error_description"].as_str().unwrap();
             assert!(description.starts_with("code_verifier must have 43"), "{case}: {description}");
         }
     }
@@ -147,8 +150,8 @@ async fn guess_without_verifier_counts_as_a_failure() {
     let assistant = OAuthClient::new(server.anonymous()).await;
     // The limit of failures per minute and IP address.
     for n in 0..20 {
-        let answer = assistant.exchange_with(&format!("cc_{n:043}"), &[("code_verifier", "")]).await;
-        assert_oauth_error(&answer, 400, "invalid_request");
+        let response = assistant.exchange_with(&format!("cc_{n:043}"), &[("code_verifier", "")]).await;
+        assert_oauth_error(&response, 400, "invalid_request");
     }
 
     let limited = assistant.exchange_with(&format!("cc_{:043}", 99), &[("code_verifier", "")]).await;
@@ -354,10 +357,10 @@ async fn exchange_grants_only_the_consented_scope() {
     let assistant = OAuthClient::new(server.anonymous()).await;
     let code = assistant.obtain_code(&browser, "read:library").await;
 
-    let answer = assistant.exchange_with(&code, &[("scope", "read:library write:notes")]).await;
+    let response = assistant.exchange_with(&code, &[("scope", "read:library write:notes")]).await;
 
-    assert_eq!(Tokens::from_response(&answer).scope, "read:library");
-    assert_eq!(answer.header("content-type"), "application/json");
+    assert_eq!(Tokens::from_response(&response).scope, "read:library");
+    assert_eq!(response.header("content-type"), "application/json");
 }
 
 #[actix_web::test]

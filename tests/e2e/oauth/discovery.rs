@@ -39,9 +39,13 @@ async fn metadata_documents_use_the_configured_base_url() {
         ("/.well-known/oauth-authorization-server", &service),
         ("/.well-known/oauth-authorization-server/mcp", &service),
     ] {
-        let answer = forged.get(path).await;
-        assert_eq!((&answer.body, answer.header("content-type")), (document, "application/json"), "{path}");
-        assert_eq!(answer.header("cache-control"), "public, max-age=300");
+        let response = forged.get(path).await;
+        assert_eq!(
+            (&response.body, response.header("content-type")),
+            (document, "application/json"),
+            "{path}"
+        );
+        assert_eq!(response.header("cache-control"), "public, max-age=300");
         let head = forged.send(Method::HEAD, path, None).await;
         assert_eq!((head.status, head.text.as_str()), (200, ""), "{path}");
     }
@@ -51,8 +55,8 @@ async fn metadata_documents_use_the_configured_base_url() {
 async fn unknown_well_known_path_gets_a_json_404() {
     let server = Server::start().await;
     for path in ["/.well-known/openid-configuration", "/.well-known/anything/else", "/mcp/.well-known/x"] {
-        let answer = server.anonymous().get(path).await;
-        assert_eq!((answer.status, answer.header("content-type")), (404, "application/json"), "{path}");
+        let response = server.anonymous().get(path).await;
+        assert_eq!((response.status, response.header("content-type")), (404, "application/json"), "{path}");
     }
 }
 

@@ -10,8 +10,13 @@ use crate::support::{OAuthClient, Response, Server, Tokens};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-fn assert_invalid_grant(answer: &Response) {
-    assert_eq!((answer.status, &answer.body["error"]), (400, &json!("invalid_grant")), "{}", answer.text);
+fn assert_invalid_grant(response: &Response) {
+    assert_eq!(
+        (response.status, &response.body["error"]),
+        (400, &json!("invalid_grant")),
+        "{}",
+        response.text
+    );
 }
 
 #[actix_web::test]
@@ -68,10 +73,10 @@ async fn concurrent_refreshes_leave_no_valid_token() {
     let assistant = OAuthClient::new(server.anonymous()).await;
     let tokens = assistant.connect(&browser, "read:library").await;
 
-    let answers = futures_util::future::join_all((0..12).map(|_| assistant.refresh(&tokens.refresh))).await;
+    let responses = futures_util::future::join_all((0..12).map(|_| assistant.refresh(&tokens.refresh))).await;
 
     let won: Vec<_> =
-        answers.iter().filter(|answer| answer.status == 200).map(Tokens::from_response).collect();
+        responses.iter().filter(|response| response.status == 200).map(Tokens::from_response).collect();
     assert_eq!(won.len(), 1);
     // The losers reuse a spent token, which revokes the family, also the tokens of the winner (RFC 9700, section 4.14.2).
     assert_eq!(assistant.call_status(&won[0].access).await, 401);
@@ -91,9 +96,9 @@ async fn token_of_another_client_is_refused_without_effect() {
     let unknown = "cr_0000000000000000000000000000000000000000000".to_owned();
     let mut responses = Vec::new();
     for token in [&first.refresh, &second.refresh, &second.access, &"cr_garbage".to_owned(), &unknown] {
-        let answer = thief.refresh(token).await;
-        assert_invalid_grant(&answer);
-        responses.push(answer.text);
+        let response = thief.refresh(token).await;
+        assert_invalid_grant(&response);
+        responses.push(response.text);
     }
     assert!(
         responses.iter().all(|text| *text == responses[0]),
@@ -155,8 +160,8 @@ async fn tokens_after_a_downgrade_are_limited_to_the_plan() {
 
     let newer = Tokens::from_response(&assistant.refresh(&tokens.refresh).await);
 
-    let tool_names = |answer: Response| {
-        let tools = answer.body["result"]["tools"].as_array().unwrap().clone();
+    let tool_names = |response: Response| {
+        let tools = response.body["result"]["tools"].as_array().unwrap().clone();
         tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(tool_names(assistant.list_tools(&newer.access).await), ["search_library", "get_document"]);

@@ -417,7 +417,7 @@ async fn remove_from_index(server: &Server, owner: UserId, saved: &Value) {
     let passages = chunk::Entity::owned_by(owner).filter(chunk::Column::DocumentId.eq(lost));
     let passages = passages.all(server.context().core.db.read()).await.unwrap();
     let ids = passages.iter().map(|passage| passage.id.0).collect();
-    server.context().retrieval.remove(ids).await.unwrap();
+    server.context().retrieval.delete_passages(ids).await.unwrap();
 }
 
 /// Covers the fault table (row 19).
@@ -467,7 +467,7 @@ async fn lost_last_passage_of_a_long_text_is_restored() {
     let last = passages.one(server.context().core.db.read()).await.unwrap().unwrap();
     assert!(last.ordinal > 1000, "its rows are read in more than one slice");
 
-    server.context().retrieval.remove(vec![last.id.0]).await.unwrap();
+    server.context().retrieval.delete_passages(vec![last.id.0]).await.unwrap();
     assert!(key.search("spoonbill").await.is_empty());
     server.clock.advance(Duration::from_secs(601));
 
@@ -626,7 +626,7 @@ async fn index_that_refuses_queries_is_not_moved_aside() {
 }
 
 #[actix_web::test]
-async fn only_search_is_refused_while_the_index_reloads() {
+async fn search_alone_is_refused_while_the_index_reloads() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     save(&key, "heron").await;

@@ -74,8 +74,8 @@ async fn service_during_shutdown_is_alive_and_not_ready() {
 
     let requests = async {
         let not_ready = eventually("the service is shutting down", async || {
-            let answer = anonymous.try_send(Method::GET, "/readyz", None).await.ok()?;
-            (answer.status == 503).then_some(answer)
+            let response = anonymous.try_send(Method::GET, "/readyz", None).await.ok()?;
+            (response.status == 503).then_some(response)
         })
         .await;
         // The service may close a connection during a request.
@@ -84,21 +84,21 @@ async fn service_during_shutdown_is_alive_and_not_ready() {
         });
         let alive = alive.await;
         let call = eventually("the service takes no more calls", async || {
-            let answer = anonymous.try_send(Method::GET, "/rest/v2/search?q=x", None).await.ok()?;
-            (answer.status == 503).then_some(answer)
+            let response = anonymous.try_send(Method::GET, "/rest/v2/search?q=x", None).await.ok()?;
+            (response.status == 503).then_some(response)
         })
         .await;
         slow.write_all(b"\"a\": 1} ").await.unwrap();
-        let mut answer = String::new();
-        slow.read_to_string(&mut answer).await.unwrap();
-        (not_ready, alive.status, call, answer)
+        let mut response = String::new();
+        slow.read_to_string(&mut response).await.unwrap();
+        (not_ready, alive.status, call, response)
     };
-    let (ended, (not_ready, alive, call, answer)) = tokio::join!(running.terminate(), requests);
+    let (ended, (not_ready, alive, call, response)) = tokio::join!(running.terminate(), requests);
 
     assert!(ended.success());
     assert_eq!((&not_ready.body["ready"], alive), (&serde_json::json!(false), 200));
     assert_eq!(call.header_number("retry-after"), 1);
-    assert!(answer.starts_with("HTTP/1.1 400"), "what was in progress was not answered: {answer}");
+    assert!(response.starts_with("HTTP/1.1 400"), "what was in progress was not answered: {response}");
 }
 
 /// Covers the fault table (row 36).
@@ -165,7 +165,7 @@ async fn read_response(stream: &mut TcpStream) -> Result<String, String> {
     loop {
         let got = stream.read_buf(&mut read).await.map_err(|error| error.to_string())?;
         if got == 0 {
-            return Err(format!("a request got no whole answer: {}", String::from_utf8_lossy(&read)));
+            return Err(format!("a request got no whole response: {}", String::from_utf8_lossy(&read)));
         }
         let text = String::from_utf8_lossy(&read);
         let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
@@ -187,8 +187,8 @@ async fn count_activity_rows(running: &Program, route: &str) -> usize {
     // The last call is written within a second.
     let mut seen = 0;
     eventually("the activity has stopped growing", async || {
-        let answer = session.get("/app/api/activity").await;
-        let all = answer.data(200)["activity"].as_array().unwrap();
+        let response = session.get("/app/api/activity").await;
+        let all = response.data(200)["activity"].as_array().unwrap();
         let count = all.iter().filter(|line| line["route"] == route).count();
         let rests = count == seen && count >= 6;
         seen = count;

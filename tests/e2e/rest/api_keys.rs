@@ -50,8 +50,8 @@ async fn regenerated_key_works_with_its_new_secret_only() {
     let (key, session) = (user.full_key().await, user.sign_in().await);
     key.get("/rest/v2/usage").await.data(200);
 
-    let answer = session.post(&format!("/app/api/keys/{}/regenerate", key.id), json!({})).await;
-    let secret = answer.data(200)["secret"].as_str().unwrap();
+    let response = session.post(&format!("/app/api/keys/{}/regenerate", key.id), json!({})).await;
+    let secret = response.data(200)["secret"].as_str().unwrap();
 
     assert_eq!(key.get("/rest/v2/usage").await.error_code(401), "API_KEY_INVALID");
     server.anonymous().with_key(secret).get("/rest/v2/usage").await.data(200);
@@ -177,9 +177,9 @@ async fn deceptive_email_addresses_are_refused() {
     for path in ["/app/api/setup", "/app/api/signup"] {
         for email in ["a\u{202e}b@reader.example", "a\u{200b}@reader.example", "a\u{7}b@reader.example"] {
             let sign_up = json!({ "email": email, "password": PASSWORD, "name": "A" });
-            let answer = server.anonymous().post(path, sign_up).await;
+            let response = server.anonymous().post(path, sign_up).await;
             assert_eq!(
-                (answer.error_code(400), answer.faults()),
+                (response.error_code(400), response.faults()),
                 ("VALIDATION_FAILED", vec!["email"]),
                 "{email:?}"
             );

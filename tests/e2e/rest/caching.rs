@@ -9,14 +9,14 @@ use crate::support::route_table::{self, RouteRequest};
 use crate::support::{Response, Server};
 
 /// The names that `Vary` lists, in lower case.
-fn vary_names(answer: &Response) -> Vec<String> {
-    answer.header("vary").split(',').map(|name| name.trim().to_ascii_lowercase()).collect()
+fn vary_names(response: &Response) -> Vec<String> {
+    response.header("vary").split(',').map(|name| name.trim().to_ascii_lowercase()).collect()
 }
 
 #[track_caller]
-fn assert_not_cached(answer: &Response, by: &[&str], what: &str) {
-    assert_eq!(answer.header("cache-control"), "no-store", "{what}");
-    let named = vary_names(answer);
+fn assert_not_cached(response: &Response, by: &[&str], what: &str) {
+    assert_eq!(response.header("cache-control"), "no-store", "{what}");
+    let named = vary_names(response);
     assert!(by.iter().all(|name| named.iter().any(|named| named == name)), "{what}: {named:?}");
 }
 

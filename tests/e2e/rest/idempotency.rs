@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use actors::idempotency::{AnswerBounds, Claim, ClaimOutcome, Idempotency, IdempotencyKey, StoredResponse};
+use actors::idempotency::{
+    Claim, ClaimOutcome, Idempotency, IdempotencyKey, StoredResponse, StoredResponseBounds,
+};
 use errors::Error;
 use library::owned_transaction::begin_owned;
 use sea_orm::{ConnectionTrait, EntityTrait, PaginatorTrait};
@@ -36,8 +38,8 @@ impl Writer {
     }
 }
 
-fn is_replayed(answer: &Response) -> bool {
-    answer.headers.get("idempotency-replayed").is_some_and(|value| value == "true")
+fn is_replayed(response: &Response) -> bool {
+    response.headers.get("idempotency-replayed").is_some_and(|value| value == "true")
 }
 
 fn with_name(key: &Key, name: &str) -> Client {
@@ -235,12 +237,15 @@ async fn concurrent_repetitions_execute_once() {
     let Writer { key, session, id, path, .. } = Writer::of(&server, Plan::Research).await;
     let once = with_name(&key, "once");
 
-    let answers = futures_util::future::join_all((0..20).map(|_| once.post_text(&path, NOTE_JSON))).await;
+    let responses = futures_util::future::join_all((0..20).map(|_| once.post_text(&path, NOTE_JSON))).await;
 
-    assert_eq!(answers.iter().filter(|answer| answer.status == 201 && !is_replayed(answer)).count(), 1);
-    for answer in answers.iter().filter(|answer| answer.status != 201) {
-        assert_eq!(answer.error_code(409), "CONFLICT");
-        assert!(answer.header_number("retry-after") >= 1);
+    assert_eq!(
+        responses.iter().filter(|response| response.status == 201 && !is_replayed(response)).count(),
+        1
+    );
+    for response in responses.iter().filter(|response| response.status != 201) {
+        assert_eq!(response.error_code(409), "CONFLICT");
+        assert!(response.header_number("retry-after") >= 1);
     }
     assert_eq!(count_notes(&session, &id).await, 1);
 }
@@ -278,8 +283,11 @@ async fn idempotency_key_is_1_to_255_visible_chars_on_posts_only() {
     let Writer { key, session, id, path, .. } = Writer::of(&server, Plan::Pro).await;
 
     for name in ["", "two words", &"x".repeat(256)] {
-        let answer = with_name(&key, name).post_text(&path, NOTE_JSON).await;
-        assert_eq!((answer.error_code(400), answer.faults()), ("VALIDATION_FAILED", vec!["Idempotency-Key"]));
+        let response = with_name(&key, name).post_text(&path, NOTE_JSON).await;
+        assert_eq!(
+            (response.error_code(400), response.faults()),
+            ("VALIDATION_FAILED", vec!["Idempotency-Key"])
+        );
     }
     assert_eq!(count_notes(&session, &id).await, 0);
     with_name(&key, &"~".repeat(255)).post_text(&path, NOTE_JSON).await.data(201);
@@ -325,7 +333,7 @@ struct StoredResponses<'a> {
 }
 
 impl<'a> StoredResponses<'a> {
-    async fn bounded_by(server: &'a Server, bounds: AnswerBounds) -> Self {
+    async fn bounded_by(server: &'a Server, bounds: StoredResponseBounds) -> Self {
         let user = server.user(Plan::Pro).await;
         let key = user.full_key().await.id.parse().unwrap();
         let ctx = server.context();
@@ -361,7 +369,7 @@ impl<'a> StoredResponses<'a> {
     /// The result of a repeated request: `replayed`, `refused` or `first`. A claim of `first` is given up, so that it changes nothing.
     async fn again(&self, name: &str) -> &'static str {
         match self.claim(name).await {
-            Ok(ClaimOutcome::Answered(_)) => "replayed",
+            Ok(ClaimOutcome::Repeated(_)) => "replayed",
             Ok(ClaimOutcome::First(claim)) => {
                 self.store.give_up(claim).await.unwrap();
                 "first"
@@ -375,16 +383,16 @@ impl<'a> StoredResponses<'a> {
 #[actix_web::test]
 async fn oldest_responses_lose_their_bodies_first() {
     let server = Server::start().await;
-    let bounds = AnswerBounds { max_account_bytes: 250, ..AnswerBounds::default() };
-    let answers = StoredResponses::bounded_by(&server, bounds).await;
+    let bounds = StoredResponseBounds { max_account_bytes: 250, ..StoredResponseBounds::default() };
+    let responses = StoredResponses::bounded_by(&server, bounds).await;
 
     for name in ["a", "b", "c", "d"] {
-        answers.settle(name, 201, &"x".repeat(100)).await;
+        responses.settle(name, 201, &"x".repeat(100)).await;
     }
 
     let mut outcomes = Vec::new();
     for name in ["a", "b", "c", "d", "e"] {
-        outcomes.push(answers.again(name).await);
+        outcomes.push(responses.again(name).await);
     }
     assert_eq!(outcomes, ["refused", "refused", "replayed", "replayed", "first"]);
 }
@@ -392,16 +400,16 @@ async fn oldest_responses_lose_their_bodies_first() {
 #[actix_web::test]
 async fn oldest_names_expire_beyond_their_maximum() {
     let server = Server::start().await;
-    let bounds = AnswerBounds { max_account_keys: 3, ..AnswerBounds::default() };
-    let answers = StoredResponses::bounded_by(&server, bounds).await;
+    let bounds = StoredResponseBounds { max_account_keys: 3, ..StoredResponseBounds::default() };
+    let responses = StoredResponses::bounded_by(&server, bounds).await;
 
     for name in ["a", "b", "c", "d", "e"] {
-        answers.settle(name, 404, "{}").await;
+        responses.settle(name, 404, "{}").await;
     }
 
     let mut outcomes = Vec::new();
     for name in ["a", "b", "c", "d", "e"] {
-        outcomes.push(answers.again(name).await);
+        outcomes.push(responses.again(name).await);
     }
     assert_eq!(outcomes, ["first", "first", "replayed", "replayed", "replayed"]);
 }
@@ -409,13 +417,13 @@ async fn oldest_names_expire_beyond_their_maximum() {
 #[actix_web::test]
 async fn response_over_the_size_limit_is_stored_without_body() {
     let server = Server::start().await;
-    let bounds = AnswerBounds { max_body_bytes: 10, ..AnswerBounds::default() };
-    let answers = StoredResponses::bounded_by(&server, bounds).await;
+    let bounds = StoredResponseBounds { max_body_bytes: 10, ..StoredResponseBounds::default() };
+    let responses = StoredResponses::bounded_by(&server, bounds).await;
 
-    answers.settle("short", 201, "0123456789").await;
-    answers.settle("long", 201, "0123456789a").await;
+    responses.settle("short", 201, "0123456789").await;
+    responses.settle("long", 201, "0123456789a").await;
 
-    assert_eq!([answers.again("short").await, answers.again("long").await], ["replayed", "refused"]);
+    assert_eq!([responses.again("short").await, responses.again("long").await], ["replayed", "refused"]);
 }
 
 const FAULT_MESSAGE: &str = "the storage failed";
@@ -505,17 +513,17 @@ async fn response_that_could_not_be_stored_is_stored_later() {
 #[actix_web::test]
 async fn claim_that_could_not_be_released_is_released_later() {
     let server = Server::start().await;
-    let answers = StoredResponses::bounded_by(&server, AnswerBounds::default()).await;
-    let claim = answers.first("late").await;
+    let responses = StoredResponses::bounded_by(&server, StoredResponseBounds::default()).await;
+    let claim = responses.first("late").await;
     break_writes(&server, "DELETE").await;
 
-    let failed = answers.store.give_up(claim).await;
-    let running = answers.claim("late").await;
+    let failed = responses.store.give_up(claim).await;
+    let running = responses.claim("late").await;
     repair_writes(&server).await;
 
     assert!(failed.is_err());
     assert!(matches!(running, Err(Error::StillRunning)), "{running:?}");
-    let claimed = eventually("the claim is released", async || match answers.claim("late").await {
+    let claimed = eventually("the claim is released", async || match responses.claim("late").await {
         Err(Error::StillRunning) => None,
         other => Some(other.unwrap()),
     })
@@ -624,44 +632,44 @@ async fn requests_abandoned_before_clock_set_back_do_not_run() {
 #[actix_web::test]
 async fn claim_of_a_committed_change_cannot_be_given_up() {
     let server = Server::start().await;
-    let answers = StoredResponses::bounded_by(&server, AnswerBounds::default()).await;
-    let (committed, uncommitted) = (answers.first("committed").await, answers.first("uncommitted").await);
-    answers.commit(&committed).await;
+    let responses = StoredResponses::bounded_by(&server, StoredResponseBounds::default()).await;
+    let (committed, uncommitted) = (responses.first("committed").await, responses.first("uncommitted").await);
+    responses.commit(&committed).await;
 
-    answers.store.give_up(committed).await.unwrap();
-    answers.store.give_up(uncommitted).await.unwrap();
+    responses.store.give_up(committed).await.unwrap();
+    responses.store.give_up(uncommitted).await.unwrap();
 
-    let again = [answers.again("committed").await, answers.again("uncommitted").await];
+    let again = [responses.again("committed").await, responses.again("uncommitted").await];
     assert_eq!(again, ["refused", "first"]);
 }
 
 #[actix_web::test]
 async fn transaction_without_commit_leaves_no_mark() {
     let server = Server::start().await;
-    let answers = StoredResponses::bounded_by(&server, AnswerBounds::default()).await;
-    let claim = answers.first("rolled-back").await;
+    let responses = StoredResponses::bounded_by(&server, StoredResponseBounds::default()).await;
+    let claim = responses.first("rolled-back").await;
 
-    let txn = begin_owned(&server.context().core.db, answers.owner).await.unwrap();
+    let txn = begin_owned(&server.context().core.db, responses.owner).await.unwrap();
     claim.id().mark_committed(&txn).await.unwrap();
     drop(txn);
-    answers.store.give_up(claim).await.unwrap();
+    responses.store.give_up(claim).await.unwrap();
 
-    assert_eq!(answers.again("rolled-back").await, "first");
+    assert_eq!(responses.again("rolled-back").await, "first");
 }
 
 #[actix_web::test]
 async fn request_whose_claim_was_freed_cannot_commit() {
     let server = Server::start().await;
-    let answers = StoredResponses::bounded_by(&server, AnswerBounds::default()).await;
-    let stalled = answers.first("stalled").await;
+    let responses = StoredResponses::bounded_by(&server, StoredResponseBounds::default()).await;
+    let stalled = responses.first("stalled").await;
     let id = stalled.id();
     drop(stalled);
 
     server.clock.advance(Duration::from_secs(61));
     // The second request holds the name, so the stalled one must not commit its change.
-    let _second = answers.first("stalled").await;
+    let _second = responses.first("stalled").await;
 
-    let txn = begin_owned(&server.context().core.db, answers.owner).await.unwrap();
+    let txn = begin_owned(&server.context().core.db, responses.owner).await.unwrap();
     let refused = id.mark_committed(&txn).await;
     assert!(matches!(refused, Err(Error::StillRunning)), "{refused:?}");
 }
@@ -669,16 +677,16 @@ async fn request_whose_claim_was_freed_cannot_commit() {
 #[actix_web::test]
 async fn committed_claims_expire_beyond_the_maximum() {
     let server = Server::start().await;
-    let bounds = AnswerBounds { max_account_keys: 1, ..AnswerBounds::default() };
-    let answers = StoredResponses::bounded_by(&server, bounds).await;
-    let lost = answers.first("lost").await;
-    answers.commit(&lost).await;
+    let bounds = StoredResponseBounds { max_account_keys: 1, ..StoredResponseBounds::default() };
+    let responses = StoredResponses::bounded_by(&server, bounds).await;
+    let lost = responses.first("lost").await;
+    responses.commit(&lost).await;
     drop(lost);
 
     server.clock.advance(Duration::from_secs(61));
-    answers.settle("kept", 201, "{}").await;
+    responses.settle("kept", 201, "{}").await;
 
-    assert_eq!([answers.again("kept").await, answers.again("lost").await], ["replayed", "first"]);
+    assert_eq!([responses.again("kept").await, responses.again("lost").await], ["replayed", "first"]);
 }
 
 /// Covers the fault table (row 6).

@@ -16,8 +16,8 @@ async fn count_bookmarks(key: &Key) -> usize {
     key.get("/rest/v1/bookmarks").await.data(200)["bookmarks"].as_array().unwrap().len()
 }
 
-fn item_counts(answer: &Response) -> [usize; 2] {
-    ["added", "alreadyPresent"].map(|list| answer.data(201)[list].as_array().unwrap().len())
+fn item_counts(response: &Response) -> [usize; 2] {
+    ["added", "alreadyPresent"].map(|list| response.data(201)[list].as_array().unwrap().len())
 }
 
 #[actix_web::test]
@@ -29,11 +29,11 @@ async fn concurrent_additions_stop_at_the_plan_limit() {
 
     let one =
         async |n: usize| add_items(&key, &id, json!([{ "url": format!("https://example.org/{n}") }])).await;
-    let answers = futures_util::future::join_all((0..12).map(one)).await;
+    let responses = futures_util::future::join_all((0..12).map(one)).await;
 
-    assert_eq!(answers.iter().filter(|answer| answer.status == 201).count(), 5);
-    let refused = answers.iter().filter(|answer| answer.status != 201);
-    assert!(refused.clone().all(|answer| answer.error_code(402) == "PROJECT_LIMIT_REACHED"));
+    assert_eq!(responses.iter().filter(|response| response.status == 201).count(), 5);
+    let refused = responses.iter().filter(|response| response.status != 201);
+    assert!(refused.clone().all(|response| response.error_code(402) == "PROJECT_LIMIT_REACHED"));
     assert_eq!(find_project(&key, &id).await["itemCount"], 5);
     assert_eq!(count_bookmarks(&key).await, 5);
 }
@@ -46,10 +46,10 @@ async fn concurrent_additions_of_same_page_add_it_once() {
     let id = create_project(&session, "P").await;
 
     let same = (0..10).map(|_| add_items(&key, &id, json!([{ "url": "https://example.org/same" }])));
-    let answers = futures_util::future::join_all(same).await;
+    let responses = futures_util::future::join_all(same).await;
 
-    assert_eq!(answers.iter().filter(|answer| item_counts(answer) == [1, 0]).count(), 1);
-    assert_eq!(answers.iter().filter(|answer| item_counts(answer) == [0, 1]).count(), 9);
+    assert_eq!(responses.iter().filter(|response| item_counts(response) == [1, 0]).count(), 1);
+    assert_eq!(responses.iter().filter(|response| item_counts(response) == [0, 1]).count(), 9);
     assert_eq!((count_bookmarks(&key).await, &find_project(&key, &id).await["itemCount"]), (1, &json!(1)));
 }
 
@@ -67,9 +67,9 @@ async fn concurrent_additions_in_other_orders_all_succeed() {
 
     let orders = [&urls, &backwards, &urls, &backwards];
     let adding = ids.iter().zip(orders).map(|(id, items)| add_items(&key, id, json!(items)));
-    let answers = futures_util::future::join_all(adding).await;
+    let responses = futures_util::future::join_all(adding).await;
 
-    assert!(answers.iter().all(|answer| item_counts(answer) == [20, 0]));
+    assert!(responses.iter().all(|response| item_counts(response) == [20, 0]));
     assert_eq!(count_bookmarks(&key).await, 20);
 }
 
@@ -131,7 +131,7 @@ async fn one_object_is_one_item_however_referenced() {
     let path = format!("/rest/v1/bookmarks/{}/highlights", bookmark["bookmarkId"].as_str().unwrap());
     let highlight = json!({ "text": "heron", "startOffset": 2, "endOffset": 7 });
     let highlight = key.post(&path, highlight).await.data(201)["highlight"]["highlightId"].clone();
-    let answer = add_items(
+    let response = add_items(
         &key,
         &id,
         json!([
@@ -144,7 +144,7 @@ async fn one_object_is_one_item_however_referenced() {
     )
     .await;
 
-    let added = answer.data(201)["added"].as_array().unwrap();
+    let added = response.data(201)["added"].as_array().unwrap();
     let kinds: Vec<_> = added.iter().map(|item| item["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["bookmark", "highlight", "url"]);
     assert_eq!(added[0]["role"], "background");
@@ -203,8 +203,8 @@ async fn deleted_bookmark_leaves_projects_until_restored() {
     add_items(&key, &id, json!([{ "bookmarkId": bookmark["bookmarkId"] }])).await.data(201);
     let one = format!("/rest/v1/bookmarks/{}", bookmark["bookmarkId"].as_str().unwrap());
     let seen = async || {
-        let answer = key.get(&format!("/rest/v2/projects/{id}/context?q=heron")).await;
-        let data = answer.data(200);
+        let response = key.get(&format!("/rest/v2/projects/{id}/context?q=heron")).await;
+        let data = response.data(200);
         let count = |list: &str| data[list].as_array().unwrap().len();
         let shown = find_project(&key, &id).await;
         (count("sources"), count("passages"), shown["itemCount"].clone(), shown["sourceCount"].clone())

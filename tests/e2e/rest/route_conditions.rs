@@ -79,10 +79,10 @@ async fn every_route_requires_a_key() {
     let anonymous = server.anonymous();
 
     for request in routes() {
-        let answer = request.send(&anonymous).await;
+        let response = request.send(&anonymous).await;
 
-        assert_eq!(answer.error_code(401), "API_KEY_INVALID", "{}", request.route.name());
-        assert_eq!(answer.headers["www-authenticate"], "Bearer", "{}", request.route.name());
+        assert_eq!(response.error_code(401), "API_KEY_INVALID", "{}", request.route.name());
+        assert_eq!(response.headers["www-authenticate"], "Bearer", "{}", request.route.name());
     }
 }
 
@@ -93,9 +93,9 @@ async fn every_route_refuses_a_key_in_the_url() {
     let key = server.user(Plan::Pro).await.full_key().await;
 
     for request in routes() {
-        let answer = request.send_with(&key, "?api_key=", request.body()).await;
+        let response = request.send_with(&key, "?api_key=", request.body()).await;
 
-        assert_eq!(answer.error_code(401), "API_KEY_IN_QUERY", "{}", request.route.name());
+        assert_eq!(response.error_code(401), "API_KEY_IN_QUERY", "{}", request.route.name());
     }
 }
 
@@ -106,10 +106,10 @@ async fn every_route_refuses_the_free_plan() {
     let key = server.user(Plan::Free).await.mcp_key().await;
 
     for request in routes() {
-        let answer = request.send(&key).await;
+        let response = request.send(&key).await;
 
-        assert_eq!(answer.error_code(402), "PLAN_REQUIRED", "{}", request.route.name());
-        assert!(!answer.headers.contains_key("x-ratelimit-limit"), "{}", request.route.name());
+        assert_eq!(response.error_code(402), "PLAN_REQUIRED", "{}", request.route.name());
+        assert!(!response.headers.contains_key("x-ratelimit-limit"), "{}", request.route.name());
     }
 }
 
@@ -121,14 +121,14 @@ async fn every_route_requires_exactly_its_scope() {
     let none = user.key([]).await;
 
     for request in routes() {
-        let answer = request.send(&none).await;
+        let response = request.send(&none).await;
         let Some(scope) = scope_of(&request.route.name()) else {
-            answer.data(200);
+            response.data(200);
             continue;
         };
-        assert_eq!(answer.error_code(403), "SCOPE_REQUIRED", "{}", request.route.name());
+        assert_eq!(response.error_code(403), "SCOPE_REQUIRED", "{}", request.route.name());
         assert_eq!(
-            answer.body["error"]["details"]["scopes"],
+            response.body["error"]["details"]["scopes"],
             json!([scope.name()]),
             "{}",
             request.route.name()
@@ -142,13 +142,13 @@ async fn every_route_requires_exactly_its_scope() {
         // A user may have five keys.
         let key = server.user(Plan::Pro).await.key([scope]).await;
         for request in routes().into_iter().filter(|request| scope_of(&request.route.name()) == Some(scope)) {
-            let answer = request.send(&key).await;
+            let response = request.send(&key).await;
 
             assert!(
-                [200, 201, 400, 404].contains(&answer.status),
+                [200, 201, 400, 404].contains(&response.status),
                 "{}: {}",
                 request.route.name(),
-                answer.body
+                response.body
             );
         }
     }
@@ -161,15 +161,15 @@ async fn every_route_refuses_unknown_parameters() {
     let key = server.user(Plan::Pro).await.full_key().await;
 
     for request in routes() {
-        let answer = request.send_with(&key, "?surprise=1", request.body()).await;
+        let response = request.send_with(&key, "?surprise=1", request.body()).await;
 
-        assert_eq!(answer.error_code(400), "VALIDATION_FAILED", "{}", request.route.name());
-        assert!(answer.faults().contains(&"surprise"), "{}: {}", request.route.name(), answer.body);
+        assert_eq!(response.error_code(400), "VALIDATION_FAILED", "{}", request.route.name());
+        assert!(response.faults().contains(&"surprise"), "{}: {}", request.route.name(), response.body);
         if request.body().is_some() {
-            let answer = request.send_with(&key, "", Some(json!({ "surprise": 1 }))).await;
+            let response = request.send_with(&key, "", Some(json!({ "surprise": 1 }))).await;
 
-            assert_eq!(answer.error_code(400), "VALIDATION_FAILED", "{}", request.route.name());
-            assert!(answer.faults().contains(&"surprise"), "{}: {}", request.route.name(), answer.body);
+            assert_eq!(response.error_code(400), "VALIDATION_FAILED", "{}", request.route.name());
+            assert!(response.faults().contains(&"surprise"), "{}: {}", request.route.name(), response.body);
         }
     }
 }
@@ -185,9 +185,9 @@ async fn unknown_and_malformed_ids_get_the_same_404() {
         let malformed = fill_path("", request.route.pattern).replace('-', "x");
         let malformed = RouteRequest { path: format!("{version}{malformed}"), ..request };
         for request in [request, malformed] {
-            let answer = request.send(&key).await;
+            let response = request.send(&key).await;
 
-            assert_eq!(answer.error_code(404), "NOT_FOUND", "{} {}", request.route.name(), request.path);
+            assert_eq!(response.error_code(404), "NOT_FOUND", "{} {}", request.route.name(), request.path);
         }
     }
 }
@@ -215,9 +215,9 @@ async fn unknown_routes_and_methods_require_a_key() {
         assert_eq!(key.get(path).await.error_code(404), "NOT_FOUND");
     }
     assert_eq!(server.anonymous().delete("/rest/v2/search").await.error_code(401), "API_KEY_INVALID");
-    let answer = key.delete("/rest/v2/search").await;
-    assert_eq!(answer.error_code(405), "METHOD_NOT_ALLOWED");
-    assert_eq!(answer.headers["allow"], "GET, HEAD");
+    let response = key.delete("/rest/v2/search").await;
+    assert_eq!(response.error_code(405), "METHOD_NOT_ALLOWED");
+    assert_eq!(response.headers["allow"], "GET, HEAD");
 }
 
 /// Covers the threat table (row A9).

@@ -184,10 +184,10 @@ async fn large_lists_of_one_account_leave_others_served() {
     };
     let (read, ()) = join(read, of_other).await;
 
-    for answer in read {
+    for response in read {
         // Requests behind the unread ones may have waited too long.
-        assert!(answer.status == 200 || answer.error_code(503) == "OVERLOADED", "{}", answer.status);
+        assert!(response.status == 200 || response.error_code(503) == "OVERLOADED", "{}", response.status);
     }
-    eventually("all answers are sent", async || (read_unsent_bytes(&anonymous).await == 0).then_some(()))
+    eventually("all responses are sent", async || (read_unsent_bytes(&anonymous).await == 0).then_some(()))
         .await;
 }

@@ -35,7 +35,7 @@ impl ChatEndpoint {
     pub async fn start<const N: usize>(replies: [ChatReply; N]) -> Self {
         let state = Arc::new(Mutex::new(ChatState { replies: replies.into(), prompts: Vec::new() }));
         let served = web::Data::from(state.clone());
-        let route = || web::post().to(answer);
+        let route = || web::post().to(respond);
         let server = HttpServer::new(move || {
             App::new().app_data(served.clone()).route("/v1/chat/completions", route())
         });
@@ -55,7 +55,7 @@ impl ChatEndpoint {
     }
 }
 
-async fn answer(
+async fn respond(
     request: HttpRequest,
     body: web::Json<Value>,
     state: web::Data<Mutex<ChatState>>,

@@ -195,7 +195,7 @@ fn assert_error_is_described(method: &Method, path: &str, body: &Value) {
     assert!(is_described, "neither the table of errors nor its operation gives {code} to {}", route.name());
 }
 
-/// Whether a path matches the pattern of a route, whose parameters are in braces.
+/// Returns whether a path matches the pattern of a route, whose parameters are in braces.
 fn matches(pattern: &str, path: &str) -> bool {
     let is_parameter = |part: &str| part.starts_with('{');
     pattern.split('/').count() == path.split('/').count()

@@ -39,9 +39,9 @@ impl OAuthClient {
         let fields = metadata.as_object_mut().unwrap();
         fields.entry("redirect_uris").or_insert(json!([REDIRECT_URI]));
         fields.entry("client_name").or_insert(json!("Heron"));
-        let answer = client.post("/oauth/register", metadata).await;
-        assert_eq!(answer.status, 201, "{}", answer.text);
-        let text = |name: &str| answer.body[name].as_str().map(str::to_owned);
+        let response = client.post("/oauth/register", metadata).await;
+        assert_eq!(response.status, 201, "{}", response.text);
+        let text = |name: &str| response.body[name].as_str().map(str::to_owned);
         Self { client, id: text("client_id").unwrap(), secret: text("client_secret") }
     }
 
@@ -78,8 +78,8 @@ impl OAuthClient {
     /// Allows all scopes and returns the authorization code.
     pub async fn obtain_code(&self, browser: &Client, scope: &str) -> String {
         let ticked: Vec<_> = scope.split(' ').collect();
-        let answer = self.decide(browser, scope, &ticked).await;
-        redirect_params(&answer)["code"].as_str().unwrap().to_owned()
+        let response = self.decide(browser, scope, &ticked).await;
+        redirect_params(&response)["code"].as_str().unwrap().to_owned()
     }
 
     /// Posts these fields and the client's credentials to the token endpoint. A field with an empty value is left out.
@@ -143,9 +143,9 @@ impl OAuthClient {
 impl Tokens {
     /// Asserts a successful token response and returns its tokens.
     #[track_caller]
-    pub fn from_response(answer: &Response) -> Self {
-        assert_eq!(answer.status, 200, "{}", answer.text);
-        let text = |name: &str| answer.body[name].as_str().unwrap().to_owned();
+    pub fn from_response(response: &Response) -> Self {
+        assert_eq!(response.status, 200, "{}", response.text);
+        let text = |name: &str| response.body[name].as_str().unwrap().to_owned();
         Self { access: text("access_token"), refresh: text("refresh_token"), scope: text("scope") }
     }
 }
@@ -160,9 +160,9 @@ pub fn read_ticket(page: &Response) -> String {
 
 /// Asserts a redirect to [`REDIRECT_URI`] and returns its query parameters.
 #[track_caller]
-pub fn redirect_params(answer: &Response) -> Value {
-    assert_eq!(answer.status, 303, "{}", answer.text);
-    let (address, query) = answer.header("location").split_once('?').unwrap();
+pub fn redirect_params(response: &Response) -> Value {
+    assert_eq!(response.status, 303, "{}", response.text);
+    let (address, query) = response.header("location").split_once('?').unwrap();
     assert_eq!(address, REDIRECT_URI);
     url::form_urlencoded::parse(query.as_bytes())
         .map(|(name, value)| (name.into_owned(), Value::from(value.into_owned())))

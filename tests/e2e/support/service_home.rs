@@ -58,7 +58,7 @@ impl Home {
     }
 }
 
-/// Whether the run selects PostgreSQL. Otherwise prints why the test is skipped.
+/// Returns whether the run selects PostgreSQL. Otherwise prints why the test is skipped.
 #[expect(clippy::print_stderr, reason = "a skipped test reports that it was skipped")]
 pub fn has_postgres(needed_because: &str) -> bool {
     let is_selected = std::env::var_os("CARREL_TEST_POSTGRES").is_some();
@@ -76,7 +76,7 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// Whether the bytes contain this ASCII word.
+/// Returns whether the bytes contain this ASCII word.
 pub fn holds(bytes: &[u8], word: &str) -> bool {
     // The mapped files of an index have 150 MB, mostly zeros, and tests are not optimised: comparing at each offset takes four
     // seconds. The search in a string skips most offsets, and the lossy conversion does not change ASCII.

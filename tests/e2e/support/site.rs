@@ -51,7 +51,7 @@ impl Site {
         let pages: Arc<Mutex<HashMap<String, Page>>> = Arc::default();
         let served = web::Data::from(pages.clone());
         let server =
-            HttpServer::new(move || App::new().app_data(served.clone()).default_service(web::to(answer)));
+            HttpServer::new(move || App::new().app_data(served.clone()).default_service(web::to(respond)));
         let server = server.workers(1).disable_signals().bind("127.0.0.1:0").unwrap();
         let base = format!("http://{}", server.addrs()[0]);
         actix_web::rt::spawn(server.run());
@@ -69,7 +69,7 @@ impl Site {
         self.pages.lock().unwrap()[path].unchanged
     }
 
-    /// Whether the path was requested.
+    /// Returns whether the path was requested.
     pub fn was_requested(&self, path: &str) -> bool {
         self.pages.lock().unwrap().get(path).is_some_and(|page| page.hits > 0)
     }
@@ -80,7 +80,7 @@ impl Site {
     }
 }
 
-async fn answer(request: HttpRequest, pages: web::Data<Mutex<HashMap<String, Page>>>) -> HttpResponse {
+async fn respond(request: HttpRequest, pages: web::Data<Mutex<HashMap<String, Page>>>) -> HttpResponse {
     let reply = {
         let mut pages = pages.lock().unwrap();
         let page = pages.entry(request.path().to_owned()).or_default();
@@ -102,11 +102,11 @@ async fn answer(request: HttpRequest, pages: web::Data<Mutex<HashMap<String, Pag
         Reply::File(kind, bytes) => HttpResponse::Ok().content_type(kind).body(bytes),
         Reply::Status(status) => HttpResponse::new(StatusCode::from_u16(status).unwrap()),
         Reply::Plain { status, headers, body } => {
-            let mut answer = HttpResponse::build(StatusCode::from_u16(status).unwrap());
+            let mut response = HttpResponse::build(StatusCode::from_u16(status).unwrap());
             for header in headers {
-                answer.insert_header(header);
+                response.insert_header(header);
             }
-            answer.body(body)
+            response.body(body)
         }
         Reply::Slow(after, html) => {
             actix_web::rt::time::sleep(after).await;

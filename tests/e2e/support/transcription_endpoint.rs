@@ -25,7 +25,7 @@ impl TranscriptionEndpoint {
             App::new()
                 .app_data(served.clone())
                 .app_data(web::PayloadConfig::new(32 << 20))
-                .route("/v1/audio/transcriptions", web::post().to(answer))
+                .route("/v1/audio/transcriptions", web::post().to(respond))
         });
         let server = server.workers(1).disable_signals().bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1", server.addrs()[0]);
@@ -55,7 +55,7 @@ impl TranscriptionEndpoint {
     }
 }
 
-async fn answer(
+async fn respond(
     request: HttpRequest,
     body: web::Bytes,
     state: web::Data<Mutex<EndpointState>>,
@@ -70,9 +70,9 @@ async fn answer(
     if status == 0 {
         return std::future::pending().await;
     }
-    let mut answer = HttpResponse::build(StatusCode::from_u16(status).unwrap());
+    let mut response = HttpResponse::build(StatusCode::from_u16(status).unwrap());
     if status == 429 {
-        answer.insert_header(("retry-after", "1800"));
+        response.insert_header(("retry-after", "1800"));
     }
-    answer.content_type("application/json").body(body_text)
+    response.content_type("application/json").body(body_text)
 }

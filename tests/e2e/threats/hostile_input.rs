@@ -77,9 +77,9 @@ async fn malformed_bodies_get_400_on_every_route() {
         let posts = routes.iter().filter(|request| request.route.method.as_str() == "POST");
         for request in posts.filter(|request| !request.path.starts_with("/app/api/library/")) {
             for body in &bodies {
-                let answer = client.post_bytes(&request.path, JSON, body.clone()).await;
+                let response = client.post_bytes(&request.path, JSON, body.clone()).await;
                 assert_eq!(
-                    answer.error_code(400),
+                    response.error_code(400),
                     "VALIDATION_FAILED",
                     "{}: {}",
                     request.route.name(),
@@ -100,12 +100,17 @@ async fn malformed_bodies_are_refused_without_a_key_too() {
 
     for body in malformed_bodies() {
         for path in ["/app/api/session", "/app/api/setup", "/app/api/signup", "/oauth/register"] {
-            let answer = anonymous.post_bytes(path, JSON, body.clone()).await;
-            assert!([400, 413].contains(&answer.status), "{path}: {}: {}", first_chars(&body), answer.text);
+            let response = anonymous.post_bytes(path, JSON, body.clone()).await;
+            assert!(
+                [400, 413].contains(&response.status),
+                "{path}: {}: {}",
+                first_chars(&body),
+                response.text
+            );
         }
-        let answer = assistant.post_bytes("/mcp", JSON, body.clone()).await;
-        assert_eq!(answer.status, 400, "/mcp: {}: {}", first_chars(&body), answer.text);
-        assert!(answer.body["error"]["code"].is_i64(), "{}", answer.text);
+        let response = assistant.post_bytes("/mcp", JSON, body.clone()).await;
+        assert_eq!(response.status, 400, "/mcp: {}: {}", first_chars(&body), response.text);
+        assert!(response.body["error"]["code"].is_i64(), "{}", response.text);
     }
 }
 
@@ -204,8 +209,8 @@ async fn list_urls(client: &Client) -> Vec<Value> {
 
 /// Asserts that the response has one of the expected statuses.
 #[track_caller]
-fn assert_status(answer: &Response, statuses: &[u16], what: &str) {
-    assert!(statuses.contains(&answer.status), "{what}: {}", answer.text);
+fn assert_status(response: &Response, statuses: &[u16], what: &str) {
+    assert!(statuses.contains(&response.status), "{what}: {}", response.text);
 }
 
 /// Covers the threat table (rows D1, D2).

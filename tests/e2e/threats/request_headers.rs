@@ -9,8 +9,8 @@ use super::{key_and_browser, routes};
 use crate::limits::connections::exchange;
 use crate::support::{Client, OAuthClient, Response, Server, redirect_params};
 
-fn headers(answer: &Response) -> String {
-    format!("{:?}", answer.headers).to_ascii_lowercase()
+fn headers(response: &Response) -> String {
+    format!("{:?}", response.headers).to_ascii_lowercase()
 }
 
 /// Covers the threat table (row H1).
@@ -23,9 +23,9 @@ async fn line_breaks_in_a_request_split_no_header() {
 
     let redirect = browser.get(&assistant.authorization_url(&[("state", BREAK), ("scope", "mcp")])).await;
     assert_eq!(redirect_params(&redirect)["state"], BREAK);
-    let mut answers = vec![redirect];
+    let mut responses = vec![redirect];
     for path in ["/rest/v2/", "/rest/v2/search?q=", "/oauth/authorize?client_id=", "/read/", "/files/", "/"] {
-        answers.push(key.get(&format!("{path}%0d%0aX-Forged:%201%0d%0a%0d%0a<script>")).await);
+        responses.push(key.get(&format!("{path}%0d%0aX-Forged:%201%0d%0a%0d%0a<script>")).await);
     }
     for (path, body) in [
         ("/rest/v2/uploads", json!({ "filename": BREAK, "contentType": "application/pdf", "bytes": 9 })),
@@ -33,13 +33,13 @@ async fn line_breaks_in_a_request_split_no_header() {
         ("/rest/v1/bookmarks", json!({ "url": "https://example.org/", "title": BREAK, "tags": [BREAK] })),
         ("/oauth/register", json!({ "redirect_uris": [format!("https://example.org/{BREAK}")] })),
     ] {
-        answers.push(key.post(path, body).await);
+        responses.push(key.post(path, body).await);
     }
 
-    for answer in answers {
-        assert!(!answer.headers.contains_key("x-forged"), "{}", headers(&answer));
-        assert!(!headers(&answer).contains("<script>"), "{}", headers(&answer));
-        assert!(answer.status < 500, "{}", answer.text);
+    for response in responses {
+        assert!(!response.headers.contains_key("x-forged"), "{}", headers(&response));
+        assert!(!headers(&response).contains("<script>"), "{}", headers(&response));
+        assert!(response.status < 500, "{}", response.text);
     }
 }
 
@@ -49,10 +49,10 @@ async fn request_id_of_a_client_is_replaced() {
     let server = Server::start().await;
 
     for sent in ["7", "0190a7c4-0000-7000-8000-000000000000", "a, b"] {
-        let answer = server.anonymous().with("x-request-id", sent).get("/healthz").await;
+        let response = server.anonymous().with("x-request-id", sent).get("/healthz").await;
 
-        assert_ne!(answer.header("x-request-id"), sent);
-        assert!(Uuid::parse_str(answer.header("x-request-id")).is_ok(), "{}", headers(&answer));
+        assert_ne!(response.header("x-request-id"), sent);
+        assert!(Uuid::parse_str(response.header("x-request-id")).is_ok(), "{}", headers(&response));
     }
 }
 
@@ -88,10 +88,10 @@ async fn ambiguous_framing_gets_400_and_a_closed_connection() {
     for ambiguous in AMBIGUOUS {
         let pipelined = "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
         let head = format!("POST /oauth/token HTTP/1.1\r\nHost: x\r\n{ambiguous}\r\n");
-        let answer = exchange(&server, &format!("{head}0\r\n\r\n{pipelined}")).await;
+        let response = exchange(&server, &format!("{head}0\r\n\r\n{pipelined}")).await;
 
-        assert!(answer.starts_with("HTTP/1.1 400 "), "{ambiguous:?}: {answer}");
-        assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{ambiguous:?}: {answer}");
+        assert!(response.starts_with("HTTP/1.1 400 "), "{ambiguous:?}: {response}");
+        assert_eq!(response.matches("HTTP/1.1 ").count(), 1, "{ambiguous:?}: {response}");
     }
 }
 
@@ -104,12 +104,12 @@ async fn responses_do_not_contain_a_forged_host() {
         let client = client.clone().with("host", "evilhost").with("x-forwarded-host", "evil.example");
         client.with("forwarded", "host=evil.example;proto=http").with("x-forwarded-proto", "ftp")
     };
-    let mut answers = Vec::new();
+    let mut responses = Vec::new();
     for (client, routes) in routes(&server).await {
         let client = forged(&client);
         // The self-test fetches the service by its configured name, which does not resolve here.
         for request in routes.iter().filter(|request| request.route.name() != "POST /connection-test") {
-            answers.push(request.send(&client).await);
+            responses.push(request.send(&client).await);
         }
         let file = json!({ "filename": "a.pdf", "contentType": "application/pdf", "bytes": 9 });
         if client.get("/rest/v2/usage").await.status == 200 {
@@ -122,12 +122,14 @@ async fn responses_do_not_contain_a_forged_host() {
     for path in
         ["/", "/openapi.json", "/docs", "/nowhere", "/oauth/authorize", &assistant.authorization_url(&[])]
     {
-        answers.push(anonymous.get(path).await);
+        responses.push(anonymous.get(path).await);
     }
 
-    for (answer, name) in answers.iter().flat_map(|answer| [(answer, "evilhost"), (answer, "evil.example")]) {
-        assert!(!answer.text.contains(name), "{}", answer.text);
-        assert!(!headers(answer).contains(name), "{}", headers(answer));
+    for (response, name) in
+        responses.iter().flat_map(|response| [(response, "evilhost"), (response, "evil.example")])
+    {
+        assert!(!response.text.contains(name), "{}", response.text);
+        assert!(!headers(response).contains(name), "{}", headers(response));
     }
     let called = anonymous.post("/mcp", json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })).await;
     assert_eq!(called.status, 403, "a page that rebinds a name sends the name as its host");
@@ -170,11 +172,11 @@ async fn routes_with_credentials_send_no_cors_headers() {
         let foreign = client.with("origin", "https://evil.example");
         for request in &routes {
             let asking = foreign.clone().with("access-control-request-method", request.route.method.as_str());
-            for answer in
+            for response in
                 [request.send(&foreign).await, asking.send(Method::OPTIONS, &request.path, None).await]
             {
-                let shared = headers(&answer).contains("access-control-");
-                assert!(!shared, "{}: {}", request.route.name(), headers(&answer));
+                let shared = headers(&response).contains("access-control-");
+                assert!(!shared, "{}: {}", request.route.name(), headers(&response));
             }
         }
     }
@@ -189,10 +191,10 @@ async fn api_responses_are_json_and_not_sniffed() {
         for request in &routes {
             for query in ["", "?q=%3Cscript%3Ealert(1)%3C/script%3E"] {
                 let browser = client.clone().with("accept", "text/html");
-                let answer = request.send_with(&browser, query, request.body()).await;
+                let response = request.send_with(&browser, query, request.body()).await;
 
-                assert_eq!(answer.header("content-type"), "application/json", "{}", request.route.name());
-                assert_eq!(answer.header("x-content-type-options"), "nosniff", "{}", request.route.name());
+                assert_eq!(response.header("content-type"), "application/json", "{}", request.route.name());
+                assert_eq!(response.header("x-content-type-options"), "nosniff", "{}", request.route.name());
             }
         }
     }

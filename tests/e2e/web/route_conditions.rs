@@ -52,15 +52,15 @@ async fn changes_from_foreign_origins_are_refused() {
 
     for request in routes().iter().filter(|request| is_change(request)) {
         for (name, value) in foreign {
-            let answer = request.send(&browser.clone().with(name, value)).await;
+            let response = request.send(&browser.clone().with(name, value)).await;
 
-            assert_eq!(answer.error_code(403), "FOREIGN_ORIGIN", "{} from {value}", request.route.name());
+            assert_eq!(response.error_code(403), "FOREIGN_ORIGIN", "{} from {value}", request.route.name());
         }
     }
     for path in ["setup", "signup", "session", "password"] {
         let anonymous = server.anonymous().with("origin", "https://elsewhere.example");
-        let answer = anonymous.post(&format!("/app/api/{path}"), json!({})).await;
-        assert_eq!(answer.error_code(403), "FOREIGN_ORIGIN", "{path}");
+        let response = anonymous.post(&format!("/app/api/{path}"), json!({})).await;
+        assert_eq!(response.error_code(403), "FOREIGN_ORIGIN", "{path}");
     }
 }
 
@@ -71,11 +71,11 @@ async fn app_is_open_to_every_plan_and_counts_nothing() {
     let browser = user.sign_in().await.with("sec-fetch-site", "same-origin");
 
     for request in routes() {
-        let answer = request.send(&browser).await;
+        let response = request.send(&browser).await;
 
-        assert!(![401, 403, 429].contains(&answer.status), "{}: {}", request.route.name(), answer.body);
-        assert_ne!(answer.body["error"]["code"], "PLAN_REQUIRED", "{}", request.route.name());
-        assert!(!answer.headers.contains_key("x-ratelimit-limit"), "{}", request.route.name());
+        assert!(![401, 403, 429].contains(&response.status), "{}: {}", request.route.name(), response.body);
+        assert_ne!(response.body["error"]["code"], "PLAN_REQUIRED", "{}", request.route.name());
+        assert!(!response.headers.contains_key("x-ratelimit-limit"), "{}", request.route.name());
     }
     let activity = browser.get("/app/api/activity").await;
     assert_eq!(activity.data(200)["activity"], json!([]));
@@ -88,9 +88,9 @@ async fn every_route_refuses_unknown_parameters() {
     let browser = server.user(Plan::Pro).await.sign_in().await;
 
     for request in routes() {
-        let answer = request.send_with(&browser, "?surprise=1", request.body()).await;
-        assert_eq!(answer.error_code(400), "VALIDATION_FAILED", "{}", request.route.name());
-        assert!(answer.faults().contains(&"surprise"), "{}: {}", request.route.name(), answer.body);
+        let response = request.send_with(&browser, "?surprise=1", request.body()).await;
+        assert_eq!(response.error_code(400), "VALIDATION_FAILED", "{}", request.route.name());
+        assert!(response.faults().contains(&"surprise"), "{}: {}", request.route.name(), response.body);
     }
 }
 
@@ -104,8 +104,8 @@ async fn unknown_ids_and_routes_are_not_found() {
         assert_eq!(request.send(&browser).await.error_code(404), "NOT_FOUND", "{}", request.route.name());
     }
     assert_eq!(browser.get("/app/api/nothing").await.error_code(404), "NOT_FOUND");
-    let answer = browser.delete("/app/api/notices").await;
-    assert_eq!((answer.error_code(405), answer.header("allow")), ("METHOD_NOT_ALLOWED", "GET, HEAD"));
+    let response = browser.delete("/app/api/notices").await;
+    assert_eq!((response.error_code(405), response.header("allow")), ("METHOD_NOT_ALLOWED", "GET, HEAD"));
 }
 
 #[actix_web::test]
@@ -148,9 +148,9 @@ async fn database_failure_at_sign_in_is_no_wrong_password() {
 async fn sign_in_cookie(server: &Server) -> String {
     let user = server.user(Plan::Pro).await;
     let credentials = json!({ "email": user.email(), "password": PASSWORD });
-    let answer = server.anonymous().post("/app/api/session", credentials).await;
-    answer.data(200);
-    answer.header("set-cookie").to_owned()
+    let response = server.anonymous().post("/app/api/session", credentials).await;
+    response.data(200);
+    response.header("set-cookie").to_owned()
 }
 
 /// Covers the threat table (row C2).

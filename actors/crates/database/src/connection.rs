@@ -8,7 +8,7 @@ use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult,
 use super::account_share::{AccountShares, SharePermit};
 use super::health::StorageHealth;
 
-/// Whether a pool may write.
+/// The access of a pool: reading, or writing too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Access {
     /// Reads are allowed on a damaged database.

@@ -83,7 +83,7 @@ impl From<Refusal> for DbErr {
     }
 }
 
-/// What an error of the database means for what is done next.
+/// The consequence of an error of the database for what is done next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatabaseFault {
     /// The storage below the database failed.
@@ -233,8 +233,8 @@ fn code(error: &DbErr) -> Option<Cow<'_, str>> {
     driver_error(error)?.as_database_error()?.code()
 }
 
-/// Whether a code says that the statement met a lock or was ended: SQLite's busy and locked; PostgreSQL's lock not available, deadlock,
-/// serialization failure, timeouts and shutdown.
+/// Returns whether a code says that the statement met a lock or was ended: SQLite's busy and locked; PostgreSQL's lock not available,
+/// deadlock, serialization failure, timeouts and shutdown.
 fn is_lock_code(code: &str) -> bool {
     match sqlite_code(code) {
         Some(code) => matches!(code & 0xff, 5 | 6),
@@ -245,8 +245,8 @@ fn is_lock_code(code: &str) -> bool {
     }
 }
 
-/// Whether no connection became free in time, because other transactions take long or the database is unreachable, or the connection
-/// broke during the statement: PostgreSQL crashed, or its host is unreachable. The next statement gets another connection.
+/// Returns whether no connection became free in time, because other transactions take long or the database is unreachable, or the
+/// connection broke during the statement: PostgreSQL crashed, or its host is unreachable. The next statement gets another connection.
 fn is_unreachable(error: &DbErr) -> bool {
     matches!(error, DbErr::ConnectionAcquire(_) | DbErr::Conn(_))
         || driver_error(error).is_some_and(|cause| matches!(**cause, sqlx::Error::Io(_)))

@@ -81,8 +81,8 @@ impl StorageHealth {
         self.is_writer_distrusted.swap(false, Ordering::SeqCst)
     }
 
-    /// Whether a connection of this age was opened before the server last refused a write because it is read-only. A new connection may
-    /// lead to the server that has taken over.
+    /// Returns whether a connection of this age was opened before the server last refused a write because it is read-only. A new
+    /// connection may lead to the server that has taken over.
     pub(super) fn is_before_failover(&self, age: Duration) -> bool {
         let at = *self.read_only_at.lock().unwrap_or_else(PoisonError::into_inner);
         at.is_some_and(|at| age > at.elapsed())
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_connections_from_before_a_failover_are_outdated() {
+    fn connection_from_before_a_failover_is_outdated() {
         let health = StorageHealth::default();
         assert!(!health.is_before_failover(Duration::MAX));
 

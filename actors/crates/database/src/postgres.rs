@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_standbys_are_refused() {
+    fn standby_is_refused_and_primary_accepted() {
         check_primary(false).unwrap();
 
         let refused = check_primary(true).unwrap_err();

@@ -28,7 +28,7 @@ pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
     // acknowledged (synchronous FULL); with NORMAL a power loss could take the last ones. Readers commit nothing, and NORMAL still
     // syncs around the checkpoints that they run.
     let health = Arc::new(StorageHealth::default());
-    let writer = || guarded(pool(url, 1, "FULL"), &health);
+    let writer = || with_connection_checks(pool(url, 1, "FULL"), &health);
     let reader = || checking_files(pool(url, MAX_READERS, "NORMAL"), &health);
     let write = retry_while_locked(async || Database::connect(writer()).await).await?;
     let read = retry_while_locked(async || {
@@ -95,7 +95,7 @@ fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOption
 /// After `SQLITE_FULL` and `SQLITE_IOERR` SQLite may have rolled the transaction back by itself. The driver's own ROLLBACK fails
 /// then and its transaction depth stays at 1; its next transaction would be a savepoint that nothing ever commits. And SQLite may
 /// be in a transaction that the driver does not know of: later writes would be acknowledged, and lost unless it were committed.
-fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectOptions {
+fn with_connection_checks(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectOptions {
     let lending = health.clone();
     options.map_sqlx_sqlite_before_acquire(move |connection, _| {
         // The driver's transaction depth: a ROLLBACK that SQLite refused leaves it above 0. Distrust is tested here too, because a check

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::join_all;
 
+use super::disk::Disk;
 use super::space_level::SpaceLevel;
 use super::space_reserve::SpaceReserve;
-use super::volume::Volume;
 
 /// A disk has no more free space than its floor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,11 +23,11 @@ pub struct DiskSpace(Arc<Disks>);
 struct Disks {
     min_free_bytes: u64,
     /// The disks whose floor is kept.
-    volumes: Vec<Arc<Volume>>,
+    disks: Vec<Arc<Disk>>,
     /// The disk to which announced bytes are written; `None` without disks.
-    target: Option<Arc<Volume>>,
+    target: Option<Arc<Disk>>,
     /// All measured disks: these, and those of [`DiskSpace::with_folder`].
-    watched: Arc<Mutex<Vec<Arc<Volume>>>>,
+    watched: Arc<Mutex<Vec<Arc<Disk>>>>,
 }
 
 impl Default for DiskSpace {
@@ -41,60 +41,60 @@ impl DiskSpace {
     /// Creates the disks of these folders, each disk once, and measures them. The floor in bytes applies to all; 0 means no floor.
     /// Announced bytes count for the first disk.
     pub fn new(folders: Vec<PathBuf>, min_free_bytes: u64) -> Self {
-        let volumes = folders.into_iter().map(|folder| Volume::new(folder, None, min_free_bytes));
-        Self::from_volumes(volumes, min_free_bytes)
+        let disks = folders.into_iter().map(|folder| Disk::new(folder, None, min_free_bytes));
+        Self::from_disks(disks, min_free_bytes)
     }
 
     /// Creates the disks as [`Self::new`] does, with space set aside on each in a file of the folder. Used by the service.
     pub fn with_reserves(folders: Vec<PathBuf>, min_free_bytes: u64) -> Self {
-        let volumes = folders.into_iter().map(|folder| {
+        let disks = folders.into_iter().map(|folder| {
             let reserve = SpaceReserve::in_folder(&folder);
-            Volume::new(folder, Some(reserve), min_free_bytes)
+            Disk::new(folder, Some(reserve), min_free_bytes)
         });
-        Self::from_volumes(volumes, min_free_bytes)
+        Self::from_disks(disks, min_free_bytes)
     }
 
-    fn from_volumes(all: impl Iterator<Item = Volume>, min_free_bytes: u64) -> Self {
-        let mut volumes: Vec<Arc<Volume>> = Vec::new();
-        for volume in all {
-            // Announcements of all folders of a disk must meet in one ledger.
-            if !volumes.iter().any(|known| known.is_same_disk(&volume)) {
-                volumes.push(Arc::new(volume));
+    fn from_disks(all: impl Iterator<Item = Disk>, min_free_bytes: u64) -> Self {
+        let mut disks: Vec<Arc<Disk>> = Vec::new();
+        for disk in all {
+            // Announcements of all folders of a disk must be counted together.
+            if !disks.iter().any(|known| known.is_same_disk(&disk)) {
+                disks.push(Arc::new(disk));
             }
         }
-        let (target, watched) = (volumes.first().cloned(), Arc::new(Mutex::new(volumes.clone())));
-        Self(Arc::new(Disks { min_free_bytes, volumes, target, watched }))
+        let (target, watched) = (disks.first().cloned(), Arc::new(Mutex::new(disks.clone())));
+        Self(Arc::new(Disks { min_free_bytes, disks, target, watched }))
     }
 
     /// Returns these disks and the disk of another folder, for which announced bytes then count.
     #[must_use]
     pub fn with_folder(&self, folder: PathBuf) -> Self {
-        let volume = self.watch_folder(folder);
-        let mut volumes = self.0.volumes.clone();
-        if !volumes.iter().any(|known| Arc::ptr_eq(known, &volume)) {
-            volumes.push(volume.clone());
+        let disk = self.watch_folder(folder);
+        let mut disks = self.0.disks.clone();
+        if !disks.iter().any(|known| Arc::ptr_eq(known, &disk)) {
+            disks.push(disk.clone());
         }
         let (min_free_bytes, watched) = (self.0.min_free_bytes, self.0.watched.clone());
-        Self(Arc::new(Disks { min_free_bytes, volumes, target: Some(volume), watched }))
+        Self(Arc::new(Disks { min_free_bytes, disks, target: Some(disk), watched }))
     }
 
-    fn watch_folder(&self, folder: PathBuf) -> Arc<Volume> {
+    fn watch_folder(&self, folder: PathBuf) -> Arc<Disk> {
         // Before the lock, because the measurement blocks while a network file system does not answer.
-        let volume = Volume::new(folder, None, self.0.min_free_bytes);
+        let disk = Disk::new(folder, None, self.0.min_free_bytes);
         let mut watched = self.0.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = watched.iter().find(|known| known.is_same_disk(&volume)) {
+        if let Some(known) = watched.iter().find(|known| known.is_same_disk(&disk)) {
             return known.clone();
         }
-        let volume = Arc::new(volume);
-        watched.push(volume.clone());
-        volume
+        let disk = Arc::new(disk);
+        watched.push(disk.clone());
+        disk
     }
 
     /// Measures the disks four times a second until it is aborted, each independently: a disk that does not answer keeps its last
     /// level. Releases and refills the space that is set aside.
     pub async fn watch(self) {
         let watched = self.0.watched.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        join_all(watched.into_iter().map(Volume::watch)).await;
+        join_all(watched.into_iter().map(Disk::watch)).await;
     }
 
     /// Releases the space that is set aside, if a disk has too little left to open the database and the index.
@@ -102,13 +102,13 @@ impl DiskSpace {
     /// # Errors
     /// [`io::Error`] when a disk cannot be measured or its space cannot be released.
     pub fn release_reserves_to_start(&self) -> io::Result<()> {
-        self.0.volumes.iter().try_for_each(|volume| volume.release_to_start())
+        self.0.disks.iter().try_for_each(|disk| disk.release_to_start())
     }
 
     /// Returns the level of the fullest disk, from the last measurement. A disk that cannot be measured counts as one with space: if
     /// it has none, its writes fail.
     pub fn level(&self) -> SpaceLevel {
-        self.0.volumes.iter().map(|volume| volume.level()).min().unwrap_or(SpaceLevel::AboveFloor)
+        self.0.disks.iter().map(|disk| disk.level()).min().unwrap_or(SpaceLevel::AboveFloor)
     }
 
     /// Returns whether every disk has more than the floor left.
@@ -124,7 +124,7 @@ impl DiskSpace {
         if self.has_room() { Ok(()) } else { Err(StorageFull) }
     }
 
-    pub(super) fn target(&self) -> Option<&Volume> {
+    pub(super) fn target(&self) -> Option<&Disk> {
         self.0.target.as_deref()
     }
 }
@@ -152,8 +152,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let disk = DiskSpace::new(vec![folder.path().to_owned(), folder.path().to_owned()], 1);
         let files = disk.with_folder(folder.path().to_owned());
-        disk.target().unwrap().ledger().set_free(Some(100 << 20), 0);
-        assert_eq!((disk.0.volumes.len(), files.0.volumes.len()), (1, 1));
+        disk.target().unwrap().free_space().set_free(Some(100 << 20), 0);
+        assert_eq!((disk.0.disks.len(), files.0.disks.len()), (1, 1));
 
         let announced = disk.reserve(Some(60 << 20)).unwrap();
 

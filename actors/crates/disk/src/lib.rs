@@ -24,19 +24,19 @@
 //! A disk that cannot be measured counts as one with space. Disks are distinguished by their device number; quotas of users or
 //! directories are not known. This crate reads no settings and depends on no other crate of Carrel.
 
+mod disk;
 mod disk_space;
 mod file_identity;
-mod ledger;
+mod file_system_stats;
+mod free_space;
 mod reservation;
 mod scratch;
-mod space;
 mod space_level;
 mod space_reserve;
-mod volume;
 
 pub use disk_space::{DiskSpace, StorageFull};
 pub use file_identity::FileIdentity;
+pub use file_system_stats::available_bytes;
 pub use reservation::DiskReservation;
 pub use scratch::{Scratch, ScratchFile, ScratchWriter};
-pub use space::available_bytes;
 pub use space_level::{MIN_FREE_TO_ADD_BYTES, MIN_FREE_TO_DELETE_BYTES, SpaceLevel};

@@ -53,16 +53,16 @@ impl DiskReservation {
 
     /// Records that announced bytes are on the disk, where the next measurement finds them. Call it after the write.
     pub fn record_written(&mut self, bytes: u64) {
-        // Only announced bytes are in the ledger.
+        // Only announced bytes are counted.
         let written = bytes.min(self.left_bytes);
         self.left_bytes -= written;
-        if let Some(volume) = self.disk.target() {
-            volume.ledger().record_written(written);
+        if let Some(disk) = self.disk.target() {
+            disk.free_space().record_written(written);
         }
     }
 
     fn announce(&mut self, bytes: u64) -> bool {
-        let is_announced = self.disk.target().is_none_or(|volume| volume.announce(bytes));
+        let is_announced = self.disk.target().is_none_or(|disk| disk.announce(bytes));
         if is_announced {
             self.left_bytes = self.left_bytes.saturating_add(bytes);
         }
@@ -77,21 +77,21 @@ impl DiskReservation {
 
 impl Drop for DiskReservation {
     fn drop(&mut self) {
-        if let Some(volume) = self.disk.target() {
-            volume.ledger().withdraw(self.left_bytes);
+        if let Some(disk) = self.disk.target() {
+            disk.free_space().withdraw(self.left_bytes);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::ledger::OVERHEAD_BYTES;
+    use super::super::free_space::OVERHEAD_BYTES;
     use super::*;
 
     /// Returns a disk with a floor of 1 byte and this measured free space.
     fn disk(folder: &tempfile::TempDir, free_bytes: u64) -> DiskSpace {
         let disk = DiskSpace::new(vec![folder.path().to_owned()], 1);
-        disk.target().unwrap().ledger().set_free(Some(free_bytes + 1 + OVERHEAD_BYTES), 0);
+        disk.target().unwrap().free_space().set_free(Some(free_bytes + 1 + OVERHEAD_BYTES), 0);
         disk
     }
 

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
-use super::space::Space;
+use super::file_system_stats::FileSystemStats;
 
 /// Kept for a start: opening the database and the index takes under 1 MiB.
 pub const START_BYTES: u64 = 4 << 20;
@@ -35,7 +35,8 @@ pub struct SpaceReserve {
 impl SpaceReserve {
     /// Returns the reserve of a folder. No space is set aside yet.
     pub fn in_folder(folder: &Path) -> Self {
-        let bytes = Space::measure(folder).map_or(RESERVE_BYTES, |space| reserve_bytes(space.total_bytes));
+        let bytes =
+            FileSystemStats::measure(folder).map_or(RESERVE_BYTES, |stats| reserve_bytes(stats.total_bytes));
         Self { path: folder.join(FILE_NAME), bytes }
     }
 

@@ -1,10 +1,10 @@
-//! An error in a JSON answer.
+//! An error in a JSON response.
 
 use serde_json::Value;
 
 use super::error::Error;
 
-/// An error as a member of a JSON answer.
+/// An error as a member of a JSON response.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct ErrorBody {
     /// Code of the error, which stays the same when the message changes.

@@ -12,7 +12,7 @@ use values::scope::Scope;
 use super::storage_failure::StorageFailure;
 use super::wait::Wait;
 
-/// What a client or a user is told of a failure inside the service, whose cause is only for the log.
+/// The message that a client or a user gets for a failure inside the service, whose cause is only for the log.
 pub const INTERNAL_MESSAGE: &str = "an internal error occurred";
 
 /// Why an operation was not done. `Display` tells the client what is wrong and what to do; the cause of an internal error is only
@@ -36,7 +36,7 @@ pub enum Error {
     /// No session, or one that has ended.
     #[error("there is no session, or it has ended; sign in first")]
     NotSignedIn,
-    /// A sign-in with an unknown e-mail address or a wrong password; the answer does not say which.
+    /// A sign-in with an unknown e-mail address or a wrong password; the response does not say which.
     #[error("wrong e-mail address or password")]
     WrongPassword,
     /// The request comes from a page of another origin.
@@ -265,7 +265,7 @@ impl Error {
         error_chain(self)
     }
 
-    /// Whether the failure was logged where it occurred, so that it need not be logged again (see [`database::is_reported`]).
+    /// Returns whether the failure was logged where it occurred, so that it need not be logged again (see [`database::is_reported`]).
     pub fn is_reported(&self) -> bool {
         matches!(
             self,

@@ -6,7 +6,7 @@ use super::code;
 use super::error::Error;
 use super::storage_failure::StorageFailure;
 
-/// How one variant of [`Error`] is presented.
+/// The presentation of one variant of [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorSpec {
     /// The stable code, such as `NOT_FOUND`. Several variants may share one; then they share the status too.
@@ -18,11 +18,11 @@ pub struct ErrorSpec {
     /// The code that a client of the MCP server receives. It differs from `code` where the specification's table of tool errors
     /// has no such code.
     pub mcp_code: &'static str,
-    /// How long a client waits before it tries again.
+    /// The time that a client waits before it tries again.
     pub retry: RetryRule,
     /// The headers of an HTTP response besides `Retry-After`.
     pub headers: HeaderRule,
-    /// The routes of the REST API that may answer with the error.
+    /// The routes of the REST API that may respond with the error.
     pub routes: RouteRule,
     /// Whether an Idempotency-Key keeps the response; never one with a wait. After other errors the same key may be tried again.
     pub is_final: bool,
@@ -42,7 +42,7 @@ pub struct ErrorSpec {
     pub description: &'static str,
 }
 
-/// How a client of the MCP server receives an error.
+/// The form in which a client of the MCP server receives an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpDelivery {
     /// In the result of the tool: the model can act on it.
@@ -51,7 +51,7 @@ pub enum McpDelivery {
     Http,
 }
 
-/// How long a client waits before it tries again.
+/// The time that a client waits before it tries again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryRule {
     /// The same request would fail again.
@@ -80,7 +80,7 @@ pub enum HeaderRule {
     Close,
 }
 
-/// The routes of the REST API that may answer with an error, besides those whose operation lists its code.
+/// The routes of the REST API that may respond with an error, besides those whose operation lists its code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouteRule {
     /// Only routes whose operation lists the code. No operation lists the codes of the web app, of the URL that a file is sent to,
@@ -109,7 +109,7 @@ pub struct PageText {
     pub text: &'static str,
 }
 
-/// What happens to a job that meets an error of the service.
+/// The treatment of a job that meets an error of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobRule {
     /// The attempt has failed, and the user is shown no cause.
@@ -153,7 +153,7 @@ const WAIT_FOR_SPACE: JobRule = JobRule::Block {
     after: Duration::from_secs(30),
 };
 
-/// Returns the row of an error that only listed routes answer with and that is not retried.
+/// Returns the row of an error that only listed routes respond with and that is not retried.
 const fn row(code: &'static str, status: u16, mcp: McpDelivery, description: &'static str) -> ErrorSpec {
     ErrorSpec {
         code,
@@ -309,7 +309,7 @@ error_table! {
     ),
     Error::NotFound(_) => row(
         code::NOT_FOUND, 404, ToolResult,
-        "The item does not exist, or it belongs to another account: the answer does not say which.",
+        "The item does not exist, or it belongs to another account: the response does not say which.",
     ).with_routes(Naming).with_final_response(),
     Error::UnknownRoute => row(code::NOT_FOUND, 404, ToolResult, "No route has the path.").with_final_response(),
     Error::MethodNotAllowed(_) => row(
@@ -325,7 +325,7 @@ error_table! {
     Error::Conflict(_) => row(
         code::CONFLICT, 409, ToolResult,
         "A unique name is taken, the state of the item does not allow the change, or the `Idempotency-Key` was used for a \
-         different request, or for one whose answer is not kept.",
+         different request, or for one whose response is not kept.",
     ).with_routes(Post).with_final_response(),
     Error::StillRunning => row(
         code::CONFLICT, 409, ToolResult,
@@ -389,7 +389,7 @@ error_table! {
     ).with_retry(RetryRule::After(Duration::from_secs(30))),
     Error::Busy(_) => row(
         code::OVERLOADED, 503, Http,
-        "A component is busy or restarting, or the account has too many answers in progress (with `Retry-After`).",
+        "A component is busy or restarting, or the account has too many responses in progress (with `Retry-After`).",
     )
     .with_routes(All)
     .with_retry(RetryRule::Carried)

@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_leases_of_the_crashed_process_end_and_only_once() {
+    async fn leases_of_a_crashed_process_end_once() {
         let queue = TestQueue::new().await;
         queue.enqueue(queue.add_user().await, subject(1)).await;
         let job = queue.claim_one(NOON).await;

@@ -86,7 +86,7 @@ fn end(job: &Model, state: JobState, reason: Option<&str>, now: Timestamp) -> Up
         .filter(is_leased(job))
 }
 
-/// How [`defer`] puts a job back.
+/// The way in which [`defer`] puts a job back.
 #[derive(Clone, Copy, Debug)]
 pub struct Deferral<'a> {
     /// Whether the attempt counts, because something went wrong. Otherwise it is as if there had been none, because something

@@ -5,7 +5,7 @@ use sea_orm::ColumnTrait;
 use sea_orm::sea_query::SimpleExpr;
 use values::kind::{BookmarkKind, ContentType};
 
-/// What a job does, and so which handler runs it.
+/// The kind of a job, which selects the handler that runs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobKind {
     /// Fetches a page and extracts the text of its document.
@@ -160,7 +160,7 @@ pub(crate) fn has_known_kind() -> SimpleExpr {
     Column::Kind.is_in(JobKind::ALL.map(JobKind::name))
 }
 
-/// What the queue knows of a kind.
+/// The properties of a kind of jobs that the queue uses.
 struct JobSpec {
     name: &'static str,
     activity: &'static str,
@@ -239,7 +239,7 @@ impl Track {
     }
 }
 
-/// How soon a job is needed.
+/// The urgency of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
     /// A user waits for it.

@@ -30,22 +30,21 @@ impl ClaimId {
     /// [`Error::StillRunning`] when the claim is gone: it expired, and another request may have the Idempotency-Key now. The
     /// transaction must be rolled back then.
     pub async fn mark_committed(&self, txn: &Transaction) -> Result<(), Error> {
-        let marked =
-            self.update_unanswered().col_expr(Column::IsCommitted, Expr::value(true)).exec(txn).await?;
+        let marked = self.update_pending().col_expr(Column::IsCommitted, Expr::value(true)).exec(txn).await?;
         if marked.rows_affected == 0 { Err(Error::StillRunning) } else { Ok(()) }
     }
 
     /// Returns an update of the row of this claim, as long as it has no response.
-    pub fn update_unanswered(&self) -> UpdateMany<Entity> {
-        Entity::update_one_of(self.user, self.key, &self.idempotency_key_hash).filter(self.is_unanswered())
+    pub fn update_pending(&self) -> UpdateMany<Entity> {
+        Entity::update_one_of(self.user, self.key, &self.idempotency_key_hash).filter(self.is_pending())
     }
 
     /// Returns a deletion of the row of this claim, as long as it has no response.
-    pub fn delete_unanswered(&self) -> DeleteMany<Entity> {
-        Entity::delete_one_of(self.user, self.key, &self.idempotency_key_hash).filter(self.is_unanswered())
+    pub fn delete_pending(&self) -> DeleteMany<Entity> {
+        Entity::delete_one_of(self.user, self.key, &self.idempotency_key_hash).filter(self.is_pending())
     }
 
-    fn is_unanswered(&self) -> Condition {
+    fn is_pending(&self) -> Condition {
         // The time tells this claim from a later one of the same Idempotency-Key, which has the same user, key and hash.
         Condition::all().add(Column::CreatedAt.eq(self.at)).add(Column::Status.is_null())
     }

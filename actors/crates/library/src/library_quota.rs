@@ -72,7 +72,7 @@ impl LibraryRoom {
         Ok(Self { user, used: used_bytes(db, user).await?, limit, rewritten: None })
     }
 
-    /// Whether this many more bytes fit. An addition counts as one byte at least, so nothing fits into a full library.
+    /// Returns whether this many more bytes fit. An addition counts as one byte at least, so nothing fits into a full library.
     pub fn fits(&self, bytes: usize) -> bool {
         self.used.saturating_add(bytes.max(1) as u64) <= self.limit
     }

@@ -66,7 +66,7 @@ impl fmt::Display for Mechanism {
     }
 }
 
-/// How a child is confined, as the child reports it in its first frame.
+/// The confinement of a child, as the child reports it in its first frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
     /// The mechanisms that are in force in the child.

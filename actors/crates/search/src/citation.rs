@@ -35,7 +35,7 @@ impl CitedAnswer {
     }
 }
 
-/// What a marker refers to.
+/// The passage that a marker refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Citation {
     /// Position of the passage among those that were given, from 0.
@@ -64,7 +64,7 @@ pub fn cite(answer: &str, passages: &[&str]) -> CitedAnswer {
     CitedAnswer { text: plain_text::neutralize(&text), citations: builder.citations }
 }
 
-/// What an answer claims just before a marker: the passages that the marker refers to, each with the quotation of it.
+/// The claim of an answer just before a marker: the passages that the marker refers to, each with the quotation of it.
 struct MarkerClaim {
     passages: Vec<(usize, QuotedText)>,
 }

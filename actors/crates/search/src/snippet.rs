@@ -308,7 +308,7 @@ mod tests {
         }
 
         #[test]
-        fn only_match_of_the_query_is_shown(before in 0usize..200, after in 0usize..200, word in "[a-zA-Zé]{4,20}") {
+        fn match_of_the_query_alone_is_shown(before in 0usize..200, after in 0usize..200, word in "[a-zA-Zé]{4,20}") {
             let passage = format!("{}{word} {}", "12 ".repeat(before), "34 ".repeat(after));
             prop_assert!(extract_snippet(&passage, &word).contains(&word));
         }

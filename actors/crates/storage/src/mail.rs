@@ -21,7 +21,7 @@ use values::time::Timestamp;
 /// A server that has not accepted the e-mail within this time is given up.
 const SEND_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How e-mail is sent, from the setting `mail.url`.
+/// The way in which e-mail is sent, from the setting `mail.url`.
 #[derive(Clone)]
 pub enum MailTransport {
     /// A `smtp://` or `smtps://` URL, credentials included.

@@ -7,7 +7,7 @@ use deserr::{DeserializeError, ErrorKind, IntoValue, MergeWithError, ValuePointe
 
 use super::invalid::{Fault, Invalid};
 
-/// Faults that are reported for one request. More would only make the answer large.
+/// Faults that are reported for one request. More would only make the response large.
 pub(crate) const MAX_FAULTS: usize = 100;
 /// Characters of the name of a member or a parameter in a fault. Longer names are cut.
 pub(crate) const MAX_NAME_CHARS: usize = 100;

@@ -71,7 +71,7 @@ fn read_members<R: Request + Deserr<Faults<M>>, M: ReadMode>(
     }
 }
 
-/// Whether a member counts as given for the rules of a request ([`FieldRule`](super::request::FieldRule)).
+/// Returns whether a member counts as given for the rules of a request ([`FieldRule`](super::request::FieldRule)).
 fn is_given(value: &Json) -> bool {
     match value {
         Json::Null | Json::Bool(false) => false,
@@ -118,7 +118,7 @@ impl fmt::Display for JsonPath<'_> {
     }
 }
 
-/// What was found in a body so far.
+/// The members and faults that were found in a body so far.
 // Cells, because the builders of nested values share it.
 #[derive(Default)]
 struct ParseState {

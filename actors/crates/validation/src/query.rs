@@ -48,7 +48,7 @@ fn repeated_names<R: Request>(parameters: &[(String, String)]) -> BTreeSet<Strin
     known.filter(|name| !seen.insert(name.as_str())).cloned().collect()
 }
 
-/// Whether a parameter counts as given for the rules of a request ([`FieldRule`](super::request::FieldRule)).
+/// Returns whether a parameter counts as given for the rules of a request ([`FieldRule`](super::request::FieldRule)).
 fn is_given(parameters: &[(String, String)], name: &str) -> bool {
     parameters.iter().any(|(given, text)| given == name && text != "false" && !text.trim().is_empty())
 }

@@ -14,7 +14,7 @@ pub trait Request:
     /// The rules between its fields, which the readers check. A request that is a field of another one must not have any.
     const RULES: &'static [FieldRule];
 
-    /// Whether it has a field of this name.
+    /// Returns whether it has a field of this name.
     fn has_field(name: &str) -> bool {
         Self::FIELD_NAMES.iter().any(|field| field.matches(name))
     }

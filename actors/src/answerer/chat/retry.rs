@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn only_seconds_and_http_dates_are_parsed() {
+    fn retry_after_other_than_seconds_and_dates_is_ignored() {
         assert_eq!(parsed("7"), Some(Duration::from_secs(7)));
         assert_eq!(parsed("Mon, 06 May 2024 12:01:30 GMT"), Some(Duration::from_secs(90)));
         assert_eq!(parsed("Mon, 06 May 2024 11:00:00 GMT"), Some(Duration::ZERO));

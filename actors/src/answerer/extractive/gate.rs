@@ -1,6 +1,6 @@
 //! Decides whether the passages contain an answer at all.
 
-/// How well the best passages match the question.
+/// The measures of how well the best passages match the question.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
     /// Cosine similarity of the nearest sentence.

@@ -37,7 +37,7 @@ pub struct ClientMetadata {
     pub auth: Option<ClientAuth>,
 }
 
-/// What is wrong with the metadata of a client (RFC 7591, section 3.2.2).
+/// The fault in the metadata of a client (RFC 7591, section 3.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidClientMetadata {
     /// The redirect URIs are missing or too many, or one of them may not be registered. The error code is `invalid_redirect_uri`.

@@ -14,9 +14,9 @@ use values::time::Timestamp;
 
 use super::consent::CODE_PREFIX;
 use super::context::GrantContext;
-use super::ending::{GrantEnd, end, lock_active_owner};
 use super::lifecycle::{TransitionError, present_code, redeem_code};
 use super::pkce::CodeVerifier;
+use super::revocation::{GrantEnd, end, lock_active_owner};
 use super::token::{TokenPair, issue, record_reuse};
 use super::token_error::TokenError;
 use super::{client, pkce};

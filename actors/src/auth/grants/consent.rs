@@ -18,7 +18,7 @@ use values::scope::{Scope, Scopes};
 
 use super::client;
 use super::context::GrantContext;
-use super::ending::lock_active_owner;
+use super::revocation::lock_active_owner;
 use crate::auth::secret::Secret;
 
 /// The prefix of the ticket in a consent page.

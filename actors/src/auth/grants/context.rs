@@ -28,7 +28,7 @@ pub struct GrantSettings {
     pub redirects: RedirectRules,
 }
 
-/// What every step of a grant works with. Clones share it.
+/// The services that every step of a grant uses. Clones share them.
 #[derive(Clone)]
 pub(crate) struct GrantContext {
     pub(super) db: Db,

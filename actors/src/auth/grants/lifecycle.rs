@@ -3,7 +3,7 @@
 //!
 //! A code goes from issued to spent when it is first presented, and on to redeemed if that made a grant; a refresh token goes
 //! from issued to spent. No transition leads back. Expiry and the end of the grant are not states: they follow from the clock
-//! and the grant's number ([`super::ending`]).
+//! and the grant's number ([`super::revocation`]).
 
 use entity::{oauth_code, oauth_token};
 use sea_orm::sea_query::Expr;

@@ -12,10 +12,10 @@ mod code;
 mod connection_test;
 mod consent;
 mod context;
-mod ending;
 mod lifecycle;
 pub mod pkce;
 pub mod redirect;
+mod revocation;
 mod sign_in_ticket;
 mod sweep;
 mod token;
@@ -57,7 +57,7 @@ pub use code::CodeExchange;
 pub use connection_test::ConnectionTestLock;
 pub use consent::{AuthorizationRequest, Browser, ConsentDecision, TICKET_PREFIX};
 pub use context::GrantSettings;
-pub(crate) use ending::end_all_grants;
+pub(crate) use revocation::end_all_grants;
 pub use sign_in_ticket::SIGN_IN_PREFIX;
 pub use token::{ACCESS_PREFIX, TokenPair, TokenRefresh};
 pub use token_error::{INVALID_CLIENT, SCOPE_EXCEEDED, TokenError};
@@ -73,7 +73,7 @@ const DOCUMENT_FRESH: Duration = Duration::from_secs(900);
 /// A client metadata document is used for this long while it cannot be read again.
 const DOCUMENT_USABLE: Duration = Duration::from_secs(24 * 3600);
 
-/// How long ago the metadata document of a client was read.
+/// The time since the metadata document of a client was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentAge {
     /// Recently: it is not read again.
@@ -84,7 +84,7 @@ pub enum DocumentAge {
     Old,
 }
 
-/// What a valid access token grants.
+/// The access that a valid access token grants.
 #[derive(Clone, Debug)]
 pub struct TokenAccess {
     /// The grant that the token belongs to.

@@ -52,7 +52,7 @@ mod tests {
 
     /// Covers the threat table (row O2).
     #[test]
-    fn only_the_verifier_of_the_rfc_example_matches() {
+    fn rfc_challenge_matches_no_verifier_but_its_own() {
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
         let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 

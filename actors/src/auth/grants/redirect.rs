@@ -7,7 +7,7 @@ use url::{Host, Url};
 
 const MAX_URI_BYTES: usize = 2048;
 
-/// What an operator may allow beyond the rule of the specification; nothing by default.
+/// The redirects that an operator may allow beyond the rule of the specification; none by default.
 #[derive(Clone, Debug, Default)]
 pub struct RedirectRules {
     /// Whether a registered URI with a loopback IP address matches with any port (RFC 8252, section 7.3).

@@ -10,7 +10,7 @@ use values::kind::TokenKind;
 
 use super::client;
 use super::context::GrantContext;
-use super::ending::{GrantEnd, end_update};
+use super::revocation::{GrantEnd, end_update};
 use super::token::REFRESH_LIFETIME;
 use crate::auth::keys::changes::remove_expired_test_keys;
 

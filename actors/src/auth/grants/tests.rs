@@ -14,8 +14,8 @@ use values::scope::Scope;
 
 use super::client::{ClientMetadata, register};
 use super::consent::{create_ticket, decide};
-use super::ending::{end_all_grants, lock_active_owner};
 use super::lifecycle::{TransitionError, present_code, redeem_code, spend_token};
+use super::revocation::{end_all_grants, lock_active_owner};
 use super::*;
 use library::clock::TestClock;
 
@@ -248,7 +248,7 @@ impl Scene {
     async fn disconnect(&self) {
         let txn = self.ctx.db.begin().await.unwrap();
         if let Some(grant) = self.grant().await {
-            ending::end(&txn, &grant, ending::GrantEnd::Disconnected).await.unwrap();
+            revocation::end(&txn, &grant, revocation::GrantEnd::Disconnected).await.unwrap();
         }
         txn.commit().await.unwrap();
         assert_eq!(self.valid_refresh_tokens().await, 0);

@@ -16,8 +16,8 @@ use values::time::Timestamp;
 
 use super::client;
 use super::context::GrantContext;
-use super::ending::{GrantEnd, end, lock_active_owner};
 use super::lifecycle::{TransitionError, spend_token};
+use super::revocation::{GrantEnd, end, lock_active_owner};
 use super::token_error::TokenError;
 use crate::auth::secret::Secret;
 

@@ -7,7 +7,7 @@ use errors::Error;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 use values::id::{GrantId, UserId};
 
-use super::ending::{GrantEnd, end, lock_active_owner};
+use super::revocation::{GrantEnd, end, lock_active_owner};
 
 /// Returns every grant of a user, ended ones too, with its client; the latest connected first.
 pub async fn list_grants(

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn only_mcp_keys_have_the_mcp_scope() {
+    fn mcp_scope_is_refused_to_rest_keys() {
         let given = scopes(KeyKind::Mcp, Plan::Pro, set(&[Scope::WriteNotes])).unwrap();
         assert_eq!(given.to_string(), "mcp write:notes");
         assert!(matches!(scopes(KeyKind::Rest, Plan::Pro, set(&[Scope::Mcp])), Err(Error::Invalid(_))));

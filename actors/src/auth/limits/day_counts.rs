@@ -78,7 +78,7 @@ impl DayCounter {
 #[derive(Debug, Default)]
 pub struct RecentDays(Vec<Day>);
 
-/// What is known about a day when it becomes today.
+/// The relation of a day that becomes today to the days in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DayChange {
     /// Its counts are in memory.

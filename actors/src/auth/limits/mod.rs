@@ -34,8 +34,8 @@ pub use ip_rate_limiter::{IpRateLimiter, network};
 pub use quota::Quota;
 pub use rate_limit_request::RateLimitRequest;
 
-/// How long the counts of a day are kept. Only those of today are read, but a clock that is wrong by months and is corrected must find
-/// the counts of its day.
+/// Time for which the counts of a day are kept. Only those of today are read, but a clock that is wrong by months and is corrected must
+/// find the counts of its day.
 const DAY_COUNT_RETENTION: Duration = Duration::from_secs(400 * 24 * 3600);
 
 /// Deletes the counts of all users of days that ended more than 400 days ago. Each start of a process adds rows to its day.

@@ -6,7 +6,7 @@ use sandbox::Sandbox;
 use values::id::UserId;
 use web::{Fetcher, HostThrottle};
 
-use super::push::Push;
+use super::websub_secrets::WebSubSecrets;
 
 /// Everything that fetching, searching and delivering feeds needs. Clones share the state.
 #[derive(Clone)]
@@ -20,7 +20,7 @@ pub struct FeedContext {
     /// Parses in child processes what was fetched.
     pub sandbox: Sandbox,
     /// Derives the secrets of WebSub subscriptions; `None` if hubs cannot reach this service.
-    pub push: Option<Push>,
+    pub websub_secrets: Option<WebSubSecrets>,
     /// Tells the worker that a job may be due.
     pub job_signal: JobSignal,
 }

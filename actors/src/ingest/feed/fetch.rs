@@ -18,7 +18,7 @@ const XML_DECLARATION_BYTES: usize = 200;
 /// The message for a feed that is malformed beyond repair.
 pub(super) const MALFORMED_FEED: &str = "the feed at this URL is malformed and cannot be read";
 
-/// What the URL of a feed, or of a page, returned.
+/// The content that the URL of a feed, or of a page, returned.
 #[derive(Debug)]
 pub(super) enum FetchedContent {
     /// The copy is still current: the server returned 304.
@@ -31,7 +31,7 @@ pub(super) enum FetchedContent {
     Malformed,
 }
 
-/// What a URL returned, and the URL that returned it.
+/// The content that a URL returned, with the URL that returned it.
 #[derive(Debug)]
 pub(super) struct FetchedUrl {
     /// The content of the response.

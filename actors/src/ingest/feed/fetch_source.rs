@@ -17,7 +17,7 @@ use web::{FetchError, PageUrl};
 
 use super::context::FeedContext;
 use super::fetch::{self, FeedFetchError, FetchedContent, FetchedUrl, MALFORMED_FEED};
-use super::push::MIN_PUSH_INTERVAL;
+use super::websub_secrets::MIN_PUSH_INTERVAL;
 
 /// Runs a job of kind [`JobKind::FetchFeed`](jobs::JobKind::FetchFeed).
 ///

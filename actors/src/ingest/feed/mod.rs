@@ -13,9 +13,9 @@ mod discovery;
 pub mod due;
 mod fetch;
 pub mod fetch_source;
-pub mod push;
 pub mod remove;
 pub mod search;
 pub mod websub;
+pub mod websub_secrets;
 
 pub use discovery::DiscoveredFeed;

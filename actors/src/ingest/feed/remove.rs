@@ -7,7 +7,7 @@ use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait};
 use values::id::FeedId;
 
 use crate::ingest::index_removal::record_removal;
-use crate::ingest::indexing::IndexingContext;
+use crate::ingest::indexing_context::IndexingContext;
 
 /// Documents that are deleted in one transaction.
 const BATCH_ROWS: u64 = 100;
@@ -34,7 +34,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
         // Rows, then passages, then the deletion of the rows: a job that is interrupted finds the same documents again.
         record_removal(&ctx.core, job.user_id, batch.iter().map(|document| document.id)).await?;
         for document in &batch {
-            ctx.retrieval.forget(job.user_id, document.id).await?;
+            ctx.retrieval.delete_document(job.user_id, document.id).await?;
         }
         let ids = batch.iter().map(|document| document.id);
         let txn = begin_owned(&ctx.core.db, job.user_id).await?;

@@ -20,7 +20,7 @@ const MIN_REPORTED_LOSS_SECONDS: f64 = 1.5;
 /// A loss of a smaller share of the recording is not reported.
 const MIN_REPORTED_LOSS_SHARE: f64 = 0.02;
 
-/// What is known of a recording once it was decoded to its end.
+/// The properties of a recording that was decoded to its end.
 pub struct DecodedAudio {
     seconds: f64,
     /// Seconds of the recording that could not be decoded.

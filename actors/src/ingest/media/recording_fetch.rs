@@ -7,8 +7,8 @@ use tracing::warn;
 use web::{BodyPolicy, FetchOutcome, FetchRequest, PageUrl};
 
 use super::{recording_file, recording_url};
-use crate::ingest::extraction::ExtractionContext;
-use crate::ingest::fetching::{acquire_host_permit, job_error_of_fetch};
+use crate::ingest::extraction_context::ExtractionContext;
+use crate::ingest::fetch_rules::{acquire_host_permit, job_error_of_fetch};
 
 /// Returns the recording of a document: the file that is kept since it was fetched, or a new one, which is kept.
 ///

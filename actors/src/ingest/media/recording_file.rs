@@ -14,7 +14,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 use storage::blobs::{BlobError, LocalFile};
 use values::id::{DocumentId, FileId};
 
-use crate::ingest::extraction::ExtractionContext;
+use crate::ingest::extraction_context::ExtractionContext;
 
 /// A file that is unused for this long is removed; its recording is fetched again when it is transcribed.
 const UNUSED_FILE_RETENTION: Duration = Duration::from_secs(24 * 3600);

@@ -24,7 +24,7 @@ use super::wait::{
 };
 use super::windows::WindowCutter;
 use crate::ai;
-use crate::ingest::extraction::ExtractionContext;
+use crate::ingest::extraction_context::ExtractionContext;
 
 /// Windows after which a recording yields to others: a few minutes of audio.
 const TURN_WINDOWS: usize = 6;
@@ -203,7 +203,7 @@ fn too_long() -> JobError {
     JobError::Permanent("the recording is longer than 24 hours".to_owned())
 }
 
-/// What a recording may transcribe before it yields: some windows, and for some time.
+/// The windows and the time that a recording may transcribe before it yields.
 struct TranscriptionTurn {
     started: Instant,
     min_duration: Duration,

@@ -10,7 +10,7 @@ use inference::models::{Model, Store};
 use tracing::{info, warn};
 
 use super::await_model;
-use crate::ingest::indexing::IndexingContext;
+use crate::ingest::indexing_context::IndexingContext;
 use crate::ingest::reindex;
 
 /// Waits for the files of the model, loads it, and enqueues the documents that lack its vectors. Returns when that is done,

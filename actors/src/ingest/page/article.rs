@@ -8,7 +8,7 @@ use parse::html::{Article, ArticleError};
 use sandbox::Page;
 
 use crate::ingest::document_row::{MAX_TITLE_CHARS, replace_url_title};
-use crate::ingest::extraction::ExtractionContext;
+use crate::ingest::extraction_context::ExtractionContext;
 
 /// Extracts the article of a page in the sandbox. `user_title` is the title that the user gave the document.
 pub async fn read_article(

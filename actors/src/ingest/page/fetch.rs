@@ -17,8 +17,8 @@ use web::{BodyPolicy, FetchOutcome, FetchRequest, FetchedPage, PageUrl};
 
 use super::article::{document_of_article, read_article};
 use crate::ingest::document_row::{is_recording, set_content_type};
-use crate::ingest::extraction::ExtractionContext;
-use crate::ingest::fetching::{job_error_of_fetch, job_error_of_url};
+use crate::ingest::extraction_context::ExtractionContext;
+use crate::ingest::fetch_rules::{job_error_of_fetch, job_error_of_url};
 use crate::ingest::file::{FileContent, detect_content};
 use crate::ingest::file_type;
 use crate::ingest::media::recording_url;
@@ -30,7 +30,7 @@ const MAX_REDIRECT_PAGE_CHARS: usize = 1_000;
 /// A media type is cut to this length in a message.
 const MAX_SHOWN_TYPE_CHARS: usize = 100;
 
-/// What the URL of a document leads to.
+/// The content that the URL of a document leads to.
 pub enum DetectedContent {
     /// A page, or plain text, which was read.
     Html(Box<ExtractedDocument>),
@@ -40,7 +40,7 @@ pub enum DetectedContent {
     Recording,
 }
 
-/// What one URL on the way leads to.
+/// The content that one URL on the way leads to.
 enum UrlContent {
     Detected(DetectedContent),
     Redirect(PageUrl),

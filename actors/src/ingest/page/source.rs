@@ -11,7 +11,7 @@ use values::kind::SourceFormat;
 
 use super::article::{document_of_article, read_article};
 use super::fetch::user_title;
-use crate::ingest::extraction::ExtractionContext;
+use crate::ingest::extraction_context::ExtractionContext;
 
 /// Finds the handed-over content that the job is to read. Content that could not be read, and whose own job was given up, is
 /// left aside: the page is fetched instead.

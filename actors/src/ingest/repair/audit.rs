@@ -28,7 +28,7 @@ const BATCH_PASSAGES: usize = 1000;
 /// When a comparison may be possible again: the lock is checked every two seconds.
 const LOCK_RETRY_DELAY: Duration = Duration::from_secs(2);
 
-/// What a comparison found, and has begun to repair.
+/// The result of a comparison, whose repair has begun.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     /// Documents that are being indexed again.
@@ -200,7 +200,7 @@ async fn remove_strays(ctx: &RepairContext) -> Result<u64, Error> {
         let strays = find_strays(ctx, page.ids).await?;
         if !strays.is_empty() {
             removed += strays.len() as u64;
-            ctx.retrieval.remove(strays).await?;
+            ctx.retrieval.delete_passages(strays).await?;
         }
         from = page.next;
         if from.is_none() {

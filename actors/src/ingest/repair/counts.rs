@@ -11,7 +11,7 @@ use values::time::Timestamp;
 
 use super::context::RepairContext;
 use super::rows;
-use super::watch::{IndexWatch, Suspicion, WatchState, has_passed};
+use super::watch::{AuditRequest, IndexWatch, WatchState, has_passed};
 use crate::retrieval::{Completeness, Retrieval};
 
 /// Interval of counts. A count costs the database one sum over an index, and reads no passage.
@@ -41,18 +41,18 @@ impl WatchState {
 
     /// Assesses a count that was made before any job runs, when the two numbers are to be equal.
     fn assess_first_count(&mut self, count: Option<u64>, expected: u64, now: Timestamp) {
-        if self.suspicion.is_none() && count.is_some_and(|count| count != expected) {
-            self.suspicion = Some(Suspicion::new(AuditReason::CountMismatch, None, now));
+        if self.audit_request.is_none() && count.is_some_and(|count| count != expected) {
+            self.audit_request = Some(AuditRequest::new(AuditReason::CountMismatch, None, now));
         } else if expected == 0 && count == Some(0) {
             // The index is new, or all libraries are empty: there is nothing to compare.
-            self.marker = self.marker.take().filter(|_| self.suspicion.is_none());
-            self.suspicion = None;
+            self.marker = self.marker.take().filter(|_| self.audit_request.is_none());
+            self.audit_request = None;
         }
     }
 }
 
 impl IndexWatch {
-    /// Determines from a count and from earlier suspicion whether the index is complete, once this service maintains it.
+    /// Determines from a count and from an earlier request whether the index is complete, once this service maintains it.
     pub(super) async fn assess(
         &self,
         db: &Db,
@@ -67,11 +67,11 @@ impl IndexWatch {
         // At the start no job runs yet, so the two numbers are equal unless something is wrong or a job was interrupted.
         let expected = rows::expected_passages(db.read()).await?;
         let count = state.count_passages(retrieval, |count| count != expected).await.ok();
-        let has_surplus = state.suspicion.is_none() && count.is_some_and(|count| count > expected);
+        let has_surplus = state.audit_request.is_none() && count.is_some_and(|count| count > expected);
         state.assess_first_count(count, expected, clock.now());
         let lost = rows::count_lost(db.read()).await?;
         let known = Completeness::Complete.with_documents_left(lost);
-        if let Some(Suspicion { reason, .. }) = state.suspicion {
+        if let Some(AuditRequest { reason, .. }) = state.audit_request {
             warn!(
                 passages = count,
                 expected,
@@ -110,7 +110,7 @@ pub(super) async fn compare_counts(ctx: &RepairContext, state: &mut WatchState) 
             expected, "the passage index has too few passages: it is compared with the database"
         );
         state.count_suspected_at = Some(now);
-        state.suspicion = Some(Suspicion::new(AuditReason::CountMismatch, None, now_at));
+        state.audit_request = Some(AuditRequest::new(AuditReason::CountMismatch, None, now_at));
         ctx.retrieval.engine().set_completeness(Completeness::Checking);
     }
     // After a first low count the next check counts again, without waiting for the interval.

@@ -15,11 +15,11 @@ use search::index::AuditReason;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::watch::{IndexWatch, Suspicion, WatchState};
+use super::watch::{AuditRequest, IndexWatch, WatchState};
 use crate::retrieval::{Completeness, Retrieval};
 use crate::service_state::{self, ServiceStateKey};
 
-/// How long a service that starts waits for the lock: the database may not have noticed yet that its last process ended.
+/// Time for which a service that starts waits for the lock: the database may not have noticed yet that its last process ended.
 const START_LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 /// Delay between two attempts to take the lock at the start.
 const START_LOCK_RETRY_DELAY: Duration = Duration::from_millis(100);
@@ -102,9 +102,9 @@ impl IndexWatch {
             return Ok(());
         }
         if last.is_some() {
-            let suspicion =
-                Suspicion::new(AuditReason::MaintainedElsewhere, state.marker.as_ref(), clock.now());
-            state.suspicion = state.suspicion.or(Some(suspicion));
+            let audit_request =
+                AuditRequest::new(AuditReason::MaintainedElsewhere, state.marker.as_ref(), clock.now());
+            state.audit_request = state.audit_request.or(Some(audit_request));
             state.marker = None;
         }
         if let Err(error) = self.record_succession(db, own, last.is_some()).await {

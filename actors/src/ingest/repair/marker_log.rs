@@ -15,7 +15,7 @@ use crate::service_state::{self, ServiceStateKey};
 
 /// Shortest time between two markers, each of which is written to the disk and to the database.
 const MARK_INTERVAL: Duration = Duration::from_secs(60);
-/// How long an orderly stop reads files for their checksums.
+/// Time for which an orderly stop reads files for their checksums.
 const MAX_CHECKSUM_TIME: Duration = Duration::from_secs(3);
 
 /// Raises the marker if the index has changed since it was raised last.
@@ -23,7 +23,7 @@ pub(super) async fn follow_changes(ctx: &RepairContext, state: &mut WatchState) 
     let changes = ctx.retrieval.engine().changes();
     let is_behind = state.marker.is_none() || changes != state.marked_changes;
     let is_due = has_passed(Some(state.marked_at), MARK_INTERVAL, ctx.core.clock.elapsed());
-    let may_raise = is_behind && is_due && state.suspicion.is_none();
+    let may_raise = is_behind && is_due && state.audit_request.is_none();
     if may_raise && ctx.index_watch.raise_marker(&ctx.core.db, state, &*ctx.core.clock).await {
         state.marked_changes = changes;
     }
@@ -35,7 +35,7 @@ pub(super) async fn mark_closed(ctx: &RepairContext, state: &WatchState) -> Resu
     if ctx.retrieval.engine().has_damage_failures() {
         return remove_marker(ctx).await;
     }
-    let Some(marker) = state.marker.as_ref().filter(|_| state.suspicion.is_none()) else {
+    let Some(marker) = state.marker.as_ref().filter(|_| state.audit_request.is_none()) else {
         return Ok(());
     };
     if !ctx.retrieval.engine().is_in_place() {

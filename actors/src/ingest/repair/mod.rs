@@ -78,7 +78,7 @@ pub async fn check_index(ctx: &RepairContext) -> Result<(), Error> {
         // An index that is to be replaced is neither counted nor compared.
         return Ok(());
     }
-    if state.suspicion.is_none() {
+    if state.audit_request.is_none() {
         counts::compare_counts(ctx, &mut state).await?;
     }
     rebuild::compare_if_suspicious(ctx, &mut state).await?;

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use tracing::info;
 
 use super::context::RepairContext;
-use super::watch::{Suspicion, WatchState, has_passed};
+use super::watch::{AuditRequest, WatchState, has_passed};
 use super::{audit, rows};
 use crate::retrieval::Completeness;
 
@@ -20,10 +20,10 @@ const STUCK_REBUILD_TIME: Duration = Duration::from_secs(60);
 /// Compares the index with the database if there is a reason to, unless a comparison failed a moment ago.
 pub(super) async fn compare_if_suspicious(ctx: &RepairContext, state: &mut WatchState) -> Result<(), Error> {
     let now = ctx.core.clock.elapsed();
-    if let Some(suspicion) = state.suspicion
+    if let Some(audit_request) = state.audit_request
         && has_passed(state.comparison_failed_at, COMPARISON_RETRY_DELAY, now)
     {
-        let compared = compare_passages(ctx, state, suspicion).await;
+        let compared = compare_passages(ctx, state, audit_request).await;
         state.comparison_failed_at = compared.is_err().then_some(now);
         compared?;
     }
@@ -34,13 +34,13 @@ pub(super) async fn compare_if_suspicious(ctx: &RepairContext, state: &mut Watch
 async fn compare_passages(
     ctx: &RepairContext,
     state: &mut WatchState,
-    suspicion: Suspicion,
+    audit_request: AuditRequest,
 ) -> Result<(), Error> {
     let started = Instant::now();
-    let findings = audit::compare(ctx, suspicion.stale).await?;
-    // Only now: a comparison that failed or was interrupted starts again, because the suspicion remains.
-    state.suspicion = None;
-    if suspicion.reason != AuditReason::CountMismatch {
+    let findings = audit::compare(ctx, audit_request.stale).await?;
+    // Only now: a comparison that failed or was interrupted starts again, because the request remains.
+    state.audit_request = None;
+    if audit_request.reason != AuditReason::CountMismatch {
         // A new generation of markers: a folder that has one of the old generation is not this index.
         state.marker = None;
     }

@@ -16,7 +16,7 @@ pub async fn purge_removed_users(ctx: &RepairContext) -> Result<(), Error> {
     }
     for user in service_state::removed_users(ctx.core.db.read()).await? {
         // The passages before the entry of the list: after a crash in between they are removed once more.
-        ctx.retrieval.forget_user(user).await?;
+        ctx.retrieval.delete_user(user).await?;
         service_state::forget(ctx.core.db.write(), ServiceStateKey::RemovedUser(user)).await?;
     }
     Ok(())

@@ -9,7 +9,7 @@ use search::index::{AuditReason, EngineFault, IndexError, Marker, PassageIndex};
 use tracing::{error, info};
 
 use super::context::RepairContext;
-use super::watch::{Damage, Suspicion, WatchState, has_passed};
+use super::watch::{AuditRequest, Damage, WatchState, has_passed};
 use crate::retrieval::{Completeness, IndexProbe, Retrieval};
 
 /// Delay after which an index that could not be opened is tried again.
@@ -74,7 +74,7 @@ pub(super) async fn reopen_if_necessary(ctx: &RepairContext, state: &mut WatchSt
     state.reopened_at = None;
     state.damage = None;
     state.counted_twice = 0;
-    state.suspicion = Some(Suspicion::new(audit_reason, marker.as_ref(), ctx.core.clock.now()));
+    state.audit_request = Some(AuditRequest::new(audit_reason, marker.as_ref(), ctx.core.clock.now()));
     Ok(())
 }
 
@@ -144,7 +144,7 @@ async fn move_aside(ctx: &RepairContext, state: &mut WatchState) -> Result<(), E
     let now = ctx.core.clock.now();
     state.damage = Some(Damage::InPlace);
     // So that it is not marked as cleanly closed if the service ends before it could be moved.
-    state.suspicion = Some(Suspicion::new(AuditReason::Damaged, None, now));
+    state.audit_request = Some(AuditRequest::new(AuditReason::Damaged, None, now));
     // Before its folder is created again, because the index would write into the new one.
     let index = ctx.retrieval.engine().abandon().await?;
     let folder = ctx.index_watch.folder.clone();

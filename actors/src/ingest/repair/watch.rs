@@ -27,14 +27,14 @@ impl IndexWatch {
         let InitialIndex { folder, recorded, opened } = initial;
         let start = clock.elapsed();
         // An index that could not be opened yet is compared with the database once it is open: see `reopen`.
-        let suspicion = opened.and_then(|opened| {
-            opened.audit_reason.map(|reason| Suspicion::new(reason, opened.found.as_ref(), clock.now()))
+        let audit_request = opened.and_then(|opened| {
+            opened.audit_reason.map(|reason| AuditRequest::new(reason, opened.found.as_ref(), clock.now()))
         });
         let state = WatchState {
             // The marker of the row, not that of the folder: a folder that is one ahead is written again with the same number, so
             // it never gets further ahead, however often the row cannot be written.
             marker: recorded,
-            suspicion,
+            audit_request,
             marked_at: start,
             marked_changes: 0,
             counted_at: start,
@@ -54,9 +54,9 @@ impl IndexWatch {
     }
 }
 
-/// Why the index is to be compared with the database, and which documents are stale because of it.
+/// A request to compare the index with the database: its reason, and the documents that are stale because of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Suspicion {
+pub(super) struct AuditRequest {
     pub reason: AuditReason,
     pub stale: Option<StalePeriod>,
 }
@@ -65,19 +65,19 @@ pub(super) struct Suspicion {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StalePeriod {
     pub since: Timestamp,
-    /// When the suspicion arose: documents that were indexed later are not stale.
+    /// When the request was made: documents that were indexed later are not stale.
     pub until: Timestamp,
 }
 
 impl StalePeriod {
     /// Returns whether it includes a document that was last indexed at this time, or before such times were recorded. A time after `now`
-    /// was recorded before the clock was set back, so before the suspicion arose.
+    /// was recorded before the clock was set back, so before the request was made.
     pub fn includes(self, indexed_at: Option<Timestamp>, now: Timestamp) -> bool {
         indexed_at.is_none_or(|at| at >= self.since && (at < self.until || at > now))
     }
 }
 
-impl Suspicion {
+impl AuditRequest {
     pub fn new(reason: AuditReason, found: Option<&Marker>, now: Timestamp) -> Self {
         let stale = reason.stale_since(found).map(|since| StalePeriod { since, until: now });
         Self { reason, stale }
@@ -93,12 +93,12 @@ pub(super) enum Damage {
     MovedAside,
 }
 
-/// What the checks remember. Times are those of [`Clock::elapsed`], which never goes back.
+/// The state that the checks keep. Times are those of [`Clock::elapsed`], which never goes back.
 pub(super) struct WatchState {
     /// The marker of both the folder and the database; none until both have one.
     pub marker: Option<Marker>,
     /// Why the index is to be compared with the database, if it is.
-    pub suspicion: Option<Suspicion>,
+    pub audit_request: Option<AuditRequest>,
     /// The time when the marker was last raised.
     pub marked_at: Duration,
     /// The number of changes of the index that the marker covers.
@@ -150,7 +150,7 @@ mod tests {
 
         assert!(includes(10) && includes(19));
         assert!(!includes(9), "the old copy holds it");
-        assert!(!includes(20) && !includes(30), "it was indexed after the suspicion");
+        assert!(!includes(20) && !includes(30), "it was indexed after the request");
         assert!(period.includes(None, at(30)));
     }
 

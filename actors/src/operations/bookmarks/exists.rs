@@ -34,7 +34,7 @@ impl FromRequest for BookmarkExists {
     }
 }
 
-/// Whether the URL is saved, and its normalised form.
+/// The bookmark that has the URL, if any, and the normalised form of the URL.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BookmarkExistsResponse {
@@ -49,7 +49,7 @@ impl Operation for BookmarkExists {
     type Reply = BookmarkExistsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
     // A response of a few fixed fields needs no slot.
-    const NEEDS_ANSWER_SLOT: bool = false;
+    const NEEDS_RESPONSE_SLOT: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BookmarkExistsResponse, Error> {
         let url = PageUrl::parse(&self.0)?;

@@ -56,7 +56,7 @@ impl Operation for DiscoverFeeds {
     const SCOPES: &'static [Scope] = &[Scope::ReadFeeds];
     const ERRORS: &'static [&'static str] = &[code::FEED_NOT_FOUND];
     // It waits for another server instead.
-    const NEEDS_ANSWER_SLOT: bool = false;
+    const NEEDS_RESPONSE_SLOT: bool = false;
 
     fn count(reply: &DiscoverFeedsResponse) -> Option<usize> {
         Some(reply.candidates.len())

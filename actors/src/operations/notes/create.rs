@@ -18,7 +18,7 @@ use library::notes::{self, MAX_BODY_CHARS, NewNote};
 use library::owned_transaction::begin_request;
 use library::projects;
 
-/// What a note is added to.
+/// The object that a note is added to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoteTarget {
     /// A saved page or upload.

@@ -7,7 +7,7 @@ use super::quantize::Scale;
 /// Rows that are processed by a layer together. Intermediate results then stay in the cache, and it is the row block of the kernels.
 pub(super) const ROW_BLOCK: usize = 64;
 
-/// How a product is written to the output (the epilogue of the matrix multiplication).
+/// The way in which a product is written to the output (the epilogue of the matrix multiplication).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Epilogue {
     /// The product overwrites the output.

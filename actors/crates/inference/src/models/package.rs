@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_error_line_of_pip_is_reported() {
+    fn pip_output_is_reduced_to_its_error_line() {
         let status = std::process::ExitStatus::from_raw(256);
         let stderr = b"Looking in indexes: https://name:word@index.example\nERROR: No matching distribution found for x==1\n";
 

@@ -19,7 +19,7 @@ use crate::notes;
 use errors::Error;
 use jobs::{JobKind, Priority};
 
-/// What a bulk save did with a page.
+/// The result of a bulk save for one page.
 #[derive(Debug)]
 pub enum SaveResult {
     /// The page is a new bookmark.

@@ -112,7 +112,7 @@ impl ImportSession {
         if faults.is_run_too_long() { self.stop(txn, last_line, now).await } else { Ok(()) }
     }
 
-    /// Whether a run of faults ended the import. It continues only when the user resumes it.
+    /// Returns whether a run of faults ended the import. It continues only when the user resumes it.
     pub fn is_stopped(&self) -> bool {
         self.import.state == ImportState::Failed
     }

@@ -61,7 +61,7 @@ pub fn keep_valid(record: Option<DocumentRecord>) -> Option<DocumentRecord> {
     record.filter(|record| has_valid_passages(record) && has_valid_transcript(record))
 }
 
-/// Whether the segments of a transcript are in order and not much longer than the passages. The passages count towards the size
+/// Returns whether the segments of a transcript are in order and not much longer than the passages. The passages count towards the size
 /// of the library; the segments do not, because they are a copy.
 fn has_valid_transcript(record: &DocumentRecord) -> bool {
     let segments = &record.spoken;
@@ -83,7 +83,8 @@ fn has_valid_transcript(record: &DocumentRecord) -> bool {
         })
 }
 
-/// Whether the passages have sensible lengths and times. Many tiny ones are refused, because each costs work whatever its length.
+/// Returns whether the passages have sensible lengths and times. Many tiny ones are refused, because each costs work whatever its
+/// length.
 fn has_valid_passages(record: &DocumentRecord) -> bool {
     let bytes: usize = record.passages.iter().map(|passage| passage.text.len()).sum();
     if record.passages.len() > MAX_SHORT_PASSAGES + bytes / MIN_AVERAGE_BYTES {
@@ -100,7 +101,7 @@ fn has_valid_passages(record: &DocumentRecord) -> bool {
     })
 }
 
-/// Whether the text is complete: there are passages, or a reason why there are none. A complete one is not fetched.
+/// Returns whether the text is complete: there are passages, or a reason why there are none. A complete one is not fetched.
 pub fn is_complete(record: &DocumentRecord) -> bool {
     !record.passages.is_empty() || record.failed.is_some() || record.lacks.is_some()
 }

@@ -14,7 +14,7 @@ use super::failure::mark_failed;
 use crate::context::CoreContext;
 use errors::Error;
 
-/// How long the file of a dry run or of a failed import is kept after the import began.
+/// Time for which the file of a dry run or of a failed import is kept after the import began.
 const FILE_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Age at which a running import without a job counts as abandoned. An import of rows that came with their request has no job
 /// either, but a request ends long before.

@@ -10,7 +10,7 @@ use crate::projects;
 use errors::Error;
 use jobs::{JobKind, Priority};
 
-/// What a note belongs to.
+/// The object that a note belongs to.
 #[derive(Debug)]
 pub enum NoteOwner {
     /// The project in which the note was written.

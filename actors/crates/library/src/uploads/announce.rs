@@ -150,7 +150,7 @@ pub(super) fn last_arrival(row: &Model) -> Timestamp {
 /// [`Error::Internal`] when the store cannot sign it.
 pub async fn put_url(core: &CoreContext, uploads: &Uploads, row: &Model) -> Result<String, Error> {
     if let Some(bucket) = uploads.store.upload_bucket() {
-        // The replay of a stored answer signs the URL again (contract.md, section 11: Idempotency), maybe after it has expired.
+        // The replay of a stored response signs the URL again (contract.md, section 11: Idempotency), maybe after it has expired.
         let lifetime = row.expires_at.since(core.clock.now()).max(Duration::from_secs(1));
         return Ok(bucket.presign_put(&incoming_path(row.id), &row.content_type, lifetime).await?);
     }

@@ -59,7 +59,7 @@ pub struct UploadCompletion {
 }
 
 impl UploadCompletion {
-    /// Whether the client expects another SHA-256 than this one, if both are known.
+    /// Returns whether the client expects another SHA-256 than this one, if both are known.
     fn contradicts(&self, sha256: Option<&String>) -> bool {
         self.sha256.as_ref().zip(sha256).is_some_and(|(expected, actual)| expected != actual)
     }

@@ -35,7 +35,7 @@ impl UrlSigner {
         URL_SAFE_NO_PAD.encode(self.mac_of(upload, expires_at).finalize().into_bytes())
     }
 
-    /// Whether a signature was made by this signer for this upload and time. It is compared in constant time.
+    /// Returns whether a signature was made by this signer for this upload and time. It is compared in constant time.
     pub fn verify(&self, upload: UploadId, expires_at: Timestamp, signature: &str) -> bool {
         // This engine refuses padding, and spare bits in the last character.
         let Ok(tag) = URL_SAFE_NO_PAD.decode(signature) else { return false };

@@ -21,7 +21,7 @@ pub use recording::Recording;
 /// Samples a second of everything that is decoded: the rate of speech models.
 pub const SAMPLE_RATE: u32 = 16_000;
 
-/// What the file of a recording states about it.
+/// The metadata that the file of a recording states.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AudioMetadata {
     /// Its title, in one line of at most [`MAX_NAME_CHARS`] characters; `None` if the file states none.

@@ -35,7 +35,7 @@ const MAX_TEXT_BYTES: usize = 6 << 20;
 /// Bytes of all HTML of a feed together; further entries keep only their text.
 const MAX_HTML_BYTES: usize = 6 << 20;
 
-/// What a URL returned, when a feed was expected there.
+/// The document that a URL returned where a feed was expected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FeedDocument {

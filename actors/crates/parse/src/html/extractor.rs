@@ -10,7 +10,7 @@ use super::{
     walk::{self, PageContent},
 };
 
-/// What the extractor chose, and its own document, to which the blocks refer.
+/// The blocks that the extractor chose, and its own document, to which they refer.
 pub struct Extraction {
     /// The blocks that it chose, in its own rendering.
     pub content: PageContent,

@@ -25,7 +25,7 @@ const COMPOUND_PARTS: [&str; 32] = [
     "you", "zum", "zur",
 ];
 
-/// What the text of a page depends on besides its lines.
+/// The facts on which the text of a page depends besides its lines.
 #[derive(Debug, Default)]
 pub struct PageContext {
     /// Whether it is read from right to left.

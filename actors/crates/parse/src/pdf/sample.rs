@@ -34,6 +34,6 @@ pub fn pdf(pages: &[&str], more: &[(u32, &str)]) -> Vec<u8> {
 }
 
 /// Returns the instructions that paint one line of text.
-pub fn said(text: &str) -> String {
+pub fn paint_text(text: &str) -> String {
     format!("BT /F 12 Tf 50 700 Td ({text}) Tj ET")
 }

@@ -1,11 +1,11 @@
 //! Whole PDFs, made here.
 
-use super::sample::{pdf, said};
+use super::sample::{paint_text, pdf};
 use super::{PAGE_SEPARATOR, PdfError, read_pdf};
 
 #[test]
 fn truncated_file_is_an_error() {
-    let whole = pdf(&[&said("Words.")], &[]);
+    let whole = pdf(&[&paint_text("Words.")], &[]);
     let end = whole.windows(9).rposition(|window| window == b"startxref").unwrap();
 
     let (metadata, text) = read_pdf(whole[..end].to_vec()).unwrap();
@@ -22,7 +22,8 @@ fn truncated_file_is_an_error() {
 
 #[test]
 fn pages_and_metadata_are_read() {
-    let (metadata, text) = read_pdf(pdf(&[&said("First page."), &said("Second page.")], &[])).unwrap();
+    let (metadata, text) =
+        read_pdf(pdf(&[&paint_text("First page."), &paint_text("Second page.")], &[])).unwrap();
 
     assert_eq!(text, format!("First page.{PAGE_SEPARATOR}Second page."));
     assert_eq!(metadata.title.as_deref(), Some("A paper"));
@@ -37,7 +38,8 @@ fn image_pages_are_counted() {
     // An image over the whole page, as scanners write it.
     let scan = "q 600 0 0 800 0 0 cm /X Do Q";
 
-    let (metadata, text) = read_pdf(pdf(&[&said("Words."), scan, scan, ""], &[(101, picture)])).unwrap();
+    let (metadata, text) =
+        read_pdf(pdf(&[&paint_text("Words."), scan, scan, ""], &[(101, picture)])).unwrap();
 
     assert_eq!((metadata.image_only_pages, metadata.unreadable_pages), (2, 0));
     assert_eq!(text, format!("Words.{PAGE_SEPARATOR}{PAGE_SEPARATOR}{PAGE_SEPARATOR}"));
@@ -69,7 +71,7 @@ fn text_painted_twice_is_read_once() {
 
 #[test]
 fn vertical_text_follows_the_rest() {
-    let page = format!("BT /F 12 Tf 0 1 -1 0 30 100 Tm (aside) Tj ET {}", said("the main text"));
+    let page = format!("BT /F 12 Tf 0 1 -1 0 30 100 Tm (aside) Tj ET {}", paint_text("the main text"));
 
     assert_eq!(read_pdf(pdf(&[&page], &[])).unwrap().1, "the main text\n\naside");
 }

@@ -8,7 +8,7 @@ use parse::pdf::PdfError;
 
 use super::{command, shared};
 use crate::{PdfText, Sandbox, SandboxError, SandboxSettings};
-use sample::{pdf, said};
+use sample::{paint_text, pdf};
 
 #[path = "../../../parse/src/pdf/sample.rs"]
 mod sample;
@@ -21,7 +21,7 @@ fn flipped(whole: &[u8], step: usize) -> Vec<u8> {
 
 /// Returns damaged and malicious files, each with a name.
 fn mutilated() -> Vec<(String, Vec<u8>)> {
-    let whole = pdf(&[&said("A whole page."), &said("And another.")], &[]);
+    let whole = pdf(&[&paint_text("A whole page."), &paint_text("And another.")], &[]);
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
     for part in 1..8 {
         files.push((format!("cut after {part}/8"), whole[..whole.len() * part / 8].to_vec()));
@@ -37,7 +37,7 @@ fn mutilated() -> Vec<(String, Vec<u8>)> {
     files.push(("dictionaries within dictionaries".to_owned(), pdf(&[], &[(101, &"<</A".repeat(100_000))])));
     files.push((
         "saved states".to_owned(),
-        pdf(&[&format!("{} {}", "q ".repeat(300_000), said("deep"))], &[]),
+        pdf(&[&format!("{} {}", "q ".repeat(300_000), paint_text("deep"))], &[]),
     ));
     files.push((
         "a tree of pages that is its own child".to_owned(),
@@ -46,7 +46,7 @@ fn mutilated() -> Vec<(String, Vec<u8>)> {
     files.push((
         "an outline in a circle".to_owned(),
         pdf(
-            &[&said("round")],
+            &[&paint_text("round")],
             &[(100, "<</First 102 0 R>>"), (102, "<</Title(a)/Next 102 0 R/First 102 0 R>>")],
         ),
     ));
@@ -92,7 +92,7 @@ fn shared_pdfs() -> Vec<PathBuf> {
 
 /// Checks that a valid file is read, whatever was read before it.
 async fn assert_reads_pdf(sandbox: &Sandbox) {
-    let read = read_file(sandbox, &pdf(&[&said("Still here.")], &[])).await.unwrap();
+    let read = read_file(sandbox, &pdf(&[&paint_text("Still here.")], &[])).await.unwrap();
 
     assert_eq!(read.pages, ["Still here."]);
 }

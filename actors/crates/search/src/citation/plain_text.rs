@@ -27,7 +27,7 @@ pub(super) fn neutralize(answer: &str) -> String {
     out
 }
 
-/// What the line consists of so far.
+/// The content of the line so far.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineState {
     /// White space and `>`, the sign of a quotation in Markdown.

@@ -37,7 +37,7 @@ pub(super) fn classify_cause(cause: &str) -> EngineFault {
     }
 }
 
-/// Whether a cause contains one of these codes. The engine writes the code in one of two ways.
+/// Returns whether a cause contains one of these codes. The engine writes the code in one of two ways.
 fn has_errno(cause: &str, errnos: &[i32]) -> bool {
     errnos.iter().any(|code| {
         // The two forms are those of `Display` and of `Debug` of an `io::Error`.

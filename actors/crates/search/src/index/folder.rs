@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_newest_damaged_index_is_kept_aside() {
+    fn older_damaged_index_is_removed_once_a_newer_is_kept() {
         let home = tempfile::tempdir().unwrap();
         let (folder, marker) = closed_index(home.path());
         for later in [0, 1] {

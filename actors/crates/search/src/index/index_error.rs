@@ -107,8 +107,8 @@ impl IndexError {
         }
     }
 
-    /// Whether a read or a write that fails with this error indicates a damaged index. A query that the engine refuses is the caller's
-    /// fault; a lack of memory, space, open files or permissions the system's; and a disk may fail for a moment.
+    /// Returns whether a read or a write that fails with this error indicates a damaged index. A query that the engine refuses is the
+    /// caller's fault; a lack of memory, space, open files or permissions the system's; and a disk may fail for a moment.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         self.fault() == Some(EngineFault::Damage)

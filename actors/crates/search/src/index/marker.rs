@@ -18,7 +18,7 @@ const MARKER_DRAFT: &str = "carrel.json.new";
 /// The log of the engine. Its files change when they are opened, so they are not compared.
 const LOG_FOLDER: &str = "wal";
 
-/// How long the files of an index are read for their checksums when it is opened. Files that are left then are unverified.
+/// Time for which the files of an index are read for their checksums when it is opened. Files that are left then are unverified.
 const MAX_VERIFICATION_TIME: Duration = Duration::from_secs(10);
 /// Size of the reads by which checksums are computed.
 const READ_BYTES: usize = 1 << 20;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
-/// Whether a text is searched or is a query: passages get all n-grams that queries may contain.
+/// The role of a text, a passage or a query: passages get all n-grams that queries may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextRole {
     /// A text that is searched.

@@ -31,7 +31,7 @@ pub const SHA_256: &str = "^[0-9A-Fa-f]{64}$";
 mod tests {
     use crate::field_types::label;
 
-    /// Whether `invisible!` has this character.
+    /// Returns whether `invisible!` has this character.
     fn is_invisible(c: char) -> bool {
         let number = |code| u32::from_str_radix(code, 16).unwrap();
         let mut codes = invisible!().split(r"\u").skip(1);

@@ -77,7 +77,7 @@ impl FetchError {
         }
     }
 
-    /// How long the server asks to wait before a retry, at most a day; only with 429 and 503.
+    /// Returns the time that the server asks to wait before a retry, at most a day; only with 429 and 503.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             // RFC 9110 defines the header for 503, and RFC 6585 for 429.
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn only_lasting_failures_are_permanent() {
+    fn lasting_failure_is_permanent() {
         for transient in [408, 425, 429, 500, 502, 503, 504, 520, 599] {
             assert!(!status(transient).is_permanent(), "{transient}");
         }

@@ -95,7 +95,7 @@ impl FetchedPage {
     }
 }
 
-/// What to do with the body of a response, decided by its media type.
+/// The treatment of the body of a response, decided by its media type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyPolicy {
     /// Read the body into memory, within the timeout and the maximum length of a page.

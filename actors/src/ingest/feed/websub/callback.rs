@@ -16,7 +16,7 @@ use values::time::Timestamp;
 
 use super::REFUSED_RETRY_DELAY;
 use crate::ingest::feed::context::FeedContext;
-use crate::ingest::feed::push::{MIN_PUSH_INTERVAL, Push};
+use crate::ingest::feed::websub_secrets::{MIN_PUSH_INTERVAL, WebSubSecrets};
 
 // Bounds of the lifetime of a subscription, whatever the hub says.
 const MIN_LEASE: Duration = Duration::from_secs(3600);
@@ -107,19 +107,20 @@ pub async fn ensure_subscribed(ctx: &FeedContext, callback: &CallbackUrl) -> Res
 async fn find_active_subscription<'a>(
     ctx: &'a FeedContext,
     callback: &CallbackUrl,
-) -> Result<(Model, &'a Push), Error> {
-    let (row, push) = find_subscription(ctx, callback).await?;
+) -> Result<(Model, &'a WebSubSecrets), Error> {
+    let (row, secrets) = find_subscription(ctx, callback).await?;
     let active = row.state == PushState::Active && row.ends_at.is_some_and(|end| ctx.core.clock.now() < end);
-    if active { Ok((row, push)) } else { Err(Error::not_found()) }
+    if active { Ok((row, secrets)) } else { Err(Error::not_found()) }
 }
 
 async fn find_subscription<'a>(
     ctx: &'a FeedContext,
     callback: &CallbackUrl,
-) -> Result<(Model, &'a Push), Error> {
+) -> Result<(Model, &'a WebSubSecrets), Error> {
     let row = Entity::find_by_id(callback.source).one(ctx.core.db.read()).await?;
-    let found = row.zip(ctx.push.as_ref());
-    let own = found.filter(|(row, push)| push.is_callback_token(row.source_id, &row.hub, &callback.token));
+    let found = row.zip(ctx.websub_secrets.as_ref());
+    let own =
+        found.filter(|(row, secrets)| secrets.is_callback_token(row.source_id, &row.hub, &callback.token));
     own.ok_or(Error::not_found())
 }
 
@@ -134,9 +135,9 @@ pub async fn handle_notification(
     signature: Option<&str>,
     body: &[u8],
 ) -> Result<(), Error> {
-    let (now, (row, push)) = (ctx.core.clock.now(), find_active_subscription(ctx, callback).await?);
+    let (now, (row, secrets)) = (ctx.core.clock.now(), find_active_subscription(ctx, callback).await?);
     // Answered like a valid notification, so that a sender cannot try signatures.
-    if !signature.is_some_and(|signature| is_signed(push, &row, signature, body)) {
+    if !signature.is_some_and(|signature| is_signed(secrets, &row, signature, body)) {
         return Ok(());
     }
     let source = feed_source::Entity::find_by_id(callback.source).one(ctx.core.db.read()).await?;
@@ -158,8 +159,8 @@ pub async fn handle_notification(
 }
 
 /// Verifies `X-Hub-Signature: METHOD=HEX` in constant time.
-fn is_signed(push: &Push, row: &Model, signature: &str, body: &[u8]) -> bool {
-    let secret = push.secret(row.source_id, &row.hub);
+fn is_signed(secrets: &WebSubSecrets, row: &Model, signature: &str, body: &[u8]) -> bool {
+    let secret = secrets.secret(row.source_id, &row.hub);
     let Some((method, tag)) = signature.trim().split_once('=') else { return false };
     let Ok(tag) = base16ct::mixed::decode_vec(tag) else { return false };
     match method.to_ascii_lowercase().as_str() {
@@ -183,7 +184,7 @@ mod tests {
 
     #[test]
     fn signature_is_valid_only_with_the_secret_of_source_and_hub() {
-        let push = Push::new("https://carrel.example", [7; 32]);
+        let secrets = WebSubSecrets::new("https://carrel.example", [7; 32]);
         let row = Model {
             source_id: FeedSourceId::new(Timestamp::from_millis(0)),
             hub: "https://h.example/".to_owned(),
@@ -197,10 +198,10 @@ mod tests {
             mac.update(body);
             format!("sha1={}", base16ct::lower::encode_string(&mac.finalize().into_bytes()))
         };
-        let own = push.secret(row.source_id, &row.hub);
+        let own = secrets.secret(row.source_id, &row.hub);
 
-        assert!(is_signed(&push, &row, &signed(&own, b"<feed/>"), b"<feed/>"));
-        let elsewhere = push.secret(row.source_id, "https://other.example/");
+        assert!(is_signed(&secrets, &row, &signed(&own, b"<feed/>"), b"<feed/>"));
+        let elsewhere = secrets.secret(row.source_id, "https://other.example/");
         for signature in [
             signed(&own, b"<feed>"),
             signed(&elsewhere, b"<feed/>"),
@@ -211,7 +212,7 @@ mod tests {
             "sha1=zz".to_owned(),
             String::new(),
         ] {
-            assert!(!is_signed(&push, &row, &signature, b"<feed/>"), "{signature}");
+            assert!(!is_signed(&secrets, &row, &signature, b"<feed/>"), "{signature}");
         }
     }
 }

@@ -5,7 +5,7 @@
 //! next fetch due, so that entries only ever come from the feed's own URL. The regular schedule continues, because hubs may
 //! stop without notice.
 //!
-//! Subscriptions are made only if hubs can reach the service ([`super::context::FeedContext::push`]).
+//! Subscriptions are made only if hubs can reach the service ([`super::context::FeedContext::websub_secrets`]).
 
 pub mod callback;
 pub(super) mod link_header;

@@ -15,7 +15,7 @@ use web::PageUrl;
 
 use super::REFUSED_RETRY_DELAY;
 use crate::ingest::feed::context::FeedContext;
-use crate::ingest::feed::push::Push;
+use crate::ingest::feed::websub_secrets::WebSubSecrets;
 
 /// Hubs for which jobs are enqueued at a time. The others follow at the next run.
 const BATCH_ROWS: u64 = 50;
@@ -27,7 +27,7 @@ const REQUESTED_LEASE: Duration = Duration::from_secs(10 * 24 * 3600);
 /// Enqueues jobs for the subscriptions that are due. Of several nodes, the one that changes
 /// the row's due time enqueues the job.
 pub async fn enqueue_due(ctx: &FeedContext) -> Result<(), Error> {
-    if ctx.push.is_none() {
+    if ctx.websub_secrets.is_none() {
         return Ok(());
     }
     let now = ctx.core.clock.now();
@@ -65,12 +65,12 @@ pub async fn enqueue_due(ctx: &FeedContext) -> Result<(), Error> {
 pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
     let source = FeedSourceId(job.subject);
     let found = Entity::find_by_id(source).one(ctx.core.db.read()).await?;
-    let (Some(row), Some(push)) = (found, &ctx.push) else {
+    let (Some(row), Some(secrets)) = (found, &ctx.websub_secrets) else {
         jobs::finish(ctx.core.db.write(), job, ctx.core.clock.now()).await?;
         return Ok(());
     };
     let requested = match PageUrl::parse(&row.hub) {
-        Ok(hub) => ctx.fetcher.post(&hub, &request_form(push, &row)).await.map_err(|error| {
+        Ok(hub) => ctx.fetcher.post(&hub, &request_form(secrets, &row)).await.map_err(|error| {
             let reason = format!("the subscription at the hub failed: {error}");
             (reason, error.is_permanent(), error.retry_after())
         }),
@@ -87,12 +87,12 @@ pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
 }
 
 /// Returns the fields of a subscription request (WebSub, section 5.1).
-fn request_form(push: &Push, row: &Model) -> Vec<(&'static str, String)> {
+fn request_form(secrets: &WebSubSecrets, row: &Model) -> Vec<(&'static str, String)> {
     vec![
         ("hub.mode", "subscribe".to_owned()),
         ("hub.topic", row.topic.clone()),
-        ("hub.callback", push.callback_url(row.source_id, &row.hub)),
-        ("hub.secret", push.secret(row.source_id, &row.hub)),
+        ("hub.callback", secrets.callback_url(row.source_id, &row.hub)),
+        ("hub.secret", secrets.secret(row.source_id, &row.hub)),
         ("hub.lease_seconds", REQUESTED_LEASE.as_secs().to_string()),
     ]
 }

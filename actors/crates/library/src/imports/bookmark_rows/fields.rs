@@ -116,7 +116,7 @@ fn join_faults(invalid: &Invalid) -> String {
     reasons.join("; ")
 }
 
-/// Whether the path begins with a known field. Any other name is the user's own text.
+/// Returns whether the path begins with a known field. Any other name is the user's own text.
 fn is_known(path: &str) -> bool {
     let name = path.split(['.', '[']).next().unwrap_or(path);
     CreateBookmarkRequest::has_field(name)

@@ -53,7 +53,7 @@ impl KnownHighlights {
         self.words.insert(words);
     }
 
-    /// Whether the bookmark has a highlight with the same words and note, or had one when an import created it. If `row` has no
+    /// Returns whether the bookmark has a highlight with the same words and note, or had one when an import created it. If `row` has no
     /// note, only the words are compared.
     pub fn contains(&self, row: &highlight::Model) -> bool {
         let words = match_key(&row.text);

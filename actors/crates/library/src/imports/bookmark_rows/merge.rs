@@ -51,7 +51,7 @@ pub async fn add_to_bookmark(
     Ok(RowResult::Updated(ImportedKind::Bookmark, id.0, RowTrace::addition(is_changed && !is_own)))
 }
 
-/// What a page has and its bookmark lacks, without notes.
+/// The attributes that a page has and its bookmark lacks, without notes.
 struct MissingAttributes {
     tags: Vec<String>,
     collections: Vec<CollectionId>,

@@ -7,7 +7,7 @@ pub fn append(notes: &str, text: &str) -> String {
     if notes.is_empty() { text.to_owned() } else { format!("{notes}{SEPARATOR}{text}") }
 }
 
-/// Whether the notes contain the text as whole paragraphs.
+/// Returns whether the notes contain the text as whole paragraphs.
 pub fn contain(notes: &str, text: &str) -> bool {
     let is_whole = |at: usize| {
         let (Some(before), Some(behind)) = (notes.get(..at), notes.get(at + text.len()..)) else {
@@ -30,7 +30,7 @@ mod tests {
     }
 
     #[test]
-    fn only_whole_paragraphs_are_contained() {
+    fn part_of_a_paragraph_is_not_contained() {
         assert!(contain("One\n\nart\n\nTwo", "art") && contain("One\n\nTwo", "One\n\nTwo"));
         assert!(!contain("One\n\nstart", "art") && !contain("One and Two", "Two") && !contain("", "art"));
     }

@@ -12,7 +12,7 @@ pub use names::{load_row_names, name_in_file};
 pub use rows::{RowQuery, list_rows, list_skipped_rows};
 pub use texts::{TextCounts, count_texts};
 
-/// Whether an import failed because its format was neither declared nor recognized.
+/// Returns whether an import failed because its format was neither declared nor recognized.
 pub fn is_format_unknown(import: &import::Model) -> bool {
     import.format.is_none()
         && import.error.as_ref().is_some_and(|error| *error == ImportError::UnknownFormat.to_string())

@@ -13,7 +13,7 @@ use crate::BATCH_ROWS;
 use crate::context::CoreContext;
 use errors::Error;
 
-/// How many texts of an import's bookmarks are in each state.
+/// The numbers of the texts of an import's bookmarks, by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TextCounts {

@@ -61,7 +61,7 @@ pub async fn restore(
     Ok(RowResult::Created(ImportedKind::Highlight, created, RowTrace::addition(!is_own)))
 }
 
-/// Whether a record has words and a position. Words that were not found in their text have the position 0 to 0.
+/// Returns whether a record has words and a position. Words that were not found in their text have the position 0 to 0.
 pub fn is_valid(record: &HighlightRecord) -> bool {
     let is_placed = record.start_offset >= 0 && record.end_offset > record.start_offset;
     !record.text.is_empty() && (is_placed || (record.start_offset, record.end_offset) == (0, 0))

@@ -166,7 +166,7 @@ pub async fn resolve_item(
     }
 }
 
-/// Whether objects of this kind can be items of projects.
+/// Returns whether objects of this kind can be items of projects.
 pub fn can_be_item(kind: ImportedKind) -> bool {
     matches!(
         kind,

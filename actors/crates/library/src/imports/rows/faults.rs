@@ -70,7 +70,7 @@ impl RowFaults {
         false
     }
 
-    /// Whether the import must end here.
+    /// Returns whether the import must end here.
     pub fn is_run_too_long(&self) -> bool {
         self.in_a_row >= MAX_CONSECUTIVE_FAULTS
     }

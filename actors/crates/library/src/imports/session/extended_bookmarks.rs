@@ -75,7 +75,7 @@ impl ImportSession {
         Ok(())
     }
 
-    /// Whether this import created that object, in this batch or in an earlier one.
+    /// Returns whether this import created that object, in this batch or in an earlier one.
     pub(in crate::imports) async fn has_created(
         &self,
         txn: &impl ConnectionTrait,

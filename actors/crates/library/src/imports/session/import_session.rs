@@ -88,7 +88,7 @@ impl ImportSession {
         }
     }
 
-    /// Whether this batch created that object.
+    /// Returns whether this batch created that object.
     pub(in crate::imports) fn is_created_now(&self, kind: ImportedKind, id: Uuid) -> bool {
         self.created_now.contains(&(kind, id))
     }

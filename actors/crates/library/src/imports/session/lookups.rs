@@ -40,7 +40,7 @@ impl ImportSession {
         Ok(object.filter(|(found, _)| *found == kind).map(|(_, id)| id))
     }
 
-    /// Whether a line of this import became that object.
+    /// Returns whether a line of this import became that object.
     pub(in crate::imports) async fn is_claimed(
         &self,
         db: &impl ConnectionTrait,

@@ -16,8 +16,8 @@ use super::super::rows::trace::RowTrace;
 use crate::{BATCH_ROWS, projects};
 use errors::Error;
 
-/// Whether the object of a row is in use, other than by the import itself: a bookmark or a note in a project, a feed with an entry
-/// that is starred or in a project.
+/// Returns whether the object of a row is in use, other than by the import itself: a bookmark or a note in a project, a feed with an
+/// entry that is starred or in a project.
 pub async fn is_in_use(
     txn: &impl ConnectionTrait,
     row: &Model,
@@ -60,7 +60,7 @@ async fn lock_documents(
     Ok(own.order_by_asc(document::Column::Id).lock_exclusive().into_tuple().all(txn).await?)
 }
 
-/// Whether one of these documents is in a project to which the import did not add it.
+/// Returns whether one of these documents is in a project to which the import did not add it.
 async fn is_in_project(
     txn: &impl ConnectionTrait,
     row: &Model,
@@ -95,7 +95,7 @@ async fn has_entry_in_use(txn: &impl ConnectionTrait, row: &Model, id: FeedId) -
     is_in_project(txn, row, &documents).await
 }
 
-/// Whether one of these objects is named by no row of the import that matches.
+/// Returns whether one of these objects is named by no row of the import that matches.
 async fn has_others(
     txn: &impl ConnectionTrait,
     row: &Model,

@@ -11,8 +11,8 @@ use super::super::rows::trace::ADDITION;
 use crate::context::CoreContext;
 use errors::Error;
 
-/// What the undo of an import did, or has done so far if it stopped before its end. Objects are bookmarks, feeds, collections and
-/// projects, and the notes and decisions of projects.
+/// The result of the undo of an import, or the result so far if it stopped before its end. Objects are bookmarks, feeds, collections
+/// and projects, and the notes and decisions of projects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UndoReport {

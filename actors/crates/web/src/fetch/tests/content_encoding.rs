@@ -1,6 +1,6 @@
 //! Compressed bodies and decompression bombs: the bound counts decompressed bytes.
 
-use super::test_server::{Answer, TestServer, head, whole};
+use super::test_server::{ScriptedResponse, TestServer, head, whole};
 use super::*;
 
 async fn server_sending(encoding: &'static str, body: Vec<u8>) -> TestServer {
@@ -14,7 +14,7 @@ async fn server_sending(encoding: &'static str, body: Vec<u8>) -> TestServer {
 async fn bomb(encoding: &'static str, start: Vec<u8>, piece: Vec<u8>) -> TestServer {
     TestServer::start(move |_| {
         let head = head(200, &[("Content-Encoding", encoding)]);
-        Answer::Endless([head, start.clone()].concat(), piece.repeat(5_000))
+        ScriptedResponse::Endless([head, start.clone()].concat(), piece.repeat(5_000))
     })
     .await
 }

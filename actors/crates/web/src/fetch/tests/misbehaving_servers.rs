@@ -3,7 +3,7 @@
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 
-use super::test_server::{Answer, TestServer, head, whole};
+use super::test_server::{ScriptedResponse, TestServer, head, whole};
 use super::*;
 
 const HTML: (&str, &str) = ("Content-Type", "text/html");
@@ -12,14 +12,14 @@ fn fetcher_with_short_timeout() -> Fetcher {
     Fetcher::new(FetchSettings { timeout: Duration::from_millis(300), ..settings() }, clock()).unwrap()
 }
 
-async fn server_with(answer: impl Fn() -> Answer + Send + Sync + 'static) -> TestServer {
-    TestServer::start(move |_| answer()).await
+async fn server_with(response: impl Fn() -> ScriptedResponse + Send + Sync + 'static) -> TestServer {
+    TestServer::start(move |_| response()).await
 }
 
 /// Covers the threat table (row S17).
 #[tokio::test]
 async fn endless_body_is_cut_at_the_bound() {
-    let web = server_with(|| Answer::Endless(head(200, &[HTML]), b"flood ".repeat(1000))).await;
+    let web = server_with(|| ScriptedResponse::Endless(head(200, &[HTML]), b"flood ".repeat(1000))).await;
     let error = get_error(&fetcher(), &web.url("/")).await;
 
     assert_eq!(error.to_string(), "the response is larger than 1 MB");
@@ -29,7 +29,8 @@ async fn endless_body_is_cut_at_the_bound() {
 /// Covers the threat table (row S17).
 #[tokio::test]
 async fn announced_length_over_the_bound_is_refused_early() {
-    let web = server_with(|| Answer::Stall(head(200, &[HTML, ("Content-Length", "10000000000")]))).await;
+    let web =
+        server_with(|| ScriptedResponse::Stall(head(200, &[HTML, ("Content-Length", "10000000000")]))).await;
 
     assert!(matches!(get_error(&fetcher(), &web.url("/")).await, FetchError::TooLarge(1_000_000)));
 }
@@ -48,13 +49,15 @@ async fn body_may_be_exactly_as_long_as_the_bound() {
 async fn slow_server_times_out_in_every_phase() {
     let chunk = b"1\r\nx\r\n".to_vec();
     for web in [
-        server_with(|| Answer::Stall(Vec::new())).await,
-        server_with(|| Answer::Stall(head(200, &[HTML, ("Content-Length", "5")]))).await,
-        server_with(|| Answer::Drip(b"HTTP/1.1 200 OK\r\nX: ".to_vec(), b"x".to_vec())).await,
-        server_with(|| Answer::Drip(head(200, &[HTML]), b"drip ".to_vec())).await,
-        server_with(move || Answer::Drip(head(200, &[("Transfer-Encoding", "chunked")]), chunk.clone()))
-            .await,
-        server_with(|| Answer::Drip(Vec::new(), b"HTTP/1.1 100 Continue\r\n\r\n".to_vec())).await,
+        server_with(|| ScriptedResponse::Stall(Vec::new())).await,
+        server_with(|| ScriptedResponse::Stall(head(200, &[HTML, ("Content-Length", "5")]))).await,
+        server_with(|| ScriptedResponse::Drip(b"HTTP/1.1 200 OK\r\nX: ".to_vec(), b"x".to_vec())).await,
+        server_with(|| ScriptedResponse::Drip(head(200, &[HTML]), b"drip ".to_vec())).await,
+        server_with(move || {
+            ScriptedResponse::Drip(head(200, &[("Transfer-Encoding", "chunked")]), chunk.clone())
+        })
+        .await,
+        server_with(|| ScriptedResponse::Drip(Vec::new(), b"HTTP/1.1 100 Continue\r\n\r\n".to_vec())).await,
     ] {
         let error = get_error(&fetcher_with_short_timeout(), &web.url("/")).await;
         assert_eq!(error.to_string(), "the fetch took longer than 0.3 seconds");
@@ -65,7 +68,9 @@ async fn slow_server_times_out_in_every_phase() {
 /// Covers the threat table (row S18).
 #[tokio::test]
 async fn redirects_share_one_deadline() {
-    let web = server_with(|| Answer::Slow(head(302, &[("Location", "/"), ("Content-Length", "0")]))).await;
+    let web =
+        server_with(|| ScriptedResponse::Slow(head(302, &[("Location", "/"), ("Content-Length", "0")])))
+            .await;
 
     assert!(matches!(get_error(&fetcher_with_short_timeout(), &web.url("/")).await, FetchError::Timeout(_)));
 }
@@ -73,7 +78,7 @@ async fn redirects_share_one_deadline() {
 /// Covers the threat table (row S18).
 #[tokio::test]
 async fn unfinished_tls_handshake_times_out() {
-    let web = server_with(|| Answer::Stall(Vec::new())).await;
+    let web = server_with(|| ScriptedResponse::Stall(Vec::new())).await;
     let url = PageUrl::parse(&format!("https://{}/", web.address)).unwrap();
 
     assert!(matches!(get_error(&fetcher_with_short_timeout(), &url).await, FetchError::Timeout(_)));
@@ -85,8 +90,8 @@ async fn too_many_or_too_large_headers_are_refused() {
     let many = "X: y\r\n".repeat(10_000);
     let large = format!("X: {}\r\n", "y".repeat(1024 * 1024));
     for headers in [many, large] {
-        let answer = format!("HTTP/1.1 200 OK\r\n{headers}\r\nbody").into_bytes();
-        let web = server_with(move || Answer::Whole(answer.clone())).await;
+        let response = format!("HTTP/1.1 200 OK\r\n{headers}\r\nbody").into_bytes();
+        let web = server_with(move || ScriptedResponse::Whole(response.clone())).await;
         let error = get_error(&fetcher(), &web.url("/")).await;
         assert!(matches!(error, FetchError::InvalidResponse(_)), "{error:?}");
     }
@@ -94,16 +99,16 @@ async fn too_many_or_too_large_headers_are_refused() {
 
 #[tokio::test]
 async fn responses_that_are_not_http_or_incomplete_are_errors() {
-    for answer in [
+    for response in [
         &b""[..],
         b"SSH-2.0-OpenSSH\r\n",
         b"HTTP/1.1 2",
         b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort",
         b"\0\x01\x02",
     ] {
-        let web = server_with(move || Answer::Whole(answer.to_vec())).await;
+        let web = server_with(move || ScriptedResponse::Whole(response.to_vec())).await;
         let error = get_error(&fetcher(), &web.url("/?secret")).await;
-        assert!(matches!(error, FetchError::InvalidResponse(_)), "{answer:?}: {error:?}");
+        assert!(matches!(error, FetchError::InvalidResponse(_)), "{response:?}: {error:?}");
         assert!(!format!("{error} {error:?}").contains("secret"));
         assert!(!error.is_permanent());
     }
@@ -112,7 +117,9 @@ async fn responses_that_are_not_http_or_incomplete_are_errors() {
 #[tokio::test]
 async fn redirect_that_is_not_utf_8_is_refused() {
     let web = server_with(|| {
-        Answer::Whole(b"HTTP/1.1 302 Found\r\nLocation: /\xFF\r\nContent-Length: 0\r\n\r\n".to_vec())
+        ScriptedResponse::Whole(
+            b"HTTP/1.1 302 Found\r\nLocation: /\xFF\r\nContent-Length: 0\r\n\r\n".to_vec(),
+        )
     })
     .await;
 

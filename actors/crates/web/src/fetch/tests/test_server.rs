@@ -9,8 +9,8 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::page_url::PageUrl;
 
-/// What a server does when it has read the head of a request.
-pub(super) enum Answer {
+/// The response that a server sends once it has read the head of a request.
+pub(super) enum ScriptedResponse {
     /// Sends these bytes and closes the connection.
     Whole(Vec<u8>),
     /// Sends the first bytes, then the second without end.
@@ -31,8 +31,8 @@ pub(super) struct TestServer {
 
 impl TestServer {
     /// A server on 127.0.0.1, which the tests' fetchers may reach.
-    pub(super) async fn start(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
-        Self::at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), answer).await
+    pub(super) async fn start(response: impl Fn(&str) -> ScriptedResponse + Send + Sync + 'static) -> Self {
+        Self::at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), response).await
     }
 
     /// A server on 127.0.0.2, to which no fetcher may connect; on the same port as `server`.
@@ -41,19 +41,22 @@ impl TestServer {
         Self::at(address, |_| ok("text/html", "the canary")).await
     }
 
-    async fn at(address: SocketAddr, answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
+    async fn at(
+        address: SocketAddr,
+        response: impl Fn(&str) -> ScriptedResponse + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind(address).await.unwrap();
         let server = Self { address: listener.local_addr().unwrap(), heads: Arc::default() };
-        let (heads, answer) = (server.heads.clone(), Arc::new(answer));
+        let (heads, response) = (server.heads.clone(), Arc::new(response));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let at = push(&heads, String::new());
-                let (heads, answer) = (heads.clone(), answer.clone());
+                let (heads, response) = (heads.clone(), response.clone());
                 tokio::spawn(async move {
                     let mut stream = stream;
                     let head = read_head(&mut stream).await;
                     heads.lock().unwrap()[at] = head.clone();
-                    send(stream, answer(&head)).await
+                    send(stream, response(&head)).await
                 });
             }
         });
@@ -96,19 +99,19 @@ async fn read_head(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&head).into_owned()
 }
 
-async fn send(mut stream: TcpStream, answer: Answer) -> std::io::Result<()> {
-    match answer {
-        Answer::Whole(bytes) => {
+async fn send(mut stream: TcpStream, response: ScriptedResponse) -> std::io::Result<()> {
+    match response {
+        ScriptedResponse::Whole(bytes) => {
             stream.write_all(&bytes).await?;
             stream.shutdown().await
         }
-        Answer::Endless(head, piece) => {
+        ScriptedResponse::Endless(head, piece) => {
             stream.write_all(&head).await?;
             loop {
                 stream.write_all(&piece).await?;
             }
         }
-        Answer::Drip(head, piece) => {
+        ScriptedResponse::Drip(head, piece) => {
             stream.write_all(&head).await?;
             let mut ticks = tokio::time::interval(Duration::from_millis(10));
             loop {
@@ -116,7 +119,7 @@ async fn send(mut stream: TcpStream, answer: Answer) -> std::io::Result<()> {
                 stream.write_all(&piece).await?;
             }
         }
-        Answer::Slow(bytes) => {
+        ScriptedResponse::Slow(bytes) => {
             let mut ticks = tokio::time::interval(Duration::from_millis(2));
             for byte in bytes {
                 ticks.tick().await;
@@ -124,7 +127,7 @@ async fn send(mut stream: TcpStream, answer: Answer) -> std::io::Result<()> {
             }
             stream.shutdown().await
         }
-        Answer::Stall(bytes) => {
+        ScriptedResponse::Stall(bytes) => {
             stream.write_all(&bytes).await?;
             // Until the client closes the connection.
             stream.read_to_end(&mut Vec::new()).await.map(drop)
@@ -142,16 +145,16 @@ pub(super) fn head(status: u16, headers: &[(&str, &str)]) -> Vec<u8> {
     format!("HTTP/1.1 {status} Some Reason\r\n{lines}\r\n").into_bytes()
 }
 
-pub(super) fn whole(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+pub(super) fn whole(status: u16, headers: &[(&str, &str)], body: &[u8]) -> ScriptedResponse {
     let length = body.len().to_string();
     let headers = [headers, &[("Content-Length", length.as_str())]].concat();
-    Answer::Whole([head(status, &headers).as_slice(), body].concat())
+    ScriptedResponse::Whole([head(status, &headers).as_slice(), body].concat())
 }
 
-pub(super) fn ok(kind: &str, body: impl AsRef<[u8]>) -> Answer {
+pub(super) fn ok(kind: &str, body: impl AsRef<[u8]>) -> ScriptedResponse {
     whole(200, &[("Content-Type", kind)], body.as_ref())
 }
 
-pub(super) fn redirect(status: u16, to: &str) -> Answer {
+pub(super) fn redirect(status: u16, to: &str) -> ScriptedResponse {
     whole(status, &[("Location", to), ("Set-Cookie", "a=b")], b"")
 }

@@ -18,7 +18,7 @@ const CERTIFICATE: &str = "MIIBpjCCAU2gAwIBAgIUe7EKpHEK3wVznQ9loiv5JQ9/VugwCgYIK
 const KEY: &str = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg0ogKfupU14uCVjaWEMcvMLebJffbutblPoJYVinocAqhRANCAARiqAgbVvI6od3T5q4skC4tmgfUfRsQSz5jKPrh81Ung2e5R4sU+XK2lOjZDY2C/hzkXGb/Ujr+/zIdQly6TuC9";
 
 /// Starts a server that sends one response and closes the connection without close_notify; returns its URL.
-fn start_abrupt_server(answer: &'static str) -> PageUrl {
+fn start_abrupt_server(response: &'static str) -> PageUrl {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
@@ -27,7 +27,7 @@ fn start_abrupt_server(answer: &'static str) -> PageUrl {
         let mut stream = BufReader::new(Stream::new(&mut server, &mut socket));
         let mut line = String::new();
         while stream.read_line(&mut line).is_ok_and(|_| !line.ends_with("\r\n\r\n")) {}
-        stream.get_mut().write_all(answer.as_bytes())
+        stream.get_mut().write_all(response.as_bytes())
     });
     PageUrl::parse(&format!("https://self-signed.test:{port}/")).unwrap()
 }
@@ -79,12 +79,12 @@ async fn body_may_end_with_the_connection_without_close_notify() {
 
 #[tokio::test]
 async fn truncated_body_of_known_length_is_an_error() {
-    for answer in [
+    for response in [
         "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nthe page",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nthe page\r\n",
         "HTTP/1.1 200 OK\r\n",
     ] {
-        let error = get_error(&trusting_fetcher(), &start_abrupt_server(answer)).await;
-        assert!(matches!(error, FetchError::InvalidResponse(_)), "{answer}: {error:?}");
+        let error = get_error(&trusting_fetcher(), &start_abrupt_server(response)).await;
+        assert!(matches!(error, FetchError::InvalidResponse(_)), "{response}: {error:?}");
     }
 }

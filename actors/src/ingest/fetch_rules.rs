@@ -6,7 +6,7 @@ use storage::blobs::BlobError;
 use values::id::UserId;
 use web::{FetchError, HostPermit, PageUrl, UrlRejection};
 
-use super::extraction::ExtractionContext;
+use super::extraction_context::ExtractionContext;
 
 /// Acquires the permit for the host of a URL. Jobs that a user waits for need none: the throttle protects a host from
 /// backlogs, such as the pages of a feed or of an import, which may all be of one host.

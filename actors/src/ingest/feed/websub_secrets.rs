@@ -18,18 +18,18 @@ const CALLBACK_PURPOSE: &[u8] = b"carrel feed push address 1";
 
 /// Derives the callback URL and the secret of each subscription.
 #[derive(Clone)]
-pub struct Push {
+pub struct WebSubSecrets {
     base_url: String,
     keyed: Hmac<Sha256>,
 }
 
-impl std::fmt::Debug for Push {
+impl std::fmt::Debug for WebSubSecrets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Push(..)")
+        f.write_str("WebSubSecrets(..)")
     }
 }
 
-impl Push {
+impl WebSubSecrets {
     /// Uses the service's own key: subscriptions stay valid as long as it does.
     #[expect(clippy::expect_used, reason = "HMAC takes keys of any length (RFC 2104)")]
     pub fn new(base_url: &str, key: [u8; 32]) -> Self {

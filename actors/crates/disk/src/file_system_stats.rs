@@ -1,4 +1,4 @@
-//! The free space that a file system reports.
+//! The size and the free space that a file system reports.
 
 use std::io;
 use std::path::Path;
@@ -10,9 +10,9 @@ use super::space_level::{MIN_FREE_TO_DELETE_BYTES, SpaceLevel};
 /// A file system that counts its inodes is full when it has fewer left: SQLite, the index and scratch files need some each.
 const MIN_FREE_INODES: u64 = 64;
 
-/// The free space of a file system.
+/// The size and the free space of a file system.
 #[derive(Clone, Copy, Debug)]
-pub struct Space {
+pub struct FileSystemStats {
     /// Size of the file system in bytes.
     pub total_bytes: u64,
     /// Bytes that are available to this process.
@@ -22,7 +22,7 @@ pub struct Space {
     free_inodes: u64,
 }
 
-impl Space {
+impl FileSystemStats {
     /// Measures the disk of a folder.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl Space {
 /// # Errors
 /// [`io::Error`] when the folder does not exist or its disk cannot be measured.
 pub fn available_bytes(folder: &Path) -> io::Result<u64> {
-    Space::measure(folder).map(|space| space.free_bytes)
+    FileSystemStats::measure(folder).map(|stats| stats.free_bytes)
 }
 
 #[cfg(test)]
@@ -66,32 +66,32 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    fn space(free_bytes: u64) -> Space {
-        Space { total_bytes: 1 << 40, free_bytes, total_inodes: 1 << 20, free_inodes: 1 << 19 }
+    fn stats(free_bytes: u64) -> FileSystemStats {
+        FileSystemStats { total_bytes: 1 << 40, free_bytes, total_inodes: 1 << 20, free_inodes: 1 << 19 }
     }
 
     #[test]
     fn deletions_continue_below_the_floor_until_the_disk_is_full() {
-        assert_eq!(space(100 * MIB + 1).level(0, 100 * MIB), SpaceLevel::AboveFloor);
-        assert_eq!(space(100 * MIB).level(0, 100 * MIB), SpaceLevel::BelowFloor);
-        assert_eq!(space(8 * MIB).level(0, 100 * MIB), SpaceLevel::BelowFloor);
-        assert_eq!(space(8 * MIB - 1).level(0, 100 * MIB), SpaceLevel::Full);
-        assert_eq!(space(8 * MIB - 1).level(0, MIB), SpaceLevel::AboveFloor);
+        assert_eq!(stats(100 * MIB + 1).level(0, 100 * MIB), SpaceLevel::AboveFloor);
+        assert_eq!(stats(100 * MIB).level(0, 100 * MIB), SpaceLevel::BelowFloor);
+        assert_eq!(stats(8 * MIB).level(0, 100 * MIB), SpaceLevel::BelowFloor);
+        assert_eq!(stats(8 * MIB - 1).level(0, 100 * MIB), SpaceLevel::Full);
+        assert_eq!(stats(8 * MIB - 1).level(0, MIB), SpaceLevel::AboveFloor);
     }
 
     #[test]
     fn released_space_is_for_deletions_alone() {
-        assert_eq!(space(28 * MIB).level(12 * MIB, 16 * MIB), SpaceLevel::BelowFloor);
-        assert_eq!(space(28 * MIB + 1).level(12 * MIB, 16 * MIB), SpaceLevel::AboveFloor);
-        assert_eq!(space(12 * MIB).level(12 * MIB, 16 * MIB), SpaceLevel::BelowFloor);
-        assert_eq!(space(MIB).level(12 * MIB, 16 * MIB), SpaceLevel::Full);
+        assert_eq!(stats(28 * MIB).level(12 * MIB, 16 * MIB), SpaceLevel::BelowFloor);
+        assert_eq!(stats(28 * MIB + 1).level(12 * MIB, 16 * MIB), SpaceLevel::AboveFloor);
+        assert_eq!(stats(12 * MIB).level(12 * MIB, 16 * MIB), SpaceLevel::BelowFloor);
+        assert_eq!(stats(MIB).level(12 * MIB, 16 * MIB), SpaceLevel::Full);
     }
 
     /// Covers the fault table (row 8).
     #[test]
     fn disk_without_free_inodes_is_below_the_floor() {
-        let none = Space { free_inodes: MIN_FREE_INODES - 1, ..space(100 * MIB) };
-        let uncounted = Space { total_inodes: 0, free_inodes: 0, ..space(100 * MIB) };
+        let none = FileSystemStats { free_inodes: MIN_FREE_INODES - 1, ..stats(100 * MIB) };
+        let uncounted = FileSystemStats { total_inodes: 0, free_inodes: 0, ..stats(100 * MIB) };
 
         assert_eq!(none.level(0, MIB), SpaceLevel::BelowFloor);
         assert_eq!(uncounted.level(0, MIB), SpaceLevel::AboveFloor);
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn floor_of_nothing_is_never_reached() {
-        let none = Space { free_inodes: 0, ..space(0) };
+        let none = FileSystemStats { free_inodes: 0, ..stats(0) };
 
         assert_eq!(none.level(12 * MIB, 0), SpaceLevel::AboveFloor);
     }

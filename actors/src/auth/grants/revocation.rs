@@ -19,7 +19,7 @@ pub async fn lock_active_owner(txn: &Transaction, user: UserId) -> Result<Option
     Ok(owner.filter(|owner| owner.disabled_at.is_none()))
 }
 
-/// How a grant ends. It is valid again only after the user connects the client again.
+/// The end of a grant. The grant is valid again only after the user connects the client again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrantEnd {
     /// By the user, with the account, or because it was unused for too long.

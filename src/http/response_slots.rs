@@ -1,14 +1,14 @@
-//! Slots for reading from the library of an account and building an answer, so that an account that asks for many large answers at
+//! Slots for reading from the library of an account and building a response, so that an account that asks for many large responses at
 //! once delays itself and not the others.
 //!
 //! | What | Bound |
 //! |---|---|
-//! | answers that are built at the same time | 16, and 4 of one account |
+//! | responses that are built at the same time | 16, and 4 of one account |
 //! | unsent bytes of one account ([`MAX_UNSENT_BYTES`]) | 32 MiB; it gets no more slots until some have been sent |
 //! | the wait for a slot | 10 seconds, then 503 |
 //!
-//! A slot is released when the answer has been handed to its connection and its bytes count as unsent. So an account can have 4
-//! more answers in memory than the bound of its unsent bytes allows. A client that does not read its answers loses its connections
+//! A slot is released when the response has been handed to its connection and its bytes count as unsent. So an account can have 4
+//! more responses in memory than the bound of its unsent bytes allows. A client that does not read its responses loses its connections
 //! by the deadlines of writing (`server::wire`), and then their bytes no longer count.
 //!
 //! Waiting accounts take turns as in a [`concurrency::FairSemaphore`]. In addition each account has a limit, which its unsent bytes
@@ -29,7 +29,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use values::id::UserId;
 
-/// Answers that are built at the same time: twice the connections to the database that read.
+/// Responses that are built at the same time: twice the connections to the database that read.
 const MAX_BUILDING: usize = 16;
 /// Those of one account: enough for the requests of a page, and few enough that others find free connections and memory.
 const MAX_BUILDING_PER_ACCOUNT: usize = 4;
@@ -40,7 +40,7 @@ const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// The slots of all accounts, for all workers together. Clones share them.
 #[derive(Clone, Debug)]
-pub struct AnswerSlots {
+pub struct ResponseSlots {
     max_wait: Duration,
     state: Arc<Mutex<SlotState>>,
 }
@@ -49,51 +49,51 @@ pub struct AnswerSlots {
 #[derive(Debug, Default)]
 struct SlotState {
     building: usize,
-    /// Accounts that build answers or have unsent bytes.
-    loads: HashMap<UserId, AnswerLoad>,
+    /// Accounts that build responses or have unsent bytes.
+    loads: HashMap<UserId, ResponseLoad>,
     /// No caller waits whose account may have a slot.
-    queue: FairQueue<UserId, AnswerPermit>,
+    queue: FairQueue<UserId, ResponsePermit>,
 }
 
-/// What one account has in memory.
+/// The responses that one account has in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct AnswerLoad {
+struct ResponseLoad {
     building: usize,
     unsent_bytes: usize,
 }
 
 /// The permit of a caller to use a slot. It is released when it is dropped, and the next caller gets the slot.
 #[derive(Debug)]
-pub struct AnswerPermit {
-    slots: Option<AnswerSlots>,
+pub struct ResponsePermit {
+    slots: Option<ResponseSlots>,
     user: UserId,
 }
 
 /// Unsent bytes of an account, which count until this is dropped.
 #[derive(Debug)]
 pub struct UnsentBytes {
-    slots: AnswerSlots,
+    slots: ResponseSlots,
     user: UserId,
     bytes: usize,
 }
 
-impl Default for AnswerSlots {
+impl Default for ResponseSlots {
     fn default() -> Self {
         Self { max_wait: MAX_WAIT, state: Arc::default() }
     }
 }
 
-impl AnswerSlots {
+impl ResponseSlots {
     /// Waits for a slot for this account.
     ///
     /// # Errors
     /// [`Error::Busy`] when it does not come in time, or when too many callers are waiting.
-    pub async fn acquire(&self, user: UserId) -> Result<AnswerPermit, Error> {
+    pub async fn acquire(&self, user: UserId) -> Result<ResponsePermit, Error> {
         let permit = {
             let mut state = self.state();
             if state.may_build(&user) {
                 state.begin(user);
-                return Ok(AnswerPermit { slots: Some(self.clone()), user });
+                return Ok(ResponsePermit { slots: Some(self.clone()), user });
             }
             // Queued under the same lock as the check, so that no slot is released in between and missed. The wait is
             // outside of it.
@@ -122,7 +122,7 @@ impl AnswerSlots {
         let mut state = self.state();
         state.lower(user, building, unsent_bytes);
         while let Some((user, next)) = state.next() {
-            match next.send(AnswerPermit { slots: Some(self.clone()), user }) {
+            match next.send(ResponsePermit { slots: Some(self.clone()), user }) {
                 Ok(()) => state.begin(user),
                 // That caller no longer waits. The permit must not release itself: the state is locked.
                 Err(mut permit) => permit.slots = None,
@@ -133,7 +133,7 @@ impl AnswerSlots {
 
 impl SlotState {
     fn may_build(&self, user: &UserId) -> bool {
-        self.building < MAX_BUILDING && self.loads.get(user).is_none_or(AnswerLoad::may_build)
+        self.building < MAX_BUILDING && self.loads.get(user).is_none_or(ResponseLoad::may_build)
     }
 
     fn begin(&mut self, user: UserId) {
@@ -147,28 +147,28 @@ impl SlotState {
         load.building = load.building.saturating_sub(building);
         load.unsent_bytes = load.unsent_bytes.saturating_sub(unsent_bytes);
         // Idle accounts leave the map, which would otherwise grow with every account.
-        if *load == AnswerLoad::default() {
+        if *load == ResponseLoad::default() {
             self.loads.remove(&user);
         }
     }
 
     /// Removes the caller whose turn it is.
-    fn next(&mut self) -> Option<(UserId, oneshot::Sender<AnswerPermit>)> {
+    fn next(&mut self) -> Option<(UserId, oneshot::Sender<ResponsePermit>)> {
         if self.building >= MAX_BUILDING {
             return None;
         }
         let loads = &self.loads;
-        self.queue.pop(|user| loads.get(user).is_none_or(AnswerLoad::may_build))
+        self.queue.pop(|user| loads.get(user).is_none_or(ResponseLoad::may_build))
     }
 }
 
-impl AnswerLoad {
+impl ResponseLoad {
     fn may_build(&self) -> bool {
         self.building < MAX_BUILDING_PER_ACCOUNT && self.unsent_bytes < MAX_UNSENT_BYTES
     }
 }
 
-impl Drop for AnswerPermit {
+impl Drop for ResponsePermit {
     fn drop(&mut self) {
         if let Some(slots) = self.slots.take() {
             slots.release(self.user, 1, 0);
@@ -182,15 +182,15 @@ impl Drop for UnsentBytes {
     }
 }
 
-/// Returns the wait for the slot that this operation needs, or `None` if it needs none ([`Operation::NEEDS_ANSWER_SLOT`]). The
+/// Returns the wait for the slot that this operation needs, or `None` if it needs none ([`Operation::NEEDS_RESPONSE_SLOT`]). The
 /// request holds the permit once it has one. The wait ends with [`Error::Busy`] when there is no slot in time.
 pub fn slot_wait<O: Operation>(request: &HttpRequest, caller: &Caller) -> Option<SlotWait> {
-    O::NEEDS_ANSWER_SLOT.then(|| -> SlotWait { Box::pin(acquire_slot(request.clone(), caller.user)) })
+    O::NEEDS_RESPONSE_SLOT.then(|| -> SlotWait { Box::pin(acquire_slot(request.clone(), caller.user)) })
 }
 
 async fn acquire_slot(request: HttpRequest, user: UserId) -> Result<(), Error> {
-    let slots = request.app_data::<Data<AnswerSlots>>();
-    let slots = slots.ok_or_else(|| Error::internal("the slots of answers are missing"))?;
+    let slots = request.app_data::<Data<ResponseSlots>>();
+    let slots = slots.ok_or_else(|| Error::internal("the slots of responses are missing"))?;
     let permit = slots.acquire(user).await?;
     request.extensions_mut().insert(permit);
     Ok(())
@@ -198,7 +198,7 @@ async fn acquire_slot(request: HttpRequest, user: UserId) -> Result<(), Error> {
 
 /// Releases the slot that the request holds, if any.
 pub fn release_slot(request: &HttpRequest) {
-    drop(request.extensions_mut().remove::<AnswerPermit>());
+    drop(request.extensions_mut().remove::<ResponsePermit>());
 }
 
 #[cfg(test)]
@@ -213,13 +213,13 @@ mod tests {
     }
 
     /// Permits of this account, as many as there are now.
-    fn take(slots: &AnswerSlots, user: UserId) -> Vec<AnswerPermit> {
+    fn take(slots: &ResponseSlots, user: UserId) -> Vec<ResponsePermit> {
         std::iter::from_fn(|| slots.acquire(user).now_or_never()).map(Result::unwrap).collect()
     }
 
     #[actix_web::test]
-    async fn account_builds_few_answers_at_once() {
-        let (slots, greedy, other) = (AnswerSlots::default(), user(), user());
+    async fn account_builds_few_responses_at_once() {
+        let (slots, greedy, other) = (ResponseSlots::default(), user(), user());
         let mut held = take(&slots, greedy);
         assert_eq!(held.len(), MAX_BUILDING_PER_ACCOUNT);
         let mut waiting = Box::pin(slots.acquire(greedy));
@@ -233,7 +233,7 @@ mod tests {
 
     #[actix_web::test]
     async fn account_with_unsent_bytes_waits_until_some_are_sent() {
-        let (slots, greedy, other) = (AnswerSlots::default(), user(), user());
+        let (slots, greedy, other) = (ResponseSlots::default(), user(), user());
         let unsent = slots.count_unsent(greedy, MAX_UNSENT_BYTES);
         let mut waiting = Box::pin(slots.acquire(greedy));
         assert!(poll!(&mut waiting).is_pending());
@@ -249,7 +249,7 @@ mod tests {
 
     #[actix_web::test]
     async fn accounts_take_turns_when_all_are_taken() {
-        let slots = AnswerSlots::default();
+        let slots = ResponseSlots::default();
         let (greedy, other) = (user(), user());
         let mut held: Vec<_> = (0..4).flat_map(|_| take(&slots, user())).collect();
         assert_eq!(held.len(), MAX_BUILDING);
@@ -272,7 +272,7 @@ mod tests {
 
     #[actix_web::test]
     async fn caller_that_waited_too_long_is_refused() {
-        let slots = AnswerSlots { max_wait: Duration::from_millis(5), ..AnswerSlots::default() };
+        let slots = ResponseSlots { max_wait: Duration::from_millis(5), ..ResponseSlots::default() };
         let user = user();
         let held = take(&slots, user);
 

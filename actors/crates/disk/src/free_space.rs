@@ -5,16 +5,17 @@ pub const OVERHEAD_BYTES: u64 = 1 << 20;
 
 /// The free space of a disk at the last measurement, and its use since.
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub struct FreeSpace {
     /// Bytes free for writers; `None` if the measurement failed.
     free_bytes: Option<u64>,
     /// Bytes announced by writers and not written yet.
     announced_bytes: u64,
-    /// Bytes written since the last measurement began. They are counted after the write, so a measurement that begins later includes them.
+    /// Bytes written since the last measurement began. They are counted after the write, so a measurement that begins later includes
+    /// them.
     written_bytes: u64,
 }
 
-impl Ledger {
+impl FreeSpace {
     /// Returns the bytes written since the last measurement. Read it when a measurement begins, and pass it to [`Self::set_free`].
     pub fn written_bytes(&self) -> u64 {
         self.written_bytes
@@ -63,56 +64,56 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// Returns the ledger of a disk with this free space in addition to the overhead.
-    fn ledger(free_bytes: u64) -> Ledger {
-        let mut ledger = Ledger::default();
-        ledger.set_free(Some(free_bytes + OVERHEAD_BYTES), 0);
-        ledger
+    /// Returns a disk with this free space in addition to the overhead.
+    fn free_space(free_bytes: u64) -> FreeSpace {
+        let mut free_space = FreeSpace::default();
+        free_space.set_free(Some(free_bytes + OVERHEAD_BYTES), 0);
+        free_space
     }
 
     #[test]
     fn announced_bytes_fit_together_above_the_floor() {
-        let mut ledger = ledger(100 * MIB);
+        let mut free_space = free_space(100 * MIB);
 
-        assert!(ledger.announce(60 * MIB, 16 * MIB));
-        assert!(!ledger.announce(24 * MIB + 1, 16 * MIB));
-        assert!(ledger.announce(24 * MIB, 16 * MIB));
-        assert!(!ledger.announce(1, 16 * MIB));
+        assert!(free_space.announce(60 * MIB, 16 * MIB));
+        assert!(!free_space.announce(24 * MIB + 1, 16 * MIB));
+        assert!(free_space.announce(24 * MIB, 16 * MIB));
+        assert!(!free_space.announce(1, 16 * MIB));
     }
 
     #[test]
     fn withdrawn_bytes_may_be_announced_by_others() {
-        let mut ledger = ledger(100 * MIB);
-        assert!(ledger.announce(80 * MIB, 0));
+        let mut free_space = free_space(100 * MIB);
+        assert!(free_space.announce(80 * MIB, 0));
 
-        ledger.withdraw(80 * MIB);
+        free_space.withdraw(80 * MIB);
 
-        assert!(ledger.announce(100 * MIB, 0));
+        assert!(free_space.announce(100 * MIB, 0));
     }
 
     #[test]
     fn written_bytes_count_until_they_are_measured() {
-        let mut ledger = ledger(100 * MIB);
-        assert!(ledger.announce(60 * MIB, 0));
-        ledger.record_written(40 * MIB);
-        assert!(!ledger.has_room_for(40 * MIB + 1, 0));
+        let mut free_space = free_space(100 * MIB);
+        assert!(free_space.announce(60 * MIB, 0));
+        free_space.record_written(40 * MIB);
+        assert!(!free_space.has_room_for(40 * MIB + 1, 0));
 
-        let before = ledger.written_bytes();
+        let before = free_space.written_bytes();
         // While the disk is measured.
-        ledger.record_written(20 * MIB);
-        ledger.set_free(Some(60 * MIB + OVERHEAD_BYTES), before);
+        free_space.record_written(20 * MIB);
+        free_space.set_free(Some(60 * MIB + OVERHEAD_BYTES), before);
 
         // The measurement may have seen the last 20 MiB or not.
-        assert!(ledger.has_room_for(40 * MIB, 0) && !ledger.has_room_for(40 * MIB + 1, 0));
-        ledger.set_free(Some(40 * MIB + OVERHEAD_BYTES), ledger.written_bytes());
-        assert!(ledger.has_room_for(40 * MIB, 0));
+        assert!(free_space.has_room_for(40 * MIB, 0) && !free_space.has_room_for(40 * MIB + 1, 0));
+        free_space.set_free(Some(40 * MIB + OVERHEAD_BYTES), free_space.written_bytes());
+        assert!(free_space.has_room_for(40 * MIB, 0));
     }
 
     #[test]
     fn bytes_are_announced_on_a_disk_that_cannot_be_measured() {
-        let mut ledger = Ledger::default();
+        let mut free_space = FreeSpace::default();
 
-        assert!(ledger.announce(u64::MAX, 16 * MIB));
-        assert!(!ledger.has_room_for(1, 0));
+        assert!(free_space.announce(u64::MAX, 16 * MIB));
+        assert!(!free_space.has_room_for(1, 0));
     }
 }

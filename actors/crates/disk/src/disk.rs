@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tracing::{info, warn};
 
-use super::ledger::Ledger;
-use super::space::{Space, available_bytes};
+use super::file_system_stats::{FileSystemStats, available_bytes};
+use super::free_space::FreeSpace;
 use super::space_level::SpaceLevel;
 use super::space_reserve::{START_BYTES, SpaceReserve};
 
@@ -25,7 +25,7 @@ const MIN_FREE_BESIDES_RESERVE_BYTES: u64 = 8 << 20;
 
 /// The disk of a folder with its last measurement.
 #[derive(Debug)]
-pub struct Volume {
+pub struct Disk {
     folder: PathBuf,
     /// Device number, which identifies the disk; `None` if the folder does not exist.
     device: Option<u64>,
@@ -36,24 +36,24 @@ pub struct Volume {
     level: AtomicU8,
     /// Whether the last measurement failed.
     is_unknown: AtomicBool,
-    ledger: Mutex<Ledger>,
+    free_space: Mutex<FreeSpace>,
 }
 
-impl Volume {
+impl Disk {
     /// Creates the disk of a folder and measures it.
     pub fn new(folder: PathBuf, reserve: Option<SpaceReserve>, min_free_bytes: u64) -> Self {
         let device = std::fs::metadata(&folder).ok().map(|found| found.dev());
-        let volume = Self {
+        let disk = Self {
             folder,
             device,
             min_free_bytes,
             reserve,
             level: AtomicU8::new(SpaceLevel::AboveFloor as u8),
             is_unknown: AtomicBool::new(false),
-            ledger: Mutex::default(),
+            free_space: Mutex::default(),
         };
-        volume.measure();
-        volume
+        disk.measure();
+        disk
     }
 
     /// Returns whether both folders are on the same disk.
@@ -66,14 +66,14 @@ impl Volume {
         SpaceLevel::from_number(self.level.load(Ordering::Relaxed))
     }
 
-    /// Returns the ledger of announced bytes.
-    pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Returns the free space and its announced bytes, locked.
+    pub fn free_space(&self) -> MutexGuard<'_, FreeSpace> {
+        self.free_space.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Announces bytes before they are written, if there is room above the floor. Returns whether they were announced.
     pub fn announce(&self, bytes: u64) -> bool {
-        self.min_free_bytes == 0 || self.ledger().announce(bytes, self.min_free_bytes)
+        self.min_free_bytes == 0 || self.free_space().announce(bytes, self.min_free_bytes)
     }
 
     /// Releases all space that is set aside, if too little is left to open the database and the index.
@@ -94,9 +94,9 @@ impl Volume {
     /// last level.
     pub async fn watch(self: Arc<Self>) {
         for round in 0_u64.. {
-            let volume = self.clone();
+            let disk = self.clone();
             // `statvfs` blocks for as long as a network file system does not answer.
-            let _ = tokio::task::spawn_blocking(move || volume.check(round)).await;
+            let _ = tokio::task::spawn_blocking(move || disk.check(round)).await;
             tokio::time::sleep(MEASUREMENT_INTERVAL).await;
         }
     }
@@ -132,7 +132,7 @@ impl Volume {
 
     /// Sets space aside again. A failure does not stop the service.
     fn refill(&self, reserve: &SpaceReserve) {
-        let has_room = self.ledger().has_room_for(MIN_FREE_BESIDES_RESERVE_BYTES, self.min_free_bytes);
+        let has_room = self.free_space().has_room_for(MIN_FREE_BESIDES_RESERVE_BYTES, self.min_free_bytes);
         if !has_room || reserve.missing_bytes() == 0 {
             return;
         }
@@ -144,23 +144,23 @@ impl Volume {
 
     fn measure(&self) -> SpaceLevel {
         // Read before the measurement, so that bytes which are written while it runs stay counted.
-        let written_before = self.ledger().written_bytes();
-        let found = self.space();
+        let written_before = self.free_space().written_bytes();
+        let found = self.measure_stats();
         // The missing part of the reserve is not available to writers: it is to be refilled, or was released for work below the floor.
         let missing = self.reserve.as_ref().map_or(0, SpaceReserve::missing_bytes);
-        let level = found.map_or(SpaceLevel::AboveFloor, |space| space.level(missing, self.min_free_bytes));
-        let for_writers = found.map(|space| space.free_bytes.saturating_sub(missing));
-        self.ledger().set_free(for_writers, written_before);
+        let level = found.map_or(SpaceLevel::AboveFloor, |stats| stats.level(missing, self.min_free_bytes));
+        let for_writers = found.map(|stats| stats.free_bytes.saturating_sub(missing));
+        self.free_space().set_free(for_writers, written_before);
         self.level.store(level as u8, Ordering::Relaxed);
         level
     }
 
-    /// Returns the measured space; `None` if the disk cannot be measured, which is logged once.
-    fn space(&self) -> Option<Space> {
-        match Space::measure(&self.folder) {
-            Ok(space) => {
+    /// Returns the measured numbers; `None` if the disk cannot be measured, which is logged once.
+    fn measure_stats(&self) -> Option<FileSystemStats> {
+        match FileSystemStats::measure(&self.folder) {
+            Ok(stats) => {
                 self.is_unknown.store(false, Ordering::Relaxed);
-                Some(space)
+                Some(stats)
             }
             Err(error) => {
                 if !self.is_unknown.swap(true, Ordering::Relaxed) {
@@ -180,23 +180,23 @@ mod tests {
         SpaceReserve::in_folder(folder.path()).missing_bytes() == 0
     }
 
-    fn volume(folder: &tempfile::TempDir, min_free_bytes: u64) -> Volume {
+    fn disk(folder: &tempfile::TempDir, min_free_bytes: u64) -> Disk {
         let reserve = SpaceReserve::in_folder(folder.path());
-        Volume::new(folder.path().to_owned(), Some(reserve), min_free_bytes)
+        Disk::new(folder.path().to_owned(), Some(reserve), min_free_bytes)
     }
 
     #[test]
     fn reserve_is_filled_where_there_is_room() {
         let folder = tempfile::tempdir().unwrap();
-        let full = volume(&folder, u64::MAX);
+        let full = disk(&folder, u64::MAX);
         assert_eq!(full.level(), SpaceLevel::BelowFloor);
         full.check(0);
         assert!(!reserve_is_filled(&folder));
 
-        let volume = volume(&folder, 1);
-        volume.check(1);
+        let disk = disk(&folder, 1);
+        disk.check(1);
         assert!(!reserve_is_filled(&folder));
-        volume.check(MEASUREMENTS_PER_REFILL);
+        disk.check(MEASUREMENTS_PER_REFILL);
 
         assert!(reserve_is_filled(&folder));
     }
@@ -205,7 +205,7 @@ mod tests {
     fn reserve_is_filled_without_a_floor_too() {
         let folder = tempfile::tempdir().unwrap();
 
-        volume(&folder, 0).check(0);
+        disk(&folder, 0).check(0);
 
         assert!(reserve_is_filled(&folder));
     }
@@ -215,23 +215,23 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let missing = folder.path().join("missing");
         let reserve = SpaceReserve::in_folder(&missing);
-        let volume = Volume::new(missing.clone(), Some(reserve), 1);
+        let disk = Disk::new(missing.clone(), Some(reserve), 1);
 
-        volume.check(0);
+        disk.check(0);
 
-        assert_eq!(volume.level(), SpaceLevel::AboveFloor);
-        assert!(volume.announce(1) && !missing.exists());
-        assert!(volume.release_to_start().is_err());
+        assert_eq!(disk.level(), SpaceLevel::AboveFloor);
+        assert!(disk.announce(1) && !missing.exists());
+        assert!(disk.release_to_start().is_err());
     }
 
     #[tokio::test]
     async fn disk_is_measured_until_it_is_dropped() {
         let folder = tempfile::tempdir().unwrap();
-        let volume = Arc::new(volume(&folder, 1));
-        volume.level.store(SpaceLevel::Full as u8, Ordering::Relaxed);
+        let disk = Arc::new(disk(&folder, 1));
+        disk.level.store(SpaceLevel::Full as u8, Ordering::Relaxed);
 
-        let watching = tokio::spawn(volume.clone().watch());
-        while volume.level() == SpaceLevel::Full {
+        let watching = tokio::spawn(disk.clone().watch());
+        while disk.level() == SpaceLevel::Full {
             tokio::task::yield_now().await;
         }
 
