@@ -85,7 +85,7 @@ async fn apply_file(
                 let ended = session.finish(&txn).await?;
                 // A dry run reads its file again when it is started.
                 if ended.state == ImportState::Done {
-                    release_file(&txn, ended.id).await?;
+                    release_file(&txn, ended.user_id, ended.id).await?;
                 }
                 txn.commit().await?;
             }
