@@ -408,6 +408,13 @@ fn crates() -> Vec<Crate> {
         .collect()
 }
 
+/// Returns the code that only tests compile: the tests of each crate, and the files below `tests/`.
+fn test_code() -> Vec<Crate> {
+    let mut found: Vec<Crate> = crates().into_iter().map(Crate::into_tests).collect();
+    found.push(read_crate("tests", &rust_files()));
+    found
+}
+
 #[test]
 fn modules_form_no_cycle() {
     let found: Vec<String> = crates().iter().flat_map(cycles::cycles).collect();
@@ -449,6 +456,29 @@ fn types_are_named_after_what_they_are() {
 }
 
 #[test]
+fn types_and_constants_of_tests_are_named_after_their_subject() {
+    let tests = test_code();
+    let mut found: Vec<String> = tests.iter().flat_map(names::vague_test_types).collect();
+    found.extend(tests.iter().flat_map(names::vague_constants));
+    assert!(found.is_empty(), "name what it is, such as `AuthorizationFlow` or `PageProgress`: {found:#?}");
+}
+
+#[test]
+fn vague_names_of_tests_are_found_with_their_lines() {
+    let file = |name: &str, content: &str| File { name: name.to_owned(), content: content.to_owned() };
+    let files = [
+        file("x/src/lib.rs", "#[cfg(test)]\nmod whole;\n\nenum Step {}"),
+        file("x/src/whole.rs", "struct Scene;\nfn check() {\n    const MOST: u8 = 1;\n}"),
+        file("x/src/part.rs", "#[cfg(test)]\nmod tests {\n    enum Step {}\n}"),
+    ];
+
+    let tests = read_crate("x/src", &files).into_tests();
+
+    assert_eq!(names::vague_test_types(&tests), ["x/src/part.rs:3: Step", "x/src/whole.rs:1: Scene"]);
+    assert_eq!(names::vague_constants(&tests), ["x/src/whole.rs:3: MOST"]);
+}
+
+#[test]
 fn vague_and_repeated_names_are_found_with_their_lines() {
     let file = |name: &str, content: &str| File { name: name.to_owned(), content: content.to_owned() };
     let files = [
@@ -465,7 +495,9 @@ fn vague_and_repeated_names_are_found_with_their_lines() {
 
 #[test]
 fn type_is_declared_once_in_a_crate() {
-    let found: Vec<String> = crates().iter().flat_map(|of| names::repeated_types(of, &LOCAL_TYPES)).collect();
+    let mut crates = crates();
+    crates.push(read_crate("tests/e2e", &rust_files()));
+    let found: Vec<String> = crates.iter().flat_map(|of| names::repeated_types(of, &LOCAL_TYPES)).collect();
     assert!(found.is_empty(), "give each of them the name of its own subject: {found:#?}");
 }
 
