@@ -42,7 +42,6 @@ const ARROWS: [(&str, &[&str]); 20] = [
             "entity",
             "errors",
             "jobs",
-            "migration",
             "parse",
             "sandbox",
             "storage",
