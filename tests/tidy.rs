@@ -16,6 +16,8 @@ use std::fs;
 mod cycles;
 #[path = "tidy/names.rs"]
 mod names;
+#[path = "tidy/owners.rs"]
+mod owners;
 #[path = "tidy/sources.rs"]
 mod sources;
 
@@ -40,7 +42,6 @@ const ARROWS: [(&str, &[&str]); 20] = [
             "entity",
             "errors",
             "jobs",
-            "migration",
             "parse",
             "sandbox",
             "storage",
@@ -172,67 +173,6 @@ const CHANGING_STATICS: [(&str, &str); 6] = [
     ("actors/crates/values/src/id.rs", "ids of one millisecond keep the order of their creation"),
     ("src/log/output.rs", "the log belongs to the process"),
     ("src/server/listen.rs", "a process can install one recorder of metrics"),
-];
-
-/// Tables whose rows belong to users. Their rows are found and changed only by functions of the entity, which begin with the owner
-/// or say in their names why not.
-const OWNED: [&str; 32] = [
-    "activity",
-    "answer_claim",
-    "api_key",
-    "bookmark",
-    "bookmark_tag",
-    "chunk",
-    "collection",
-    "collection_bookmark",
-    "decision",
-    "document",
-    "entry",
-    "export",
-    "feed",
-    "highlight",
-    "idempotency",
-    "import",
-    "import_row",
-    "library_usage",
-    "note",
-    "notice",
-    "oauth_code",
-    "oauth_consent",
-    "oauth_grant",
-    "project",
-    "project_item",
-    "rendition",
-    "session",
-    "source",
-    "transcript",
-    "transcript_segment",
-    "upload",
-    "usage_month",
-];
-
-/// Functions of `sea_orm` that change the rows of a table by a condition or by their primary key, whatever their owner.
-const ENTITY_CHANGES: [&str; 5] = ["update_many", "delete_many", "update", "delete", "delete_by_id"];
-
-/// Methods of `sea_orm` that change the row of a model by its primary key, whatever its owner.
-const MODEL_CHANGES: [&str; 4] = [".update(", ".delete(", ".save(", ".update_without_returning("];
-
-/// How the argument of such a method ends: with a transaction or a connection.
-const CONNECTIONS: [&str; 3] = ["txn", "db", "write("];
-
-/// Files that change rows of owned tables without their owner, and the reason.
-const CHANGES_WITHOUT_OWNER: [(&str, &str); 8] = [
-    ("actors/crates/library/src/exports/mod.rs", "the clean-up deletes old exports of all users"),
-    ("actors/crates/library/src/feeds/source.rs", "the followers of a source are of many users"),
-    ("actors/src/activity/actor.rs", "the clean-up deletes old lines of all users"),
-    ("actors/src/auth/accounts.rs", "the row of an account has no other owner"),
-    ("actors/src/auth/grants/actor.rs", "the last uses of connections of many users are written together"),
-    ("actors/src/auth/grants/sweep.rs", "the clean-up deletes expired rows of all users"),
-    ("actors/src/auth/keys/actor.rs", "the last uses of keys of many users are written together"),
-    (
-        "actors/src/auth/sessions.rs",
-        "a session is found by the hash of its secret; expired ones of all users are deleted",
-    ),
 ];
 
 /// Types that files of one shape declare each for itself: the rows of the tables, and the steps of migrations.
@@ -426,113 +366,6 @@ fn statics_that_change_are_listed_with_a_reason() {
     );
 }
 
-/// Returns whether a source calls one of these functions on the entity of an owned table.
-fn calls_owned_entity(source: &str, functions: &[&str]) -> bool {
-    OWNED.iter().any(|table| {
-        let imported = source.contains(&format!("use entity::{table}::"));
-        functions.iter().any(|function| {
-            let named = format!("{table}::Entity::{function}(");
-            let own = |(at, _): (usize, &str)| !source[..at].ends_with('_');
-            source.match_indices(&named).any(own)
-                || imported && source.contains(&format!(" Entity::{function}("))
-        })
-    })
-}
-
-/// Names of the files of `actors` that call one of these functions on the entity of an owned table.
-fn actors_that_call(functions: &[&str]) -> Vec<String> {
-    let calls =
-        |file: &File| file.name.starts_with("actors/") && calls_owned_entity(&file.content, functions);
-    rust_files().into_iter().filter(calls).map(|file| file.name).collect()
-}
-
-#[test]
-fn owned_rows_are_found_by_finders_of_the_entity() {
-    let wrong = actors_that_call(&["find", "find_by_id"]);
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}
-
-/// The files of `entity` that declare a finder of this name.
-fn finders_named(name: &str) -> Vec<String> {
-    let declaration = format!("fn {name}(");
-    let declares = |file: &File| file.name.starts_with("entity/") && file.content.contains(&declaration);
-    let mut files: Vec<String> = rust_files().into_iter().filter(declares).map(|file| file.name).collect();
-    files.sort();
-    files
-}
-
-#[test]
-fn finder_of_one_name_selects_the_same_rows() {
-    let advice = "a finder that leaves rows out is `visible_to` or `one_visible_to`";
-    // One row belongs to each user, and its id is that of the user.
-    assert_eq!(finders_named("owned_by"), ["entity/src/library_usage.rs", "entity/src/owned.rs"], "{advice}");
-    // The id of its rows is a key with the hash of a header.
-    assert_eq!(finders_named("one_of"), ["entity/src/idempotency.rs", "entity/src/owned.rs"], "{advice}");
-}
-
-/// Returns whether a source changes a row through its model, as `row.update(&txn)` does.
-fn changes_model(source: &str) -> bool {
-    MODEL_CHANGES.iter().flat_map(|method| source.match_indices(method)).any(|(at, method)| {
-        let rest = &source[at + method.len()..];
-        let Some(end) = rest.find([',', ')']) else { return false };
-        let last = rest[..end].rsplit(['.', '&']).next().unwrap_or_default();
-        rest[end..].starts_with(')') && CONNECTIONS.contains(&last)
-    })
-}
-
-/// Names of the files of `actors` that change rows without a function of the entity that names the owner.
-fn actors_that_change_without_owner() -> Vec<String> {
-    let changes = |file: &File| {
-        file.name.starts_with("actors/")
-            && (calls_owned_entity(&file.content, &ENTITY_CHANGES) || changes_model(&file.content))
-    };
-    rust_files().into_iter().filter(changes).map(|file| file.name).collect()
-}
-
-#[test]
-fn table_with_hidden_rows_has_no_finder_owned_by() {
-    let declares =
-        |file: &File, finder: &str| file.name.starts_with("entity/") && file.content.contains(finder);
-    let wrong: Vec<_> = rust_files()
-        .into_iter()
-        .filter(|file| declares(file, "fn visible_to(") && declares(file, "owned_table!("))
-        .map(|file| file.name)
-        .collect();
-    assert!(wrong.is_empty(), "name the finder of all rows after the others, as `with_deleted`: {wrong:#?}");
-}
-
-#[test]
-fn owned_rows_are_changed_by_their_owner() {
-    let mut wrong = actors_that_change_without_owner();
-    wrong.retain(|name| !CHANGES_WITHOUT_OWNER.iter().any(|(excepted, _)| excepted == name));
-    assert!(wrong.is_empty(), "use `update_owned_row`, `delete_owned_row` or `update_owned`: {wrong:#?}");
-}
-
-#[test]
-fn exceptions_for_changes_without_owner_are_needed() {
-    let found = actors_that_change_without_owner();
-    let unneeded: Vec<_> =
-        CHANGES_WITHOUT_OWNER.iter().filter(|(name, _)| !found.iter().any(|file| file == name)).collect();
-    assert!(unneeded.is_empty(), "{unneeded:#?}");
-}
-
-#[test]
-fn change_without_owner_is_found_in_every_spelling() {
-    for function in ENTITY_CHANGES {
-        let calls = |source: String| calls_owned_entity(&source, &ENTITY_CHANGES);
-
-        assert!(calls(format!("    note::Entity::{function}(id)")), "{function}");
-        assert!(calls(format!("use entity::note::{{Column, Entity}};\n    Entity::{function}(id)")));
-        assert!(!calls(format!("    feed_source::Entity::{function}(id)")));
-    }
-    for change in ["row.update(&txn)", "row.delete(txn)", "row.save(db)", "row.update(core.db.write())"] {
-        assert!(changes_model(change), "{change}");
-    }
-    for other in ["note::Entity::update_owned(user)", "hash.update(bytes)", "note.delete(&txn, now)"] {
-        assert!(!calls_owned_entity(other, &ENTITY_CHANGES) && !changes_model(other), "{other}");
-    }
-}
-
 #[test]
 fn packages_are_named_and_never_the_hosts_they_come_from() {
     // Put together here, so that this file does not name them either.
@@ -571,6 +404,13 @@ fn crates() -> Vec<Crate> {
         .map(|(folder, _)| if *folder == "." { "src".to_owned() } else { format!("{folder}/src") })
         .map(|folder| read_crate(&folder, &files))
         .collect()
+}
+
+/// Returns the code that only tests compile: the tests of each crate, and the files below `tests/`.
+fn test_code() -> Vec<Crate> {
+    let mut found: Vec<Crate> = crates().into_iter().map(Crate::into_tests).collect();
+    found.push(read_crate("tests", &rust_files()));
+    found
 }
 
 #[test]
@@ -614,6 +454,29 @@ fn types_are_named_after_what_they_are() {
 }
 
 #[test]
+fn types_and_constants_of_tests_are_named_after_their_subject() {
+    let tests = test_code();
+    let mut found: Vec<String> = tests.iter().flat_map(names::vague_test_types).collect();
+    found.extend(tests.iter().flat_map(names::vague_constants));
+    assert!(found.is_empty(), "name what it is, such as `AuthorizationFlow` or `PageProgress`: {found:#?}");
+}
+
+#[test]
+fn vague_names_of_tests_are_found_with_their_lines() {
+    let file = |name: &str, content: &str| File { name: name.to_owned(), content: content.to_owned() };
+    let files = [
+        file("x/src/lib.rs", "#[cfg(test)]\nmod whole;\n\nenum Step {}"),
+        file("x/src/whole.rs", "struct Scene;\nfn check() {\n    const MOST: u8 = 1;\n}"),
+        file("x/src/part.rs", "#[cfg(test)]\nmod tests {\n    enum Step {}\n}"),
+    ];
+
+    let tests = read_crate("x/src", &files).into_tests();
+
+    assert_eq!(names::vague_test_types(&tests), ["x/src/part.rs:3: Step", "x/src/whole.rs:1: Scene"]);
+    assert_eq!(names::vague_constants(&tests), ["x/src/whole.rs:3: MOST"]);
+}
+
+#[test]
 fn vague_and_repeated_names_are_found_with_their_lines() {
     let file = |name: &str, content: &str| File { name: name.to_owned(), content: content.to_owned() };
     let files = [
@@ -631,7 +494,9 @@ fn vague_and_repeated_names_are_found_with_their_lines() {
 
 #[test]
 fn type_is_declared_once_in_a_crate() {
-    let found: Vec<String> = crates().iter().flat_map(|of| names::repeated_types(of, &LOCAL_TYPES)).collect();
+    let mut crates = crates();
+    crates.push(read_crate("tests/e2e", &rust_files()));
+    let found: Vec<String> = crates.iter().flat_map(|of| names::repeated_types(of, &LOCAL_TYPES)).collect();
     assert!(found.is_empty(), "give each of them the name of its own subject: {found:#?}");
 }
 

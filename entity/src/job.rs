@@ -52,6 +52,13 @@ pub struct Model {
 
 crate::owned::owned_table!();
 
+impl Entity {
+    /// Returns the jobs of all users, for the queue.
+    pub fn of_every_user() -> Select<Entity> {
+        Self::find()
+    }
+}
+
 impl Model {
     /// Returns a job that is due now and has no position in its track yet.
     pub fn queued(

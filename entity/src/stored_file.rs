@@ -44,6 +44,21 @@ impl Entity {
         Self::update_many().filter(Column::UserId.eq(user))
     }
 
+    /// Returns an update of the files of an upload.
+    pub fn update_of_upload(id: UploadId) -> sea_orm::UpdateMany<Entity> {
+        Self::update_many().filter(Column::UploadId.eq(id))
+    }
+
+    /// Returns an update of the files of a document.
+    pub fn update_of_document(id: DocumentId) -> sea_orm::UpdateMany<Entity> {
+        Self::update_many().filter(Column::DocumentId.eq(id))
+    }
+
+    /// Returns an update of the file with this id, if it has no owner.
+    pub fn update_unowned(id: FileId) -> sea_orm::UpdateMany<Entity> {
+        Self::update_many().filter(Column::Id.eq(id)).filter(Self::is_unowned())
+    }
+
     /// Returns the file of an upload.
     pub fn of_upload(id: UploadId) -> Select<Entity> {
         Self::find().filter(Column::UploadId.eq(id))

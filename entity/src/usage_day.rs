@@ -27,3 +27,15 @@ pub struct Model {
 }
 
 crate::owned::owned_table!();
+
+impl Entity {
+    /// Returns the rows of these users, for the counters of many users that are written together.
+    pub fn of_users(users: impl IntoIterator<Item = UserId>) -> Select<Entity> {
+        Self::find().filter(Column::UserId.is_in(users))
+    }
+
+    /// Returns the rows of all users, for the counters of a day.
+    pub fn of_every_user() -> Select<Entity> {
+        Self::find()
+    }
+}

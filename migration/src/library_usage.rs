@@ -1,5 +1,5 @@
-//! SQL of the bytes that each user's library takes up: which columns count, the triggers that count them, and the queries that
-//! compare the counts with the rows.
+//! Which columns count towards the bytes of a user's library, and the triggers that count them. The queries that compare the counts
+//! with the rows are in crate `database`.
 //!
 //! The database counts in the transaction that changes a counted table: triggers change one row of `library_usage` per user. So
 //! cascading deletes, clean-ups and statements by hand are counted too. On SQLite a trigger runs for each row; on PostgreSQL once
@@ -14,14 +14,15 @@ use sea_orm_migration::sea_orm::DatabaseBackend;
 pub(crate) use triggers::trigger_statements;
 
 /// A table whose texts are counted. Each of its rows names its user in `user_id`, for as long as the row lives.
-struct CountedTable {
-    table: &'static str,
+pub struct CountedTable {
+    /// Its name.
+    pub table: &'static str,
     /// The columns whose bytes are counted, as UTF-8.
-    columns: &'static [&'static str],
+    pub columns: &'static [&'static str],
     /// The index that finds a user's rows.
     access: Access,
     /// Whether its rows are counted too, and their bytes separately: the stored responses of a user are bounded in number and bytes.
-    is_stored_response: bool,
+    pub is_stored_response: bool,
 }
 
 /// The way in which a user's rows are found without reading the whole table.
@@ -48,8 +49,8 @@ impl CountedTable {
         self.sum(|column| format!("COALESCE(LENGTH(CAST({prefix}{column} AS BLOB)), 0)"))
     }
 
-    /// SQL for the bytes of a stored row. OCTET_LENGTH does not read the whole text.
-    fn stored_bytes(&self, prefix: &str) -> String {
+    /// Returns SQL for the bytes of a stored row, whose columns have this prefix. OCTET_LENGTH does not read the whole text.
+    pub fn stored_bytes(&self, prefix: &str) -> String {
         self.sum(|column| format!("COALESCE(CAST(OCTET_LENGTH({prefix}{column}) AS BIGINT), 0)"))
     }
 
@@ -57,13 +58,8 @@ impl CountedTable {
         self.columns.iter().map(|column| bytes(column)).collect::<Vec<_>>().join(" + ")
     }
 
-    /// Returns the `FROM` clause of the rows of every user.
-    fn every_row(&self) -> String {
-        self.table.to_owned()
-    }
-
-    /// Returns the `FROM` clause of the rows of the user `$1`.
-    fn rows_of_user(&self) -> String {
+    /// Returns the `FROM` clause of the rows of the user `$1`. An index finds them.
+    pub fn rows_of_user(&self) -> String {
         let table = self.table;
         match self.access {
             Access::User => format!("{table} WHERE {table}.user_id = $1"),
@@ -78,7 +74,7 @@ impl CountedTable {
 /// The counted texts: those that a user adds, or that are fetched for a user. The passages of a document are its text. The title
 /// and body of a note and the segments of a transcript are copies, so they do not count again. What the service writes itself
 /// (states, errors, notices, activity) does not count; its rows are bounded by number or age.
-const COUNTED_TABLES: [CountedTable; 16] = [
+pub const COUNTED_TABLES: [CountedTable; 16] = [
     CountedTable::texts(
         "document",
         &[
@@ -123,63 +119,3 @@ const COUNTED_TABLES: [CountedTable; 16] = [
     ),
     CountedTable { table: "idempotency", columns: &["body"], access: Access::User, is_stored_response: true },
 ];
-
-/// Returns every counted column as a pair of table and column.
-pub fn counted_columns() -> Vec<(&'static str, &'static str)> {
-    let of_table = |counted: &CountedTable| {
-        let table = counted.table;
-        counted.columns.iter().map(move |column| (table, *column))
-    };
-    COUNTED_TABLES.iter().flat_map(of_table).collect()
-}
-
-/// Returns the sums of every counted table as one select with the columns `user_id`, `bytes`, `responses` and `response_bytes`,
-/// over the rows of the `FROM` clauses that `from` makes.
-fn sums_query(from: fn(&CountedTable) -> String) -> String {
-    let of_table = |counted: &CountedTable| {
-        let table = counted.table;
-        let bytes = counted.stored_bytes(&format!("{table}."));
-        let (responses, response_bytes) =
-            if counted.is_stored_response { ("1", bytes.as_str()) } else { ("0", "0") };
-        format!(
-            "SELECT {table}.user_id AS user_id, {bytes} AS bytes, {responses} AS responses, \
-             {response_bytes} AS response_bytes FROM {}",
-            from(counted)
-        )
-    };
-    let rows = COUNTED_TABLES.iter().map(of_table).collect::<Vec<_>>().join(" UNION ALL ");
-    // On PostgreSQL the sum of BIGINT is NUMERIC, which no integer of Rust decodes.
-    format!(
-        "SELECT user_id, CAST(SUM(bytes) AS BIGINT) AS bytes, CAST(SUM(responses) AS BIGINT) AS responses, \
-         CAST(SUM(response_bytes) AS BIGINT) AS response_bytes FROM ({rows}) AS counted GROUP BY user_id"
-    )
-}
-
-/// Returns SQL that selects by how much a user's rows differ from the kept count: `bytes`, `responses` and `response_bytes`, each
-/// to be added to the kept number. Selects no row if there is no count for the user. The user's id is the only parameter, `$1`.
-/// Every table is read by an index.
-pub fn difference_query() -> String {
-    format!(
-        "SELECT COALESCE(sums.bytes, 0) - kept.bytes AS bytes,
-           COALESCE(sums.responses, 0) - kept.responses AS responses,
-           COALESCE(sums.response_bytes, 0) - kept.response_bytes AS response_bytes
-         FROM library_usage AS kept LEFT JOIN ({}) AS sums ON sums.user_id = kept.user_id
-         WHERE kept.user_id = $1",
-        sums_query(CountedTable::rows_of_user)
-    )
-}
-
-/// Returns SQL that selects the `user_id` of every user whose count differs from the rows, or is missing. It reads the counted tables
-/// completely.
-pub fn differing_users_query() -> String {
-    format!(
-        r#"SELECT "user".id AS user_id FROM "user"
-           LEFT JOIN library_usage AS kept ON kept.user_id = "user".id
-           LEFT JOIN ({}) AS sums ON sums.user_id = "user".id
-           WHERE kept.user_id IS NULL OR kept.bytes <> COALESCE(sums.bytes, 0)
-             OR kept.responses <> COALESCE(sums.responses, 0)
-             OR kept.response_bytes <> COALESCE(sums.response_bytes, 0)
-           ORDER BY "user".id"#,
-        sums_query(CountedTable::every_row)
-    )
-}

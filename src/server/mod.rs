@@ -24,7 +24,8 @@ use actix_web::dev::ServerHandle;
 use actix_web::rt::task::JoinHandle;
 use actors::context::OperationContext;
 use actors::service::Service;
-use database::checkpoint_below_floor;
+use database::{Db, checkpoint_below_floor};
+use disk::DiskSpace;
 use futures_util::future::{join, join_all};
 use inference::models::{Catalogue, Purpose};
 use jobs::LeaseOwner;
@@ -176,10 +177,8 @@ pub async fn start_with(
     disk.release_reserves_to_start()?;
     // The id stays the same over restarts, so a restart can put back the jobs of a process that died.
     let lease_owner = LeaseOwner(folder_id(&mut lock));
-    let listen_address = settings.server.listen;
     // An address in use is reported before the database is touched.
-    let listener = TcpListener::bind(listen_address)
-        .map_err(|error| format!("could not listen on server.listen = {listen_address}: {error}"))?;
+    let listener = bind(settings.server.listen)?;
     let address = listener.local_addr()?;
     let connections = Connections::from_settings(&settings.server);
     // Before the database is opened: migrations and the replay of the index can take minutes.
@@ -197,19 +196,7 @@ pub async fn start_with(
         listen(&settings, listener.try_clone()?, connections.clone(), &service, &readiness)?;
     // Only now: the database has created its files with the usual permissions.
     private_files(&settings.data_dir);
-    let (db, measured) = (core.db.clone(), core.db.clone());
-    let (watched, verified) = (core.db.clone(), core.db.clone());
-    let mut background = vec![
-        actix_web::rt::spawn(fold_metrics(recorder()?)),
-        actix_web::rt::spawn(log::report_lost_lines()),
-        actix_web::rt::spawn(disk.clone().watch()),
-        actix_web::rt::spawn(checkpoint_below_floor(core.db.clone(), disk)),
-        actix_web::rt::spawn(async move { db.check_while_serving().await }),
-        actix_web::rt::spawn(async move { measured.watch_log().await }),
-        actix_web::rt::spawn(async move { watched.watch_files().await }),
-        actix_web::rt::spawn(async move { verified.verify_after_damage().await }),
-        actix_web::rt::spawn(readiness.clone().watch_storage(service.clone())),
-    ];
+    let mut background = spawn_background_tasks(&core.db, disk, &service, &readiness)?;
     background.extend(load_models(&settings, &service, embedding));
     // Last: from now on load balancers send requests.
     readiness.set(true);
@@ -224,6 +211,32 @@ pub async fn start_with(
         background,
         _lock: lock,
     })
+}
+
+fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address)
+        .map_err(|error| format!("could not listen on server.listen = {address}: {error}").into())
+}
+
+/// Spawns the tasks that run while the service does: they watch the disk, the database and the log.
+fn spawn_background_tasks(
+    db: &Db,
+    disk: DiskSpace,
+    service: &Service,
+    readiness: &Readiness,
+) -> Result<Vec<JoinHandle<()>>, StartError> {
+    let (checked, measured, watched, verified) = (db.clone(), db.clone(), db.clone(), db.clone());
+    Ok(vec![
+        actix_web::rt::spawn(fold_metrics(recorder()?)),
+        actix_web::rt::spawn(log::report_lost_lines()),
+        actix_web::rt::spawn(disk.clone().watch()),
+        actix_web::rt::spawn(checkpoint_below_floor(db.clone(), disk)),
+        actix_web::rt::spawn(async move { checked.check_while_serving().await }),
+        actix_web::rt::spawn(async move { measured.watch_log().await }),
+        actix_web::rt::spawn(async move { watched.watch_files().await }),
+        actix_web::rt::spawn(async move { verified.verify_after_damage().await }),
+        actix_web::rt::spawn(readiness.clone().watch_storage(service.clone())),
+    ])
 }
 
 impl RunningService {

@@ -13,6 +13,9 @@ const VAGUE_TYPES: [&str; 51] = [
     "Whole", "Do", "Put", "Unknown", "Hold",
 ];
 
+/// Words that tests use for what they set up and do, instead of its name.
+const VAGUE_TEST_TYPES: [&str; 6] = ["Scene", "World", "Step", "Case", "Setup", "Thing"];
+
 /// Words that say no subject of a constant.
 const VAGUE_CONSTANTS: [&str; 20] = [
     "MOST",
@@ -59,7 +62,18 @@ fn place(module: &Module, declared: &Declaration) -> String {
 
 /// Returns the types whose name is one of the vague words, each with its file and line.
 pub fn vague_types(of: &Crate) -> Vec<String> {
-    let is_vague = |declared: &&Declaration| VAGUE_TYPES.contains(&declared.name.as_str());
+    types_named(of, &VAGUE_TYPES)
+}
+
+/// Returns the types of tests whose name is one of the vague words, each with its file and line.
+pub fn vague_test_types(of: &Crate) -> Vec<String> {
+    let mut found = types_named(of, &VAGUE_TYPES);
+    found.extend(types_named(of, &VAGUE_TEST_TYPES));
+    found
+}
+
+fn types_named(of: &Crate, words: &[&str]) -> Vec<String> {
+    let is_vague = |declared: &&Declaration| words.contains(&declared.name.as_str());
     of.modules
         .values()
         .flat_map(|module| {

@@ -91,11 +91,39 @@ pub struct Module {
     pub constants: Vec<Declaration>,
 }
 
+impl Module {
+    fn of(file: &File) -> Self {
+        Self { file: file.name.clone(), ..Self::default() }
+    }
+
+    /// Records the declaration of a type or a constant.
+    fn declare(&mut self, item: &Item) {
+        match item {
+            Item::Struct(item) => self.types.push(Declaration::new(&item.ident)),
+            Item::Enum(item) => self.types.push(Declaration::new(&item.ident)),
+            Item::Trait(item) => self.types.push(Declaration::new(&item.ident)),
+            Item::Type(item) => self.types.push(Declaration::new(&item.ident)),
+            Item::Const(item) => self.constants.push(Declaration::new(&item.ident)),
+            Item::Static(item) => self.constants.push(Declaration::new(&item.ident)),
+            _ => {}
+        }
+    }
+}
+
 /// The modules of one crate.
 pub struct Crate {
     /// Its folder of sources, from the root of the tree.
     pub folder: String,
     pub modules: BTreeMap<ModulePath, Module>,
+    /// Code that only tests compile, by the module that contains it. In a module that other code shares, its declarations alone.
+    test_modules: BTreeMap<ModulePath, Module>,
+}
+
+impl Crate {
+    /// Returns the code that only tests compile, as a crate of its own.
+    pub fn into_tests(self) -> Self {
+        Self { modules: self.test_modules, test_modules: BTreeMap::new(), ..self }
+    }
 }
 
 /// Returns the path of the module that a file holds, from its name below the sources of its crate.
@@ -113,26 +141,32 @@ pub fn read_crate(folder: &str, files: &[File]) -> Crate {
     let prefix = format!("{folder}/");
     let own = |file: &&File| file.name.starts_with(&prefix);
     let mut modules = BTreeMap::new();
+    let mut tests = BTreeMap::new();
     let mut test_modules = BTreeSet::new();
     let known: BTreeSet<ModulePath> =
         files.iter().filter(own).map(|file| module_path(&file.name[prefix.len()..])).collect();
     for file in files.iter().filter(own) {
         let path = module_path(&file.name[prefix.len()..]);
         let parsed = syn::parse_file(&file.content).unwrap_or_else(|error| panic!("{}: {error}", file.name));
-        let module = Module { file: file.name.clone(), ..Module::default() };
         let mut reader = Reader {
             path: path.clone(),
             known: &known,
-            module,
+            module: Module::of(file),
+            tests: Module::of(file),
             test_modules: &mut test_modules,
             imports: BTreeMap::new(),
             named: Vec::new(),
         };
         reader.visit_file(&parsed);
-        modules.insert(path, reader.finish());
+        let (module, tests_within) = reader.finish();
+        modules.insert(path.clone(), module);
+        tests.insert(path, tests_within);
     }
-    modules.retain(|path: &ModulePath, _| !test_modules.iter().any(|test| path.starts_with(test)));
-    Crate { folder: folder.to_owned(), modules }
+    let is_test = |path: &ModulePath| test_modules.iter().any(|test| path.starts_with(test));
+    let (whole_tests, modules): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        modules.into_iter().partition(|(path, _)| is_test(path));
+    tests.extend(whole_tests);
+    Crate { folder: folder.to_owned(), modules, test_modules: tests }
 }
 
 /// Reads the items of one file.
@@ -142,6 +176,8 @@ struct Reader<'a> {
     /// The modules that are files.
     known: &'a BTreeSet<ModulePath>,
     module: Module,
+    /// The declarations within the file that only tests compile.
+    tests: Module,
     test_modules: &'a mut BTreeSet<ModulePath>,
     /// Names that the file imports from its crate, with what they stand for.
     imports: BTreeMap<String, ModulePath>,
@@ -253,12 +289,22 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the module with the references of its code, once all of its imports are read.
-    fn finish(mut self) -> Module {
+    /// Returns the module with the references of its code, once all of its imports are read, and its tests.
+    fn finish(mut self) -> (Module, Module) {
         let references: Vec<ModulePath> =
             self.named.iter().filter_map(|(from, path)| self.expand(from, path)).collect();
         self.module.references.extend(references);
-        self.module
+        (self.module, self.tests)
+    }
+}
+
+/// Reads the types and constants of code that only tests compile.
+struct TestReader<'a>(&'a mut Module);
+
+impl<'ast> Visit<'ast> for TestReader<'_> {
+    fn visit_item(&mut self, item: &'ast Item) {
+        self.0.declare(item);
+        visit::visit_item(self, item);
     }
 }
 
@@ -271,6 +317,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
                     self.test_modules.insert(path);
                 }
             }
+            TestReader(&mut self.tests).visit_item(item);
             return;
         }
         if let Item::Mod(module) = item
@@ -281,15 +328,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
             self.path.pop();
             return;
         }
-        match item {
-            Item::Struct(item) => self.module.types.push(Declaration::new(&item.ident)),
-            Item::Enum(item) => self.module.types.push(Declaration::new(&item.ident)),
-            Item::Trait(item) => self.module.types.push(Declaration::new(&item.ident)),
-            Item::Type(item) => self.module.types.push(Declaration::new(&item.ident)),
-            Item::Const(item) => self.module.constants.push(Declaration::new(&item.ident)),
-            Item::Static(item) => self.module.constants.push(Declaration::new(&item.ident)),
-            _ => {}
-        }
+        self.module.declare(item);
         visit::visit_item(self, item);
     }
 

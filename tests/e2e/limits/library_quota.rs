@@ -598,7 +598,7 @@ const NULLABLE_COLUMNS: [(&str, &str); 8] = [
 ];
 
 /// Columns that are not counted.
-const UNCOUNTED_COLUMNS: [(&str, &str); 3] =
+const COLUMNS_NOT_COUNTED: [(&str, &str); 3] =
     [("bookmark", "updated_at"), ("document", "updated_at"), ("entry", "sorted_at")];
 
 /// Columns by which rows are deleted, together with the rows that reference them.
@@ -667,7 +667,7 @@ impl RandomLoad {
                 format!("UPDATE {table} SET {column} = NULL")
             }
             15 => {
-                let (table, column) = self.pick(&UNCOUNTED_COLUMNS);
+                let (table, column) = self.pick(&COLUMNS_NOT_COUNTED);
                 format!("UPDATE {table} SET {column} = {column} + 1")
             }
             _ => {

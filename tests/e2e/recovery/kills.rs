@@ -85,7 +85,7 @@ async fn acknowledged_saves_outlive_ten_kills_and_are_found_once() {
 
 /// The progress of the work on a page, according to the rows and the requests to its site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
+enum PageProgress {
     /// The save was acknowledged.
     Acknowledged,
     /// A job was claimed for it.
@@ -100,8 +100,8 @@ enum Step {
     Ready,
 }
 
-impl Step {
-    const ALL: [Step; 6] =
+impl PageProgress {
+    const ALL: [PageProgress; 6] =
         [Self::Acknowledged, Self::Begun, Self::PageRequested, Self::Written, Self::Indexing, Self::Ready];
 
     async fn of(id: DocumentId, rows: &DatabaseConnection, hits: usize) -> Self {
@@ -122,7 +122,7 @@ impl Step {
 /// Saves a page and kills the program as soon as the work has reached this step. Returns the page's unique word and the save. The
 /// step `PageRequested` is exact, because the page does not respond; at other steps the work may have continued meanwhile.
 async fn kill_at(
-    step: Step,
+    step: PageProgress,
     page: usize,
     home: &Home,
     site: &Site,
@@ -131,7 +131,7 @@ async fn kill_at(
     let running = Program::start(home, "data").await;
     let (word, path) = (format!("zx{page}w"), format!("/{page}"));
     let (silent, complete) = (Reply::Never, article("Heron", &word));
-    let url = if step == Step::PageRequested {
+    let url = if step == PageProgress::PageRequested {
         site.page(&path, [silent, complete])
     } else {
         site.page(&path, [complete])
@@ -141,13 +141,13 @@ async fn kill_at(
     let rows = Database::connect(home.database_url()).await.unwrap();
     let began = Instant::now();
     let seen = loop {
-        let seen = Step::of(document, &rows, site.request_count(&path)).await;
+        let seen = PageProgress::of(document, &rows, site.request_count(&path)).await;
         if seen >= step {
             break seen;
         }
         assert!(began.elapsed() < Duration::from_secs(60), "not within a minute: {step:?}");
     };
-    assert!(step != Step::PageRequested || seen == Step::PageRequested, "{seen:?}");
+    assert!(step != PageProgress::PageRequested || seen == PageProgress::PageRequested, "{seen:?}");
     running.kill();
     rows.close().await.unwrap();
     (word, saved)
@@ -159,10 +159,10 @@ async fn save_and_deletion_outlive_a_kill_at_any_step() {
     let (home, site) = (Home::new().await, Site::start().await);
     let account = program::create_account(&home);
     let mut saved = Vec::new();
-    for (page, step) in Step::ALL.into_iter().enumerate() {
+    for (page, step) in PageProgress::ALL.into_iter().enumerate() {
         saved.push(kill_at(step, page, &home, &site, &account).await);
     }
-    let (word, gone) = kill_at(Step::Ready, saved.len(), &home, &site, &account).await;
+    let (word, gone) = kill_at(PageProgress::Ready, saved.len(), &home, &site, &account).await;
     let running = Program::start(&home, "data").await;
     let key = running.client_with_key(&account.0, &account.1);
     let removed = key.delete(&format!("/rest/v1/bookmarks/{}", gone["bookmarkId"].as_str().unwrap())).await;

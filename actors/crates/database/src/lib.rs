@@ -13,6 +13,7 @@
 //! | bound the connections of one account | [`on_behalf_of`] |
 //! | insert many rows | [`insert_all`] |
 //! | do maintenance in one process at a time | [`Db::hold_lock`] |
+//! | compare the counted bytes of libraries with their rows | [`library_counts`] |
 //! | know what an error means | [`DatabaseFault::of`]; [`StorageFault::of`] for the storage alone |
 //! | test what an error leads to | [`refusal_with_code`] |
 //! | know whether writes are stopped, and why | [`Db::health`], [`StorageHealth`] |
@@ -28,8 +29,8 @@
 //! everything after a failed statement, and the connection is lent only outside of any transaction, or else replaced. Damage, and a
 //! file that is not at its path, stop all writes until they are over.
 //!
-//! This crate runs the migrations and uses no table; of carrel-values it uses only the ids of accounts. It retries only opening a file
-//! that another process holds.
+//! This crate runs the migrations and uses no table: [`library_counts`] only makes SQL. Of carrel-values it uses only the ids of
+//! accounts. It retries only opening a file that another process holds.
 
 mod account_share;
 mod bulk_insert;
@@ -43,6 +44,7 @@ mod handles;
 mod health;
 mod hold_lock;
 mod integrity;
+pub mod library_counts;
 mod lock_file;
 mod log_size;
 mod migrations;

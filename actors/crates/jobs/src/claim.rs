@@ -188,7 +188,7 @@ fn has_no_attempts_left(job: &Model) -> bool {
 }
 
 fn jobs_with_expired_lease(track: Track, now: Timestamp) -> Select<Entity> {
-    Entity::find()
+    Entity::of_every_user()
         .filter(has_state(JobState::Running))
         .filter(Column::Track.eq(track.number()))
         .filter(Column::LeaseUntil.lt(now))
@@ -203,7 +203,7 @@ fn waiting_jobs(track: Track, users_at_maximum: &[UserId]) -> Select<Entity> {
         .from(Entity)
         .and_where(has_state(JobState::Running))
         .to_owned();
-    let mut waiting = Entity::find()
+    let mut waiting = Entity::of_every_user()
         .filter(Expr::cust("state = 'queued' AND queue_position IS NOT NULL"))
         .filter(Column::Track.eq(track.number()))
         // The index `job_running` would refuse the lease of such a job and so roll back the whole claim.
@@ -262,8 +262,8 @@ async fn lease(
     // The fencing token: ids are unique, so no other claim writes the same one.
     job.lease_token = Some(JobId::new(now).0);
     job.lease_owner = Some(owner.0);
-    // The id alone identifies the row: this transaction has locked it on PostgreSQL, and is the only writer on SQLite.
-    Entity::update_many()
+    // The id identifies the row: this transaction has locked it on PostgreSQL, and is the only writer on SQLite.
+    Entity::update_owned(job.user_id)
         .col_expr(Column::State, Expr::value(job.state))
         .col_expr(Column::QueuePosition, Expr::value(job.queue_position))
         .col_expr(Column::Attempts, Expr::value(job.attempts))

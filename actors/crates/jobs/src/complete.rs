@@ -22,7 +22,8 @@ pub const REPEATED_CRASH: &str = "the server crashed each time it processed this
 
 /// Renews the lease. Returns whether the attempt still holds it.
 pub async fn renew(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
-    let renewed = Entity::update_many().col_expr(Column::LeaseUntil, Expr::value(now + LEASE_DURATION));
+    let renewed =
+        Entity::update_owned(job.user_id).col_expr(Column::LeaseUntil, Expr::value(now + LEASE_DURATION));
     Ok(renewed.filter(is_leased(job)).exec(db).await?.rows_affected > 0)
 }
 
@@ -78,7 +79,7 @@ pub fn crash_reason(job: &Model) -> &str {
 }
 
 fn end(job: &Model, state: JobState, reason: Option<&str>, now: Timestamp) -> UpdateMany<Entity> {
-    Entity::update_many()
+    Entity::update_owned(job.user_id)
         .col_expr(Column::State, Expr::value(state))
         .col_expr(Column::LeaseUntil, Expr::value(None::<i64>))
         .col_expr(Column::Error, Expr::value(reason.map(str::to_owned)))
@@ -122,7 +123,7 @@ pub async fn defer(
 /// Reads the row of a job, or returns `None` if the attempt has lost its lease. A job that made progress since the claim has
 /// other numbers of attempts and crashes than when it was claimed.
 pub async fn reload(db: &impl ConnectionTrait, job: &Model) -> Result<Option<Model>, DbErr> {
-    Entity::find().filter(is_leased(job)).one(db).await
+    Entity::owned_by(job.user_id).filter(is_leased(job)).one(db).await
 }
 
 /// Ends the wait of all deferred jobs with this reason: they are due now.
@@ -140,7 +141,7 @@ fn is_deferred_with(reason: &str) -> Condition {
 
 /// Renews the lease of a job that made progress, in the transaction that keeps the progress. The job gets all its attempts again.
 pub async fn advance(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
-    let renewed = Entity::update_many()
+    let renewed = Entity::update_owned(job.user_id)
         .col_expr(Column::LeaseUntil, Expr::value(now + LEASE_DURATION))
         // 1 and not 0, because this attempt is still in progress.
         .col_expr(Column::Attempts, Expr::value(1))
@@ -191,7 +192,7 @@ pub async fn requeue_unknown(db: &Db, now: Timestamp) -> Result<u64, DbErr> {
         .add(Column::LeaseUntil.lt(now))
         .add(has_known_kind().not());
     // A read first: most of the time there is none, and the transaction would take the lock of the database.
-    if Entity::find().filter(expired.clone()).one(db.read()).await?.is_none() {
+    if Entity::of_every_user().filter(expired.clone()).one(db.read()).await?.is_none() {
         return Ok(0);
     }
     requeue_all(db, expired, (Column::Crashes, Expr::col(Column::Crashes).add(1)), now).await
@@ -279,7 +280,7 @@ impl QueuedState<'_> {
             .and_where(Column::Subject.eq(job.subject))
             .and_where(Column::State.eq(JobState::Queued))
             .to_owned();
-        let requeued = Entity::update_many()
+        let requeued = Entity::update_owned(job.user_id)
             .col_expr(Column::State, Expr::value(JobState::Queued))
             .col_expr(Column::Attempts, Expr::value(self.attempts))
             .col_expr(Column::Crashes, Expr::value(self.crashes))

@@ -10,9 +10,7 @@
 use database::Db;
 use entity::job::{Column, Entity};
 use sea_orm::sea_query::{Expr, LockBehavior, LockType};
-use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select,
-};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect, Select};
 use values::id::UserId;
 use values::kind::JobState;
 use values::time::Timestamp;
@@ -51,29 +49,29 @@ async fn first_position(db: &impl ConnectionTrait, jobs: Select<Entity>) -> Resu
 fn smallest_position(track: i16, priority: i16) -> Select<Entity> {
     // Jobs of unknown kinds may wait for long. Their positions would hold the smallest one back, and every user that comes later would
     // be served before those that have waited.
-    positions(track, priority).filter(has_known_kind()).order_by_asc(Column::QueuePosition)
+    positions(Entity::of_every_user(), track, priority)
+        .filter(has_known_kind())
+        .order_by_asc(Column::QueuePosition)
 }
 
 /// Selects the positions of the due jobs of a user, the last first, without those that serve all followers of a feed.
 fn last_position_of_user(user: UserId, track: i16, priority: i16) -> Select<Entity> {
-    positions(track, priority)
+    positions(Entity::owned_by(user), track, priority)
         .filter(has_known_kind())
-        .filter(Column::UserId.eq(user))
         .filter(Expr::cust(format!("kind NOT IN {SHARED_KINDS_SQL}")))
         .order_by_desc(Column::QueuePosition)
 }
 
 /// Selects the positions of the due jobs that serve all followers of a feed, the last first.
 fn last_shared_position(track: i16, priority: i16) -> Select<Entity> {
-    positions(track, priority)
+    positions(Entity::of_every_user(), track, priority)
         .filter(Expr::cust(format!("kind IN {SHARED_KINDS_SQL}")))
         .order_by_desc(Column::QueuePosition)
 }
 
-/// Selects the positions of the due jobs of a track and a priority.
-fn positions(track: i16, priority: i16) -> Select<Entity> {
-    Entity::find()
-        .select_only()
+/// Selects the positions of those of these jobs that are due, of a track and a priority.
+fn positions(jobs: Select<Entity>, track: i16, priority: i16) -> Select<Entity> {
+    jobs.select_only()
         .column(Column::QueuePosition)
         // Spelled out as in the partial indexes, so that both databases see that these contain all the rows.
         .filter(Expr::cust("state = 'queued' AND queue_position IS NOT NULL"))
@@ -83,7 +81,7 @@ fn positions(track: i16, priority: i16) -> Select<Entity> {
 
 /// Gives a queue position to deferred jobs whose time has come.
 pub async fn promote(db: &Db, now: Timestamp) -> Result<(), DbErr> {
-    let due = Entity::find()
+    let due = Entity::of_every_user()
         .filter(Expr::cust("state = 'queued' AND queue_position IS NULL"))
         .filter(Column::RunAt.lte(now))
         .order_by_asc(Column::RunAt)
@@ -97,7 +95,7 @@ pub async fn promote(db: &Db, now: Timestamp) -> Result<(), DbErr> {
     let due = due.lock_with_behavior(LockType::Update, LockBehavior::SkipLocked);
     for job in due.all(&txn).await? {
         let position = next_position(&txn, job.user_id, &job.kind, (job.track, job.priority)).await?;
-        Entity::update_many()
+        Entity::update_owned(job.user_id)
             .col_expr(Column::QueuePosition, Expr::value(position))
             // A request or a claim may have changed the row since it was read.
             .filter(Column::Id.eq(job.id))

@@ -3,9 +3,7 @@
 use entity::document;
 use entity::job::{Column, Entity, Model};
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
-use sea_orm::{
-    ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select,
-};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect, Select};
 use uuid::Uuid;
 use values::id::{JobId, UserId};
 use values::kind::JobState;
@@ -55,7 +53,7 @@ pub struct Depth {
 /// Counts the jobs of each track, of the kinds that this version knows: [`unknown_by_kind`] counts the others, which would make a track
 /// appear late whose jobs all run in time.
 pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
-    let counts = Entity::find()
+    let counts = Entity::of_every_user()
         .select_only()
         .column(Column::Track)
         .column(Column::State)
@@ -83,7 +81,7 @@ pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
 
 /// Counts the waiting jobs of all users of kinds that this version does not know, by kind. They run when a version that knows them does.
 pub async fn unknown_by_kind(db: &impl ConnectionTrait) -> Result<Vec<(String, i64)>, DbErr> {
-    Entity::find()
+    Entity::of_every_user()
         .select_only()
         .column(Column::Kind)
         .column_as(Column::Id.count(), "jobs")
@@ -100,7 +98,7 @@ pub async fn unknown_by_kind(db: &impl ConnectionTrait) -> Result<Vec<(String, i
 /// Counts the jobs of all users that were given up, by kind. Jobs whose document was made since by another job do not count.
 /// It reads every job that was given up.
 pub async fn failed_by_kind(db: &impl ConnectionTrait) -> Result<Vec<(String, i64)>, DbErr> {
-    Entity::find()
+    Entity::of_every_user()
         .select_only()
         .column(Column::Kind)
         .column_as(Column::Id.count(), "jobs")
@@ -118,13 +116,13 @@ pub async fn list_failed(
     user: Option<UserId>,
     limit: u64,
 ) -> Result<Vec<Model>, DbErr> {
-    let jobs = user.map_or_else(Entity::find, Entity::owned_by).filter(has_failed());
+    let jobs = user.map_or_else(Entity::of_every_user, Entity::owned_by).filter(has_failed());
     jobs.order_by_desc(Column::FinishedAt).order_by_desc(Column::Id).limit(limit).all(db).await
 }
 
 /// Returns the job with this id, of any user, if [`failed_by_kind`] counts it.
 pub async fn find_failed(db: &impl ConnectionTrait, id: JobId) -> Result<Option<Model>, DbErr> {
-    Entity::find().filter(Column::Id.eq(id)).filter(has_failed()).one(db).await
+    Entity::of_every_user().filter(Column::Id.eq(id)).filter(has_failed()).one(db).await
 }
 
 /// Selects the jobs that were given up and whose document was not made since by another job.
@@ -169,7 +167,7 @@ pub fn subjects_given_up(kind: JobKind) -> SelectStatement {
 
 /// Returns whether a job of this kind is queued for the subject.
 pub async fn is_waiting(db: &impl ConnectionTrait, kind: JobKind, subject: Uuid) -> Result<bool, DbErr> {
-    let waiting = Entity::find()
+    let waiting = Entity::of_every_user()
         .filter(Column::Kind.eq(kind.name()))
         .filter(Column::Subject.eq(subject))
         .filter(Column::State.eq(JobState::Queued));
@@ -178,7 +176,8 @@ pub async fn is_waiting(db: &impl ConnectionTrait, kind: JobKind, subject: Uuid)
 
 /// Returns whether the last job of this kind for the subject was given up and none was requested since.
 pub async fn is_given_up(db: &impl ConnectionTrait, kind: JobKind, subject: Uuid) -> Result<bool, DbErr> {
-    let own = Entity::find().filter(Column::Kind.eq(kind.name())).filter(Column::Subject.eq(subject));
+    let own =
+        Entity::of_every_user().filter(Column::Kind.eq(kind.name())).filter(Column::Subject.eq(subject));
     let open = own.clone().filter(Column::State.is_in([JobState::Queued, JobState::Running]));
     let given_up = own.filter(Column::State.eq(JobState::GivenUp));
     Ok(given_up.one(db).await?.is_some() && open.one(db).await?.is_none())
@@ -195,7 +194,7 @@ fn other_jobs(job: &Model) -> Select<Entity> {
     let others = Condition::any()
         .add(Column::Priority.lt(job.priority))
         .add(Column::Priority.eq(job.priority).and(Column::UserId.ne(job.user_id)));
-    Entity::find()
+    Entity::of_every_user()
         .filter(Expr::cust("state = 'queued' AND queue_position IS NOT NULL"))
         .filter(has_known_kind())
         .filter(Column::Track.eq(job.track))

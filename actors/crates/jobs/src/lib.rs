@@ -10,6 +10,7 @@
 //! | keep a lease | [`renew`], [`advance`] |
 //! | end an attempt | [`finish`], [`yield_job`], [`defer`], [`release`], [`give_up`], [`give_up_crashed`] |
 //! | end all attempts of a process that stops | [`release_all`] |
+//! | postpone jobs until their user lets them run | [`postpone()`], [`release_postponed`] |
 //! | keep jobs of other versions | [`requeue_unknown`], [`unknown_by_kind`] |
 //! | say how an attempt failed | [`JobError`] |
 //! | list and retry jobs that were given up | [`list_failed`], [`find_failed`], [`retry_failed`] |
@@ -44,6 +45,7 @@ mod error;
 mod fairness;
 mod inspect;
 mod kind;
+mod postpone;
 mod signal;
 #[cfg(test)]
 mod test_queue;
@@ -64,6 +66,7 @@ pub use inspect::{
     subjects, subjects_due, subjects_given_up, unknown_by_kind,
 };
 pub use kind::{JobKind, Priority, Track};
+pub use postpone::{postpone, release_postponed};
 pub use signal::JobSignal;
 
 /// An attempt whose lease is not renewed for this long counts as crashed. Its worker renews it three times as often.

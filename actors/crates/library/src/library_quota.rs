@@ -7,14 +7,13 @@
 //! that can be restored still count.
 //!
 //! The count is one row per user that triggers change in the transaction that changes a text
-//! ([`migration::library_usage`]). A write asks it twice: before, where a large body would be written in vain, and before
+//! (`migration::library_usage`). A write asks it twice: before, where a large body would be written in vain, and before
 //! its commit, where the count includes what the transaction wrote. On PostgreSQL the row is locked from the beginning of
 //! the transaction ([`crate::owned_transaction`]), so of two concurrent writes the second waits and counts the first.
 
-use database::Db;
+use database::{Db, library_counts as counts};
 use entity::library_usage::{Column, Entity, Model};
 use entity::{chunk, document, user};
-use migration::library_usage as counts;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QueryResult, QuerySelect,

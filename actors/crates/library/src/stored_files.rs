@@ -92,11 +92,9 @@ async fn renew(
 }
 
 async fn renew_lease(db: &Db, id: FileId, until: Timestamp) -> Result<(), Error> {
-    Entity::update_many()
+    // A late renewal must not hold a file that has its owner by now: once the owner is deleted, so is the file.
+    Entity::update_unowned(id)
         .col_expr(Column::KeepUntil, Expr::value(until))
-        .filter(Column::Id.eq(id))
-        // A late renewal must not hold a file that has its owner by now: once the owner is deleted, so is the file.
-        .filter(Entity::is_unowned())
         .filter(Column::IsBeingDeleted.eq(false))
         .exec(db.write())
         .await?;
@@ -164,10 +162,9 @@ pub async fn detach_from_upload(
     upload: UploadId,
     until: Timestamp,
 ) -> Result<(), Error> {
-    Entity::update_many()
+    Entity::update_of_upload(upload)
         .col_expr(Column::UploadId, Expr::value(None::<UploadId>))
         .col_expr(Column::KeepUntil, Expr::value(until))
-        .filter(Column::UploadId.eq(upload))
         .exec(txn)
         .await?;
     Ok(())
@@ -325,10 +322,8 @@ pub async fn sweep(core: &CoreContext, store: &dyn BlobStore) -> Result<(), Erro
 }
 
 async fn postpone_deletion(core: &CoreContext, id: FileId) -> Result<(), Error> {
-    Entity::update_many()
+    Entity::update_unowned(id)
         .col_expr(Column::KeepUntil, Expr::value(core.clock.now() + DELETE_RETRY_DELAY))
-        .filter(Column::Id.eq(id))
-        .filter(Entity::is_unowned())
         .exec(core.db.write())
         .await?;
     Ok(())
@@ -336,10 +331,8 @@ async fn postpone_deletion(core: &CoreContext, id: FileId) -> Result<(), Error> 
 
 async fn delete(core: &CoreContext, store: &dyn BlobStore, id: FileId, path: &str) -> Result<(), Error> {
     // A file that is marked can no longer be assigned to an owner, so its bytes may be deleted.
-    let marked = Entity::update_many()
+    let marked = Entity::update_unowned(id)
         .col_expr(Column::IsBeingDeleted, Expr::value(true))
-        .filter(Column::Id.eq(id))
-        .filter(Entity::is_unowned())
         .exec(core.db.write())
         .await?;
     if marked.rows_affected == 0 {

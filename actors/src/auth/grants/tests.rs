@@ -1,4 +1,4 @@
-//! The invariant of grants: whatever steps are taken in whatever order, at most one token family is valid, and a secret that is
+//! The invariant of grants: whatever actions are taken in whatever order, at most one token family is valid, and a secret that is
 //! presented twice leaves none valid.
 
 use std::sync::Arc;
@@ -23,9 +23,9 @@ const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 const URI: &str = "https://a.example/cb";
 
-/// One step; a number names one of the codes or tokens that were issued before.
+/// One action; a number names one of the codes or tokens that were issued before.
 #[derive(Clone, Debug)]
-enum Step {
+enum FlowAction {
     Consent,
     Exchange(usize),
     ExchangeByAnother(usize),
@@ -40,25 +40,25 @@ enum Step {
     WaitDays(u64),
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn action() -> impl Strategy<Value = FlowAction> {
     prop_oneof![
-        3 => Just(Step::Consent),
-        4 => (0..6_usize).prop_map(Step::Exchange),
-        1 => (0..6_usize).prop_map(Step::ExchangeByAnother),
-        6 => (0..8_usize).prop_map(Step::Refresh),
-        1 => (0..8_usize).prop_map(Step::RefreshByAnother),
-        1 => (0..8_usize).prop_map(Step::Revoke),
-        1 => (0..8_usize).prop_map(Step::RevokeByAccess),
-        1 => Just(Step::Disconnect),
-        1 => Just(Step::ChangePassword),
-        1 => Just(Step::Sweep),
-        2 => (1..7_000_u64).prop_map(Step::Wait),
-        1 => (1..120_u64).prop_map(Step::WaitDays),
+        3 => Just(FlowAction::Consent),
+        4 => (0..6_usize).prop_map(FlowAction::Exchange),
+        1 => (0..6_usize).prop_map(FlowAction::ExchangeByAnother),
+        6 => (0..8_usize).prop_map(FlowAction::Refresh),
+        1 => (0..8_usize).prop_map(FlowAction::RefreshByAnother),
+        1 => (0..8_usize).prop_map(FlowAction::Revoke),
+        1 => (0..8_usize).prop_map(FlowAction::RevokeByAccess),
+        1 => Just(FlowAction::Disconnect),
+        1 => Just(FlowAction::ChangePassword),
+        1 => Just(FlowAction::Sweep),
+        2 => (1..7_000_u64).prop_map(FlowAction::Wait),
+        1 => (1..120_u64).prop_map(FlowAction::WaitDays),
     ]
 }
 
 /// A user, the user's browser, and two clients.
-struct Scene {
+struct AuthorizationFlow {
     ctx: GrantContext,
     clock: Arc<TestClock>,
     browser: Browser,
@@ -69,7 +69,7 @@ struct Scene {
     accesses: Vec<String>,
 }
 
-impl Scene {
+impl AuthorizationFlow {
     async fn new(ctx: &GrantContext, clock: &Arc<TestClock>) -> Self {
         let now = clock.now();
         let owner = user::Model {
@@ -109,13 +109,13 @@ impl Scene {
         }
     }
 
-    async fn apply(&mut self, step: &Step) {
-        match step {
-            Step::Consent => self.consent().await,
-            Step::Exchange(n) => self.exchange(*n, self.client.clone()).await,
-            Step::ExchangeByAnother(n) => self.exchange(*n, self.other.clone()).await,
-            Step::Refresh(n) => self.refresh(*n).await,
-            Step::RefreshByAnother(n) => {
+    async fn apply(&mut self, action: &FlowAction) {
+        match action {
+            FlowAction::Consent => self.consent().await,
+            FlowAction::Exchange(n) => self.exchange(*n, self.client.clone()).await,
+            FlowAction::ExchangeByAnother(n) => self.exchange(*n, self.other.clone()).await,
+            FlowAction::Refresh(n) => self.refresh(*n).await,
+            FlowAction::RefreshByAnother(n) => {
                 let Some(token) = self.tokens.get(*n).cloned() else { return };
                 let before = self.valid_refresh_tokens().await;
                 let request = TokenRefresh { client: self.other.clone(), token, scopes: None };
@@ -127,11 +127,11 @@ impl Scene {
                     "another client's try ended a connection"
                 );
             }
-            Step::Revoke(n) => {
+            FlowAction::Revoke(n) => {
                 let Some(token) = self.tokens.get(*n).cloned() else { return };
                 revoke(&self.ctx, self.client.clone(), token).await.unwrap();
             }
-            Step::RevokeByAccess(n) => {
+            FlowAction::RevokeByAccess(n) => {
                 let Some(token) = self.accesses.get(*n).cloned() else { return };
                 let good = self.valid_family(&token).await.is_some();
                 revoke(&self.ctx, self.client.clone(), token).await.unwrap();
@@ -140,17 +140,17 @@ impl Scene {
                     "a revocation left the connection alive"
                 );
             }
-            Step::Disconnect => self.disconnect().await,
-            Step::ChangePassword => {
+            FlowAction::Disconnect => self.disconnect().await,
+            FlowAction::ChangePassword => {
                 let txn = self.ctx.db.begin().await.unwrap();
                 lock_active_owner(&txn, self.browser.user).await.unwrap();
                 end_all_grants(&txn, self.browser.user).await.unwrap();
                 txn.commit().await.unwrap();
                 assert_eq!(self.valid_refresh_tokens().await, 0);
             }
-            Step::Sweep => sweep::run(&self.ctx).await.unwrap(),
-            Step::Wait(seconds) => self.clock.advance(Duration::from_secs(*seconds)),
-            Step::WaitDays(days) => self.clock.advance(Duration::from_secs(*days * 86_400)),
+            FlowAction::Sweep => sweep::run(&self.ctx).await.unwrap(),
+            FlowAction::Wait(seconds) => self.clock.advance(Duration::from_secs(*seconds)),
+            FlowAction::WaitDays(days) => self.clock.advance(Duration::from_secs(*days * 86_400)),
         }
     }
 
@@ -343,20 +343,20 @@ async fn every_refused_refresh_takes_the_same_statements() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));
     let mut ctx = new_context(&folder, &clock).await;
-    let mut scene = Scene::new(&ctx, &clock).await;
-    scene.consent().await;
-    scene.exchange(0, scene.client.clone()).await;
-    scene.refresh(0).await;
-    scene.refresh(1).await;
-    let mut expired = Scene::new(&ctx, &clock).await;
+    let mut flow = AuthorizationFlow::new(&ctx, &clock).await;
+    flow.consent().await;
+    flow.exchange(0, flow.client.clone()).await;
+    flow.refresh(0).await;
+    flow.refresh(1).await;
+    let mut expired = AuthorizationFlow::new(&ctx, &clock).await;
     expired.consent().await;
     expired.exchange(0, expired.client.clone()).await;
     clock.advance(token::REFRESH_LIFETIME);
-    let mut recent = Scene::new(&ctx, &clock).await;
+    let mut recent = AuthorizationFlow::new(&ctx, &clock).await;
     recent.consent().await;
     recent.exchange(0, recent.client.clone()).await;
-    let (scene_client, other) = (scene.client.clone(), recent.other.clone());
-    scene.disconnect().await;
+    let (flow_client, other) = (flow.client.clone(), recent.other.clone());
+    flow.disconnect().await;
     let sent = ctx.db.record_statements();
 
     let statements = async |client: &oauth_client::Model, token: &str| {
@@ -373,14 +373,14 @@ async fn every_refused_refresh_takes_the_same_statements() {
     };
 
     let unknown = format!("cr_{}", "0".repeat(43));
-    let usual = statements(&scene_client, &unknown).await;
+    let usual = statements(&flow_client, &unknown).await;
     assert!(usual > 0, "nothing was counted");
     for (client, token) in [
-        (&scene_client, ""),
-        (&scene_client, "garbage"),
-        (&scene_client, scene.codes[0].as_str()),
-        (&scene_client, scene.tokens[0].as_str()),
-        (&scene_client, scene.tokens[2].as_str()),
+        (&flow_client, ""),
+        (&flow_client, "garbage"),
+        (&flow_client, flow.codes[0].as_str()),
+        (&flow_client, flow.tokens[0].as_str()),
+        (&flow_client, flow.tokens[2].as_str()),
         (&expired.client, expired.tokens[0].as_str()),
         (&other, recent.tokens[0].as_str()),
     ] {
@@ -393,18 +393,18 @@ async fn one_of_two_concurrent_steps_succeeds() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));
     let ctx = new_context(&folder, &clock).await;
-    let mut scene = Scene::new(&ctx, &clock).await;
-    scene.consent().await;
+    let mut flow = AuthorizationFlow::new(&ctx, &clock).await;
+    flow.consent().await;
     let db = ctx.db.write();
-    let mut code = oauth_code::Entity::owned_by(scene.browser.user).one(db).await.unwrap().unwrap();
+    let mut code = oauth_code::Entity::owned_by(flow.browser.user).one(db).await.unwrap().unwrap();
     let mut code_too = code.clone();
     present_code(db, &mut code).await.unwrap();
     assert!(matches!(present_code(db, &mut code_too).await, Err(TransitionError::AlreadyUsed)));
     let mut spent = code.clone();
     redeem_code(db, &mut code, 1).await.unwrap();
     assert!(matches!(redeem_code(db, &mut spent, 2).await, Err(TransitionError::AlreadyUsed)));
-    scene.consent().await;
-    scene.exchange(1, scene.client.clone()).await;
+    flow.consent().await;
+    flow.exchange(1, flow.client.clone()).await;
     let refresh = oauth_token::Entity::find().filter(oauth_token::Column::Kind.eq(TokenKind::Refresh));
     let mut token = refresh.one(db).await.unwrap().unwrap();
     let mut token_too = token.clone();
@@ -425,21 +425,21 @@ fn no_order_of_steps_leaves_two_valid_token_families() {
     let ctx = runtime.block_on(new_context(&folder, &clock));
     let mut runner =
         TestRunner::new(ProptestConfig { cases: 48, failure_persistence: None, ..Default::default() });
-    let steps = proptest::collection::vec(step(), 1..24);
+    let actions = proptest::collection::vec(action(), 1..24);
 
-    let found = runner.run(&steps, |steps| {
+    let found = runner.run(&actions, |actions| {
         runtime.block_on(async {
-            let mut scene = Scene::new(&ctx, &clock).await;
-            for step in &steps {
-                scene.apply(step).await;
-                let living = scene.valid_refresh_tokens().await;
-                prop_assert!(living <= 1, "{living} token families live after {step:?}");
-                let open = scene.accepted_families().await;
-                prop_assert!(open <= 1, "{open} token families are open after {step:?}");
-                let connected = scene.grant().await.is_some_and(|grant| grant.state == GrantState::Connected);
+            let mut flow = AuthorizationFlow::new(&ctx, &clock).await;
+            for action in &actions {
+                flow.apply(action).await;
+                let living = flow.valid_refresh_tokens().await;
+                prop_assert!(living <= 1, "{living} token families live after {action:?}");
+                let open = flow.accepted_families().await;
+                prop_assert!(open <= 1, "{open} token families are open after {action:?}");
+                let connected = flow.grant().await.is_some_and(|grant| grant.state == GrantState::Connected);
                 prop_assert!(
                     connected || open + living == 0,
-                    "something lives of what ended, after {step:?}"
+                    "something lives of what ended, after {action:?}"
                 );
             }
             Ok(())

@@ -115,7 +115,7 @@ impl LimitActor {
     fn read_day(&self, day: Day, entered: DayChange) -> ResponseActFuture<Self, Result<(), Error>> {
         let db = self.db.clone();
         let read = async move {
-            usage_day::Entity::find().filter(usage_day::Column::Day.eq(day)).all(db.read()).await
+            usage_day::Entity::of_every_user().filter(usage_day::Column::Day.eq(day)).all(db.read()).await
         };
         Box::pin(wrap_future::<_, Self>(read).map(move |rows, actor, _| match rows {
             Ok(rows) => {
@@ -238,8 +238,7 @@ async fn write(db: &Db, batch: &Batch) -> Result<Vec<usage_day::Model>, Error> {
     let mut rows = Vec::new();
     // Each user is named once, so that no row is returned twice.
     for users in users.chunks(MAX_STATEMENT_USERS) {
-        let of_users = usage_day::Entity::find()
-            .filter(usage_day::Column::UserId.is_in(users.iter().copied()))
+        let of_users = usage_day::Entity::of_users(users.iter().copied())
             .filter(usage_day::Column::Day.is_in(days.iter().copied()));
         rows.extend(of_users.all(&txn).await?);
     }

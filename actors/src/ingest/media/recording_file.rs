@@ -24,7 +24,7 @@ pub async fn find(ctx: &ExtractionContext, document: DocumentId) -> Result<Optio
     let Some(row) = Entity::of_document(document).one(ctx.core.db.read()).await? else { return Ok(None) };
     match ctx.uploads.store.local_file(&row.path).await {
         Ok(file) => {
-            touch(ctx.core.db.write(), &ctx.core, row.id).await?;
+            touch(ctx.core.db.write(), &ctx.core, document, row.id).await?;
             Ok(Some(file))
         }
         // The row is of no use without its file. The recording is fetched again.
@@ -44,7 +44,7 @@ pub async fn keep_recording(ctx: &ExtractionContext, document: DocumentId, file:
     let txn = ctx.core.db.begin().await?;
     release(&txn, document).await?;
     let is_assigned = stored_files::assign(&txn, copy.id, FileOwner::Document(document)).await?;
-    touch(&txn, &ctx.core, copy.id).await?;
+    touch(&txn, &ctx.core, document, copy.id).await?;
     if !is_assigned {
         return Err(Error::internal("a file was removed while it was written"));
     }
@@ -53,13 +53,19 @@ pub async fn keep_recording(ctx: &ExtractionContext, document: DocumentId, file:
 
 /// Releases the file of a recording that is transcribed, or never will be. The sweep of stored files removes it.
 pub async fn release(db: &impl ConnectionTrait, document: DocumentId) -> Result<(), DbErr> {
-    let none = Entity::update_many().col_expr(Column::DocumentId, Expr::value(None::<DocumentId>));
-    none.filter(Column::DocumentId.eq(document)).exec(db).await.map(drop)
+    let released = Entity::update_of_document(document);
+    released.col_expr(Column::DocumentId, Expr::value(None::<DocumentId>)).exec(db).await.map(drop)
 }
 
 /// Records that a file is used. For a file with an owner, `keep_until` is the time of its last use.
-async fn touch(db: &impl ConnectionTrait, core: &CoreContext, file: FileId) -> Result<(), Error> {
-    let used = Entity::update_many().col_expr(Column::KeepUntil, Expr::value(core.clock.now()));
+async fn touch(
+    db: &impl ConnectionTrait,
+    core: &CoreContext,
+    document: DocumentId,
+    file: FileId,
+) -> Result<(), Error> {
+    let used = Entity::update_of_document(document);
+    let used = used.col_expr(Column::KeepUntil, Expr::value(core.clock.now()));
     Ok(used.filter(Column::Id.eq(file)).exec(db).await.map(drop)?)
 }
 

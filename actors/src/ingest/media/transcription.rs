@@ -13,6 +13,7 @@ use jobs::JobError;
 use library::context::CoreContext;
 use library::documents::{ExtractedDocument, SourceMap, SpokenSegment, parser_job_error};
 use parse::audio::AudioMetadata;
+use sandbox::audio::AudioReader;
 use sea_orm::{ColumnTrait, QueryFilter};
 use values::id::{DocumentId, UserId};
 
@@ -132,70 +133,133 @@ async fn transcribe_rest(
         return Err(too_long());
     }
     let done = builder.done_samples();
-    let (mut read_share, mut first_piece) = skip_samples(&mut audio, done).await.map_err(parser_job_error)?;
-    let mut windows = WindowCutter::new(transcriber.max_window_samples(), done);
-    // Windows that were refused in a row, and samples of refused windows that are not stored yet.
-    let (mut refused_windows, mut refused_samples) = (0, 0);
-    let mut turn = TranscriptionTurn::new(started);
+    let (read_share, mut first_piece) = skip_samples(&mut audio, done).await.map_err(parser_job_error)?;
+    let windows = WindowCutter::new(transcriber.max_window_samples(), done);
+    let turn = TranscriptionTurn::new(started);
+    let mut rest = RemainingAudio {
+        ctx,
+        job,
+        transcriber,
+        builder,
+        audio,
+        windows,
+        read_share,
+        refused_windows: 0,
+        refused_samples: 0,
+        turn,
+    };
     loop {
         let piece = match first_piece.take() {
             Some(piece) => Some(piece),
-            None => audio.next_piece().await.map_err(parser_job_error)?,
+            None => rest.audio.next_piece().await.map_err(parser_job_error)?,
         };
         let is_end = piece.is_none();
         if let Some(piece) = piece {
-            windows.push(&piece.samples);
-            read_share = piece.progress;
+            rest.windows.push(&piece.samples);
+            rest.read_share = piece.progress;
         }
-        if windows.done_samples() > MAX_RECORDING_SECONDS * u64::from(SAMPLE_RATE_HZ) {
+        if rest.windows.done_samples() > MAX_RECORDING_SECONDS * u64::from(SAMPLE_RATE_HZ) {
             return Err(too_long());
         }
-        while let Some(window) = windows.next(is_end) {
+        if !rest.transcribe_windows(is_end).await? {
+            return Ok(None);
+        }
+        if is_end {
+            return rest.finish().await;
+        }
+        if !rest.store_long_silence().await? {
+            return Ok(None);
+        }
+    }
+}
+
+/// What is left of a recording while it is transcribed.
+struct RemainingAudio<'a> {
+    ctx: &'a ExtractionContext,
+    job: &'a job::Model,
+    transcriber: &'a dyn Transcriber,
+    builder: &'a mut TranscriptBuilder,
+    audio: AudioReader,
+    windows: WindowCutter,
+    /// The share of the file that was read.
+    read_share: f64,
+    /// Windows that were refused in a row.
+    refused_windows: usize,
+    /// Samples of refused windows that are not stored yet.
+    refused_samples: usize,
+    turn: TranscriptionTurn,
+}
+
+impl RemainingAudio<'_> {
+    /// Transcribes and stores the windows that are complete. Returns `false` if the recording is to yield before more of it is
+    /// transcribed, or its document was deleted.
+    async fn transcribe_windows(&mut self, is_end: bool) -> Result<bool, JobError> {
+        while let Some(window) = self.windows.next(is_end) {
             let start_seconds = to_seconds(window.start);
             let submitted_samples = window.samples.len();
-            let language = builder.row.language.clone();
-            let transcription = match transcribe_window(ctx, transcriber, window.samples, language).await {
-                // The rest of the recording is worth more than the reason why a window was refused.
-                Err(JobError::Permanent(_))
-                    if builder.row.segments > 0 && refused_windows < MAX_REFUSED_WINDOWS =>
-                {
-                    refused_windows += 1;
-                    refused_samples += submitted_samples;
-                    continue;
-                }
-                transcription => transcription?,
-            };
-            refused_windows = 0;
-            let done_samples = windows.done_samples();
-            let step = TranscriptStep {
-                start_seconds,
-                transcription,
-                refused_samples: std::mem::take(&mut refused_samples),
-                submitted_samples,
-                done_samples,
-                progress: progress(done_samples, audio.duration_seconds(), read_share),
-                is_finished: false,
-            };
-            if !builder.append(&ctx.core, job, step).await? || turn.is_over(ctx, job).await? {
-                return Ok(None);
+            let Some(transcription) = self.transcribe_unless_refused(window.samples).await? else { continue };
+            let silence = self.step_without_speech();
+            let step = TranscriptStep { start_seconds, transcription, submitted_samples, ..silence };
+            if !self.store(step).await? {
+                return Ok(false);
             }
         }
-        let done_samples = windows.done_samples();
-        if is_end {
-            let silence = TranscriptStep::silence(done_samples, 1.0);
-            let step = TranscriptStep { is_finished: true, refused_samples, ..silence };
-            let is_wanted = builder.append(&ctx.core, job, step).await?;
-            return Ok(is_wanted.then(|| DecodedAudio::at_end(&audio, to_seconds(done_samples))));
-        }
-        // Long silence is stored too: it renews the lease, and is not decoded again by the next attempt.
-        if done_samples >= builder.done_samples() + SILENCE_STEP_SAMPLES {
-            let progress = progress(done_samples, audio.duration_seconds(), read_share);
-            let silence = TranscriptStep::silence(done_samples, progress);
-            let step = TranscriptStep { refused_samples: std::mem::take(&mut refused_samples), ..silence };
-            if !builder.append(&ctx.core, job, step).await? || turn.is_over(ctx, job).await? {
-                return Ok(None);
+        Ok(true)
+    }
+
+    /// Transcribes a window. Returns `None` if the transcriber refuses it and the recording continues without it.
+    async fn transcribe_unless_refused(
+        &mut self,
+        samples: Vec<i16>,
+    ) -> Result<Option<Transcription>, JobError> {
+        let (submitted_samples, language) = (samples.len(), self.builder.row.language.clone());
+        match transcribe_window(self.ctx, self.transcriber, samples, language).await {
+            // The rest of the recording is worth more than the reason why a window was refused.
+            Err(JobError::Permanent(_))
+                if self.builder.row.segments > 0 && self.refused_windows < MAX_REFUSED_WINDOWS =>
+            {
+                self.refused_windows += 1;
+                self.refused_samples += submitted_samples;
+                Ok(None)
+            }
+            transcription => {
+                let transcription = transcription?;
+                self.refused_windows = 0;
+                Ok(Some(transcription))
             }
         }
+    }
+
+    /// Stores silence of some minutes too: it renews the lease, and is not decoded again by the next attempt. Returns `false` like
+    /// [`Self::transcribe_windows`].
+    async fn store_long_silence(&mut self) -> Result<bool, JobError> {
+        if self.windows.done_samples() < self.builder.done_samples() + SILENCE_STEP_SAMPLES {
+            return Ok(true);
+        }
+        let step = self.step_without_speech();
+        self.store(step).await
+    }
+
+    /// Stores a step. Returns `false` like [`Self::transcribe_windows`].
+    async fn store(&mut self, step: TranscriptStep) -> Result<bool, JobError> {
+        let is_wanted = self.builder.append(&self.ctx.core, self.job, step).await?;
+        Ok(is_wanted && !self.turn.is_over(self.ctx, self.job).await?)
+    }
+
+    /// Stores the end of the recording. Returns `None` if its document was deleted.
+    async fn finish(mut self) -> Result<Option<DecodedAudio>, JobError> {
+        let step = TranscriptStep { progress: 1.0, is_finished: true, ..self.step_without_speech() };
+        let decoded_seconds = to_seconds(step.done_samples);
+        let is_wanted = self.builder.append(&self.ctx.core, self.job, step).await?;
+        Ok(is_wanted.then(|| DecodedAudio::at_end(&self.audio, decoded_seconds)))
+    }
+
+    /// Returns a step to where the windows are, with the samples that were refused before.
+    fn step_without_speech(&mut self) -> TranscriptStep {
+        let done_samples = self.windows.done_samples();
+        let progress = progress(done_samples, self.audio.duration_seconds(), self.read_share);
+        let refused_samples = std::mem::take(&mut self.refused_samples);
+        TranscriptStep { refused_samples, ..TranscriptStep::silence(done_samples, progress) }
     }
 }
 

@@ -2,21 +2,24 @@
 
 use std::time::{Duration, Instant};
 
+use database::Transaction;
 use entity::{import, job, stored_file};
 use jobs::{JobError, Priority};
 use sandbox::import::ImportReader;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use storage::blobs::BlobError;
 use values::id::ImportId;
 use values::kind::ImportState;
+use values::time::Timestamp;
 
 use super::context::ImportContext;
 use super::library_lock::lock_library;
-use super::reading::{ReadError, read_batch};
+use super::reading::{ReadError, RowInput, read_batch};
 use super::retention::release_file;
 use super::session::ImportSession;
 use super::undo;
+use crate::context::CoreContext;
 use crate::documents;
 use crate::library_quota::LibraryRoom;
 use crate::owned_transaction::begin_owned;
@@ -60,55 +63,14 @@ async fn apply_file(
     session.skip_done_rows(&mut reader).await.map_err(job_error)?;
     let run_time = RUN_TIME.max(began.elapsed() * 4);
     began = Instant::now();
-    let is_import = !session.import().is_dry_run;
     loop {
-        if is_import && !jobs::has_room(core.db.read(), job.user_id, Priority::Backlog).await? {
-            return Err(JobError::Blocked { reason: QUEUE_FULL, after: QUEUE_RETRY_DELAY });
-        }
+        require_queue_room(core.db.read(), job, &session).await?;
         // Before the transaction: it may copy files of gigabytes from the archive.
         let batch = read_batch(context, session.import(), &mut reader).await.map_err(job_error)?;
-        let now = core.clock.now();
-        let txn = begin_owned(&core.db, job.user_id).await?;
-        // A dry run changes nothing in the library, so it need not wait for other imports.
-        if is_import {
-            lock_library(&txn, job.user_id).await?;
-        }
-        // The lock orders this batch with a pause: either the pause is seen here, or it waits until the batch is committed.
-        let own = import::Entity::one_of(job.user_id, ImportId(job.subject)).lock_exclusive();
-        if !own.one(&txn).await?.is_some_and(|import| import.state == ImportState::Running) {
-            // The user paused it, or the account was removed.
-            jobs::finish(&txn, job, now).await?;
-            return Ok(txn.commit().await?);
-        }
         if batch.is_empty() {
-            if jobs::finish(&txn, job, now).await? {
-                let ended = session.finish(&txn).await?;
-                // A dry run reads its file again when it is started.
-                if ended.state == ImportState::Done {
-                    release_file(&txn, ended.id).await?;
-                }
-                txn.commit().await?;
-            }
-            return Ok(());
+            return finish(core, job, session).await;
         }
-        // Asked again under the lock, because other jobs may have filled the queue while the batch was read.
-        if is_import && !jobs::has_room(&txn, job.user_id, Priority::Backlog).await? {
-            return Err(JobError::Blocked { reason: QUEUE_FULL, after: QUEUE_RETRY_DELAY });
-        }
-        // Also counts as progress: crashes before it are forgotten, and only a batch that crashes every time ends the job.
-        if !jobs::advance(&txn, job, now).await? {
-            return Err(JobError::LeaseLost);
-        }
-        let room = LibraryRoom::of_owner(&txn, core, job.user_id).await?;
-        session.apply(&txn, batch).await?;
-        // A batch that does not fit is rolled back as a whole: the import fails, and continues with this batch when it is resumed.
-        room.must_hold(&txn).await?;
-        if session.is_stopped() {
-            jobs::finish(&txn, job, now).await?;
-        }
-        txn.commit().await?;
-        context.job_signal.notify();
-        if session.is_stopped() {
+        if !apply_batch(context, job, &mut session, batch).await? {
             return Ok(());
         }
         if began.elapsed() > run_time {
@@ -116,6 +78,85 @@ async fn apply_file(
             return Ok(yielded.await.map(drop)?);
         }
     }
+}
+
+/// Refuses to apply more rows while the user's queue of documents is full. A dry run adds none to it.
+async fn require_queue_room(
+    db: &impl ConnectionTrait,
+    job: &job::Model,
+    session: &ImportSession,
+) -> Result<(), JobError> {
+    if session.import().is_dry_run || jobs::has_room(db, job.user_id, Priority::Backlog).await? {
+        return Ok(());
+    }
+    Err(JobError::Blocked { reason: QUEUE_FULL, after: QUEUE_RETRY_DELAY })
+}
+
+/// Begins the transaction of a batch, which locks the import. Returns `None` if the import runs no more; its job has ended then.
+async fn begin_batch(
+    core: &CoreContext,
+    job: &job::Model,
+    session: &ImportSession,
+    now: Timestamp,
+) -> Result<Option<Transaction>, JobError> {
+    let txn = begin_owned(&core.db, job.user_id).await?;
+    // A dry run changes nothing in the library, so it need not wait for other imports.
+    if !session.import().is_dry_run {
+        lock_library(&txn, job.user_id).await?;
+    }
+    // The lock orders this batch with a pause: either the pause is seen here, or it waits until the batch is committed.
+    let own = import::Entity::one_of(job.user_id, ImportId(job.subject)).lock_exclusive();
+    if own.one(&txn).await?.is_some_and(|import| import.state == ImportState::Running) {
+        return Ok(Some(txn));
+    }
+    // The user paused it, or the account was removed.
+    jobs::finish(&txn, job, now).await?;
+    txn.commit().await?;
+    Ok(None)
+}
+
+/// Applies a batch and keeps the progress. Returns `false` if the job has ended: the import runs no more, or a run of faults stopped
+/// it.
+async fn apply_batch(
+    context: &ImportContext,
+    job: &job::Model,
+    session: &mut ImportSession,
+    batch: Vec<RowInput>,
+) -> Result<bool, JobError> {
+    let (core, now) = (&context.core, context.core.clock.now());
+    let Some(txn) = begin_batch(core, job, session, now).await? else { return Ok(false) };
+    // Asked again under the lock, because other jobs may have filled the queue while the batch was read.
+    require_queue_room(&txn, job, session).await?;
+    // Also counts as progress: crashes before it are forgotten, and only a batch that crashes every time ends the job.
+    if !jobs::advance(&txn, job, now).await? {
+        return Err(JobError::LeaseLost);
+    }
+    let room = LibraryRoom::of_owner(&txn, core, job.user_id).await?;
+    session.apply(&txn, batch).await?;
+    // A batch that does not fit is rolled back as a whole: the import fails, and continues with this batch when it is resumed.
+    room.must_hold(&txn).await?;
+    if session.is_stopped() {
+        jobs::finish(&txn, job, now).await?;
+    }
+    txn.commit().await?;
+    context.job_signal.notify();
+    Ok(!session.is_stopped())
+}
+
+/// Ends the import after its last row, and its job.
+async fn finish(core: &CoreContext, job: &job::Model, session: ImportSession) -> Result<(), JobError> {
+    let now = core.clock.now();
+    let Some(txn) = begin_batch(core, job, &session, now).await? else { return Ok(()) };
+    // `false`: another worker has the job. Nothing is committed then.
+    if jobs::finish(&txn, job, now).await? {
+        let ended = session.finish(&txn).await?;
+        // A dry run reads its file again when it is started.
+        if ended.state == ImportState::Done {
+            release_file(&txn, ended.user_id, ended.id).await?;
+        }
+        txn.commit().await?;
+    }
+    Ok(())
 }
 
 fn job_error(error: ReadError) -> JobError {

@@ -1,12 +1,12 @@
 //! Pauses and resumes imports. While an import is paused, no more rows are applied, and the pages that it created are not fetched.
 
+use entity::bookmark;
 use entity::import::{self, Column, Entity};
-use entity::{bookmark, job};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, UpdateMany};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use uuid::Uuid;
 use values::id::{ImportId, UserId};
-use values::kind::{ImportState, JobState};
+use values::kind::ImportState;
 use values::time::Timestamp;
 
 use super::{begin, created};
@@ -17,8 +17,6 @@ use errors::Error;
 
 /// The error of a page's job whose import is paused.
 const PAUSED: &str = "the import of this page is paused";
-/// When a paused job is due: at the end of the year 9999, the latest time that the databases can store.
-const PAUSED_JOB_DUE_AT: Timestamp = Timestamp::from_millis(253_402_300_799_000);
 
 /// Pauses a running import, or the pages of a finished one.
 ///
@@ -97,15 +95,14 @@ async fn change_state(
     Ok(row)
 }
 
-/// Postpones the jobs of the import's pages that no worker has claimed.
+/// Postpones the jobs of the import's pages that no worker has claimed. A request for the same job, such as a refetch by the user,
+/// makes it due in spite of the pause.
 async fn postpone_pages(txn: &impl ConnectionTrait, import: &import::Model) -> Result<(), Error> {
-    // A request for the same job, such as a refetch by the user, merges into the row and so makes it due in spite of the pause.
-    let postpone = job::Entity::update_many()
-        .col_expr(job::Column::RunAt, Expr::value(PAUSED_JOB_DUE_AT))
-        // Without a queue position no worker claims it. `jobs::promote` gives it a new one when it is due.
-        .col_expr(job::Column::QueuePosition, Expr::value(None::<i64>))
-        .col_expr(job::Column::Error, Expr::value(Some(PAUSED)));
-    change_pages(txn, import, postpone).await
+    for bookmarks in created::list_bookmarks(txn, import).await?.chunks(BATCH_ROWS) {
+        let documents = list_documents(txn, import.user_id, bookmarks).await?;
+        jobs::postpone(txn, import.user_id, documents, PAUSED).await?;
+    }
+    Ok(())
 }
 
 /// Makes the postponed jobs of the import's pages due.
@@ -114,32 +111,21 @@ pub(super) async fn release_pages(
     import: &import::Model,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let release = job::Entity::update_many()
-        .col_expr(job::Column::RunAt, Expr::value(now))
-        .col_expr(job::Column::Error, Expr::value(None::<String>))
-        // Jobs that wait for another reason, such as a host that asked for a pause, keep their time.
-        .filter(job::Column::Error.eq(PAUSED));
-    change_pages(txn, import, release).await
-}
-
-/// Changes the jobs of the import's pages that no worker has claimed.
-async fn change_pages(
-    txn: &impl ConnectionTrait,
-    import: &import::Model,
-    change: UpdateMany<job::Entity>,
-) -> Result<(), Error> {
-    let change =
-        change.filter(job::Column::UserId.eq(import.user_id)).filter(job::Column::State.eq(JobState::Queued));
-    // Short lists of ids: a table that has just grown has no statistics, and a join over it may take minutes on PostgreSQL.
-    for batch in created::list_bookmarks(txn, import).await?.chunks(BATCH_ROWS) {
-        let documents: Vec<Uuid> = bookmark::Entity::visible_to(import.user_id)
-            .filter(bookmark::Column::Id.is_in(batch.iter().copied()))
-            .select_only()
-            .column(bookmark::Column::DocumentId)
-            .into_tuple()
-            .all(txn)
-            .await?;
-        change.clone().filter(job::Column::Subject.is_in(documents)).exec(txn).await?;
+    for bookmarks in created::list_bookmarks(txn, import).await?.chunks(BATCH_ROWS) {
+        let documents = list_documents(txn, import.user_id, bookmarks).await?;
+        jobs::release_postponed(txn, import.user_id, documents, PAUSED, now).await?;
     }
     Ok(())
+}
+
+/// Lists the documents of a batch of bookmarks, which are the subjects of their jobs.
+async fn list_documents(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    bookmarks: &[Uuid],
+) -> Result<Vec<Uuid>, Error> {
+    // Short lists of ids: a table that has just grown has no statistics, and a join over it may take minutes on PostgreSQL.
+    let own =
+        bookmark::Entity::visible_to(user).filter(bookmark::Column::Id.is_in(bookmarks.iter().copied()));
+    Ok(own.select_only().column(bookmark::Column::DocumentId).into_tuple().all(txn).await?)
 }

@@ -7,7 +7,7 @@ use entity::stored_file;
 use jobs::JobKind;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter};
-use values::id::ImportId;
+use values::id::{ImportId, UserId};
 use values::kind::ImportState;
 
 use super::failure::mark_failed;
@@ -47,8 +47,8 @@ pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
 }
 
 /// Detaches its file from an import that does not read it again. The clean-up of the store deletes the file within seconds.
-pub async fn release_file(txn: &impl ConnectionTrait, id: ImportId) -> Result<(), Error> {
-    stored_file::Entity::update_many()
+pub async fn release_file(txn: &impl ConnectionTrait, user: UserId, id: ImportId) -> Result<(), Error> {
+    stored_file::Entity::update_owned(user)
         .col_expr(stored_file::Column::ImportId, Expr::value(None::<ImportId>))
         .filter(stored_file::Column::ImportId.eq(id))
         .exec(txn)

@@ -76,30 +76,13 @@ pub fn read_item(
     let own = url.as_deref().and_then(|url| Url::parse(url).ok());
     // Relative links of a content are meant from the page of the entry, which may be on another host than the feed.
     let own = own.as_ref().unwrap_or(base);
-    let content = entry.content.as_ref().and_then(|content| {
-        let found =
-            text_construct::render_content(content.body.as_deref()?, content.content_type.as_str(), own);
-        (!found.text.is_empty()).then_some(found)
-    });
-    let described = entry
-        .summary
-        .as_ref()
-        .map(|text| text_construct::render_content(&text.content, text.content_type.as_str(), own));
-    let described =
-        described.filter(|found| !found.text.is_empty()).or_else(|| media_description(&entry, own));
-    let given = entry
-        .title
-        .as_ref()
-        .and_then(|title| clean_line(&text_construct::title_text(title, kind), MAX_NAME_CHARS));
+    let content = content(&entry, own);
+    let described = description(&entry, own);
     let enclosure = enclosure(&entry, base);
     let summary =
         described.as_ref().or(content.as_ref()).and_then(|found| clean_line(&found.text, MAX_SUMMARY_CHARS));
-    let whole = match (&content, &described) {
-        // A content element says that it is the whole; a description may be either, so it must be long.
-        (Some(content), _) => !is_teaser(&content.text),
-        (None, described) => described.as_ref().is_some_and(|found| is_whole(&found.text)),
-    };
-    let title = given
+    let whole = has_whole_content(content.as_ref(), described.as_ref());
+    let title = stated_title(&entry, kind)
         .or_else(|| clean_line(&content.as_ref().or(described.as_ref())?.text, MAX_DERIVED_TITLE_CHARS))
         .or_else(|| url.clone().map(|url| truncate(&url, MAX_NAME_CHARS)))
         .unwrap_or_else(|| "Untitled".to_owned());
@@ -125,6 +108,38 @@ pub fn read_item(
         outline,
         published_at: published,
         enclosure,
+    }
+}
+
+/// Returns the content element of an entry, if it has any text.
+fn content(entry: &Entry, own: &Url) -> Option<Rendition> {
+    let content = entry.content.as_ref()?;
+    let body = content.body.as_deref()?;
+    let found = text_construct::render_content(body, content.content_type.as_str(), own);
+    (!found.text.is_empty()).then_some(found)
+}
+
+/// Returns the description of an entry, or else that of its video, if it has any text.
+fn description(entry: &Entry, own: &Url) -> Option<Rendition> {
+    let described = entry
+        .summary
+        .as_ref()
+        .map(|text| text_construct::render_content(&text.content, text.content_type.as_str(), own));
+    described.filter(|found| !found.text.is_empty()).or_else(|| media_description(entry, own))
+}
+
+fn stated_title(entry: &Entry, kind: &FeedType) -> Option<String> {
+    let title = entry.title.as_ref()?;
+    clean_line(&text_construct::title_text(title, kind), MAX_NAME_CHARS)
+}
+
+/// Returns whether the feed has all of the content of an entry.
+fn has_whole_content(content: Option<&Rendition>, description: Option<&Rendition>) -> bool {
+    match (content, description) {
+        // A content element says that it is the whole; a description may be either, so it must be long.
+        (Some(content), _) => !is_teaser(&content.text),
+        (None, Some(description)) => is_whole(&description.text),
+        (None, None) => false,
     }
 }
 

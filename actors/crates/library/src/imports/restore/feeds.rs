@@ -55,16 +55,7 @@ pub async fn restore_entry(
     };
     let Some((key_hash, content_hash)) = hashes(&record) else { return Ok(RowResult::unknown_record()) };
     if let Some(existing) = same_entry(user, feed, &key_hash).one(txn).await? {
-        entry::Entity::update_owned(user)
-            .col_expr(entry::Column::Read, Expr::value(existing.read || record.read))
-            .col_expr(entry::Column::Starred, Expr::value(existing.starred || record.starred))
-            .filter(entry::Column::Id.eq(existing.id))
-            .exec(txn)
-            .await?;
-        let is_read = record.read && !existing.read;
-        let is_starred = record.starred && !existing.starred;
-        let trace = entry_trace(session, txn, feed, (is_read, is_starred)).await?;
-        return Ok(RowResult::Updated(ImportedKind::Entry, existing.id.0, trace));
+        return mark_existing(session, txn, &existing, &record).await;
     }
     // Ids begin with a time. With that of the entry rather than of the import, lists that are ordered by id keep their order.
     let id = EntryId::new(record.sorted_at);
@@ -110,6 +101,25 @@ pub async fn restore_entry(
     // A new entry is an addition to its feed, read or not.
     let trace = entry_trace(session, txn, feed, (true, record.starred)).await?;
     Ok(RowResult::Created(ImportedKind::Entry, id.0, trace))
+}
+
+/// Marks an existing entry as read or starred if the record is.
+async fn mark_existing(
+    session: &ImportSession,
+    txn: &impl ConnectionTrait,
+    existing: &entry::Model,
+    record: &EntryRecord,
+) -> Result<RowResult, Error> {
+    entry::Entity::update_owned(existing.user_id)
+        .col_expr(entry::Column::Read, Expr::value(existing.read || record.read))
+        .col_expr(entry::Column::Starred, Expr::value(existing.starred || record.starred))
+        .filter(entry::Column::Id.eq(existing.id))
+        .exec(txn)
+        .await?;
+    let is_read = record.read && !existing.read;
+    let is_starred = record.starred && !existing.starred;
+    let trace = entry_trace(session, txn, existing.feed_id, (is_read, is_starred)).await?;
+    Ok(RowResult::Updated(ImportedKind::Entry, existing.id.0, trace))
 }
 
 /// Returns the trace of an entry: whether it changed a feed that existed before the import, or starred an entry of a feed that

@@ -197,7 +197,7 @@ async fn finish(core: &CoreContext, job: &job::Model, import: &import::Model) ->
     if jobs::finish(&txn, job, now).await? {
         collections::retain_others(&txn, import).await?;
         mark_undone(&txn, import, now).await?;
-        release_file(&txn, import.id).await?;
+        release_file(&txn, import.user_id, import.id).await?;
         txn.commit().await?;
     }
     Ok(())
