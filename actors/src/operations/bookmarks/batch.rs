@@ -22,7 +22,7 @@ use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::{Error, ErrorBody};
 use library::bookmarks::{CreateBookmarkRequest, NewBookmark};
-use validation::{Fault, Faults, Id, Invalid, JsonMode, List, ReadMode, read_object, request};
+use validation::{Faults, Id, Invalid, List, ReadMode, read_object, request};
 
 /// The operations of the request; those that could not be read with their faults.
 #[derive(Debug)]
@@ -137,11 +137,8 @@ impl BatchOperation {
                 let target: BatchTargetRequest = read_object(fields)?;
                 Ok(Self::Delete(DeleteBookmark(target.id.into_inner())))
             }
-            Some(_) | None => {
-                let mut invalid = Invalid::new("op", "must be one of create, update, delete");
-                invalid.faults.extend(faults_of_every_operation(fields));
-                Err(invalid.into())
-            }
+            // Which fields are allowed depends on the operation, so no other fault is known.
+            Some(_) | None => Err(Invalid::new("op", "must be one of create, update, delete").into()),
         }
     }
 
@@ -159,27 +156,6 @@ fn read_update(fields: Map<String, Json>) -> Result<(BatchTargetRequest, ChangeB
     let (target, changes) = take_member(fields, "id");
     let (changes, target) = Invalid::together(read_object(changes), read_object(target))?;
     Ok((target, changes))
-}
-
-/// Returns the faults that the fields have whichever operation is meant: values that none accepts, and names that none has.
-fn faults_of_every_operation(fields: Map<String, Json>) -> Vec<Fault> {
-    let faults = |read: Result<(), Invalid>| read.err().map(|invalid| invalid.faults).unwrap_or_default();
-    let create = faults(read_object::<CreateBookmarkRequest>(fields.clone()).map(|_| ()));
-    let delete = faults(read_object::<BatchTargetRequest>(fields.clone()).map(|_| ()));
-    let update = faults(read_update(fields).map(|_| ()));
-    let mut shared = Vec::new();
-    for fault in create {
-        let same_field = |other: &&Fault| other.field == fault.field;
-        let (Some(updated), Some(deleted)) = (update.iter().find(same_field), delete.iter().find(same_field))
-        else {
-            continue;
-        };
-        // A field that one operation has and the others do not is best explained by that one.
-        let specific =
-            [&fault, updated, deleted].into_iter().find(|fault| fault.reason != JsonMode::UNKNOWN_NAME);
-        shared.push(specific.unwrap_or(&fault).clone());
-    }
-    shared
 }
 
 /// Splits an object into the member with this name and the others.
@@ -285,22 +261,6 @@ mod tests {
         assert_eq!(read(json!({ "op": "delete", "id": id, "title": "x" })).unwrap_err(), ["title"]);
         assert_eq!(read(json!({ "op": "explode" })).unwrap_err(), ["op"]);
         assert_eq!(read(json!({})).unwrap_err(), ["op"]);
-    }
-
-    #[test]
-    fn operation_without_a_valid_name_reports_other_faults_too() {
-        let fields = json!({ "op": "explode", "id": "x", "title": 7, "url": "https://a.example", "zap": 1 });
-        let Json::Object(members) = fields else { panic!("no object") };
-
-        let Err(Error::Invalid(invalid)) = BatchOperation::read(members) else { panic!("no fault") };
-
-        let faults: Vec<_> =
-            invalid.faults.iter().map(|fault| (fault.field.as_str(), &*fault.reason)).collect();
-        let [op, id, title, zap] = faults.as_slice() else { panic!("{faults:?}") };
-        assert_eq!(*op, ("op", "must be one of create, update, delete"));
-        assert_eq!(*title, ("title", "must be a string"));
-        assert_eq!(*id, ("id", "must be an id (a UUID)"));
-        assert_eq!(*zap, ("zap", "is not a field of this request"));
     }
 
     #[test]
