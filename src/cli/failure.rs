@@ -170,7 +170,7 @@ impl Failure {
 
     /// Returns the stable name of the failure, for programs. A refusal by the rules of an operation has the
     /// code of the REST API.
-    fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
             Self::Settings(_) => "SETTINGS_INVALID",
             Self::Service(_) => "SERVICE_FAILED",

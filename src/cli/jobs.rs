@@ -3,18 +3,25 @@
 
 use std::fmt;
 
-use actors::worker::failed_jobs::{FailedJobView, MAX_LISTED_JOBS, list_failed_jobs, retry_failed_job};
 use clap::{Args, Subcommand};
 use errors::Error;
-use jobs::JobKind;
+use jobs::{FailedJob, JobKind};
 use library::context::CoreContext;
+use library::failed_jobs::{self, RetryJobError};
 use serde::Serialize;
+use uuid::Uuid;
 use values::id::JobId;
+use values::time::Timestamp;
 
 use super::failure::Failure;
 use super::output::{CommandOutput, shown, table};
 use super::{choices, opening, probe};
 use crate::settings::Settings;
+
+/// Maximum number of jobs in a list.
+const MAX_LISTED_JOBS: u64 = 1000;
+const SERVER_RUNS: &str = "The server runs them in the background";
+const NO_SERVER_RUNS: &str = "No server is running: the server runs them at its next start";
 
 /// A subcommand of `carrel jobs`.
 #[derive(Debug, Subcommand)]
@@ -54,19 +61,54 @@ async fn list(core: &CoreContext, email: Option<&str>) -> Result<CommandOutput, 
         Some(email) => Some(opening::account(core, email).await?.id),
         None => None,
     };
-    CommandOutput::of(&FailedJobList { jobs: list_failed_jobs(core, user).await? })
+    let jobs = jobs::list_failed(core.db.read(), user, MAX_LISTED_JOBS).await.map_err(Error::from)?;
+    CommandOutput::of(&FailedJobList { jobs: jobs.into_iter().map(FailedJobView::from).collect() })
 }
 
-/// Retries the jobs in their order. The first one that cannot be retried ends the command.
+/// Retries each of the jobs. One that cannot be retried does not stop the others, and the exit status is that of a failure.
 async fn retry(core: &CoreContext, settings: &Settings, ids: Vec<JobId>) -> Result<CommandOutput, Failure> {
-    for id in &ids {
-        match retry_failed_job(core, *id).await {
-            Ok(()) => {}
-            Err(Error::NotFound(_)) => return Err(Failure::NoJob(*id)),
-            Err(other) => return Err(other.into()),
+    let (mut retried, mut refused) = (Vec::new(), Vec::new());
+    for id in ids {
+        match failed_jobs::retry(core, id).await {
+            Ok(()) => retried.push(id),
+            Err(error) => refused.push(RefusedRetry::new(id, error)),
         }
     }
-    CommandOutput::of(&RetriedJobs { retried: ids, server_running: probe::is_server_running(settings).await })
+    let is_success = refused.is_empty();
+    let server_running = probe::is_server_running(settings).await;
+    Ok(CommandOutput::of(&RetryReport { retried, refused, server_running })?.with_success(is_success))
+}
+
+/// A job that failed for good.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FailedJobView {
+    id: JobId,
+    /// E-mail address of the account for which it ran.
+    email: String,
+    /// Name of the kind of work.
+    kind: String,
+    /// Id of the object of the work, such as a document.
+    subject: Uuid,
+    /// Title of the document.
+    title: Option<String>,
+    /// Why the last attempt failed.
+    reason: Option<String>,
+    failed_at: Option<Timestamp>,
+}
+
+impl From<FailedJob> for FailedJobView {
+    fn from(FailedJob { row, email, title }: FailedJob) -> Self {
+        Self {
+            id: row.id,
+            email,
+            kind: row.kind,
+            subject: row.subject,
+            title,
+            reason: row.error,
+            failed_at: row.finished_at,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -95,21 +137,44 @@ impl fmt::Display for FailedJobList {
     }
 }
 
+/// Which jobs were enqueued, and which were not.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RetriedJobs {
+struct RetryReport {
     retried: Vec<JobId>,
+    refused: Vec<RefusedRetry>,
     server_running: bool,
 }
 
-impl fmt::Display for RetriedJobs {
+/// A job that was not retried, with the code and the message of the error.
+#[derive(Serialize)]
+struct RefusedRetry {
+    id: JobId,
+    code: &'static str,
+    message: String,
+}
+
+impl RefusedRetry {
+    fn new(id: JobId, error: RetryJobError) -> Self {
+        let failure = match error {
+            RetryJobError::UnknownJob => Failure::NoJob(id),
+            RetryJobError::Refused(error) => error.into(),
+        };
+        Self { id, code: failure.code(), message: failure.to_string() }
+    }
+}
+
+impl fmt::Display for RetryReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let jobs = if self.retried.len() == 1 { "job" } else { "jobs" };
-        writeln!(f, "enqueued {} {jobs}", self.retried.len())?;
-        f.write_str(if self.server_running {
-            "The server runs them in the background"
-        } else {
-            "No server is running: the server runs them at its next start"
-        })
+        if !self.retried.is_empty() {
+            let jobs = if self.retried.len() == 1 { "job" } else { "jobs" };
+            let ids: Vec<_> = self.retried.iter().map(ToString::to_string).collect();
+            writeln!(f, "enqueued {} {jobs}: {}", ids.len(), ids.join(", "))?;
+            writeln!(f, "{}", if self.server_running { SERVER_RUNS } else { NO_SERVER_RUNS })?;
+        }
+        for RefusedRetry { id, message, .. } in &self.refused {
+            writeln!(f, "job {id} is not retried: {message}")?;
+        }
+        Ok(())
     }
 }

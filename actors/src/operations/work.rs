@@ -4,13 +4,10 @@
 
 use std::collections::HashMap;
 
-use entity::{bookmark, document, job};
+use entity::{document, job};
 use schemars::JsonSchema;
 use sea_orm::sea_query::{Expr, SimpleExpr};
-use sea_orm::{
-    ColumnTrait, Condition, ConnectionTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
-    QueryTrait, Select,
-};
+use sea_orm::{ColumnTrait, Condition, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 use serde::Serialize;
 use values::id::{BookmarkId, DocumentId, UserId};
 use values::kind::{DocumentStatus, JobState};
@@ -24,8 +21,9 @@ use crate::ingest::media::transcript_progress;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::Error;
-use jobs::{JobKind, Priority};
+use jobs::{JobKind, Priority, document_jobs, has_state};
 use library::context::CoreContext;
+use library::documents;
 use library::owned_transaction::begin_request;
 use validation::{Choice, NoFields, choices, request};
 
@@ -127,7 +125,7 @@ impl Operation for ListWork {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListWorkResponse, Error> {
         let (db, user) = (ctx.core.db.read(), caller.user);
-        let jobs = |state: JobState| document_jobs(user).filter(is_pending()).filter(is_in_state(state));
+        let jobs = |state: JobState| document_jobs(user).filter(is_pending()).filter(has_state(state));
         let pending = document_jobs(user).filter(is_pending()).select_only().column(job::Column::Subject);
         let failed = document::Entity::visible_to(user)
             .filter(has_failed())
@@ -175,17 +173,8 @@ fn has_failed() -> Condition {
         .add(document::Column::Error.is_not_null())
 }
 
-fn is_in_state(state: JobState) -> SimpleExpr {
-    // Part of the SQL text, not a parameter: a planner does not match a parameter to the condition of the partial index of jobs.
-    Expr::cust(format!("job.state = '{}'", state.name()))
-}
-
 fn is_pending() -> SimpleExpr {
     Expr::cust("job.state IN ('queued', 'running')")
-}
-
-fn document_jobs(user: UserId) -> Select<job::Entity> {
-    job::Entity::owned_by(user).filter(job::Column::Kind.is_in(JobKind::that_make_documents()))
 }
 
 async fn views(core: &CoreContext, user: UserId, jobs: Vec<job::Model>) -> Result<Vec<WorkView>, Error> {
@@ -264,73 +253,9 @@ impl Operation for RetryWork {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<RetryWorkResponse, Error> {
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
-        retry_document(&txn, caller.user, self.0, ctx.core.clock.now()).await?;
+        documents::retry(&txn, caller.user, self.0, ctx.core.clock.now()).await?;
         txn.commit().await?;
         ctx.job_signal.notify();
         Ok(RetryWorkResponse { document_id: self.0 })
     }
-}
-
-/// Enqueues the job of a document that failed once more.
-///
-/// # Errors
-/// [`Error::NotFound`] when the document does not exist or belongs to another user; [`Error::Conflict`] when it has not failed, or
-/// is being processed.
-pub async fn retry_document(
-    txn: &impl ConnectionTrait,
-    user: UserId,
-    id: DocumentId,
-    now: Timestamp,
-) -> Result<(), Error> {
-    let document = document::Entity::one_visible_to(user, id).one(txn).await?.ok_or(Error::not_found())?;
-    if document.status != DocumentStatus::Failed && document.error.is_none() {
-        return Err(Error::Conflict("the text of the document has not failed, so there is nothing to retry"));
-    }
-    let own_jobs = document_jobs(user).filter(job::Column::Subject.eq(document.id.0));
-    // A running job would overwrite the status that is set below with its own outcome.
-    if own_jobs.filter(is_in_state(JobState::Running)).one(txn).await?.is_some() {
-        return Err(Error::Conflict("the text of the document is being processed; wait until that ends"));
-    }
-    // The kind of the last job, if there is one: a page that turned out to be a recording has another job than the kind of
-    // its bookmark suggests.
-    let kind = match last_job_kind(txn, &document).await? {
-        Some(kind) => kind,
-        // An imported document that had failed before its export has no job here.
-        None => job_kind_of(txn, &document).await?,
-    };
-    jobs::enqueue(txn, user, kind, document.id.0, Priority::Now, now).await?;
-    // A document with a readable text stays ready.
-    let is_ready = document.status == DocumentStatus::Ready;
-    let status = if is_ready { DocumentStatus::Ready } else { DocumentStatus::Processing };
-    document::Entity::update_owned(user)
-        .col_expr(document::Column::Status, Expr::value(status))
-        .col_expr(document::Column::Error, Expr::value(None::<String>))
-        .filter(document::Column::Id.eq(document.id))
-        .exec(txn)
-        .await?;
-    Ok(())
-}
-
-/// Returns the kind of job that extracts the text of a document.
-async fn job_kind_of(db: &impl ConnectionTrait, document: &document::Model) -> Result<JobKind, Error> {
-    let Some(id) = document.bookmark_id else { return Ok(JobKind::FetchPage) };
-    let saved =
-        bookmark::Entity::one_visible_to(document.user_id, id).one(db).await?.ok_or(Error::not_found())?;
-    Ok(JobKind::of_bookmark(saved.kind))
-}
-
-/// Returns the kind of the document's queued job or, if there is none, of its latest job that was given up.
-async fn last_job_kind(
-    db: &impl ConnectionTrait,
-    document: &document::Model,
-) -> Result<Option<JobKind>, Error> {
-    let own = document_jobs(document.user_id).filter(job::Column::Subject.eq(document.id.0));
-    let queued = own.clone().filter(is_in_state(JobState::Queued)).one(db).await?;
-    let given_up =
-        own.filter(job::Column::State.eq(JobState::GivenUp)).order_by_desc(job::Column::FinishedAt);
-    let last = match queued {
-        Some(queued) => Some(queued),
-        None => given_up.one(db).await?,
-    };
-    Ok(last.and_then(|job| JobKind::named(&job.kind)))
 }

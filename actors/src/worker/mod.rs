@@ -1,13 +1,11 @@
 //! Background work: claims due jobs of the queue ([`jobs`]), runs their handlers and the maintenance tasks.
 //!
 //! The table of handlers is the module `handlers`. A job is an intent that was written in the transaction that made it
-//! necessary; a step may run twice. The worker wakes up when a [`jobs::JobSignal`] is sent and at an interval. [`failed_jobs`] lists and
-//! retries jobs that were given up, for the command line.
+//! necessary; a step may run twice. The worker wakes up when a [`jobs::JobSignal`] is sent and at an interval.
 
 mod actor;
 mod attempt;
 mod context;
-pub mod failed_jobs;
 mod handlers;
 mod maintenance;
 

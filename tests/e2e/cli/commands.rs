@@ -371,11 +371,52 @@ async fn failed_job_is_listed_and_retried() {
         &["enqueued 1 job", "The server runs them"],
     );
     eventually("the page is fetched again", async || (site.request_count("/gone") == 2).then_some(())).await;
-    let unknown = "018f4d5e-0000-7000-8000-000000000000";
-    assert_fails(
-        &running.command_output(&home, &["jobs", "retry", unknown], ""),
-        &["no failed job", "carrel jobs list"],
-    );
+    running.terminate().await;
+}
+
+#[actix_web::test]
+async fn refused_retry_does_not_stop_the_others() {
+    let (home, site) = (Home::new().await, Site::start().await);
+    let (id, secret) = create_account(&home);
+    let running = Program::start(&home, "data").await;
+    let key = running.client_with_key(&id, &secret);
+    let page = key.save(json!({ "url": site.page("/gone", [Reply::Status(404)]) })).await;
+    key.wait_for(&page, "failed").await;
+    let jobs = running.run_command(&home, &["jobs", "list"])["jobs"].clone();
+    let (job, unknown) = (jobs[0]["id"].as_str().unwrap(), "018f4d5e-0000-7000-8000-000000000000");
+
+    let retried = running.command_output(&home, &["jobs", "retry", unknown, job, "--json"], "");
+
+    assert_eq!(retried.code, Some(1), "{retried:?}");
+    let report: Value = serde_json::from_str(&retried.stdout).unwrap();
+    let message = format!("no failed job has the id {unknown}; `carrel jobs list` shows the failed jobs");
+    let refused = json!([{ "id": unknown, "code": "NOT_FOUND", "message": message }]);
+    assert_eq!(report, json!({ "retried": [job], "refused": refused, "serverRunning": true }));
+    eventually("the page is fetched again", async || (site.request_count("/gone") == 2).then_some(())).await;
+    let refused = running.command_output(&home, &["jobs", "retry", unknown], "");
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert_eq!(refused.stdout, format!("job {unknown} is not retried: {message}\n"));
+    running.terminate().await;
+}
+
+#[actix_web::test]
+async fn failed_job_of_deleted_bookmark_is_not_listed() {
+    let (home, site) = (Home::new().await, Site::start().await);
+    let (id, secret) = create_account(&home);
+    let running = Program::start(&home, "data").await;
+    let key = running.client_with_key(&id, &secret);
+    let page = key.save(json!({ "url": site.page("/gone", [Reply::Status(404)]) })).await;
+    key.wait_for(&page, "failed").await;
+    let jobs = running.run_command(&home, &["jobs", "list"])["jobs"].clone();
+    let job = jobs[0]["id"].as_str().unwrap();
+
+    key.delete(&format!("/rest/v1/bookmarks/{}", page["bookmarkId"].as_str().unwrap())).await.data(200);
+
+    assert_succeeds(&running.command_output(&home, &["jobs", "list"], ""), &["no job has failed"]);
+    assert_eq!(check(&running.run_command(&home, &["doctor"]), "jobs")["state"], "ok");
+    let retried = running.command_output(&home, &["jobs", "retry", job], "");
+    assert_eq!(retried.code, Some(1), "{retried:?}");
+    assert!(retried.stdout.contains("no failed job has the id"), "{retried:?}");
     running.terminate().await;
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use database::Db;
 use entity::job::{Column, Entity, Model};
-use sea_orm::sea_query::{Expr, LockBehavior, LockType, Query, SimpleExpr};
+use sea_orm::sea_query::{Expr, LockBehavior, LockType, Query};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select, SqlErr,
 };
@@ -20,6 +20,7 @@ use values::id::{JobId, UserId};
 use values::kind::JobState;
 use values::time::Timestamp;
 
+use super::inspect::has_state;
 use super::kind::{JobKind, Priority, Track};
 use super::{LEASE_DURATION, MAX_ATTEMPTS, MAX_CRASHES};
 
@@ -221,11 +222,6 @@ fn select_interactive(waiting: Select<Entity>) -> Select<Entity> {
 
 fn select_backlog(waiting: Select<Entity>) -> Select<Entity> {
     waiting.filter(Column::Priority.eq(Priority::Backlog.number()))
-}
-
-/// The state is part of the SQL text, as in the partial indexes: with a bound parameter the planners would not use them.
-fn has_state(state: JobState) -> SimpleExpr {
-    Expr::cust(format!("state = '{}'", state.name()))
 }
 
 /// Ends the leases of an owner whose process has crashed, so that its jobs need not wait until their leases expire. Returns

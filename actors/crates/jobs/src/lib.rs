@@ -13,8 +13,8 @@
 //! | postpone jobs until their user lets them run | [`postpone()`], [`release_postponed`] |
 //! | keep jobs of other versions | [`requeue_unknown`], [`unknown_by_kind`] |
 //! | say how an attempt failed | [`JobError`] |
-//! | list and retry jobs that were given up | [`list_failed`], [`find_failed`], [`retry_failed`] |
-//! | look at the queue | [`depths`], [`has_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
+//! | list and retry jobs that were given up | [`failed_by_kind`], [`list_failed`], [`find_failed`], [`retry_failed`] |
+//! | look at the queue | [`depths`], [`has_room`], [`is_waiting`], [`is_given_up`], [`others_wait`], [`document_jobs`] |
 //! | remove old rows | [`sweep`] |
 //!
 //! A job is a [`JobKind`] and a subject, such as the id of a document. Of each kind at most one job of a subject waits and
@@ -42,6 +42,7 @@ mod claim;
 mod complete;
 mod enqueue;
 mod error;
+mod failed;
 mod fairness;
 mod inspect;
 mod kind;
@@ -60,10 +61,11 @@ pub use complete::{
 };
 pub use enqueue::{enqueue, enqueue_all, retry_failed, withdraw};
 pub use error::JobError;
+pub use failed::{FailedJob, failed_by_kind, find_failed, list_failed};
 pub use fairness::promote;
 pub use inspect::{
-    Depth, depths, failed_by_kind, find_failed, has_room, is_given_up, is_waiting, list_failed, others_wait,
-    subjects, subjects_due, subjects_given_up, unknown_by_kind,
+    Depth, depths, document_jobs, has_room, has_state, is_given_up, is_waiting, others_wait, subjects,
+    subjects_due, subjects_given_up, unknown_by_kind,
 };
 pub use kind::{JobKind, Priority, Track};
 pub use postpone::{postpone, release_postponed};

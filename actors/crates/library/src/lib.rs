@@ -17,6 +17,7 @@
 //! | [`documents`], [`highlights`], [`notes`], [`bookmarks`] | texts and what users make of them |
 //! | [`feeds`], [`projects`] | followed feeds with their entries, and projects with their items |
 //! | [`imports`], [`exports`] | bookmarks of other programs, and archives of a whole library |
+//! | [`failed_jobs`] | retries of background jobs that were given up |
 //!
 //! A write asks the quota twice: before it, where a large body would be written in vain, and before its commit, where the count
 //! includes what the transaction wrote. Jobs are queued in the transaction that makes them necessary (crate `jobs`), so
@@ -36,6 +37,7 @@ pub mod clock;
 pub mod context;
 pub mod documents;
 pub mod exports;
+pub mod failed_jobs;
 pub mod feeds;
 pub mod highlights;
 pub mod idempotency_claim;

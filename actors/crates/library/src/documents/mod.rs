@@ -5,12 +5,14 @@
 
 mod parser_error;
 mod rendition;
+mod retry;
 mod source_map;
 mod store;
 mod supplied_content;
 
 pub use parser_error::parser_job_error;
 pub use rendition::parse_outline;
+pub use retry::retry;
 pub use source_map::{PageSpan, SourceMap, SpokenSegment, TimedSpan};
 pub use store::{ChunkedDocument, ExtractedDocument, current_text, replace_text};
 pub use supplied_content::{SuppliedContent, store_supplied_content};
