@@ -54,6 +54,12 @@ async fn ids_of_another_account_find_and_change_nothing() {
     let refused = key.post("/rest/v1/bookmarks", page).await;
     let message = "the item (collectionIds[0]) does not exist, or it is not yours";
     assert_eq!(refused.body["error"]["message"], message);
+    let nested = key.post("/rest/v1/collections", json!({ "name": "Mine", "parentId": collection })).await;
+    let message = "the item (parentId) does not exist, or it is not yours";
+    assert_eq!(nested.body["error"]["message"], message);
+    let listed = key.get(&format!("/rest/v1/bookmarks?collectionId={collection}")).await;
+    let message = "the item (collectionId) does not exist, or it is not yours";
+    assert_eq!(listed.body["error"]["message"], message);
     let created = browser.post("/app/api/projects", json!({ "name": "Mine" })).await.data(201).clone();
     let items = format!("/rest/v2/projects/{}/items", id(&created, "project", "id"));
     let added = key.post(&items, json!({ "items": [{ "bookmarkId": bookmark }] })).await;

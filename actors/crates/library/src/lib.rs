@@ -32,6 +32,8 @@
 //! `StorageFailed` for a fault of the disk, `NotFound` for a reference to a row that was deleted meanwhile, and `Internal` for
 //! everything else. Files of the store fail in the same way. Sections `# Errors` list only what a function returns besides.
 
+use std::time::Duration;
+
 pub mod bookmarks;
 pub mod clock;
 pub mod context;
@@ -52,3 +54,6 @@ pub mod uploads;
 
 /// Maximum number of ids in one statement. Longer lists are worked on in batches of this size.
 pub const BATCH_ROWS: usize = 500;
+
+/// When a request may be tried again that found a row which another request deleted at the same moment.
+const RACE_RETRY_AFTER: Duration = Duration::from_secs(1);

@@ -140,7 +140,7 @@ impl Operation for ListBookmarks {
         // An unknown collection is answered with 404, not with an empty list.
         if let Some(id) = request.collection_id {
             let found = collection::Entity::one_of(user, id.into_inner()).one(ctx.core.db.read()).await?;
-            found.ok_or(Error::not_found())?;
+            found.ok_or_else(|| Error::not_found().of_item("collectionId"))?;
         }
         let mut query = bookmark::Entity::visible_to(user).filter(request.condition(user));
         // The title and the content type, by which the list is sorted and filtered, are columns of the document.

@@ -61,7 +61,7 @@ impl Operation for CreateCollection {
         if let Some(parent) = self.parent {
             // Locked, so that it is not deleted before this collection is in it.
             let parent = collection::Entity::one_of(caller.user, parent).lock(LockType::KeyShare);
-            parent.one(&txn).await?.ok_or(Error::not_found())?;
+            parent.one(&txn).await?.ok_or_else(|| Error::not_found().of_item("parentId"))?;
         }
         let row = collection::Model {
             id: CollectionId::new(now),

@@ -48,7 +48,7 @@ pub enum PullError {
     NoFolder,
     /// Every source of the model was tried and failed.
     #[error(
-        "could not fetch the model `{model}`: {}; try again later, or take it from a file with `carrel models import PATH`",
+        "could not fetch the model `{model}` ({}); try again later, or take it from a file with `carrel models import PATH`",
         .failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
     )]
     AllSourcesFailed {

@@ -224,7 +224,7 @@ async fn unreachable_server_is_reported() {
     let message = error.to_string();
     assert!(
         message.starts_with(
-            "could not fetch the model `small`: from its own URL: the server of the model cannot be reached"
+            "could not fetch the model `small` (from its own URL: the server of the model cannot be reached"
         ),
         "{message}"
     );

@@ -17,6 +17,7 @@ use super::new_bookmark::NewBookmark;
 use super::page_url::find_by_url;
 use super::tags::add_tags;
 use super::{lock, touch};
+use crate::RACE_RETRY_AFTER;
 use crate::context::CoreContext;
 use crate::documents::store_supplied_content;
 use crate::feeds::saved;
@@ -28,8 +29,6 @@ use jobs::{JobKind, Priority};
 
 /// When a client tries again while too many pages of the user wait to be fetched.
 const BACKLOG_RETRY_AFTER: Duration = Duration::from_secs(60);
-/// When a save may be tried again whose bookmark another request deleted at the same moment.
-const RACE_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Saves a page for a request. A URL that is saved already only gets the tags. Returns the bookmark and whether it is new.
 ///

@@ -1,7 +1,5 @@
 //! The feeds that a user follows, each a separate row that refers to a shared source.
 
-use std::time::Duration;
-
 use entity::{feed, feed_source};
 use errors::Error;
 use jobs::{JobKind, Priority};
@@ -13,11 +11,10 @@ use values::time::Timestamp;
 use web::{Guard, PageUrl};
 
 use super::source::{self, Validators};
+use crate::RACE_RETRY_AFTER;
 
 /// Longest title or folder that is taken from a list. Longer ones are cut.
 const MAX_NAME_CHARS: usize = 300;
-/// When a client tries again that follows a feed while another request removes it.
-const RACE_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Parses the URL of a feed.
 ///

@@ -56,13 +56,18 @@ fn skip_reason(error: &Error, url: Option<&str>) -> String {
     row_fault(error).unwrap_or_else(|| error.to_string())
 }
 
-/// Returns the reason for skipping a row whose URL is refused, with the URL.
+/// Returns the reason for skipping a row whose URL is refused, with the URL before the advice.
 pub fn refused_url_reason(why: &str, url: &str) -> String {
     let why = match PageUrl::parse(url) {
         Err(UrlRejection::NotHttp) => "not an http(s) address",
         Ok(_) | Err(_) => why,
     };
-    format!("{why}: {}", quote(&without_credentials(url)))
+    let quoted = quote(&without_credentials(url));
+    // The messages about URLs have their advice, if there is one, behind a semicolon.
+    match why.split_once("; ") {
+        Some((problem, advice)) => format!("{problem}: {quoted}; {advice}"),
+        None => format!("{why}: {quoted}"),
+    }
 }
 
 /// Removes the user name and the password from a URL, because the reason is kept and shown for longer than the file.
@@ -169,7 +174,7 @@ mod tests {
     fn quoted_urls_are_short_and_have_no_credentials() {
         assert_eq!(
             skip_reason_of(r#"{"url": "https://me:secret@a.example/b`c"}"#),
-            "the URL contains a user name or a password; remove them: `https://a.example/b%60c`"
+            "the URL contains a user name or a password: `https://a.example/b%60c`; remove them"
         );
         let long = skip_reason_of(&format!(r#"{{"url": "mailto:{}"}}"#, "x".repeat(5000)));
         assert_eq!(long.chars().count(), "not an http(s) address: ``".len() + MAX_QUOTED_CHARS);
@@ -191,8 +196,8 @@ mod tests {
     fn private_url_is_accepted_only_with_content() {
         assert_eq!(
             skip_reason_of(r#"{"url": "http://10.0.0.1/"}"#),
-            "the URL leads to a private or reserved IP address; use the URL of a public page, or ask the operator to allow the \
-             network (fetch.allow_private): `http://10.0.0.1/`"
+            "the URL leads to a private or reserved IP address: `http://10.0.0.1/`; use the URL of a public page, or ask the operator \
+             to allow the network (fetch.allow_private)"
         );
         assert_eq!(read_line(r#"{"url": "http://10.0.0.1/", "text": "T"}"#).url, "http://10.0.0.1/");
     }
