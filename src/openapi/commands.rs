@@ -15,10 +15,12 @@ pub struct ExampleVariable {
     lines: &'static str,
 }
 
-/// The functions that the commands call: `api` sends a request, and `pick` prints a member of its response.
-// `pick` is sed, because curl cannot read JSON, and few systems have a program that can.
+/// The functions that the commands call: `api` sends a request, and `pick` prints the first member of this name in its response, in
+/// which the members have the order of the types of the replies.
+// `pick` cuts the text, because curl cannot read JSON, and few systems have a program that can. A quote within a string is escaped,
+// so no string contains what `grep` finds.
 pub const FUNCTIONS: &str = r#"api() { curl -s -H "Authorization: Bearer $CARREL_KEY" -H 'Content-Type: application/json' "$@"; }
-pick() { sed -n 's/.*"'"$1"'":"\([^"]*\)".*/\1/p'; }"#;
+pick() { grep -o '"'"$1"'":"[^"]*"' | head -n 1 | cut -d '"' -f 4; }"#;
 
 /// The variables, in the order in which they are set. The commands create objects of their own where an example changes or deletes
 /// one, so that a reader who copies everything loses nothing.
@@ -217,6 +219,8 @@ fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
     use crate::openapi::document;
 
@@ -301,6 +305,16 @@ mod tests {
   ]
 }'"#
         );
+    }
+
+    #[test]
+    fn pick_prints_the_first_member_of_its_name() {
+        let reply = r#"{"note":"an \"id\":\"none\"","id":"first","items":[{"id":"second"}]}"#;
+        let script = format!("{FUNCTIONS}\nprintf '%s' '{reply}' | pick id");
+
+        let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "first\n", "{output:?}");
     }
 
     #[test]

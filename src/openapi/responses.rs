@@ -98,7 +98,13 @@ fn error_response(codes: &[&Code]) -> Value {
     let lines: Vec<String> = codes.iter().map(|code| format!("`{}`: {}", code.name, code.about)).collect();
     let names: Vec<&str> = codes.iter().map(|code| code.name).collect();
     let rules = codes.iter().flat_map(|code| &code.headers);
-    let mut more: Vec<HeaderText> = rules.flat_map(|rule| described_headers(*rule)).copied().collect();
+    let mut more: Vec<HeaderText> = Vec::new();
+    for header in rules.flat_map(|rule| described_headers(*rule)) {
+        // The codes of one status may have the same header, such as the challenge of 401.
+        if !more.contains(header) {
+            more.push(*header);
+        }
+    }
     // Not every response of such a code has the header: of 409 only one for an Idempotency-Key whose request still runs.
     if codes.iter().any(|code| code.has_retry_after) {
         more.push(RETRY);

@@ -169,7 +169,7 @@ fn disposition(job: &ClaimedJob, error: JobError) -> Disposition {
             }
             JobRule::Block { reason, after } => return blocked(after, reason),
             JobRule::Retry { after } => {
-                // An import keeps its position, and its user resumes it.
+                // An import ends instead of running again: it keeps its position, and its user resumes it.
                 let is_last = job.kind == JobKind::Import || job.row.attempts >= MAX_ATTEMPTS;
                 (error.to_string(), Some(after), is_last)
             }
@@ -188,23 +188,18 @@ fn disposition(job: &ClaimedJob, error: JobError) -> Disposition {
 /// Logs a failed attempt: as a warning if no other attempt follows, or if the server itself failed, of which there is a cause.
 fn log_failure(job: &ClaimedJob, reason: &str, cause: Option<&str>, is_last: bool) {
     let (attempts, document) = (job.row.attempts, document_of(job));
-    if is_last {
+    let outcome = if is_last { "given_up" } else { "retried" };
+    if is_last || cause.is_some() {
         warn!(
             job.id = %job.row.id, job.kind = %job.kind.name(), job.subject = %job.row.subject,
-            document.id = document, job.attempts = attempts, last = is_last, reason, cause,
-            "an attempt of a job failed: the job is given up"
-        );
-    } else if cause.is_some() {
-        warn!(
-            job.id = %job.row.id, job.kind = %job.kind.name(), job.subject = %job.row.subject,
-            document.id = document, job.attempts = attempts, last = is_last, reason, cause,
-            "an attempt of a job failed: the job is retried"
+            document.id = document, job.attempts = attempts, %outcome, reason, cause,
+            "an attempt of a job failed"
         );
     } else {
         info!(
             job.id = %job.row.id, job.kind = %job.kind.name(), job.subject = %job.row.subject,
-            document.id = document, job.attempts = attempts, last = is_last, reason,
-            "an attempt of a job failed: the job is retried"
+            document.id = document, job.attempts = attempts, %outcome, reason,
+            "an attempt of a job failed"
         );
     }
 }

@@ -114,8 +114,7 @@ pub struct PageText {
 pub enum JobRule {
     /// The attempt has failed, and the user is shown no cause.
     Fail,
-    /// The attempt has failed, and the user is shown the error. The user may have removed its cause by the next attempt. An import ends
-    /// instead: it keeps its position, and its user resumes it.
+    /// The attempt has failed, and the user is shown the error. The user may have removed its cause by the next attempt.
     Retry {
         /// The minimum delay until the next attempt.
         after: Duration,
@@ -194,8 +193,8 @@ impl ErrorSpec {
         Self { is_final: true, ..self }
     }
 
-    const fn temporary(self, title: &'static str, text: &'static str) -> Self {
-        Self { is_temporary: true, page: PageText { title, text }, ..self }
+    const fn temporary(self, page: PageText) -> Self {
+        Self { is_temporary: true, page, ..self }
     }
 
     const fn with_operator_message(self, message: &'static str) -> Self {
@@ -393,7 +392,7 @@ error_table! {
     )
     .with_routes(All)
     .with_retry(RetryRule::Carried)
-    .temporary("Busy", "The server is busy. Try again in a moment.")
+    .temporary(PageText { title: "Busy", text: "The server is busy. Try again in a moment." })
     .with_operator_message("the database is busy; try again")
     // Not the fault of the job, so it uses up no attempt.
     .with_job(JobRule::Defer),
@@ -403,7 +402,7 @@ error_table! {
     )
     .with_routes(All)
     .with_retry(RetryRule::Carried)
-    .temporary(STORAGE_FAILED.title, STORAGE_FAILED.text)
+    .temporary(STORAGE_FAILED)
     .with_job(JobRule::Block {
         reason: "the storage of the server failed; this will be retried",
         after: Duration::from_secs(60),
@@ -414,7 +413,7 @@ error_table! {
     )
     .with_routes(All)
     .with_retry(RetryRule::Carried)
-    .temporary(STORAGE_FAILED.title, STORAGE_FAILED.text)
+    .temporary(STORAGE_FAILED)
     .with_job(WAIT_FOR_SPACE),
     // A full disk stays full until an operator frees space.
     Error::StorageFull => row(
@@ -424,7 +423,10 @@ error_table! {
     )
     .with_routes(All)
     .with_retry(RetryRule::After(Duration::from_secs(60)))
-    .temporary("Disk full", "The disk of the server is full. Its operator has to free some space.")
+    .temporary(PageText {
+        title: "Disk full",
+        text: "The disk of the server is full. Its operator has to free some space.",
+    })
     .with_operator_message("the disk of the database is full; free some space and try again")
     .with_job(WAIT_FOR_SPACE),
 }
