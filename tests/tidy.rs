@@ -18,6 +18,8 @@ mod cycles;
 mod names;
 #[path = "tidy/owners.rs"]
 mod owners;
+#[path = "tidy/requests.rs"]
+mod requests;
 #[path = "tidy/sources.rs"]
 mod sources;
 
