@@ -1,4 +1,4 @@
-//! A service in this process, with a clock that only the test moves.
+//! A server in this process, with a clock that only the test moves.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use super::client::Client;
 use super::service_home::Home;
 use super::user::{PASSWORD, User};
 
-/// The initial time of every service: 2024-05-06T12:00:00Z.
+/// The initial time of every server: 2024-05-06T12:00:00Z.
 pub const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
 
-/// A running service with its clock and its home.
+/// A running server with its clock and its home.
 pub struct Server {
     pub clock: Arc<TestClock>,
     running: RunningService,
