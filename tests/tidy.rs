@@ -18,6 +18,8 @@ mod cycles;
 mod names;
 #[path = "tidy/owners.rs"]
 mod owners;
+#[path = "tidy/requests.rs"]
+mod requests;
 #[path = "tidy/sources.rs"]
 mod sources;
 
@@ -132,9 +134,17 @@ const ABSENT: [(&str, &str, &[&str]); 8] = [
     // It reads the clock of the system.
     ("actors", "now_v7", &[]),
     ("src", "now_v7", &[]),
-    // Ids of rows come from `entity::id`. Excepted are the name of a temporary file, the value of a check of the database, the id of
-    // a data folder, and the ids of requests in the log.
-    ("actors", "Uuid::new_v4", &["actors/crates/disk/src/scratch.rs", "actors/src/service_state.rs"]),
+    // Ids of rows come from `values::id`. Excepted are that module, the name of a temporary file, the value of a check of the database,
+    // the id of a data folder, and the ids of requests in the log.
+    (
+        "actors",
+        "Uuid::new_v4",
+        &[
+            "actors/crates/disk/src/scratch.rs",
+            "actors/crates/values/src/id.rs",
+            "actors/src/service_state.rs",
+        ],
+    ),
     ("src", "Uuid::new_v4", &["src/data_dir.rs", "src/http/log.rs"]),
     // Routes outside the tables of operations declare which requests they serve on a full disk (`disk_floor::resource`). Excepted are
     // routes that write nothing, that check the disk later, or that require a credential first.
@@ -169,8 +179,8 @@ const CHANGING_TYPES: [&str; 5] = ["Atomic", "Mutex", "RwLock", "OnceLock", "Onc
 const CHANGING_STATICS: [(&str, &str); 6] = [
     ("actors/crates/inference/src/transcriber/whisper.rs", "the C library has one logging hook a process"),
     ("actors/crates/search/src/lexical.rs", "the analyzer of a language is built when it first occurs"),
-    ("actors/src/auth/password.rs", "spare memory for hashes, whose content does not matter"),
     ("actors/crates/values/src/id.rs", "ids of one millisecond keep the order of their creation"),
+    ("actors/src/auth/password.rs", "spare memory for hashes, whose content does not matter"),
     ("src/log/output.rs", "the log belongs to the process"),
     ("src/server/listen.rs", "a process can install one recorder of metrics"),
 ];

@@ -16,16 +16,24 @@ impl SqlMigration {
     }
 }
 
-/// Returns the name under which a database records a migration: it ends with a checksum of the SQL, whose comments and line breaks do not
-/// count.
+/// Returns the name under which a database records a migration: it ends with a checksum of the SQL. Comments (`--` to the end of the
+/// line) and white space that separates no names do not count. A quoted text must contain neither `--` nor white space.
 pub fn recorded_name<'a>(name: &str, sql: impl IntoIterator<Item = &'a str>) -> String {
     let mut checksum = crc32fast::Hasher::new();
-    let lines = sql.into_iter().flat_map(str::lines).filter(|line| !line.trim_start().starts_with("--"));
+    let lines = sql.into_iter().flat_map(str::lines).filter_map(|line| line.split("--").next());
+    let mut is_after_name = false;
     for word in lines.flat_map(str::split_whitespace) {
+        if is_after_name && word.starts_with(is_part_of_name) {
+            checksum.update(b" ");
+        }
         checksum.update(word.as_bytes());
-        checksum.update(b" ");
+        is_after_name = word.ends_with(is_part_of_name);
     }
     format!("{name}_{:08x}", checksum.finalize())
+}
+
+fn is_part_of_name(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
 }
 
 impl MigrationName for SqlMigration {
@@ -85,11 +93,14 @@ mod tests {
     #[test]
     fn recorded_name_changes_with_the_statements_only() {
         let name = |sql: &str| recorded_name("m0001_birds", [sql]);
-        let statements = "CREATE TABLE bird (\n    id UUID\n);\nCREATE INDEX bird_id ON bird (id)";
+        let statements = "CREATE TABLE bird (\n    id UUID, n INT\n);\nCREATE INDEX bird_id ON bird (id, n)";
 
         assert!(name(statements).starts_with("m0001_birds_"));
         assert_eq!(name(statements), name(&statements.replace('\n', "\n\n")));
         assert_eq!(name(statements), name(&statements.replace(";\n", ";\n-- For look-ups.\n")));
+        assert_eq!(name(statements), name(&statements.replace(" UUID,", " UUID, -- The key.\n   ")));
+        assert_eq!(name(statements), name(&statements.replace(", ", ",").replace("bird (", "bird(")));
         assert_ne!(name(statements), name(&statements.replace("UUID", "TEXT")));
+        assert_ne!(name(statements), name(&statements.replace("id UUID", "idUUID")));
     }
 }

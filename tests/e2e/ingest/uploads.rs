@@ -1,4 +1,4 @@
-//! Uploads to the service itself: acknowledged bytes are kept, interrupted uploads leave nothing.
+//! Uploads to the server itself: acknowledged bytes are kept, interrupted uploads leave nothing.
 
 use std::path::Path;
 use std::time::Duration;

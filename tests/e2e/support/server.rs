@@ -1,4 +1,4 @@
-//! A service in this process, with a clock that only the test moves.
+//! A server in this process, with a clock that only the test moves.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use super::client::Client;
 use super::service_home::Home;
 use super::user::{PASSWORD, User};
 
-/// The initial time of every service: 2024-05-06T12:00:00Z.
+/// The initial time of every server: 2024-05-06T12:00:00Z.
 pub const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
 
-/// A running service with its clock and its home.
+/// A running server with its clock and its home.
 pub struct Server {
     pub clock: Arc<TestClock>,
     running: RunningService,
@@ -28,19 +28,19 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a service with the default settings.
+    /// Starts a server with the default settings.
     pub async fn start() -> Self {
         Self::start_with(&[]).await
     }
 
-    /// Starts a service with these settings over the default ones, such as `("PLANS__PRO__REST_PER_DAY", "5")`.
+    /// Starts a server with these settings over the default ones, such as `("PLANS__PRO__REST_PER_DAY", "5")`.
     pub async fn start_with(settings: &[(&str, &str)]) -> Self {
         Self::start_in(Home::new().await, Arc::new(TestClock::at(NOON)), settings).await
     }
 
-    /// Starts a service in an existing home.
+    /// Starts a server in an existing home.
     pub async fn start_in(home: Home, clock: Arc<TestClock>, settings: &[(&str, &str)]) -> Self {
-        // The index of a stopped service is still open in this process, and a second one cannot open the same folder. So each service
+        // The index of a stopped server is still open in this process, and a second one cannot open the same folder. So each server
         // has its own data folder, even in the same home.
         let index = Uuid::now_v7().to_string();
         let own = settings.iter().map(|(name, value)| (format!("CARREL__{name}"), (*value).to_owned()));
@@ -51,7 +51,7 @@ impl Server {
         Self { clock, running, home }
     }
 
-    /// Shuts the service down and returns its home and its clock.
+    /// Shuts the server down and returns its home and its clock.
     pub async fn stop(self) -> (Home, Arc<TestClock>) {
         self.running.stop().await;
         (self.home, self.clock)

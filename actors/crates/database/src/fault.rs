@@ -9,49 +9,36 @@ use sea_orm::{DbErr, RuntimeErr, SqlErr};
 use sqlx::error::{DatabaseError, ErrorKind};
 
 /// A write to a damaged database.
-const DAMAGED: Refusal = Refusal::Fault {
+const DAMAGED: Refusal = Refusal {
     fault: StorageFault::Corrupt,
     message: "damage was met in the database; writes are stopped while it is verified",
 };
 /// A write while a file of the database is not at its path.
-const REMOVED: Refusal = Refusal::Fault {
+const REMOVED: Refusal = Refusal {
     fault: StorageFault::Removed,
     message: "a file of the database was removed or replaced; writes are stopped",
 };
 /// A write on a connection that was opened read-only although its files can be written.
-const OPENED_READ_ONLY: Refusal = Refusal::Fault {
+const OPENED_READ_ONLY: Refusal = Refusal {
     fault: StorageFault::NoHandles,
     message: "file handles ran out when the database was opened for writing",
 };
 /// A connection to a server of PostgreSQL that follows another one.
 const STANDBY: Refusal =
-    Refusal::Fault { fault: StorageFault::ReadOnly, message: "the server is a read-only standby" };
+    Refusal { fault: StorageFault::ReadOnly, message: "the server is a read-only standby" };
 
-/// A statement or a connection that is refused. It travels in a [`DbErr`] as an error of the database, from which it can be
-/// downcast: `DbErr::Custom` holds only a text.
+/// A statement or a connection that this crate refuses because of a fault of the storage. It travels in a [`DbErr`] as an error of the
+/// database, from which it can be downcast: `DbErr::Custom` holds only a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-enum Refusal {
-    /// This crate refuses it because of a fault of the storage.
-    #[error("{message}")]
-    Fault { fault: StorageFault, message: &'static str },
-    /// A database refuses it with this code.
-    #[error("{0}")]
-    Code(&'static str),
+#[error("{message}")]
+struct Refusal {
+    fault: StorageFault,
+    message: &'static str,
 }
 
 impl DatabaseError for Refusal {
     fn message(&self) -> &str {
-        match *self {
-            Self::Fault { message, .. } => message,
-            Self::Code(code) => code,
-        }
-    }
-
-    fn code(&self) -> Option<Cow<'_, str>> {
-        match *self {
-            Self::Fault { .. } => None,
-            Self::Code(code) => Some(Cow::Borrowed(code)),
-        }
+        self.message
     }
 
     fn as_error(&self) -> &(dyn StdError + Send + Sync + 'static) {
@@ -71,15 +58,9 @@ impl DatabaseError for Refusal {
     }
 }
 
-impl From<Refusal> for RuntimeErr {
-    fn from(refusal: Refusal) -> Self {
-        Self::SqlxError(Arc::new(sqlx::Error::Database(Box::new(refusal))))
-    }
-}
-
 impl From<Refusal> for DbErr {
     fn from(refusal: Refusal) -> Self {
-        Self::Exec(refusal.into())
+        Self::Exec(RuntimeErr::SqlxError(Arc::new(sqlx::Error::Database(Box::new(refusal)))))
     }
 }
 
@@ -144,7 +125,7 @@ impl StorageFault {
             return Some(Self::OutOfMemory);
         }
         let reported = driver.as_database_error()?;
-        if let Some(Refusal::Fault { fault, .. }) = reported.try_downcast_ref::<Refusal>() {
+        if let Some(Refusal { fault, .. }) = reported.try_downcast_ref::<Refusal>() {
             return Some(*fault);
         }
         let code = reported.code()?;
@@ -270,12 +251,6 @@ pub(super) fn is_unavailable(error: &DbErr) -> bool {
         || code(error).is_some_and(|code| code == LOCK_NOT_AVAILABLE)
 }
 
-/// Returns the error that a database reports with this code, a result code of SQLite or an SQLSTATE. It is for tests of what an error
-/// leads to: the drivers have no public constructor for their errors.
-pub fn refusal_with_code(code: &'static str) -> RuntimeErr {
-    Refusal::Code(code).into()
-}
-
 /// Returns the error of a write to a database that is known to be damaged.
 pub(super) fn damaged() -> DbErr {
     DAMAGED.into()
@@ -339,15 +314,6 @@ mod tests {
         assert_eq!(StorageFault::of_sqlstate("XX001"), Some(StorageFault::Corrupt));
         assert_eq!(StorageFault::of_sqlstate("25006"), Some(StorageFault::ReadOnly));
         assert_eq!(StorageFault::of_sqlstate("23505"), None);
-    }
-
-    #[test]
-    fn refusal_with_code_is_classified_by_its_code() {
-        let full = DbErr::Exec(refusal_with_code("53100"));
-        let locked = DbErr::Query(refusal_with_code("5"));
-
-        assert_eq!(DatabaseFault::of(&full), DatabaseFault::Storage(StorageFault::Full));
-        assert_eq!(DatabaseFault::of(&locked), DatabaseFault::Locked);
     }
 
     #[test]

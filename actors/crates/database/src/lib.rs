@@ -15,7 +15,6 @@
 //! | do maintenance in one process at a time | [`Db::hold_lock`] |
 //! | compare the counted bytes of libraries with their rows | [`library_counts`] |
 //! | know what an error means | [`DatabaseFault::of`]; [`StorageFault::of`] for the storage alone |
-//! | test what an error leads to | [`refusal_with_code`] |
 //! | know whether writes are stopped, and why | [`Db::health`], [`StorageHealth`] |
 //! | check for damage | [`Db::check_before_start`], [`Db::check_while_serving`], [`Db::full_check`] |
 //! | watch the storage in the background | [`Db::watch_files`], [`Db::watch_log`], [`Db::verify_after_damage`], [`checkpoint_below_floor`] |
@@ -31,6 +30,9 @@
 //!
 //! This crate runs the migrations and uses no table: [`library_counts`] only makes SQL. Of carrel-values it uses only the ids of
 //! accounts. It retries only opening a file that another process holds.
+//!
+//! The feature `test-support` adds what tests need: the statements that are sent (`Db::record_statements`), how the database runs them
+//! (`QueryPlan`), and the errors of a database (`refusal_with_code`). Only dev-dependencies turn it on.
 
 mod account_share;
 mod bulk_insert;
@@ -53,12 +55,12 @@ mod open_error;
 mod open_files;
 mod pools;
 mod postgres;
-mod query_plan;
 mod rescue;
 mod retry;
 mod session_lock;
 mod sqlite;
-mod statement_log;
+#[cfg(any(test, feature = "test-support"))]
+mod test_support;
 mod transaction;
 mod verification;
 mod watch_files;
@@ -68,14 +70,12 @@ pub use bulk_insert::insert_all;
 pub use checkpoint::checkpoint_below_floor;
 pub use connection::Connection;
 pub use db::Db;
-pub use fault::{DatabaseFault, StorageFault, is_reported, refusal_with_code};
+pub use fault::{DatabaseFault, StorageFault, is_reported};
 pub use health::StorageHealth;
 pub use open_error::{Damage, OpenError};
-#[doc(hidden)]
-pub use query_plan::QueryPlan;
 pub use session_lock::SessionLock;
-#[doc(hidden)]
-pub use statement_log::StatementLog;
+#[cfg(any(test, feature = "test-support"))]
+pub use test_support::{QueryPlan, StatementLog, refusal_with_code};
 pub use transaction::Transaction;
 
 #[cfg(test)]

@@ -11,7 +11,8 @@ pub trait Request:
 {
     /// The names of its fields.
     const FIELD_NAMES: &'static [FieldName];
-    /// The rules between its fields, which the readers check. A request that is a field of another one must not have any.
+    /// The rules between its fields, which the readers check. A request that is a part of another one must not have any, which
+    /// `tests/tidy.rs` checks.
     const RULES: &'static [FieldRule];
 
     /// Returns whether it has a field of this name.

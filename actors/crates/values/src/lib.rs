@@ -1,6 +1,7 @@
 //! # Values
 //!
-//! The value types that all crates share: what a column, a request and a parser name alike, without tables and without I/O.
+//! What all crates share, without tables and without I/O: the value types that a column, a request and a parser name alike, and the
+//! causes of errors, which every crate shows in the same form.
 //!
 //! | Module | Contents |
 //! |---|---|

@@ -69,9 +69,11 @@ impl NewBookmark {
             field.map(Content::into_inner).filter(|content| !content.trim().is_empty())
         };
         let supplied = |format, body| Some(SuppliedContent { format, body, html: None, outline: None });
-        let content = match (content(request.html), content(request.text)) {
-            // A request that was read does not have both.
-            (Some(body), _) => supplied(SourceFormat::Html, body),
+        let (html, text) = (content(request.html), content(request.text));
+        debug_assert!(html.is_none() || text.is_none(), "the reader of a request checks its rules");
+        let content = match (html, text) {
+            // HTML has more of the page, should both ever be given.
+            (Some(body), None | Some(_)) => supplied(SourceFormat::Html, body),
             (None, Some(body)) => supplied(SourceFormat::Text, body),
             (None, None) => None,
         };

@@ -18,7 +18,7 @@ use values::time::Timestamp;
 use super::bookmark_rows::PageRow;
 use super::bookmark_rows::fields::{self, URL_NOT_FETCHABLE};
 use super::reading::{ReadError, RowInput, read_batch};
-use super::report::name_in_file;
+use super::report::shown_name;
 use super::rows::faults::{self, RowFaults};
 use super::rows::result::{ProcessedRow, RowResult};
 use super::rows::trace::RowTrace;
@@ -163,7 +163,7 @@ impl ImportSession {
         let (mut processed, mut pages) = (Vec::with_capacity(batch.len()), Vec::new());
         for input in batch {
             let (line, source, mut side_results) = (input.row.line(), input.source_id(), Vec::new());
-            let name = name_in_file(&input.row.content);
+            let name = input.row.content.name().map(str::to_owned);
             let RowInput { row, file } = input;
             let result = match row.content {
                 // Together at the end: new pages are inserted with a few statements for the whole batch.
@@ -233,7 +233,7 @@ impl ImportSession {
     ) -> import_row::Model {
         let object_id = result.object().map(|(_, id)| id).filter(|_| !self.import.is_dry_run);
         // Only rows without an object, whose name could be looked up.
-        let name = name.filter(|_| object_id.is_none());
+        let name = name.filter(|_| object_id.is_none()).and_then(|name| shown_name(&name));
         // A dry run leaves no trace.
         let detail = |trace: &RowTrace| if self.import.is_dry_run { None } else { trace.to_detail() };
         let (outcome, kind, detail) = match result {

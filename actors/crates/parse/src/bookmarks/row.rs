@@ -11,6 +11,9 @@ use crate::html::MAX_NAME_CHARS;
 /// The longest content of one row, in bytes. In JSON it may be six times as long.
 pub const MAX_CONTENT_BYTES: usize = 16 << 20;
 
+/// Characters of the name of a row; a longer one is cut. No URL is longer, but a cell or the first line of a note may have megabytes.
+const MAX_ROW_NAME_CHARS: usize = 8_192;
+
 /// A row of the file, or an entry of a list that has no lines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
@@ -100,20 +103,23 @@ impl RowContent {
         Self::skipped_with_name(reason, None)
     }
 
-    /// A row that cannot be imported for this reason, with its name in the file.
+    /// A row that cannot be imported for this reason, with its name in the file, which is cut to 8,192 characters.
     pub fn skipped_with_name(reason: impl Into<String>, name: Option<String>) -> Self {
+        let name = name.map(|name| text::cut(&name, MAX_ROW_NAME_CHARS));
         Self::Skipped(SkippedRow { reason: reason.into(), name })
     }
 
-    /// Returns the name of the row in the file: its title, or else its URL or its first words; `None` if it has none of them.
+    /// Returns the name of the row in the file: its title, or else its URL or its first words, cut to 8,192 characters; `None` if it has
+    /// none of them.
     pub fn name(&self) -> Option<&str> {
-        match self {
+        let name = match self {
             Self::Bookmark(draft) => draft.fields.get("title").or_else(|| draft.fields.get("url"))?.as_str(),
             Self::Note(note) => note.title.as_deref().or_else(|| note.body.lines().next()),
             Self::Feed(outline) => Some(outline.title.as_deref().unwrap_or(&outline.url)),
             Self::Record(record) => name_of_record(record),
             Self::Skipped(skipped) => skipped.name.as_deref(),
-        }
+        };
+        name.map(|name| text::head(name, MAX_ROW_NAME_CHARS))
     }
 }
 
@@ -264,4 +270,22 @@ fn note_without_url(page: ForeignBookmark) -> RowContent {
 /// Splits a text with several names at `by`; blank names are dropped.
 pub fn split_names(text: &str, by: char) -> Vec<String> {
     text.split(by).map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_name_of_a_row_is_cut() {
+        let long = "x".repeat(MAX_ROW_NAME_CHARS + 1);
+        let note = Note { title: None, body: long.clone(), saved_at: None, pinned: false };
+
+        let skipped = RowContent::skipped_with_name("has no URL", Some(long));
+
+        assert_eq!(RowContent::Note(note).name().map(str::len), Some(MAX_ROW_NAME_CHARS));
+        assert!(
+            matches!(&skipped, RowContent::Skipped(SkippedRow { name: Some(name), .. }) if name.len() == MAX_ROW_NAME_CHARS)
+        );
+    }
 }

@@ -70,14 +70,34 @@ pub fn refused_url_reason(why: &str, url: &str) -> String {
     }
 }
 
-/// Removes the user name and the password from a URL, because the reason is kept and shown for longer than the file.
-pub fn without_credentials(url: &str) -> String {
-    let Ok(mut parsed) = Url::parse(url) else { return url.to_owned() };
-    let has_credentials = !parsed.username().is_empty() || parsed.password().is_some();
-    if has_credentials && parsed.set_username("").is_ok() && parsed.set_password(None).is_ok() {
-        return parsed.into();
+/// Removes user names and passwords from a URL, or from the URLs in another text, because reasons and names are kept and shown for
+/// longer than the file.
+pub fn without_credentials(text: &str) -> String {
+    // The parser also knows URLs that begin in another way than `https://`, such as `https:\\`.
+    let as_url = url_without_credentials(text);
+    let mut rest = as_url.as_deref().unwrap_or(text);
+    let mut cleaned = String::with_capacity(rest.len());
+    while let Some((before, after)) = rest.split_once("://") {
+        cleaned.push_str(before);
+        cleaned.push_str("://");
+        let authority = after.split(is_end_of_authority).next().unwrap_or_default();
+        // The last `@`: a password may contain others.
+        rest = authority.rfind('@').and_then(|at| after.get(at + 1..)).unwrap_or(after);
     }
-    url.to_owned()
+    cleaned.push_str(rest);
+    cleaned
+}
+
+/// Returns a URL without its user name and password; `None` if the text is no URL, or one without them.
+fn url_without_credentials(text: &str) -> Option<String> {
+    let mut url = Url::parse(text).ok()?;
+    let has_credentials = !url.username().is_empty() || url.password().is_some();
+    (has_credentials && url.set_username("").is_ok() && url.set_password(None).is_ok()).then(|| url.into())
+}
+
+/// Returns whether a character ends the authority of a URL (RFC 3986, section 3.2) or the URL itself.
+fn is_end_of_authority(c: char) -> bool {
+    matches!(c, '/' | '\\' | '?' | '#') || c.is_whitespace()
 }
 
 /// Puts a text of the file between backticks, on one line and cut.
@@ -178,6 +198,35 @@ mod tests {
         );
         let long = skip_reason_of(&format!(r#"{{"url": "mailto:{}"}}"#, "x".repeat(5000)));
         assert_eq!(long.chars().count(), "not an http(s) address: ``".len() + MAX_QUOTED_CHARS);
+    }
+
+    #[test]
+    fn credentials_of_every_url_in_a_text_are_removed() {
+        let cases = [
+            ("https://me:secret@a.example/", "https://a.example/"),
+            ("https:\\\\me:secret@a.example/", "https://a.example/"),
+            ("Sign in at https://me:secret@a.example/x today", "Sign in at https://a.example/x today"),
+            ("ftp://me:p@ss@a.example and http://me@b.example", "ftp://a.example and http://b.example"),
+            ("https://a.example/to/https://me:secret@b.example/", "https://a.example/to/https://b.example/"),
+        ];
+        for (text, cleaned) in cases {
+            assert_eq!(without_credentials(text), cleaned);
+        }
+    }
+
+    #[test]
+    fn text_without_credentials_is_not_changed() {
+        for text in [
+            "",
+            "Ants",
+            "me@a.example",
+            "://",
+            "Posts: https://a.example/@me?to=b@c#d@e",
+            "https://a.example?to=b@c",
+            "See https://a.example or me@b.example",
+        ] {
+            assert_eq!(without_credentials(text), text);
+        }
     }
 
     #[test]

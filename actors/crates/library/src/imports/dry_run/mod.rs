@@ -12,7 +12,6 @@ use web::PageUrl;
 use super::bookmark_rows::fields::{self, URL_NOT_FETCHABLE};
 use super::bookmark_rows::upload;
 use super::reading::{RowInput, archive_file};
-use super::report::name_in_file;
 use super::rows::result::{ProcessedRow, RowResult};
 use super::session::ImportSession;
 use crate::{bookmarks, feeds};
@@ -28,7 +27,7 @@ impl ImportSession {
         let mut processed = Vec::with_capacity(batch.len());
         for input in batch {
             let (line, source) = (input.row.line(), input.source_id());
-            let name = name_in_file(&input.row.content);
+            let name = input.row.content.name().map(str::to_owned);
             let result = match input.row.content {
                 RowContent::Bookmark(draft) => self.preview_page(db, draft).await?,
                 RowContent::Note(note) => self.preview_note(db, note).await?,

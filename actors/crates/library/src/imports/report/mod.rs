@@ -8,7 +8,7 @@ use entity::import;
 use parse::bookmarks::ImportError;
 
 pub use super::rows::faults::unlisted_faults;
-pub use names::{load_row_names, name_in_file};
+pub use names::{load_row_names, shown_name};
 pub use rows::{RowQuery, list_rows, list_skipped_rows};
 pub use texts::{TextCounts, count_texts};
 

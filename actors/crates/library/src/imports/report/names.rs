@@ -7,7 +7,6 @@ use std::collections::HashMap;
 
 use entity::import_row::Model;
 use entity::{collection, decision, document, entry, feed, highlight, import, note, project};
-use parse::bookmarks::RowContent;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, Select};
 use uuid::Uuid;
 use values::id::{ImportRowId, UserId};
@@ -97,18 +96,24 @@ async fn select_names<E: EntityTrait>(
     objects.filter(id.is_in(ids)).select_only().column(id).column(name).into_tuple().all(db).await
 }
 
-/// Returns the name of a row in the file, cut and without the credentials of a URL; `None` for a row that has none.
-pub fn name_in_file(content: &RowContent) -> Option<String> {
+/// Returns the name that a row has in the file as it is shown: on one line, without the credentials of URLs, and cut; `None` if nothing
+/// is left.
+pub fn shown_name(name: &str) -> Option<String> {
     // Before the cut: without its host, no credentials would be found.
-    let name = without_credentials(&text::one_line(content.name()?));
+    let name = without_credentials(&text::one_line(name));
     Some(text::cut(&name, MAX_SHOWN_CHARS)).filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
+    use parse::bookmarks::RowContent;
     use serde_json::{Value, json};
 
     use super::*;
+
+    fn name_in_file(content: &RowContent) -> Option<String> {
+        content.name().and_then(shown_name)
+    }
 
     #[test]
     fn rows_of_exports_are_named_by_title_name_or_url() {
@@ -142,6 +147,7 @@ mod tests {
 
         assert_eq!(named("A\nbook").as_deref(), Some("A book"));
         assert_eq!(named("https://me:secret@a.example/").as_deref(), Some("https://a.example/"));
+        assert_eq!(named("Mine: https://me:secret@a.example/").as_deref(), Some("Mine: https://a.example/"));
         assert_eq!(named(" "), None);
         assert_eq!(name_in_file(&RowContent::skipped("has no URL")), None);
     }

@@ -78,7 +78,7 @@ pub struct ProcessedRow {
     pub line: i64,
     /// The id that the object of a line of an export had.
     pub source: Option<Uuid>,
-    /// The title or URL in the file, which is stored if the row has no object.
+    /// The name in the file, as it stands there. Its shown form is stored if the row has no object.
     pub name: Option<String>,
     /// The outcome of the row.
     pub result: RowResult,

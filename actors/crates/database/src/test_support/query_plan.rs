@@ -1,8 +1,8 @@
-//! How the database runs a statement, for tests: every statement finds its rows by an index.
+//! How the database runs a statement, for tests that every statement finds its rows by an index.
 
 use sea_orm::{ConnectionTrait, DbErr, QueryResult, Statement};
 
-use super::db::Db;
+use crate::db::Db;
 
 /// The commands that both databases explain.
 const EXPLAINED_COMMANDS: [&str; 5] = ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH"];
@@ -128,8 +128,8 @@ async fn is_full_scan_on_sqlite(db: &Db, step: &str) -> Result<bool, DbErr> {
 mod tests {
     use sea_orm::DatabaseBackend;
 
-    use super::super::tests::TestDatabase;
     use super::*;
+    use crate::tests::TestDatabase;
 
     fn statement(sql: &str) -> Statement {
         Statement::from_string(DatabaseBackend::Sqlite, sql)

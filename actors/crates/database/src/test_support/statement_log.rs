@@ -1,11 +1,11 @@
-//! The statements that are sent through a database, for tests.
+//! The statements that are sent through a database.
 
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sea_orm::Statement;
 
-use super::db::Db;
+use crate::db::Db;
 
 /// The statements that were sent through a clone of a database. Clones share the log.
 #[derive(Clone, Debug, Default)]
@@ -23,9 +23,8 @@ impl StatementLog {
 }
 
 impl Db {
-    /// Records the statements of this clone, and of clones that are made of it later, from now on. For tests of which statements
-    /// something takes, and how many.
-    #[doc(hidden)]
+    /// Records the statements of this clone, and of clones that are made of it later, from now on: for tests of which statements an
+    /// operation takes, and how many.
     pub fn record_statements(&mut self) -> StatementLog {
         let log = StatementLog::default();
         for connection in [&mut self.read, &mut self.write] {
