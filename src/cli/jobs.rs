@@ -122,11 +122,12 @@ impl fmt::Display for FailedJobList {
             return f.write_str("no job has failed for good");
         }
         let row = |job: &FailedJobView| {
-            let activity = JobKind::named(&job.kind).map_or(job.kind.as_str(), JobKind::activity);
+            let activity =
+                JobKind::named(&job.kind).map_or_else(|| job.kind.clone(), |kind| kind.activity().to_owned());
             let at = job.failed_at.map_or_else(|| "-".to_owned(), |at| at.to_string());
             let title = job.title.as_deref().map_or_else(|| job.subject.to_string(), shown);
             let reason = job.reason.as_deref().map(shown).unwrap_or_default();
-            [job.id.to_string(), job.email.clone(), at, activity.to_owned(), title, reason]
+            [job.id.to_string(), job.email.clone(), at, activity, title, reason]
         };
         let rows: Vec<_> = self.jobs.iter().map(row).collect();
         f.write_str(&table(["ID", "ACCOUNT", "FAILED", "WORK", "TITLE OR ID", "REASON"], &rows))?;

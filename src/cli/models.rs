@@ -41,7 +41,7 @@ pub struct ModelImportArgs {
 }
 
 pub async fn run(command: ModelsCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
-    let store = Store::new(settings.model_folders());
+    let store = Store::new(settings.models_folder());
     match command {
         ModelsCommand::Pull(PullArgs { name }) => {
             folder::create(settings)?;

@@ -10,7 +10,7 @@ use crate::settings::Settings;
 
 /// Starts the download of the models that are missing, if that is set, and the loading of those that are used.
 pub fn load_models(settings: &Settings, service: &Service, embedding: Option<Model>) -> Vec<JoinHandle<()>> {
-    let (store, catalogue) = (Store::new(settings.model_folders()), Catalogue::built_in());
+    let (store, catalogue) = (Store::new(settings.models_folder()), Catalogue::built_in());
     // An endpoint transcribes instead of the local model.
     let is_local = settings.ai.transcription.url.is_none();
     let speech = if is_local { catalogue.for_purpose(Purpose::Speech) } else { Vec::new() };

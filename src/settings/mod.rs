@@ -117,9 +117,9 @@ impl Settings {
         self.files.url.clone().unwrap_or_else(|| FilesUrl::Folder(self.data_dir.join("files")))
     }
 
-    /// Folders in which the local models are looked for, first one first.
-    pub fn model_folders(&self) -> Vec<PathBuf> {
-        self.models.dir.iter().cloned().chain([self.data_dir.join("models")]).collect()
+    /// The folder of the local models: the one that is set, or `models` in `data_dir`.
+    pub fn models_folder(&self) -> PathBuf {
+        self.models.dir.clone().unwrap_or_else(|| self.data_dir.join("models"))
     }
 
     /// Returns warnings about settings that are valid but risky; the start logs them.

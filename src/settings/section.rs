@@ -186,7 +186,7 @@ pub struct Transcription {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Models {
-    /// Folder of the models; `Settings::model_folders` has the default.
+    /// Folder of the models; `Settings::models_folder` has the default.
     #[serde(deserialize_with = "read_optional")]
     pub dir: Option<PathBuf>,
     /// Whether missing models are downloaded in the background at the start.

@@ -105,6 +105,19 @@ fn value_is_parsed_as_the_type_of_its_setting() {
 }
 
 #[test]
+fn models_are_in_their_folder_only() {
+    let folder = |dir: Option<&str>| {
+        let dir = dir.map(|dir| ("CARREL__MODELS__DIR", dir));
+        with(&[("CARREL__DATA_DIR", "library")].into_iter().chain(dir).collect::<Vec<_>>())
+            .unwrap()
+            .models_folder()
+    };
+
+    assert_eq!(folder(None), PathBuf::from("library/models"));
+    assert_eq!(folder(Some("shared")), PathBuf::from("shared"));
+}
+
+#[test]
 fn number_is_read_as_text_and_text_as_list_where_expected() {
     let file = File::new(
         "forms",

@@ -9,7 +9,7 @@ const NAME: &str = "models";
 
 /// Checks the digests of the models that are used: a damaged model is worse than a missing one.
 pub fn check(settings: &Settings) -> Vec<Check> {
-    let store = Store::new(settings.model_folders());
+    let store = Store::new(settings.models_folder());
     // An endpoint transcribes instead of the local model.
     let is_replaced =
         |model: &Model| matches!(model.purpose, Purpose::Speech) && settings.ai.transcription.url.is_some();

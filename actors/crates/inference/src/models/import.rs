@@ -10,9 +10,6 @@ use super::unpack::UnpackError;
 /// Why no model was imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// The store has no folder.
-    #[error("no folder for models is set; set models.dir")]
-    NoFolder,
     /// The folder or archive cannot be read.
     #[error(transparent)]
     Unpack(#[from] UnpackError),
@@ -35,10 +32,9 @@ pub fn import(
     catalogue: &Catalogue,
     path: &Path,
 ) -> Result<Vec<(String, PathBuf)>, ImportError> {
-    let root = store.root().ok_or(ImportError::NoFolder)?;
     let mut imported = Vec::new();
     for model in catalogue.models() {
-        if let Some(folder) = import_one(root, model, path)? {
+        if let Some(folder) = import_one(store.root(), model, path)? {
             imported.push((model.name.clone(), folder));
         }
     }

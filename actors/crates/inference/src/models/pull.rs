@@ -43,9 +43,6 @@ pub enum Progress<'a> {
 /// Why a model was not downloaded.
 #[derive(Debug, thiserror::Error)]
 pub enum PullError {
-    /// The store has no folder.
-    #[error("could not fetch the model: no folder for models is set; set models.dir")]
-    NoFolder,
     /// Every source of the model was tried and failed.
     #[error(
         "could not fetch the model `{model}` ({}); try again later, or take it from a file with `carrel models import PATH`",
@@ -138,7 +135,7 @@ pub(super) async fn pull_with(
     if let Ok(folder) = spawn_blocking(move || existing.verify(&expected)).await? {
         return Ok(folder);
     }
-    let root = store.root().ok_or(PullError::NoFolder)?.to_owned();
+    let root = store.root().to_owned();
     let staged = model.clone();
     let stage = Arc::new(spawn_blocking(move || Stage::open(&root, &staged)).await??);
 

@@ -1,4 +1,4 @@
-//! The folders that contain models.
+//! The folder that contains the models.
 
 use std::{
     fs, io,
@@ -10,10 +10,10 @@ use serde::Serialize;
 use super::catalogue::{Catalogue, Model, ModelFile, Purpose};
 use super::digest::Digest;
 
-/// The folders that are searched for models, in order. New models are stored in the first.
+/// The folder of the models. Each model has a folder of its own name in it.
 #[derive(Clone, Debug)]
 pub struct Store {
-    folders: Vec<PathBuf>,
+    folder: PathBuf,
 }
 
 /// The status of a model.
@@ -30,9 +30,9 @@ pub struct ModelStatus {
     pub licence: String,
     /// Whether it is downloaded only when it is requested by name.
     pub optional: bool,
-    /// Whether a folder has all of its files with the expected lengths; digests are not verified.
+    /// Whether its folder has all of its files with the expected lengths; digests are not verified.
     pub present: bool,
-    /// The first folder that has all of its files; `None` if there is none.
+    /// Its folder; `None` if a file is missing or has another length.
     pub path: Option<PathBuf>,
     /// Total length of its files in bytes, whether present or not.
     pub bytes: u64,
@@ -68,25 +68,24 @@ pub enum VerifyError {
 }
 
 impl Store {
-    /// Creates a store for these folders, which need not exist. New models are stored in the first.
+    /// Creates a store for this folder, which need not exist.
     #[must_use]
-    pub fn new(folders: Vec<PathBuf>) -> Self {
-        Self { folders }
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder }
     }
 
-    /// Returns the folder for new models.
+    /// Returns the folder of the models.
     #[must_use]
-    pub fn root(&self) -> Option<&Path> {
-        self.folders.first().map(PathBuf::as_path)
+    pub fn root(&self) -> &Path {
+        &self.folder
     }
 
     /// Returns the folder of a model if all its files have the expected lengths. Reads no file; see [`Store::verify`].
     #[must_use]
     pub fn find(&self, model: &Model) -> Option<PathBuf> {
-        let candidates = self.folders.iter().map(|folder| folder.join(&model.name));
-        candidates
-            .into_iter()
-            .find(|folder| model.files.iter().all(|file| has_expected_length(&folder.join(&file.name), file)))
+        let folder = self.folder.join(&model.name);
+        let is_complete = model.files.iter().all(|file| has_expected_length(&folder.join(&file.name), file));
+        is_complete.then_some(folder)
     }
 
     /// Returns the status of each model of a catalogue.

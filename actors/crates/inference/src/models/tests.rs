@@ -33,7 +33,7 @@ impl TestFolder {
     }
 
     fn store(&self) -> Store {
-        Store::new(vec![self.0.join("models")])
+        Store::new(self.0.join("models"))
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
