@@ -163,7 +163,13 @@ const BROKEN_STEPS: [(&str, u16, &str, &str, &str); 8] = [
     ),
     ("/oauth/register", 403, "{}", "registration", "answered 403"),
     ("/oauth/register", 429, "{}", "registration", "try again later"),
-    ("/oauth/register", 201, "{\"client_id\": \"theirs\"}", "registration", "none of this one"),
+    (
+        "/oauth/register",
+        201,
+        "{\"client_id\": \"theirs\"}",
+        "registration",
+        "another server answers at this URL",
+    ),
     ("/mcp", 200, "{}", "challenge", "answered 200"),
 ];
 
