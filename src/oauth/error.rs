@@ -147,10 +147,14 @@ fn describe(error: &Error) -> String {
 
 impl From<Error> for OAuthError {
     fn from(error: Error) -> Self {
+        let spec = error.spec();
         if let Error::TooManyFailures(wait) = error {
             Self::TooManyAttempts(wait)
-        } else {
+        } else if spec.is_temporary || spec.is_logged {
             Self::Internal(error)
+        } else {
+            // An endpoint checks its parameters itself, so that another error than these is a fault of the server.
+            Self::Internal(Error::internal(error.chain()))
         }
     }
 }

@@ -88,9 +88,8 @@ fn error_response(error: OAuthError) -> HttpResponse {
     if let OAuthError::MethodNotAllowed(methods) = error {
         headers.insert(ALLOW, HeaderValue::from_static(methods));
     }
-    // Busy components and full disks are also `Internal`, but they are answered as such and are not bugs.
-    if error.status() == StatusCode::INTERNAL_SERVER_ERROR
-        && let OAuthError::Internal(cause) = error
+    if let OAuthError::Internal(cause) = error
+        && cause.spec().is_logged
     {
         error!(cause = cause.chain(), "an OAuth request failed with an internal error");
     }
@@ -143,6 +142,14 @@ mod tests {
                 assert_eq!(response.status().as_u16(), status);
                 assert_eq!(response.headers().get(RETRY_AFTER).unwrap(), wait);
             }
+        }
+    }
+
+    #[test]
+    fn unexpected_error_is_answered_as_internal() {
+        for response in [page::failure(&Error::not_found()), error_response(Error::not_found().into())] {
+            assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+            assert!(!response.headers().contains_key(RETRY_AFTER));
         }
     }
 

@@ -115,14 +115,17 @@ fn with_retry_after(mut response: HttpResponse, wait: Duration) -> HttpResponse 
     response
 }
 
-/// Returns the page for an error that is not about OAuth. Logs the cause, unless the error is temporary.
+/// Returns the page for an error that is not about OAuth. Logs the cause of an internal error.
 pub fn failure(error: &Error) -> HttpResponse {
     let spec = error.spec();
-    let PageText { title, text } = spec.page;
-    if !spec.is_temporary {
-        error!(cause = error.chain(), "an OAuth page failed with an internal error");
-        return stop(StatusCode::INTERNAL_SERVER_ERROR, title, text);
+    if !spec.is_temporary && !spec.is_logged {
+        // A page checks its form itself, so that another error than these is a fault of the server.
+        return failure(&Error::internal(error.chain()));
     }
+    if spec.is_logged {
+        error!(cause = error.chain(), "an OAuth page failed with an internal error");
+    }
+    let PageText { title, text } = spec.page;
     let response = stop(status(error), title, text);
     match error.retry_after() {
         Some(wait) => with_retry_after(response, wait),

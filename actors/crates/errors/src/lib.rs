@@ -12,9 +12,18 @@
 //! | list the errors of an operation | the constants of [`code`] |
 //!
 //! [`ERRORS`] is the one table of codes, statuses, headers and texts. REST, MCP, the pages of OAuth, the command line, the
-//! worker, the OpenAPI document and the manual read it. No surface matches the variants again; it names a single one only where its
-//! protocol treats that one differently from all others, such as the callback of WebSub, which answers 410 for
-//! [`Error::NotFound`]. `Display` is a sentence for the client, which never contains the cause.
+//! worker, the OpenAPI document and the manual read it. No surface matches all variants again; it names a single one only where it
+//! treats that one differently from all others:
+//!
+//! - the callback of WebSub answers [`Error::NotFound`] by 410, at which a hub stops;
+//! - the sign-in form of OAuth shows [`Error::WrongPassword`] and [`Error::TooManyFailures`] beside its fields, and the page before
+//!   it has a text of its own for the latter;
+//! - a page takes [`Error::NotSignedIn`] as no session;
+//! - the JSON endpoints of OAuth answer [`Error::TooManyFailures`] by a code of the RFC, and every error that is neither temporary
+//!   nor internal as internal, as do the pages, because their own checks leave none that a client could act on;
+//! - the command line prints every fault of [`Error::Invalid`], and names the command that lists what it did not find.
+//!
+//! `Display` is a sentence for the client, which never contains the cause.
 //!
 //! Errors of the crates below are converted here, so that `?` works everywhere: a database that is locked or unreachable
 //! becomes [`Error::Busy`], a fault of the storage [`Error::StorageFailed`], a broken reference [`Error::NotFound`]. This

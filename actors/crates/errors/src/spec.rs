@@ -1,4 +1,5 @@
-//! The table of errors. A new variant of [`Error`] needs one row here; nothing else lists the variants.
+//! The table of errors. A new variant of [`Error`] needs one row here, and one example in `examples.rs`, at the same position;
+//! nothing else lists the variants.
 
 use std::time::Duration;
 
