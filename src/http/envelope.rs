@@ -7,13 +7,13 @@ use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 use actors::auth::limits::Quota;
 use actors::context::OperationContext;
-use errors::{Error, ErrorBody, HeaderRule};
+use errors::{Error, ErrorBody, HeaderRule, retry_after_seconds, whole_seconds};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tracing::error;
 use values::time::Timestamp;
 
-use super::error::{status, whole_seconds};
+use super::error::status;
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
@@ -70,7 +70,7 @@ pub fn failure(request: &HttpRequest, ctx: &OperationContext, error: &Error) -> 
         }
     };
     if let Some(wait) = error.retry_after() {
-        add(RETRY_AFTER, whole_seconds(wait).to_string());
+        add(RETRY_AFTER, retry_after_seconds(wait).to_string());
     }
     match error.spec().headers {
         // A key that lacks the scope `mcp` is refused by the MCP server alone.

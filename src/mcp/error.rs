@@ -1,17 +1,15 @@
 //! How MCP reports an error, by the table in [`errors`]: in the result of a tool if a model can act on it, and by HTTP if the
 //! client has to.
 
-use std::time::Duration;
-
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
-use errors::{Error, HeaderRule, McpDelivery};
+use errors::{Error, HeaderRule, McpDelivery, retry_after_seconds};
 use serde_json::{Map, Value, json};
 use tracing::error;
 use values::scope::Scope;
 
 use super::rpc::{INTERNAL_ERROR, RpcError};
-use crate::http::error::{status, whole_seconds};
+use crate::http::error::status;
 
 /// The methods that /mcp supports, as the value of `Allow`. There is no GET, because there is no stream of events.
 pub const METHODS: &str = "POST, OPTIONS";
@@ -26,14 +24,9 @@ pub fn tool_error(error: &Error) -> Option<Map<String, Value>> {
     members.insert("code".to_owned(), json!(spec.mcp_code));
     members.insert("message".to_owned(), json!(error.to_string()));
     if let Some(wait) = error.rate_limit() {
-        members.insert("retryAfterSeconds".to_owned(), json!(retry_seconds(wait.retry_after)));
+        members.insert("retryAfterSeconds".to_owned(), json!(retry_after_seconds(wait.retry_after)));
     }
     Some(members)
-}
-
-/// Whole seconds, rounded up and never zero: a client that retries too early is refused again.
-fn retry_seconds(wait: Duration) -> u64 {
-    whole_seconds(wait).max(1)
 }
 
 /// Returns the challenge by which a client finds the authorization server (RFC 9728, section 5.1).
@@ -76,13 +69,15 @@ pub fn refusal(error: &Error, base_url: &str, has_credential: bool) -> RpcError 
         HeaderRule::None | HeaderRule::RateLimit | HeaderRule::Close => refusal,
     };
     match wait {
-        Some(wait) => refusal.with_header(RETRY_AFTER, retry_seconds(wait).to_string()),
+        Some(wait) => refusal.with_header(RETRY_AFTER, retry_after_seconds(wait).to_string()),
         None => refusal,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use errors::{RateWindow, Wait};
 
     use super::*;
@@ -91,14 +86,6 @@ mod tests {
         let mut members = tool_error(error).unwrap();
         assert!(members.remove("code").is_some() && members.remove("message").is_some());
         Value::Object(members)
-    }
-
-    #[test]
-    fn wait_is_rounded_up_and_never_zero() {
-        for (wait, whole) in [(0, 1), (999, 1), (1000, 1), (2100, 3)] {
-            assert_eq!(retry_seconds(Duration::from_millis(wait)), whole);
-        }
-        assert_eq!(retry_seconds(Duration::MAX), u64::MAX);
     }
 
     #[test]

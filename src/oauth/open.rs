@@ -9,13 +9,12 @@ use actix_web::http::header::{
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::context::OperationContext;
-use errors::Error;
+use errors::{Error, retry_after_seconds};
 use serde_json::{Value, json};
 use tracing::error;
 
 use super::error::OAuthError;
 use crate::http::cors::{ALLOWED_HEADERS, EXPOSED_HEADERS};
-use crate::http::error::whole_seconds;
 
 /// The permission for caches to store a response (design: mcp-oauth.md, P20).
 #[derive(Clone, Copy, Debug)]
@@ -77,8 +76,7 @@ fn error_response(error: OAuthError) -> HttpResponse {
     let mut response = json(error.status(), CacheControl::NoStore, &body);
     let headers = response.headers_mut();
     if let Some(wait) = error.retry_after() {
-        // A wait of zero would ask the client to repeat the request at once.
-        headers.insert(RETRY_AFTER, whole_seconds(wait).max(1).into());
+        headers.insert(RETRY_AFTER, retry_after_seconds(wait).into());
     }
     // RFC 6749, section 5.2: the challenge is required if the client sent `Authorization`, with the scheme that it
     // used.

@@ -12,13 +12,13 @@ use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::grants::redirect::with_query_params;
 use actors::context::OperationContext;
 use askama::Template;
-use errors::{Error, PageText};
+use errors::{Error, PageText, retry_after_seconds};
 use library::context::CoreContext;
 use tracing::error;
 
 use super::error::{AuthorizationError, OAuthError};
 use super::views::{PageFrame, StopPage};
-use crate::http::error::{status, whole_seconds};
+use crate::http::error::status;
 
 const STYLE: &str = include_str!("style.css");
 // Without `form-action`: Chromium applies it to every redirect after a form, also to the last one, to an
@@ -111,7 +111,7 @@ pub fn too_many_requests(wait: Duration) -> HttpResponse {
 }
 
 fn with_retry_after(mut response: HttpResponse, wait: Duration) -> HttpResponse {
-    response.headers_mut().insert(RETRY_AFTER, whole_seconds(wait).max(1).into());
+    response.headers_mut().insert(RETRY_AFTER, retry_after_seconds(wait).into());
     response
 }
 

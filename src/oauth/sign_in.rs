@@ -11,14 +11,13 @@ use actors::auth::secret::Secret;
 use actors::auth::sessions;
 use actors::context::OperationContext;
 use entity::user;
-use errors::Error;
+use errors::{Error, retry_after_seconds};
 
 use super::browser::is_own_form;
 use super::page::{self, expired_form, page, redirect};
 use super::params::Params;
 use super::request;
 use super::views::{RequestView, SignInPage};
-use crate::http::error::whole_seconds;
 use crate::http::peer;
 use crate::http::session::{cookie, session_secret};
 
@@ -77,7 +76,7 @@ pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: P
             let fault = Some("Too many failed attempts. Wait some minutes before you try again.");
             let form = SignInForm { ticket: &ticket, email, fault };
             let mut response = sign_in_page(StatusCode::TOO_MANY_REQUESTS, &authorization, &form);
-            response.headers_mut().insert(RETRY_AFTER, whole_seconds(wait).max(1).into());
+            response.headers_mut().insert(RETRY_AFTER, retry_after_seconds(wait).into());
             response
         }
         Err(error) => page::failure(&error),

@@ -9,6 +9,7 @@ use validation::Invalid;
 use values::cause::error_chain;
 use values::scope::Scope;
 
+use super::retry_after::retry_after_seconds;
 use super::storage_failure::StorageFailure;
 use super::wait::Wait;
 
@@ -194,10 +195,10 @@ pub fn named_scopes(scopes: &[Scope]) -> String {
     format!("{noun}: {}", names.join(", "))
 }
 
-/// Formats a wait in whole seconds. It is rounded up and never zero, because a client that retries too early is refused again.
+/// Formats a wait as in `Retry-After`.
 fn seconds(wait: Duration) -> String {
-    match wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0)) {
-        0 | 1 => "1 second".to_owned(),
+    match retry_after_seconds(wait) {
+        1 => "1 second".to_owned(),
         seconds => format!("{seconds} seconds"),
     }
 }

@@ -7,7 +7,7 @@
 //! | refuse an operation | a variant of [`Error`]; [`Error::invalid`], [`Error::not_found`] |
 //! | report faulty fields, all at once | [`Error::Invalid`] with a [`validation::Invalid`] |
 //! | hide a cause from the client and keep it for the log | [`Error::internal`], [`Error::chain`] |
-//! | present an error | [`Error::spec`], [`Error::details`], [`Error::retry_after`], [`ErrorBody`] |
+//! | present an error | [`Error::spec`], [`Error::details`], [`Error::retry_after`], [`retry_after_seconds`], [`ErrorBody`] |
 //! | list all errors, for a document | [`ERRORS`], with [`Error::examples`] |
 //! | list the errors of an operation | the constants of [`code`] |
 //!
@@ -41,6 +41,7 @@ mod wait;
 
 pub use body::ErrorBody;
 pub use error::{Cause, Error, INTERNAL_MESSAGE, named_scopes};
+pub use retry_after::{retry_after_seconds, whole_seconds};
 pub use spec::{ERRORS, ErrorSpec, HeaderRule, JobRule, McpDelivery, PageText, RetryRule, RouteRule};
 pub use storage_failure::StorageFailure;
 pub use wait::{RateWindow, Wait};
