@@ -14,7 +14,7 @@ use storage::mail::Mailer;
 use tracing::{info, warn};
 
 use super::Service;
-use super::adapters::Adapters;
+use super::adapters::{Adapters, wall_clock};
 use super::config::{OperationSettings, ServiceConfig};
 use crate::activity::Activity;
 use crate::ai::Pause;
@@ -197,7 +197,7 @@ fn operation_context(
     let ShortActors { keys, grants, limits, activity, .. } = actors;
     let clock = core.clock.clone();
     let answers = AnswerContext {
-        answerer: answerer(settings.chat, &retrieval, core.workers.clone(), clock.clone())?,
+        answerer: answerer(settings.chat, &retrieval, core.workers.clone(), &clock)?,
         daily_tokens: settings.daily_tokens,
     };
     let auth = AuthContext {
@@ -234,10 +234,10 @@ fn answerer(
     chat: Option<ChatSettings>,
     retrieval: &Retrieval,
     workers: Workers,
-    clock: Arc<dyn Clock>,
+    clock: &Arc<dyn Clock>,
 ) -> Result<Arc<dyn Answerer>, Error> {
     if let Some(chat) = chat {
-        return Ok(Arc::new(Chat::new(chat, clock).map_err(Error::internal)?));
+        return Ok(Arc::new(Chat::new(chat, wall_clock(clock)).map_err(Error::internal)?));
     }
     Ok(Arc::new(Extractive::new(workers, retrieval.clone())))
 }

@@ -6,20 +6,18 @@
 
 mod circuit;
 mod prompt;
-mod retry;
 mod stream;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use library::clock::Clock;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, InvalidHeaderValue};
 use reqwest::{Client, Response};
 use serde_json::Number;
 use text::chunk;
 use tokio::time::{Instant, sleep_until, timeout_at};
+use web::WallClock;
 use zeroize::Zeroizing;
 
 use super::{AnswerError, Answerer, Draft, Question};
@@ -33,6 +31,8 @@ const DEADLINE: Duration = Duration::from_secs(45);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Attempts of one question, the first included.
 const MAX_ATTEMPTS: u32 = 3;
+/// Delay before the second attempt if the endpoint sends no `Retry-After`. It doubles with each further attempt.
+const FIRST_DELAY: Duration = Duration::from_millis(400);
 /// Bytes of a response. A stream has some 200 bytes around each token.
 const MAX_RESPONSE_BYTES: usize = 4 * 1024 * 1024;
 /// The largest plausible `usage.total_tokens`: several times the context of any model.
@@ -66,7 +66,7 @@ pub struct Chat {
     url: String,
     model: String,
     headers: HeaderMap,
-    clock: Arc<dyn Clock>,
+    clock: WallClock,
     circuit: CircuitBreaker,
 }
 
@@ -75,7 +75,7 @@ impl Chat {
     ///
     /// # Errors
     /// [`ChatSetupError`] when the key or the TLS configuration is invalid.
-    pub fn new(settings: ChatSettings, clock: Arc<dyn Clock>) -> Result<Self, ChatSetupError> {
+    pub fn new(settings: ChatSettings, clock: WallClock) -> Result<Self, ChatSetupError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
@@ -123,7 +123,7 @@ impl Chat {
             return Err(AttemptError {
                 error: AnswerError::Refused(status),
                 is_transient: matches!(status, 408 | 409 | 425 | 429 | 500..=599),
-                retry_after: retry::parse_retry_after(response.headers(), self.clock.now()),
+                retry_after: web::retry_after(response.headers(), (self.clock)()),
             });
         }
         read_completion(response).await
@@ -211,7 +211,7 @@ impl AttemptError {
 
     /// The delay before the next attempt: what the endpoint asked for, else one that doubles.
     fn delay(&self, attempts: u32) -> Duration {
-        self.retry_after.unwrap_or(retry::FIRST_DELAY * 2u32.pow(attempts.saturating_sub(1).min(8)))
+        self.retry_after.unwrap_or(FIRST_DELAY * 2u32.pow(attempts.saturating_sub(1).min(8)))
     }
 }
 

@@ -95,9 +95,10 @@ mod tests {
         assert_eq!(wait("Fri, 02 Jan 2026 03:00:00 GMT"), Some(0), "a date in the past");
         assert_eq!(wait("99999999999"), Some(86_400), "at most a day");
         assert_eq!(wait("Fri, 02 Jan 2036 03:00:00 GMT"), Some(86_400));
-        assert_eq!(wait("soon"), None);
-        assert_eq!(wait("-5"), None);
-        assert_eq!(wait("99999999999999999999999"), None);
+        for other in ["", "soon", "-5", "1.5", "99999999999999999999999", "Fri, 02 Foo 2026 03:05:05 GMT"] {
+            assert_eq!(wait(other), None, "{other}");
+        }
+        assert_eq!(retry_after(&HeaderMap::new(), NOW), None);
     }
 
     #[test]
