@@ -57,7 +57,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
     ("actors/crates/runtime", &["concurrency"]),
     ("actors/crates/sandbox", &["concurrency", "parse"]),
     ("actors/crates/search", &["disk", "inference", "text", "values"]),
-    ("actors/crates/storage", &["disk", "values"]),
+    ("actors/crates/storage", &["disk", "values", "web"]),
     ("actors/crates/text", &[]),
     ("actors/crates/validation", &["text", "values"]),
     ("actors/crates/values", &[]),

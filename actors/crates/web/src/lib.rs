@@ -2,7 +2,8 @@
 //!
 //! URLs of pages, the rules of where the service may connect to, and the HTTP client that keeps them. Every request to a URL
 //! that a user, a page or a feed named goes through [`Fetcher`]; requests to services that the operator configured are sent by
-//! clients from [`service_client`].
+//! clients from [`service_client`], and files at URLs that the program contains (models) are downloaded by clients from
+//! [`download_client`]. The S3 client of crate `storage` alone brings HTTP of its own.
 //!
 //! | To | Call |
 //! |---|---|
@@ -15,6 +16,8 @@
 //! | send a form | [`Fetcher::post`] |
 //! | take turns at a host, and respect its `Retry-After` | [`HostThrottle`] |
 //! | build a client for a configured service | [`service_client`], [`retry_after`] |
+//! | build a client for downloads | [`download_client`] |
+//! | install the provider of TLS before another client is built | [`install_crypto_provider`] |
 //! | send requests to this service itself, to test the connection | [`probe`] |
 //!
 //! A fetch never connects to an IP address that [`Guard`] refuses (SSRF): the addresses of a name are checked after it is
@@ -32,7 +35,7 @@ pub mod probe;
 pub use fetch::{
     BodyPolicy, ClientSetupError, ContentType, FetchError, FetchOutcome, FetchRequest, FetchSettings,
     FetchedPage, Fetcher, HostLookup, HostPermit, HostThrottle, MAX_REDIRECTS, ResponseHeaders, SystemLookup,
-    WallClock, retry_after, service_client,
+    WallClock, download_client, install_crypto_provider, retry_after, service_client,
 };
 pub use guard::{Guard, is_local_name};
 pub use page_url::{MAX_URL_CHARS, PageUrl, UrlRejection};

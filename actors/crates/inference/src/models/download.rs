@@ -2,11 +2,12 @@
 
 use std::{io, path::Path, time::Duration};
 
-use reqwest::{Client, ClientBuilder, Response, StatusCode, header, redirect};
+use reqwest::{Client, ClientBuilder, Response, StatusCode, header};
 use tokio::{
     fs::{self, OpenOptions},
     io::{AsyncWriteExt, BufWriter},
 };
+use web::download_client;
 
 use super::catalogue::ModelFile;
 
@@ -15,9 +16,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Longest time without data in the middle of a file.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Redirects from the URL of a model to its storage.
-const MAX_REDIRECTS: usize = 5;
 
 /// Why a file was not downloaded.
 #[derive(Debug, thiserror::Error)]
@@ -59,19 +57,9 @@ pub(super) fn client() -> Result<Client, DownloadError> {
     Ok(builder().https_only(true).build()?)
 }
 
-/// Returns a builder with timeouts and without content encodings.
+/// Returns a builder with the timeouts of downloads.
 pub(super) fn builder() -> ClientBuilder {
-    // An error means that the program has already installed a provider.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    Client::builder()
-        .connect_timeout(CONNECT_TIMEOUT)
-        .read_timeout(READ_TIMEOUT)
-        .redirect(redirect::Policy::limited(MAX_REDIRECTS))
-        // A range of a compressed response could not be appended to the file.
-        .no_gzip()
-        .no_brotli()
-        .no_deflate()
-        .no_zstd()
+    download_client().connect_timeout(CONNECT_TIMEOUT).read_timeout(READ_TIMEOUT)
 }
 
 /// Downloads the rest of a file of which `part` contains the beginning. Reconnects when a connection breaks after some bytes.

@@ -61,8 +61,8 @@ impl S3Store {
     /// # Errors
     /// [`BlobError::Failed`] when the URL names no bucket or the credentials are incomplete.
     pub fn open(settings: S3Settings, scratch: Scratch) -> Result<Self, BlobError> {
-        // The first caller in the process installs it; every other one would install the same.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        // The HTTP client of the bucket comes with object_store, which expects a provider.
+        web::install_crypto_provider();
         let url = Url::parse(&settings.url).map_err(|error| BlobError::Failed(Box::new(error)))?;
         let mut builder = AmazonS3Builder::from_env()
             .with_bucket_name(url.host_str().unwrap_or_default())

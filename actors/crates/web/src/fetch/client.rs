@@ -21,6 +21,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// (bounds of hyper; faults-and-threats.md, S20).
 const MAX_HEADER_BYTES: u32 = 64 * 1024;
 
+/// Redirects of a download.
+const MAX_DOWNLOAD_REDIRECTS: usize = 5;
+
 pub(super) fn build(resolver: GuardedResolver) -> Result<Client, ClientSetupError> {
     Ok(builder(resolver).build()?)
 }
@@ -75,7 +78,25 @@ pub fn service_client() -> ClientBuilder {
         .http2_max_header_list_size(MAX_HEADER_BYTES)
 }
 
-/// Installs ring as the provider of TLS for the process. It fails if a provider is installed already, which is fine.
-fn install_crypto_provider() {
+/// Returns a builder of a client for downloads from URLs that the program contains, such as those of models. It may connect to any IP
+/// address; the caller sets the timeouts.
+pub fn download_client() -> ClientBuilder {
+    install_crypto_provider();
+    // The proxy of the environment is used: the URLs are not a user's, so there is no address to check, and a machine may reach the
+    // internet in no other way.
+    Client::builder()
+        // From the URL of a file to its storage, which is another host.
+        .redirect(redirect::Policy::limited(MAX_DOWNLOAD_REDIRECTS))
+        // A range of a compressed response could not be appended to the part of the file that is there.
+        .no_gzip()
+        .no_brotli()
+        .no_deflate()
+        .no_zstd()
+}
+
+/// Installs ring as the provider of TLS for the process, where none is installed yet. Clients of other crates that use rustls call it
+/// before they are built.
+pub fn install_crypto_provider() {
+    // An error means that a provider is installed, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }

@@ -32,7 +32,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::guard::Guard;
 use crate::page_url::{PageUrl, UrlRejection};
 
-pub use client::service_client;
+pub use client::{download_client, install_crypto_provider, service_client};
 pub use content_type::ContentType;
 pub use error::{ClientSetupError, FetchError};
 pub use headers::{ResponseHeaders, WallClock, retry_after};
