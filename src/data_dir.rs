@@ -18,6 +18,9 @@ const MAX_LOCK_BYTES: u64 = 256;
 const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 
+/// The name of the folder of stored files in the data folder.
+pub const FILES_FOLDER: &str = "files";
+
 /// Returns the path of the SQLite database in the data folder.
 pub fn database_file(data_dir: &Path) -> PathBuf {
     data_dir.join("carrel.db")

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use database::{Db, OpenError};
 use search::index::IndexFolder;
 
+use crate::data_dir::FILES_FOLDER;
 use crate::settings::{FilesUrl, Settings};
 
 /// A database that is missing or empty, although `data_dir` holds a library.
@@ -180,7 +181,7 @@ fn library_contents(settings: &Settings) -> Vec<&'static str> {
     if !IndexFolder::has_id(data_dir) || !(index || files) {
         return Vec::new();
     }
-    let found = [("carrel.id", true), ("index", index), ("files", files)];
+    let found = [("carrel.id", true), ("index", index), (FILES_FOLDER, files)];
     found.into_iter().filter_map(|(name, is_there)| is_there.then_some(name)).collect()
 }
 

@@ -1,6 +1,6 @@
 //! POST /imports: a file in a form (multipart, RFC 7578), written to the store while it arrives and never held in memory. The faults
 //! of all fields are reported together, but a file is not received for that: a form with a fault is refused when its file begins,
-//! with the faults that were found by then.
+//! with the faults that were found by then. So the form is read field by field and is no `request!`, which reads a whole body.
 
 use std::collections::BTreeSet;
 use std::mem;
@@ -25,7 +25,7 @@ use parse::bookmarks::Format;
 use storage::blobs::PART_BYTES;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::timeout;
-use validation::{Fault, Invalid, NoFields, read_query};
+use validation::{Fault, Invalid, MAX_NAME_CHARS, NoFields, read_query, reasons};
 use values::id::UserId;
 
 use super::handler::WebApp;
@@ -41,8 +41,6 @@ use crate::routing;
 const MAX_FIELD_BYTES: usize = 64;
 /// Bytes that are read of the rest of a field with a fault, to reach the fields after it.
 const MAX_SKIPPED_BYTES: u64 = 64 << 10;
-/// Characters of the name of an unknown field in a fault. Longer names are cut.
-const MAX_NAME_CHARS: usize = 100;
 /// Fields of a form that are read. A valid form has at most three; of a longer one, the faults in the first fields are reported.
 const MAX_FIELDS: usize = 16;
 /// Bytes of a form for its boundaries, the headers of its parts and the fields other than the file.
@@ -201,7 +199,7 @@ impl FormReader<'_> {
         let name = field.get_ref().name().unwrap_or_default().to_owned();
         let is_repeated = !form.names.insert(name.clone());
         match name.as_str() {
-            "file" | "format" | "dryRun" if is_repeated => self.add_fault(&name, "is given more than once"),
+            "file" | "format" | "dryRun" if is_repeated => self.add_fault(&name, reasons::REPEATED_FIELD),
             "file" => {
                 let disposition = field.get_ref().content_disposition();
                 form.file_name = disposition.and_then(|sent| sent.get_filename()).map(str::to_owned);
@@ -211,7 +209,7 @@ impl FormReader<'_> {
                 if let Some(name) = self.read_text(field).await? {
                     form.format = name.parse::<Format>().ok();
                     if form.format.is_none() {
-                        self.add_fault("format", format!("must be one of {}", Format::NAMES.join(", ")));
+                        self.add_fault("format", reasons::must_be_one_of(Format::NAMES));
                     }
                 }
             }
@@ -220,7 +218,7 @@ impl FormReader<'_> {
                     match text.as_str() {
                         "true" => form.dry_run = Some(true),
                         "false" => form.dry_run = Some(false),
-                        _ => self.add_fault("dryRun", "must be true or false"),
+                        _ => self.add_fault("dryRun", reasons::INVALID_FLAG),
                     }
                 }
             }

@@ -49,6 +49,7 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 
     use super::*;
+    use crate::data_dir::FILES_FOLDER;
 
     #[test]
     fn folder_and_database_are_accessible_to_their_owner_only() {
@@ -71,7 +72,7 @@ mod tests {
             eprintln!("skipped: only root may give a folder to another account");
             return;
         }
-        let files = settings.data_dir.join("files");
+        let files = settings.data_dir.join(FILES_FOLDER);
 
         create_with_database(&settings).unwrap();
         private_folder(&files).unwrap();

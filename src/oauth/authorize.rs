@@ -49,8 +49,11 @@ async fn ask_to_sign_in(
     // The query becomes a row that any client can add, so its length is bounded here.
     let query = query_of_request(params);
     if query.len() > MAX_QUERY_BYTES {
-        let text = "It is longer than 16 KiB. Start again in the app that you want to connect.";
-        return page::stop(StatusCode::URI_TOO_LONG, "This request is too long", text);
+        let text = format!(
+            "It is longer than {} KiB. Start again in the app that you want to connect.",
+            MAX_QUERY_BYTES / 1024
+        );
+        return page::stop(StatusCode::URI_TOO_LONG, "This request is too long", &text);
     }
     match auth.grants.create_sign_in_ticket(peer::ip_address(request), query).await {
         Ok(ticket) => {

@@ -23,6 +23,14 @@ pub enum OAuthError {
     /// A parameter was repeated that may be sent only once (RFC 6749, section 3.1).
     #[error("the parameter {0} is repeated; send it once")]
     RepeatedParameter(&'static str),
+    /// A parameter is longer than the server sends back or stores.
+    #[error("{name} must have at most {max_bytes} bytes")]
+    ParameterTooLong {
+        /// The name of the parameter.
+        name: &'static str,
+        /// The bytes that are accepted.
+        max_bytes: usize,
+    },
     /// Another fault of the request; the text is the description.
     #[error("{0}")]
     InvalidRequest(&'static str),
@@ -92,9 +100,10 @@ impl OAuthError {
     /// Returns the status and the `error` code.
     fn spec(&self) -> (StatusCode, &'static str) {
         match self {
-            Self::MissingParameter(_) | Self::RepeatedParameter(_) | Self::InvalidRequest(_) => {
-                (StatusCode::BAD_REQUEST, "invalid_request")
-            }
+            Self::MissingParameter(_)
+            | Self::RepeatedParameter(_)
+            | Self::ParameterTooLong { .. }
+            | Self::InvalidRequest(_) => (StatusCode::BAD_REQUEST, "invalid_request"),
             Self::MethodNotAllowed(_) => (StatusCode::METHOD_NOT_ALLOWED, "invalid_request"),
             Self::UnsupportedMediaType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid_request"),
             Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "invalid_request"),
@@ -244,6 +253,7 @@ mod tests {
         for (error, status, code) in [
             (OAuthError::MissingParameter("code"), 400, "invalid_request"),
             (OAuthError::RepeatedParameter("code"), 400, "invalid_request"),
+            (OAuthError::ParameterTooLong { name: "state", max_bytes: 1 }, 400, "invalid_request"),
             (OAuthError::MethodNotAllowed("POST, OPTIONS"), 405, "invalid_request"),
             (OAuthError::UnsupportedMediaType("the body must be JSON"), 415, "invalid_request"),
             (OAuthError::BodyTooLarge { limit: 1 }, 413, "invalid_request"),

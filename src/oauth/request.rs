@@ -103,7 +103,7 @@ fn authorization_params(core: &CoreContext, params: &Params) -> Result<Authoriza
     // OAuth 2.1 only recommends `state`; spec.md requires it.
     let state = params.one("state")?.ok_or(OAuthError::MissingParameter("state"))?;
     if state.len() > MAX_STATE_BYTES {
-        return Err(OAuthError::InvalidRequest("state must have at most 4096 bytes"));
+        return Err(OAuthError::ParameterTooLong { name: "state", max_bytes: MAX_STATE_BYTES });
     }
     // A `request_uri` is never fetched: the client could make the service send requests to hosts of its choice.
     if params.one("request")?.is_some() {

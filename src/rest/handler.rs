@@ -15,6 +15,7 @@ use database::on_behalf_of;
 use errors::{Error, ErrorBody};
 use serde_json::Value;
 use validation::Invalid;
+use validation::reasons::REPEATED_FIELD;
 use values::kind::MeteredSurface;
 
 use crate::http::budget::Sender;
@@ -140,7 +141,7 @@ fn idempotency_key(request: &HttpRequest, body: &[u8]) -> Result<Option<Idempote
     let mut keys = request.headers().get_all(IDEMPOTENCY_KEY);
     let Some(key) = keys.next() else { return Ok(None) };
     if keys.any(|other| other != key) {
-        return Err(Invalid::new(IDEMPOTENCY_KEY, "is given more than once"));
+        return Err(Invalid::new(IDEMPOTENCY_KEY, REPEATED_FIELD));
     }
     // With the body: the same key with another body is a conflict (contract.md, section 2).
     IdempotencyKey::new(key.as_bytes(), request.method().as_str(), request.path(), body).map(Some)

@@ -15,6 +15,7 @@ use values::plan::Plans;
 
 use self::layers::{Layers, PREFIX};
 use self::value::read_text;
+use crate::data_dir::{FILES_FOLDER, database_file};
 
 pub use self::address::{BaseUrl, DatabaseUrl, FilesUrl, HttpUrl, MailUrl, Origin};
 pub use self::fault::{Fault, SettingsError};
@@ -109,12 +110,12 @@ impl Settings {
 
     /// The database: the one that is set, or SQLite in `data_dir`.
     pub fn database_url(&self) -> DatabaseUrl {
-        self.database.url.clone().unwrap_or_else(|| DatabaseUrl::sqlite(&self.data_dir.join("carrel.db")))
+        self.database.url.clone().unwrap_or_else(|| DatabaseUrl::sqlite(&database_file(&self.data_dir)))
     }
 
     /// Where the stored files are: what is set, or a folder in `data_dir`.
     pub fn files_url(&self) -> FilesUrl {
-        self.files.url.clone().unwrap_or_else(|| FilesUrl::Folder(self.data_dir.join("files")))
+        self.files.url.clone().unwrap_or_else(|| FilesUrl::Folder(self.data_dir.join(FILES_FOLDER)))
     }
 
     /// The folder of the local models: the one that is set, or `models` in `data_dir`.

@@ -14,6 +14,7 @@ use sea_orm::{
 };
 use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, SqlErr};
 use text::is_deceptive;
+use validation::reasons::DECEPTIVE_TEXT;
 use validation::{Fault, Invalid};
 use values::id::{SessionId, UserId};
 use values::plan::Plan;
@@ -234,7 +235,7 @@ async fn hash(core: &CoreContext, password: String) -> Result<String, Error> {
 /// look like the address of another user.
 fn check_email(email: &str) -> Result<(), &'static str> {
     if email.chars().any(is_deceptive) {
-        Err("must not contain control characters or invisible characters")
+        Err(DECEPTIVE_TEXT)
     } else if is_email_address(email) {
         Ok(())
     } else {

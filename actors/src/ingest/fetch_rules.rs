@@ -1,6 +1,7 @@
 //! The rules by which pages and recordings are fetched: permits for hosts, and what a failed fetch means for its job.
 
 use entity::job;
+use errors::code;
 use jobs::{JobError, Priority};
 use storage::blobs::BlobError;
 use values::id::UserId;
@@ -41,8 +42,13 @@ pub fn job_error_of_fetch(error: FetchError) -> JobError {
     }
 }
 
-/// Converts the rejection of a URL to the error of its job. The reason begins with the error code, so
-/// that programs recognise it (contract.md, section 2).
+/// Converts the rejection of a URL to the error of its job.
 pub fn job_error_of_url(rejection: &UrlRejection) -> JobError {
-    JobError::Permanent(format!("URL_REJECTED: {rejection}"))
+    JobError::Permanent(reason_of_url(rejection))
+}
+
+/// Returns the reason why the URL of a document or a feed is not fetched. It begins with the error code, so that programs recognise
+/// it (contract.md, section 2).
+pub fn reason_of_url(rejection: &UrlRejection) -> String {
+    format!("{}: {rejection}", code::URL_REJECTED)
 }

@@ -6,11 +6,12 @@ use std::ops::ControlFlow;
 use deserr::{DeserializeError, ErrorKind, IntoValue, MergeWithError, ValuePointerRef};
 
 use super::invalid::{Fault, Invalid};
+use super::reasons;
 
 /// Faults that are reported for one request. More would only make the response large.
 pub(crate) const MAX_FAULTS: usize = 100;
 /// Characters of the name of a member or a parameter in a fault. Longer names are cut.
-pub(crate) const MAX_NAME_CHARS: usize = 100;
+pub const MAX_NAME_CHARS: usize = 100;
 
 /// The faults that were found so far, at most one for each field: the first.
 #[derive(Debug, Default)]
@@ -148,7 +149,7 @@ impl<M: ReadMode> DeserializeError for Faults<M> {
             // Only derived structs report this. The types of fields state their own reasons.
             ErrorKind::IncorrectValueKind { .. } => faults.list.add(path(location), "must be an object"),
             ErrorKind::UnknownValue { accepted, .. } => {
-                faults.list.add(path(location), format!("must be one of {}", accepted.join(", ")));
+                faults.list.add(path(location), reasons::must_be_one_of(accepted));
             }
             ErrorKind::BadSequenceLen { expected, .. } => {
                 faults.list.add(path(location), format!("must have {expected} items"));

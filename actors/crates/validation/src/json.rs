@@ -9,6 +9,7 @@ use serde_json::{Map, Number, Value as Json};
 
 use super::faults::{FaultList, Faults, ImportMode, JsonMode, MAX_FAULTS, MAX_NAME_CHARS, ReadMode};
 use super::invalid::Invalid;
+use super::reasons;
 use super::request::{Request, check_rules};
 
 /// Reads a JSON object from the bytes of a body.
@@ -139,7 +140,7 @@ impl ParseState {
         if self.repetitions.get() < MAX_FAULTS {
             self.repetitions.set(self.repetitions.get() + 1);
             let mut repeated = self.repeated.try_borrow_mut().map_err(E::custom)?;
-            repeated.add(path.to_string(), "is given more than once");
+            repeated.add(path.to_string(), reasons::REPEATED_FIELD);
         }
         Ok(())
     }

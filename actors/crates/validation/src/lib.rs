@@ -40,13 +40,14 @@ mod invalid;
 mod json;
 mod macros;
 mod query;
+pub mod reasons;
 mod request;
 mod schema;
 
-pub use faults::{Faults, ImportMode, JsonMode, QueryMode, ReadMode};
+pub use faults::{Faults, ImportMode, JsonMode, MAX_NAME_CHARS, QueryMode, ReadMode};
 pub use field_types::{
-    Choice, Content, FileName, Flag, Fraction, Id, Integer, Label, List, MAX_URL_CHARS, Password, Patch,
-    Sha256Hex, Text, Time, UrlText, Words, label,
+    Choice, Content, FileName, Flag, Fraction, Id, Integer, Label, List, Password, Patch, Sha256Hex, Text,
+    Time, UrlText, Words, label,
 };
 pub use invalid::{Fault, Invalid};
 pub use json::{parse_json, read_import, read_json, read_object};

@@ -8,6 +8,7 @@ use percent_encoding::percent_decode_str;
 
 use super::faults::{FaultList, Faults, QueryMode};
 use super::invalid::Invalid;
+use super::reasons;
 use super::request::{Request, check_rules};
 
 /// Reads a query string, without its question mark. A `+` stands for a space.
@@ -26,7 +27,7 @@ pub fn read_query<R: Request>(query: &str) -> Result<R, Invalid> {
     let read = deserialize::<R, _, Faults<QueryMode>>(QueryValue::Parameters(parameters));
     let mut other_faults = FaultList::default();
     for name in repeated {
-        other_faults.add(name, "is given more than once");
+        other_faults.add(name, reasons::REPEATED_FIELD);
     }
     other_faults.extend(broken_rules);
     // The reason of a value is more useful than that of its repetition or of a rule.

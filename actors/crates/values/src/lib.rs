@@ -11,6 +11,7 @@
 //! | [`plan`] | the plans with their limits |
 //! | [`scope`] | the permissions of keys and connected applications |
 //! | [`time`] | times, days and months in UTC |
+//! | [`url`] | the bound on URLs |
 //!
 //! The feature `sea-orm` adds the conversions to and from columns. Crate `entity` turns it on, so a crate that is built without
 //! `entity` does not build sea-orm either. This crate depends on no other crate of Carrel.
@@ -21,3 +22,4 @@ pub mod kind;
 pub mod plan;
 pub mod scope;
 pub mod time;
+pub mod url;

@@ -38,4 +38,4 @@ pub use fetch::{
     WallClock, download_client, install_crypto_provider, retry_after, service_client,
 };
 pub use guard::{Guard, is_local_name};
-pub use page_url::{MAX_URL_CHARS, PageUrl, UrlRejection};
+pub use page_url::{PageUrl, UrlRejection};

@@ -18,6 +18,7 @@ use web::{FetchError, PageUrl};
 use super::context::FeedContext;
 use super::fetch::{self, FeedFetchError, FetchedContent, FetchedUrl, MALFORMED_FEED};
 use super::websub_secrets::MIN_PUSH_INTERVAL;
+use crate::ingest::fetch_rules::reason_of_url;
 
 /// Runs a job of kind [`JobKind::FetchFeed`](jobs::JobKind::FetchFeed).
 ///
@@ -196,7 +197,7 @@ fn fetch_failure(error: &FeedFetchError) -> FetchFailure {
         FeedFetchError::Sandbox(_) | FeedFetchError::Internal(_) => (None, false),
     };
     let reason = match error {
-        FeedFetchError::Fetch(FetchError::Rejected(rejection)) => format!("URL_REJECTED: {rejection}"),
+        FeedFetchError::Fetch(FetchError::Rejected(rejection)) => reason_of_url(rejection),
         FeedFetchError::Fetch(_) if is_gone => {
             "the server says that the feed is gone for good (status 410)".to_owned()
         }

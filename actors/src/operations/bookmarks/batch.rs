@@ -22,6 +22,7 @@ use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::{Error, ErrorBody};
 use library::bookmarks::{CreateBookmarkRequest, NewBookmark};
+use validation::reasons::must_be_one_of;
 use validation::{Faults, Id, Invalid, List, ReadMode, read_object, request};
 
 /// The operations of the request; those that could not be read with their faults.
@@ -138,7 +139,7 @@ impl BatchOperation {
                 Ok(Self::Delete(DeleteBookmark(target.id.into_inner())))
             }
             // Which fields are allowed depends on the operation, so no other fault is known.
-            Some(_) | None => Err(Invalid::new("op", "must be one of create, update, delete").into()),
+            Some(_) | None => Err(Invalid::new("op", must_be_one_of(&["create", "update", "delete"])).into()),
         }
     }
 

@@ -1,11 +1,10 @@
 //! URLs of a page: which are safe to follow or to fetch.
 
 use url::Url;
+use values::url::MAX_URL_CHARS;
 
 /// Schemes of URLs that can be fetched.
 pub const WEB_SCHEMES: [&str; 2] = ["http", "https"];
-/// The longest URL that is kept, in characters (contract.md, 11: v1).
-const MAX_URL_CHARS: usize = 8_192;
 
 /// Returns a URL that is safe to follow: absolute, of one of these schemes, and not too long.
 pub fn resolve_url(base: Option<&Url>, stated: &str, schemes: &[&str]) -> Option<String> {

@@ -9,6 +9,7 @@ use values::kind::NamedKind;
 use super::inline_schema;
 use super::text::text_of;
 use crate::faults::{Faults, ReadMode};
+use crate::reasons::must_be_one_of;
 
 /// The name of a value of `T`: an enum of [`values::kind`], or one that [`choices!`](crate::choices) declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +33,7 @@ impl<M: ReadMode, T: NamedKind> Deserr<Faults<M>> for Choice<T> {
         value: Value<V>,
         location: ValuePointerRef<'_>,
     ) -> Result<Self, Faults<M>> {
-        let reason = format!("must be one of {}", T::NAMES.join(", "));
+        let reason = must_be_one_of(T::NAMES);
         let text = text_of(value, location, &reason)?;
         text.parse().map(Self).map_err(|_| Faults::new(location, reason))
     }

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use super::inline_schema;
 use super::text::text_of;
 use crate::faults::{Faults, ReadMode};
+use crate::reasons::INVALID_FLAG;
 
 /// A whole number from `MIN` to `MAX`. JSON has one type of number: `3`, `3.0` and `3e0` are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,11 +131,10 @@ impl<M: ReadMode> Deserr<Faults<M>> for Flag {
         value: Value<V>,
         location: ValuePointerRef<'_>,
     ) -> Result<Self, Faults<M>> {
-        const REASON: &str = "must be true or false";
         let flag = match value {
             Value::Boolean(flag) => Some(flag),
             Value::String(text) if M::FROM_TEXT => {
-                match text_of::<V, M>(Value::String(text), location, REASON)?.as_str() {
+                match text_of::<V, M>(Value::String(text), location, INVALID_FLAG)?.as_str() {
                     "true" => Some(true),
                     "false" => Some(false),
                     _ => None,
@@ -148,7 +148,7 @@ impl<M: ReadMode> Deserr<Faults<M>> for Flag {
             | Value::Sequence(_)
             | Value::Map(_) => None,
         };
-        flag.map(Self).ok_or_else(|| Faults::new(location, REASON))
+        flag.map(Self).ok_or_else(|| Faults::new(location, INVALID_FLAG))
     }
 }
 

@@ -3,12 +3,11 @@
 use deserr::{Deserr, IntoValue, Value, ValuePointerRef};
 use schemars::JsonSchema;
 use text::{is_deceptive, is_joiner};
+use values::url::MAX_URL_CHARS;
 
 use super::{inline_schema, patterns};
 use crate::faults::{Faults, ReadMode};
-
-/// Maximum length of a URL in characters.
-pub const MAX_URL_CHARS: usize = 8192;
+use crate::reasons;
 
 /// A string of `MIN` to `MAX` characters that is not blank.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -185,7 +184,7 @@ pub fn label(text: &str, max: usize) -> Result<(), String> {
     if is_blank || length > max {
         Err(format!("must have 1 to {max} characters and must not be blank"))
     } else if text.chars().any(|c| is_deceptive(c) && !is_joiner(c)) {
-        Err("must not contain control characters or invisible characters".to_owned())
+        Err(reasons::DECEPTIVE_TEXT.to_owned())
     } else {
         Ok(())
     }

@@ -11,13 +11,11 @@ use std::hash::{Hash, Hasher};
 
 use sha2::{Digest, Sha256};
 use url::Url;
+use values::url::MAX_URL_CHARS;
 
 /// A longer normalised URL is shortened to this many bytes in its key. An entry of an index in PostgreSQL holds at most 2704
 /// bytes, which the key shares with the id of a user.
 const MAX_PLAIN_KEY_BYTES: usize = 1500;
-
-/// Maximum length of a URL, in characters (contract.md, section 11, "v1").
-pub const MAX_URL_CHARS: usize = 8_192;
 
 /// Why a URL may not be saved or fetched. Each is `URL_REJECTED` (contract.md, section 2).
 ///
@@ -33,7 +31,7 @@ pub enum UrlRejection {
     #[error("the URL is malformed; check its host, its port and its characters")]
     Malformed,
     /// The URL has more than [`MAX_URL_CHARS`] characters.
-    #[error("the URL is longer than 8192 characters; use a shorter one")]
+    #[error("the URL is longer than {} characters; use a shorter one", MAX_URL_CHARS)]
     TooLong,
     /// `user@` or `user:password@`, which would be stored, logged and sent to others.
     #[error("the URL contains a user name or a password; remove them")]
