@@ -32,8 +32,7 @@ pub fn document(base_url: &str) -> Value {
         }
     }
     let DocumentBuilder { mut paths, mut groups, errors } = builder;
-    let mut schemas = generator.take_definitions(true);
-    schemas.extend(responses::schemas());
+    let schemas = responses::schemas(&mut generator);
     operation::add_examples(&mut paths, &schemas);
     let groups: Vec<Value> =
         std::mem::take(&mut groups).into_iter().map(|name| json!({ "name": name })).collect();

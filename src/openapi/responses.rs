@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use actix_web::http::StatusCode;
-use errors::HeaderRule;
+use errors::{ErrorBody, HeaderRule};
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
@@ -157,47 +157,18 @@ fn headers(more: &[HeaderText]) -> Value {
     Value::Object(all.collect())
 }
 
-/// Returns the schemas that all responses share.
-pub fn schemas() -> Map<String, Value> {
-    let text = json!({ "type": "string" });
+/// Returns the schemas of the types that the generator has met, and of what all responses share.
+pub fn schemas(generator: &mut SchemaGenerator) -> Map<String, Value> {
     let meta = json!({
         "type": "object",
         "description": "The request that a response belongs to.",
         "properties": {
             "timestamp": { "type": "string", "format": "date-time" },
             "path": { "type": "string", "description": "Path of the request, without the query." },
-            "method": text,
+            "method": { "type": "string" },
             "statusCode": { "type": "integer" },
         },
         "required": ["timestamp", "path", "method", "statusCode"],
-        "additionalProperties": false,
-    });
-    let field = json!({
-        "type": "object",
-        "description": "What is wrong with one field of a request.",
-        "properties": {
-            "field": { "type": "string", "description": "Name of a parameter, or path in the body such as `items[2].bookmarkId`." },
-            "reason": text,
-        },
-        "required": ["field", "reason"],
-    });
-    let error = json!({
-        "type": "object",
-        "description": "What went wrong.",
-        "properties": {
-            "code": codes::schema(),
-            "message": { "type": "string", "description": "Human-readable description of the error." },
-            "details": {
-                "type": "object",
-                "properties": {
-                    "fields": { "type": "array", "items": { "$ref": "#/components/schemas/FieldError" } },
-                    "scopes": { "type": "array", "items": text },
-                    "usedBytes": { "type": "integer" },
-                    "limitBytes": { "type": "integer" },
-                },
-            },
-        },
-        "required": ["code", "message"],
         "additionalProperties": false,
     });
     let response = json!({
@@ -206,22 +177,48 @@ pub fn schemas() -> Map<String, Value> {
         "properties": {
             "success": { "const": false },
             "data": { "type": "null" },
-            "error": { "$ref": "#/components/schemas/ErrorBody" },
+            "error": generator.subschema_for::<ErrorBody>(),
             "meta": { "$ref": "#/components/schemas/ResponseMeta" },
         },
         "required": ["success", "data", "error", "meta"],
         "additionalProperties": false,
     });
-    let named =
-        [("ErrorBody", error), ("ErrorResponse", response), ("FieldError", field), ("ResponseMeta", meta)];
-    named.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
+    let mut schemas = generator.take_definitions(true);
+    // The description of the codes is made from the table of errors, which the doc comment of a field cannot be.
+    if let Some(code) = schemas.get_mut("ErrorBody").and_then(|body| body.pointer_mut("/properties/code")) {
+        *code = codes::schema();
+    }
+    for (name, schema) in [("ErrorResponse", response), ("ResponseMeta", meta)] {
+        let replaced = schemas.insert(name.to_owned(), schema);
+        debug_assert!(replaced.is_none(), "a type of a reply is named {name} too");
+    }
+    schemas
 }
 
 #[cfg(test)]
 mod tests {
     use errors::Error;
+    use serde_json::json;
 
     use crate::openapi::document;
+
+    #[test]
+    fn error_has_one_schema_which_describes_its_codes() {
+        let document = document("https://carrel.example");
+        let schemas = &document["components"]["schemas"];
+
+        let body = &schemas["ErrorBody"];
+        assert_eq!(
+            (&body["required"], &body["additionalProperties"]),
+            (&json!(["code", "message"]), &json!(false))
+        );
+        assert!(body["properties"]["code"]["description"].as_str().unwrap().contains("`NOT_FOUND`"));
+        let field = json!({ "$ref": "#/components/schemas/FieldError" });
+        assert_eq!(body["properties"]["details"]["properties"]["fields"]["items"], field);
+        assert_eq!(schemas["FieldError"]["required"], json!(["field", "reason"]));
+        let response = &schemas["ErrorResponse"]["properties"];
+        assert_eq!(response["error"], json!({ "$ref": "#/components/schemas/ErrorBody" }));
+    }
 
     #[test]
     fn errors_have_headers_and_examples_of_the_server() {

@@ -1,5 +1,6 @@
 //! What is wrong with a request: the faults of its fields, and the message that names them.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Faults that a message about an invalid request names. `details.fields` has all of them.
@@ -15,8 +16,9 @@ pub struct Invalid {
     pub faults: Vec<Fault>,
 }
 
-/// One fault of a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// What is wrong with one field of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "FieldError")]
 pub struct Fault {
     /// Name of the parameter, or path in the body like `items[2].bookmarkId`; `body` for the body as a whole.
     pub field: String,
