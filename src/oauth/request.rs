@@ -75,21 +75,27 @@ fn redirect_uri(
     params: &Params,
     client: &oauth_client::Model,
 ) -> Result<String, AuthorizationError> {
-    let refused =
-        |text: String| AuthorizationError::Page { title: "The app's redirect URL is not registered", text };
+    let invalid = |fault: &str| AuthorizationError::Page {
+        title: "The app's request is not valid",
+        text: format!("The app sent {fault}. Update the app, or tell its developer."),
+    };
     let requested = params
         .one("redirect_uri")
-        .map_err(|_| refused("The app sent more than one redirect URL.".to_owned()))?
-        .ok_or_else(|| refused("The app sent no redirect URL.".to_owned()))?;
+        .map_err(|_| invalid("more than one redirect URL"))?
+        .ok_or_else(|| invalid("no redirect URL"))?;
     // By default compared as strings: a normalized URL could match one that the client never registered (RFC 9700, section
     // 4.1.3).
     if auth.grants.redirect_rules().is_registered(&client.redirect_uris.0, requested) {
         return Ok(requested.to_owned());
     }
     let shown: String = requested.chars().take(300).collect();
-    Err(refused(format!(
-        "Nothing was sent to it. Remove the connection in the app, then add it again. The redirect URL: {shown}"
-    )))
+    Err(AuthorizationError::Page {
+        title: "The app's redirect URL is not registered",
+        text: format!(
+            "Carrel did not send you on to {shown}, because the app has not registered this URL. Remove the connection in the app, \
+             then add it again."
+        ),
+    })
 }
 
 /// The parameters of a request other than the client and the redirect URI.

@@ -68,7 +68,9 @@ pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: P
             Err(error) => page::failure(&error),
         },
         Err(Error::WrongPassword) => {
-            let fault = Some("Wrong e-mail address or password.");
+            let fault = Some(
+                "Wrong e-mail address or password. Check both, or ask the operator to set a new password.",
+            );
             let form = SignInForm { ticket: &ticket, email, fault };
             sign_in_page(StatusCode::UNAUTHORIZED, &authorization, &form)
         }

@@ -34,11 +34,28 @@ pub fn job_error_of_fetch(error: FetchError) -> JobError {
         // The disk of the service failed, so the document does not carry the reason.
         return BlobError::from(cause).into();
     }
-    let reason = error.to_string();
+    let reason = format!("{error}; {}", advice(&error));
     if error.is_permanent() {
         JobError::Permanent(reason)
     } else {
         JobError::Transient { reason, after: error.retry_after() }
+    }
+}
+
+/// Returns what the user can do about a page or a recording that was not fetched.
+fn advice(error: &FetchError) -> &'static str {
+    match error {
+        FetchError::TooLarge(_) => "upload the file instead, or ask the operator for a higher limit",
+        FetchError::Status { .. }
+        | FetchError::UnknownHost(_)
+        | FetchError::Untrusted(_)
+        | FetchError::TooManyRedirects
+        | FetchError::UnsupportedEncoding => "check the URL, or try again later",
+        FetchError::Timeout(_) | FetchError::Unreachable(_) | FetchError::InvalidResponse(_) => {
+            "try again later"
+        }
+        // These two are no reasons of a document; see `job_error_of_fetch`.
+        FetchError::Rejected(_) | FetchError::Save(_) => "try again later",
     }
 }
 
@@ -51,4 +68,32 @@ pub fn job_error_of_url(rejection: &UrlRejection) -> JobError {
 /// it (contract.md, section 2).
 pub fn reason_of_url(rejection: &UrlRejection) -> String {
     format!("{}: {rejection}", code::URL_REJECTED)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn reason_says_what_failed_and_what_to_do() {
+        for (error, expected) in [
+            (
+                FetchError::Timeout(Duration::from_secs(30)),
+                "the fetch took longer than 30 seconds; try again later",
+            ),
+            (
+                FetchError::TooManyRedirects,
+                "the server redirected more than 10 times; check the URL, or try again later",
+            ),
+        ] {
+            let (JobError::Permanent(reason) | JobError::Transient { reason, .. }) =
+                job_error_of_fetch(error)
+            else {
+                panic!("the document has no reason");
+            };
+            assert_eq!(reason, expected);
+        }
+    }
 }

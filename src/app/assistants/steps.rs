@@ -101,11 +101,16 @@ impl ConnectionTest<'_> {
     /// Resolves the URL. A URL that only this machine or network resolves works only for assistants there.
     pub async fn address(&self) -> StepResult<()> {
         let base = &self.auth.core.base_url;
-        let page = PageUrl::parse(base).map_err(|_| "server.base_url is not an http(s) URL")?;
+        let page = PageUrl::parse(base)
+            .map_err(|_| "server.base_url is not an http(s) URL; set it to the URL that assistants use")?;
         let host = page.host().trim_matches(['[', ']']).to_owned();
         let lookup = tokio::net::lookup_host((host.as_str(), page.port()));
         let found = tokio::time::timeout(LOOKUP_TIMEOUT, lookup).await;
-        let unknown = || format!("the name {host} does not resolve here");
+        let unknown = || {
+            format!(
+                "the name {host} does not resolve here; correct server.base_url, or add the name to the DNS"
+            )
+        };
         let found: Vec<_> = found.map_err(|_| unknown())?.map_err(|_| unknown())?.collect();
         // The guard of fetches without the exceptions of `fetch.allow_private`: it knows which addresses are public.
         let everywhere = Guard::default();
@@ -152,9 +157,8 @@ impl ConnectionTest<'_> {
         let document = self.document(SERVER).await?;
         expect_member(&document, "/issuer", &self.auth.core.base_url, SERVER)?;
         if document.get("registration_endpoint").is_none() {
-            return Err("assistants cannot register: oauth.registration is closed. They can connect with an MCP key, after \
-                        registration is opened, or by a document about themselves where oauth.client_metadata_documents \
-                        allows that"
+            return Err("assistants cannot register: oauth.registration is closed. Set oauth.registration to open, use an MCP key, or \
+                        set oauth.client_metadata_documents"
                 .into());
         }
         for (name, path) in ENDPOINTS {
@@ -208,7 +212,7 @@ impl ConnectionTest<'_> {
         self.call(secret, &initialize()).await?.expect_status(200, "initialize")?;
         let reply = self.call(secret, &list()).await?.expect_status(200, "tools/list")?.json("tools/list")?;
         match reply.pointer("/result/tools").and_then(Value::as_array).map_or(0, Vec::len) {
-            0 => Err("tools/list returned no tool".into()),
+            0 => Err("tools/list returned no tool; check that server.base_url leads to this server".into()),
             tools => {
                 let message = format!("an assistant that may read the library gets {tools} tools");
                 Ok(StepSuccess::with((), &message))

@@ -38,7 +38,7 @@ pub enum Error {
     #[error("there is no session, or it has ended; sign in first")]
     NotSignedIn,
     /// A sign-in with an unknown e-mail address or a wrong password; the response does not say which.
-    #[error("wrong e-mail address or password")]
+    #[error("wrong e-mail address or password; check both, or ask the operator to set a new password")]
     WrongPassword,
     /// The request comes from a page of another origin.
     #[error("requests from pages of another origin are refused; send the request from a page of this server")]

@@ -80,7 +80,7 @@ impl ProbeResponse {
             403 => ": refused. A firewall or proxy may block programs, or forward another Host header",
             404 => ": not found. A proxy may not forward this path",
             502..=504 => ": a proxy in front does not reach Carrel",
-            _ => "",
+            _ => ". Check the log of the server, and whether another program answers at server.base_url",
         };
         Err(format!("{subject} answered {} instead of {}{hint}", self.status, status))
     }
@@ -112,6 +112,6 @@ fn failure_message(error: &reqwest::Error) -> String {
     }
     // Only the root cause: the message of the error itself may contain the URL.
     let root = causes(error).last();
-    let what = if error.is_connect() { "no connection" } else { "the exchange broke off" };
+    let what = if error.is_connect() { "no connection" } else { "the connection was interrupted" };
     root.map_or_else(|| what.to_owned(), |root| format!("{what}: {root}"))
 }

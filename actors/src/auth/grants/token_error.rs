@@ -47,7 +47,7 @@ impl From<TransitionError> for TokenError {
     fn from(error: TransitionError) -> Self {
         match error {
             TransitionError::AlreadyUsed => {
-                TokenError::InvalidGrant("the code or refresh token was used before")
+                TokenError::InvalidGrant("the code or refresh token was used before; authorize again")
             }
             TransitionError::Database(error) => error.into(),
         }

@@ -102,7 +102,8 @@ pub async fn transcribe(
     let text = assemble_text(&ctx.core, &builder.row).await?;
     if text.text.is_empty() && audio.is_lost() {
         return Err(JobError::Permanent(
-            "the recording could not be transcribed: the file is damaged".to_owned(),
+            "the recording could not be transcribed: the file is damaged; upload an undamaged copy"
+                .to_owned(),
         ));
     }
     let refused_seconds = to_seconds(u64::try_from(builder.row.refused_samples).unwrap_or_default());
@@ -264,7 +265,7 @@ impl RemainingAudio<'_> {
 }
 
 fn too_long() -> JobError {
-    JobError::Permanent("the recording is longer than 24 hours".to_owned())
+    JobError::Permanent("the recording is longer than 24 hours; upload it in shorter parts".to_owned())
 }
 
 /// The windows and the time that a recording may transcribe before it yields.

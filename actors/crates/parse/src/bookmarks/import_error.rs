@@ -13,15 +13,15 @@ pub enum ImportError {
     #[error("the file is not of the format that was named; leave the format out to detect it")]
     WrongFormat,
     /// The format has to be read whole, and the file is too long for that.
-    #[error("the file is too large for its format: more than 256 MiB")]
+    #[error("the file is too large for its format: more than 256 MiB; split it into smaller ones")]
     TooLarge,
     /// An archive that cannot be unpacked, or a list that breaks off before its first row.
-    #[error("the file is damaged")]
+    #[error("the file is damaged; export it again, and import the new file")]
     Damaged,
     /// The archive unpacks to far more than an honest one.
-    #[error("the archive is too large when unpacked")]
+    #[error("the archive is too large when unpacked; split it into smaller ones")]
     UnpackedTooLarge,
     /// The archive has no such file.
-    #[error("a file that the archive lists is missing from it")]
+    #[error("a file that the archive lists is missing from it; export the archive again")]
     MissingFile,
 }
