@@ -22,6 +22,9 @@ pub struct ExampleVariable {
 pub const FUNCTIONS: &str = r#"api() { curl -s -H "Authorization: Bearer $CARREL_KEY" -H 'Content-Type: application/json' "$@"; }
 pick() { grep -o '"'"$1"'":"[^"]*"' | head -n 1 | cut -d '"' -f 4; }"#;
 
+/// The programs besides curl that [`FUNCTIONS`] runs, as the page names them.
+pub const PROGRAMS: &str = "grep, head and cut";
+
 /// The variables, in the order in which they are set. The commands create objects of their own where an example changes or deletes
 /// one, so that a reader who copies everything loses nothing.
 pub const VARIABLES: [ExampleVariable; 12] = [
@@ -305,6 +308,15 @@ mod tests {
   ]
 }'"#
         );
+    }
+
+    #[test]
+    fn page_names_every_program_that_the_functions_run() {
+        // A program follows the brace of a function or a pipe.
+        let run = FUNCTIONS.split(['{', '|']).skip(1).filter_map(|rest| rest.split_whitespace().next());
+
+        let named = PROGRAMS.split([',', ' ']).filter(|word| !word.is_empty() && *word != "and");
+        assert_eq!(run.collect::<Vec<_>>(), ["curl"].into_iter().chain(named).collect::<Vec<_>>());
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub fn render(document: &Value) -> Result<String, askama::Error> {
 </dl>
 <h2>Examples</h2>
 <p>The example requests need a shell and curl. They take the API key, ids and other values from shell variables. The commands that set the
-variables also need sed, and call these two functions:</p>
+variables also need {{ programs }}, and call these two functions:</p>
 <div class="code" id="functions"><button type="button" class="copy">Copy</button><pre tabindex="0"><code>{{ functions }}</code></pre></div>
 <p>Define the functions first. Then set the variables of the examples that you want to run, in this order; replace the dots in a value by
 your own. Most of the commands create an object that the examples may change and delete. If a variable stays empty, its request failed: run
@@ -118,6 +118,7 @@ struct Page {
     about: Vec<String>,
     auth_methods: Vec<AuthMethod>,
     functions: &'static str,
+    programs: &'static str,
     variables: Vec<Variable>,
     groups: Vec<Group>,
 }
@@ -188,6 +189,7 @@ impl Page {
                 })
                 .collect(),
             functions: commands::FUNCTIONS,
+            programs: commands::PROGRAMS,
             variables: commands::VARIABLES.iter().map(|variable| Variable::of(variable, &server)).collect(),
             groups: groups.map(|group| Group::of(&to_text(&group["name"]), document, &server)).collect(),
             server,
