@@ -15,7 +15,7 @@ use super::storage_failure::StorageFailure;
 
 impl From<UrlRejection> for Error {
     fn from(rejection: UrlRejection) -> Self {
-        Error::UrlRejected(rejection.to_string())
+        Error::UrlRejected { item: None, rejection }
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use validation::Invalid;
 use values::cause::error_chain;
 use values::scope::Scope;
+use web::UrlRejection;
 
 use super::retry_after::retry_after_seconds;
 use super::storage_failure::StorageFailure;
@@ -108,9 +109,14 @@ pub enum Error {
     /// Parameters or fields of the request are faulty.
     #[error(transparent)]
     Invalid(#[from] Invalid),
-    /// The URL may not be saved or fetched.
-    #[error("{0}")]
-    UrlRejected(String),
+    /// The URL may not be saved or fetched; of a request with several items, which one.
+    #[error("{}{rejection}", path_prefix(.item.as_deref()))]
+    UrlRejected {
+        /// The path of the item, such as `items[2]`.
+        item: Option<String>,
+        /// What is wrong with the URL.
+        rejection: UrlRejection,
+    },
     /// The URL is not a feed and names none that can be followed.
     #[error("{0}")]
     FeedNotFound(String),
@@ -195,6 +201,10 @@ pub fn named_scopes(scopes: &[Scope]) -> String {
     format!("{noun}: {}", names.join(", "))
 }
 
+fn path_prefix(item: Option<&str>) -> String {
+    item.map(|path| format!("{path}: ")).unwrap_or_default()
+}
+
 /// Formats a wait as in `Retry-After`.
 fn seconds(wait: Duration) -> String {
     match retry_after_seconds(wait) {
@@ -231,8 +241,8 @@ impl Error {
     pub fn of_item(mut self, path: &str) -> Self {
         if let Error::NotFound(item) = &mut self {
             *item = format!("{item} ({path})").into();
-        } else if let Error::UrlRejected(why) = &mut self {
-            *why = format!("{path}: {why}");
+        } else if let Error::UrlRejected { item, .. } = &mut self {
+            *item = Some(format!("{}{path}", path_prefix(item.as_deref())));
         }
         self
     }

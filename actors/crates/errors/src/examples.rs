@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use validation::Invalid;
 use values::scope::Scope;
+use web::UrlRejection;
 
 use super::error::Error;
 use super::storage_failure::StorageFailure;
@@ -56,7 +57,7 @@ impl Error {
             Self::UploadExpired,
             Self::TooLarge { what: "the body", limit: 1024 },
             Self::UnsupportedType("the body must be JSON, sent as Content-Type: application/json"),
-            Self::UrlRejected("the URL contains a user name or a password; remove them".to_owned()),
+            UrlRejection::Credentials.into(),
             Self::FeedNotFound(
                 "the URL is not a feed, and the page there names none; give the URL of the feed itself"
                     .to_owned(),

@@ -352,7 +352,7 @@ error_table! {
         code::UNSUPPORTED_MEDIA_TYPE, 415, Http,
         "The body is not JSON, or an upload is neither audio nor video nor PDF.",
     ).with_routes(WithBody),
-    Error::UrlRejected(_) => row(
+    Error::UrlRejected { .. } => row(
         code::URL_REJECTED, 422, ToolResult,
         "The URL is not http(s), contains credentials, uses a port that is not for web pages, or leads to a private or \
          reserved network or to this server itself.",
@@ -435,6 +435,7 @@ error_table! {
 #[cfg(test)]
 mod tests {
     use validation::Invalid;
+    use web::UrlRejection;
 
     use super::*;
 
@@ -562,10 +563,13 @@ mod tests {
     #[test]
     fn item_of_a_list_is_named_by_its_path() {
         let unknown = Error::not_found().of_item("items[2]");
-        let rejected = Error::UrlRejected("the URL is too long".to_owned()).of_item("items[3]");
+        let rejected = Error::from(UrlRejection::Own).of_item("items[3]");
 
         assert_eq!(unknown.to_string(), "the item (items[2]) does not exist, or it is not yours");
-        assert_eq!(rejected.to_string(), "items[3]: the URL is too long");
+        assert_eq!(
+            rejected.to_string(),
+            "items[3]: the URL is one of this server itself; use the URL of another site"
+        );
         assert_eq!(Error::StillRunning.of_item("items[0]").to_string(), Error::StillRunning.to_string());
     }
 }

@@ -87,7 +87,7 @@ async fn find_first(
         match fetch_feed_or_page(ctx, &url).await {
             Ok(FeedOrPage::Feed(found)) if !found.feed.items.is_empty() => return Ok(*found),
             Ok(FeedOrPage::Feed(_) | FeedOrPage::Page(..))
-            | Err(Error::FeedNotFound(_) | Error::UrlRejected(_)) => {}
+            | Err(Error::FeedNotFound(_) | Error::UrlRejected { .. }) => {}
             Err(error) => return Err(error),
         }
     }

@@ -195,7 +195,7 @@ impl ImportSession {
         now: Timestamp,
     ) -> Result<RowResult, Error> {
         let Some(url) = feeds::followable_url(&outline.url, &self.context().guard) else {
-            return Ok(RowResult::Skipped(fields::refused_url_reason(URL_NOT_FETCHABLE, &outline.url)));
+            return Ok(RowResult::Skipped(fields::refused_url_reason(URL_NOT_FETCHABLE, None, &outline.url)));
         };
         let (feed, is_created) =
             feeds::follow_listed(txn, self.import.user_id, &url, outline, false, now).await?;

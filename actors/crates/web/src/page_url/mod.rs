@@ -6,6 +6,8 @@
 
 mod normalize;
 
+use std::borrow::Cow;
+use std::error::Error;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
@@ -20,38 +22,65 @@ const MAX_PLAIN_KEY_BYTES: usize = 1500;
 /// Why a URL may not be saved or fetched. Each is `URL_REJECTED` (contract.md, section 2).
 ///
 /// The messages never repeat any part of the URL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UrlRejection {
     /// Another scheme, or not an absolute URL.
-    #[error(
-        "the URL is not an absolute http or https URL; write it in full, such as https://site.example/page"
-    )]
     NotHttp,
     /// It starts like an http URL, but its host, its port or a character in it is not valid.
-    #[error("the URL is malformed; check its host, its port and its characters")]
     Malformed,
     /// The URL has more than [`MAX_URL_CHARS`] characters.
-    #[error("the URL is longer than {} characters; use a shorter one", MAX_URL_CHARS)]
     TooLong,
     /// `user@` or `user:password@`, which would be stored, logged and sent to others.
-    #[error("the URL contains a user name or a password; remove them")]
     Credentials,
     /// A host name of this machine or of a local network.
-    #[error("the host of the URL is this machine or in a private network; use the URL of a public page")]
     LocalName,
     /// A private or reserved IP address, in the URL itself or as what its name resolves to.
-    #[error(
-        "the URL leads to a private or reserved IP address; use the URL of a public page, or ask the operator to allow the \
-         network (fetch.allow_private)"
-    )]
     Private,
     /// A URL of this service, which serves no pages to be saved.
-    #[error("the URL is one of this server itself; use the URL of another site")]
     Own,
     /// A port that belongs to a service other than a web server.
-    #[error("the port of the URL is not one for web pages; use the port of a web server")]
     Port,
 }
+
+impl UrlRejection {
+    /// Returns what is wrong with the URL.
+    pub fn problem(self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            Self::NotHttp => "the URL is not an absolute http or https URL",
+            Self::Malformed => "the URL is malformed",
+            Self::TooLong => return format!("the URL is longer than {MAX_URL_CHARS} characters").into(),
+            Self::Credentials => "the URL contains a user name or a password",
+            Self::LocalName => "the host of the URL is this machine or in a private network",
+            Self::Private => "the URL leads to a private or reserved IP address",
+            Self::Own => "the URL is one of this server itself",
+            Self::Port => "the port of the URL is not one for web pages",
+        })
+    }
+
+    /// Returns what the user can do about it.
+    pub fn advice(self) -> &'static str {
+        match self {
+            Self::NotHttp => "write it in full, such as https://site.example/page",
+            Self::Malformed => "check its host, its port and its characters",
+            Self::TooLong => "use a shorter one",
+            Self::Credentials => "remove them",
+            Self::LocalName => "use the URL of a public page",
+            Self::Private => {
+                "use the URL of a public page, or ask the operator to allow the network (fetch.allow_private)"
+            }
+            Self::Own => "use the URL of another site",
+            Self::Port => "use the port of a web server",
+        }
+    }
+}
+
+impl fmt::Display for UrlRejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.problem(), self.advice())
+    }
+}
+
+impl Error for UrlRejection {}
 
 /// The URL of a page: absolute, http or https, without credentials.
 ///

@@ -50,23 +50,19 @@ fn parse(members: Map<String, Value>) -> Result<NewBookmark, Error> {
 }
 
 fn skip_reason(error: &Error, url: Option<&str>) -> String {
-    if let (Error::UrlRejected(why), Some(url)) = (error, url) {
-        return refused_url_reason(why, url);
+    if let (Error::UrlRejected { rejection, .. }, Some(url)) = (error, url) {
+        return refused_url_reason(&rejection.problem(), Some(rejection.advice()), url);
     }
     row_fault(error).unwrap_or_else(|| error.to_string())
 }
 
-/// Returns the reason for skipping a row whose URL is refused, with the URL before the advice.
-pub fn refused_url_reason(why: &str, url: &str) -> String {
-    let why = match PageUrl::parse(url) {
-        Err(UrlRejection::NotHttp) => "not an http(s) address",
-        Ok(_) | Err(_) => why,
-    };
+/// Returns the reason for skipping a row whose URL is refused, with the URL between the problem and the advice.
+pub fn refused_url_reason(problem: &str, advice: Option<&str>, url: &str) -> String {
     let quoted = quote(&without_credentials(url));
-    // The messages about URLs have their advice, if there is one, behind a semicolon.
-    match why.split_once("; ") {
-        Some((problem, advice)) => format!("{problem}: {quoted}; {advice}"),
-        None => format!("{why}: {quoted}"),
+    match (PageUrl::parse(url), advice) {
+        (Err(UrlRejection::NotHttp), _) => format!("not an http(s) address: {quoted}"),
+        (_, Some(advice)) => format!("{problem}: {quoted}; {advice}"),
+        (_, None) => format!("{problem}: {quoted}"),
     }
 }
 
@@ -112,8 +108,8 @@ fn row_fault(error: &Error) -> Option<String> {
     if let Error::Invalid(invalid) = error {
         return Some(join_faults(invalid));
     }
-    if let Error::UrlRejected(why) = error {
-        return Some(why.clone());
+    if let Error::UrlRejected { .. } = error {
+        return Some(error.to_string());
     }
     if let Error::NotFound(_) = error {
         return Some(FOREIGN_COLLECTION.to_owned());

@@ -90,7 +90,7 @@ impl ImportSession {
         outline: &Outline,
     ) -> Result<RowResult, Error> {
         let Some(url) = feeds::followable_url(&outline.url, &self.context().guard) else {
-            return Ok(RowResult::Skipped(fields::refused_url_reason(URL_NOT_FETCHABLE, &outline.url)));
+            return Ok(RowResult::Skipped(fields::refused_url_reason(URL_NOT_FETCHABLE, None, &outline.url)));
         };
         let existing = feeds::find_followed(db, self.import().user_id, &url).await?;
         let is_new = existing.is_none() && self.record_seen(url.normalized());
