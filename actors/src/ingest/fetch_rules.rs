@@ -5,7 +5,7 @@ use errors::code;
 use jobs::{JobError, Priority};
 use storage::blobs::BlobError;
 use values::id::UserId;
-use web::{FetchError, HostPermit, PageUrl, UrlRejection};
+use web::{FetchError, HostPermit, PageUrl, SaveError, UrlRejection};
 
 use super::extraction_context::ExtractionContext;
 
@@ -26,13 +26,14 @@ pub fn acquire_host_permit(
 }
 
 /// Converts the error of a fetch to that of its job. The document shows the reason.
-pub fn job_error_of_fetch(error: FetchError) -> JobError {
+pub fn job_error_of_fetch(error: SaveError) -> JobError {
+    let error = match error {
+        SaveError::Fetch(error) => error,
+        // The disk of the service failed, so the document does not carry the reason.
+        SaveError::Disk(cause) => return BlobError::from(cause).into(),
+    };
     if let FetchError::Rejected(rejection) = &error {
         return job_error_of_url(rejection);
-    }
-    if let FetchError::Save(cause) = error {
-        // The disk of the service failed, so the document does not carry the reason.
-        return BlobError::from(cause).into();
     }
     let reason = format!("{error}; {}", advice(&error));
     if error.is_permanent() {
@@ -54,8 +55,7 @@ fn advice(error: &FetchError) -> &'static str {
         FetchError::Timeout(_) | FetchError::Unreachable(_) | FetchError::InvalidResponse(_) => {
             "try again later"
         }
-        // These two are no reasons of a document; see `job_error_of_fetch`.
-        FetchError::Rejected(_) | FetchError::Save(_) => "try again later",
+        FetchError::Rejected(rejection) => rejection.advice(),
     }
 }
 
@@ -89,7 +89,7 @@ mod tests {
             ),
         ] {
             let (JobError::Permanent(reason) | JobError::Transient { reason, .. }) =
-                job_error_of_fetch(error)
+                job_error_of_fetch(error.into())
             else {
                 panic!("the document has no reason");
             };

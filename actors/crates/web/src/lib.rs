@@ -34,8 +34,8 @@ pub mod probe;
 
 pub use fetch::{
     BodyPolicy, ClientSetupError, ContentType, FetchError, FetchOutcome, FetchRequest, FetchSettings,
-    FetchedPage, Fetcher, HostLookup, HostPermit, HostThrottle, MAX_REDIRECTS, ResponseHeaders, SystemLookup,
-    WallClock, download_client, install_crypto_provider, retry_after, service_client,
+    FetchedPage, Fetcher, HostLookup, HostPermit, HostThrottle, MAX_REDIRECTS, ResponseHeaders, SaveError,
+    SystemLookup, WallClock, download_client, install_crypto_provider, retry_after, service_client,
 };
 pub use guard::{Guard, is_local_name};
 pub use page_url::{PageUrl, UrlRejection};

@@ -7,7 +7,6 @@ use entity::feed_source;
 use errors::Error;
 use library::feeds::source::{self, Validators};
 use parse::feed::{Feed, FeedLink};
-use storage::blobs::BlobError;
 use web::{FetchError, PageUrl};
 
 use super::context::FeedContext;
@@ -186,8 +185,6 @@ fn search_error(error: FeedFetchError) -> Error {
     match error {
         FeedFetchError::Fetch(FetchError::Rejected(rejection)) => rejection.into(),
         FeedFetchError::Internal(error) => error,
-        // The disk of the server failed, which another URL does not change.
-        FeedFetchError::Fetch(FetchError::Save(cause)) => BlobError::from(cause).into(),
         FeedFetchError::Fetch(error) => {
             Error::FeedNotFound(format!("{error}; check the URL of the feed, or try again later"))
         }

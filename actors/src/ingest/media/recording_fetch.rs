@@ -4,7 +4,7 @@ use entity::{document, job};
 use jobs::JobError;
 use storage::blobs::LocalFile;
 use tracing::warn;
-use web::{BodyPolicy, FetchOutcome, FetchRequest, PageUrl};
+use web::{BodyPolicy, FetchOutcome, FetchRequest, PageUrl, SaveError};
 
 use super::{recording_file, recording_url};
 use crate::ingest::extraction_context::ExtractionContext;
@@ -42,7 +42,9 @@ pub async fn fetch_recording(
         }
         Ok(FetchOutcome::Page(_) | FetchOutcome::Skipped) => Err(no_recording()),
         Err(error) => {
-            ctx.host_throttle.record_retry_after(&error);
+            if let SaveError::Fetch(error) = &error {
+                ctx.host_throttle.record_retry_after(error);
+            }
             Err(job_error_of_fetch(error))
         }
     }

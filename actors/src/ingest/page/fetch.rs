@@ -13,7 +13,7 @@ use library::uploads::MediaType;
 use storage::blobs::BlobError;
 use values::kind::ContentType;
 use web::ContentType as ContentTypeHeader;
-use web::{BodyPolicy, FetchOutcome, FetchRequest, FetchedPage, PageUrl};
+use web::{BodyPolicy, FetchOutcome, FetchRequest, FetchedPage, PageUrl, SaveError};
 
 use super::article::{document_of_article, read_article};
 use crate::ingest::document_row::{is_recording, set_content_type};
@@ -99,7 +99,7 @@ async fn fetch_url(
         if recording.get().is_some() { BodyPolicy::Skip } else { body_policy(media_type) }
     };
     let fetched = ctx.fetcher.get_or_save(url, FetchRequest::page(), &ctx.uploads.scratch, policy).await;
-    if let Err(error) = &fetched {
+    if let Err(SaveError::Fetch(error)) = &fetched {
         ctx.host_throttle.record_retry_after(error);
     }
     match fetched.map_err(job_error_of_fetch)? {

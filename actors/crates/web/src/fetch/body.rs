@@ -5,7 +5,7 @@ use disk::{Scratch, ScratchFile};
 use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 use reqwest::{Response, Version};
 
-use super::error::{self, FetchError};
+use super::error::{self, FetchError, SaveError};
 
 /// Reads the whole body into memory.
 pub(super) async fn read_body(mut response: Response, max_bytes: u64) -> Result<Vec<u8>, FetchError> {
@@ -27,21 +27,21 @@ pub(super) async fn save(
     mut response: Response,
     scratch: &Scratch,
     max_bytes: u64,
-) -> Result<ScratchFile, FetchError> {
+) -> Result<ScratchFile, SaveError> {
     check_headers(&response, max_bytes)?;
     let ends_with_connection = ends_with_connection(&response);
     // The announced length is not trusted here either: it would reserve space for bytes that may never arrive.
-    let mut file = scratch.writer(None).map_err(FetchError::Save)?;
+    let mut file = scratch.writer(None).map_err(SaveError::Disk)?;
     let mut received = 0_u64;
     while let Some(chunk) = next_chunk(&mut response, ends_with_connection).await? {
         let chunk = chunk.as_ref();
         received += chunk.len() as u64;
         if received > max_bytes {
-            return Err(FetchError::TooLarge(max_bytes));
+            return Err(FetchError::TooLarge(max_bytes).into());
         }
-        file.write(chunk).await.map_err(FetchError::Save)?;
+        file.write(chunk).await.map_err(SaveError::Disk)?;
     }
-    file.finish().await.map_err(FetchError::Save)
+    file.finish().await.map_err(SaveError::Disk)
 }
 
 /// Refuses a body that is encoded in an unknown way, or whose announced length exceeds the maximum.

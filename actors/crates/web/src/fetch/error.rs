@@ -48,9 +48,17 @@ pub enum FetchError {
     /// A `Content-Encoding` that the request did not offer.
     #[error("the response has a Content-Encoding that is not supported")]
     UnsupportedEncoding,
+}
+
+/// Why [`Fetcher::get_or_save`](super::Fetcher::get_or_save) failed.
+#[derive(Debug, thiserror::Error)]
+pub enum SaveError {
+    /// The page or the file could not be fetched.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
     /// The body could not be written to a file.
     #[error("the response could not be saved")]
-    Save(#[source] io::Error),
+    Disk(#[source] io::Error),
 }
 
 /// The client could not be created, most likely because the system has no root certificates (`ca-certificates`).
@@ -69,11 +77,9 @@ impl FetchError {
             | Self::Untrusted(_) => true,
             // 501 and 505 say that the server does not support the request; every other 5xx may pass.
             Self::Status { status, .. } => !matches!(status, 408 | 425 | 429 | 500 | 502..=504 | 506..=599),
-            Self::Timeout(_)
-            | Self::UnknownHost(_)
-            | Self::Unreachable(_)
-            | Self::InvalidResponse(_)
-            | Self::Save(_) => false,
+            Self::Timeout(_) | Self::UnknownHost(_) | Self::Unreachable(_) | Self::InvalidResponse(_) => {
+                false
+            }
         }
     }
 
@@ -91,8 +97,7 @@ impl FetchError {
             | Self::Untrusted(_)
             | Self::TooManyRedirects
             | Self::InvalidResponse(_)
-            | Self::UnsupportedEncoding
-            | Self::Save(_) => None,
+            | Self::UnsupportedEncoding => None,
         }
     }
 

@@ -34,7 +34,7 @@ use crate::page_url::{PageUrl, UrlRejection};
 
 pub use client::{download_client, install_crypto_provider, service_client};
 pub use content_type::ContentType;
-pub use error::{ClientSetupError, FetchError};
+pub use error::{ClientSetupError, FetchError, SaveError};
 pub use headers::{ResponseHeaders, WallClock, retry_after};
 pub use host_throttle::{HostPermit, HostThrottle};
 pub use request::{FetchRequest, MAX_REDIRECTS};
@@ -190,14 +190,14 @@ impl Fetcher {
     /// none. A file has a separate timeout and maximum length.
     ///
     /// # Errors
-    /// The same errors as [`Self::get`], and [`FetchError::Save`].
+    /// [`SaveError::Fetch`] with the errors of [`Self::get`]; [`SaveError::Disk`] when a file could not be written.
     pub async fn get_or_save(
         &self,
         url: &PageUrl,
         request: FetchRequest,
         scratch: &Scratch,
         policy: impl Fn(Option<&str>) -> BodyPolicy,
-    ) -> Result<FetchOutcome, FetchError> {
+    ) -> Result<FetchOutcome, SaveError> {
         let deadline = Instant::now() + self.timeout;
         let timed_out = || FetchError::Timeout(self.timeout);
         let follow = async {
@@ -305,11 +305,11 @@ impl Fetcher {
     }
 }
 
-async fn within<T>(
+async fn within<T, E: From<FetchError>>(
     timeout: Duration,
-    fetch: impl Future<Output = Result<T, FetchError>>,
-) -> Result<T, FetchError> {
-    tokio::time::timeout(timeout, fetch).await.unwrap_or(Err(FetchError::Timeout(timeout)))
+    fetch: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
+    tokio::time::timeout(timeout, fetch).await.unwrap_or_else(|_| Err(FetchError::Timeout(timeout).into()))
 }
 
 fn is_redirect(status: StatusCode) -> bool {
