@@ -1,5 +1,5 @@
 //! House rules that the compiler does not check, tested on the sources: dependencies between crates, module docs, names, and a single
-//! source of clocks and ids (architecture.md, sections 2 "Layout" and 6 "Deliberately absent").
+//! source of clocks and ids.
 
 #![expect(
     clippy::unwrap_used,

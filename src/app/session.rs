@@ -252,7 +252,7 @@ async fn start_session(
     core: &CoreContext,
     user: user::Model,
 ) -> Result<(user::Model, String), Error> {
-    // The session that the browser presents ends: another site may have planted it (faults-and-threats, row C2).
+    // The session that the browser presents ends: another site may have planted it (row C2).
     let secret = sessions::open_session(core, &user, session_secret(request, core).as_ref()).await?;
     Ok((user, secret.expose().to_owned()))
 }

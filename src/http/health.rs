@@ -94,7 +94,7 @@ impl JobCounts {
         match jobs::depths(core.db.read()).await {
             Ok(depths) => depths.into_iter().for_each(|Depth { track, waiting, running, since }| {
                 let late =
-                    // The clock may have been set back since (faults-and-threats, row 22).
+                    // The clock may have been set back since (row 22).
                     since.map_or(0, |since| (core.clock.now().millis() - since.millis()).max(0) / 1000);
                 metrics::gauge!("carrel_jobs_late_seconds", "track" => track).set(late as f64);
                 metrics::gauge!("carrel_jobs", "track" => track, "state" => "waiting").set(waiting as f64);

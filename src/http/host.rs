@@ -1,4 +1,4 @@
-//! Checks that `Host` names this service (faults-and-threats, row H3). A page whose own name was made to resolve to this service (DNS
+//! Checks that `Host` names this server (row H3). A page whose own name was made to resolve to this server (DNS
 //! rebinding) has the origin of what it requests, so a browser lets it read the responses; but it sends its name in `Host`. `/mcp`
 //! has a stricter rule.
 

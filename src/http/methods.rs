@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 
 /// Returns whether this is a method that the service never supports: TRACE would send back headers with credentials, and CONNECT
-/// is for proxies (faults-and-threats, row H6).
+/// is for proxies (faults-and-threats.md, row H6).
 pub fn is_unserved(method: &Method) -> bool {
     matches!(*method, Method::TRACE | Method::CONNECT)
 }

@@ -39,7 +39,7 @@ fn retry_seconds(wait: Duration) -> u64 {
 /// Returns the challenge by which a client finds the authorization server (RFC 9728, section 5.1).
 pub fn challenge(base_url: &str, has_credential: bool) -> String {
     // Only a request with a credential can have an invalid token (RFC 6750, section 3.1). There is no `scope`:
-    // clients would request only what it names (D4).
+    // clients would request only what it names, and could not ask for more later.
     let error = if has_credential { r#", error="invalid_token""# } else { "" };
     format!(r#"Bearer resource_metadata="{base_url}/.well-known/oauth-protected-resource/mcp"{error}"#)
 }

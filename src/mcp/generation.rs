@@ -1,4 +1,4 @@
-//! The generation of MCP that a request belongs to, and whether its headers and its `_meta` agree (design: MCP on the wire).
+//! The generation of MCP that a request belongs to, and whether its headers and its `_meta` agree.
 //!
 //! Modern revisions carry version and capabilities in every request and mirror them in headers; legacy ones begin with
 //! `initialize`. The service keeps no state between requests, so each is judged by itself.

@@ -109,7 +109,7 @@ async fn call(
     };
     match tool_error(&error) {
         Some(members) => Ok(result::tool_failure(&error, members, &ctx.core.base_url)),
-        // An invalid key is answered by HTTP, never in a result: only a 401 makes a client refresh its token (P6).
+        // An invalid key is answered by HTTP, never in a result: only a 401 makes a client refresh its token.
         None => Err(refusal(&error, &ctx.core.base_url, true)),
     }
 }

@@ -27,7 +27,7 @@ pub async fn signed_in(
 }
 
 /// Returns whether a form comes from the service's own pages, so that no other site can submit it
-/// for the user (faults-and-threats, row C1).
+/// for the user (faults-and-threats.md, row C1).
 pub fn is_own_form(request: &HttpRequest, core: &CoreContext) -> bool {
     let header = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
     // The pages send no referrer, and without one browsers send `Origin: null` even to the same origin.

@@ -99,7 +99,7 @@ impl OAuthError {
             Self::UnsupportedMediaType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid_request"),
             Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "invalid_request"),
             Self::BodyTimeout => (StatusCode::REQUEST_TIMEOUT, "invalid_request"),
-            // Clients register again on this status, such as after the service removed an unused client (P11).
+            // Clients register again on this status, such as after the server removed an unused client.
             Self::InvalidClient { .. } => (StatusCode::UNAUTHORIZED, "invalid_client"),
             Self::InvalidGrant(_) => (StatusCode::BAD_REQUEST, "invalid_grant"),
             Self::UnsupportedGrantType => (StatusCode::BAD_REQUEST, "unsupported_grant_type"),

@@ -18,7 +18,7 @@ pub fn mount(config: &mut ServiceConfig) {
     config
         .service(
             web::resource([
-                // Clients try the path form first, then the root (P3).
+                // Clients try the path form first, then the root.
                 "/.well-known/oauth-protected-resource",
                 "/.well-known/oauth-protected-resource/mcp",
             ])
@@ -26,7 +26,7 @@ pub fn mount(config: &mut ServiceConfig) {
         )
         .service(
             web::resource([
-                // The form with the path is for clients that append the path of the MCP server (P3).
+                // The form with the path is for clients that append the path of the MCP server.
                 "/.well-known/oauth-authorization-server",
                 "/.well-known/oauth-authorization-server/mcp",
             ])
@@ -54,9 +54,9 @@ async fn not_found(request: HttpRequest) -> HttpResponse {
 fn resource(auth: &AuthContext) -> Value {
     json!({
         "resource": auth.grants.resource(),
-        // The same bytes as `issuer` and as the `iss` of responses: strict clients compare them (D11).
+        // The same bytes as `issuer` and as the `iss` of responses: strict clients compare them.
         "authorization_servers": [&*auth.core.base_url],
-        // Only scopes that can be granted: clients request all that are listed (P7).
+        // Only scopes that can be granted: clients request all that are listed.
         "scopes_supported": scopes(),
         "bearer_methods_supported": ["header"],
         "resource_name": "Carrel",

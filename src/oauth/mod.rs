@@ -1,4 +1,4 @@
-//! The OAuth 2.1 server for assistants that sign in (design: mcp-oauth.md, section 5).
+//! The OAuth 2.1 server for assistants that sign in.
 //!
 //! Clients find it by [`metadata`], register ([`register`]), and get tokens ([`token`], [`revoke`]); pages of every origin may use
 //! these endpoints ([`open`]). Users are sent to [`authorize`], sign in ([`sign_in`]) and decide ([`consent`]); these pages are never

@@ -22,7 +22,7 @@ use crate::http::error::{status, whole_seconds};
 
 const STYLE: &str = include_str!("style.css");
 // Without `form-action`: Chromium applies it to every redirect after a form, also to the last one, to an
-// application's own scheme (P13).
+// app's own scheme.
 const POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// Mounts the stylesheet of the pages.

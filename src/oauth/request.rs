@@ -1,4 +1,4 @@
-//! Checks requests for authorization (OAuth 2.1, section 4.1; design: mcp-oauth.md, section 5.3).
+//! Checks requests for authorization (OAuth 2.1, section 4.1).
 //!
 //! Until the client and the redirect URI are known to belong together, nothing is sent to the redirect URI: the user sees a page.
 //! After that the client is answered, with its `state` and our `iss`.
@@ -19,7 +19,7 @@ use super::resource;
 
 /// The longest `state` that is sent back; those of honest clients are much shorter.
 const MAX_STATE_BYTES: usize = 4096;
-/// Scopes of OpenID Connect that clients request by habit, some in every request. They are ignored (design: mcp-oauth.md, P7).
+/// Scopes of OpenID Connect that clients request by habit, some in every request. They are ignored.
 const IGNORED_SCOPES: [&str; 5] = ["openid", "profile", "email", "offline_access", "phone"];
 
 /// What the user of an unknown client can do.
@@ -143,7 +143,7 @@ pub fn scopes(requested: Option<&str>) -> Option<Scopes> {
     if names.is_empty() {
         return Some([Scope::ReadLibrary].as_slice().into());
     }
-    // Unknown scopes are dropped, not refused: clients send scopes of other servers along with valid ones (P7).
+    // Unknown scopes are dropped, not refused: clients send scopes of other servers along with valid ones.
     let known = names.iter().filter_map(|name| name.parse().ok());
     let grantable: Scopes = known.filter(|scope| Scope::GRANTABLE.contains(scope)).collect();
     (!grantable.is_empty()).then_some(grantable)

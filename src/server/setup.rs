@@ -113,7 +113,7 @@ fn fetch_settings(settings: &Settings, base_url: &str) -> FetchSettings {
         file_timeout: settings.fetch.file_timeout,
         max_file_bytes: settings.fetch.max_file_bytes,
         allow_private: settings.fetch.allow_private.clone(),
-        // The service must not fetch its own pages (faults-and-threats, row S16).
+        // The server must not fetch its own pages (row S16).
         own_url: PageUrl::parse(base_url).ok(),
     }
 }

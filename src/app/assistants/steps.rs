@@ -220,7 +220,7 @@ impl ConnectionTest<'_> {
         let request = self.probe.post_json(self.auth.grants.resource(), message);
         // Both types, as the specification requires of clients; a proxy may insist on it.
         let request = request.header("Accept", "application/json, text/event-stream");
-        // The newest revision with a handshake, which all assistants speak (design: mcp-oauth.md, section 1.2).
+        // The newest revision with a handshake, which all assistants speak.
         let request = request.header("MCP-Protocol-Version", LEGACY[0]);
         Ok(send(request.bearer_auth(secret.expose())).await?)
     }

@@ -1,4 +1,4 @@
-//! The MCP protocol: origins, credentials, messages and revisions (design: mcp-oauth.md, section 1.3).
+//! The MCP protocol: origins, credentials, messages and revisions.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Code exchange at the token endpoint (assertions 47 to 62).
+//! Code exchange at the token endpoint.
 
 use std::time::Duration;
 

@@ -172,7 +172,8 @@ pub(super) async fn refresh(
     Ok(issued)
 }
 
-/// Records in the activity view that a grant ended because a secret was used twice (design: mcp-oauth.md, P12).
+/// Records in the activity view that a grant ended because a secret was used twice. The cause may be an attack, or an
+/// app whose processes share a refresh token; only the user can tell which.
 pub(super) async fn record_reuse(
     txn: &Transaction,
     grant: &oauth_grant::Model,

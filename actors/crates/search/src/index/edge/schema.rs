@@ -42,7 +42,7 @@ pub fn tunable_config() -> EdgeConfigBuilder {
     EdgeConfigBuilder::new()
         .payload_memory(Memory::Cold)
         .id_tracker_memory(Memory::Cold)
-        // No HNSW graph: among the passages of one user a scan is exact and fast enough (retrieval.md, section 1).
+        // No HNSW graph: among the passages of one user a scan is exact and fast enough.
         .hnsw_config(HnswIndexConfig {
             m: 0,
             payload_m: Some(0),
