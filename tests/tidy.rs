@@ -175,7 +175,7 @@ const CLOCK_FILE: &str = "actors/crates/library/src/clock.rs";
 /// Types of statics that change after the start of the process.
 const CHANGING_TYPES: [&str; 5] = ["Atomic", "Mutex", "RwLock", "OnceLock", "Once::new"];
 
-/// Files with a static that changes, and the reason: all else belongs to the contexts that the start of the service builds.
+/// Files with a static that changes, and the reason: all else belongs to the contexts that the start of the server builds.
 const CHANGING_STATICS: [(&str, &str); 6] = [
     ("actors/crates/inference/src/transcriber/whisper.rs", "the C library has one logging hook a process"),
     ("actors/crates/search/src/lexical.rs", "the analyzer of a language is built when it first occurs"),

@@ -19,7 +19,7 @@ pub const MAX_CHARS: usize = 16_384;
 /// Separates signatures of cursors from others that are made with the same key.
 const DOMAIN_TAG: &[u8] = b"carrel list cursor 1";
 
-/// The text is not a cursor that this service made for this user and this list.
+/// The text is not a cursor that this server made for this user and this list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the cursor does not belong to this list")]
 pub struct InvalidCursor;

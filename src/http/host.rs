@@ -19,7 +19,7 @@ const EXEMPT_PATHS: [&str; 4] = ["/healthz", "/readyz", "/mcp", "/mcp/"];
 /// Why a request is refused; the text follows "Host".
 const REASON: &str = "names another host than the setting server.base_url";
 
-/// Responds with 400 to a request whose `Host` cannot be this service's.
+/// Responds with 400 to a request whose `Host` cannot be this server's.
 pub async fn refuse_unknown(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -45,7 +45,7 @@ fn is_known(request: &HttpRequest) -> bool {
 }
 
 /// Returns whether this is the host of `server.base_url`, an IP address, or a name of a local network: a name that public DNS does not
-/// have cannot be made to resolve to this service by others. Ports are not compared, because a proxy in front has another one.
+/// have cannot be made to resolve to this server by others. Ports are not compared, because a proxy in front has another one.
 fn may_be_ours(host: &str, base_url: &str) -> bool {
     // The parser of URLs reads the host as browsers do, so every spelling of an IP address, and text before an `@`,
     // is understood.

@@ -1,5 +1,5 @@
 //! /feeds/push/:id/:token: the callback of WebSub. Hubs verify a subscription there and notify of new entries. No key is needed: a
-//! verification is accepted only for a subscription that this service requested, and a notification only with its signature.
+//! verification is accepted only for a subscription that this server requested, and a notification only with its signature.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};

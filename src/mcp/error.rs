@@ -44,7 +44,7 @@ pub fn challenge(base_url: &str, has_credential: bool) -> String {
     format!(r#"Bearer resource_metadata="{base_url}/.well-known/oauth-protected-resource/mcp"{error}"#)
 }
 
-/// Returns the challenge for a connected application that may ask its user for these scopes in addition.
+/// Returns the challenge for a connected app that may ask its user for these scopes in addition.
 pub fn step_up(base_url: &str, scopes: &[Scope]) -> String {
     let names: Vec<_> = scopes.iter().map(|scope| scope.name()).collect();
     format!(r#"{}, error="insufficient_scope", scope="{}""#, challenge(base_url, false), names.join(" "))

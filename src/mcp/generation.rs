@@ -1,7 +1,7 @@
 //! The generation of MCP that a request belongs to, and whether its headers and its `_meta` agree.
 //!
 //! Modern revisions carry version and capabilities in every request and mirror them in headers; legacy ones begin with
-//! `initialize`. The service keeps no state between requests, so each is judged by itself.
+//! `initialize`. The server keeps no state between requests, so each is judged by itself.
 
 use actix_web::http::StatusCode;
 use serde_json::{Map, Value, json};

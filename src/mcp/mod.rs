@@ -61,7 +61,7 @@ async fn respond(
     origins: Data<AllowedOrigins>,
     payload: Payload,
 ) -> HttpResponse {
-    // Before authentication: a page that reached the service by DNS rebinding must not learn whether a
+    // Before authentication: a page that reached the server by DNS rebinding must not learn whether a
     // key is valid (row O9).
     let check = OriginCheck::of(&request, &ctx.core.base_url, &origins.0);
     // A preflight carries no key, and clients in browsers give up if it is refused.

@@ -65,7 +65,7 @@ pub async fn find_client(
     })
 }
 
-/// The page for the user of an application whose document is refused for this reason.
+/// The page for the user of an app whose document is refused for this reason.
 fn refused(why: &str) -> AuthorizationError {
     AuthorizationError::Page {
         title: "This app cannot be connected",
@@ -73,7 +73,7 @@ fn refused(why: &str) -> AuthorizationError {
     }
 }
 
-/// Returns whether the id is an https URL with a path, in its normal form. A service on this machine accepts http URLs of this machine
+/// Returns whether the id is an https URL with a path, in its normal form. A server on this machine accepts http URLs of this machine
 /// too.
 fn is_document_url(id: &str, base_url: &str) -> bool {
     let Ok(parsed) = Url::parse(id) else { return false };

@@ -65,7 +65,7 @@ pub enum OAuthError {
     /// No requested scope may be granted, or a refresh requests more than was granted; the text is the description.
     #[error("{0}")]
     InvalidScope(&'static str),
-    /// The resource is not the MCP server of this service.
+    /// The resource is not this server's `/mcp`.
     #[error("resource must be the URL of this MCP server")]
     InvalidTarget,
     /// A registration contains a redirect URI that is not allowed; the text is the description.
@@ -74,7 +74,7 @@ pub enum OAuthError {
     /// A registration contains other metadata that is not allowed; the text is the description.
     #[error("{0}")]
     InvalidClientMetadata(&'static str),
-    /// The operator does not allow applications to register themselves.
+    /// The operator does not allow apps to register themselves.
     #[error("{}", REGISTRATION_CLOSED)]
     RegistrationClosed,
     /// The user declined, or allowed no scope.

@@ -105,7 +105,7 @@ fn authorization_params(core: &CoreContext, params: &Params) -> Result<Authoriza
     if state.len() > MAX_STATE_BYTES {
         return Err(OAuthError::InvalidRequest("state must have at most 4096 bytes"));
     }
-    // A `request_uri` is never fetched: the client could make the service send requests to hosts of its choice.
+    // A `request_uri` is never fetched: the client could make the server send requests to hosts of its choice.
     if params.one("request")?.is_some() {
         return Err(OAuthError::RequestNotSupported);
     }

@@ -125,7 +125,7 @@ impl Actor for ActivityActor {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Self::Context) {
-        // At the start too: a service that is restarted more often than every hour would never sweep.
+        // At the start too: a server that is restarted more often than every hour would never sweep.
         self.sweep(context);
         context.run_interval(SWEEP_INTERVAL, Self::sweep);
         context.run_interval(FLUSH_INTERVAL, Self::flush_with_room);

@@ -1,7 +1,7 @@
 //! The answers of a UTC month (contract.md, sections 4 and 11). An answer is claimed before a model is asked, and released if
 //! none was made.
 //!
-//! A claim is counted immediately, by a conditional update, so that simultaneous questions on several nodes stop exactly at
+//! A claim is counted immediately, by a conditional update, so that simultaneous questions in several processes stop exactly at
 //! the limit of the plan. It also has a row with a lease. An answer settles the claim and a failure releases it, each once,
 //! because each removes the row. If the process crashed in between, the claim is released after its lease has expired: by the
 //! next question that would otherwise be refused, or by the hourly clean-up. Until then the reported usage excludes it. Lock
@@ -73,7 +73,7 @@ pub async fn claim(db: &Db, user: UserId, limits: &Limits, now: Timestamp) -> Re
 }
 
 /// Records, within a transaction, that the claimed answer was made and used `tokens`. Returns whether this paused the AI
-/// because the daily allowance of the service is used up.
+/// because the daily allowance of the server is used up.
 pub async fn settle(
     txn: &impl ConnectionTrait,
     claim: AnswerClaim,

@@ -30,7 +30,7 @@ pub fn job_error_of_fetch(error: FetchError) -> JobError {
         return job_error_of_url(rejection);
     }
     if let FetchError::Save(cause) = error {
-        // The disk of the service failed, so the document does not carry the reason.
+        // The disk of the server failed, so the document does not carry the reason.
         return BlobError::from(cause).into();
     }
     let reason = error.to_string();

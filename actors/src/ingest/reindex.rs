@@ -1,5 +1,5 @@
 //! Enqueues the index jobs of many documents again: of all, or of those that lack the vectors of a model. It writes only
-//! jobs, so the command line may run it while the service runs. The newest documents come first.
+//! jobs, so the command line may run it while the server runs. The newest documents come first.
 
 use std::collections::BTreeMap;
 

@@ -162,7 +162,7 @@ impl Engine {
     /// Stops all writes to the folder of the index, and returns the index. It still answers searches.
     ///
     /// # Errors
-    /// [`Error::StorageFailed`] when there is none; [`Error::Internal`] when the service stops first.
+    /// [`Error::StorageFailed`] when there is none; [`Error::Internal`] when the server stops first.
     pub async fn abandon(&self) -> Result<Arc<dyn PassageIndex>, Error> {
         let index = self.index()?;
         let abandoned = index.clone();
@@ -323,7 +323,7 @@ impl Engine {
     }
 
     /// Determines for health whether the index answers, by the estimate of [`Self::count`]. It uses no lane, so that a busy
-    /// service still answers.
+    /// server still answers.
     ///
     /// # Errors
     /// [`Error::Busy`] when the index does not answer within two seconds; [`Error::Internal`] when it is loaded and fails.

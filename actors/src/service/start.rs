@@ -1,4 +1,4 @@
-//! The start of the service.
+//! The start of the server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -252,7 +252,7 @@ async fn end_stale_leases(core: &CoreContext, owner: LeaseOwner) {
     }
 }
 
-/// Returns the key that signs cursors and URLs. The first start of the service creates it, and all processes share it.
+/// Returns the key that signs cursors and URLs. The first start of the server creates it, and all processes share it.
 async fn load_signing_key(core: &CoreContext) -> Result<[u8; 32], Error> {
     let new = Secret::new_token("").map_err(Error::internal)?.hash();
     let stored =

@@ -16,7 +16,7 @@ use super::health::StorageHealth;
 use super::retry::retry_while_locked;
 use super::session_lock::LockHolder;
 
-/// Maximum wait for another process that writes, and for a connection. It is longer than any write of this service; callers are asked to
+/// Maximum wait for another process that writes, and for a connection. It is longer than any write of this server; callers are asked to
 /// retry after it.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum number of connections to SQLite for reads.

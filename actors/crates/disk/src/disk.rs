@@ -1,4 +1,4 @@
-//! One disk that the service writes to.
+//! One disk that the server writes to.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -130,7 +130,7 @@ impl Disk {
         }
     }
 
-    /// Sets space aside again. A failure does not stop the service.
+    /// Sets space aside again. A failure does not stop the server.
     fn refill(&self, reserve: &SpaceReserve) {
         let has_room = self.free_space().has_room_for(MIN_FREE_BESIDES_RESERVE_BYTES, self.min_free_bytes);
         if !has_room || reserve.missing_bytes() == 0 {

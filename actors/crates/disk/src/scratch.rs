@@ -1,4 +1,4 @@
-//! Temporary files in a folder that belongs to this service. Each is removed when its handle is dropped, and files that a crash
+//! Temporary files in a folder that belongs to this server. Each is removed when its handle is dropped, and files that a crash
 //! left are removed at the next start.
 
 use std::fs::OpenOptions;
@@ -40,7 +40,7 @@ impl Scratch {
     /// Announces a file that is about to be written, with its length in bytes if that is known.
     ///
     /// # Errors
-    /// [`io::ErrorKind::StorageFull`] when it would take a disk of the service below its floor.
+    /// [`io::ErrorKind::StorageFull`] when it would take a disk of the server below its floor.
     pub fn reserve(&self, length: Option<u64>) -> io::Result<DiskReservation> {
         self.disk.reserve(length)
     }
@@ -58,7 +58,7 @@ impl Scratch {
     /// Creates a file that is written from its beginning to its end, with its length in bytes if that is known.
     ///
     /// # Errors
-    /// [`io::Error`] when the file cannot be created; [`io::ErrorKind::StorageFull`] when it would take a disk of the service below
+    /// [`io::Error`] when the file cannot be created; [`io::ErrorKind::StorageFull`] when it would take a disk of the server below
     /// its floor.
     pub fn writer(&self, length: Option<u64>) -> io::Result<ScratchWriter> {
         // Before the file is created, so that a refusal leaves nothing behind.
@@ -103,7 +103,7 @@ impl ScratchWriter {
     /// Adds bytes at the end.
     ///
     /// # Errors
-    /// [`io::ErrorKind::StorageFull`] when a disk of the service has reached its floor; nothing more can be added then.
+    /// [`io::ErrorKind::StorageFull`] when a disk of the server has reached its floor; nothing more can be added then.
     pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let length = bytes.len() as u64;
         self.reservation.require(self.buffered_bytes + length)?;

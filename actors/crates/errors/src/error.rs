@@ -12,7 +12,7 @@ use values::scope::Scope;
 use super::storage_failure::StorageFailure;
 use super::wait::Wait;
 
-/// The message that a client or a user gets for a failure inside the service, whose cause is only for the log.
+/// The message that a client or a user gets for a failure inside the server, whose cause is only for the log.
 pub const INTERNAL_MESSAGE: &str = "an internal error occurred";
 
 /// Why an operation was not done. `Display` tells the client what is wrong and what to do; the cause of an internal error is only

@@ -19,7 +19,7 @@ pub struct Wait {
 /// The window in which a limit counts requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateWindow {
-    /// The requests of one key or connection in an hour.
+    /// The requests of one key or grant in an hour.
     Hour,
     /// The requests of an account on a UTC day.
     Day,

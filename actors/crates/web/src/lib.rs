@@ -1,6 +1,6 @@
 //! # The web
 //!
-//! URLs of pages, the rules of where the service may connect to, and the HTTP client that keeps them. Every request to a URL
+//! URLs of pages, the rules of where the server may connect to, and the HTTP client that keeps them. Every request to a URL
 //! that a user, a page or a feed named goes through [`Fetcher`]; requests to services that the operator configured are sent by
 //! clients from [`service_client`].
 //!
@@ -15,7 +15,7 @@
 //! | send a form | [`Fetcher::post`] |
 //! | take turns at a host, and respect its `Retry-After` | [`HostThrottle`] |
 //! | build a client for a configured service | [`service_client`], [`retry_after`] |
-//! | send requests to this service itself, to test the connection | [`probe`] |
+//! | send requests to this server itself, to test the connection | [`probe`] |
 //!
 //! A fetch never connects to an IP address that [`Guard`] refuses (SSRF): the addresses of a name are checked after it is
 //! resolved, the client connects to just those, and each redirect is checked in the same way. One deadline covers names,

@@ -1,4 +1,4 @@
-//! The actor of connections: writes last uses in batches, and cleans up. The steps that issue or end tokens touch no state of it:
+//! The actor of grants: writes last uses in batches, and cleans up. The steps that issue or end tokens touch no state of it:
 //! [`super::Grants`] runs them beside it, under the port's permits for work.
 //!
 //! A crash loses at most one unwritten batch of last uses.
@@ -55,7 +55,7 @@ impl GrantActor {
 impl WriteBehind for GrantActor {
     type Batch = LastUseBuffer<GrantId>;
     type Output = ();
-    const BATCH_NAME: &'static str = "the last uses of connections";
+    const BATCH_NAME: &'static str = "the last uses of grants";
 
     fn write_lock(&self) -> WriteLock {
         self.write_lock.clone()
@@ -112,11 +112,11 @@ impl Actor for GrantActor {
     }
 }
 
-/// A use of a connection.
+/// A use of a grant.
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "()")]
 pub struct GrantUse {
-    /// The connection that was used.
+    /// The grant that was used.
     pub grant: GrantId,
     /// The time of the use, which its row gets as the last one.
     pub at: Timestamp,
@@ -138,7 +138,7 @@ impl Handler<GrantUse> for GrantActor {
     }
 }
 
-/// A use of a connection whose client stated its name. Later calls that do not state a name have this one, once this is answered.
+/// A use of a grant whose client stated its name. Later calls that do not state a name have this one, once this is answered.
 #[derive(Message)]
 #[rtype(result = "Result<(), Error>")]
 pub struct GrantClientInfo(pub GrantUse);

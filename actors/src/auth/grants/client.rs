@@ -141,7 +141,7 @@ pub async fn register(
     Ok((client, secret))
 }
 
-/// Returns the client with this id: an id of this service, or the URL of a client metadata document.
+/// Returns the client with this id: an id of this server, or the URL of a client metadata document.
 pub async fn find(db: &impl ConnectionTrait, id: &str) -> Result<Option<oauth_client::Model>, DbErr> {
     match id.parse::<ClientId>() {
         Ok(id) => oauth_client::Entity::find_by_id(id).one(db).await,
@@ -207,7 +207,7 @@ fn last_use_update(id: ClientId, now: Timestamp) -> sea_orm::UpdateMany<oauth_cl
     update.col_expr(oauth_client::Column::LastUsedAt, Expr::value(now))
 }
 
-/// Removes a client with its connections and tokens.
+/// Removes a client with its grants and tokens.
 pub async fn remove(db: &Db, id: ClientId) -> Result<(), Error> {
     let txn = db.begin().await?;
     oauth_client::Entity::delete_by_id(id).exec(&txn).await?;

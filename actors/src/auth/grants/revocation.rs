@@ -2,7 +2,7 @@
 //! rows stay until they would have expired, so presenting one of them does not count as a guess.
 //!
 //! Lock order: each step that changes grants of a user locks the user's row first. So such steps run one after another, on
-//! several nodes too, and cannot deadlock.
+//! several processes too, and cannot deadlock.
 
 use database::Transaction;
 use entity::{oauth_code, oauth_consent, oauth_grant, user};

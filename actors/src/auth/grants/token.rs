@@ -157,7 +157,7 @@ pub(super) async fn refresh(
             record_reuse(&txn, &grant, &request.client, "TOKEN_REUSED", now).await?;
             txn.commit().await?;
             ctx.cache_epoch.bump();
-            warn!(grant.id = %grant.id, "ended a connection: a refresh token of it was used twice");
+            warn!(grant.id = %grant.id, "ended a grant: a refresh token of it was used twice");
             return Err(INVALID);
         }
         Err(TransitionError::Database(error)) => return Err(error.into()),

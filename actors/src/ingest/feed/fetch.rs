@@ -51,7 +51,7 @@ pub(super) enum FeedFetchError {
     /// The sandbox failed to parse the response.
     #[error("the feed could not be read: {0}")]
     Sandbox(#[from] SandboxError),
-    /// The service itself failed, for example because its worker threads are busy.
+    /// The server itself failed, for example because its worker threads are busy.
     #[error("the feed could not be read: an internal error occurred")]
     Internal(#[from] Error),
 }

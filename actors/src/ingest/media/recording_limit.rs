@@ -1,7 +1,7 @@
 //! How many recordings of one user are in progress at a time. Recordings that yield to others take turns, so if many of them
 //! were in progress, none would be finished for a long time. These few are transcribed to their ends, and others start after them.
 //!
-//! A slot is counted from the rows and held by no permit: a recording keeps it over restarts of the service.
+//! A slot is counted from the rows and held by no permit: a recording keeps it over restarts of the server.
 
 use entity::{job, transcript};
 use jobs::{JobKind, Priority};

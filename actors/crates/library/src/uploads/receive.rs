@@ -1,4 +1,4 @@
-//! Receives the bytes of uploads where this service does that: it writes them as they arrive, without holding the file in memory,
+//! Receives the bytes of uploads where this server does that: it writes them as they arrive, without holding the file in memory,
 //! and assigns the file to its upload once it is complete and on disk. A second file that arrives before completion replaces
 //! the first. A request that breaks off changes nothing and leaves nothing behind.
 

@@ -1,4 +1,4 @@
-//! Signatures of upload URLs, for stores that receive files through this service. A signature is valid for one upload until one
+//! Signatures of upload URLs, for stores that receive files through this server. A signature is valid for one upload until one
 //! time. The media type and the length need no signature: they do not change once the upload is announced.
 
 use base64::Engine;

@@ -11,7 +11,7 @@ use super::request::FetchRequest;
 use super::resolve::GuardedResolver;
 use crate::page_url::PageUrl;
 
-/// Fixed, so that sites can recognise the service and learn nothing about its user.
+/// Fixed, so that sites can recognise the server and learn nothing about its user.
 const USER_AGENT: &str = concat!("Carrel/", env!("CARGO_PKG_VERSION"), " (a personal reading library)");
 
 /// Timeout for resolving a name, connecting and TLS together (faults-and-threats.md, row S18).
@@ -62,7 +62,7 @@ pub(super) fn get_request(url: &PageUrl, request: &FetchRequest) -> Request {
     get
 }
 
-/// Returns a builder of a client for a service that the operator configured. It may connect to any IP address and follows no
+/// Returns a builder of a client for a server that the operator configured. It may connect to any IP address and follows no
 /// redirects; the caller sets the timeouts.
 pub fn service_client() -> ClientBuilder {
     install_crypto_provider();

@@ -1,8 +1,8 @@
 //! Fetches pages, feeds and files from the web. Every request to a URL that a user, a page or a feed named goes through
-//! [`Fetcher`]; nothing else in the service connects to such a URL.
+//! [`Fetcher`]; nothing else in the server connects to such a URL.
 //!
 //! [`Fetcher`] guarantees (faults-and-threats.md, rows S1 to S21):
-//! - no connection to an IP address that [`Guard`] refuses, the service's own origin included, whether the address is in the
+//! - no connection to an IP address that [`Guard`] refuses, the server's own origin included, whether the address is in the
 //!   URL, was resolved (the address that was checked is the one that is connected to), or is the target of a redirect;
 //! - one deadline for names, connections, redirects and the body together, at most [`MAX_REDIRECTS`] redirects, and a maximum
 //!   of decompressed bytes in memory;
@@ -116,7 +116,7 @@ pub enum FetchOutcome {
     Skipped,
 }
 
-/// The guarded HTTP client. Clones are cheap; the service has one.
+/// The guarded HTTP client. Clones are cheap; the server has one.
 #[derive(Clone)]
 pub struct Fetcher {
     guard: Arc<Guard>,

@@ -47,10 +47,10 @@ pub enum UrlRejection {
          network (fetch.allow_private)"
     )]
     Private,
-    /// A URL of this service, which serves no pages to be saved.
+    /// A URL of this server, which serves no pages to be saved.
     #[error("the URL is one of this server itself; use the URL of another site")]
     Own,
-    /// A port that belongs to a service other than a web server.
+    /// A port that belongs to a server other than a web server.
     #[error("the port of the URL is not one for web pages; use the port of a web server")]
     Port,
 }

@@ -46,10 +46,10 @@ pub struct VerificationRequest {
     pub lease_seconds: Option<u64>,
 }
 
-/// Confirms a subscription that this service requested, and returns the challenge. A denial is recorded; its response is empty.
+/// Confirms a subscription that this server requested, and returns the challenge. A denial is recorded; its response is empty.
 ///
 /// # Errors
-/// [`Error::NotFound`] when this service did not request the subscription.
+/// [`Error::NotFound`] when this server did not request the subscription.
 pub async fn confirm_subscription(
     ctx: &FeedContext,
     callback: &CallbackUrl,
