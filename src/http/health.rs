@@ -93,6 +93,7 @@ impl JobCounts {
         }
         match jobs::depths(core.db.read()).await {
             Ok(depths) => depths.into_iter().for_each(|Depth { track, waiting, running, since }| {
+                let track = track.name();
                 let late =
                     // The clock may have been set back since (row 22).
                     since.map_or(0, |since| (core.clock.now().millis() - since.millis()).max(0) / 1000);
@@ -242,7 +243,7 @@ fn search_state(has_index: bool, is_unloaded: bool, has_model: bool) -> &'static
         (false, _, _) => "unavailable: the disk of the index has no space for it",
         (true, true, _) => "unavailable: the index could not be loaded again after a failed write",
         (true, false, true) => "hybrid",
-        (true, false, false) => "lexical: the embedding model is not there yet",
+        (true, false, false) => "lexical: the embedding model is not installed",
     }
 }
 

@@ -83,7 +83,7 @@ pub fn refusal(error: &Error, base_url: &str, has_credential: bool) -> RpcError 
 
 #[cfg(test)]
 mod tests {
-    use errors::{RateWindow, Wait};
+    use errors::{RateLimitExceeded, RateWindow};
 
     use super::*;
 
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn result_has_the_details_of_its_error() {
         let (retry_after, reset) = (Duration::from_millis(2100), Duration::from_secs(9));
-        let wait = Wait { limit: 3, window: RateWindow::Hour, retry_after, reset };
+        let wait = RateLimitExceeded { limit: 3, window: RateWindow::Hour, retry_after, reset };
 
         assert_eq!(details(&Error::RateLimited(wait)), json!({ "retryAfterSeconds": 3 }));
         assert_eq!(

@@ -36,7 +36,7 @@ pub(crate) async fn run(
 
 fn compose(core: &CoreContext, notice: notice::Model, owner: user::Model) -> Email {
     let text = format!(
-        "{}\n\n{}\n\n-- \nCarrel, {}\nCarrel sends one e-mail for each notice.",
+        "{}\n\n{}\n\n-- \nCarrel, {}\nCarrel sends an e-mail for each notice. The operator can turn these e-mails off (setting mail.url).",
         notice.title, notice.body, core.base_url
     );
     Email {

@@ -70,7 +70,7 @@ pub struct OperationSettings {
     pub signup: Option<Plan>,
     /// The endpoint that answers questions; `None` for the embedded answerer.
     pub chat: Option<ChatSettings>,
-    /// Tokens of all users in a UTC day before the AI pauses; 0 means no limit.
+    /// Tokens of all users in a UTC day before AI is paused; 0 means no limit.
     pub daily_tokens: u64,
 }
 

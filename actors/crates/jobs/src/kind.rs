@@ -94,7 +94,7 @@ impl JobKind {
         self.spec().name
     }
 
-    /// Describes the activity in words, to complete sentences such as "... failed" in a log line or a report.
+    /// Describes the activity in words, for the reports of `carrel doctor` and `carrel jobs list`. Log lines have [`Self::name`].
     pub fn activity(self) -> &'static str {
         self.spec().activity
     }

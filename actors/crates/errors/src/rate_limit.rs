@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// The limit on requests that was reached, and how long the client waits (spec.md: Limits, rule 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wait {
+pub struct RateLimitExceeded {
     /// Requests that the limit allows.
     pub limit: u32,
     /// What the limit counts: the requests of an hour or of a day.
