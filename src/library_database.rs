@@ -153,6 +153,7 @@ pub fn require_file(settings: &Settings) -> Result<(), LostDatabase> {
 pub fn is_new(settings: &Settings) -> bool {
     let file = settings.database_url().sqlite_file();
     file.is_some_and(|file| match fs::metadata(file) {
+        // SQLite creates an empty file when it is opened, before the first write.
         Ok(found) => found.len() == 0,
         Err(error) => error.kind() == ErrorKind::NotFound,
     })

@@ -84,6 +84,7 @@ impl Cursors {
         let mut mac = self.keyed.clone();
         mac.update(DOMAIN_TAG);
         mac.update(user.as_bytes());
+        // The length tells where the name ends: otherwise the end of a name could be taken for the start of a position.
         mac.update(&(list.len() as u64).to_be_bytes());
         mac.update(list.as_bytes());
         mac.update(position);

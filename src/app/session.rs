@@ -151,6 +151,7 @@ async fn sign_up(request: HttpRequest, ctx: Data<OperationContext>, payload: Pay
 
 async fn sign_in(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     let started = async {
+        // Otherwise another site could sign the browser in to an account of its own, and see what the user saves there (row C2).
         require_own_origin(&request, &ctx.core)?;
         let SignInRequest { email, password } = read_body(&request, payload).await?;
         let (email, password) = (email.into_inner(), password.into_inner());

@@ -87,6 +87,7 @@ pub struct JobCounts(Mutex<Option<Instant>>);
 
 impl JobCounts {
     async fn refresh(&self, core: &CoreContext) {
+        // Held during the count, so that simultaneous scrapes cause one count.
         let mut last = self.0.lock().await;
         if last.is_some_and(|at| at.elapsed() < JOB_COUNT_INTERVAL) {
             return;

@@ -65,6 +65,7 @@ fn is_local(name: &str) -> bool {
 fn is_base(name: &str, base_url: &str) -> bool {
     let base = Url::parse(base_url).ok();
     let base = base.as_ref().and_then(Url::host_str);
+    // Browsers send the dot at the end of an absolute name.
     base.is_some_and(|base| base.trim_end_matches('.') == name.trim_end_matches('.'))
 }
 

@@ -138,6 +138,7 @@ pub fn run_bounded(limit: Duration, work: impl FnOnce() + Send + 'static) {
         work();
         let _ = done.send(());
     });
+    // Without a thread the output is lost: this thread must not block.
     if spawned.is_ok() {
         let _ = ended.recv_timeout(limit);
     }

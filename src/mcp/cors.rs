@@ -43,6 +43,7 @@ impl OriginCheck {
         };
         let is_host_known = match single_header(request, HOST.as_str()) {
             SingleHeader::Missing => true,
+            // A page of an attacker whose name resolves to this server sends that name here, whatever its origin is (row O9).
             SingleHeader::Value(host) => is_own_host(host, base_url),
             SingleHeader::Malformed => false,
         };

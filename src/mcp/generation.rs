@@ -13,6 +13,7 @@ use super::rpc::{INVALID_PARAMS, METHOD_NOT_FOUND, RpcError, RpcRequest};
 /// The revision without a handshake, which is the newest one.
 pub const MODERN: &str = "2026-07-28";
 /// The revisions with a handshake, newest first.
+// claude.ai, Claude Desktop and ChatGPT begin with `initialize`, so a server of the newest revision alone locks them out.
 pub const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// Every supported revision, newest first.
 pub const SUPPORTED: [&str; 5] = [MODERN, LEGACY[0], LEGACY[1], LEGACY[2], LEGACY[3]];

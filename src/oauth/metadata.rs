@@ -53,6 +53,7 @@ async fn not_found(request: HttpRequest) -> HttpResponse {
 
 fn resource(auth: &AuthContext) -> Value {
     json!({
+        // Clients compare it with the URL that the user entered, and refuse any other.
         "resource": auth.grants.resource(),
         // The same bytes as `issuer` and as the `iss` of responses: strict clients compare them.
         "authorization_servers": [&*auth.core.base_url],
@@ -78,6 +79,7 @@ fn server(auth: &AuthContext) -> Value {
         "revocation_endpoint_auth_methods_supported": ClientAuth::NAMES,
         // MCP clients refuse a server whose metadata does not list S256.
         "code_challenge_methods_supported": [pkce::METHOD],
+        // Clients that know RFC 9207 expect `iss` exactly if this announces it.
         "authorization_response_iss_parameter_supported": true,
     });
     if let (true, Some(document)) = (auth.grants.is_registration_open(), document.as_object_mut()) {

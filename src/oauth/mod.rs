@@ -35,6 +35,7 @@ pub fn mount(config: &mut ServiceConfig) {
             // Each registration adds a row for a client without an account.
             disk_floor::resource("/oauth/register", BelowFloor::Refuses, open::refused).to(register::serve),
         )
+        // Tokens use the space that is reserved for sign-in and revocation, so that apps stay connected on a full disk.
         .service(disk_floor::resource("/oauth/token", BelowFloor::ServesAll, open::refused).to(token::serve))
         .service(
             disk_floor::resource("/oauth/revoke", BelowFloor::ServesAll, open::refused).to(revoke::serve),

@@ -145,6 +145,7 @@ pub fn expired_form() -> HttpResponse {
 /// Adds the headers that keep a page out of caches and frames.
 fn protect(mut response: HttpResponse) -> HttpResponse {
     let headers =
+        // No referrer: the URL of the page has the request's `state`, and that of the next one may have a code.
         [(CACHE_CONTROL, "no-store"), (CONTENT_SECURITY_POLICY, POLICY), (REFERRER_POLICY, "no-referrer")];
     for (name, value) in headers {
         response.headers_mut().insert(name, HeaderValue::from_static(value));

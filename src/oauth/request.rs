@@ -116,6 +116,7 @@ fn authorization_params(core: &CoreContext, params: &Params) -> Result<Authoriza
         "code" => {}
         _ => return Err(OAuthError::UnsupportedResponseType),
     }
+    // A client that asks for `fragment` or `form_post` would wait for the code where it does not arrive.
     if params.one("response_mode")?.is_some_and(|mode| mode != "query") {
         return Err(OAuthError::InvalidRequest("response_mode must be query"));
     }
@@ -138,6 +139,7 @@ fn authorization_params(core: &CoreContext, params: &Params) -> Result<Authoriza
 /// the requested ones may be granted.
 pub fn scopes(requested: Option<&str>) -> Option<Scopes> {
     let names =
+        // Any white space: a client sends a space before its first scope.
         requested.unwrap_or_default().split_whitespace().filter(|name| !IGNORED_SCOPES.contains(name));
     let names: Vec<_> = names.collect();
     if names.is_empty() {

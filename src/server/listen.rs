@@ -128,6 +128,7 @@ fn main_server(
 /// as another type than its own.
 fn protective_headers() -> middleware::DefaultHeaders {
     middleware::DefaultHeaders::new()
+        // Besides `frame-ancestors` of the pages: it also covers JSON and errors, and browsers that do not know the policy.
         .add(("X-Frame-Options", "DENY"))
         .add(("X-Content-Type-Options", "nosniff"))
 }

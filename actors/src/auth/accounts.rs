@@ -67,6 +67,7 @@ pub async fn set_up(core: &CoreContext, new: NewAccount) -> Result<user::Model, 
 }
 
 async fn prepare(core: &CoreContext, new: NewAccount) -> Result<user::Model, Error> {
+    // In lower case, so that the unique index finds the address in every spelling.
     let email = new.email.trim().to_lowercase();
     let mut faults = Vec::new();
     if let Err(reason) = check_email(&email) {

@@ -37,6 +37,7 @@ async fn enqueue_matching(db: &Db, condition: Condition, now: Timestamp) -> Resu
         if let Some(before) = before {
             query = query.filter(document::Column::Id.lt(before));
         }
+        // The newest first, because users search for what they saved last.
         let batch = query.order_by_desc(document::Column::Id).limit(BATCH_DOCUMENTS).all(db.read()).await?;
         let Some(last) = batch.last() else { return Ok(enqueued) };
         before = Some(last.id);

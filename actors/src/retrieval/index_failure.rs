@@ -20,6 +20,7 @@ pub fn catch_engine_panic<T>(read: impl FnOnce() -> Result<T, IndexError>) -> Re
 
 /// Converts the error of a read.
 pub fn read_error(error: IndexError) -> Error {
+    // A request that the engine refuses says nothing about its files.
     let has_failed = matches!(error, IndexError::Unloaded(_))
         || error.fault().is_some_and(|fault| fault != EngineFault::InvalidRequest);
     if matches!(error, IndexError::Blocked) {

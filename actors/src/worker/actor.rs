@@ -164,6 +164,7 @@ impl WorkerActor {
             {
                 warn!(?task, cause = error.chain(), "a background task failed");
             }
+            // After a failure too: jobs that are due already can be claimed without a promotion.
             if task == MaintenanceTask::PromoteDueJobs {
                 actor.claim(context);
             }
@@ -379,6 +380,7 @@ impl Actor for WorkerActor {
 
     fn started(&mut self, context: &mut Self::Context) {
         self.promote_and_claim(context);
+        // At the start too: a server that is restarted more often than every hour would never clean up.
         self.clean_up(context);
         self.repair(context);
         self.await_signal(context);

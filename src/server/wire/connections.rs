@@ -136,6 +136,7 @@ impl Drop for ConnectionPermit {
         let Some(network) = self.network else { return };
         if let Some(count) = open.by_network.get_mut(&network) {
             *count = count.saturating_sub(1);
+            // Otherwise every address that ever connected would stay in memory.
             if *count == 0 {
                 open.by_network.remove(&network);
             }

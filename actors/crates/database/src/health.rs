@@ -151,6 +151,7 @@ impl StorageHealth {
             files.report_displaced();
         } else if was_displaced && !is_displaced {
             info!("the files of the database are back where they were: writes continue");
+            // The next time that the files are removed, they are rescued again.
             self.is_rescued.store(false, Ordering::SeqCst);
             self.has_rescue_failed.store(false, Ordering::SeqCst);
         }

@@ -126,6 +126,7 @@ fn options(
         .sqlx_logging_level(LevelFilter::Trace)
         .map_sqlx_postgres_opts(move |postgres| {
             postgres.options([
+                // Without them a statement that waits in a queue of locks holds its connection, and the pool runs dry (row 15).
                 ("statement_timeout", "30s"),
                 ("lock_timeout", lock_timeout),
                 ("idle_in_transaction_session_timeout", "30s"),

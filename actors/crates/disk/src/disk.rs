@@ -148,6 +148,7 @@ impl Disk {
         let found = self.measure_stats();
         // The missing part of the reserve is not available to writers: it is to be refilled, or was released for work below the floor.
         let missing = self.reserve.as_ref().map_or(0, SpaceReserve::missing_bytes);
+        // A disk that cannot be measured counts as free: otherwise a server on it would refuse every write.
         let level = found.map_or(SpaceLevel::AboveFloor, |stats| stats.level(missing, self.min_free_bytes));
         let for_writers = found.map(|stats| stats.free_bytes.saturating_sub(missing));
         self.free_space().set_free(for_writers, written_before);

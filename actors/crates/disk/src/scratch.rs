@@ -29,6 +29,7 @@ impl Scratch {
     /// # Errors
     /// [`io::Error`] when the folder can be neither emptied nor created.
     pub fn open(folder: PathBuf, disk: DiskSpace) -> io::Result<Self> {
+        // Files of a process that was killed: nothing refers to them.
         match std::fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}

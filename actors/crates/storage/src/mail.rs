@@ -186,6 +186,7 @@ fn smtp(url: &str) -> Result<AsyncSmtpTransport<Tokio1Executor>, MailConfigError
         TlsParameters::new(host.clone())
             .map_err(|_| invalid("names a server for which there can be no certificate"))
     };
+    // A password is sent over TLS alone, except to a server on this machine.
     let builder = match (parsed.scheme(), parsed.username().is_empty() || is_local) {
         ("smtps", _) => builder,
         (_, true) => builder.tls(Tls::Opportunistic(tls()?)),

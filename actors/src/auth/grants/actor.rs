@@ -91,6 +91,7 @@ async fn write_uses(db: &Db, uses: &LastUseBuffer<GrantId>) -> Result<(), Error>
     }
     let txn = db.begin().await?;
     for (grant, used) in uses.iter() {
+        // A grant that was removed meanwhile matches no row, which is no error.
         let mut update = oauth_grant::Entity::update_many()
             .col_expr(oauth_grant::Column::LastUsedAt, Expr::value(used.at))
             .filter(oauth_grant::Column::Id.eq(grant));

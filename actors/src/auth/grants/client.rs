@@ -104,6 +104,7 @@ impl ClientMetadata {
 
 /// Returns whether a URL has user information before its host, even an empty one.
 fn has_userinfo(uri: &str) -> bool {
+    // In the text as it was sent, because the parser drops an empty one. Browsers take a backslash for a slash.
     let after = uri.split_once(':').map_or(uri, |(_, after)| after).trim_start_matches(['/', '\\']);
     after.split(['/', '\\', '?', '#']).next().is_some_and(|authority| authority.contains('@'))
 }

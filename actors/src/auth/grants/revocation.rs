@@ -45,6 +45,7 @@ pub fn end_update(
     use oauth_grant::Column;
     grants
         .col_expr(Column::State, Expr::value(GrantState::from(ending)))
+        // One update invalidates every token at once, without a list of them.
         .col_expr(Column::TokenFamily, Expr::col(Column::TokenFamily).add(1))
         .filter(Column::State.eq(GrantState::Connected))
 }

@@ -82,6 +82,7 @@ pub(super) async fn issue(
         // It has all granted scopes: a narrower access token does not narrow the next one (RFC 6749, section 6).
         row(&refresh, TokenKind::Refresh, &grant.scopes, REFRESH_LIFETIME),
     ];
+    // Only the hashes are stored: a copy of the database opens no library (row A4).
     oauth_token::Entity::insert_many(rows).exec_without_returning(txn).await?;
     Ok(TokenPair { access, access_lifetime: ctx.access_lifetime, refresh, scopes })
 }

@@ -33,6 +33,7 @@ use super::rate_limit_request::RateLimitRequest;
 use crate::auth::caller::Principal;
 use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
+// A crash loses at most the counts of this time.
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 /// Full buckets are dropped this often: they are the same as new ones.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(300);

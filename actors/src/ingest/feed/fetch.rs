@@ -96,6 +96,7 @@ fn document_bytes(fetched: FetchedPage) -> Vec<u8> {
     // XML names its own encoding, which the parser knows. A document that names none and is not UTF-8 is decoded like a page.
     let head = fetched.body.get(..XML_DECLARATION_BYTES).unwrap_or(&fetched.body);
     let names_encoding = head.windows(9).any(|window| window == b"encoding=");
+    // Such a document is UTF-16, whose declaration is not found by its bytes.
     let has_byte_order_mark = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
     if names_encoding || has_byte_order_mark || std::str::from_utf8(&fetched.body).is_ok() {
         return fetched.body;

@@ -25,6 +25,7 @@ pub async fn has_slot(core: &CoreContext, job: &job::Model) -> Result<bool, DbEr
     if own.is_some() {
         return Ok(true);
     }
+    // One that waits for a retry holds no slot, so that a failing recording does not hold up the others.
     let due = jobs::subjects_due(JobKind::Transcribe, core.clock.now());
     let others = unfinished().filter(transcript::Column::DocumentId.in_subquery(due));
     let max = match Priority::of(job) {

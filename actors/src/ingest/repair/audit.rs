@@ -117,6 +117,7 @@ fn cut_page(mut page: Vec<IndexedDocument>) -> Vec<IndexedDocument> {
         passages <= MAX_PAGE_PASSAGES
     });
     let within = within.count();
+    // One document at least: a longer one would never be compared.
     page.truncate(within.max(1));
     page
 }

@@ -97,6 +97,7 @@ impl UploadReceiver {
                 return Err(error.into());
             }
         };
+        // A task like those of the parts, each of which takes over the digest of the one before.
         let digest = tokio::task::spawn_blocking(Sha256::new);
         Ok(Self {
             core: core.clone(),

@@ -330,6 +330,7 @@ fn write_id(data_dir: &Path, id: DataFolderId) -> io::Result<()> {
     let mut file = File::create(&draft)?;
     file.write_all(id.to_string().as_bytes())?;
     file.sync_all()?;
+    // After the sync: otherwise a power loss could leave the name with an empty file.
     fs::rename(&draft, data_dir.join(ID_FILE))
 }
 

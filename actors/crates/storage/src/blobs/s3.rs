@@ -64,6 +64,7 @@ impl S3Store {
         // The first caller in the process installs it; every other one would install the same.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let url = Url::parse(&settings.url).map_err(|error| BlobError::Failed(Box::new(error)))?;
+        // The environment first, so that the settings replace its values one by one.
         let mut builder = AmazonS3Builder::from_env()
             .with_bucket_name(url.host_str().unwrap_or_default())
             // Some stores do not know the request that deletes many objects.

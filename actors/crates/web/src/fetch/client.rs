@@ -42,6 +42,7 @@ pub(super) fn builder(resolver: GuardedResolver) -> ClientBuilder {
         .no_brotli()
         .connect_timeout(CONNECT_TIMEOUT)
         .http2_max_header_list_size(MAX_HEADER_BYTES)
+        // Some servers send lines that are no valid headers. Browsers skip them, so a page is not refused for one.
         .http1_ignore_invalid_headers_in_responses(true)
         // Each request resolves and checks the name again, and leaves no connection or timer behind.
         .pool_max_idle_per_host(0)
@@ -68,6 +69,7 @@ pub fn service_client() -> ClientBuilder {
     install_crypto_provider();
     Client::builder()
         .user_agent(USER_AGENT)
+        // A redirect could send the operator's key, or the text of a user, to another host.
         .redirect(redirect::Policy::none())
         .referer(false)
         .no_proxy()

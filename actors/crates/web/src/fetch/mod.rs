@@ -202,6 +202,7 @@ impl Fetcher {
         let timed_out = || FetchError::Timeout(self.timeout);
         let follow = async {
             let last = self.follow(url, &request).await?;
+            // Before the policy reads the media type: an error page is neither a page nor a file to keep.
             self.require_success(&last.response)?;
             Ok(last)
         };
@@ -228,6 +229,7 @@ impl Fetcher {
     /// [`FetchError`], for everything except a status of 200 to 299.
     pub async fn post(&self, url: &PageUrl, form: &[(&'static str, String)]) -> Result<(), FetchError> {
         let send = async {
+            // The URL is one that a feed named, so it is trusted no more than that of a page.
             self.guard.check_url(url)?;
             let response = self.client.post(url.url().clone()).form(form).send().await;
             self.require_success(&response.map_err(FetchError::from_exchange)?)
@@ -313,10 +315,12 @@ async fn within<T>(
 }
 
 fn is_redirect(status: StatusCode) -> bool {
+    // Not 300, 304, 305 and 306: none of them names the page to fetch instead.
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }
 
 fn is_permanent(status: StatusCode) -> bool {
+    // After the others the page may be at the first URL again, so a bookmark keeps it.
     matches!(status.as_u16(), 301 | 308)
 }
 

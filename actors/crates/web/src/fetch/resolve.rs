@@ -24,6 +24,7 @@ pub struct SystemLookup;
 
 impl HostLookup for SystemLookup {
     fn ip_addresses(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+        // The lookup requires a port, which is dropped from its result.
         async move { Ok(tokio::net::lookup_host((name, 0)).await?.map(|found| found.ip()).collect()) }.boxed()
     }
 }

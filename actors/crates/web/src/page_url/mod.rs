@@ -176,6 +176,7 @@ fn trim_and_check(text: &str) -> Result<&str, UrlRejection> {
 /// Maps an error of the parser: `http://` with an invalid host is malformed, `banana` is not a URL of a page.
 fn rejection(text: &str, error: url::ParseError) -> UrlRejection {
     let scheme = text.split_once(':').map_or("", |(scheme, _)| scheme);
+    // Without a scheme it is a reference such as `//[host`, which has the scheme of its page.
     let is_http = ["http", "https", ""].iter().any(|known| scheme.eq_ignore_ascii_case(known));
     if is_http && error != url::ParseError::RelativeUrlWithoutBase {
         UrlRejection::Malformed

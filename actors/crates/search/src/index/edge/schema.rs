@@ -59,6 +59,7 @@ pub fn tunable_config() -> EdgeConfigBuilder {
             segment_queue_len: 0,
             retain_closed: NonZeroUsize::MIN,
         })
+        // Measured: without the log a killed process loses every write since the last flush, and with it none.
         .wal_enabled(true)
         // A read runs on its caller's thread: the number of callers is limited already.
         .max_search_threads(1)

@@ -162,6 +162,7 @@ impl Shard {
 
 /// Returns whether a folder holds a shard.
 pub fn exists_in(folder: &Path) -> bool {
+    // The settings of the engine, which every shard has.
     folder.join("edge_config.json").exists()
 }
 
