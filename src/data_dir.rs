@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 /// The longest content of the lock file that is read, in bytes.
 const MAX_LOCK_BYTES: u64 = 256;
-/// Time for which a start waits for the lock of the data folder. A parser process that a killed service was about to start has the lock
+/// Time for which a start waits for the lock of the data folder. A parser process that a killed server was about to start has the lock
 /// until it executes its program, for a few milliseconds.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 const LOCK_INTERVAL: Duration = Duration::from_millis(20);
@@ -101,7 +101,7 @@ pub fn private_folder(folder: &Path) -> io::Result<()> {
     give_to_owner(folder)
 }
 
-/// Changes the owner of a file that a command created as root to the owner of its folder, because the service may run as another
+/// Changes the owner of a file that a command created as root to the owner of its folder, because the server may run as another
 /// account. Links are not followed.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! Opens the database that the settings name.
 //!
 //! If `data_dir` holds a library, a database that is missing or empty was lost, and is not replaced by a new one: with an empty database
-//! the service would empty the index, and any client could create the first account. Only `carrel migrate` creates one there.
+//! the server would empty the index, and any client could create the first account. Only `carrel migrate` creates one there.
 
 use std::fmt;
 use std::fs;
@@ -94,7 +94,7 @@ pub async fn connect(settings: &Settings) -> Result<Db, ConnectError> {
 }
 
 /// Connects to a database that was created before, and leaves its tables as they are. Returns `None`, and creates nothing, where
-/// there is none: no file, an empty one, or no tables of this service.
+/// there is none: no file, an empty one, or no tables of this server.
 ///
 /// # Errors
 /// [`ConnectError::Lost`] when the database was lost; [`ConnectError::Open`] when it cannot be opened.
@@ -117,7 +117,7 @@ async fn connect_to_any(settings: &Settings) -> Result<Db, ConnectError> {
     connected.map_err(|cause| ConnectError::unopened(settings, cause))
 }
 
-/// Returns whether the database has tables of this service. One in memory is empty at each start, so it counts as one that has.
+/// Returns whether the database has tables of this server. One in memory is empty at each start, so it counts as one that has.
 async fn has_library(settings: &Settings, db: &Db) -> Result<bool, ConnectError> {
     let url = settings.database_url();
     if !url.is_postgres() && url.sqlite_file().is_none() {
@@ -126,7 +126,7 @@ async fn has_library(settings: &Settings, db: &Db) -> Result<bool, ConnectError>
     db.has_tables().await.map_err(|cause| ConnectError::unopened(settings, cause))
 }
 
-/// Connects to the database for the service, checks it, and brings its tables up to date.
+/// Connects to the database for the server, checks it, and brings its tables up to date.
 ///
 /// # Errors
 /// The errors of [`connect`]; [`ConnectError::Open`] also when the database is damaged, or its tables cannot be brought up to date.
@@ -154,6 +154,7 @@ pub fn require_file(settings: &Settings) -> Result<(), LostDatabase> {
 pub fn is_new(settings: &Settings) -> bool {
     let file = settings.database_url().sqlite_file();
     file.is_some_and(|file| match fs::metadata(file) {
+        // SQLite creates an empty file when it is opened, before the first write.
         Ok(found) => found.len() == 0,
         Err(error) => error.kind() == ErrorKind::NotFound,
     })
@@ -207,7 +208,7 @@ mod tests {
             Self { folder, settings }
         }
 
-        /// Creates a data folder with the files of a service, but without a database.
+        /// Creates a data folder with the files of a server, but without a database.
         fn with_library() -> Self {
             let home = Self::new();
             home.write("carrel.id", "01a211e7-cfa4-7008-ab5a-7d3271c6cb6c");

@@ -12,7 +12,7 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|argument| argument == sandbox::SUBCOMMAND) {
         return sandbox::child::run();
     }
-    // Whatever the service writes is for its owner alone.
+    // Whatever the server writes is for its owner alone.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     carrel::cli::run()
 }

@@ -1,4 +1,4 @@
-//! The page at `/`, for a user who opens the service's URL in a browser: what runs here, how the first account is created, and
+//! The page at `/`, for a user who opens the server's URL in a browser: what runs here, how the first account is created, and
 //! where assistants and programs connect. Every caller gets the same page, so it says nothing about accounts.
 
 use actix_web::HttpResponse;

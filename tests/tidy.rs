@@ -1,5 +1,5 @@
 //! House rules that the compiler does not check, tested on the sources: dependencies between crates, module docs, names, and a single
-//! source of clocks and ids (architecture.md, sections 2 "Layout" and 6 "Deliberately absent").
+//! source of clocks and ids.
 
 #![expect(
     clippy::unwrap_used,
@@ -175,7 +175,7 @@ const CLOCK_FILE: &str = "actors/crates/library/src/clock.rs";
 /// Types of statics that change after the start of the process.
 const CHANGING_TYPES: [&str; 5] = ["Atomic", "Mutex", "RwLock", "OnceLock", "Once::new"];
 
-/// Files with a static that changes, and the reason: all else belongs to the contexts that the start of the service builds.
+/// Files with a static that changes, and the reason: all else belongs to the contexts that the start of the server builds.
 const CHANGING_STATICS: [(&str, &str); 6] = [
     ("actors/crates/inference/src/transcriber/whisper.rs", "the C library has one logging hook a process"),
     ("actors/crates/search/src/lexical.rs", "the analyzer of a language is built when it first occurs"),

@@ -19,7 +19,7 @@ pub const MAX_CHARS: usize = 16_384;
 /// Separates signatures of cursors from others that are made with the same key.
 const DOMAIN_TAG: &[u8] = b"carrel list cursor 1";
 
-/// The text is not a cursor that this service made for this user and this list.
+/// The text is not a cursor that this server made for this user and this list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the cursor does not belong to this list")]
 pub struct InvalidCursor;
@@ -84,6 +84,7 @@ impl Cursors {
         let mut mac = self.keyed.clone();
         mac.update(DOMAIN_TAG);
         mac.update(user.as_bytes());
+        // The length tells where the name ends: otherwise the end of a name could be taken for the start of a position.
         mac.update(&(list.len() as u64).to_be_bytes());
         mac.update(list.as_bytes());
         mac.update(position);

@@ -1,6 +1,6 @@
 //! # Actors and operations
 //!
-//! What the service does, apart from HTTP: it authenticates callers, checks their limits, runs operations, and works in the
+//! What the server does, apart from HTTP: it authenticates callers, checks their limits, runs operations, and works in the
 //! background. This crate knows rows, actors and jobs; the surfaces (REST, MCP, OAuth, the web app) are above it.
 //!
 //! An **operation** ([`operation::Operation`]) is one request that a caller can make. [`pipeline::execute`] is the one way to it:

@@ -10,7 +10,7 @@ pub struct Model {
     /// The UTC day on which the tokens were spent.
     #[sea_orm(primary_key, auto_increment = false)]
     pub day: Day,
-    /// Tokens of all users on this day. Once they reach the daily allowance, the AI pauses until midnight UTC.
+    /// Tokens of all users on this day. Once they reach the daily allowance, AI is paused until midnight UTC.
     pub tokens: i64,
 }
 

@@ -1,11 +1,11 @@
-//! Durable background jobs: a row records the work, a lease marks its execution (architecture.md, section 8).
+//! The durable queue of background jobs.
 
 use sea_orm::entity::prelude::*;
 use values::id::{JobId, UserId};
 use values::kind::JobState;
 use values::time::Timestamp;
 
-/// Durable background jobs: a row records the work, a lease marks its execution (architecture.md, section 8).
+/// A background job: the row records the work, and a lease marks its execution.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "job")]
 pub struct Model {

@@ -2,7 +2,7 @@
 //!
 //! One migration per domain, in the order of the foreign keys: accounts come before what they own. The statements are SQL that
 //! SQLite and PostgreSQL both read; `sql_migration` inserts the type of raw bytes, which differs. Each migration is one
-//! transaction, so a process that dies within it leaves the schema as it was. On PostgreSQL an advisory lock lets one node migrate
+//! transaction, so a process that dies within it leaves the schema as it was. On PostgreSQL an advisory lock lets one process migrate
 //! at a time.
 //!
 //! The row types in carrel-entity say what tables and columns mean; the comments here say what the database enforces. A `user_id`

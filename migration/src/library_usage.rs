@@ -72,7 +72,7 @@ impl CountedTable {
 }
 
 /// The counted texts: those that a user adds, or that are fetched for a user. The passages of a document are its text. The title
-/// and body of a note and the segments of a transcript are copies, so they do not count again. What the service writes itself
+/// and body of a note and the segments of a transcript are copies, so they do not count again. What the server writes itself
 /// (states, errors, notices, activity) does not count; its rows are bounded by number or age.
 pub const COUNTED_TABLES: [CountedTable; 16] = [
     CountedTable::texts(

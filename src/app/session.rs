@@ -151,6 +151,7 @@ async fn sign_up(request: HttpRequest, ctx: Data<OperationContext>, payload: Pay
 
 async fn sign_in(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     let started = async {
+        // Otherwise another site could sign the browser in to an account of its own, and see what the user saves there (row C2).
         require_own_origin(&request, &ctx.core)?;
         let SignInRequest { email, password } = read_body(&request, payload).await?;
         let (email, password) = (email.into_inner(), password.into_inner());
@@ -252,7 +253,7 @@ async fn start_session(
     core: &CoreContext,
     user: user::Model,
 ) -> Result<(user::Model, String), Error> {
-    // The session that the browser presents ends: another site may have planted it (faults-and-threats, row C2).
+    // The session that the browser presents ends: another site may have planted it (row C2).
     let secret = sessions::open_session(core, &user, session_secret(request, core).as_ref()).await?;
     Ok((user, secret.expose().to_owned()))
 }

@@ -1,4 +1,4 @@
-//! `carrel app`: the applications that users connected by OAuth.
+//! `carrel app`: the apps that users connected by OAuth.
 
 use std::fmt;
 

@@ -11,6 +11,7 @@ use super::output::shown;
 /// [`Failure::NoConfirmation`] when there is no terminal; [`Failure::Confirmation`] when it cannot be read; [`Failure::NotConfirmed`]
 /// when something else was typed.
 pub fn confirm_account_deletion(email: &str) -> Result<(), Failure> {
+    // A script must not delete an account because its input happens to contain the address; it uses `--yes`.
     if !io::stdin().is_terminal() {
         return Err(Failure::NoConfirmation);
     }

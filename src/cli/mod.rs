@@ -1,5 +1,5 @@
-//! The command line, with one file per subcommand. While a server runs, commands write only rows and jobs: the server owns the index and
-//! the files (contract.md, section 11).
+//! The command line, with one file per subcommand. While a server runs, commands write only rows, jobs, files to import, and models:
+//! the server owns the index and all other files (contract.md, section 11).
 
 mod ai;
 mod app;

@@ -62,7 +62,7 @@ pub enum BodyError {
     Incomplete,
     /// It has another type or coding than the endpoint reads; what it must be.
     UnsupportedType(&'static str),
-    /// The service could not take it: the share of the sender is used up, or there is no scratch space.
+    /// The server could not take it: the share of the sender is used up, or there is no scratch space.
     Internal(Error),
 }
 

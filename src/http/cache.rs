@@ -1,4 +1,4 @@
-//! Caching of responses that depend on the caller (faults-and-threats, row H4).
+//! Caching of responses that depend on the caller (row H4).
 
 use actix_web::http::header::{CACHE_CONTROL, VARY};
 use actix_web::middleware::DefaultHeaders;

@@ -161,6 +161,7 @@ fn is_compressible(response: &HttpResponse<BoxBody>) -> bool {
     is_long
         && is_text(headers)
         && response.status() != StatusCode::PARTIAL_CONTENT
+        // An ETag names the bytes of the plain body, and a range counts them.
         && ![CONTENT_ENCODING, CONTENT_RANGE, ETAG].iter().any(|name| headers.contains_key(name))
 }
 

@@ -25,7 +25,7 @@ pub fn credential(request: &HttpRequest) -> Result<Option<Credential>, Error> {
         presented.push(header.to_str().map_err(|_| Error::KeyInvalid)?.trim().to_owned());
     }
     let Some(first) = presented.first() else { return Ok(None) };
-    // Never "any that works": proxy and service could choose different ones (faults-and-threats, row A3).
+    // Never "any that works": proxy and server could choose different ones (row A3).
     if presented.iter().any(|other| other != first) {
         return Err(Error::KeyInvalid);
     }

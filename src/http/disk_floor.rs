@@ -69,6 +69,7 @@ async fn require_room(
 /// The response to a request that is refused; `None` for one that is served.
 async fn find_refusal(request: &HttpRequest) -> Option<HttpResponse> {
     let (rule, ctx) = (request.app_data::<DiskFloorRule>()?, request.app_data::<Data<OperationContext>>()?);
+    // A preflight writes nothing, and a browser gives up on the request behind it if it is refused.
     if *request.method() == Method::OPTIONS {
         return None;
     }

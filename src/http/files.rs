@@ -59,8 +59,7 @@ async fn receive(ctx: &OperationContext, request: &HttpRequest, mut payload: Pay
             Ok(Some(Err(_))) => Err(BodyError::Incomplete.into()),
             Err(timeout) => Err(timeout),
         };
-        // The part that was written is removed at once; after a `kill -9` the start removes it (faults-and-threats,
-        // row 32).
+        // The part that was written is removed at once; after a `kill -9` the start removes it (row 32).
         if let Err(error) = written {
             receiver.abort().await;
             return Err(error);

@@ -12,7 +12,7 @@ pub async fn as_get(
     mut request: ServiceRequest,
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    // A route of actix-web for GET does not respond to HEAD, and clients probe with it (design: mcp-oauth.md, P3).
+    // A route of actix-web for GET does not respond to HEAD, and MCP clients probe the metadata with it.
     if request.method() == Method::HEAD {
         request.head_mut().method = Method::GET;
     }

@@ -1,4 +1,4 @@
-//! Whether the service is alive and ready, and its metrics (contract.md, section 10).
+//! Whether the server is alive and ready, and its metrics (contract.md, section 10).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use tokio::sync::{Mutex, watch};
 
 use crate::log;
 
-/// The body of `/healthz`, by which `carrel doctor` recognizes the service.
+/// The body of `/healthz`, by which `carrel doctor` recognizes the server.
 pub const ALIVE: &str = "alive\n";
 
 /// A check of database and index is valid for this long: every client may ask, however often, and each check costs a query.
@@ -31,7 +31,7 @@ const MAX_WRITER_BUSY: Duration = Duration::from_secs(60);
 /// Jobs are counted again after this time.
 const JOB_COUNT_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The readiness of the service to take requests: not while it starts or drains. Clones share it.
+/// The readiness of the server to take requests: not while it starts or drains. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Readiness {
     ready: Arc<AtomicBool>,
@@ -69,7 +69,7 @@ impl StorageCheck {
         Self { at, state, answered_at, has_failed }
     }
 
-    /// Returns whether requests should be sent to this service. A full disk stops writes only, and reads go on.
+    /// Returns whether requests should be sent to this server. A full disk stops writes only, and reads go on.
     fn is_ready(&self) -> bool {
         match self.state {
             StorageState::Ok | StorageState::Full => true,
@@ -87,14 +87,16 @@ pub struct JobCounts(Mutex<Option<Instant>>);
 
 impl JobCounts {
     async fn refresh(&self, core: &CoreContext) {
+        // Held during the count, so that simultaneous scrapes cause one count.
         let mut last = self.0.lock().await;
         if last.is_some_and(|at| at.elapsed() < JOB_COUNT_INTERVAL) {
             return;
         }
         match jobs::depths(core.db.read()).await {
             Ok(depths) => depths.into_iter().for_each(|Depth { track, waiting, running, since }| {
+                let track = track.name();
                 let late =
-                    // The clock may have been set back since (faults-and-threats, row 22).
+                    // The clock may have been set back since (row 22).
                     since.map_or(0, |since| (core.clock.now().millis() - since.millis()).max(0) / 1000);
                 metrics::gauge!("carrel_jobs_late_seconds", "track" => track).set(late as f64);
                 metrics::gauge!("carrel_jobs", "track" => track, "state" => "waiting").set(waiting as f64);
@@ -107,7 +109,7 @@ impl JobCounts {
     }
 }
 
-/// The state of what the service depends on.
+/// The state of what the server depends on.
 #[derive(Clone, Copy, Debug)]
 struct Dependencies {
     is_database_reachable: bool,
@@ -116,7 +118,7 @@ struct Dependencies {
     index: Option<IndexProbe>,
 }
 
-/// The state of the index in `/readyz`. A service whose index is incomplete, missing, or could not be loaded again after a failed
+/// The state of the index in `/readyz`. A server whose index is incomplete, missing, or could not be loaded again after a failed
 /// write is ready: it serves what it can. `carrel doctor` reads it too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -134,12 +136,12 @@ pub struct IndexHealth {
 }
 
 impl Readiness {
-    /// Sets whether the service takes requests.
+    /// Sets whether the server takes requests.
     pub fn set(&self, ready: bool) {
         self.ready.store(ready, Ordering::SeqCst);
     }
 
-    /// Returns whether the service takes requests; `false` until [`Self::set`] is called.
+    /// Returns whether the server takes requests; `false` until [`Self::set`] is called.
     pub fn is_set(&self) -> bool {
         self.ready.load(Ordering::SeqCst)
     }
@@ -167,7 +169,7 @@ impl Readiness {
         last.filter(is_current).unwrap_or_else(|| StorageCheck::after(last, StorageState::Busy))
     }
 
-    /// Checks what the service depends on, one check at a time: requests that come meanwhile share its result.
+    /// Checks what the server depends on, one check at a time: requests that come meanwhile share its result.
     async fn check(&self, service: &Service) -> Dependencies {
         let mut last = self.last.lock().await;
         if let Some((_, dependencies)) = last.filter(|(at, _)| at.elapsed() < CHECK_INTERVAL) {
@@ -208,7 +210,7 @@ async fn ready(service: Data<Service>, readiness: Data<Readiness>) -> impl Respo
     let is_ready = readiness.is_set()
         && is_database_reachable
         && storage.is_ready()
-        // A missing index is a valid state. Only one that is loaded and does not respond makes the service unready.
+        // A missing index is a valid state. Only one that is loaded and does not respond makes the server unready.
         && probed.is_some()
         && actors.iter().all(|actor| actor.up);
     let ctx = &service.context;
@@ -242,7 +244,7 @@ fn search_state(has_index: bool, is_unloaded: bool, has_model: bool) -> &'static
         (false, _, _) => "unavailable: the disk of the index has no space for it",
         (true, true, _) => "unavailable: the index could not be loaded again after a failed write",
         (true, false, true) => "hybrid",
-        (true, false, false) => "lexical: the embedding model is not there yet",
+        (true, false, false) => "lexical: the embedding model is not installed",
     }
 }
 

@@ -1,4 +1,4 @@
-//! Checks that `Host` names this service (faults-and-threats, row H3). A page whose own name was made to resolve to this service (DNS
+//! Checks that `Host` names this server (row H3). A page whose own name was made to resolve to this server (DNS
 //! rebinding) has the origin of what it requests, so a browser lets it read the responses; but it sends its name in `Host`. `/mcp`
 //! has a stricter rule.
 
@@ -19,7 +19,7 @@ const EXEMPT_PATHS: [&str; 4] = ["/healthz", "/readyz", "/mcp", "/mcp/"];
 /// Why a request is refused; the text follows "Host".
 const REASON: &str = "names another host than the setting server.base_url";
 
-/// Responds with 400 to a request whose `Host` cannot be this service's.
+/// Responds with 400 to a request whose `Host` cannot be this server's.
 pub async fn refuse_unknown(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -45,7 +45,7 @@ fn is_known(request: &HttpRequest) -> bool {
 }
 
 /// Returns whether this is the host of `server.base_url`, an IP address, or a name of a local network: a name that public DNS does not
-/// have cannot be made to resolve to this service by others. Ports are not compared, because a proxy in front has another one.
+/// have cannot be made to resolve to this server by others. Ports are not compared, because a proxy in front has another one.
 fn may_be_ours(host: &str, base_url: &str) -> bool {
     // The parser of URLs reads the host as browsers do, so every spelling of an IP address, and text before an `@`,
     // is understood.
@@ -65,6 +65,7 @@ fn is_local(name: &str) -> bool {
 fn is_base(name: &str, base_url: &str) -> bool {
     let base = Url::parse(base_url).ok();
     let base = base.as_ref().and_then(Url::host_str);
+    // Browsers send the dot at the end of an absolute name.
     base.is_some_and(|base| base.trim_end_matches('.') == name.trim_end_matches('.'))
 }
 

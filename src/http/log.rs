@@ -41,7 +41,7 @@ pub async fn request(
     metrics::histogram!("carrel_request_seconds", "route" => pattern.clone())
         .record(started_at.elapsed().as_secs_f64());
     span.in_scope(|| {
-        debug!(method, pattern, status, duration_ms = started_at.elapsed().as_millis(), "answered")
+        debug!(method, pattern, status, duration_ms = started_at.elapsed().as_millis(), "request finished")
     });
     Ok(response)
 }

@@ -2,8 +2,8 @@
 
 use actix_web::http::Method;
 
-/// Returns whether this is a method that the service never supports: TRACE would send back headers with credentials, and CONNECT
-/// is for proxies (faults-and-threats, row H6).
+/// Returns whether this is a method that the server never supports: TRACE would send back headers with credentials, and CONNECT
+/// is for proxies (faults-and-threats.md, row H6).
 pub fn is_unserved(method: &Method) -> bool {
     matches!(*method, Method::TRACE | Method::CONNECT)
 }
@@ -14,7 +14,7 @@ pub fn takes_body(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD | Method::DELETE)
 }
 
-/// Returns every method that a route of this service may have, for `Allow` where no path is known.
+/// Returns every method that a route of this server may have, for `Allow` where no path is known.
 pub fn known_methods() -> Vec<String> {
     ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map(str::to_owned).to_vec()
 }

@@ -8,6 +8,7 @@ use actix_web::web::Data;
 use ipnet::IpNet;
 use text::one_line;
 
+// The client chooses the text, and each line of its activity holds it.
 const MAX_CLIENT_CHARS: usize = 100;
 
 /// Proxies whose `X-Forwarded-For` is trusted.

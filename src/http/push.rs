@@ -1,5 +1,5 @@
 //! /feeds/push/:id/:token: the callback of WebSub. Hubs verify a subscription there and notify of new entries. No key is needed: a
-//! verification is accepted only for a subscription that this service requested, and a notification only with its signature.
+//! verification is accepted only for a subscription that this server requested, and a notification only with its signature.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
@@ -16,7 +16,7 @@ use super::error::status;
 use super::task::run_to_end;
 use super::{body, peer};
 
-/// The longest notification: no feed is longer (faults-and-threats.md, P4).
+/// The longest notification: no feed is longer (faults-and-threats.md, row P4).
 const MAX_NOTIFICATION_BYTES: usize = 5 << 20;
 /// The longest challenge that is sent back. A hub that sends a longer one is refused.
 const MAX_CHALLENGE_BYTES: usize = 4096;

@@ -1,5 +1,5 @@
 //! The browser session of a request: the cookie that carries it, the user whom it signs in, and the check that a request comes
-//! from the service's own pages.
+//! from the server's own pages.
 
 use actix_web::HttpRequest;
 use actix_web::cookie::{Cookie, SameSite, time::Duration as CookieAge};
@@ -18,7 +18,7 @@ use super::budget::Sender;
 /// The session's cookie on http, where browsers refuse the prefix of [`HTTPS_COOKIE`].
 const HTTP_COOKIE: &str = "carrel_session";
 /// The session's cookie on https. By its prefix a browser accepts it only from this very host, over https, for all paths: no
-/// page of a sibling domain can set one (draft-ietf-httpbis-rfc6265bis, 4.1.3.2; faults-and-threats, row C2).
+/// page of a sibling domain can set one (draft-ietf-httpbis-rfc6265bis, 4.1.3.2; faults-and-threats.md, row C2).
 const HTTPS_COOKIE: &str = "__Host-carrel_session";
 
 /// Authenticates the session of a request. From then on its response counts for the user.
@@ -49,13 +49,13 @@ fn cookie_name(core: &CoreContext) -> &'static str {
     if is_https(core) { HTTPS_COOKIE } else { HTTP_COOKIE }
 }
 
-/// Returns whether clients reach the service over https.
+/// Returns whether clients reach the server over https.
 fn is_https(core: &CoreContext) -> bool {
     core.base_url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
 }
 
 /// Returns the cookie of a session: hidden from scripts and from other sites, and sent over https
-/// only where the service has it.
+/// only where the server has it.
 pub fn cookie(core: &CoreContext, secret: &str) -> Cookie<'static> {
     let age = i64::try_from(SESSION_LIFETIME.as_secs()).unwrap_or(i64::MAX);
     let cookie = Cookie::build(cookie_name(core), secret.to_owned());
@@ -72,7 +72,7 @@ pub fn expired_cookie(core: &CoreContext) -> Cookie<'static> {
     expired
 }
 
-/// Requires that a request which changes something comes from the service's own pages (contract.md, section 9). Browsers name
+/// Requires that a request which changes something comes from the server's own pages (contract.md, section 9). Browsers name
 /// the origin of each such request.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! The output of the log: a bounded queue, and a thread that writes its lines to stderr.
 //!
 //! Nothing that logs waits for stderr. A line that finds the queue full is lost and counted, and so is a line that stderr
-//! refuses. (faults-and-threats, row 39)
+//! refuses (row 39).
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -138,6 +138,7 @@ pub fn run_bounded(limit: Duration, work: impl FnOnce() + Send + 'static) {
         work();
         let _ = done.send(());
     });
+    // Without a thread the output is lost: this thread must not block.
     if spawned.is_ok() {
         let _ = ended.recv_timeout(limit);
     }

@@ -1,5 +1,5 @@
-//! The pages that may use /mcp: the service's own and those of the origins that the operator listed. A foreign `Origin`, or a
-//! `Host` that is not the service's, is a sign of DNS rebinding, and is refused before anything else.
+//! The pages that may use /mcp: the server's own and those of the origins that the operator listed. A foreign `Origin`, or a
+//! `Host` that is not the server's, is a sign of DNS rebinding, and is refused before anything else.
 //!
 //! The crate actix-cors does not fit: it judges the first `Origin` of a request alone, and checks no `Host`.
 
@@ -19,7 +19,7 @@ use crate::http::cors::{ALLOWED_HEADERS, EXPOSED_HEADERS};
 /// The request headers on which a response depends: the origin that may read it, and the credential (as `http::cache::BY_KEY`).
 const VARY_HEADERS: &str = "Origin, Authorization, X-API-Key";
 
-/// Origins that may use MCP in addition to the service's own (`mcp.allowed_origins`).
+/// Origins that may use MCP in addition to the server's own (`mcp.allowed_origins`).
 #[derive(Clone, Debug)]
 pub struct AllowedOrigins(pub Vec<String>);
 
@@ -43,6 +43,7 @@ impl OriginCheck {
         };
         let is_host_known = match single_header(request, HOST.as_str()) {
             SingleHeader::Missing => true,
+            // A page of an attacker whose name resolves to this server sends that name here, whatever its origin is (row O9).
             SingleHeader::Value(host) => is_own_host(host, base_url),
             SingleHeader::Malformed => false,
         };
@@ -80,14 +81,14 @@ pub fn preflight() -> HttpResponse {
     response
 }
 
-/// Returns whether this is the origin of the service or one of the listed ones.
+/// Returns whether this is the origin of the server or one of the listed ones.
 fn is_listed(origin: &str, base_url: &str, listed: &[String]) -> bool {
     let own = Url::parse(base_url)
         .is_ok_and(|base| base.origin().ascii_serialization().eq_ignore_ascii_case(origin));
     own || listed.iter().any(|listed| listed.trim_end_matches('/').eq_ignore_ascii_case(origin))
 }
 
-/// Returns whether `Host` names the service, or this machine, as a proxy on it does. Ports are not compared:
+/// Returns whether `Host` names the server, or this machine, as a proxy on it does. Ports are not compared:
 /// DNS rebinding shows in the name.
 fn is_own_host(host: &str, base_url: &str) -> bool {
     let Ok(sent) = Url::parse(&format!("http://{host}/")) else { return false };

@@ -32,12 +32,12 @@ pub fn tool_error(error: &Error) -> Option<Map<String, Value>> {
 /// Returns the challenge by which a client finds the authorization server (RFC 9728, section 5.1).
 pub fn challenge(base_url: &str, has_credential: bool) -> String {
     // Only a request with a credential can have an invalid token (RFC 6750, section 3.1). There is no `scope`:
-    // clients would request only what it names (D4).
+    // clients would request only what it names, and could not ask for more later.
     let error = if has_credential { r#", error="invalid_token""# } else { "" };
     format!(r#"Bearer resource_metadata="{base_url}/.well-known/oauth-protected-resource/mcp"{error}"#)
 }
 
-/// Returns the challenge for a connected application that may ask its user for these scopes in addition.
+/// Returns the challenge for a connected app that may ask its user for these scopes in addition.
 pub fn step_up(base_url: &str, scopes: &[Scope]) -> String {
     let names: Vec<_> = scopes.iter().map(|scope| scope.name()).collect();
     format!(r#"{}, error="insufficient_scope", scope="{}""#, challenge(base_url, false), names.join(" "))
@@ -78,7 +78,7 @@ pub fn refusal(error: &Error, base_url: &str, has_credential: bool) -> RpcError 
 mod tests {
     use std::time::Duration;
 
-    use errors::{RateWindow, Wait};
+    use errors::{RateLimitExceeded, RateWindow};
 
     use super::*;
 
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn result_has_the_details_of_its_error() {
         let (retry_after, reset) = (Duration::from_millis(2100), Duration::from_secs(9));
-        let wait = Wait { limit: 3, window: RateWindow::Hour, retry_after, reset };
+        let wait = RateLimitExceeded { limit: 3, window: RateWindow::Hour, retry_after, reset };
 
         assert_eq!(details(&Error::RateLimited(wait)), json!({ "retryAfterSeconds": 3 }));
         assert_eq!(

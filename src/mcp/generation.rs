@@ -1,7 +1,7 @@
-//! The generation of MCP that a request belongs to, and whether its headers and its `_meta` agree (design: MCP on the wire).
+//! The generation of MCP that a request belongs to, and whether its headers and its `_meta` agree.
 //!
 //! Modern revisions carry version and capabilities in every request and mirror them in headers; legacy ones begin with
-//! `initialize`. The service keeps no state between requests, so each is judged by itself.
+//! `initialize`. The server keeps no state between requests, so each is judged by itself.
 
 use actix_web::http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -13,6 +13,7 @@ use super::rpc::{INVALID_PARAMS, METHOD_NOT_FOUND, RpcError, RpcRequest};
 /// The revision without a handshake, which is the newest one.
 pub const MODERN: &str = "2026-07-28";
 /// The revisions with a handshake, newest first.
+// claude.ai, Claude Desktop and ChatGPT begin with `initialize`, so a server of the newest revision alone locks them out.
 pub const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// Every supported revision, newest first.
 pub const SUPPORTED: [&str; 5] = [MODERN, LEGACY[0], LEGACY[1], LEGACY[2], LEGACY[3]];

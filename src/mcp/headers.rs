@@ -53,6 +53,7 @@ pub fn single_header<'a>(request: &'a HttpRequest, name: &str) -> SingleHeader<'
         (Some(value), None) => {
             value.to_str().map_or(SingleHeader::Malformed, |text| SingleHeader::Value(text.trim()))
         }
+        // Proxy and server could each read another one of two values.
         (Some(_), Some(_)) => SingleHeader::Malformed,
     }
 }

@@ -66,6 +66,7 @@ fn negotiate_version(requested: Option<&Value>) -> &'static str {
 fn discover() -> Map<String, Value> {
     members([
         ("supportedVersions", json!(SUPPORTED)),
+        // Without `listChanged` here too, so that clients do not subscribe to changes of the list.
         ("capabilities", json!({ "tools": {} })),
         ("instructions", json!(INSTRUCTIONS)),
     ])
@@ -101,6 +102,7 @@ async fn call(
     let Some(tool) = Tool::find(name) else {
         // The name is text of the client, so its length is bounded.
         let shown: String = name.chars().take(100).collect();
+        // The specification makes an unknown tool an error of the protocol; all other faults of a call are results.
         return Err(RpcError::new(StatusCode::OK, INVALID_PARAMS, format!("Unknown tool: {shown}")));
     };
     let error = match tool.call(http, ctx, caller, params.remove("arguments")).await {
@@ -109,7 +111,7 @@ async fn call(
     };
     match tool_error(&error) {
         Some(members) => Ok(result::tool_failure(&error, members, &ctx.core.base_url)),
-        // An invalid key is answered by HTTP, never in a result: only a 401 makes a client refresh its token (P6).
+        // An invalid key is answered by HTTP, never in a result: only a 401 makes a client refresh its token.
         None => Err(refusal(&error, &ctx.core.base_url, true)),
     }
 }

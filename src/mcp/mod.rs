@@ -1,4 +1,4 @@
-//! The MCP server at /mcp: Streamable HTTP without sessions, in both generations of the protocol (design: mcp-oauth.md).
+//! The MCP server at /mcp: Streamable HTTP without sessions, in both generations of the protocol.
 //!
 //! A request passes these checks in this order: preflight, origin and host, key, method, size, type, JSON, JSON-RPC, generation.
 //! The response is plain JSON. Nothing of a request is stored but its line in the activity view and the client's name.
@@ -61,10 +61,10 @@ async fn respond(
     origins: Data<AllowedOrigins>,
     payload: Payload,
 ) -> HttpResponse {
-    // Before authentication: a page that reached the service by DNS rebinding must not learn whether a
+    // Before authentication: a page that reached the server by DNS rebinding must not learn whether a
     // key is valid (row O9).
     let check = OriginCheck::of(&request, &ctx.core.base_url, &origins.0);
-    // A preflight carries no key, and clients in browsers give up if it is refused (P4).
+    // A preflight carries no key, and clients in browsers give up if it is refused.
     let mut response = if request.method() == Method::OPTIONS {
         cors::preflight()
     } else if check.is_allowed() {
@@ -132,7 +132,7 @@ async fn read_message(
 async fn read_body(request: &HttpRequest, caller: &Caller, payload: Payload) -> Result<Bytes, Error> {
     if request.method() != Method::POST {
         // 405, and only after authentication: some clients try to open a stream by GET, and reconnect in a loop
-        // after 400 or 404 (P14).
+        // after 400 or 404.
         return Err(Error::MethodNotAllowed(METHODS.split(", ").map(str::to_owned).collect()));
     }
     let sender = Sender::Account(caller.user);

@@ -60,10 +60,10 @@ pub fn tool_success(structured: Value, third_party: bool) -> Map<String, Value> 
 pub fn tool_failure(error: &Error, members: Map<String, Value>, base_url: &str) -> Map<String, Value> {
     let details = Value::Object(members);
     let mut result =
-        // Without structured content: clients validate it against the output schema even in an error, and throw (D6).
+        // Without structured content: clients validate it against the output schema even in an error, and throw.
         self::members([("isError", json!(true)), ("content", json!([to_text_content(&details.to_string())]))]);
     add_meta(&mut result, "carrel/error", details);
-    // Hosts that can ask the user for more scopes read the challenge here, because the response is a 200 (D5).
+    // Hosts that can ask the user for more scopes read the challenge here, because the response is a 200.
     if let Error::ScopeRequired(scopes) = error {
         add_meta(&mut result, "mcp/www_authenticate", json!([step_up(base_url, scopes)]));
     }

@@ -126,6 +126,7 @@ pub fn success(id: &RpcId, result: Value) -> HttpResponse {
 /// [`RpcError`] when the body is not one JSON-RPC message; the error has the id if that could be read.
 pub fn parse(body: &[u8]) -> Result<RpcMessage, RpcError> {
     let json = parse_json(body).map_err(|_| parse_error(body))?;
+    // Revision 2025-06-18 removed batches.
     let Value::Object(mut members) = json else {
         return Err(RpcError::bad_request(
             INVALID_REQUEST,

@@ -1,4 +1,4 @@
-//! GET /oauth/authorize: the page on which the user signs in, or decides on the request of an application. Nothing is granted
+//! GET /oauth/authorize: the page on which the user signs in, or decides on the request of an app. Nothing is granted
 //! without the user's click, whatever was granted before.
 
 use actix_web::http::StatusCode;

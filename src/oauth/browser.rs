@@ -1,4 +1,4 @@
-//! The browser that sends a user's consent: its session, and whether a form comes from the service's own pages.
+//! The browser that sends a user's consent: its session, and whether a form comes from the server's own pages.
 
 use actix_web::HttpRequest;
 use actix_web::http::header::HeaderValue;
@@ -26,8 +26,8 @@ pub async fn signed_in(
     }
 }
 
-/// Returns whether a form comes from the service's own pages, so that no other site can submit it
-/// for the user (faults-and-threats, row C1).
+/// Returns whether a form comes from the server's own pages, so that no other site can submit it
+/// for the user (faults-and-threats.md, row C1).
 pub fn is_own_form(request: &HttpRequest, core: &CoreContext) -> bool {
     let header = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
     // The pages send no referrer, and without one browsers send `Origin: null` even to the same origin.

@@ -39,8 +39,8 @@ pub async fn authenticate(
     }
 }
 
-/// Counts a failure of the IP address: of a client (contract.md, section 3), or of a guessed code or token (design: mcp-oauth.md,
-/// assertion 91). After too many, the error is that the address has to wait.
+/// Counts a failure of the IP address: of a client (contract.md, section 3), or of a guessed code or token.
+/// After too many, the error is that the address has to wait.
 pub fn record_failure(auth: &AuthContext, request: &HttpRequest, error: OAuthError) -> OAuthError {
     if let Error::TooManyFailures(wait) = auth.failures.record(peer::ip_address(request)) {
         return OAuthError::TooManyAttempts(wait);

@@ -45,7 +45,7 @@ fn allowed_scopes(form: &Params) -> Scopes {
     }
 }
 
-/// Sends the browser back to the application with the decision.
+/// Sends the browser back to the app with the decision.
 fn redirect(core: &CoreContext, decision: &ConsentDecision) -> HttpResponse {
     let state = Some(decision.state.as_str());
     match &decision.code {

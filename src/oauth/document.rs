@@ -65,7 +65,7 @@ pub async fn find_client(
     })
 }
 
-/// The page for the user of an application whose document is refused for this reason.
+/// The page for the user of an app whose document is refused for this reason.
 fn refused(why: &str) -> AuthorizationError {
     AuthorizationError::Page {
         title: "This app cannot be connected",
@@ -73,7 +73,7 @@ fn refused(why: &str) -> AuthorizationError {
     }
 }
 
-/// Returns whether the id is an https URL with a path, in its normal form. A service on this machine accepts http URLs of this machine
+/// Returns whether the id is an https URL with a path, in its normal form. A server on this machine accepts http URLs of this machine
 /// too.
 fn is_document_url(id: &str, base_url: &str) -> bool {
     let Ok(parsed) = Url::parse(id) else { return false };
@@ -127,15 +127,18 @@ fn check(document: &Map<String, Value>, id: &str) -> Result<ClientMetadata, Auth
     if document.get("client_id").and_then(Value::as_str) != Some(id) {
         return Err(refused("its client_id is that of another app"));
     }
+    // Everyone can read the document, so what it contains is no secret.
     if document.contains_key("client_secret") || document.contains_key("client_secret_expires_at") {
         return Err(refused("it contains a client secret"));
     }
+    // ChatGPT's document prefers `private_key_jwt` and lists `none` besides.
     let is_public = document.get("token_endpoint_auth_method").is_none_or(|method| method == "none")
         || matches!(texts(document, "token_endpoint_auth_methods_supported"), Ok(Some(all)) if all.iter().any(|one| one == "none"));
     if !is_public {
         return Err(refused("its token_endpoint_auth_method must be none"));
     }
     let mut document = document.clone();
+    // It may name a method that `client_metadata` refuses; the client counts as public whatever it prefers.
     document.remove("token_endpoint_auth_method");
     let metadata = client_metadata(&document).map_err(|invalid| refused(&invalid.to_string()))?;
     // The home page is shown only if it is on the document's own host: nothing proves that the client belongs to another one.

@@ -73,7 +73,7 @@ pub enum OAuthError {
     /// No requested scope may be granted, or a refresh requests more than was granted; the text is the description.
     #[error("{0}")]
     InvalidScope(&'static str),
-    /// The resource is not the MCP server of this service.
+    /// The resource is not this server's `/mcp`.
     #[error("resource must be the URL of this MCP server")]
     InvalidTarget,
     /// A registration contains a redirect URI that is not allowed; the text is the description.
@@ -82,7 +82,7 @@ pub enum OAuthError {
     /// A registration contains other metadata that is not allowed; the text is the description.
     #[error("{0}")]
     InvalidClientMetadata(&'static str),
-    /// The operator does not allow applications to register themselves.
+    /// The operator does not allow apps to register themselves.
     #[error("{}", REGISTRATION_CLOSED)]
     RegistrationClosed,
     /// The user declined, or allowed no scope.
@@ -108,7 +108,7 @@ impl OAuthError {
             Self::UnsupportedMediaType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid_request"),
             Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "invalid_request"),
             Self::BodyTimeout => (StatusCode::REQUEST_TIMEOUT, "invalid_request"),
-            // Clients register again on this status, such as after the service removed an unused client (P11).
+            // Clients register again on this status, such as after the server removed an unused client.
             Self::InvalidClient { .. } => (StatusCode::UNAUTHORIZED, "invalid_client"),
             Self::InvalidGrant(_) => (StatusCode::BAD_REQUEST, "invalid_grant"),
             Self::UnsupportedGrantType => (StatusCode::BAD_REQUEST, "unsupported_grant_type"),

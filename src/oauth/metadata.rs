@@ -18,7 +18,7 @@ pub fn mount(config: &mut ServiceConfig) {
     config
         .service(
             web::resource([
-                // Clients try the path form first, then the root (P3).
+                // Clients try the path form first, then the root.
                 "/.well-known/oauth-protected-resource",
                 "/.well-known/oauth-protected-resource/mcp",
             ])
@@ -26,7 +26,7 @@ pub fn mount(config: &mut ServiceConfig) {
         )
         .service(
             web::resource([
-                // The form with the path is for clients that append the path of the MCP server (P3).
+                // The form with the path is for clients that append the path of the MCP server.
                 "/.well-known/oauth-authorization-server",
                 "/.well-known/oauth-authorization-server/mcp",
             ])
@@ -53,10 +53,11 @@ async fn not_found(request: HttpRequest) -> HttpResponse {
 
 fn resource(auth: &AuthContext) -> Value {
     json!({
+        // Clients compare it with the URL that the user entered, and refuse any other.
         "resource": auth.grants.resource(),
-        // The same bytes as `issuer` and as the `iss` of responses: strict clients compare them (D11).
+        // The same bytes as `issuer` and as the `iss` of responses: strict clients compare them.
         "authorization_servers": [&*auth.core.base_url],
-        // Only scopes that can be granted: clients request all that are listed (P7).
+        // Only scopes that can be granted: clients request all that are listed.
         "scopes_supported": scopes(),
         "bearer_methods_supported": ["header"],
         "resource_name": "Carrel",
@@ -78,6 +79,7 @@ fn server(auth: &AuthContext) -> Value {
         "revocation_endpoint_auth_methods_supported": ClientAuth::NAMES,
         // MCP clients refuse a server whose metadata does not list S256.
         "code_challenge_methods_supported": [pkce::METHOD],
+        // Clients that know RFC 9207 expect `iss` exactly if this announces it.
         "authorization_response_iss_parameter_supported": true,
     });
     if let (true, Some(document)) = (auth.grants.is_registration_open(), document.as_object_mut()) {

@@ -1,4 +1,4 @@
-//! The OAuth 2.1 server for assistants that sign in (design: mcp-oauth.md, section 5).
+//! The OAuth 2.1 server for assistants that sign in.
 //!
 //! Clients find it by [`metadata`], register ([`register`]), and get tokens ([`token`], [`revoke`]); pages of every origin may use
 //! these endpoints ([`open`]). Users are sent to [`authorize`], sign in ([`sign_in`]) and decide ([`consent`]); these pages are never
@@ -35,6 +35,7 @@ pub fn mount(config: &mut ServiceConfig) {
             // Each registration adds a row for a client without an account.
             disk_floor::resource("/oauth/register", BelowFloor::Refuses, open::refused).to(register::serve),
         )
+        // Tokens use the space that is reserved for sign-in and revocation, so that apps stay connected on a full disk.
         .service(disk_floor::resource("/oauth/token", BelowFloor::ServesAll, open::refused).to(token::serve))
         .service(
             disk_floor::resource("/oauth/revoke", BelowFloor::ServesAll, open::refused).to(revoke::serve),

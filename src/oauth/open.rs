@@ -16,7 +16,7 @@ use tracing::error;
 use super::error::OAuthError;
 use crate::http::cors::{ALLOWED_HEADERS, EXPOSED_HEADERS};
 
-/// The permission for caches to store a response (design: mcp-oauth.md, P20).
+/// The permission for caches to store a response. Some proxies store responses that say nothing about it, also a 401.
 #[derive(Clone, Copy, Debug)]
 pub enum CacheControl {
     /// No: the response contains a secret, or depends on one.
@@ -104,7 +104,7 @@ fn share(mut response: HttpResponse) -> HttpResponse {
 }
 
 fn preflight(methods: &'static str) -> HttpResponse {
-    // A browser sends a preflight without credentials, and gives up on the request if it is refused (P4).
+    // A browser sends a preflight without credentials, and gives up on the request if it is refused.
     let mut response = HttpResponse::new(StatusCode::NO_CONTENT);
     let headers = [
         (ALLOW, methods),

@@ -22,7 +22,7 @@ use crate::http::error::status;
 
 const STYLE: &str = include_str!("style.css");
 // Without `form-action`: Chromium applies it to every redirect after a form, also to the last one, to an
-// application's own scheme (P13).
+// app's own scheme.
 const POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// Mounts the stylesheet of the pages.
@@ -148,6 +148,7 @@ pub fn expired_form() -> HttpResponse {
 /// Adds the headers that keep a page out of caches and frames.
 fn protect(mut response: HttpResponse) -> HttpResponse {
     let headers =
+        // No referrer: the URL of the page has the request's `state`, and that of the next one may have a code.
         [(CACHE_CONTROL, "no-store"), (CONTENT_SECURITY_POLICY, POLICY), (REFERRER_POLICY, "no-referrer")];
     for (name, value) in headers {
         response.headers_mut().insert(name, HeaderValue::from_static(value));

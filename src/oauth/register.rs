@@ -140,9 +140,9 @@ fn response_body(client: &oauth_client::Model, secret: Option<&Secret>) -> Value
     let mut body = Map::new();
     let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
     put("client_id", json!(client.id));
-    // Whole seconds: some clients reject a number with a fraction (P8).
+    // Whole seconds: some clients reject a number with a fraction.
     put("client_id_issued_at", json!(client.created_at.millis().div_euclid(1000)));
-    // Absent members are left out: some clients reject `null` and empty strings (P8).
+    // Absent members are left out: some clients reject `null` and empty strings.
     if let Some(secret) = secret {
         put("client_secret", json!(secret.expose()));
         // Required with a secret (RFC 7591, section 3.2.1). Zero means that it does not expire.
@@ -156,7 +156,7 @@ fn response_body(client: &oauth_client::Model, secret: Option<&Secret>) -> Value
     }
     put("redirect_uris", json!(client.redirect_uris.0));
     put("token_endpoint_auth_method", json!(client.auth));
-    // Both, whatever was requested: clients that omit `grant_types` expect a refresh token nevertheless (P19).
+    // Both, whatever was requested: clients that omit `grant_types` expect a refresh token nevertheless.
     put("grant_types", json!(GRANT_TYPES));
     put("response_types", json!(RESPONSE_TYPES));
     Value::Object(body)

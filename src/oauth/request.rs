@@ -1,4 +1,4 @@
-//! Checks requests for authorization (OAuth 2.1, section 4.1; design: mcp-oauth.md, section 5.3).
+//! Checks requests for authorization (OAuth 2.1, section 4.1).
 //!
 //! Until the client and the redirect URI are known to belong together, nothing is sent to the redirect URI: the user sees a page.
 //! After that the client is answered, with its `state` and our `iss`.
@@ -19,7 +19,7 @@ use super::resource;
 
 /// The longest `state` that is sent back; those of honest clients are much shorter.
 const MAX_STATE_BYTES: usize = 4096;
-/// Scopes of OpenID Connect that clients request by habit, some in every request. They are ignored (design: mcp-oauth.md, P7).
+/// Scopes of OpenID Connect that clients request by habit, some in every request. They are ignored.
 const IGNORED_SCOPES: [&str; 5] = ["openid", "profile", "email", "offline_access", "phone"];
 
 /// What the user of an unknown client can do.
@@ -111,7 +111,7 @@ fn authorization_params(core: &CoreContext, params: &Params) -> Result<Authoriza
     if state.len() > MAX_STATE_BYTES {
         return Err(OAuthError::ParameterTooLong { name: "state", max_bytes: MAX_STATE_BYTES });
     }
-    // A `request_uri` is never fetched: the client could make the service send requests to hosts of its choice.
+    // A `request_uri` is never fetched: the client could make the server send requests to hosts of its choice.
     if params.one("request")?.is_some() {
         return Err(OAuthError::RequestNotSupported);
     }
@@ -122,6 +122,7 @@ fn authorization_params(core: &CoreContext, params: &Params) -> Result<Authoriza
         "code" => {}
         _ => return Err(OAuthError::UnsupportedResponseType),
     }
+    // A client that asks for `fragment` or `form_post` would wait for the code where it does not arrive.
     if params.one("response_mode")?.is_some_and(|mode| mode != "query") {
         return Err(OAuthError::InvalidRequest("response_mode must be query"));
     }
@@ -144,12 +145,13 @@ fn authorization_params(core: &CoreContext, params: &Params) -> Result<Authoriza
 /// the requested ones may be granted.
 pub fn scopes(requested: Option<&str>) -> Option<Scopes> {
     let names =
+        // Any white space: a client sends a space before its first scope.
         requested.unwrap_or_default().split_whitespace().filter(|name| !IGNORED_SCOPES.contains(name));
     let names: Vec<_> = names.collect();
     if names.is_empty() {
         return Some([Scope::ReadLibrary].as_slice().into());
     }
-    // Unknown scopes are dropped, not refused: clients send scopes of other servers along with valid ones (P7).
+    // Unknown scopes are dropped, not refused: clients send scopes of other servers along with valid ones.
     let known = names.iter().filter_map(|name| name.parse().ok());
     let grantable: Scopes = known.filter(|scope| Scope::GRANTABLE.contains(scope)).collect();
     (!grantable.is_empty()).then_some(grantable)

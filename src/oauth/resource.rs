@@ -1,11 +1,11 @@
-//! The resource that tokens are for (RFC 8707): the MCP server of this service, in the spellings that clients use.
+//! The resource that tokens are for (RFC 8707): this server's `/mcp`, in the spellings that clients use.
 
 use url::Url;
 
-/// Returns whether all of these name the MCP server; true if there are none, because the service has only this resource.
+/// Returns whether all of these name `/mcp`; true if there are none, because the server has only this resource.
 pub fn is_own<'a>(base_url: &str, mut resources: impl Iterator<Item = &'a str>) -> bool {
     // The base URL is accepted too: some clients send only the origin, and JavaScript's `new URL(x).href` adds a
-    // slash to it (P1).
+    // slash to it.
     let own = [normalize(base_url), normalize(&format!("{base_url}/mcp"))];
     resources.all(|resource| normalize(resource).is_some_and(|resource| own.contains(&Some(resource))))
 }

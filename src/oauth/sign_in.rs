@@ -98,7 +98,7 @@ async fn start_session(
     if !auth.grants.spend_sign_in_ticket(ticket).await? {
         return Ok(expired_form());
     }
-    // The session that the browser presents ends: another site may have planted it (faults-and-threats, row C2).
+    // The session that the browser presents ends: another site may have planted it (row C2).
     let secret =
         sessions::open_session(&auth.core, user, session_secret(request, &auth.core).as_ref()).await?;
     let mut response = redirect(&format!("{}/oauth/authorize?{query}", auth.core.base_url));

@@ -42,17 +42,17 @@ impl<'a> TokenParams<'a> {
 
 /// A request for tokens. Without `Debug`, which would show codes and tokens.
 enum TokenRequest {
-    /// With a code, for the first tokens of a connection (RFC 6749, section 4.1.3).
+    /// With a code, for the first tokens of a grant (RFC 6749, section 4.1.3).
     AuthorizationCode {
         code: String,
         redirect_uri: Option<String>,
         /// `None` if it is missing or malformed, which is an error only after the code is spent.
         verifier: Option<CodeVerifier>,
     },
-    /// With a refresh token, for the next tokens of a connection (RFC 6749, section 6).
+    /// With a refresh token, for the next tokens of a grant (RFC 6749, section 6).
     RefreshToken {
         token: String,
-        /// `None` for the scopes of the connection.
+        /// `None` for the scopes of the grant.
         scopes: Option<Scopes>,
     },
 }

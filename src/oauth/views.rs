@@ -7,7 +7,7 @@ use askama::Template;
 use values::plan::Plan;
 use values::scope::Scope;
 
-/// A request as the pages show it: the application and the permissions.
+/// A request as the pages show it: the app and the permissions.
 pub struct RequestView {
     client: String,
     home: Option<String>,
@@ -41,7 +41,7 @@ impl RequestView {
     }
 }
 
-/// Returns a sentence that says what an application may do with a permission.
+/// Returns a sentence that says what an app may do with a permission.
 fn sentence(scope: Scope) -> &'static str {
     match scope {
         Scope::ReadLibrary => {
@@ -122,7 +122,7 @@ allowed, and decide.</p>
 "#
 )]
 pub struct SignInPage<'a> {
-    /// The application, and what it asks for.
+    /// The app, and what it asks for.
     pub request: RequestView,
     /// The ticket behind which the request waits, for the form.
     pub ticket: &'a str,
@@ -164,7 +164,7 @@ described at <span class="host">{{ document }}</span>.{% endif %}{% if let Some(
 "#
 )]
 pub struct ConsentPage<'a> {
-    /// The application, and what it asks for within the plan of the user.
+    /// The app, and what it asks for within the plan of the user.
     pub request: RequestView,
     /// The e-mail address of the signed-in user.
     pub email: &'a str,

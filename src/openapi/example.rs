@@ -118,6 +118,7 @@ pub fn request(schema: &Value, schemas: &Map<String, Value>) -> Value {
     let chosen = properties.iter().filter(|(name, _)| required.contains(&name.as_str()));
     let mut shown: Map<String, Value> =
         chosen.map(|(name, part)| (name.clone(), build_example(part, name, schemas))).collect();
+    // An empty object would be a valid example of such a request, and show nothing.
     if let (true, Some((name, part))) = (shown.is_empty(), properties.iter().next()) {
         shown.insert(name.clone(), build_example(part, name, schemas));
     }

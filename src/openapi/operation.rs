@@ -90,6 +90,7 @@ fn variable(name: &str) -> Value {
 
 fn body(schema: Value) -> Value {
     json!({
+        // A body whose fields are all optional may be left out.
         "required": schema.get("required").is_some_and(Value::is_array),
         "content": { "application/json": { "schema": schema } },
     })

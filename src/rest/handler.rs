@@ -200,6 +200,7 @@ async fn settle<O: Operation>(
         Ok(Response::Replayed(_)) => None,
         Err(error) => {
             let body = serde_json::to_string(&ErrorBody::from(error)).ok();
+            // After any other error a retry with the same key must run, and not get the same error until the key expires.
             let body = body.filter(|_| error.spec().is_final);
             body.map(|body| StoredResponse { status: status(error).as_u16(), body })
         }

@@ -1,4 +1,4 @@
-//! The listeners of the service: every surface on one address, and the metrics on a separate one if that is set.
+//! The listeners of the server: every surface on one address, and the metrics on a separate one if that is set.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, OnceLock};
@@ -24,7 +24,7 @@ use crate::{app, http, mcp, oauth, openapi, rest, start_page};
 /// Samples of histograms are folded this often.
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The HTTP servers of the service, as they are stopped.
+/// The HTTP servers of the main address and of the metrics, as they are stopped.
 pub struct Listeners {
     /// The main server, and the server of the metrics if it has a separate address.
     pub servers: Vec<ServerHandle>,
@@ -128,6 +128,7 @@ fn main_server(
 /// as another type than its own.
 fn protective_headers() -> middleware::DefaultHeaders {
     middleware::DefaultHeaders::new()
+        // Besides `frame-ancestors` of the pages: it also covers JSON and errors, and browsers that do not know the policy.
         .add(("X-Frame-Options", "DENY"))
         .add(("X-Content-Type-Options", "nosniff"))
 }
@@ -146,17 +147,17 @@ fn metrics_server(
             .app_data(job_counts.clone())
             .configure(health::mount_metrics)
     });
-    // The service handles signals itself: it stops its parts in an order.
+    // The server handles signals itself: it stops its parts in an order.
     let server = server.disable_signals().shutdown_timeout(wire::SHUTDOWN_SECONDS).workers(1);
     Ok(server.bind(address)?.run())
 }
 
-/// Returns the recorder of metrics, which all services of the process share.
+/// Returns the recorder of metrics, which all servers of the process share.
 ///
 /// # Errors
 /// [`StartError`] when another recorder is installed.
 pub fn recorder() -> Result<PrometheusHandle, StartError> {
-    // A process can install one recorder, and tests start several services in one process.
+    // A process can install one recorder, and tests start several servers in one process.
     static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
     if let Some(installed) = RECORDER.get() {
         return Ok(installed.clone());

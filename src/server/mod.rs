@@ -1,4 +1,4 @@
-//! Starts the service, runs it, and stops it in the right order.
+//! Starts the server, runs it, and stops it in the right order.
 //!
 //! Stopping takes 30 seconds at most: the readiness is cleared; the worker puts its jobs back and claims no more, while the HTTP server
 //! stops (requests in progress are answered, new ones get 503); then retrieval, limits, keys, grants, activity and notices; then the
@@ -53,11 +53,11 @@ pub use overrides::Overrides;
 pub use setup::files;
 pub use start_error::StartError;
 
-/// A service that has started. Dropping it without [`RunningService::stop`] loses what is buffered.
+/// A server that has started. Dropping it without [`RunningService::stop`] loses what is buffered.
 pub struct RunningService {
     /// The address of the main server.
     pub address: SocketAddr,
-    /// Held while the service runs, so that another server can answer at the address while this one stops.
+    /// Held while the server runs, so that a small server can answer at the address while this one stops.
     listener: TcpListener,
     connections: Arc<Connections>,
     service: Service,
@@ -66,7 +66,7 @@ pub struct RunningService {
     /// Cancelled when the stop begins: connections are closed after their responses from then on.
     drain: CancellationToken,
     background: Vec<JoinHandle<()>>,
-    /// Held while the service runs, so that no other process uses the folder.
+    /// Held while the server runs, so that no other process uses the folder.
     _lock: File,
 }
 
@@ -77,10 +77,10 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(28);
 const SERVER_STOP_TIMEOUT: Duration = Duration::from_secs(SHUTDOWN_SECONDS + 1);
 /// Time that the blocking tasks that still run after the stop have, before the exit of the process ends them.
 const BLOCKING_TASK_TIMEOUT: Duration = Duration::from_millis(500);
-/// The time in which the HTTP workers receive the connections that were accepted before the service stopped accepting.
+/// The time in which the HTTP workers receive the connections that were accepted before the server stopped accepting.
 const HAND_OVER_TIME: Duration = Duration::from_millis(100);
 
-/// Runs the service until a signal ends it. Blocks.
+/// Runs the server until a signal ends it. Blocks.
 ///
 /// # Errors
 /// The [`StartError`] of the part that could not start: a setting, the folder of the data, the database, the index or the address.
@@ -91,12 +91,12 @@ pub fn serve(settings: Settings) -> Result<(), StartError> {
         warn!(%cause, "could not start the threads that return unused memory");
     }
     raise_file_limit();
-    // Everything that the service writes is readable by its owner only.
+    // Everything that the server writes is readable by its owner only.
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
     run_on_system(run_until_signal(settings))?
 }
 
-/// Starts the service, waits for a signal, and stops it.
+/// Starts the server, waits for a signal, and stops it.
 async fn run_until_signal(settings: Settings) -> Result<(), StartError> {
     let started_at = Instant::now();
     // Before the start, which may take minutes for a large index: a signal during the start shuts down gracefully too.
@@ -142,7 +142,7 @@ fn raise_file_limit() {
     }
 }
 
-/// Starts the service on the current system.
+/// Starts the server on the current system.
 ///
 /// # Errors
 /// The [`StartError`] of the part that could not start: a setting, the folder of the data, the database, the index or the address.
@@ -150,7 +150,7 @@ pub async fn start(settings: Settings, clock: Arc<dyn Clock>) -> Result<RunningS
     start_with(settings, clock, Overrides::none()?).await
 }
 
-/// Starts the service with these overrides. The address answers from the bind on, first as alive and not ready.
+/// Starts the server with these overrides. The address answers from the bind on, first as alive and not ready.
 ///
 /// # Errors
 /// The [`StartError`] of the part that could not start: a setting, the folder of the data, the database, the index or the address.
@@ -218,7 +218,7 @@ fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
         .map_err(|error| format!("could not listen on server.listen = {address}: {error}").into())
 }
 
-/// Spawns the tasks that run while the service does: they watch the disk, the database and the log.
+/// Spawns the tasks that run while the server does: they watch the disk, the database and the log.
 fn spawn_background_tasks(
     db: &Db,
     disk: DiskSpace,
@@ -240,7 +240,7 @@ fn spawn_background_tasks(
 }
 
 impl RunningService {
-    /// Stops the service: requests in progress are answered, buffered rows are written, and jobs in progress are put back.
+    /// Stops the server: requests in progress are answered, buffered rows are written, and jobs in progress are put back.
     pub async fn stop(self) {
         let deadline = Instant::now() + STOP_TIMEOUT;
         // First, so that load balancers stop sending requests while those in progress are answered.
@@ -279,7 +279,7 @@ impl RunningService {
         not_ready
     }
 
-    /// Logs the version, the data folder and the URL of the service.
+    /// Logs the version, the data folder and the URL of the server.
     fn log_ready(&self, start_time: Duration) {
         let core = &self.service.context.core;
         let data_dir = absolute(&*core.data_dir).unwrap_or_else(|_| core.data_dir.to_path_buf());
@@ -293,7 +293,7 @@ impl RunningService {
         );
     }
 
-    /// Returns the service behind the HTTP server, for tests.
+    /// Returns the actors and contexts behind the HTTP server, for tests.
     pub fn service(&self) -> &Service {
         &self.service
     }
@@ -304,7 +304,7 @@ impl RunningService {
     }
 }
 
-/// The signals that stop the service. Once they are installed, they no longer terminate the process.
+/// The signals that stop the server. Once they are installed, they no longer terminate the process.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,

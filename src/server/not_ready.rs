@@ -1,5 +1,5 @@
-//! A small HTTP server that answers at the service's address until the service is ready, and while the service completes the
-//! requests in progress when it stops. So clients learn at once that the service is alive and not ready (contract.md, section 10),
+//! A small HTTP server that answers at Carrel's address until Carrel is ready, and while it completes the
+//! requests in progress when it stops. So clients learn at once that the server is alive and not ready (contract.md, section 10),
 //! instead of waiting in the socket's queue.
 //!
 //! Its connections are bounded like those of the main server, and counted with them: a flood must not take the files that the
@@ -35,7 +35,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 /// The delay before connections are accepted again after too many are open, or after accepting one failed.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// The server that answers while the service starts or stops.
+/// The HTTP server that answers while Carrel starts or stops.
 pub struct NotReadyServer {
     cancelled: CancellationToken,
     ended: oneshot::Receiver<()>,
@@ -53,7 +53,7 @@ impl NotReadyServer {
         listener.set_nonblocking(true)?;
         let (cancelled, (end, ended)) = (CancellationToken::new(), oneshot::channel());
         let until = cancelled.clone();
-        // A thread of its own: the start of the service may keep the others busy for minutes.
+        // A thread of its own: the start of the server may keep the others busy for minutes.
         thread::Builder::new().name("not-ready".to_owned()).spawn(move || {
             let serve = serve(listener, &connections, until);
             if let Err(cause) = Runtime::new().and_then(|runtime| runtime.block_on(serve)) {
@@ -64,7 +64,7 @@ impl NotReadyServer {
         Ok(Self { cancelled, ended })
     }
 
-    /// Stops, so that the service can answer at the address. Connections that arrive in between wait in the socket's queue.
+    /// Stops, so that the server can answer at the address. Connections that arrive in between wait in the socket's queue.
     pub async fn stop(self) {
         self.cancelled.cancel();
         // An error means that the thread has panicked: then it has ended too.

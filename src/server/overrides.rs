@@ -1,10 +1,10 @@
-//! What tests replace when they start the service.
+//! What tests replace when they start the server.
 
 use std::io;
 
 use sandbox::SandboxCommand;
 
-/// The parts of the service's surroundings that tests replace.
+/// The parts of the server's surroundings that tests replace.
 pub struct Overrides {
     /// The command that starts the child processes, which parse foreign bytes.
     pub sandbox: SandboxCommand,

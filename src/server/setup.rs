@@ -1,4 +1,4 @@
-//! Makes the configuration of the service from its settings.
+//! Makes the configuration of the server from its settings.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ use crate::data_dir::private_folder;
 use crate::settings::{Access, FilesUrl, MailUrl, Oauth, Push, Secret, Settings};
 
 /// Opens the existing index, or a new one if there is none or it is damaged. Replaying a long log takes minutes. If the caller drops
-/// the future meanwhile, it does not count as a crash during opening. Without space on its disk the service starts without an index.
+/// the future meanwhile, it does not count as a crash during opening. Without space on its disk the server starts without an index.
 ///
 /// # Errors
 /// [`StartError`] when the index is in use, or cannot be opened for another reason that lies outside of its files.
@@ -113,7 +113,7 @@ fn fetch_settings(settings: &Settings, base_url: &str) -> FetchSettings {
         file_timeout: settings.fetch.file_timeout,
         max_file_bytes: settings.fetch.max_file_bytes,
         allow_private: settings.fetch.allow_private.clone(),
-        // The service must not fetch its own pages (faults-and-threats, row S16).
+        // The server must not fetch its own pages (row S16).
         own_url: PageUrl::parse(base_url).ok(),
     }
 }

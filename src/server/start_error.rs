@@ -2,5 +2,5 @@
 
 use std::error::Error;
 
-/// Why the service cannot start.
+/// Why the server cannot start.
 pub type StartError = Box<dyn Error + Send + Sync>;

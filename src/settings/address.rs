@@ -9,7 +9,7 @@ use url::{Host, Url};
 
 use super::value::{Secret, Text};
 
-/// The address under which the world sees the service: http or https, without a slash at its end, a query, a fragment
+/// The address under which the world sees the server: http or https, without a slash at its end, a query, a fragment
 /// or credentials. Routes are added to it as `{base_url}/rest/v2`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BaseUrl {
@@ -18,7 +18,7 @@ pub struct BaseUrl {
 }
 
 impl BaseUrl {
-    /// The address of a service that listens on `bound` and has no other.
+    /// The address of a server that listens on `bound` and has no other.
     pub(super) fn of(bound: SocketAddr) -> Self {
         let ip = match bound.ip() {
             IpAddr::V4(ip) => IpAddr::V4(if ip.is_unspecified() { Ipv4Addr::LOCALHOST } else { ip }),
@@ -84,7 +84,7 @@ impl fmt::Debug for BaseUrl {
     }
 }
 
-/// The http or https URL of another service, without a slash at its end, a query, a fragment or credentials.
+/// The http or https URL of another server, without a slash at its end, a query, a fragment or credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpUrl(String);
 

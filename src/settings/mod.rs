@@ -102,8 +102,8 @@ impl Settings {
             .map(|(name, value)| (name, value.to_string_lossy().into_owned()))
     }
 
-    /// The address under which the world sees the service, where it listens on `bound`. Without a setting, that is
-    /// `bound` itself, or the loopback when the service listens on every address.
+    /// The address under which the world sees the server, where it listens on `bound`. Without a setting, that is
+    /// `bound` itself, or the loopback when the server listens on every address.
     pub fn base_url(&self, bound: SocketAddr) -> BaseUrl {
         self.server.base_url.clone().unwrap_or_else(|| BaseUrl::of(bound))
     }

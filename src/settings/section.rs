@@ -23,7 +23,7 @@ pub struct Server {
     /// Address and port to listen on; port 0 selects a free one.
     #[serde(deserialize_with = "read_text")]
     pub listen: SocketAddr,
-    /// URL under which clients reach the service. `Settings::base_url` has the default.
+    /// URL under which clients reach the server. `Settings::base_url` has the default.
     #[serde(deserialize_with = "read_optional")]
     pub base_url: Option<BaseUrl>,
     /// Separate address for /metrics; `None` serves it on the main address.
@@ -51,7 +51,7 @@ pub struct Server {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Database {
-    /// The database; `Settings::database_url` has the default. On PostgreSQL a service opens at most 32 connections to it.
+    /// The database; `Settings::database_url` has the default. On PostgreSQL a server opens at most 32 connections to it.
     #[serde(deserialize_with = "read_optional")]
     pub url: Option<DatabaseUrl>,
 }
@@ -123,11 +123,11 @@ pub struct Fetch {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Feeds {
-    /// Whether the service subscribes to hubs, which push new entries (WebSub).
+    /// Whether the server subscribes to hubs, which push new entries (WebSub).
     pub push: Push,
 }
 
-/// The rule for subscriptions to hubs, which must be able to reach the service.
+/// The rule for subscriptions to hubs, which must be able to reach the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Push {

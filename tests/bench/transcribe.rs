@@ -1,5 +1,5 @@
-//! The program that speech.py measures: it transcribes recordings with the service's decoder, windows and speech model, without the
-//! service.
+//! The program that speech.py measures: it transcribes recordings with the server's decoder, windows and speech model, without the
+//! server.
 //!
 //! `transcribe CARREL MODEL FOLDER [--windows N] FILE ...` prints one JSON object per file. After N windows of a file the rest is
 //! decoded and split, but not transcribed.
@@ -63,7 +63,7 @@ async fn transcribe(
             let started = Instant::now();
             let transcription = whisper.transcribe(window.samples, language.clone()).await?;
             transcribing += started.elapsed();
-            // As in the service, a certain language of one window is that of all later ones.
+            // As in the server, a certain language of one window is that of all later ones.
             language = transcription.language.filter(|_| transcription.is_language_certain).or(language);
             text.extend(transcription.segments.into_iter().map(|segment| segment.text));
         }

@@ -56,7 +56,7 @@ const CHANGES_WITHOUT_OWNER: [(&str, &str, &str); 26] = [
     (
         "actors/src/auth/grants/actor.rs",
         "write_uses",
-        "the last uses of connections of many users are written together",
+        "the last uses of grants of many users are written together",
     ),
     ("actors/src/auth/grants/sweep.rs", "end_expired", "the clean-up ends expired connections of all users"),
     ("actors/src/auth/grants/sweep.rs", "run", "the clean-up deletes expired rows of all users"),

@@ -1,7 +1,7 @@
 //! The answers of a UTC month (contract.md, sections 4 and 11). An answer is claimed before a model is asked, and released if
 //! none was made.
 //!
-//! A claim is counted immediately, by a conditional update, so that simultaneous questions on several nodes stop exactly at
+//! A claim is counted immediately, by a conditional update, so that simultaneous questions in several processes stop exactly at
 //! the limit of the plan. It also has a row with a lease. An answer settles the claim and a failure releases it, each once,
 //! because each removes the row. If the process crashed in between, the claim is released after its lease has expired: by the
 //! next question that would otherwise be refused, or by the hourly clean-up. Until then the reported usage excludes it. Lock
@@ -73,7 +73,7 @@ pub async fn claim(db: &Db, user: UserId, limits: &Limits, now: Timestamp) -> Re
 }
 
 /// Records, within a transaction, that the claimed answer was made and used `tokens`. Returns whether this paused the AI
-/// because the daily allowance of the service is used up.
+/// because the daily allowance of the server is used up.
 pub async fn settle(
     txn: &impl ConnectionTrait,
     claim: AnswerClaim,
@@ -81,6 +81,7 @@ pub async fn settle(
     allowance: u64,
     now: Timestamp,
 ) -> Result<bool, Error> {
+    // The tokens are charged even if the claim is gone, because the model has used them.
     let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
     lock(txn, &claim).await?;
     // The count of an answer that took longer than its lease was given back with its claim, so it is counted again.
@@ -137,6 +138,7 @@ async fn count_answer(
 
 async fn refusal(txn: &impl ConnectionTrait, claim: &AnswerClaim, limits: &Limits) -> Result<Error, Error> {
     let month = usage_month::Entity::owned_by(claim.user).filter(own_row(claim)).one(txn).await?;
+    // One of the two is used up: if answers are left, it is the tokens.
     let has_answers = month.is_some_and(|month| month.times < i64::from(limits.answers_per_month));
     if has_answers {
         return Ok(Error::QuotaUsed { limit: limits.ai_tokens_per_month });

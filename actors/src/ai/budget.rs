@@ -57,7 +57,7 @@ pub async fn spend_of_the_day(
     let add = OnConflict::column(ai_day::Column::Day).value(ai_day::Column::Tokens, sum).to_owned();
     let row = ai_day::Model { day: now.day(), tokens };
     ai_day::Entity::insert(row.into_active_model()).on_conflict(add).exec_without_returning(txn).await?;
-    // Read after the update, whose row lock orders the answers of all nodes: the one that reaches the allowance sees
+    // Read after the update, whose row lock orders the answers of all processes: the one that reaches the allowance sees
     // the sum.
     let used = tokens_of_day(txn, now.day()).await?;
     let is_used_up = allowance > 0 && u64::try_from(used).is_ok_and(|used| used >= allowance);

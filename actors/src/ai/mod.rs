@@ -1,7 +1,7 @@
 //! The cost of the AI: answers of a month ([`answers`]), tokens of a month and of a day ([`budget`]), and the pause, which an
-//! operator sets or which begins when the daily allowance of the service is used up (contract.md, section 4).
+//! operator sets or which begins when the daily allowance of the server is used up (contract.md, section 4).
 //!
-//! The pause is stored in the database, so that it is the same for the command line and every node. Search uses a value that
+//! The pause is stored in the database, so that it is the same for the command line and every server. Search uses a value that
 //! is at most half a second old ([`Pause`]); a question reads the database ([`check_not_paused`]).
 
 pub mod answers;

@@ -9,6 +9,6 @@ use super::Answerer;
 pub struct AnswerContext {
     /// Answers questions from passages, with a configured endpoint or without a model.
     pub answerer: Arc<dyn Answerer>,
-    /// Tokens of all users in a UTC day before the AI pauses; 0 means no limit.
+    /// Tokens of all users in a UTC day before AI is paused; 0 means no limit.
     pub daily_tokens: u64,
 }

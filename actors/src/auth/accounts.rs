@@ -68,6 +68,7 @@ pub async fn set_up(core: &CoreContext, new: NewAccount) -> Result<user::Model, 
 }
 
 async fn prepare(core: &CoreContext, new: NewAccount) -> Result<user::Model, Error> {
+    // In lower case, so that the unique index finds the address in every spelling.
     let email = new.email.trim().to_lowercase();
     let mut faults = Vec::new();
     if let Err(reason) = check_email(&email) {
@@ -173,7 +174,7 @@ const DELETE_RETRY_DELAY: Duration = Duration::from_millis(100);
 /// An attempt that waited this long met no deadlock, but a lock that is held for longer.
 const MAX_DEADLOCK_WAIT: Duration = Duration::from_secs(2);
 
-/// Removes an account with everything that belongs to it. A background task of the service removes its passages from the index.
+/// Removes an account with everything that belongs to it. A background task of the server removes its passages from the index.
 ///
 /// # Errors
 /// [`Error::NotFound`]; [`Error::Busy`] while transactions of the account hold locks.
@@ -196,7 +197,7 @@ async fn remove(core: &CoreContext, user: UserId) -> Result<(), Error> {
     let row = lock_account(&txn, user).await?;
     activity::Entity::delete_owned(user).exec(&txn).await?;
     grants::end_all_grants(&txn, user).await?;
-    // The service removes the user's passages from the index because of this row.
+    // The server removes the user's passages from the index because of this row.
     service_state::write(&txn, ServiceStateKey::RemovedUser(user), String::new()).await?;
     row.into_active_model().delete(&txn).await?;
     service_state::raise_generation(&txn).await?;

@@ -83,6 +83,7 @@ impl Authenticator<'_> {
             is_new: row.key.first_used_at.is_none(),
         };
         let caller = Caller::of_key(row.key.user_id, row.plan, key, surface, client);
+        // The key is valid and was used, so its owner sees the use although it is refused here.
         if surface == MeteredSurface::Mcp && row.key.kind != KeyKind::Mcp {
             self.record_use(&caller);
             return Err(Error::NotForMcp);
@@ -99,6 +100,7 @@ impl Authenticator<'_> {
     ) -> Result<Caller, Error> {
         let access = match self.grants.authenticate(secret).await? {
             TokenLookup::Valid(access) => access,
+            // Not counted as a failure: the client had this token, and refreshes it now.
             TokenLookup::Expired => return Err(Error::KeyInvalid),
             TokenLookup::Unknown => return Err(self.failures.record(ip_address)),
         };

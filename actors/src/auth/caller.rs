@@ -16,7 +16,7 @@ pub enum Credential {
     ApiKey(Secret),
     /// A text with the form of an access token.
     AccessToken(Secret),
-    /// Any other bearer token. This service issued none of that form.
+    /// Any other bearer token. This server issued none of that form.
     Other,
 }
 

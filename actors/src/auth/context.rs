@@ -9,7 +9,7 @@ use values::plan::Plan;
 use super::authenticate::Authenticator;
 use super::grants::Grants;
 use super::keys::Keys;
-use super::limits::{AuthFailures, IpRateLimiter, Limits};
+use super::limits::{AuthFailures, IpRateLimiter, RateLimits};
 use super::sessions::SignIns;
 
 /// Everything that authentication and the management of accounts, keys and grants need. Clones share it.
@@ -22,7 +22,7 @@ pub struct AuthContext {
     /// OAuth clients, grants and their tokens.
     pub grants: Grants,
     /// The hourly limits of keys and grants, and the daily limits of users.
-    pub limits: Limits,
+    pub limits: RateLimits,
     /// Failed authentications by IP address; too many refuse further ones.
     pub failures: Arc<AuthFailures>,
     /// Failed sign-ins by account and IP address; too many refuse further ones for a while.

@@ -12,7 +12,7 @@
 //! | [`authenticate`] | from the credential of a request to its caller |
 //! | [`context`] | all of it that the surfaces and the operations use |
 //!
-//! Functions take what they need (the core, a handle), so the command line uses those that need no running service.
+//! Functions take what they need (the core, a handle), so the command line uses those that need no running server.
 
 pub mod accounts;
 pub mod authenticate;

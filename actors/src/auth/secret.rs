@@ -11,7 +11,9 @@ use subtle::{Choice, ConstantTimeEq};
 use zeroize::Zeroizing;
 
 const KEY_PREFIX: &str = "pk_";
+// The digits of base 62 that hold 256 bits.
 const RANDOM_CHARS: usize = 43;
+// The digits of base 62 that hold the 32 bits of the checksum.
 const CHECKSUM_CHARS: usize = 6;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 

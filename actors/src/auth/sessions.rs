@@ -81,7 +81,7 @@ async fn is_right_password(
 }
 
 /// Begins a session for a user whose password was checked, or who has just created the account. The session that the browser
-/// presented ends: its secret may have been planted or copied (faults-and-threats, row C2).
+/// presented ends: its secret may have been planted or copied (faults-and-threats.md, row C2).
 pub async fn open_session(
     core: &CoreContext,
     user: &user::Model,

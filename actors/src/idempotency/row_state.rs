@@ -9,7 +9,7 @@ use values::time::Timestamp;
 /// Time for which responses are stored.
 pub(super) const RESPONSE_RETENTION: Duration = Duration::from_secs(24 * 3600);
 /// A claim without a heartbeat for this long belongs to a crashed process. Heartbeats are three times as frequent. The clocks
-/// of two nodes may differ by this much.
+/// of two servers may differ by this much.
 pub(super) const CLAIM_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The value of `heartbeat_at` of a request that is known to have ended.

@@ -8,7 +8,7 @@ use sandbox::Sandbox;
 use values::id::UserId;
 use web::{Fetcher, HostThrottle};
 
-/// The services that fetch, read and transcribe the content of documents. Clones share them.
+/// The components that fetch, read and transcribe the content of documents. Clones share them.
 #[derive(Clone)]
 pub struct ExtractionContext {
     /// Rows, the clock, the plans and the lanes of blocking work.

@@ -73,6 +73,7 @@ fn detect_container(head: &[u8]) -> Option<FileType> {
     match (first, kind) {
         (b"RIFF" | b"RF64" | b"BW64", b"WAVE") | (b"FORM", b"AIFF" | b"AIFC") => Some(FileType::Audio),
         (b"RIFF", b"AVI ") => Some(FileType::Video),
+        // Ogg is one container for both, and its first pages name the codecs.
         (b"OggS", _) => Some(if contains(head, b"theora") { FileType::Video } else { FileType::Audio }),
         // The size before these signatures begins with a zero byte; text does not.
         ([1..=u8::MAX, ..], _) => None,
@@ -98,6 +99,7 @@ fn detect_stream(head: &[u8]) -> Option<FileType> {
             let mpeg = version != 1 && matches!(layer, 1 | 2) && !matches!(rate, 0 | 15) && frequency != 3;
             (aac || mpeg).then_some(FileType::Audio)
         }
+        // An MPEG transport stream has packets of 188 bytes, each of which begins with this byte; one alone is the letter G.
         [0x47, ..] if head.get(188) == Some(&0x47) && head.get(376) == Some(&0x47) => Some(FileType::Video),
         _ => None,
     }

@@ -82,7 +82,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
         ctx.job_signal.notify();
         return Ok(());
     }
-    // The model may be loaded after the start of the service. If there has never been one, no vectors are expected.
+    // The model may be loaded after the start of the server. If there has never been one, no vectors are expected.
     let is_awaiting_vectors = document.index_lost_at.is_some()
         && model.is_none()
         && (!is_words_only || document.embedding_model.is_some() || ctx.retrieval.engine().model().is_some());

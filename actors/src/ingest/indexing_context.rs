@@ -5,7 +5,7 @@ use library::context::CoreContext;
 
 use crate::retrieval::Retrieval;
 
-/// The services that put passages into the index and take them out. Clones share them.
+/// The components that put passages into the index and take them out. Clones share them.
 #[derive(Clone)]
 pub struct IndexingContext {
     /// Rows, the clock and the lanes of blocking work.

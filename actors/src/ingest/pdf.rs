@@ -135,6 +135,7 @@ fn find_title(title: &str, lines: &[PageLine]) -> Option<usize> {
 }
 
 fn matching_key(line: &str) -> String {
+    // Outlines and pages write the same title with other spaces, hyphens and ligatures.
     line.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 

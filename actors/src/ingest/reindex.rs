@@ -1,5 +1,5 @@
 //! Enqueues the index jobs of many documents again: of all, or of those that lack the vectors of a model. It writes only
-//! jobs, so the command line may run it while the service runs. The newest documents come first.
+//! jobs, so the command line may run it while the server runs. The newest documents come first.
 
 use std::collections::BTreeMap;
 
@@ -37,6 +37,7 @@ async fn enqueue_matching(db: &Db, condition: Condition, now: Timestamp) -> Resu
         if let Some(before) = before {
             query = query.filter(document::Column::Id.lt(before));
         }
+        // The newest first, because users search for what they saved last.
         let batch = query.order_by_desc(document::Column::Id).limit(BATCH_DOCUMENTS).all(db.read()).await?;
         let Some(last) = batch.last() else { return Ok(enqueued) };
         before = Some(last.id);

@@ -64,7 +64,7 @@ impl Handler<FirstUse> for NoticeActor {
 
 async fn write_first_use(db: Db, first: FirstUse, now: Timestamp) -> Result<(), Error> {
     let txn = db.begin().await?;
-    // A conditional update: of several uses, also on several nodes, only the one that sets the mark writes the notice.
+    // A conditional update: of several uses, also in several processes, only the one that sets the mark writes the notice.
     let marked = api_key::Entity::update_owned(first.user)
         .col_expr(api_key::Column::FirstUsedAt, Expr::value(first.at))
         .filter(api_key::Column::Id.eq(first.key))

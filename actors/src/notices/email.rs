@@ -36,7 +36,7 @@ pub(crate) async fn run(
 
 fn compose(core: &CoreContext, notice: notice::Model, owner: user::Model) -> Email {
     let text = format!(
-        "{}\n\n{}\n\n-- \nCarrel, {}\nCarrel sends one e-mail for each notice.",
+        "{}\n\n{}\n\n-- \nCarrel, {}\nCarrel sends an e-mail for each notice. The operator can turn these e-mails off (setting mail.url).",
         notice.title, notice.body, core.base_url
     );
     Email {
@@ -50,6 +50,7 @@ fn compose(core: &CoreContext, notice: notice::Model, owner: user::Model) -> Ema
 
 /// Replaces control characters. Names of users and clients must not add lines to the header of an e-mail.
 fn on_one_line(text: &str) -> String {
+    // A space and not nothing, so that words on two lines stay apart.
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 

@@ -1,4 +1,4 @@
-//! In-app notices: one at the first use of a key, one each time an application connects (spec.md: Events). Each is also sent
+//! In-app notices: one at the first use of a key, one each time an app connects (spec.md: Events). Each is also sent
 //! by e-mail.
 
 mod actor;

@@ -20,7 +20,7 @@ use validation::{Choice, Id, request};
 
 const DEFAULT_LIMIT: u64 = 50;
 
-/// Lists the calls of the user's keys and connected applications, newest first.
+/// Lists the calls of the user's keys and connected apps, newest first.
 #[derive(Debug)]
 pub struct ListActivity(ListActivityRequest);
 
@@ -33,7 +33,7 @@ request! {
         pub limit?: PageLimit,
         /// Returns only calls that this API key authenticated.
         pub key_id?: Id<KeyId>,
-        /// Returns only calls of this connected application.
+        /// Returns only calls of this connected app.
         pub app_id?: Id<GrantId>,
         /// Returns only calls of this surface: `rest` or `mcp`.
         pub surface?: Choice<MeteredSurface>,
@@ -48,7 +48,7 @@ impl FromRequest for ListActivity {
     }
 }
 
-/// A call of an API key or a connected application. Activity never contains queries, notes or texts of documents.
+/// A call of an API key or a connected app. Activity never contains queries, notes or texts of documents.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ActivityView {
@@ -56,9 +56,9 @@ pub struct ActivityView {
     /// Time of the call, by which calls are listed.
     at: Timestamp,
     surface: MeteredSurface,
-    /// The API key that authenticated the call; null for calls of connected applications.
+    /// The API key that authenticated the call; null for calls of connected apps.
     key_id: Option<KeyId>,
-    /// The connected application that called; null for calls with an API key.
+    /// The connected app that called; null for calls with an API key.
     app_id: Option<GrantId>,
     /// Name of the key at the time of the call.
     key_name: Option<String>,

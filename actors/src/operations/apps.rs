@@ -1,4 +1,4 @@
-//! Lists and disconnects the applications that a user connected by OAuth (contract.md, section 9).
+//! Lists and disconnects the apps that a user connected by OAuth (contract.md, section 9).
 //!
 //! They need no scope, because only the session of the web app reaches them.
 
@@ -18,19 +18,19 @@ use crate::target::Target;
 use errors::Error;
 use validation::NoFields;
 
-/// A connected application, as the web app and the command line show it.
+/// A connected app, as the web app and the command line show it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppView {
-    /// Id of the connection. Connecting the application again keeps it.
+    /// Id of the connected app. Connecting the app again keeps it.
     pub id: GrantId,
-    /// Name under which the application registered, made safe to show.
+    /// Name under which the app registered, made safe to show.
     pub client_name: String,
-    /// Home page that the application registered; null if it registered none.
+    /// Home page that the app registered; null if it registered none.
     pub client_uri: Option<String>,
     /// Scopes that the user granted; scopes that the plan does not include are ignored.
     pub scopes: Scopes,
-    /// When the application was last connected.
+    /// When the app was last connected.
     pub connected_at: Timestamp,
     /// When one of its tokens was last used; null before the first use.
     pub last_used_at: Option<Timestamp>,
@@ -49,7 +49,7 @@ impl From<(oauth_grant::Model, oauth_client::Model)> for AppView {
     }
 }
 
-/// Lists the connected applications of the user.
+/// Lists the connected apps of the user.
 #[derive(Debug)]
 pub struct ListApps;
 
@@ -61,12 +61,12 @@ impl FromRequest for ListApps {
     }
 }
 
-/// A connected application whose grant has ended; it is listed as long as its application is stored.
+/// An app whose grant has ended; it is listed as long as its registration is stored.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EndedAppView {
     client_name: String,
-    /// `disconnected`: ended by the user, or because it was not used for long. `revoked`: ended by the application, or because one
+    /// `disconnected`: ended by the user, or because it was not used for long. `revoked`: ended by the app, or because one
     /// of its codes or tokens was used twice.
     state: GrantState,
     connected_at: Timestamp,
@@ -84,11 +84,11 @@ impl From<(oauth_grant::Model, oauth_client::Model)> for EndedAppView {
     }
 }
 
-/// The connected applications, latest first.
+/// The connected apps, latest first.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ListAppsResponse {
     apps: Vec<AppView>,
-    /// Connections that have ended. They are removed together with the registration of their application.
+    /// Apps whose grants have ended. They are removed together with their registrations.
     ended: Vec<EndedAppView>,
 }
 
@@ -107,7 +107,7 @@ impl Operation for ListApps {
     }
 }
 
-/// Ends a connection of the user: its tokens are refused from now on, and the application must be connected again.
+/// Ends the grant of a connected app: its tokens are refused from now on, and the app must be connected again.
 #[derive(Debug)]
 pub struct DisconnectApp(GrantId);
 
@@ -119,7 +119,7 @@ impl FromRequest for DisconnectApp {
     }
 }
 
-/// The application is disconnected; its next call is refused.
+/// The app is disconnected; its next call is refused.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DisconnectAppResponse {}
 

@@ -251,6 +251,7 @@ fn distinct_passages(passages: Vec<Passage>) -> Vec<Passage> {
     for passage in passages {
         let is_current = passage.chunk.version == passage.document.version;
         let text = passage.chunk.text.trim();
+        // The same text is often saved twice, such as an article and its copy in a feed, and would take two places.
         let is_new = is_current && !distinct.iter().any(|other| other.chunk.text.trim() == text);
         if distinct.len() < MAX_PASSAGES && is_new && !text.is_empty() {
             distinct.push(passage);

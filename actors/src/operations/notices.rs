@@ -23,7 +23,7 @@ use validation::{NoFields, request};
 
 const DEFAULT_LIMIT: u64 = 50;
 
-/// A notice to the user: an application was connected, or a key was used for the first time (spec.md: Events).
+/// A notice to the user: an app was connected, or a key was used for the first time (spec.md: Events).
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NoticeView {

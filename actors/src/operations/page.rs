@@ -50,7 +50,7 @@ impl PageRequest {
 
 /// The name of a list with everything that selects and orders its rows, for [`PageRequest::of_list`].
 ///
-/// Cursors are signed with this name, and clients keep cursors. So it is made of names and values as they stand in requests, which
+/// Cursors are signed with this name, and clients keep cursors. So it is made of the names and values that requests have, which
 /// do not change when code is renamed.
 pub struct ListName(String);
 

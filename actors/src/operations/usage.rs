@@ -12,7 +12,7 @@ use values::time::Timestamp;
 
 use crate::ai::answers;
 use crate::auth::caller::Caller;
-use crate::auth::limits::Limits;
+use crate::auth::limits::RateLimits;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
@@ -185,7 +185,7 @@ impl Operation for ReadUsage {
     }
 }
 
-async fn key_usage(caller: &Caller, limits: &Limits) -> Result<Option<KeyUsage>, Error> {
+async fn key_usage(caller: &Caller, limits: &RateLimits) -> Result<Option<KeyUsage>, Error> {
     let Some(key) = caller.key.clone() else { return Ok(None) };
     let remaining = limits.remaining(caller.principal.clone(), key.hourly_limit).await?;
     let (id, name, kind) = (key.id, key.name, key.kind);

@@ -19,7 +19,7 @@ pub enum Completeness {
         /// Documents that were to be restored at the start of the rebuild, or more if more were found since.
         documents_total: u64,
     },
-    /// Another service on the same database maintains its own index; this one is not updated.
+    /// Another server on the same database maintains its own index; this one is not updated.
     MaintainedElsewhere,
     /// There is no index, because its disk has no space for one. It is made when there is space.
     Unavailable,

@@ -1,6 +1,5 @@
 //! The search engine: the index, the embedding model, and the worker threads for both.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -8,63 +7,31 @@ use std::time::Duration;
 use concurrency::{Lane, Workers};
 use database::Db;
 use errors::{Error, StorageFailure};
-use inference::embedder::{Embedder, PASSAGE_TOKENS, WordPieceCounts};
+use inference::embedder::Embedder;
 use library::clock::Clock;
-use search::fusion::{self, DenseWeight};
-use search::index::{EngineFault, IndexError, IndexQuery, PassageIndex, PassagePage, Tenant};
-use search::lexical;
-use tracing::{error, warn};
+use search::index::{IndexError, PassageIndex, PassagePage};
 use uuid::Uuid;
-use values::id::{ChunkId, DocumentId, UserId};
+use values::id::UserId;
 
 use super::completeness::Completeness;
 use super::failure_log::{FailureLog, RequestKey};
-use super::ranked_hits::{RankedHits, SearchHit};
+use super::index_failure::{
+    RELOAD_RETRY_AFTER, REOPEN_RETRY_AFTER, catch_engine_panic, read_error, write_error,
+};
+use super::index_probe::IndexProbe;
+use super::passage_search;
+use super::ranked_hits::RankedHits;
 use super::search_query::SearchQuery;
+use super::vectors::Vectors;
 use crate::ai::Pause;
 
 /// Maximum duration of a search, the wait for a worker thread included.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(10);
 /// An index that does not answer a probe within this time is unhealthy.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
-/// Time within which an index that was removed or replaced is reopened.
-const REOPEN_RETRY_AFTER: Duration = Duration::from_secs(2);
-/// Delay after which a read that met a reloading index may be retried.
-const RELOAD_RETRY_AFTER: Duration = Duration::from_secs(2);
 /// Time for which a request counts that failed in a way that only damage of the index explains. Damage does not heal, and the user
 /// whose passages it is in may search a few times a day. So requests that succeed in between do not reset the count.
 const FAILURE_WINDOW: Duration = Duration::from_secs(24 * 3600);
-/// Passages that the lexical and the semantic search each return.
-const SEARCH_DEPTH: usize = 100;
-/// Maximum depth, for results in which a few long documents take all ranks.
-const MAX_SEARCH_DEPTH: usize = 1600;
-
-/// Embeddings, and the model that computed them.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Vectors {
-    /// The name of the model, which names its vectors in the index.
-    pub model: String,
-    /// One vector for each text, in order.
-    pub vectors: Vec<Vec<f32>>,
-    /// Tokens that the model read.
-    pub tokens: usize,
-}
-
-/// The state of the index that a probe finds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IndexProbe {
-    /// The index is loaded and answers.
-    Loaded {
-        /// The estimated number of passages of all users.
-        passages: usize,
-    },
-    /// It is being reloaded after a failed write.
-    Reloading,
-    /// It could not be reloaded after a failed write: it fails every request.
-    Unloaded(EngineFault),
-    /// There is no index, because its disk has no space for one.
-    Missing,
-}
 
 /// The search engine. It is shared by all clones of a [`Retrieval`](super::Retrieval) and by its actor.
 pub struct Engine {
@@ -162,7 +129,7 @@ impl Engine {
     /// Stops all writes to the folder of the index, and returns the index. It still answers searches.
     ///
     /// # Errors
-    /// [`Error::StorageFailed`] when there is none; [`Error::Internal`] when the service stops first.
+    /// [`Error::StorageFailed`] when there is none; [`Error::Internal`] when the server stops first.
     pub async fn abandon(&self) -> Result<Arc<dyn PassageIndex>, Error> {
         let index = self.index()?;
         let abandoned = index.clone();
@@ -233,13 +200,7 @@ impl Engine {
     /// [`Error::Busy`] when too much work waits; [`Error::Internal`] when the model fails.
     pub async fn embed(&self, texts: Vec<String>) -> Result<Option<Vectors>, Error> {
         let Some(embedder) = self.embedder() else { return Ok(None) };
-        let made = self.workers.run(Lane::Long, move || {
-            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            let vectors = embedder.embed(&texts)?;
-            let tokens = texts.iter().map(|text| embedder.count_tokens(text).min(PASSAGE_TOKENS)).sum();
-            Ok(Vectors { model: embedder.model().to_owned(), vectors, tokens })
-        });
-        let made: Result<Vectors, inference::embedder::EmbedError> = made.await?;
+        let made = self.workers.run(Lane::Long, move || Vectors::compute(&*embedder, &texts)).await?;
         made.map(Some).map_err(Error::internal)
     }
 
@@ -256,8 +217,9 @@ impl Engine {
         let index = self.index()?;
         let shared = index.clone();
         let request = RequestKey::of_search(user, &query.query);
-        let search =
-            self.workers.run(Lane::Foreground, move || search(&*shared, embedder.as_deref(), user, &query));
+        let search = self.workers.run(Lane::Foreground, move || {
+            passage_search::search(&*shared, embedder.as_deref(), user, &query)
+        });
         let ranked = tokio::time::timeout(SEARCH_TIMEOUT, search).await;
         let ranked = ranked.map_err(|_| Error::Busy(Duration::from_secs(1)))??;
         self.note_outcome(&index, Some(request), &ranked);
@@ -323,7 +285,7 @@ impl Engine {
     }
 
     /// Determines for health whether the index answers, by the estimate of [`Self::count`]. It uses no lane, so that a busy
-    /// service still answers.
+    /// server still answers.
     ///
     /// # Errors
     /// [`Error::Busy`] when the index does not answer within two seconds; [`Error::Internal`] when it is loaded and fails.
@@ -383,93 +345,6 @@ impl Engine {
     }
 }
 
-fn read_error(error: IndexError) -> Error {
-    let has_failed = matches!(error, IndexError::Unloaded(_))
-        || error.fault().is_some_and(|fault| fault != EngineFault::InvalidRequest);
-    if matches!(error, IndexError::Blocked) {
-        Error::Busy(RELOAD_RETRY_AFTER)
-    } else if has_failed {
-        error!(cause = Error::internal(error).chain(), "the passage index could not be read");
-        StorageFailure::Transient.into()
-    } else {
-        Error::internal(error)
-    }
-}
-
-/// Converts the error of a write. One that is not the fault of the job makes it wait without using up an attempt.
-fn write_error(error: IndexError) -> Error {
-    if matches!(error, IndexError::Full) {
-        return Error::StorageFull;
-    }
-    if matches!(error, IndexError::Abandoned | IndexError::Blocked | IndexError::Unloaded(_)) {
-        return Error::Busy(REOPEN_RETRY_AFTER);
-    }
-    match error.fault() {
-        Some(EngineFault::NoSpace) => Error::StorageFull,
-        Some(EngineFault::Environment | EngineFault::DiskFailure | EngineFault::Damage) => {
-            error!(cause = Error::internal(error).chain(), "the passage index could not be written");
-            StorageFailure::Transient.into()
-        }
-        Some(EngineFault::InvalidRequest) | None => Error::internal(error),
-    }
-}
-
-fn search(
-    index: &dyn PassageIndex,
-    embedder: Option<&dyn Embedder>,
-    user: UserId,
-    query: &SearchQuery,
-) -> Result<RankedHits, IndexError> {
-    let tenant = Tenant::of(user.0);
-    let (dense, weight) = embed_query(embedder, &query.query);
-    // A query whose words the model does not know is not degraded by leaving the model out.
-    let lexical_only = dense.is_none() && (embedder.is_none() || weight.is_positive());
-    let sparse = lexical::analyze_query(&query.query, &catch_engine_panic(|| index.languages(&tenant))?);
-    let mut index_query = IndexQuery { sparse, dense, filter: query.within.clone(), depth: SEARCH_DEPTH };
-    loop {
-        let hits = catch_engine_panic(|| index.search(&tenant, &index_query))?;
-        let fused = fusion::fuse(&hits, weight, query.limit);
-        // A few long documents may take all ranks of a search; the results hold only some passages of each document.
-        if index_query.depth < MAX_SEARCH_DEPTH
-            && fusion::needs_deeper_search(&hits, index_query.depth, fused.len(), query.limit)
-        {
-            index_query.depth = (index_query.depth * 4).min(MAX_SEARCH_DEPTH);
-            continue;
-        }
-        let ranked = fused.into_iter().map(|hit| SearchHit {
-            chunk: ChunkId(hit.id),
-            document: DocumentId(hit.document),
-            score: hit.score,
-            cosine: hits.dense.iter().find(|dense| dense.id == hit.id).map(|dense| dense.score),
-        });
-        return Ok(RankedHits { hits: ranked.collect(), lexical_only });
-    }
-}
-
-/// Converts a panic of the engine to an error.
-fn catch_engine_panic<T>(read: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
-    // Some damage of its files makes the engine panic. As an error it counts as damage, and the index is repaired.
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or(Err(IndexError::Panicked))
-}
-
-/// Computes the embedding of the query and the weight of the semantic search. If the model fails, there is no embedding.
-fn embed_query(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Vec<f32>>, DenseWeight) {
-    let Some(embedder) = embedder else {
-        return (None, DenseWeight::for_query(query, WordPieceCounts::default()));
-    };
-    let weight = DenseWeight::for_query(query, embedder.count_word_pieces(query));
-    if !weight.is_positive() {
-        return (None, weight);
-    }
-    match embedder.embed_query(query) {
-        Ok(vector) => (Some(vector), weight),
-        Err(error) => {
-            warn!(%error, "could not compute the embedding of a query; the search is lexical");
-            (None, weight)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -477,7 +352,8 @@ mod tests {
     use std::sync::mpsc;
 
     use futures_util::poll;
-    use search::index::{EdgeIndex, Filter};
+    use search::index::{EdgeIndex, EngineFault, Filter};
+    use values::id::DocumentId;
     use values::time::Timestamp;
 
     use library::clock::TestClock;
@@ -533,17 +409,6 @@ mod tests {
 
     fn engine_error(fault: EngineFault) -> IndexError {
         IndexError::Engine { action: "add to", fault, source: "a cause".into() }
-    }
-
-    #[test]
-    fn failed_write_is_a_storage_error_unless_the_request_was_wrong() {
-        for fault in [EngineFault::Environment, EngineFault::DiskFailure, EngineFault::Damage] {
-            let error = write_error(engine_error(fault));
-            assert!(matches!(error, Error::StorageFailed(StorageFailure::Transient)), "{fault:?}");
-        }
-        assert!(matches!(write_error(engine_error(EngineFault::NoSpace)), Error::StorageFull));
-        assert!(matches!(write_error(IndexError::Full), Error::StorageFull));
-        assert!(matches!(write_error(engine_error(EngineFault::InvalidRequest)), Error::Internal(_)));
     }
 
     #[tokio::test]

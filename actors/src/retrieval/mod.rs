@@ -7,9 +7,13 @@ mod actor;
 mod completeness;
 mod engine;
 mod failure_log;
+mod index_failure;
+mod index_probe;
 pub mod passage;
+mod passage_search;
 mod ranked_hits;
 mod search_query;
+mod vectors;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,9 +35,11 @@ use actor::RetrievalActor;
 use failure_log::RequestKey;
 
 pub use completeness::Completeness;
-pub use engine::{Engine, IndexProbe, Vectors};
+pub use engine::Engine;
+pub use index_probe::IndexProbe;
 pub use ranked_hits::{RankedHits, SearchHit};
 pub use search_query::SearchQuery;
+pub use vectors::Vectors;
 
 /// Changes of the index in progress at the same time.
 const MAX_CHANGES: u32 = 32;

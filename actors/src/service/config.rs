@@ -1,4 +1,4 @@
-//! What the service is started with, and where its folders are.
+//! What the server is started with, and where its folders are.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::answerer::ChatSettings;
 use crate::auth::grants::GrantSettings;
 use crate::worker::ConcurrencyLimits;
 
-/// The settings and opened resources that the service is started with, apart from its [core](library::context::CoreContext).
+/// The settings and opened resources that the server is started with, apart from its [core](library::context::CoreContext).
 pub struct ServiceConfig {
     /// Access to the web, to child processes, to stored files and to the transcriber.
     pub adapters: AdapterConfig,
@@ -58,7 +58,7 @@ pub struct AdapterConfig {
     pub import_bytes: u64,
     /// The endpoint that transcribes recordings; `None` for the local model, when it is there.
     pub transcription: Option<EndpointSettings>,
-    /// Whether hubs of feeds can reach this service.
+    /// Whether hubs of feeds can reach this server.
     pub feed_push: bool,
 }
 
@@ -70,7 +70,7 @@ pub struct OperationSettings {
     pub signup: Option<Plan>,
     /// The endpoint that answers questions; `None` for the embedded answerer.
     pub chat: Option<ChatSettings>,
-    /// Tokens of all users in a UTC day before the AI pauses; 0 means no limit.
+    /// Tokens of all users in a UTC day before AI is paused; 0 means no limit.
     pub daily_tokens: u64,
 }
 

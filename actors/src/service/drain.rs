@@ -1,4 +1,4 @@
-//! The end of the service: buffered data is written, the index and the database are closed, all by a deadline.
+//! The end of the server: buffered data is written, the index and the database are closed, all by a deadline.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ impl Service {
         self.worker.stop().await;
     }
 
-    /// Ends the service by the deadline: writes buffered data and closes the index and the database. The worker and the HTTP servers
+    /// Ends the server by the deadline: writes buffered data and closes the index and the database. The worker and the HTTP servers
     /// must have stopped before. A part that does not finish in time is given up, such as a write while another process holds the
     /// lock of the database.
     pub async fn drain(&self, deadline: Instant) {

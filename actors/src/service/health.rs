@@ -1,4 +1,4 @@
-//! How the service is doing: its actors, its database, and whether writes are kept.
+//! How the server is doing: its actors, its database, and whether writes are kept.
 
 use std::time::{Duration, Instant};
 

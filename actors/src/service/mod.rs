@@ -1,4 +1,4 @@
-//! The running service: starts every actor with what it needs, reports how they are doing, and ends them in order.
+//! The running server: starts every actor with what it needs, reports how they are doing, and ends them in order.
 //!
 //! [`Service::start`] builds from the bottom up: the handles of the actors, the adapters to the outside, the contexts of background
 //! work and [of operations](crate::context), and the [worker](crate::worker). Nothing is started before what it uses.
@@ -23,14 +23,14 @@ use crate::worker::Worker;
 pub use config::{AdapterConfig, OperationSettings, ServiceConfig, index_folder, scratch_folder};
 pub use health::{StorageErrorLog, StorageState};
 
-/// A running service. Clones share it.
+/// A running server. Clones share it.
 #[derive(Clone)]
 pub struct Service {
     /// The context of operations, for the surfaces.
     pub context: OperationContext,
     /// The worker, which claims and runs background jobs.
     pub worker: Worker,
-    /// Indexing, for the models that are loaded while the service runs.
+    /// Indexing, for the models that are loaded while the server runs.
     pub indexing: IndexingContext,
     /// Repair of the index, which the drain uses to close it.
     pub repair: RepairContext,

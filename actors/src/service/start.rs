@@ -1,4 +1,4 @@
-//! The start of the service.
+//! The start of the server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use crate::answerer::{AnswerContext, Answerer, Chat, ChatSettings, Extractive};
 use crate::auth::context::AuthContext;
 use crate::auth::grants::{GrantSettings, Grants};
 use crate::auth::keys::Keys;
-use crate::auth::limits::{AuthFailures, IpRateLimiter, Limits};
+use crate::auth::limits::{AuthFailures, IpRateLimiter, RateLimits};
 use crate::auth::secret::{Secret, SecretHash};
 use crate::auth::sessions::SignIns;
 use crate::context::{OperationContext, RequestContext, UserSlots};
@@ -97,7 +97,7 @@ struct ShortActors {
     notices: Notices,
     keys: Keys,
     grants: Grants,
-    limits: Limits,
+    limits: RateLimits,
     activity: Activity,
 }
 
@@ -116,7 +116,7 @@ impl ShortActors {
         // One epoch for keys and access tokens: a change of an account or its plan invalidates both.
         let cache_epoch = keys.cache_epoch();
         let grants = Grants::start(on, accounts_db.clone(), clock(), cache_epoch, &core.base_url, grants);
-        let limits = Limits::start(on, accounts_db.clone(), clock());
+        let limits = RateLimits::start(on, accounts_db.clone(), clock());
         let ActivitySettings { retention, disk } = activity;
         let activity = Activity::start(on, jobs_db.clone(), clock(), retention, disk);
         Self { notices, keys, grants, limits, activity }
@@ -252,7 +252,7 @@ async fn end_stale_leases(core: &CoreContext, owner: LeaseOwner) {
     }
 }
 
-/// Returns the key that signs cursors and URLs. The first start of the service creates it, and all processes share it.
+/// Returns the key that signs cursors and URLs. The first start of the server creates it, and all processes share it.
 async fn load_signing_key(core: &CoreContext) -> Result<[u8; 32], Error> {
     let new = Secret::new_token("").map_err(Error::internal)?.hash();
     let stored =

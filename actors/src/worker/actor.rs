@@ -39,7 +39,7 @@ const FILES_INTERVAL: Duration = Duration::from_secs(5);
 const PACK_INTERVAL: Duration = Duration::from_secs(30);
 /// Interval of checks of the index. A removed index is reopened, and the progress of a rebuild updated, within it.
 const REPAIR_INTERVAL: Duration = Duration::from_secs(2);
-/// Longest wait until the running jobs are released at the end of the service. Another process may hold the lock of the database; the
+/// Longest wait until the running jobs are released at the end of the server. Another process may hold the lock of the database; the
 /// leases expire then, or end at the next start.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Every n-th claim takes a job of the backlog first.
@@ -92,7 +92,7 @@ enum MaintenanceTask {
     PackIndex,
     /// Compares the index with the database, and restores what it has lost.
     RepairIndex,
-    /// Checks that this service still maintains the index.
+    /// Checks that this server still maintains the index.
     CheckMaintainer,
 }
 
@@ -164,6 +164,7 @@ impl WorkerActor {
             {
                 warn!(?task, cause = error.chain(), "a background task failed");
             }
+            // After a failure too: jobs that are due already can be claimed without a promotion.
             if task == MaintenanceTask::PromoteDueJobs {
                 actor.claim(context);
             }
@@ -379,6 +380,7 @@ impl Actor for WorkerActor {
 
     fn started(&mut self, context: &mut Self::Context) {
         self.promote_and_claim(context);
+        // At the start too: a server that is restarted more often than every hour would never clean up.
         self.clean_up(context);
         self.repair(context);
         self.await_signal(context);

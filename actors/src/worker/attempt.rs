@@ -152,7 +152,7 @@ async fn write_subject(
 
 fn disposition(job: &ClaimedJob, error: JobError) -> Disposition {
     let blocked = |delay, reason| Disposition::Blocked { delay, reason };
-    // The cause of a fault of the service is for the log alone: the reason is shown to the user.
+    // The cause of a fault of the server is for the log alone: the reason is shown to the user.
     let mut cause = None;
     let (reason, min_delay, is_last) = match error {
         JobError::LeaseLost => return Disposition::LeaseLost,

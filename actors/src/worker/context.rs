@@ -17,7 +17,7 @@ use crate::ingest::indexing_context::IndexingContext;
 use crate::ingest::repair::{IndexWatch, RepairContext};
 use crate::retrieval::Retrieval;
 
-/// The services that the worker, its handlers and its maintenance tasks need. Each handler gets the
+/// The components that the worker, its handlers and its maintenance tasks need. Each handler gets the
 /// context of its group, and nothing else.
 ///
 /// All of it is built from [`CoreContext::for_jobs`], so background work has separate database connections on PostgreSQL:
@@ -40,7 +40,7 @@ pub struct WorkerContext {
     pub feeds: FeedContext,
     /// What the repair of the index works with.
     pub repair: RepairContext,
-    /// Whether this service maintains the index of the database.
+    /// Whether this server maintains the index of the database.
     pub index_watch: Arc<IndexWatch>,
     /// What the handler of imports works with.
     pub imports: ImportContext,

@@ -49,7 +49,7 @@ fn log_failure<E: Into<Error>>(what: &'static str, result: Result<(), E>) {
     }
 }
 
-/// Reports how many jobs wait for a version of the service that knows their kind.
+/// Reports how many jobs wait for a version of the server that knows their kind.
 async fn report_unknown_jobs(core: &CoreContext) -> Result<(), DbErr> {
     for (kind, waiting) in jobs::unknown_by_kind(core.db.read()).await? {
         warn!(job.kind = kind, waiting, "jobs wait for a version of Carrel that knows their kind");

@@ -1,4 +1,4 @@
-//! The connection test: the service performs the steps of an assistant up to the list of tools, over HTTP to `server.base_url` and
+//! The connection test: the server performs the steps of an assistant up to the list of tools, over HTTP to `server.base_url` and
 //! through any proxy there. The first step that fails reports the reason to the operator; later steps are skipped.
 //!
 //! The test creates an OAuth client and an MCP key, and removes both at its end, even if a step fails. If the process dies before
@@ -71,7 +71,7 @@ struct TestProgress {
 enum TestFailure {
     /// A step failed, which the report of the test says.
     Step,
-    /// The service itself failed, which says nothing about the connection.
+    /// The server itself failed, which says nothing about the connection.
     Internal(Error),
 }
 
@@ -100,7 +100,7 @@ impl TestProgress {
 /// Runs the test for a user.
 ///
 /// # Errors
-/// [`Error::Busy`] while another test runs; [`Error::Internal`] when the service itself fails. The client and the key are removed in
+/// [`Error::Busy`] while another test runs; [`Error::Internal`] when the server itself fails. The client and the key are removed in
 /// that case too. A client that could not be removed is logged, and does not change the result.
 pub async fn run(auth: &AuthContext, caller: &Caller) -> Result<TestConnectionResponse, Error> {
     // Held to the end: with one test at a time, the client of this name is that of this test.

@@ -65,7 +65,7 @@ pub struct StepSuccess<T> {
 pub enum StepError {
     /// What is wrong and what to do, for the operator.
     Failed(String),
-    /// The service itself failed, which says nothing about the connection.
+    /// The server itself failed, which says nothing about the connection.
     Internal(Error),
 }
 
@@ -152,7 +152,7 @@ impl ConnectionTest<'_> {
         Ok(StepSuccess::with((), "the metadata of the MCP server is correct"))
     }
 
-    /// Checks that every endpoint is one of this service. Returns the URL of the registration.
+    /// Checks that every endpoint is one of this server. Returns the URL of the registration.
     pub async fn server_metadata(&self) -> StepResult<String> {
         let document = self.document(SERVER).await?;
         expect_member(&document, "/issuer", &self.auth.core.base_url, SERVER)?;
@@ -172,7 +172,7 @@ impl ConnectionTest<'_> {
         Ok(send(self.probe.get(&self.url(path))).await?.expect_status(200, path)?.json(path)?)
     }
 
-    /// Registers the client of the test, and looks it up in the database. Another service that answers at the URL returns no client of
+    /// Registers the client of the test, and looks it up in the database. Another server that answers at the URL returns no client of
     /// this one, and must not receive the key of the next step.
     pub async fn registration(&self, url: &str) -> StepResult<ClientId> {
         let metadata = json!({
@@ -224,7 +224,7 @@ impl ConnectionTest<'_> {
         let request = self.probe.post_json(self.auth.grants.resource(), message);
         // Both types, as the specification requires of clients; a proxy may insist on it.
         let request = request.header("Accept", "application/json, text/event-stream");
-        // The newest revision with a handshake, which all assistants speak (design: mcp-oauth.md, section 1.2).
+        // The newest revision with a handshake, which all assistants speak.
         let request = request.header("MCP-Protocol-Version", LEGACY[0]);
         Ok(send(request.bearer_auth(secret.expose())).await?)
     }

@@ -40,7 +40,7 @@ pub struct Assistant {
     /// Commands and settings to copy.
     #[serde(default, rename(deserialize = "snippet"))]
     pub snippets: Vec<Snippet>,
-    /// Links that open an application and set it up.
+    /// Links that open an app and set it up.
     #[serde(default, rename(deserialize = "link"))]
     pub links: Vec<Link>,
 }
@@ -63,7 +63,7 @@ pub struct Snippet {
     pub label: String,
     /// `text`, `shell`, `json` or `toml`.
     pub language: String,
-    /// The text to copy, with the URL of this service.
+    /// The text to copy, with the URL of this server.
     pub text: String,
 }
 
@@ -73,7 +73,7 @@ pub struct Snippet {
 pub struct Link {
     /// What happens when the link is opened.
     pub label: String,
-    /// The URL, with a scheme of the application.
+    /// The URL, with a scheme of the app.
     pub url: String,
 }
 

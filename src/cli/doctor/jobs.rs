@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jobs::{Depth, JobKind};
+use jobs::{Depth, JobKind, Track};
 use library::context::CoreContext;
 use values::time::Timestamp;
 
@@ -65,12 +65,9 @@ fn judge(counts: &QueueCounts, now: Timestamp, server_running: bool) -> Check {
     match depths.iter().find(is_late) {
         Some(late) if server_running => {
             let since = late.since.unwrap_or(now);
-            let found = format!("{counts}; a job of the track `{}` has waited since {since}", late.track);
-            Check::warning(
-                NAME,
-                found,
-                "see the log for failures, or raise ingest.workers, ingest.fetches or ingest.files",
-            )
+            let track = late.track.name();
+            let found = format!("{counts}; a job of the track `{track}` has waited since {since}");
+            Check::warning(NAME, found, late_jobs_advice(late.track))
         }
         Some(_) | None if !unknown.is_empty() => {
             Check::warning(NAME, counts, "start the newer version of Carrel that created them")
@@ -80,6 +77,18 @@ fn judge(counts: &QueueCounts, now: Timestamp, server_running: bool) -> Check {
             Check::good(NAME, format!("{counts}; no server is running: the jobs continue at its next start"))
         }
         None => Check::good(NAME, counts),
+    }
+}
+
+/// Returns what an operator can do about late jobs of a track: the setting of its slots, if it has one.
+fn late_jobs_advice(track: Track) -> &'static str {
+    match track {
+        Track::Web => "see the log for failures, or raise ingest.fetches",
+        Track::Library => "see the log for failures, or raise ingest.workers",
+        Track::Files => "see the log for failures, or raise ingest.files",
+        Track::Imports | Track::Recordings | Track::Exports => {
+            "see the log for failures; the number of these jobs that run at a time is fixed"
+        }
     }
 }
 
@@ -101,7 +110,7 @@ mod tests {
     const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
 
     fn depth(waiting: u64, since: Option<Timestamp>) -> Depth {
-        Depth { track: "web", waiting, running: 1, since }
+        Depth { track: Track::Web, waiting, running: 1, since }
     }
 
     #[test]
@@ -143,5 +152,21 @@ mod tests {
 
         assert_eq!(judge(&late, NOON, true).state, CheckState::Warning);
         assert_eq!(judge(&late, NOON, false).state, CheckState::Good);
+    }
+
+    #[test]
+    fn late_track_is_named_with_its_setting() {
+        let since = Some(NOON - 2 * MAX_WAIT);
+        let of_track = |track| {
+            let depths = vec![Depth { track, ..depth(1, since) }];
+            judge(&QueueCounts { depths, ..QueueCounts::default() }, NOON, true)
+        };
+
+        let advice = of_track(Track::Library).advice.unwrap();
+        let fixed = of_track(Track::Exports);
+
+        assert!(advice.contains("ingest.workers") && !advice.contains("ingest.fetches"), "{advice}");
+        assert!(fixed.found.contains("track `exports`"), "{}", fixed.found);
+        assert!(!fixed.advice.unwrap().contains("ingest."), "an export has no setting");
     }
 }

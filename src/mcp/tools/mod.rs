@@ -55,6 +55,7 @@ impl ToolHints {
     // Hosts decide by these hints whether to ask the user before a call, so they must be honest.
     const READS: Self = Self { read_only: true, idempotent: true, open_world: false };
     /// Adds something once, which is fetched from the web.
+    // Idempotent, because a URL that is already saved gets only its tags; open, because the page is fetched from the web.
     const SAVES: Self = Self { read_only: false, idempotent: true, open_world: true };
     /// Adds something at each call, even with the same arguments.
     const WRITES: Self = Self { read_only: false, idempotent: false, open_world: false };

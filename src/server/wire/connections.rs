@@ -13,7 +13,7 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::settings;
 
-/// Files that the service needs besides connections: database, index, scratch files, children.
+/// Files that the server needs besides connections: database, index, scratch files, children.
 const RESERVED_FILES: usize = 128;
 /// The most connections that one worker serves at the same time.
 const MAX_PER_WORKER: usize = 25_600;
@@ -22,7 +22,7 @@ const MAX_PER_WORKER: usize = 25_600;
 const MIN_ADDRESSES_TO_FILL: usize = 4;
 
 /// The open connections of the process: those of all workers of the main server, and those of the server that answers
-/// while the service is not ready.
+/// while the server is not ready.
 #[derive(Debug)]
 pub struct Connections {
     workers: usize,
@@ -136,6 +136,7 @@ impl Drop for ConnectionPermit {
         let Some(network) = self.network else { return };
         if let Some(count) = open.by_network.get_mut(&network) {
             *count = count.saturating_sub(1);
+            // Otherwise every address that ever connected would stay in memory.
             if *count == 0 {
                 open.by_network.remove(&network);
             }

@@ -1,5 +1,5 @@
 //! State that a connection shares with the responses on it: whether a response is still being sent, how much of it is in memory and
-//! for whom, and whether the service drains.
+//! for whom, and whether the server drains.
 
 use std::cell::{Cell, RefCell};
 use std::pin::Pin;
@@ -40,7 +40,7 @@ pub struct Exchange {
 
 impl Exchange {
     /// The state of a connection without a request, whose responses are counted by `unsent`; `drain`
-    /// is cancelled when the service stops.
+    /// is cancelled when the server stops.
     pub fn new(unsent: UnsentResponses, drain: CancellationToken) -> Rc<Self> {
         Rc::new(Self {
             is_responding: Cell::new(false),
@@ -112,7 +112,7 @@ impl Drop for ResponseGuard {
 }
 
 /// Counts a response as unsent and releases its slot, tells the connection when it has been encoded, and closes the connection
-/// after it while the service drains.
+/// after it while the server drains.
 pub async fn track(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,

@@ -45,7 +45,7 @@ pub use exchange::track;
 
 /// A client that takes longer for the head of its first request is answered with 408.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
-/// Requests in progress have this many seconds to end when the service stops. It leaves time to write what is buffered within
+/// Requests in progress have this many seconds to end when the server stops. It leaves time to write what is buffered within
 /// the 30 seconds of a stop.
 pub const SHUTDOWN_SECONDS: u64 = 20;
 /// A client that comes back within this finds its connection open.
@@ -54,7 +54,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(60);
 const CROWDED_KEEP_ALIVE: Duration = Duration::from_secs(5);
 /// Time for the rest of a body that is no longer read, so that its sender sees the response before the connection is closed.
 const UNREAD_BODY: Duration = Duration::from_secs(1);
-/// Time for a next request on an open connection while the service stops. One that was sent before
+/// Time for a next request on an open connection while the server stops. One that was sent before
 /// the client could know is answered.
 const DRAIN: Duration = Duration::from_millis(300);
 /// Encoded bytes after which no more of a response is encoded until they are written.

@@ -37,7 +37,7 @@ pub struct Deadlines {
     pub unread_body: Duration,
     /// For a next request while others need the connection ([`ConnectionPermit::is_crowded`]).
     pub idle: Duration,
-    /// For a next request while the service drains.
+    /// For a next request while the server drains.
     pub drain: Duration,
     /// For a peer that blocks writing: the total delay that it may cause while it receives one response.
     pub write: Duration,

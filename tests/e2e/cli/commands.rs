@@ -10,7 +10,7 @@ use crate::support::{Home, OAuthClient, Program, Reply, Site, eventually};
 
 /// SQLite in the data folder, whichever database the run selects.
 const OWN_DATABASE: (&str, &str) = ("DATABASE__URL", "");
-/// The base URL of the service.
+/// The base URL of the server.
 const BASE_URL: &str = "http://127.0.0.1:9";
 
 #[track_caller]

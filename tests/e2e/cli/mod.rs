@@ -1,3 +1,3 @@
-//! The command line: `carrel` as a process of its own, while a service runs and without one.
+//! The command line: `carrel` as a process of its own, while a server runs and without one.
 
 mod commands;

@@ -40,7 +40,7 @@ async fn list_items(client: &Client, path: &str, name: &str) -> Vec<Value> {
     client.get(path).await.data(200)[name].as_array().unwrap().clone()
 }
 
-/// Removes what differs in another account: ids, URLs of this service, and the times of rows.
+/// Removes what differs in another account: ids, URLs of this server, and the times of rows.
 fn without_ids(value: &Value) -> Value {
     const NEW_FIELDS: [&str; 19] = [
         "itemId",
@@ -318,7 +318,7 @@ async fn wait_until_idle(session: &Client) {
     .await;
 }
 
-/// Starts a service that may fetch from the test sites and has a transcriber.
+/// Starts a server that may fetch from the test sites and has a transcriber.
 async fn start_server() -> Server {
     let server = Server::start_with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
     server.service().speech.set_transcriber(Arc::new(CountingTranscriber::default()));

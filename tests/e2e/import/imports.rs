@@ -744,7 +744,7 @@ async fn faulty_form_is_refused_while_its_file_arrives() {
              {before}--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"g\"\r\n\r\n{}",
             "x".repeat(sent_bytes),
         );
-        // The service may reset a connection on which it left bytes unread.
+        // The server may reset a connection on which it left bytes unread.
         let _ = sender.write_all(request.as_bytes()).await;
         let mut status = [0; 12];
         timeout(REFUSAL_TIMEOUT, sender.read_exact(&mut status)).await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! The durable job queue without a service: leases, attempts, crashes and fairness.
+//! The durable job queue without a server: leases, attempts, crashes and fairness.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -276,7 +276,7 @@ async fn crash_count_is_independent_of_failures_and_waits() {
         jobs::promote(&queue.core.db, queue.now()).await.unwrap();
     };
 
-    // Three attempts failed, and the service stopped during the fourth, which does not count.
+    // Three attempts failed, and the server stopped during the fourth, which does not count.
     for _ in 0..3 {
         defer_next(true, "no answer").await;
     }

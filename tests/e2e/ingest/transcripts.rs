@@ -181,7 +181,7 @@ async fn store_text(server: &Server, document: &document::Model, job: Option<&jo
     ctx.job_signal.notify();
 }
 
-/// The context of the stages of ingest in the running service.
+/// The context of the stages of ingest in the running server.
 fn extraction(server: &Server) -> ExtractionContext {
     let ctx = server.context();
     ExtractionContext {
@@ -834,7 +834,7 @@ fn gated_transcriber() -> Arc<GatedTranscriber> {
     Arc::new(GatedTranscriber { permits: Arc::new(Semaphore::new(0)), begun: AtomicUsize::new(0) })
 }
 
-/// Inserts a recording that another node is transcribing, and returns its job.
+/// Inserts a recording that another process is transcribing, and returns its job.
 async fn begin_on_other_node(server: &Server, user: UserId, key: &Key, n: usize) -> job::Model {
     let saved = key.save_text(&format!("https://e.example/{n}"), "not transcribed yet").await;
     key.wait_for(&saved, "ready").await;

@@ -29,7 +29,7 @@ pub async fn exchange(server: &Server, request: &str) -> String {
     let mut stream = connect(server).await;
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut response = Vec::new();
-    // The service may reset a connection on which it left bytes unread.
+    // The server may reset a connection on which it left bytes unread.
     let _ = stream.read_to_end(&mut response).await;
     String::from_utf8_lossy(&response).into_owned()
 }

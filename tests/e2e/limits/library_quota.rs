@@ -431,7 +431,7 @@ async fn count_equals_the_rows_after_a_mixed_load() {
 
 #[actix_web::test]
 async fn count_equals_the_rows_after_any_statements() {
-    // Counts are kept by triggers, so the statements need not be those of the service. Two seeds: each covers other sequences.
+    // Counts are kept by triggers, so the statements need not be those of the server. Two seeds: each covers other sequences.
     for seed in [1, 2] {
         let home = Home::new().await;
         let mut load = RandomLoad { db: Db::open(&home.database_url()).await.unwrap(), state: seed };

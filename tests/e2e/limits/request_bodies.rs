@@ -48,7 +48,7 @@ async fn begin_own_post(key: &Key, length: usize) -> TcpStream {
 /// Reads until the end of the connection.
 async fn read_to_end(stream: &mut TcpStream) -> String {
     let mut response = Vec::new();
-    // The service may reset a connection on which it left bytes unread.
+    // The server may reset a connection on which it left bytes unread.
     let _ = stream.read_to_end(&mut response).await;
     String::from_utf8_lossy(&response).into_owned()
 }

@@ -1,4 +1,4 @@
-//! The MCP protocol: origins, credentials, messages and revisions (design: mcp-oauth.md, section 1.3).
+//! The MCP protocol: origins, credentials, messages and revisions.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -74,7 +74,7 @@ async fn request_from_unlisted_origin_is_refused() {
             assert_eq!(response.header("cache-control"), "no-store");
         }
     }
-    // DNS rebinding: a foreign name resolves to the service, and the browser sends that name as the host.
+    // DNS rebinding: a foreign name resolves to the server, and the browser sends that name as the host.
     let rebound =
         key.clone().with("host", "evil.example").post("/mcp", message("tools/list", json!({}))).await;
     assert_eq!(rebound.status, 403);

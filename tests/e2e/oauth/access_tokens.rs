@@ -1,4 +1,4 @@
-//! Access tokens: valid at the MCP server only (assertions 78 to 88).
+//! Access tokens: valid at the MCP server only.
 
 use std::time::Duration;
 

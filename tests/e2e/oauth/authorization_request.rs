@@ -1,4 +1,4 @@
-//! The authorization request (assertions 23 to 37).
+//! The authorization request.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Client ID metadata documents, when the operator allows them (D7).
+//! Client ID metadata documents, when the operator allows them.
 
 use std::time::Duration;
 

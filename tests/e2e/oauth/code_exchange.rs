@@ -1,4 +1,4 @@
-//! Code exchange at the token endpoint (assertions 47 to 62).
+//! Code exchange at the token endpoint.
 
 use std::time::Duration;
 
@@ -370,7 +370,7 @@ async fn exchange_after_downgrade_is_limited_to_the_plan() {
     let (browser, assistant) = (user.sign_in().await, OAuthClient::new(server.anonymous()).await);
     let code = assistant.obtain_code(&browser, "read:library write:notes").await;
     accounts::set_plan(&server.context().core, user.id(), Plan::Free).await.unwrap();
-    // The rows were changed behind the running service, whose cache would hold the old plan for up to a second.
+    // The rows were changed behind the running server, whose cache would hold the old plan for up to a second.
     server.context().auth.keys.invalidate_cache();
 
     let tokens = Tokens::from_response(&assistant.exchange(&code).await);

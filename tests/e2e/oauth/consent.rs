@@ -1,4 +1,4 @@
-//! The consent page and the user's decision (assertions 38 to 46).
+//! The consent page and the user's decision.
 
 use serde_json::json;
 use values::plan::Plan;

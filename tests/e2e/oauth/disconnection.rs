@@ -1,4 +1,4 @@
-//! The end of a connection: by its client, by its user and by changes of the account (assertions 61, 69, 73 to 77).
+//! The end of a grant: by its client, by its user and by changes of the account.
 
 use actors::auth::accounts;
 use futures_util::FutureExt;

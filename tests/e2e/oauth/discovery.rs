@@ -1,4 +1,4 @@
-//! Discovery: metadata and CORS preflights (assertions 1 to 8).
+//! Discovery: metadata and CORS preflights.
 
 use reqwest::Method;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! OAuth clients: the assertions of the design (mcp-oauth.md, section 5), one part per file.
+//! OAuth clients, from discovery to disconnection: one part of the protocol per file.
 
 mod access_tokens;
 mod authorization_request;

@@ -1,4 +1,4 @@
-//! Refresh tokens at the token endpoint (assertions 63 to 72).
+//! Refresh tokens at the token endpoint.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Dynamic client registration (assertions 9 to 22).
+//! Dynamic client registration.
 
 use std::time::Duration;
 

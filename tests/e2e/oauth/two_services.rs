@@ -1,4 +1,4 @@
-//! OAuth at two services on one database: a token is valid at both, used once, and revoked at both within a second. A kill leaves
+//! OAuth at two servers on one database: a token is valid at both, used once, and revoked at both within a second. A kill leaves
 //! no token step half done.
 
 use std::collections::HashSet;
@@ -10,7 +10,7 @@ use values::kind::{TokenKind, TokenState};
 
 use crate::support::{Client, Home, OAuthClient, Program, Tokens, program};
 
-/// The base URL of both services: tokens are bound to it, and two services behind one URL share it.
+/// The base URL of both servers: tokens are bound to it, and two servers behind one URL share it.
 const BASE_URL: &str = "http://127.0.0.1:9";
 
 async fn sign_in(node: &Program) -> Client {
@@ -68,7 +68,7 @@ async fn concurrent_use_at_two_nodes_succeeds_once() {
         let code = at_one.obtain_code(&browser, "read:library").await;
         let token = if by_code { code } else { Tokens::from_response(&at_one.exchange(&code).await).refresh };
 
-        // Half of the attempts at each service, so that they meet in the database and not in one actor.
+        // Half of the attempts at each server, so that they meet in the database and not in one actor.
         let tries =
             (0..8).map(|n| {
                 let (assistant, token) = (if n % 2 == 0 { &at_one } else { &at_other }, &token);

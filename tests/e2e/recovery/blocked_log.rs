@@ -12,7 +12,7 @@ const BATCH_REQUESTS: usize = 1_000;
 const PARALLEL_REQUESTS: usize = 40;
 /// More lines than wait for stderr at any time: the queue has room for 16,384, and a pipe holds 64 KiB.
 const MAX_REQUESTS: usize = 40_000;
-/// A service that waits for its log never answers again.
+/// A server that waits for its log never answers again.
 const REQUESTS_TIMEOUT: Duration = Duration::from_secs(120);
 /// Several times what a batch takes on a busy machine.
 const MAX_BATCH_TIME: Duration = Duration::from_secs(15);
@@ -25,7 +25,7 @@ async fn send_requests(anonymous: &Client, count: usize) {
     }
 }
 
-/// The log lines that the service has lost for this reason.
+/// The log lines that the server has lost for this reason.
 async fn lost_lines(anonymous: &Client, reason: &str) -> u64 {
     let metrics = anonymous.get("/metrics").await.text;
     let name = format!("carrel_log_lost_lines_total{{reason=\"{reason}\"}} ");
@@ -63,7 +63,7 @@ async fn unread_stderr_delays_no_response_and_no_shutdown() {
     // The queue is full, so each request loses its line.
     let expected = u64::try_from(BATCH_REQUESTS).unwrap();
     assert!(lost_after - lost_before >= expected, "{lost_before}, then {lost_after}");
-    let written = held.matches("answered").count();
+    let written = held.matches("request finished").count();
     assert!(0 < written && written < requests, "the pipe was never full: {written} lines");
 }
 

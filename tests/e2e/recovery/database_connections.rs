@@ -15,7 +15,7 @@ use values::plan::Plan;
 
 use crate::support::{Home, Server, has_postgres};
 
-/// More than the write connections of a service. They are used in turn, so each of them is used.
+/// More than the write connections of a server. They are used in turn, so each of them is used.
 const WRITES: usize = 16;
 
 /// Polls a future at most this number of times and drops it. Returns its output if it has completed.
@@ -74,7 +74,7 @@ async fn statement_cancelled_by_postgres_is_busy() {
     assert!(matches!(Error::from(error), Error::Busy(_)));
 }
 
-/// PostgreSQL ends one of two transactions that wait for each other, and after a failover it refuses writes. The service
+/// PostgreSQL ends one of two transactions that wait for each other, and after a failover it refuses writes. The server
 /// does not retry a request: it answers 503 with Retry-After.
 #[actix_web::test]
 async fn deadlock_and_failover_are_answered_with_503() {

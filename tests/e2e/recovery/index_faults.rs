@@ -45,7 +45,7 @@ struct FaultyIndex {
 }
 
 impl FaultyIndex {
-    /// Puts it before the index of a service.
+    /// Puts it before the index of a server.
     async fn install(
         server: &Server,
         failing_tenant: Option<Tenant>,

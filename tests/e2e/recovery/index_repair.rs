@@ -1,4 +1,4 @@
-//! Repair of a lost, old or damaged index: it is detected, reported and rebuilt from the database while the service runs.
+//! Repair of a lost, old or damaged index: it is detected, reported and rebuilt from the database while the server runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};

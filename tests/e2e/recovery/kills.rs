@@ -204,7 +204,7 @@ async fn job_of_a_killed_service_is_claimed_at_its_next_start() {
     running.kill();
     assert!(extend_leases(&home).await > 0);
 
-    // The data folder identifies the owner of a lease. A service with another one must leave the job alone until the lease ends.
+    // The data folder identifies the owner of a lease. A server with another one must leave the job alone until the lease ends.
     let other = Program::start(&home, "second").await;
     let key = other.client_with_key(&id, &secret);
     let saved_there = key.save(json!({ "url": site.page("/beside", [article("Beside", "a reed")]) })).await;

@@ -69,7 +69,7 @@ async fn service_during_shutdown_is_alive_and_not_ready() {
     let mut slow = TcpStream::connect(&address).await.unwrap();
     let head = "POST /app/api/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
     slow.write_all(head.as_bytes()).await.unwrap();
-    // The request is in progress once the service has read its head.
+    // The request is in progress once the server has read its head.
     anonymous.get("/healthz").await;
 
     let requests = async {
@@ -78,7 +78,7 @@ async fn service_during_shutdown_is_alive_and_not_ready() {
             (response.status == 503).then_some(response)
         })
         .await;
-        // The service may close a connection during a request.
+        // The server may close a connection during a request.
         let alive = eventually("the service is alive", async || {
             anonymous.try_send(Method::GET, "/healthz", None).await.ok()
         });

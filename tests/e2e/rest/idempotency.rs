@@ -445,7 +445,7 @@ async fn skip_inserts_of_bookmarks(server: &Server) {
     create_fault(server, "INSERT ON bookmark", "SELECT RAISE(IGNORE)", "RETURN NULL").await;
 }
 
-/// Creates a trigger that runs a statement before each write of a kind: the service has no hook for it.
+/// Creates a trigger that runs a statement before each write of a kind: the server has no hook for it.
 async fn create_fault(server: &Server, event: &str, in_sqlite: &str, in_postgres: &str) {
     let db = &server.context().core.db;
     let fault = format!("CREATE TRIGGER fault BEFORE {event}");
@@ -616,7 +616,7 @@ async fn requests_abandoned_before_clock_set_back_do_not_run() {
         }
     }
 
-    // The clocks of two nodes may differ a little: a claim up to a minute in the future counts as running.
+    // The clocks of two servers may differ a little: a claim up to a minute in the future counts as running.
     server.clock.set_back(Duration::from_secs(60));
     let running = with_name(&key, "uncommitted").post_text(&path, NOTE_JSON).await;
     server.clock.set_back(Duration::from_secs(1));

@@ -75,7 +75,7 @@ async fn wait_for_stable_unsent_bytes(anonymous: &Client) -> usize {
     .await
 }
 
-/// The bytes of responses that the service has not sent yet.
+/// The bytes of responses that the server has not sent yet.
 async fn read_unsent_bytes(anonymous: &Client) -> usize {
     let metrics = anonymous.get("/metrics").await.text;
     let value = metrics.lines().find_map(|line| line.strip_prefix("carrel_unsent_answer_bytes "));

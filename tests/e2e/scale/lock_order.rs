@@ -218,7 +218,7 @@ async fn imports_of_feeds_in_opposite_orders_do_not_deadlock() {
     stop_without_deadlocks(server).await;
 }
 
-/// Starts a service on a database that locks rows; `None` on SQLite.
+/// Starts a server on a database that locks rows; `None` on SQLite.
 async fn server_with_row_locks() -> Option<Server> {
     if has_postgres("SQLite does not lock rows") { Some(Server::start().await) } else { None }
 }

@@ -1,4 +1,4 @@
-//! Many requests, large responses and several services at the same time.
+//! Many requests, large responses and several servers at the same time.
 
 mod large_responses;
 mod lock_order;

@@ -1,4 +1,4 @@
-//! Two services on one database: changes of one reach the other within a second.
+//! Two servers on one database: changes of one reach the other within a second.
 
 use std::time::{Duration, Instant};
 
@@ -97,7 +97,7 @@ async fn lost_documents(home: &Home) -> u64 {
     count
 }
 
-/// Asserts that the second service leaves the index to the first, and takes over once `end` has ended the first.
+/// Asserts that the second server leaves the index to the first, and takes over once `end` has ended the first.
 async fn second_service_takes_over_after(end: impl AsyncFnOnce(Program)) {
     let home = Home::new().await;
     let (id, secret) = program::create_account(&home);

@@ -45,7 +45,7 @@ impl ChatEndpoint {
         Self { url, state }
     }
 
-    /// The settings of a service that uses this endpoint.
+    /// The settings of a server that uses this endpoint.
     pub fn settings(&self) -> [(&str, &str); 3] {
         [("AI__CHAT__URL", &self.url), ("AI__CHAT__MODEL", "heron-1"), ("AI__CHAT__KEY", "sk-heron")]
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// The content type of [`form_with`].
 const FORM_CONTENT_TYPE: &str = "multipart/form-data; boundary=reeds";
 
-/// Sends requests to one service, with the same headers each time.
+/// Sends requests to one server, with the same headers each time.
 #[derive(Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -21,9 +21,9 @@ pub struct Client {
 impl Client {
     /// Returns a client without credentials.
     pub fn new(base: &str) -> Self {
-        // An error means that the service in this process has installed a provider already.
+        // An error means that the server in this process has installed a provider already.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        // No redirects: the tests check where the service sends a browser.
+        // No redirects: the tests check where the server sends a browser.
         let http = reqwest::Client::builder().no_proxy().redirect(Policy::none()).build().unwrap();
         Self { http, base: base.to_owned(), headers: HeaderMap::new() }
     }
@@ -58,7 +58,7 @@ impl Client {
         self.clone().with("cookie", answer.header("set-cookie").split(';').next().unwrap())
     }
 
-    /// The base URL of the service.
+    /// The base URL of the server.
     pub fn base_url(&self) -> &str {
         &self.base
     }
@@ -186,7 +186,7 @@ fn assert_error_is_described(method: &Method, path: &str, body: &Value) {
     let tables = [("/rest/v1", rest::V1), ("/rest/v2", rest::V2)];
     let route = tables.into_iter().find_map(|(mounted, routes)| {
         let path = path.strip_prefix(mounted)?;
-        // The first pattern that matches is the one that the service chooses, whatever the method.
+        // The first pattern that matches is the one that the server chooses, whatever the method.
         let pattern = undescribed(routes).find(|route| matches(route.pattern, path))?.pattern;
         undescribed(routes).find(|route| route.pattern == pattern && route.method.as_str() == method.as_str())
     });
@@ -216,7 +216,7 @@ fn form_with(file: &[u8], fields: &[(&str, &str)]) -> Vec<u8> {
     form
 }
 
-/// A response of the service.
+/// A response of the server.
 #[derive(Debug)]
 pub struct Response {
     pub status: u16,

@@ -1,4 +1,4 @@
-//! The harness: a service in this process or as its own process, clients of its interfaces, and the servers that it talks to.
+//! The harness: a server in this process or as its own process, clients of its interfaces, and the servers that it talks to.
 
 mod chat_endpoint;
 mod client;

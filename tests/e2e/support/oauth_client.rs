@@ -134,7 +134,7 @@ impl OAuthClient {
         self.client.clone().with_key(access).post("/mcp", message).await
     }
 
-    /// The same OAuth client at another service.
+    /// The same OAuth client at another server.
     pub fn with_client(&self, client: Client) -> Self {
         Self { client, ..self.clone() }
     }

@@ -14,7 +14,7 @@ use super::user::User;
 /// Runs operations of one user without a surface, so that no statement of another request or of background work is among theirs.
 pub struct OperationPlans {
     caller: Caller,
-    /// The context of the service, with a database that records the statements.
+    /// The context of the server, with a database that records the statements.
     ctx: OperationContext,
     sent: StatementLog,
     /// The same database; it does not record.

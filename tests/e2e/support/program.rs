@@ -39,7 +39,7 @@ fn free_address() -> SocketAddr {
     }
 }
 
-/// A running service; it is killed on drop.
+/// A running server; it is killed on drop.
 pub struct Program {
     child: Child,
     base: String,
@@ -47,24 +47,24 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts a service and waits until it is ready.
+    /// Starts a server and waits until it is ready.
     pub async fn start(home: &Home, name: &str) -> Self {
         let mut started = Self::launch(home, name);
         started.wait_until_ready().await;
         started
     }
 
-    /// Starts a service without waiting until it is ready.
+    /// Starts a server without waiting until it is ready.
     pub fn launch(home: &Home, name: &str) -> Self {
         Self::launch_with(home, name, &[])
     }
 
-    /// Starts a service with this base URL and waits until it is ready.
+    /// Starts a server with this base URL and waits until it is ready.
     pub async fn start_with_base_url(home: &Home, name: &str, base_url: &str) -> Self {
         Self::start_with(home, name, &[("SERVER__BASE_URL", base_url)]).await
     }
 
-    /// Starts a service with these settings over those of the home, and waits until it is ready.
+    /// Starts a server with these settings over those of the home, and waits until it is ready.
     pub async fn start_with(home: &Home, name: &str, settings: &[(&str, &str)]) -> Self {
         let mut started = Self::launch_with(home, name, settings);
         started.wait_until_ready().await;
@@ -76,7 +76,7 @@ impl Program {
         Self::spawn(home, name, serve_command(command(home, name), settings), log_file(&log))
     }
 
-    /// Starts a service whose stderr is a pipe that is not read while it runs, and waits until it is ready.
+    /// Starts a server whose stderr is a pipe that is not read while it runs, and waits until it is ready.
     pub async fn start_with_unread_stderr(home: &Home, name: &str, settings: &[(&str, &str)]) -> Self {
         let mut started =
             Self::spawn(home, name, serve_command(command(home, name), settings), Stdio::piped());
@@ -84,14 +84,14 @@ impl Program {
         started
     }
 
-    /// Starts a service with these settings and a limit of open files, and waits until it is ready.
+    /// Starts a server with these settings and a limit of open files, and waits until it is ready.
     pub async fn start_with_max_files(
         home: &Home,
         name: &str,
         max_files: usize,
         settings: &[(&str, &str)],
     ) -> Self {
-        // The shell sets the limit and then becomes the service, so that signals reach the service itself.
+        // The shell sets the limit and then becomes the server, so that signals reach the server itself.
         let mut command = Command::new("/bin/sh");
         command.env_clear().envs(home.settings(name)).current_dir(home.folder());
         command.envs(settings.iter().map(|(name, value)| (format!("CARREL__{name}"), value)));
@@ -111,7 +111,7 @@ impl Program {
         Self { child, base: format!("http://{free}"), log }
     }
 
-    /// Waits until the service accepts requests.
+    /// Waits until the server accepts requests.
     pub async fn wait_until_ready(&mut self) {
         let anonymous = self.anonymous();
         eventually("the program is ready", async || {
@@ -128,7 +128,7 @@ impl Program {
         Client::new(&self.base)
     }
 
-    /// Runs a subcommand that knows the address of this service, and returns its JSON output.
+    /// Runs a subcommand that knows the address of this server, and returns its JSON output.
     pub fn run_command(&self, home: &Home, args: &[&str]) -> Value {
         self.run_command_with_input(home, args, "")
     }
@@ -140,7 +140,7 @@ impl Program {
         json_output(command, args, input)
     }
 
-    /// Runs a subcommand without `--json` that knows the address of this service, and returns its output.
+    /// Runs a subcommand without `--json` that knows the address of this server, and returns its output.
     pub fn command_output(&self, home: &Home, args: &[&str], input: &str) -> CommandOutput {
         let mut command = command(home, "data");
         command.env("CARREL__SERVER__LISTEN", self.base.trim_start_matches("http://"));
@@ -190,7 +190,7 @@ impl Program {
         self.terminate_and_wait().await
     }
 
-    /// Sends SIGTERM to a service of [`Self::start_with_unread_stderr`]. Returns the exit status and the content of the pipe.
+    /// Sends SIGTERM to a server of [`Self::start_with_unread_stderr`]. Returns the exit status and the content of the pipe.
     pub async fn terminate_and_read_stderr(mut self) -> (ExitStatus, String) {
         let status = self.terminate_and_wait().await;
         let mut content = String::new();
@@ -222,7 +222,7 @@ fn serve_command(mut command: Command, settings: &[(&str, &str)]) -> Command {
     command
 }
 
-/// Opens the log to append: a restarted service continues the log of its predecessor.
+/// Opens the log to append: a restarted server continues the log of its predecessor.
 fn log_file(log: &Path) -> Stdio {
     File::options().create(true).append(true).open(log).unwrap().into()
 }

@@ -1,4 +1,4 @@
-//! A reverse proxy in front of a service that can answer some paths itself.
+//! A reverse proxy in front of a server that can answer some paths itself.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -36,7 +36,7 @@ impl ReverseProxy {
         Self { base, state }
     }
 
-    /// Forwards further requests to the service at this base URL.
+    /// Forwards further requests to the server at this base URL.
     pub fn forward_to(&self, base: &str) {
         self.state.lock().unwrap().base = base.to_owned();
     }

@@ -37,7 +37,7 @@ impl S3Bucket {
         Self { endpoint, folder, serving }
     }
 
-    /// The settings of a service that stores its files in this bucket.
+    /// The settings of a server that stores its files in this bucket.
     pub fn settings(&self) -> [(&str, &str); 4] {
         [
             ("FILES__URL", "s3://shelf/library"),

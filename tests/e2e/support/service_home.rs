@@ -1,4 +1,4 @@
-//! The storage of a service: a folder, and on PostgreSQL a database. Both are deleted on drop.
+//! The storage of a server: a folder, and on PostgreSQL a database. Both are deleted on drop.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use sea_orm::{ConnectionTrait, Database};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-/// The home folder of services, with their database.
+/// The home folder of servers, with their database.
 pub struct Home {
     folder: TempDir,
     database: Option<OwnDatabase>,
@@ -27,7 +27,7 @@ impl Home {
         self.folder.path().join(name)
     }
 
-    /// The settings of a service whose data folder has this name in the home.
+    /// The settings of a server whose data folder has this name in the home.
     pub fn settings(&self, name: &str) -> Vec<(String, String)> {
         let set = |name: &str, value: &str| (format!("CARREL__{name}"), value.to_owned());
         vec![
@@ -103,7 +103,7 @@ impl OwnDatabase {
 
 impl Drop for OwnDatabase {
     fn drop(&mut self) {
-        // FORCE ends the connections that a killed service has left.
+        // FORCE ends the connections that a killed server has left.
         let drop = format!("DROP DATABASE {} WITH (FORCE)", self.name);
         let server = self.server.clone();
         // Drop cannot await in the runtime of the test, so the statement runs in a thread with its own runtime.

@@ -33,7 +33,7 @@ impl TranscriptionEndpoint {
         Self { url, state }
     }
 
-    /// The settings of a service that transcribes through this endpoint.
+    /// The settings of a server that transcribes through this endpoint.
     pub fn settings(&self) -> [(&str, &str); 3] {
         [
             ("AI__TRANSCRIPTION__URL", &self.url),

@@ -1,4 +1,4 @@
-//! A user of the service, and the user's API keys.
+//! A user of the server, and the user's API keys.
 
 use std::ops::Deref;
 
@@ -20,7 +20,7 @@ use super::server::Server;
 /// The password of every user.
 pub const PASSWORD: &str = "nine herons in the reeds";
 
-/// An account of a service.
+/// An account of a server.
 pub struct User<'a> {
     server: &'a Server,
     row: user::Model,

@@ -1,4 +1,4 @@
-//! Attacks of the threat table that other tests do not cover, one part of the table per file (faults-and-threats.md, 4.1).
+//! Attacks of the threat table that other tests do not cover, one part of the table per file (faults-and-threats.md, section 4.1).
 
 mod embedded_urls;
 mod foreign_ids;

@@ -1,4 +1,4 @@
-//! URLs of the service itself as pages and feeds to fetch (row S16).
+//! URLs of the server itself as pages and feeds to fetch (row S16).
 
 use serde_json::json;
 use values::plan::Plan;

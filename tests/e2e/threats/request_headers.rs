@@ -107,7 +107,7 @@ async fn responses_do_not_contain_a_forged_host() {
     let mut responses = Vec::new();
     for (client, routes) in routes(&server).await {
         let client = forged(&client);
-        // The self-test fetches the service by its configured name, which does not resolve here.
+        // The self-test fetches the server by its configured name, which does not resolve here.
         for request in routes.iter().filter(|request| request.route.name() != "POST /connection-test") {
             responses.push(request.send(&client).await);
         }

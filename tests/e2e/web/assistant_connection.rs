@@ -143,7 +143,7 @@ async fn tls_failure_is_reported_as_no_connection() {
     assert!(why.contains("no connection"), "{why}");
 }
 
-/// The path and response that replace those of the service, the step that fails, and a part of its message.
+/// The path and response that replace those of the server, the step that fails, and a part of its message.
 const BROKEN_STEPS: [(&str, u16, &str, &str, &str); 8] = [
     ("/.well-known/oauth-protected-resource/mcp", 404, "{}", "resourceMetadata", "answered 404"),
     (
@@ -177,7 +177,7 @@ const BROKEN_STEPS: [(&str, u16, &str, &str, &str); 8] = [
 async fn step_broken_by_a_proxy_is_named_with_its_response() {
     let proxy = ReverseProxy::start().await;
     for (path, status, body, step, message) in BROKEN_STEPS {
-        // Each has a new service, because connection tests run one at a time.
+        // Each has a new server, because connection tests run one at a time.
         let server = Server::start_with(&[("SERVER__BASE_URL", &proxy.base)]).await;
         proxy.forward_to(server.anonymous().base_url());
         proxy.override_path(path, status, body);

@@ -34,6 +34,7 @@ pub(super) struct AccountShares {
 impl AccountShares {
     /// Shares of a third of a pool, for a connection of which a write waits for `max_wait` at most.
     pub fn of_pool(connections: u32, max_wait: Duration) -> Self {
+        // A third: two accounts whose writes wait for locks leave connections to all others.
         Self { max_wait, shares: KeyedSemaphore::new((connections as usize).div_ceil(3)) }
     }
 

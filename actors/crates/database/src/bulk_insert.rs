@@ -19,6 +19,7 @@ pub async fn insert_all<E: EntityTrait>(
 where
     E::Model: IntoActiveModel<E::ActiveModel>,
 {
+    // Rows as wide as a document reach the maximum with about a thousand, so the number depends on the table.
     let rows_per_statement = MAX_STATEMENT_VALUES / E::Column::iter().count().max(1);
     let mut rows = rows.into_iter().map(IntoActiveModel::into_active_model).peekable();
     let mut inserted = 0;

@@ -88,7 +88,7 @@ impl StorageHealth {
         at.is_some_and(|at| age > at.elapsed())
     }
 
-    /// Records damage. Writes are stopped until a check finds none or the service is started on an undamaged database.
+    /// Records damage. Writes are stopped until a check finds none or the server is started on an undamaged database.
     pub fn set_damaged(&self) {
         // Every statement that reads a damaged page reports it; only the first is logged.
         if self.damage_met.fetch_add(1, Ordering::SeqCst) == 0 {
@@ -151,6 +151,7 @@ impl StorageHealth {
             files.report_displaced();
         } else if was_displaced && !is_displaced {
             info!("the files of the database are back where they were: writes continue");
+            // The next time that the files are removed, they are rescued again.
             self.is_rescued.store(false, Ordering::SeqCst);
             self.has_rescue_failed.store(false, Ordering::SeqCst);
         }

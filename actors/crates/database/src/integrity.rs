@@ -15,24 +15,24 @@ use super::file_names::{LOG_SUFFIX, with_suffix};
 use super::open_error::OpenError;
 pub(super) use check_connection::{CheckConnection, FULL_CHECK, QUICK_CHECK};
 
-/// Up to which size a database is checked before the service starts on it.
+/// Up to which size a database is checked before the server starts on it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StartCheckBounds {
-    /// Bytes of a file. A larger one is checked while the service runs.
+    /// Bytes of a file. A larger one is checked while the server runs.
     pub whole_bytes: u64,
     /// Bytes of a file that is shorter than its pages, as after a crash. A larger one is checked before the start only if the
     /// write-ahead log lacks some of the pages.
     pub short_bytes: u64,
 }
 
-/// The bounds of the service. A check takes about a second for every 200 MiB, so ten seconds for the largest short file.
+/// The bounds of the server. A check takes about a second for every 200 MiB, so ten seconds for the largest short file.
 const START_CHECK_BOUNDS: StartCheckBounds = StartCheckBounds { whole_bytes: 16 << 20, short_bytes: 2 << 30 };
 
-/// Pause between the checks of two tables while the service runs: the write-ahead log is checkpointed meanwhile.
+/// Pause between the checks of two tables while the server runs: the write-ahead log is checkpointed meanwhile.
 const PAUSE_BETWEEN_TABLES: Duration = Duration::from_millis(20);
 
 impl Db {
-    /// Checks for damage before the service starts, unless the file is too large. SQLite refuses to
+    /// Checks for damage before the server starts, unless the file is too large. SQLite refuses to
     /// open a file that is shorter than its header states, unless there is a write-ahead log that may hold the rest.
     ///
     /// # Errors
@@ -116,7 +116,7 @@ impl Db {
         Ok(())
     }
 
-    /// Returns whether the file must be checked before the service starts. After a crash a sound file may be shorter than its pages, because
+    /// Returns whether the file must be checked before the server starts. After a crash a sound file may be shorter than its pages, because
     /// the log holds the others. A file that was cut is short too, and a checkpoint would fill its missing pages with zeros.
     async fn needs_check_before_start(&self, file: &Path, bounds: StartCheckBounds) -> Result<bool, DbErr> {
         let bytes = size_of(file);

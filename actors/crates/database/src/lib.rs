@@ -5,7 +5,7 @@
 //!
 //! | To | Call |
 //! |---|---|
-//! | open it and migrate the tables | [`Db::open`]; for the service [`Db::connect`] and [`Db::prepare`] |
+//! | open it and migrate the tables | [`Db::open`]; for the server [`Db::connect`] and [`Db::prepare`] |
 //! | read | [`Db::read`] |
 //! | write one statement | [`Db::write`] |
 //! | write several statements, all or none | [`Db::begin`], [`Transaction`] |

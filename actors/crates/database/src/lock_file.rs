@@ -47,7 +47,7 @@ impl LockFile {
 
     /// Acquires the lock, or verifies that this process still has it. Returns whether it has it. Blocks.
     ///
-    /// After a failure the previous result is returned, initially `true`: a single service works as usual on a disk on which no file can be
+    /// After a failure the previous result is returned, initially `true`: a single server works as usual on a disk on which no file can be
     /// created.
     pub(super) fn hold(&mut self) -> bool {
         match self.try_hold() {
@@ -87,7 +87,7 @@ impl LockFile {
         }
     }
 
-    /// Creates the file with access for the accounts that may write the database. An account that may only read it cannot lock the services
+    /// Creates the file with access for the accounts that may write the database. An account that may only read it cannot lock the servers
     /// out.
     fn create(&self) -> io::Result<File> {
         let database = fs::metadata(&self.database)?;
@@ -124,7 +124,7 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Sets the owner and the permissions, which the umask may have restricted; a file created by root would be inaccessible to the service.
+/// Sets the owner and the permissions, which the umask may have restricted; a file created by root would be inaccessible to the server.
 fn give_to(file: &File, rights: u32, database: &fs::Metadata) -> io::Result<()> {
     if geteuid().is_root() {
         fchown(file, Some(database.uid()), Some(database.gid()))?;

@@ -21,7 +21,7 @@ impl Db {
         let database = match self.file().await {
             Ok(Some(database)) => database,
             Ok(None) => return,
-            Err(error) => return warn!(%error, "could not find the write-ahead log of the database"),
+            Err(error) => return warn!(%error, "could not measure the write-ahead log of the database"),
         };
         let log = with_suffix(&database, LOG_SUFFIX);
         let mut was_large = false;

@@ -6,7 +6,7 @@ use sea_orm::{ConnectionTrait, DbErr, Statement, TransactionTrait};
 use super::db::Db;
 use super::retry::retry_while_locked;
 
-/// Advisory lock of the migrations, so that one node migrates at a time. Any number that nothing else uses.
+/// Advisory lock of the migrations, so that one process migrates at a time. Any number that nothing else uses.
 const MIGRATION_LOCK: i64 = 0x4361_7272_656c;
 
 impl Db {
@@ -65,7 +65,7 @@ impl Db {
         let jobs = self.for_jobs();
         // The lock belongs to this transaction. The migrations run on another connection of the pool, each in its own transaction.
         let guard = jobs.write.pool.begin().await?;
-        // Waiting for the migration of another node, and this one itself, may take longer than any request.
+        // Waiting for the migration of another process, and this one itself, may take longer than any request.
         for timeout in ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"] {
             guard.execute_unprepared(&format!("SET LOCAL {timeout} = 0")).await?;
         }

@@ -17,7 +17,7 @@ impl Db {
         Ok(db)
     }
 
-    /// Prepares it for the service: looks for damage before anything is written, and migrates the tables.
+    /// Prepares it for the server: looks for damage before anything is written, and migrates the tables.
     ///
     /// # Errors
     /// [`OpenError::Damaged`] when damage was found; [`OpenError::NotWritable`] when the database takes no writes;

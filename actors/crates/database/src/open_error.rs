@@ -1,4 +1,4 @@
-//! Why a database is not opened for service.
+//! Why a database is not opened for use.
 
 use sea_orm::DbErr;
 
@@ -9,7 +9,7 @@ use super::fault::StorageFault;
 #[error("the database is damaged: {0}")]
 pub struct Damage(pub(super) String);
 
-/// Why a database could not be opened for service.
+/// Why a database could not be opened for use.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// It cannot be reached, read or migrated.

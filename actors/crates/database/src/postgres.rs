@@ -25,7 +25,7 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 /// (they lock one row of `library_usage` first), so this is time for a burst of some hundred short ones.
 const MAX_SHARE_WAIT: Duration = Duration::from_secs(5);
 
-// Together 31 connections, and one for the locks: three services fit into PostgreSQL's default of 100.
+// Together 31 connections, and one for the locks: three Carrel servers fit into PostgreSQL's default of 100.
 
 /// Reads and changes of libraries by requests. A write may wait for two locks, for the row that counts what its account has and for
 /// what it changes, so it is refused within 8 seconds, and those that wait behind it after 4. A transaction of an import that takes a
@@ -126,6 +126,7 @@ fn options(
         .sqlx_logging_level(LevelFilter::Trace)
         .map_sqlx_postgres_opts(move |postgres| {
             postgres.options([
+                // Without them a statement that waits in a queue of locks holds its connection, and the pool runs dry (row 15).
                 ("statement_timeout", "30s"),
                 ("lock_timeout", lock_timeout),
                 ("idle_in_transaction_session_timeout", "30s"),
@@ -183,7 +184,7 @@ mod tests {
         assert!(refused.to_string().contains("the server is a read-only standby"), "{refused}");
     }
 
-    /// config/README.md and config/default.toml name the sum, because several services may share a server.
+    /// config/README.md and config/default.toml name the sum, because several Carrel servers may share a database server.
     #[test]
     fn three_services_fit_into_the_default_of_postgres() {
         const DEFAULT_MAX: u32 = 100;

@@ -79,6 +79,7 @@ impl LockHolder {
 
 /// Releases every lock before the connection is closed, because the server may notice the end of a connection late.
 async fn release_session(session: DatabaseConnection) -> Result<(), DbErr> {
+    // No lock was ever taken. The statement below would open a connection to release nothing.
     if session.get_postgres_connection_pool().size() == 0 {
         return session.close().await;
     }

@@ -16,7 +16,7 @@ use super::health::StorageHealth;
 use super::retry::retry_while_locked;
 use super::session_lock::LockHolder;
 
-/// Maximum wait for another process that writes, and for a connection. It is longer than any write of this service; callers are asked to
+/// Maximum wait for another process that writes, and for a connection. It is longer than any write of this server; callers are asked to
 /// retry after it.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum number of connections to SQLite for reads.
@@ -115,7 +115,7 @@ fn with_connection_checks(mut options: ConnectOptions, health: &Arc<StorageHealt
                 // The depth says nothing about a BEGIN that the driver did not send, so SQLite itself is asked.
                 let is_outside = is_in_autocommit(connection).await;
                 if !is_outside {
-                    error!("the connection that writes is still in a transaction after its use, or does not answer: it is closed, and the transaction is rolled back");
+                    error!("closed the write connection, because it was still in a transaction or did not answer; the transaction is rolled back");
                 }
                 Ok(is_outside)
             })

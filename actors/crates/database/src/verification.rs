@@ -1,4 +1,4 @@
-//! Verifies an SQLite database after damage was met while the service runs.
+//! Verifies an SQLite database after damage was met while the server runs.
 //!
 //! SQLite reports a read that the disk failed as damage (`SQLITE_CORRUPT`), so the damage may be over with the fault of the
 //! disk. Writes are stopped while the database is verified, and continue when a check finds no damage.

@@ -1,4 +1,4 @@
-//! One disk that the service writes to.
+//! One disk that the server writes to.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -130,7 +130,7 @@ impl Disk {
         }
     }
 
-    /// Sets space aside again. A failure does not stop the service.
+    /// Sets space aside again. A failure does not stop the server.
     fn refill(&self, reserve: &SpaceReserve) {
         let has_room = self.free_space().has_room_for(MIN_FREE_BESIDES_RESERVE_BYTES, self.min_free_bytes);
         if !has_room || reserve.missing_bytes() == 0 {
@@ -148,6 +148,7 @@ impl Disk {
         let found = self.measure_stats();
         // The missing part of the reserve is not available to writers: it is to be refilled, or was released for work below the floor.
         let missing = self.reserve.as_ref().map_or(0, SpaceReserve::missing_bytes);
+        // A disk that cannot be measured counts as free: otherwise a server on it would refuse every write.
         let level = found.map_or(SpaceLevel::AboveFloor, |stats| stats.level(missing, self.min_free_bytes));
         let for_writers = found.map(|stats| stats.free_bytes.saturating_sub(missing));
         self.free_space().set_free(for_writers, written_before);

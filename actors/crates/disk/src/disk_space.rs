@@ -1,4 +1,4 @@
-//! The disks that the service writes to, with their floor.
+//! The disks that the server writes to, with their floor.
 
 use std::io;
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ impl DiskSpace {
         Self::from_disks(disks, min_free_bytes)
     }
 
-    /// Creates the disks as [`Self::new`] does, with space set aside on each in a file of the folder. Used by the service.
+    /// Creates the disks as [`Self::new`] does, with space set aside on each in a file of the folder. Used by the server.
     pub fn with_reserves(folders: Vec<PathBuf>, min_free_bytes: u64) -> Self {
         let disks = folders.into_iter().map(|folder| {
             let reserve = SpaceReserve::in_folder(&folder);

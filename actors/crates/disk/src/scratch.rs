@@ -1,4 +1,4 @@
-//! Temporary files in a folder that belongs to this service. Each is removed when its handle is dropped, and files that a crash
+//! Temporary files in a folder that belongs to this server. Each is removed when its handle is dropped, and files that a crash
 //! left are removed at the next start.
 
 use std::fs::OpenOptions;
@@ -29,6 +29,7 @@ impl Scratch {
     /// # Errors
     /// [`io::Error`] when the folder can be neither emptied nor created.
     pub fn open(folder: PathBuf, disk: DiskSpace) -> io::Result<Self> {
+        // Files of a process that was killed: nothing refers to them.
         match std::fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
@@ -40,7 +41,7 @@ impl Scratch {
     /// Announces a file that is about to be written, with its length in bytes if that is known.
     ///
     /// # Errors
-    /// [`io::ErrorKind::StorageFull`] when it would take a disk of the service below its floor.
+    /// [`io::ErrorKind::StorageFull`] when it would take a disk of the server below its floor.
     pub fn reserve(&self, length: Option<u64>) -> io::Result<DiskReservation> {
         self.disk.reserve(length)
     }
@@ -58,7 +59,7 @@ impl Scratch {
     /// Creates a file that is written from its beginning to its end, with its length in bytes if that is known.
     ///
     /// # Errors
-    /// [`io::Error`] when the file cannot be created; [`io::ErrorKind::StorageFull`] when it would take a disk of the service below
+    /// [`io::Error`] when the file cannot be created; [`io::ErrorKind::StorageFull`] when it would take a disk of the server below
     /// its floor.
     pub fn writer(&self, length: Option<u64>) -> io::Result<ScratchWriter> {
         // Before the file is created, so that a refusal leaves nothing behind.
@@ -103,7 +104,7 @@ impl ScratchWriter {
     /// Adds bytes at the end.
     ///
     /// # Errors
-    /// [`io::ErrorKind::StorageFull`] when a disk of the service has reached its floor; nothing more can be added then.
+    /// [`io::ErrorKind::StorageFull`] when a disk of the server has reached its floor; nothing more can be added then.
     pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let length = bytes.len() as u64;
         self.reservation.require(self.buffered_bytes + length)?;

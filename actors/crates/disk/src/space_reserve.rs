@@ -2,7 +2,7 @@
 //!
 //! SQLite creates the index of its write-ahead log when it opens, and the passage index maps files of a few MiB: without space for them
 //! neither could be read. Sign-in, revocation and deletion also write: up to 4 MB to the log before SQLite checkpoints it, the same amount
-//! to the database then, and deleted texts again as zeros. So a part is released while the service runs, and the rest when it starts on a
+//! to the database then, and deleted texts again as zeros. So a part is released while the server runs, and the rest when it starts on a
 //! full disk.
 
 use std::fs::{self, File, OpenOptions};
@@ -17,7 +17,7 @@ use super::file_system_stats::FileSystemStats;
 
 /// Kept for a start: opening the database and the index takes under 1 MiB.
 pub const START_BYTES: u64 = 4 << 20;
-/// Size of the whole reserve. The part that is not kept for a start is released while the service runs. It is larger than
+/// Size of the whole reserve. The part that is not kept for a start is released while the server runs. It is larger than
 /// [`crate::MIN_FREE_TO_DELETE_BYTES`], so that the index accepts deletions too.
 const RESERVE_BYTES: u64 = 16 << 20;
 /// On a small disk the reserve takes one part in this many, but enough for a start.

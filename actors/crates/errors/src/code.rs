@@ -51,7 +51,7 @@ pub const URL_REJECTED: &str = "URL_REJECTED";
 pub const FEED_NOT_FOUND: &str = "FEED_NOT_FOUND";
 /// A limit on requests is reached.
 pub const RATE_LIMITED: &str = "RATE_LIMITED";
-/// The service itself failed.
+/// The server itself failed.
 pub const INTERNAL: &str = "INTERNAL";
 /// The AI is paused until midnight UTC.
 pub const AI_PAUSED: &str = "AI_PAUSED";

@@ -10,11 +10,11 @@ use values::cause::error_chain;
 use values::scope::Scope;
 use web::UrlRejection;
 
+use super::rate_limit::RateLimitExceeded;
 use super::retry_after::retry_after_seconds;
 use super::storage_failure::StorageFailure;
-use super::wait::Wait;
 
-/// The message that a client or a user gets for a failure inside the service, whose cause is only for the log.
+/// The message that a client or a user gets for a failure inside the server, whose cause is only for the log.
 pub const INTERNAL_MESSAGE: &str = "an internal error occurred";
 
 /// Why an operation was not done. `Display` tells the client what is wrong and what to do; the cause of an internal error is only
@@ -170,7 +170,7 @@ pub enum Error {
     UnsupportedType(&'static str),
     /// The daily or hourly limit is reached.
     #[error("the limit of {} {} is reached; try again in {}", .0.limit, .0.window, seconds(.0.retry_after))]
-    RateLimited(Wait),
+    RateLimited(RateLimitExceeded),
     /// Too many failed authentications or new accounts from one IP address, or failed sign-ins to one account.
     #[error("too many attempts; try again in {}", seconds(*.0))]
     TooManyFailures(Duration),
@@ -262,7 +262,7 @@ impl Error {
     }
 
     /// Returns the limit that was reached ([`HeaderRule::RateLimit`](crate::HeaderRule::RateLimit)), or `None` for other errors.
-    pub fn rate_limit(&self) -> Option<&Wait> {
+    pub fn rate_limit(&self) -> Option<&RateLimitExceeded> {
         if let Error::RateLimited(wait) = self { Some(wait) } else { None }
     }
 

@@ -8,8 +8,8 @@ use values::scope::Scope;
 use web::UrlRejection;
 
 use super::error::Error;
+use super::rate_limit::{RateLimitExceeded, RateWindow};
 use super::storage_failure::StorageFailure;
-use super::wait::{RateWindow, Wait};
 
 /// The wait of the examples that carry one.
 const EXAMPLE_WAIT: Duration = Duration::from_millis(2100);
@@ -17,7 +17,7 @@ const EXAMPLE_WAIT: Duration = Duration::from_millis(2100);
 impl Error {
     /// Returns one error of each row of [`ERRORS`](crate::ERRORS), in the same order.
     pub fn examples() -> Vec<Self> {
-        let wait = Wait {
+        let wait = RateLimitExceeded {
             limit: 300,
             window: RateWindow::Hour,
             retry_after: EXAMPLE_WAIT,

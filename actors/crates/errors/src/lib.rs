@@ -34,14 +34,14 @@ pub mod code;
 mod conversions;
 mod error;
 mod examples;
+mod rate_limit;
 mod retry_after;
 mod spec;
 mod storage_failure;
-mod wait;
 
 pub use body::ErrorBody;
 pub use error::{Cause, Error, INTERNAL_MESSAGE, named_scopes};
+pub use rate_limit::{RateLimitExceeded, RateWindow};
 pub use retry_after::{retry_after_seconds, whole_seconds};
 pub use spec::{ERRORS, ErrorSpec, HeaderRule, JobRule, McpDelivery, PageText, RetryRule, RouteRule};
 pub use storage_failure::StorageFailure;
-pub use wait::{RateWindow, Wait};

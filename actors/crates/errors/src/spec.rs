@@ -27,7 +27,7 @@ pub struct ErrorSpec {
     pub routes: RouteRule,
     /// Whether an Idempotency-Key keeps the response; never one with a wait. After other errors the same key may be tried again.
     pub is_final: bool,
-    /// Whether the service itself cannot serve at the moment, whatever the request: a busy component, a storage that failed, a full
+    /// Whether the server itself cannot serve at the moment, whatever the request: a busy component, a storage that failed, a full
     /// disk.
     pub is_temporary: bool,
     /// The page that a browser receives during a sign-in or a consent.
@@ -110,7 +110,7 @@ pub struct PageText {
     pub text: &'static str,
 }
 
-/// The treatment of a job that meets an error of the service.
+/// The treatment of a job that meets an error of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobRule {
     /// The attempt has failed, and the user is shown no cause.
@@ -137,7 +137,7 @@ pub enum JobRule {
 use McpDelivery::{Http, ToolResult};
 use RouteRule::{All, Naming, Post, Scoped, WithBody, WithUrl};
 
-/// The page for every error that is not temporary. These are faults of the service: a page checks the form itself.
+/// The page for every error that is not temporary. These are faults of the server: a page checks the form itself.
 const UNEXPECTED: PageText = PageText {
     title: "An internal error occurred",
     text: "Try again. If this happens again, tell the operator of the server.",

@@ -40,7 +40,7 @@ pub struct LeaseOwner(pub Uuid);
 /// A job that a claim returned.
 #[derive(Clone, Debug)]
 pub struct ClaimedJob {
-    /// Kind of the job, which this version of the service knows.
+    /// Kind of the job, which this version of the server knows.
     pub kind: JobKind,
     /// Row of the job, as the claim left it.
     pub row: Model,
@@ -67,7 +67,7 @@ pub struct SlotBudget {
     pub max_per_user: u64,
     /// Number of slots that running jobs of each user use now; absent users use none.
     pub used_by_user: HashMap<UserId, u64>,
-    /// Whether jobs that change the index are left to another service.
+    /// Whether jobs that change the index are left to another server.
     pub skips_index_jobs: bool,
     /// Whether only jobs that delete are claimed, because the disk is below its floor.
     pub only_deletions: bool,
@@ -92,7 +92,7 @@ impl SlotBudget {
         true
     }
 
-    /// Restricts a query to the kinds of jobs that may be claimed: kinds that this version of the service knows, without those that the
+    /// Restricts a query to the kinds of jobs that may be claimed: kinds that this version of the server knows, without those that the
     /// budget excludes.
     fn select_claimable_kinds(&self, jobs: Select<Entity>) -> Select<Entity> {
         let may_claim = |kind: &JobKind| {
@@ -137,7 +137,7 @@ pub async fn claim(
         ],
     };
     match lease_jobs(db, owner, queries, now, slots).await {
-        // The index `job_running` refused the lease: another node claimed a job of the same subject at the same moment. The
+        // The index `job_running` refused the lease: another process claimed a job of the same subject at the same moment. The
         // transaction is rolled back, and the next claim finds what is left.
         Err(error) if matches!(error.sql_err(), Some(SqlErr::UniqueConstraintViolation(_))) => {
             Ok(ClaimedJobs::default())
@@ -158,7 +158,7 @@ async fn lease_jobs(
     let (mut claimed, mut subjects) = (ClaimedJobs::default(), HashSet::new());
     for (query, max_jobs) in queries {
         let limit = slots.free.min(max_jobs);
-        // Another node may claim at the same time: it takes other rows instead of waiting for these. On SQLite, which
+        // Another process may claim at the same time: it takes other rows instead of waiting for these. On SQLite, which
         // has no row locks, only one transaction writes at a time.
         let jobs = query.limit(limit).lock_with_behavior(LockType::Update, LockBehavior::SkipLocked);
         for row in jobs.all(&txn).await? {

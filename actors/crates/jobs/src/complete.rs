@@ -149,7 +149,7 @@ pub async fn advance(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> 
     Ok(renewed.filter(is_leased(job)).exec(db).await?.rows_affected > 0)
 }
 
-/// Puts the job back as if there had been no attempt, because the service stops. Progress since the claim counts. See
+/// Puts the job back as if there had been no attempt, because the server stops. Progress since the claim counts. See
 /// [`release_all`] for all jobs of a process.
 pub async fn release(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
     // The row and not the claim, because `advance` may have reset the attempts since.
@@ -271,7 +271,7 @@ struct QueuedState<'a> {
 
 impl QueuedState<'_> {
     /// Writes the row. If the same job was requested meanwhile and waits, that one replaces this one, which is finished. If
-    /// that happens on another node at this very moment, the unique index refuses the statement, and the lease expires.
+    /// that happens in another process at this very moment, the unique index refuses the statement, and the lease expires.
     async fn write(self, db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
         let same_job = Query::select()
             .column(Column::Id)

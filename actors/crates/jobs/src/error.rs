@@ -32,7 +32,7 @@ pub enum JobError {
     HostBusy(Duration),
     /// Another worker has claimed the job since, so the attempt ends and changes nothing.
     LeaseLost,
-    /// A failure inside the service: another attempt follows, and the cause goes to the log.
+    /// A failure inside the server: another attempt follows, and the cause goes to the log.
     Internal(Error),
 }
 

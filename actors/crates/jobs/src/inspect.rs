@@ -39,8 +39,8 @@ pub async fn has_room(db: &impl ConnectionTrait, user: UserId, priority: Priorit
 /// The number of jobs of all users on a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Depth {
-    /// The name of the track ([`Track::name`]).
-    pub track: &'static str,
+    /// The track.
+    pub track: Track,
     /// Number of queued jobs, including deferred ones.
     pub waiting: u64,
     /// Number of jobs under a lease, including those whose lease has expired.
@@ -70,7 +70,7 @@ pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
         row(track, state).map_or(0, |(_, _, jobs, _)| u64::try_from(*jobs).unwrap_or_default())
     };
     let depth = |track: Track| Depth {
-        track: track.name(),
+        track,
         waiting: jobs(track, JobState::Queued),
         running: jobs(track, JobState::Running),
         since: row(track, JobState::Queued).and_then(|(.., since)| *since),

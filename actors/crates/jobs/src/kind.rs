@@ -94,12 +94,12 @@ impl JobKind {
         self.spec().name
     }
 
-    /// Describes the activity in words, to complete sentences such as "... failed" in a log line or a report.
+    /// Describes the activity in words, for the reports of `carrel doctor` and `carrel jobs list`. Log lines have [`Self::name`].
     pub fn activity(self) -> &'static str {
         self.spec().activity
     }
 
-    /// Returns the kind of this name, or `None` for a name of another version of the service.
+    /// Returns the kind of this name, or `None` for a name of another version of the server.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
@@ -131,7 +131,7 @@ impl JobKind {
         Self::ALL.into_iter().filter(|kind| kind.makes_document()).map(Self::name)
     }
 
-    /// Returns whether it changes the passage index and the rows that describe its content. Only the service that maintains the index
+    /// Returns whether it changes the passage index and the rows that describe its content. Only the server that maintains the index
     /// runs such jobs.
     pub fn changes_index(self) -> bool {
         matches!(self.spec().effect, Effect::IndexesDocument | Effect::UpdatesIndex | Effect::Deletes)
@@ -154,7 +154,7 @@ impl JobKind {
     }
 }
 
-/// Selects the jobs of kinds that this version of the service knows. The others wait for a version that knows them: after a
+/// Selects the jobs of kinds that this version of the server knows. The others wait for a version that knows them: after a
 /// downgrade, or beside a newer process on the same database.
 pub(crate) fn has_known_kind() -> SimpleExpr {
     Column::Kind.is_in(JobKind::ALL.map(JobKind::name))

@@ -1,5 +1,5 @@
-//! What all row logic needs: the database, the clock, the plans and permits for blocking work. The service has one, and so
-//! has the command line, which works while the service runs.
+//! What all row logic needs: the database, the clock, the plans and permits for blocking work. The server has one, and so
+//! has the command line, which works while the server runs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub struct CoreContext {
     pub plans: Arc<Plans>,
     /// Permits for work that blocks a thread, one set for each lane.
     pub workers: Workers,
-    /// Public base URL of the service, without a slash at its end.
+    /// Public base URL of the server, without a slash at its end.
     pub base_url: Arc<str>,
     /// Folder of the database, the index and the files.
     pub data_dir: Arc<PathBuf>,

@@ -217,7 +217,7 @@ mod tests {
         assert!(!room(u64::MAX, u64::MAX - 1).fits(usize::MAX));
     }
 
-    /// Text columns of owned tables that do not count. They are written by the service, are copies, or are bounded by the number
+    /// Text columns of owned tables that do not count. They are written by the server, are copies, or are bounded by the number
     /// and age of their rows.
     const COLUMNS_NOT_COUNTED: [(&str, &[&str]); 23] = [
         ("activity", &["client", "key_name", "route", "status", "surface", "tool"]),

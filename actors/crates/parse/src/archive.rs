@@ -1,6 +1,6 @@
 //! The format of exports: [`LIBRARY_FILE`] with one [`Record`] a line, and a [`DocumentRecord`] for each text.
 //!
-//! Later versions of the service read files of this format too: names and types of fields stay, and new fields have a default.
+//! Later versions of the server read files of this format too: names and types of fields stay, and new fields have a default.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -83,7 +83,7 @@ pub struct BookmarkRecord {
     pub id: Uuid,
     /// Whether it is a page or an upload.
     pub form: BookmarkKind,
-    /// Its URL; that of an upload is of the service that it was exported from.
+    /// Its URL; that of an upload is of the server that it was exported from.
     pub url: String,
     /// The names of its tags.
     pub tags: Vec<String>,
@@ -287,7 +287,7 @@ pub struct EntryRecord {
     pub published_at: Option<Timestamp>,
     /// The time by which entries are sorted: that of publication, but not later than that of receipt.
     pub sorted_at: Timestamp,
-    /// When the service received it.
+    /// When the server received it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
     /// Whether the user has read it.

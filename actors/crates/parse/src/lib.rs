@@ -18,8 +18,8 @@
 //! result is safe to show. Offsets count Unicode scalar values.
 //!
 //! The caller bounds time, memory and stack. Most parsers take time that grows with the length of the input; those of
-//! other libraries may still take long, overflow the stack or panic, so the service calls this crate in the child processes of
-//! the sandbox, and a file is given as a descriptor that is open for reading. The service itself uses the
+//! other libraries may still take long, overflow the stack or panic, so the server calls this crate in the child processes of
+//! the sandbox, and a file is given as a descriptor that is open for reading. The server itself uses the
 //! values alone.
 //!
 //! This crate opens no file, no socket and no process, keeps no state and writes no log. No error holds a word of the input.

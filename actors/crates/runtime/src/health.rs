@@ -21,7 +21,7 @@ pub struct HealthReport {
     pub name: &'static str,
     /// Whether it runs now. It does not between a crash and the restart, nor after it was left down.
     pub up: bool,
-    /// Number of restarts since the start of the service.
+    /// Number of restarts since the start of the server.
     pub restarts: u64,
     /// Number of messages refused because it was busy or not running.
     pub refused: u64,

@@ -72,7 +72,7 @@ where
             let _ = exit.await;
         }
         state.health.up.store(false, Ordering::Relaxed);
-        // Drained, because the service stops: the end of the actor is not a crash.
+        // Drained, because the server stops: the end of the actor is not a crash.
         if state.permits.is_closed() {
             return;
         }

@@ -22,7 +22,7 @@ impl SandboxCommand {
     /// # Errors
     /// [`io::Error`] when the path of this program cannot be found out.
     pub fn this_program() -> io::Result<Self> {
-        // Through this link a service whose file was replaced by an update starts children of its version.
+        // Through this link a server whose file was replaced by an update starts children of its version.
         let link = PathBuf::from("/proc/self/exe");
         let program = if link.exists() { link } else { std::env::current_exe()? };
         Ok(Self { program, args: vec![SUBCOMMAND.into()] })

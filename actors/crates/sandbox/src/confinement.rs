@@ -1,7 +1,7 @@
 //! Confines a child before it reads an untrusted byte: no files, no network, bounded memory and time.
 //!
 //! Each mechanism is best effort, because kernels differ; the child reports which ones are in force, and the parent logs
-//! it. (faults-and-threats, 4.2: Parser isolation)
+//! it (faults-and-threats.md, section 4.2).
 
 use std::{
     env::consts,
@@ -102,7 +102,7 @@ pub fn confine(memory_bytes: u64, cpu_seconds: u64) -> (Confinement, CpuMeter) {
 }
 
 /// Asks the kernel to end this process before any other when memory is short: better one job
-/// than the service. (faults-and-threats, row 38; proc_pid_oom_score_adj(5))
+/// than the server (faults-and-threats.md, row 38; proc_pid_oom_score_adj(5)).
 fn offer_to_oom_killer() -> io::Result<()> {
     fs::write("/proc/self/oom_score_adj", "1000")
 }

@@ -1,8 +1,8 @@
 //! # Child processes that parse untrusted bytes
 //!
 //! The parsers of crate [`parse`] run in child processes that can reach nothing and may die. A page that crashes or hangs its
-//! child, or needs too much memory, fails its own job only. (faults-and-threats, 4.2: Parser isolation; rows 35,
-//! 38, P1, P6)
+//! child, or needs too much memory, fails its own job only (faults-and-threats.md, section 4.2;
+//! rows 35, 38, P1, P6).
 //!
 //! | To | Call |
 //! |---|---|

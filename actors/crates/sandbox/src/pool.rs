@@ -33,8 +33,8 @@ use super::{
 
 /// The signal by which the kernel ends a process that used up its processor time.
 const SIGXCPU: i32 = 24;
-/// The signal by which the kernel ends a process when the machine, or the service's control group, is short of memory. The
-/// service sends it too, but never to a child whose exit status it still reads.
+/// The signal by which the kernel ends a process when the machine, or the server's control group, is short of memory. The
+/// server sends it too, but never to a child whose exit status it still reads.
 const SIGKILL: i32 = 9;
 /// The signal of a process that aborts.
 const SIGABRT: i32 = 6;
@@ -259,7 +259,7 @@ impl Worker {
             .stdout(output)
             // Not inherited: the output of a parser may quote what it reads, and must not reach the log.
             .stderr(Stdio::piped())
-            // A separate group, so that Ctrl-C in the terminal reaches the service only, and the child finishes its
+            // A separate group, so that Ctrl-C in the terminal reaches the server only, and the child finishes its
             // job.
             .process_group(0)
             .kill_on_drop(true)

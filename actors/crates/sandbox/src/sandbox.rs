@@ -1,4 +1,4 @@
-//! The service's side of the child processes.
+//! The server's side of the child processes.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub struct PdfText {
     pub pages: Vec<String>,
 }
 
-/// The service's side of all children. Clones share them; they end when the last clone is dropped.
+/// The server's side of all children. Clones share them; they end when the last clone is dropped.
 #[derive(Clone)]
 pub struct Sandbox {
     pages: Arc<Pool>,
@@ -83,7 +83,7 @@ impl Sandbox {
         }
     }
 
-    /// Reads the text of a PDF, page by page, from a file that is open for reading. The file is sent in pieces: the service
+    /// Reads the text of a PDF, page by page, from a file that is open for reading. The file is sent in pieces: the server
     /// itself never holds it whole.
     ///
     /// # Errors

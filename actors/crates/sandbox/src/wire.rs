@@ -1,4 +1,4 @@
-//! The frames that travel between the service and its child: two lengths, a JSON header, raw bytes.
+//! The frames that travel between the server and its child: two lengths, a JSON header, raw bytes.
 //!
 //! Both sides refuse a frame over their bound before they make room for it. Neither side's errors hold a byte of
 //! what was sent.

@@ -199,6 +199,7 @@ fn engine_name(language: Language) -> Option<&'static str> {
         Language::Spanish => Some("spanish"),
         Language::Swedish => Some("swedish"),
         Language::Turkish => Some("turkish"),
+        // Their n-grams have no stems.
         Language::Chinese | Language::Japanese | Language::Korean | Language::Thai => None,
         Language::Hindi | Language::Vietnamese | Language::Other => None,
     }

@@ -39,14 +39,14 @@ impl fmt::Debug for MailTransport {
     }
 }
 
-/// The settings `mail.url` and `mail.from`, and the host of the service.
+/// The settings `mail.url` and `mail.from`, and the host of the server.
 #[derive(Clone, Debug)]
 pub struct MailSettings {
     /// The server or the folder, from `mail.url`.
     pub transport: MailTransport,
     /// The sender: an address, or a name and an address (`Carrel <carrel@example.org>`).
     pub from: String,
-    /// The host of the service, in which every Message-ID ends.
+    /// The host of the server, in which every Message-ID ends.
     pub host: String,
 }
 
@@ -186,6 +186,7 @@ fn smtp(url: &str) -> Result<AsyncSmtpTransport<Tokio1Executor>, MailConfigError
         TlsParameters::new(host.clone())
             .map_err(|_| invalid("names a server for which there can be no certificate"))
     };
+    // A password is sent over TLS alone, except to a server on this machine.
     let builder = match (parsed.scheme(), parsed.username().is_empty() || is_local) {
         ("smtps", _) => builder,
         (_, true) => builder.tls(Tls::Opportunistic(tls()?)),

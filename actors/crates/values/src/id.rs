@@ -81,7 +81,7 @@ ids! {
     SessionId,
     /// An API key; it does not change when the secret is rotated.
     KeyId,
-    /// An application connected by OAuth.
+    /// An app connected by OAuth.
     GrantId,
     /// An OAuth client; its `client_id`.
     ClientId,

@@ -289,7 +289,7 @@ kinds! {
     }
     /// The two kinds of notice (spec.md: Events).
     NoticeKind {
-        /// An application was connected by OAuth.
+        /// An app was connected by OAuth.
         AppConnected = "app_connected",
         /// A key was used for the first time.
         KeyFirstUse = "key_first_use",

@@ -9,7 +9,7 @@
 //! | [`id`] | a type for each kind of id |
 //! | [`kind`] | the enums that are stored in columns, with their names |
 //! | [`plan`] | the plans with their limits |
-//! | [`scope`] | the permissions of keys and connected applications |
+//! | [`scope`] | the permissions of keys and connected apps |
 //! | [`time`] | times, days and months in UTC |
 //! | [`url`] | the bound on URLs |
 //!

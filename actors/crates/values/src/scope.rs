@@ -13,7 +13,7 @@ use crate::plan::Plan;
 
 macro_rules! scopes {
     ($($(#[$doc:meta])* $variant:ident = $name:literal),+ $(,)?) => {
-        /// One permission of a key or a connected application.
+        /// One permission of a key or a connected app.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Scope { $($(#[$doc])* $variant),+ }
 
@@ -67,7 +67,7 @@ scopes! {
 }
 
 impl Scope {
-    /// The scopes that an application may be granted through OAuth (spec.md: Scopes).
+    /// The scopes that an app may be granted through OAuth (spec.md: Scopes).
     pub const GRANTABLE: [Scope; 5] = [
         Scope::ReadLibrary,
         Scope::ReadProjects,

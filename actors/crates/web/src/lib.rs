@@ -1,6 +1,6 @@
 //! # The web
 //!
-//! URLs of pages, the rules of where the service may connect to, and the HTTP client that keeps them. Every request to a URL
+//! URLs of pages, the rules of where the server may connect to, and the HTTP client that keeps them. Every request to a URL
 //! that a user, a page or a feed named goes through [`Fetcher`]; requests to services that the operator configured are sent by
 //! clients from [`service_client`], and files at URLs that the program contains (models) are downloaded by clients from
 //! [`download_client`]. The S3 client of crate `storage` alone brings HTTP of its own.
@@ -18,7 +18,7 @@
 //! | build a client for a configured service | [`service_client`], [`retry_after`] |
 //! | build a client for downloads | [`download_client`] |
 //! | install the provider of TLS before another client is built | [`install_crypto_provider`] |
-//! | send requests to this service itself, to test the connection | [`probe`] |
+//! | send requests to this server itself, to test the connection | [`probe`] |
 //!
 //! A fetch never connects to an IP address that [`Guard`] refuses (SSRF): the addresses of a name are checked after it is
 //! resolved, the client connects to just those, and each redirect is checked in the same way. One deadline covers names,

@@ -1,5 +1,5 @@
-//! A client for the connection test: it sends requests to this service by its public URL, as an assistant would. Responses are
-//! bounded in bytes and time, and failures are messages for the operator of the service.
+//! A client for the connection test: it sends requests to this server by its public URL, as an assistant would. Responses are
+//! bounded in bytes and time, and failures are messages for the operator of the server.
 
 use std::time::Duration;
 

@@ -87,6 +87,7 @@ impl Chat {
         }
         Ok(Self {
             // Not the guarded fetcher: the operator may run the model on this machine or in a private network.
+            // No timeout for the whole response here: the deadline of the question covers all attempts together.
             client: web::service_client().connect_timeout(CONNECT_TIMEOUT).build()?,
             url: format!("{}/chat/completions", settings.url.trim_end_matches('/')),
             model: settings.model,
@@ -122,6 +123,7 @@ impl Chat {
         if status != 200 {
             return Err(AttemptError {
                 error: AnswerError::Refused(status),
+                // Others, such as 401 and 404, are faults of the settings, which a retry does not change.
                 is_transient: matches!(status, 408 | 409 | 425 | 429 | 500..=599),
                 retry_after: web::retry_after(response.headers(), (self.clock)()),
             });

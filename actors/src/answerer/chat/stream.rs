@@ -102,6 +102,7 @@ impl CompletionReader {
 
     /// Parses one line of the stream (HTML, section 9.2.6). Fields other than `data` are ignored.
     fn parse_line(&mut self, line: &[u8]) -> Result<bool, &'static str> {
+        // Other lines of an event stream are comments, by which some servers keep the connection open, and names of events.
         let Some(data) = line.strip_prefix(b"data:") else { return Ok(false) };
         let data = data.trim_ascii();
         if data == DONE {

@@ -1,4 +1,4 @@
-//! The actor of connections: writes last uses in batches, and cleans up. The steps that issue or end tokens touch no state of it:
+//! The actor of grants: writes last uses in batches, and cleans up. The steps that issue or end tokens touch no state of it:
 //! [`super::Grants`] runs them beside it, under the port's permits for work.
 //!
 //! A crash loses at most one unwritten batch of last uses.
@@ -55,7 +55,7 @@ impl GrantActor {
 impl WriteBehind for GrantActor {
     type Batch = LastUseBuffer<GrantId>;
     type Output = ();
-    const BATCH_NAME: &'static str = "the last uses of connections";
+    const BATCH_NAME: &'static str = "the last uses of grants";
 
     fn write_lock(&self) -> WriteLock {
         self.write_lock.clone()
@@ -91,6 +91,7 @@ async fn write_uses(db: &Db, uses: &LastUseBuffer<GrantId>) -> Result<(), Error>
     }
     let txn = db.begin().await?;
     for (grant, used) in uses.iter() {
+        // A grant that was removed meanwhile matches no row, which is no error.
         let mut update = oauth_grant::Entity::update_many()
             .col_expr(oauth_grant::Column::LastUsedAt, Expr::value(used.at))
             .filter(oauth_grant::Column::Id.eq(grant));
@@ -112,11 +113,11 @@ impl Actor for GrantActor {
     }
 }
 
-/// A use of a connection.
+/// A use of a grant.
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "()")]
 pub struct GrantUse {
-    /// The connection that was used.
+    /// The grant that was used.
     pub grant: GrantId,
     /// The time of the use, which its row gets as the last one.
     pub at: Timestamp,
@@ -138,7 +139,7 @@ impl Handler<GrantUse> for GrantActor {
     }
 }
 
-/// A use of a connection whose client stated its name. Later calls that do not state a name have this one, once this is answered.
+/// A use of a grant whose client stated its name. Later calls that do not state a name have this one, once this is answered.
 #[derive(Message)]
 #[rtype(result = "Result<(), Error>")]
 pub struct GrantClientInfo(pub GrantUse);

@@ -104,6 +104,7 @@ impl ClientMetadata {
 
 /// Returns whether a URL has user information before its host, even an empty one.
 fn has_userinfo(uri: &str) -> bool {
+    // In the text as it was sent, because the parser drops an empty one. Browsers take a backslash for a slash.
     let after = uri.split_once(':').map_or(uri, |(_, after)| after).trim_start_matches(['/', '\\']);
     after.split(['/', '\\', '?', '#']).next().is_some_and(|authority| authority.contains('@'))
 }
@@ -141,7 +142,7 @@ pub async fn register(
     Ok((client, secret))
 }
 
-/// Returns the client with this id: an id of this service, or the URL of a client metadata document.
+/// Returns the client with this id: an id of this server, or the URL of a client metadata document.
 pub async fn find(db: &impl ConnectionTrait, id: &str) -> Result<Option<oauth_client::Model>, DbErr> {
     match id.parse::<ClientId>() {
         Ok(id) => oauth_client::Entity::find_by_id(id).one(db).await,
@@ -207,7 +208,7 @@ fn last_use_update(id: ClientId, now: Timestamp) -> sea_orm::UpdateMany<oauth_cl
     update.col_expr(oauth_client::Column::LastUsedAt, Expr::value(now))
 }
 
-/// Removes a client with its connections and tokens.
+/// Removes a client with its grants and tokens.
 pub async fn remove(db: &Db, id: ClientId) -> Result<(), Error> {
     let txn = db.begin().await?;
     oauth_client::Entity::delete_by_id(id).exec(&txn).await?;

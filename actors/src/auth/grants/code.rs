@@ -126,7 +126,7 @@ async fn end_reused(
     let ended = code.token_family == Some(grant.token_family) && end(txn, &grant, GrantEnd::Revoked).await?;
     if ended {
         record_reuse(txn, &grant, client, "CODE_REUSED", now).await?;
-        warn!(grant.id = %grant.id, "ended a connection: its authorization code was used twice");
+        warn!(grant.id = %grant.id, "ended a grant: its authorization code was used twice");
     }
     Ok(ended)
 }

@@ -1,4 +1,4 @@
-//! Connection tests: the service registers an OAuth client with itself to see whether an assistant could.
+//! Connection tests: the server registers an OAuth client with itself to see whether an assistant could.
 //!
 //! One test runs at a time in each process, with a pause after it, however often users ask. Its client is recognised by a name that
 //! cannot be guessed, and does not count as a registration from its IP address.

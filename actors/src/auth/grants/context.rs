@@ -28,14 +28,14 @@ pub struct GrantSettings {
     pub redirects: RedirectRules,
 }
 
-/// The services that every step of a grant uses. Clones share them.
+/// The components that every step of a grant uses. Clones share them.
 #[derive(Clone)]
 pub(crate) struct GrantContext {
     pub(super) db: Db,
     pub(super) clock: Arc<dyn Clock>,
     /// Advanced by each step that ends a token, before the step is answered.
     pub(super) cache_epoch: Arc<CacheEpoch>,
-    /// The audience of tokens: the MCP server of this service (RFC 8707).
+    /// The audience of tokens: the URL of `/mcp` (RFC 8707).
     pub(super) resource: Arc<str>,
     pub(super) code_lifetime: Duration,
     pub(super) access_lifetime: Duration,

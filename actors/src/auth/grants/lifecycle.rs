@@ -100,6 +100,7 @@ pub async fn spend_token(
     token: &mut oauth_token::Model,
 ) -> Result<(), TransitionError> {
     let next = after_exchange(token.state)?;
+    // Conditional, as for a code: processes of one client share a refresh token and use it at the same time.
     let change = oauth_token::Entity::update_many().col_expr(oauth_token::Column::State, Expr::value(next));
     let own = change.filter(oauth_token::Column::Hash.eq(token.hash.as_slice()));
     check_changed(own.filter(oauth_token::Column::State.eq(token.state)).exec(db).await?.rows_affected)?;

@@ -1,9 +1,9 @@
 //! OAuth clients and grants, from the registration of a client to the end of a grant (contract.md, sections 8 and 11).
 //!
-//! A grant is what one user gave one client. RFC 6749 has the word grant, so code, columns and logs use it; users see applications that
+//! A grant is what one user gave one client. RFC 6749 has the word grant, so code, columns and logs use it; users see apps that
 //! they connected, so operations, the command line and notices call it a connected app. It has a number that is raised whenever the grant
 //! is made again or ends, and a token works only under the number that it was issued under. So at most one token family is valid at
-//! any time, whatever happens at the same time on any number of nodes. Access tokens are cached under the same epoch as keys, so a
+//! any time, whatever happens at the same time in any number of processes. Access tokens are cached under the same epoch as keys, so a
 //! revoked one stops working before its revocation is answered, and within a second if another process revoked it.
 
 mod actor;
@@ -138,7 +138,7 @@ pub enum RegistrationError {
 /// Handle of the actor of grants, with its cache. Clones share both.
 ///
 /// The steps that issue or end tokens run to their end, however long the database takes and although the caller is gone. Otherwise a
-/// client that is asked to try again would present a code or a refresh token that the first attempt spends, which ends the connection;
+/// client that is asked to try again would present a code or a refresh token that the first attempt spends, which ends the grant;
 /// and a token that was ended could stay valid in the cache, because the epoch is advanced after the commit. Each step is one transaction
 /// of few statements, which the timeouts of the database bound: on SQLite 5 s to begin; on PostgreSQL 8 s to begin, 2 s for a lock and 30 s
 /// for a statement.
@@ -348,7 +348,7 @@ impl Grants {
         consent::decide(&self.ctx, browser, ticket, ticked).await
     }
 
-    /// Exchanges a code for the first tokens of a connection, which exists when this returns.
+    /// Exchanges a code for the first tokens of a grant, which exists when this returns.
     ///
     /// # Errors
     /// [`TokenError::InvalidGrant`] and [`TokenError::UnknownGrant`] for a code that gives no tokens; [`TokenError::InvalidVerifier`] without
@@ -361,7 +361,7 @@ impl Grants {
         self.port.run_to_end(async move || code::exchange(&ctx, exchange, found).await).await?
     }
 
-    /// Exchanges a refresh token for the next pair of tokens. A token that was exchanged before ends its connection.
+    /// Exchanges a refresh token for the next pair of tokens. A token that was exchanged before ends its grant.
     ///
     /// # Errors
     /// The errors of [`Self::exchange_code`]; [`TokenError::InvalidScope`] for scopes that the user did not grant.
@@ -371,7 +371,7 @@ impl Grants {
         self.port.run_to_end(async move || token::refresh(&ctx, refresh, token, grant).await).await?
     }
 
-    /// Ends the connection of a token, if it is a token of this client.
+    /// Ends the grant of a token, if it is a token of this client.
     ///
     /// # Errors
     /// [`TokenError::Internal`] when the database fails, or when too many steps are in progress.
@@ -382,10 +382,10 @@ impl Grants {
         self.port.run_to_end(async move || token::revoke(&ctx, token, grant).await).await?
     }
 
-    /// Ends a connection of a user. Its tokens no longer work when this returns.
+    /// Ends a grant of a user. Its tokens no longer work when this returns.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the user has no such connection or it has ended.
+    /// [`Error::NotFound`] if the user has no such grant or it has ended.
     pub async fn disconnect(&self, user: UserId, grant: GrantId) -> Result<(), Error> {
         let ctx = self.ctx.clone();
         let ended = self.port.run_to_end(async move || {
@@ -394,7 +394,7 @@ impl Grants {
         ended.await?
     }
 
-    /// Returns the connections of a user, ended ones too, with their applications; the latest connected first.
+    /// Returns the grants of a user, ended ones too, with their clients; the latest connected first.
     pub async fn list_grants(
         &self,
         user: UserId,

@@ -67,6 +67,7 @@ fn is_web(uri: &str) -> bool {
 /// Returns an authority without its port.
 fn host_of(authority: &str) -> &str {
     match authority.rsplit_once(':') {
+        // The colons of an IPv6 address stand within its brackets.
         Some((host, port)) if !port.contains(']') => host,
         Some(_) | None => authority,
     }
@@ -118,6 +119,7 @@ pub fn is_local(uri: &str) -> bool {
 pub fn with_query_params(uri: &str, params: &[(&str, &str)]) -> String {
     let mut added = url::form_urlencoded::Serializer::new(String::new());
     added.extend_pairs(params);
+    // The text is extended: parsed and written again, the URI could differ from the one that the client registered.
     let separator = match uri.chars().last() {
         Some('?' | '&') => "",
         Some(_) | None if uri.contains('?') => "&",

@@ -2,7 +2,7 @@
 //! rows stay until they would have expired, so presenting one of them does not count as a guess.
 //!
 //! Lock order: each step that changes grants of a user locks the user's row first. So such steps run one after another, on
-//! several nodes too, and cannot deadlock.
+//! several processes too, and cannot deadlock.
 
 use database::Transaction;
 use entity::{oauth_code, oauth_consent, oauth_grant, user};
@@ -45,6 +45,7 @@ pub fn end_update(
     use oauth_grant::Column;
     grants
         .col_expr(Column::State, Expr::value(GrantState::from(ending)))
+        // One update invalidates every token at once, without a list of them.
         .col_expr(Column::TokenFamily, Expr::col(Column::TokenFamily).add(1))
         .filter(Column::State.eq(GrantState::Connected))
 }

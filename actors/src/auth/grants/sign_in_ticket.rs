@@ -1,7 +1,7 @@
 //! Tickets of sign-in pages: the authorization request is stored until the user has signed in.
 //!
 //! The page contains a ticket and nothing else of the request, so its form can lead only to the validated request (RFC 9700,
-//! section 4.11). A ticket is valid on any node and after a restart.
+//! section 4.11). A ticket is valid in any process and after a restart.
 
 use std::time::Duration;
 

@@ -14,7 +14,7 @@ use super::revocation::{GrantEnd, end_update};
 use super::token::REFRESH_LIFETIME;
 use crate::auth::keys::changes::remove_expired_test_keys;
 
-/// A refresh token that expired this long ago cannot be in use on another node any more.
+/// A refresh token that expired this long ago cannot be in use in another process any more.
 const REFRESH_RETENTION: Duration = Duration::from_secs(24 * 3600);
 /// An expired access token is known for this long, so that presenting it does not count as a guess (contract.md, section 3).
 const ACCESS_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600);

@@ -121,11 +121,7 @@ impl AuthorizationFlow {
                 let request = TokenRefresh { client: self.other.clone(), token, scopes: None };
                 let refused = refresh(&self.ctx, request).await;
                 self.assert_refusal(&refused.unwrap_err(), &self.other).await;
-                assert_eq!(
-                    self.valid_refresh_tokens().await,
-                    before,
-                    "another client's try ended a connection"
-                );
+                assert_eq!(self.valid_refresh_tokens().await, before, "another client's try ended a grant");
             }
             FlowAction::Revoke(n) => {
                 let Some(token) = self.tokens.get(*n).cloned() else { return };
@@ -135,10 +131,7 @@ impl AuthorizationFlow {
                 let Some(token) = self.accesses.get(*n).cloned() else { return };
                 let good = self.valid_family(&token).await.is_some();
                 revoke(&self.ctx, self.client.clone(), token).await.unwrap();
-                assert!(
-                    !good || self.valid_refresh_tokens().await == 0,
-                    "a revocation left the connection alive"
-                );
+                assert!(!good || self.valid_refresh_tokens().await == 0, "a revocation left the grant alive");
             }
             FlowAction::Disconnect => self.disconnect().await,
             FlowAction::ChangePassword => {
@@ -194,7 +187,7 @@ impl AuthorizationFlow {
                 // A client that the clean-up has removed is refused before its code is looked at.
                 let is_looked_at = !matches!(refused, TokenError::InvalidClient);
                 let must_end = connected && is_looked_at;
-                assert!(!must_end || ended, "a second use of a code left its connection alive");
+                assert!(!must_end || ended, "a second use of a code left its grant alive");
             }
         }
     }
@@ -239,7 +232,7 @@ impl AuthorizationFlow {
                 self.assert_refusal(&refused, &self.client).await;
                 assert!(
                     !spent || self.valid_refresh_tokens().await == 0,
-                    "a second use left the connection alive"
+                    "a second use left the grant alive"
                 );
             }
         }

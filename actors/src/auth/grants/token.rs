@@ -82,6 +82,7 @@ pub(super) async fn issue(
         // It has all granted scopes: a narrower access token does not narrow the next one (RFC 6749, section 6).
         row(&refresh, TokenKind::Refresh, &grant.scopes, REFRESH_LIFETIME),
     ];
+    // Only the hashes are stored: a copy of the database opens no library (row A4).
     oauth_token::Entity::insert_many(rows).exec_without_returning(txn).await?;
     Ok(TokenPair { access, access_lifetime: ctx.access_lifetime, refresh, scopes })
 }
@@ -157,7 +158,7 @@ pub(super) async fn refresh(
             record_reuse(&txn, &grant, &request.client, "TOKEN_REUSED", now).await?;
             txn.commit().await?;
             ctx.cache_epoch.bump();
-            warn!(grant.id = %grant.id, "ended a connection: a refresh token of it was used twice");
+            warn!(grant.id = %grant.id, "ended a grant: a refresh token of it was used twice");
             return Err(INVALID);
         }
         Err(TransitionError::Database(error)) => return Err(error.into()),
@@ -172,7 +173,8 @@ pub(super) async fn refresh(
     Ok(issued)
 }
 
-/// Records in the activity view that a grant ended because a secret was used twice (design: mcp-oauth.md, P12).
+/// Records in the activity view that a grant ended because a secret was used twice. The cause may be an attack, or an
+/// app whose processes share a refresh token; only the user can tell which.
 pub(super) async fn record_reuse(
     txn: &Transaction,
     grant: &oauth_grant::Model,

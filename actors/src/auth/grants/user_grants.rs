@@ -1,5 +1,5 @@
 //! The grants of a user: their list, and the end of one. The command line uses these functions beside a
-//! running service, which notices the end within a second by the generation that it raises.
+//! running server, which notices the end within a second by the generation that it raises.
 
 use database::{Db, on_behalf_of};
 use entity::{oauth_client, oauth_grant};

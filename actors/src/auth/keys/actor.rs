@@ -129,6 +129,7 @@ async fn write_uses(db: &Db, uses: &LastUseBuffer<KeyId>) -> Result<(), Error> {
     }
     let txn = db.begin().await?;
     for (key, used) in uses.iter() {
+        // A key that was revoked meanwhile matches no row, which is no error.
         let mut update = api_key::Entity::update_many()
             .col_expr(api_key::Column::LastUsedAt, Expr::value(used.at))
             .filter(api_key::Column::Id.eq(key));

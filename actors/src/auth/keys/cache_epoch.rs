@@ -30,6 +30,7 @@ impl CacheEpoch {
 
     /// Returns whether a row that was read in this epoch is still current.
     pub fn is_current(&self, epoch: u64) -> bool {
+        // The monotonic time: a wall clock that is set back would keep revoked keys alive (row 22).
         let age = millis(self.clock.elapsed()).saturating_sub(self.checked_ms.load(Ordering::SeqCst));
         epoch == self.current() && u128::from(age) <= MAX_CHECK_AGE.as_millis()
     }

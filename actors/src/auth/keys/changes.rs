@@ -1,6 +1,6 @@
 //! Changes of API keys. Each is one transaction, which raises the generation that other processes check.
 //!
-//! [`super::Keys`] calls these functions for the running service, and the command line calls them beside it.
+//! [`super::Keys`] calls these functions for the running server, and the command line calls them beside it.
 
 use std::time::Duration;
 
@@ -143,7 +143,7 @@ pub async fn create_test_key(
 pub async fn remove_expired_test_keys(db: &Db, now: Timestamp) -> Result<(), Error> {
     for key in api_key::Entity::expired_tests(now).all(db.read()).await? {
         match revoke(db, key.user_id, key.id).await {
-            // Another node was faster.
+            // Another process was faster.
             Ok(()) | Err(Error::NotFound(_)) => {}
             Err(error) => return Err(error),
         }

@@ -1,4 +1,4 @@
-//! API keys: whose a secret is, and every change of a key.
+//! API keys: finds the owner of a secret, and makes every change of a key.
 //!
 //! [`Keys`] answers from its cache without asking its actor. A cached row counts only while nothing was changed since its read began
 //! (all keys share one epoch) and while the last check of the database's generation is younger than a second. So a revoked secret

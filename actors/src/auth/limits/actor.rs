@@ -17,7 +17,7 @@ use actix::{
 };
 use database::{Db, insert_all};
 use entity::{usage_day, user};
-use errors::{Error, RateWindow, Wait};
+use errors::{Error, RateLimitExceeded, RateWindow};
 use library::clock::Clock;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
@@ -33,6 +33,7 @@ use super::rate_limit_request::RateLimitRequest;
 use crate::auth::caller::Principal;
 use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
+// A crash loses at most the counts of this time.
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 /// Full buckets are dropped this often: they are the same as new ones.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(300);
@@ -69,14 +70,14 @@ impl LimitActor {
         }
     }
 
-    fn admit(&mut self, request: RateLimitRequest, now: Timestamp) -> Result<Quota, Wait> {
+    fn admit(&mut self, request: RateLimitRequest, now: Timestamp) -> Result<Quota, RateLimitExceeded> {
         let to_midnight = now.day().end().since(now);
         let hour = hour_of(&mut self.hours, &self.clock, request.bucket, request.hourly);
         let key = (request.user, request.surface, now.day());
         let day = self.counts.entry(key).or_insert_with(|| DayCounter::new(now));
         if !day.has_room(request.weight, request.daily) {
             let retry_after = to_midnight.max(hour.wait());
-            return Err(Wait {
+            return Err(RateLimitExceeded {
                 limit: request.daily,
                 window: RateWindow::Day,
                 retry_after,
@@ -84,7 +85,7 @@ impl LimitActor {
             });
         }
         if let Err(retry_after) = hour.take() {
-            return Err(Wait {
+            return Err(RateLimitExceeded {
                 limit: request.hourly,
                 window: RateWindow::Hour,
                 retry_after,
@@ -278,17 +279,17 @@ impl Actor for LimitActor {
 
 /// Admits a call and counts it.
 #[derive(Message)]
-#[rtype(result = "Result<Quota, Wait>")]
+#[rtype(result = "Result<Quota, RateLimitExceeded>")]
 pub struct Admission(pub RateLimitRequest);
 
 impl Handler<Admission> for LimitActor {
-    type Result = Result<Quota, Wait>;
+    type Result = Result<Quota, RateLimitExceeded>;
 
     fn handle(&mut self, Admission(request): Admission, context: &mut Self::Context) -> Self::Result {
         let now = self.clock.now();
         if self.enter_day(now.day(), context) == DayChange::Earlier {
             let reset = now.day().end().since(now);
-            return Err(Wait {
+            return Err(RateLimitExceeded {
                 limit: request.daily,
                 window: RateWindow::Day,
                 retry_after: DAY_READ_DELAY,
@@ -352,7 +353,7 @@ mod tests {
     use sea_orm::IntoActiveModel;
     use values::plan::Plan;
 
-    use super::super::{Limits, sweep};
+    use super::super::{RateLimits, sweep};
     use super::*;
 
     const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
@@ -395,7 +396,7 @@ mod tests {
 
         write(&db, &batch).await.unwrap();
         sweep(&db, NOON).await.unwrap();
-        let limits = Limits::start(&actix::Arbiter::current(), db, clock);
+        let limits = RateLimits::start(&actix::Arbiter::current(), db, clock);
         while let Err(Error::Busy(_)) = limits.today(id).await {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -412,7 +413,7 @@ mod tests {
         for (day, calls) in [(NOON - DAY, 3), (NOON, 5), (NOON + DAY, 7)] {
             write_row(&db, id, day.day(), calls).await;
         }
-        let limits = Limits::start(&actix::Arbiter::current(), db, clock.clone());
+        let limits = RateLimits::start(&actix::Arbiter::current(), db, clock.clone());
 
         let first = loop {
             match limits.today(id).await {

@@ -13,7 +13,7 @@ use library::clock::Clock;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// The monotonic time of the service's clock, for governor.
+/// The monotonic time of the server's clock, for governor.
 #[derive(Clone)]
 pub struct ElapsedClock(Arc<dyn Clock>);
 

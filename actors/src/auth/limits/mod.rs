@@ -17,7 +17,7 @@ use std::time::Duration;
 use actix::ArbiterHandle;
 use database::Db;
 use entity::usage_day;
-use errors::{Error, Wait};
+use errors::{Error, RateLimitExceeded};
 use library::clock::Clock;
 use runtime::{Port, SupervisorConfig, supervise};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
@@ -48,11 +48,11 @@ pub async fn sweep(db: &Db, now: Timestamp) -> Result<(), Error> {
 
 /// Handle of the actor that counts calls. Clones share it.
 #[derive(Clone)]
-pub struct Limits {
+pub struct RateLimits {
     port: Port<LimitActor>,
 }
 
-impl Limits {
+impl RateLimits {
     /// Starts the actor, which admits no call before it has read today's counts.
     pub fn start(on: &ArbiterHandle, db: Db, clock: Arc<dyn Clock>) -> Self {
         let config = SupervisorConfig { name: "limits", permits: 1024, timeout: Duration::from_secs(8) };
@@ -64,7 +64,7 @@ impl Limits {
     /// # Errors
     /// [`Error::RateLimited`] with the time to wait; [`Error::Busy`] when the actor does not answer in time.
     pub async fn admit(&self, request: RateLimitRequest) -> Result<Quota, Error> {
-        self.port.ask(Admission(request)).await?.map_err(|wait: Wait| Error::RateLimited(wait))
+        self.port.ask(Admission(request)).await?.map_err(|wait: RateLimitExceeded| Error::RateLimited(wait))
     }
 
     /// Returns today's counts of a user.

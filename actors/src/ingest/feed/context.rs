@@ -19,7 +19,7 @@ pub struct FeedContext {
     pub host_throttle: HostThrottle<UserId>,
     /// Parses in child processes what was fetched.
     pub sandbox: Sandbox,
-    /// Derives the secrets of WebSub subscriptions; `None` if hubs cannot reach this service.
+    /// Derives the secrets of WebSub subscriptions; `None` if hubs cannot reach this server.
     pub websub_secrets: Option<WebSubSecrets>,
     /// Tells the worker that a job may be due.
     pub job_signal: JobSignal,

@@ -234,6 +234,7 @@ async fn lock_unsaved(
         .select_only()
         .column(document::Column::Id)
         .order_by_asc(document::Column::Id)
+        // NO KEY UPDATE: rows that refer to the documents may be inserted meanwhile, because their foreign keys only lock the key.
         .lock(LockType::NoKeyUpdate)
         .into_tuple()
         .all(txn)

@@ -1,4 +1,4 @@
-//! Enqueues the fetches that are due. Of several nodes, the one that changes the source's due time enqueues the job.
+//! Enqueues the fetches that are due. Of several processes, the one that changes the source's due time enqueues the job.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub async fn enqueue_due(ctx: &FeedContext) -> Result<(), Error> {
         let postponed = feed_source::Entity::update_many()
             .col_expr(feed_source::Column::NextFetchAt, Expr::value(Some(now + UNFINISHED_RETRY_DELAY)))
             .filter(feed_source::Column::Id.eq(source.id))
-            // A conditional update: another node, or a hub, may have changed the time since it was read.
+            // A conditional update: another process, or a hub, may have changed the time since it was read.
             .filter(feed_source::Column::NextFetchAt.eq(source.next_fetch_at))
             .exec(&txn)
             .await?;

@@ -10,7 +10,7 @@ use web::{FetchError, FetchRequest, FetchedPage, PageUrl};
 use super::context::FeedContext;
 use super::websub::link_header;
 
-/// Maximum length of a feed in decompressed bytes (faults-and-threats.md, P4).
+/// Maximum length of a feed in decompressed bytes (faults-and-threats.md, row P4).
 const MAX_FEED_BYTES: u64 = 5 << 20;
 /// Bytes at the beginning of an XML document that are searched for its encoding.
 const XML_DECLARATION_BYTES: usize = 200;
@@ -51,7 +51,7 @@ pub(super) enum FeedFetchError {
     /// The sandbox failed to parse the response.
     #[error("the feed could not be read: {0}")]
     Sandbox(#[from] SandboxError),
-    /// The service itself failed, for example because its worker threads are busy.
+    /// The server itself failed, for example because its worker threads are busy.
     #[error("the feed could not be read: an internal error occurred")]
     Internal(#[from] Error),
 }
@@ -96,6 +96,7 @@ fn document_bytes(fetched: FetchedPage) -> Vec<u8> {
     // XML names its own encoding, which the parser knows. A document that names none and is not UTF-8 is decoded like a page.
     let head = fetched.body.get(..XML_DECLARATION_BYTES).unwrap_or(&fetched.body);
     let names_encoding = head.windows(9).any(|window| window == b"encoding=");
+    // Such a document is UTF-16, whose declaration is not found by its bytes.
     let has_byte_order_mark = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
     if names_encoding || has_byte_order_mark || std::str::from_utf8(&fetched.body).is_ok() {
         return fetched.body;

@@ -1,4 +1,4 @@
-//! The callback URLs and secrets of WebSub subscriptions. They are derived from the service's key and stored nowhere.
+//! The callback URLs and secrets of WebSub subscriptions. They are derived from the server's key and stored nowhere.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl std::fmt::Debug for WebSubSecrets {
 }
 
 impl WebSubSecrets {
-    /// Uses the service's own key: subscriptions stay valid as long as it does.
+    /// Uses the server's own key: subscriptions stay valid as long as it does.
     #[expect(clippy::expect_used, reason = "HMAC takes keys of any length (RFC 2104)")]
     pub fn new(base_url: &str, key: [u8; 32]) -> Self {
         let keyed = Hmac::new_from_slice(&key).expect("HMAC takes any key");

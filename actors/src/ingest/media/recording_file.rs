@@ -69,7 +69,7 @@ async fn touch(
     Ok(used.filter(Column::Id.eq(file)).exec(db).await.map(drop)?)
 }
 
-/// Releases files that nothing has used for a day: this service does not transcribe them.
+/// Releases files that nothing has used for a day: this server does not transcribe them.
 pub async fn sweep(core: &CoreContext) -> Result<(), DbErr> {
     let none = Entity::update_many().col_expr(Column::DocumentId, Expr::value(None::<DocumentId>));
     let unused = none.filter(Column::DocumentId.is_not_null());

@@ -1,7 +1,7 @@
 //! How many recordings of one user are in progress at a time. Recordings that yield to others take turns, so if many of them
 //! were in progress, none would be finished for a long time. These few are transcribed to their ends, and others start after them.
 //!
-//! A slot is counted from the rows and held by no permit: a recording keeps it over restarts of the service.
+//! A slot is counted from the rows and held by no permit: a recording keeps it over restarts of the server.
 
 use entity::{job, transcript};
 use jobs::{JobKind, Priority};
@@ -25,6 +25,7 @@ pub async fn has_slot(core: &CoreContext, job: &job::Model) -> Result<bool, DbEr
     if own.is_some() {
         return Ok(true);
     }
+    // One that waits for a retry holds no slot, so that a failing recording does not hold up the others.
     let due = jobs::subjects_due(JobKind::Transcribe, core.clock.now());
     let others = unfinished().filter(transcript::Column::DocumentId.in_subquery(due));
     let max = match Priority::of(job) {

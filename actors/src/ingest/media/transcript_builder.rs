@@ -126,6 +126,7 @@ impl TranscriptBuilder {
     fn place_segments(&self, step: &TranscriptStep) -> (Vec<transcript_segment::Model>, f64) {
         let mut previous_end = self.segments_end;
         let to_row = |(segment, ordinal): (&Segment, i32)| {
+            // Models give neighbouring segments overlapping times, and offsets in the text are mapped to times in order.
             let start = (step.start_seconds + segment.start).max(previous_end);
             let end = (step.start_seconds + segment.end).max(start + MIN_SEGMENT_SECONDS);
             previous_end = end;

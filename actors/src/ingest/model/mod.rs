@@ -1,4 +1,4 @@
-//! Loads models once their files are there. The service starts without them; the documents that waited for a model are
+//! Loads models once their files are there. The server starts without them; the documents that waited for a model are
 //! processed when it is loaded.
 
 mod embedding;

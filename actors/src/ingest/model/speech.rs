@@ -12,7 +12,7 @@ use values::id::UserId;
 use super::await_model;
 use crate::ingest::media::MODEL_MISSING_REASON;
 
-/// The services that the loading of the speech model changes. Clones share them.
+/// The components that the loading of the speech model changes. Clones share them.
 #[derive(Clone)]
 pub struct SpeechModelContext {
     /// The rows of jobs, and the clock.

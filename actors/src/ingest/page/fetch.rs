@@ -211,6 +211,7 @@ fn body_policy(media_type: Option<&str>) -> BodyPolicy {
     if is_html(declared) || is_plain_text(media_type) {
         return BodyPolicy::Memory;
     }
+    // Servers without a type for a file send one of these, so its bytes decide.
     let is_generic = GENERIC_DOWNLOAD_TYPES.contains(&declared);
     let is_supported = MediaType::parse(declared).and_then(|declared| declared.content_type()).is_some();
     if is_generic || is_supported { BodyPolicy::File } else { BodyPolicy::Skip }

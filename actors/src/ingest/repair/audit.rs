@@ -41,14 +41,14 @@ pub struct Findings {
 /// count as lost, whatever the index holds of them.
 ///
 /// # Errors
-/// [`Error::Busy`] when this service stops being the maintainer meanwhile; the errors of the database and the index.
+/// [`Error::Busy`] when this server stops being the maintainer meanwhile; the errors of the database and the index.
 pub(super) async fn compare(ctx: &RepairContext, stale: Option<StalePeriod>) -> Result<Findings, Error> {
     let documents_lost = find_lost(ctx, stale).await?;
     let passages_removed = remove_strays(ctx).await?;
     Ok(Findings { documents_lost, passages_removed })
 }
 
-/// Ends a comparison once another service maintains its index: the rows no longer describe this one.
+/// Ends a comparison once another server maintains its index: the rows no longer describe this one.
 fn ensure_maintainer(ctx: &RepairContext) -> Result<(), Error> {
     if ctx.index_watch.is_maintainer() { Ok(()) } else { Err(Error::Busy(LOCK_RETRY_DELAY)) }
 }
@@ -117,6 +117,7 @@ fn cut_page(mut page: Vec<IndexedDocument>) -> Vec<IndexedDocument> {
         passages <= MAX_PAGE_PASSAGES
     });
     let within = within.count();
+    // One document at least: a longer one would never be compared.
     page.truncate(within.max(1));
     page
 }

@@ -9,7 +9,7 @@ use library::context::CoreContext;
 use super::watch::IndexWatch;
 use crate::retrieval::Retrieval;
 
-/// The services that compare the index with the database and repair it. Clones share them.
+/// The components that compare the index with the database and repair it. Clones share them.
 #[derive(Clone)]
 pub struct RepairContext {
     /// The rows that say what the index is to hold, and the clock.

@@ -52,7 +52,7 @@ impl WatchState {
 }
 
 impl IndexWatch {
-    /// Determines from a count and from an earlier request whether the index is complete, once this service maintains it.
+    /// Determines from a count and from an earlier request whether the index is complete, once this server maintains it.
     pub(super) async fn assess(
         &self,
         db: &Db,

@@ -1,4 +1,4 @@
-//! Inspects an index without opening it: for `carrel doctor`, which may run at the same time as the service.
+//! Inspects an index without opening it: for `carrel doctor`, which may run at the same time as the server.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use search::index::{AuditReason, IndexFolder, Marker};
 use super::rows;
 use crate::service_state::{self, ServiceStateKey};
 
-/// The state of the index of a data folder, as seen from outside the service.
+/// The state of the index of a data folder, as seen from outside the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inspection {
-    /// Why it is to be compared with the database; none if it is the one that the service left, or has open.
+    /// Why it is to be compared with the database; none if it is the one that the server left, or has open.
     pub audit_reason: Option<AuditReason>,
     /// The number of passages that it is to hold.
     pub expected_passages: u64,
@@ -23,7 +23,7 @@ pub struct Inspection {
 /// Inspects the index of a data folder without opening it.
 pub async fn inspect(db: &Db, data_dir: &Path) -> Result<Inspection, Error> {
     let id = IndexFolder::read_id(data_dir);
-    // The row is read before the folder, because a running service raises the marker of the folder first.
+    // The row is read before the folder, because a running server raises the marker of the folder first.
     let recorded = match id {
         Some(id) => service_state::read_state(db.read(), ServiceStateKey::IndexMarker(id)).await?,
         None => None,

@@ -1,9 +1,9 @@
-//! Which of the services on one database maintains the index.
+//! Which of the servers on one database maintains the index.
 //!
-//! The rows describe one index, and every service has a separate index. If two services filled and compared theirs by the same
-//! rows, each would repeatedly count the documents of the other as lost. So only the service that holds a lock of the
+//! The rows describe one index, and every server has a separate index. If two servers filled and compared theirs by the same
+//! rows, each would repeatedly count the documents of the other as lost. So only the server that holds a lock of the
 //! database ([`SessionLock`]) maintains its index; the others run no job that changes the index, and leave theirs as it is.
-//! When the lock passes to another service, that service compares its index with the rows.
+//! When the lock passes to another server, that server compares its index with the rows.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -19,13 +19,13 @@ use super::watch::{AuditRequest, IndexWatch, WatchState};
 use crate::retrieval::{Completeness, Retrieval};
 use crate::service_state::{self, ServiceStateKey};
 
-/// Time for which a service that starts waits for the lock: the database may not have noticed yet that its last process ended.
+/// Time for which a server that starts waits for the lock: the database may not have noticed yet that its last process ended.
 const START_LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 /// Delay between two attempts to take the lock at the start.
 const START_LOCK_RETRY_DELAY: Duration = Duration::from_millis(100);
 
 impl IndexWatch {
-    /// Begins to maintain the index, unless another service does.
+    /// Begins to maintain the index, unless another server does.
     pub(super) async fn begin_maintenance(
         &self,
         db: &Db,
@@ -40,7 +40,7 @@ impl IndexWatch {
         self.maintain(db, retrieval, &mut state, clock).await.map(drop)
     }
 
-    /// Takes over the maintenance of the index if no service does it. Returns whether this service maintains the index.
+    /// Takes over the maintenance of the index if no server does it. Returns whether this server maintains the index.
     pub(super) async fn maintain(
         &self,
         db: &Db,
@@ -70,7 +70,7 @@ impl IndexWatch {
     }
 
     /// Stops the maintenance if the lock was lost. A comparison takes minutes, and each of its steps checks
-    /// whether this service still is the maintainer.
+    /// whether this server still is the maintainer.
     pub(super) async fn check_lock(&self, db: &Db) -> Result<(), Error> {
         if self.is_maintainer() && !self.hold_lock(db).await? {
             self.is_maintainer.store(false, Ordering::SeqCst);
@@ -79,7 +79,7 @@ impl IndexWatch {
     }
 
     /// Acquires the lock, or verifies that it is held. A lock that cannot be verified counts as lost:
-    /// another service may hold it by now.
+    /// another server may hold it by now.
     async fn hold_lock(&self, db: &Db) -> Result<bool, Error> {
         let held = db.hold_lock(SessionLock::Index).await;
         if held.is_err() {
@@ -88,7 +88,7 @@ impl IndexWatch {
         Ok(held?)
     }
 
-    /// Records that the rows describe this index from now on. If another service maintained its own
+    /// Records that the rows describe this index from now on. If another server maintained its own
     /// before, this index lacks the changes since.
     async fn become_successor(
         &self,

@@ -1,8 +1,8 @@
 //! Keeps the index complete. An index that is lost, partial, old, foreign or damaged is recognised at the start and while the
-//! service runs, and filled again from the database while the service answers searches.
+//! server runs, and filled again from the database while the server answers searches.
 //!
 //! There are three checks, from cheap to expensive. The [marker](search::index::marker) says at the start whether the folder is
-//! the one that the service left. A count of passages (`counts`) is compared with the database every minute. A comparison of
+//! the one that the server left. A count of passages (`counts`) is compared with the database every minute. A comparison of
 //! every passage (`audit`) runs only after one of these, or requests that failed, gave a
 //! [reason](search::index::AuditReason) for it. It records which documents are lost. Jobs of the queue index them again, the
 //! newest first and after everything that a user waits for: first by their words, which takes moments, then by their vectors.
@@ -10,7 +10,7 @@
 //!
 //! Nothing is lost in a crash: the marker is written only when a comparison has ended, and what it found is in rows.
 //!
-//! With several services on one database, only one of them does this (`maintainer`): the rows describe its index.
+//! With several servers on one database, only one of them does this (`maintainer`): the rows describe its index.
 
 mod audit;
 mod context;
@@ -38,7 +38,7 @@ pub use removed_users::purge_removed_users;
 pub use watch::IndexWatch;
 
 impl IndexWatch {
-    /// Starts to watch the index, and to maintain it if no other service does. An empty index of an empty library is new, and needs
+    /// Starts to watch the index, and to maintain it if no other server does. An empty index of an empty library is new, and needs
     /// no comparison. One that could not be opened for lack of space is opened once there is space.
     pub async fn begin(
         db: &Db,
@@ -52,8 +52,8 @@ impl IndexWatch {
     }
 }
 
-/// Checks and repairs the index if this service maintains it: reopens it, counts, compares and follows a rebuild, each when
-/// necessary. A service that does not maintain it only opens an index that it could not open at its start. Called every two seconds.
+/// Checks and repairs the index if this server maintains it: reopens it, counts, compares and follows a rebuild, each when
+/// necessary. A server that does not maintain it only opens an index that it could not open at its start. Called every two seconds.
 ///
 /// # Errors
 /// [`Error`] when the index fails; the next check continues.
@@ -71,7 +71,7 @@ pub async fn check_index(ctx: &RepairContext) -> Result<(), Error> {
     }
     reopen::reopen_if_necessary(ctx, &mut state).await?;
     if !is_maintainer {
-        // The state of an index that was just opened is that of an index which another service does not maintain.
+        // The state of an index that was just opened is that of an index which another server does not maintain.
         return watch.maintain(&ctx.core.db, &ctx.retrieval, &mut state, &*ctx.core.clock).await.map(drop);
     }
     if state.reopened_at.is_some() {
@@ -87,15 +87,15 @@ pub async fn check_index(ctx: &RepairContext) -> Result<(), Error> {
     Ok(())
 }
 
-/// Checks that this service still maintains the index, also while [`check_index`] compares it. Called every two seconds.
+/// Checks that this server still maintains the index, also while [`check_index`] compares it. Called every two seconds.
 ///
 /// # Errors
-/// [`Error`] when the database fails. Until it is reached again, this service does not count as the maintainer.
+/// [`Error`] when the database fails. Until it is reached again, this server does not count as the maintainer.
 pub async fn check_maintainer(ctx: &RepairContext) -> Result<(), Error> {
     ctx.index_watch.check_lock(&ctx.core.db).await
 }
 
-/// Closes the index at the end of the service, once nothing writes to it any more.
+/// Closes the index at the end of the server, once nothing writes to it any more.
 pub async fn close_index(ctx: &RepairContext) {
     // If a comparison or an opening is in progress, the next start finds the index as after a crash.
     ctx.index_watch.folder.cancel_opening();

@@ -5,7 +5,7 @@ use errors::Error;
 use super::context::RepairContext;
 use crate::service_state::{self, ServiceStateKey};
 
-/// Removes the passages of removed users from the index, if this service maintains it. The rows of these users are gone, so
+/// Removes the passages of removed users from the index, if this server maintains it. The rows of these users are gone, so
 /// the service state lists them.
 ///
 /// # Errors

@@ -143,7 +143,7 @@ async fn replace_damaged(ctx: &RepairContext, state: &mut WatchState) -> Result<
 async fn move_aside(ctx: &RepairContext, state: &mut WatchState) -> Result<(), Error> {
     let now = ctx.core.clock.now();
     state.damage = Some(Damage::InPlace);
-    // So that it is not marked as cleanly closed if the service ends before it could be moved.
+    // So that it is not marked as cleanly closed if the server ends before it could be moved.
     state.audit_request = Some(AuditRequest::new(AuditReason::Damaged, None, now));
     // Before its folder is created again, because the index would write into the new one.
     let index = ctx.retrieval.engine().abandon().await?;
@@ -182,7 +182,7 @@ async fn open_postponed(ctx: &RepairContext, state: &WatchState) -> Result<Repla
 
 /// Converts the error of an index that still cannot be opened.
 fn postponed_error(error: IndexError) -> Error {
-    // The start of the service has reported the lack of space, so it is not logged again every 30 seconds.
+    // The start of the server has reported the lack of space, so it is not logged again every 30 seconds.
     if matches!(error, IndexError::NoSpace { .. }) {
         StorageFailure::NoIndex.into()
     } else {
@@ -200,7 +200,7 @@ async fn open_folder(
     let opened = folder.open_on_thread(state.marker.clone(), ctx.core.clock.now()).await?;
     let audit_reason = match opened.audit_reason {
         Some(AuditReason::Missing) => reason_if_new,
-        // A copy that was made while this service ran.
+        // A copy that was made while this server ran.
         None => AuditReason::OlderCopy,
         Some(other) => other,
     };

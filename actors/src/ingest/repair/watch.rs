@@ -9,7 +9,7 @@ use search::index::{AuditReason, IndexFolder, InitialIndex, Marker, PassageIndex
 use tokio::sync::Mutex;
 use values::time::Timestamp;
 
-/// The watch over the index of a running service: what its checks remember, and whether this service maintains the index.
+/// The watch over the index of a running server: what its checks remember, and whether this server maintains the index.
 pub struct IndexWatch {
     pub(super) folder: IndexFolder,
     pub(super) is_maintainer: AtomicBool,
@@ -17,7 +17,7 @@ pub struct IndexWatch {
 }
 
 impl IndexWatch {
-    /// Returns whether this service fills and repairs the index.
+    /// Returns whether this server fills and repairs the index.
     #[must_use]
     pub fn is_maintainer(&self) -> bool {
         self.is_maintainer.load(Ordering::SeqCst)

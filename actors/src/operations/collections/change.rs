@@ -65,6 +65,7 @@ impl Operation for ChangeCollection {
             // Before the collection is locked: it locks the user's row, which comes first (`library::owned_transaction`).
             require_valid_parent(&txn, caller.user, self.id, parent).await?;
         }
+        // NO KEY UPDATE: bookmarks may be added to the collection meanwhile, which only lock its key.
         let found = collection::Entity::one_of(caller.user, self.id).lock(LockType::NoKeyUpdate);
         let mut changed = found.one(&txn).await?.ok_or(Error::not_found())?.into_active_model();
         if let Some(name) = self.name {

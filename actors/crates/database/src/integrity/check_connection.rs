@@ -1,4 +1,4 @@
-//! The connection through which a database is checked while it serves. A check ends as soon as its caller is dropped: a service that
+//! The connection through which a database is checked while it serves. A check ends as soon as its caller is dropped: a server that
 //! stops must not wait for the seconds or minutes that the check of a large table takes.
 
 use std::sync::Arc;

@@ -12,7 +12,7 @@ const POSTGRES_SORTS: [&str; 2] = ["Sort", "Incremental Sort"];
 /// The plan by which the database runs a statement.
 ///
 /// A test has few rows, and for those PostgreSQL prefers to read and sort whole tables. So its plans are made as if both were
-/// expensive: they do so only where no index serves the statement. SQLite plans without statistics, as the service does.
+/// expensive: they do so only where no index serves the statement. SQLite plans without statistics, as the server does.
 #[derive(Clone, Debug)]
 pub struct QueryPlan {
     /// The SQL of the statement.

@@ -11,7 +11,7 @@ static BUILT_IN: LazyLock<Catalogue> = LazyLock::new(|| {
     toml::from_str(include_str!("models.toml")).expect("models.toml matches the types of the catalogue")
 });
 
-/// All models that the service can use.
+/// All models that the server can use.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Catalogue {
@@ -25,7 +25,7 @@ pub struct Catalogue {
 pub struct Model {
     /// Name of the model and of its folder.
     pub name: String,
-    /// The part of the service that uses it.
+    /// The part of the server that uses it.
     pub purpose: Purpose,
     /// What the model does, in words for the operator.
     pub about: String,

@@ -22,7 +22,7 @@ pub struct Store {
 pub struct ModelStatus {
     /// Name of the model in the catalogue.
     pub name: String,
-    /// The part of the service that uses it.
+    /// The part of the server that uses it.
     pub purpose: Purpose,
     /// What the model does, for the operator.
     pub about: String,

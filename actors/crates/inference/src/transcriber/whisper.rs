@@ -1,6 +1,6 @@
 //! The local model: Whisper, run by whisper.cpp on a thread of lower priority.
 //!
-//! The model is loaded for the first window of a recording and unloaded after the last, so an idle service has none in memory.
+//! The model is loaded for the first window of a recording and unloaded after the last, so an idle server has none in memory.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
@@ -85,7 +85,7 @@ impl Transcriber for Whisper {
         let (inner, (sender, receiver)) = (self.inner.clone(), oneshot::channel());
         let work = move || {
             lower_thread_priority(BACKGROUND_NICE);
-            // The receiver is gone when the service is stopping.
+            // The receiver is gone when the server is stopping.
             let _ = sender.send(inner.transcribe(&window, language.as_deref()));
         };
         // A separate thread, because a thread of the runtime would keep the lower priority for its next task.

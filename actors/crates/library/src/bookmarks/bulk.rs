@@ -104,7 +104,7 @@ async fn existing_urls(
     Ok(existing)
 }
 
-/// Removes and returns the pages that another node saved after they were looked up.
+/// Removes and returns the pages that another process saved after they were looked up.
 async fn remove_conflicting(
     txn: &impl ConnectionTrait,
     user: UserId,

@@ -54,7 +54,7 @@ pub async fn restore(
         return Err(URL_SAVED_AGAIN);
     }
     set_deleted(txn, &row, None, now).await.map_err(|error| match error.sql_err() {
-        // Another node saved the URL after it was looked up.
+        // Another process saved the URL after it was looked up.
         Some(SqlErr::UniqueConstraintViolation(_)) => URL_SAVED_AGAIN,
         Some(_) | None => error.into(),
     })?;

@@ -25,7 +25,7 @@ pub fn require_fetchable(url: &str, guard: &Guard) -> Result<(), Error> {
 }
 
 /// Requires that a URL may be saved without content: its page may be fetched, or it is a bookmark already, so that nothing is
-/// fetched. The latter can be an upload, whose URL is the service's own.
+/// fetched. The latter can be an upload, whose URL is the server's own.
 ///
 /// # Errors
 /// [`Error::UrlRejected`] when neither holds.

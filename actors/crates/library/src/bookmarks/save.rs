@@ -89,7 +89,7 @@ pub async fn save_in_transaction(
     // The document before the bookmark, which refers to it by a foreign key.
     document::Entity::insert(document.clone().into_active_model()).exec_without_returning(txn).await?;
     if !insert_if_unsaved(txn, row.clone()).await? {
-        // Another node saved the URL after it was looked up. On PostgreSQL a violated unique index would end the transaction, so
+        // Another process saved the URL after it was looked up. On PostgreSQL a violated unique index would end the transaction, so
         // the insert skips the row instead.
         document::Entity::delete_owned_row(txn, user, document).await?;
         return add_tags_to_existing(txn, &row, &new.tags).await;

@@ -22,7 +22,7 @@ pub async fn add_tags(
     row: &bookmark::Model,
     tags: &[String],
 ) -> Result<bool, Error> {
-    // Sorted: two nodes that insert the same tags in different orders could deadlock.
+    // Sorted: two processes that insert the same tags in different orders could deadlock.
     let rows: Vec<_> = tags
         .iter()
         .collect::<BTreeSet<_>>()

@@ -64,6 +64,7 @@ impl SourceMap {
             };
             text.push_str(gap);
             text.push_str(&segment.text);
+            // A gap is ASCII, so its bytes are its characters.
             let from = chars + gap.len();
             chars = from + segment.text.chars().count();
             spans.push(TimedSpan { from, to: chars, start: segment.start, end: segment.end });

@@ -103,6 +103,7 @@ fn list_item(bookmark: &BookmarkRecord, title: &str) -> String {
     let (url, title) = (escape(bookmark.url.as_str()), escape(title));
     let mut item = format!(
         "<DT><A HREF=\"{url}\" ADD_DATE=\"{}\" TAGS=\"{tags}\">{title}</A>\n",
+        // Browsers read seconds here.
         bookmark.saved_at.millis() / 1000
     );
     if let Some(notes) = &bookmark.notes {

@@ -16,6 +16,7 @@ use web::PageUrl;
 
 use super::{hub, schedule};
 
+// Until the first fetch tells how often entries appear.
 const INITIAL_INTERVAL_SECONDS: i64 = 6 * 3600;
 
 /// The values by which a server tells whether a feed has changed (RFC 9110, section 8.8).

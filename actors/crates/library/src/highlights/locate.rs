@@ -111,6 +111,7 @@ fn map_ascending(values: &[usize], mut map: impl FnMut(usize) -> usize) -> Vec<u
     let mut sorted: Vec<_> = values.iter().copied().enumerate().collect();
     sorted.sort_by_key(|(_, value)| *value);
     let mut mapped: Vec<_> = sorted.into_iter().map(|(index, value)| (index, map(value))).collect();
+    // By the index, the first part of each pair, which restores the order of the values.
     mapped.sort_unstable();
     mapped.into_iter().map(|(_, result)| result).collect()
 }

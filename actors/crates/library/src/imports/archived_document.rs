@@ -20,7 +20,7 @@ use jobs::Priority;
 const MAX_TIME_BYTES: usize = 40;
 /// Characters of a language code.
 const MAX_LANGUAGE_CHARS: usize = 8;
-/// Bytes of a passage, or of a segment of a transcript. This service writes none as long: 20,000 characters of 4 bytes.
+/// Bytes of a passage, or of a segment of a transcript. This server writes none as long: 20,000 characters of 4 bytes.
 const MAX_PASSAGE_BYTES: usize = 80_000;
 
 /// Returns the document with the metadata of its record.
@@ -54,7 +54,7 @@ const MIN_AVERAGE_BYTES: usize = 50;
 /// Segments of a transcript: those of about a day.
 const MAX_SEGMENTS: usize = 100_000;
 
-/// Returns the record if this service could have written it. Otherwise the text is extracted again.
+/// Returns the record if this server could have written it. Otherwise the text is extracted again.
 ///
 /// An export is a file that anyone may write. A record that is accepted here becomes rows without passing through an extractor.
 pub fn keep_valid(record: Option<DocumentRecord>) -> Option<DocumentRecord> {

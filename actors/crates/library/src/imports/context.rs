@@ -1,4 +1,4 @@
-//! The services that the jobs of imports and undos work with.
+//! The components that the jobs of imports and undos work with.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use web::Guard;
 
 use crate::context::CoreContext;
 
-/// The services that imports and their undos need. Clones share everything.
+/// The components that imports and their undos need. Clones share everything.
 #[derive(Clone)]
 pub struct ImportContext {
     /// Database, clock, plans and worker threads.

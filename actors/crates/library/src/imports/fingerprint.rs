@@ -10,7 +10,7 @@
 //! | note of a project | title, text, pinned |
 //! | decision | title, text, status, when it was decided |
 //!
-//! It does not matter whether the user, a program or another import made the change. What the service does on its own changes no
+//! It does not matter whether the user, a program or another import made the change. What the server does on its own changes no
 //! fingerprint: fetching a page, reading its text, finding the position of a highlight. Apart from the fingerprint, the undo keeps
 //! objects that are in use ([`super::undo()`]).
 

@@ -62,6 +62,7 @@ async fn apply_batches(
     while rows.peek().is_some() {
         let txn = begin_request(&core.db, owner).await?;
         lock_library(&txn, user).await?;
+        // Pauses and undos lock this row too, so they come before or after a batch of rows, never within one.
         let own = import::Entity::one_of(user, session.import().id).lock_exclusive();
         match own.one(&txn).await?.ok_or(Error::not_found())? {
             // The user paused it meanwhile, or undoes it already.

@@ -1,4 +1,4 @@
-//! Imports of what a user saved elsewhere, and of exports of this service.
+//! Imports of what a user saved elsewhere, and of exports of this server.
 //!
 //! A file has a row ([`entity::import`]) and a job. The job reads the file in a child process, some rows at a time, and
 //! applies each batch by one transaction that also records how far it came: a crash loses nothing and repeats nothing, and the user

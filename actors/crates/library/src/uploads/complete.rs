@@ -114,7 +114,7 @@ async fn copy_direct_upload(
         bucket.copy(&incoming_path(row.id), &lease.path).await?;
         let bytes = bucket.head(&lease.path).await?.map(|object| object.bytes);
         let sha256 = match &completion.sha256 {
-            // Only on request: the service has to read the whole object from the bucket for it.
+            // Only on request: the server has to read the whole object from the bucket for it.
             Some(_) => Some(bucket.sha256(&lease.path).await?),
             None => None,
         };

@@ -6,7 +6,7 @@ use storage::blobs::{BlobError, ReceivedObject, incoming_path};
 use super::media::MediaType;
 use super::upload_store::Uploads;
 
-/// Returns the object that a client sent to the store directly for this upload; `None` if this service receives the bytes, if
+/// Returns the object that a client sent to the store directly for this upload; `None` if this server receives the bytes, if
 /// nothing has arrived, or if the object has another length or media type than announced.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! Uploads: a client announces a file, sends it to a signed URL and completes the upload, which makes a bookmark of it.
 //!
-//! An upload has a row from its announcement on. Its bytes are a file of the store ([`crate::stored_files`]). Either this service
+//! An upload has a row from its announcement on. Its bytes are a file of the store ([`crate::stored_files`]). Either this server
 //! receives them ([`UploadReceiver`]), or the client sends them to the store directly, and they are checked when the upload is
 //! completed ([`complete()`]). Completion creates the document, the bookmark and the job that extracts the text in one
 //! transaction, once.

@@ -1,4 +1,4 @@
-//! Receives the bytes of uploads where this service does that: it writes them as they arrive, without holding the file in memory,
+//! Receives the bytes of uploads where this server does that: it writes them as they arrive, without holding the file in memory,
 //! and assigns the file to its upload once it is complete and on disk. A second file that arrives before completion replaces
 //! the first. A request that breaks off changes nothing and leaves nothing behind.
 
@@ -97,6 +97,7 @@ impl UploadReceiver {
                 return Err(error.into());
             }
         };
+        // A task like those of the parts, each of which takes over the digest of the one before.
         let digest = tokio::task::spawn_blocking(Sha256::new);
         Ok(Self {
             core: core.clone(),

@@ -1,6 +1,6 @@
 //! One request at a time writes the bytes of an upload, so that the store never holds more than the announced file and the one
 //! that it replaces. The newest request wins: a client that sends the file again has abandoned its last connection, even if the
-//! service has not noticed that yet. In that this differs from [`concurrency::KeyedMutex`], which it adds to.
+//! server has not noticed that yet. In that this differs from [`concurrency::KeyedMutex`], which it adds to.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

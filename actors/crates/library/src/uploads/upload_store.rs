@@ -17,7 +17,7 @@ pub struct Uploads {
     pub store: Arc<dyn BlobStore>,
     /// Folder for temporary files, such as bodies of requests and pages that are fetched.
     pub scratch: Scratch,
-    /// Signs the upload URLs of this service. A bucket signs its own.
+    /// Signs the upload URLs of this server. A bucket signs its own.
     pub url_signer: UrlSigner,
     /// Lifetime of an upload URL (`uploads.put_seconds`).
     pub put_url_lifetime: Duration,

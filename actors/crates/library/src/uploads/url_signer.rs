@@ -1,4 +1,4 @@
-//! Signatures of upload URLs, for stores that receive files through this service. A signature is valid for one upload until one
+//! Signatures of upload URLs, for stores that receive files through this server. A signature is valid for one upload until one
 //! time. The media type and the length need no signature: they do not change once the upload is announced.
 
 use base64::Engine;
@@ -65,7 +65,7 @@ mod tests {
         Timestamp::parse("2030-01-02T03:04:05.678Z").unwrap()
     }
 
-    /// Row U2 of the threat table.
+    /// Covers the threat table (row U2).
     #[test]
     fn signature_is_valid_only_for_its_upload_time_and_key() {
         let (signer, upload) = (UrlSigner::new([5; 32]), UploadId::new(expires_at()));
@@ -80,7 +80,7 @@ mod tests {
     }
 
     proptest! {
-        /// Row U2 of the threat table.
+        /// Covers the threat table (row U2).
         #[test]
         fn altered_or_shortened_signature_is_refused(at in any::<prop::sample::Index>(), c in "[ -~]") {
             let (signer, upload) = (UrlSigner::new([5; 32]), UploadId::new(expires_at()));

@@ -1,4 +1,4 @@
-//! An export of this service: `library.jsonl`, whose lines name the texts in `documents/` and the files in `files/`.
+//! An export of this server: `library.jsonl`, whose lines name the texts in `documents/` and the files in `files/`.
 
 use serde_json::{Value, from_slice, to_value};
 

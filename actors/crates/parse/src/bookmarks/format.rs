@@ -37,7 +37,7 @@ macro_rules! formats {
 pub struct UnknownFormat;
 
 formats! {
-    /// An export of this service, as an archive.
+    /// An export of this server, as an archive.
     Carrel = "carrel",
     /// One JSON object a line, with the fields of POST /bookmarks.
     Jsonl = "jsonl",

@@ -1,4 +1,4 @@
-//! Files of other programs, read row by row: what was saved elsewhere, and exports of this service.
+//! Files of other programs, read row by row: what was saved elsewhere, and exports of this server.
 //!
 //! [`ImportSource::open`] detects the format of a file by its bytes, and reads its rows one after the other. Each format is a file
 //! of its own. Only formats that cannot be read otherwise are held whole in memory.

@@ -188,6 +188,7 @@ impl ListReader {
         let mut tags = split_names(&attribute(tag, "tags").unwrap_or_default(), ',');
         let before = tags.len();
         tags.retain(|tag| tag != LINKDING_ARCHIVED);
+        // `time_added` is Pocket's.
         let time = ["add_date", "time_added"].iter().find_map(|name| attribute(tag, name));
         // Pinboard and linkding state for each page whether it is still to be read.
         let is_read = attribute(tag, "toread").is_some_and(|value| value == "0");

@@ -7,6 +7,7 @@ use super::annotation::Annotation;
 use super::row::{ForeignBookmark, Row, RowContent};
 use super::time_formats::parse_time;
 
+// The first name that an object has counts. `href` and `extended` are Pinboard's, and `article__url` is Readability's.
 const ADDRESSES: [&str; 5] = ["url", "href", "article__url", "given_url", "uri"];
 const TITLES: [&str; 2] = ["title", "article__title"];
 const TIMES: [&str; 8] =

@@ -91,7 +91,7 @@ pub enum RowContent {
     Note(Note),
     /// A feed that the user follows.
     Feed(Outline),
-    /// A line of an export of this service.
+    /// A line of an export of this server.
     Record(Value),
     /// A row that cannot be imported.
     Skipped(SkippedRow),

@@ -80,6 +80,7 @@ fn first_word(text: &str) -> &str {
 /// Returns whether the text of a page only asks for JavaScript.
 pub fn is_script_wall(text: &str) -> bool {
     let text = text.to_lowercase();
+    // A longer page is an article that mentions JavaScript.
     text.chars().nth(MAX_SCRIPT_WALL_CHARS).is_none()
         && text.contains("javascript")
         && entries(SCRIPT_REQUESTS).any(|asks| text.contains(asks))

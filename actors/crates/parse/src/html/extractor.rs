@@ -49,6 +49,7 @@ const DISCARDED_INLINE_ELEMENTS: [&str; 22] = [
     "time", "label", "output", "data", "bdi", "bdo", "ruby", "rb", "nobr", "big", "acronym", "abbr", "dfn",
     "samp", "var", "kbd", "cite", "ins", "small", "slot", "blink", "tt",
 ];
+// Tags of formulas, which are removed so that the symbols stay in the text.
 const MATHML_ELEMENTS: [&str; 14] = [
     "math",
     "semantics",

@@ -39,6 +39,7 @@ const INLINE_ELEMENTS: [&str; 21] = [
     "a", "b", "strong", "i", "em", "u", "s", "del", "ins", "mark", "small", "sub", "sup", "code", "kbd",
     "samp", "var", "q", "cite", "dfn", "abbr",
 ];
+// Neither `id` nor `name`, by which a page could hide variables of the app that shows it (row X7).
 const ALLOWED_ATTRIBUTES: [(&str, &[&str]); 7] = [
     ("a", &["href"]),
     ("abbr", &["title"]),
@@ -56,6 +57,7 @@ static SANITIZER: LazyLock<Builder<'static>> = LazyLock::new(|| {
         attributes.map(|(tag, names)| (tag, names.iter().copied().collect())).collect();
     let mut rules = Builder::empty();
     rules
+        // Neither `svg` nor `math`: a browser parses their content by other rules, by which scripts were smuggled (row X2).
         .tags(TEXT_ELEMENTS.into_iter().chain(STRUCTURE_ELEMENTS).chain(INLINE_ELEMENTS).collect())
         // Other elements that are not allowed lose their tags and keep their words; of these two
         // the content goes as well.

@@ -1,5 +1,5 @@
 //! Tests with XSS payloads: after sanitizing, only elements and attributes remain that run nothing and load nothing but images
-//! (faults-and-threats.md, X1 to X3 and X7).
+//! (rows X1, X2, X3, X7).
 
 use trafilatura::dom::{Document, NodeId};
 use url::Url;

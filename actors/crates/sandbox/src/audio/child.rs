@@ -1,6 +1,6 @@
 //! The child's side: decodes the one recording that it was started with, a piece for each request.
 //!
-//! The recording is the read-only descriptor that the service passed as standard output: a confined process opens no
+//! The recording is the read-only descriptor that the server passed as standard output: a confined process opens no
 //! file, and it need not, whatever the size of the recording.
 
 use std::fs::File;
@@ -15,7 +15,7 @@ use super::wire::{AudioRequest, AudioResponse, PIECE_SAMPLES};
 use crate::confinement::CpuMeter;
 use crate::wire::{self, WireError};
 
-/// Answers requests until the service closes the socket. Each piece has its own share of processor time.
+/// Answers requests until the server closes the socket. Each piece has its own share of processor time.
 pub fn serve_recording(mut parent: UnixStream, mut meter: CpuMeter) -> Result<(), WireError> {
     let mut decoder: Option<PieceDecoder> = None;
     loop {

@@ -25,7 +25,7 @@ async fn decode_all(mut reader: AudioReader) -> Vec<i16> {
     samples
 }
 
-/// Returns a file that can only be read, as the service opens it.
+/// Returns a file that can only be read, as the server opens it.
 fn read_only_file(bytes: &[u8], length: u64) -> File {
     let mut written = tempfile::NamedTempFile::new().unwrap();
     written.write_all(bytes).unwrap();

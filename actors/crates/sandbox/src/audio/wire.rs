@@ -1,4 +1,4 @@
-//! Requests to a child that decodes a recording, and its responses. The service requests one piece at a time, so neither
+//! Requests to a child that decodes a recording, and its responses. The server requests one piece at a time, so neither
 //! side ever holds more than that.
 
 use parse::audio::{AudioError, AudioMetadata, SAMPLE_RATE};

@@ -1,5 +1,5 @@
 //! The child's side: reads the one file that it was started with, some rows for each request. The file is the read-only
-//! descriptor that the service passed as standard output.
+//! descriptor that the server passed as standard output.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -16,7 +16,7 @@ use crate::wire::{self, WireError};
 /// The longest name of a row that is reported although the row is too long to be sent, in bytes.
 const MAX_NAME_BYTES: usize = 4 << 10;
 
-/// Answers requests until the service closes the socket. Each request has its own share of processor time.
+/// Answers requests until the server closes the socket. Each request has its own share of processor time.
 pub fn serve_file(mut parent: UnixStream, mut meter: CpuMeter) -> Result<(), WireError> {
     let mut import: Option<OpenImport> = None;
     loop {

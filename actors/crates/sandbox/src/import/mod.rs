@@ -1,8 +1,8 @@
 //! Files of other programs, read row by row in a separate child process: what was saved elsewhere, and exports of this
-//! service.
+//! server.
 //!
 //! The child gets the file as an open, read-only descriptor and returns some rows for each request, so a file of any size
-//! needs little memory in the service. It holds whole only those formats that cannot be read otherwise.
+//! needs little memory in the server. It holds whole only those formats that cannot be read otherwise.
 
 pub(super) mod child;
 #[cfg(test)]
@@ -44,7 +44,7 @@ impl ImportReader {
         self.format
     }
 
-    /// Returns the columns of a table that this service does not read, by their names in the file.
+    /// Returns the columns of a table that this server does not read, by their names in the file.
     pub fn unread_columns(&self) -> &[String] {
         &self.unread_columns
     }

@@ -1,4 +1,4 @@
-//! Requests to a child that reads a file of another program, and its responses. The service requests some rows at a time,
+//! Requests to a child that reads a file of another program, and its responses. The server requests some rows at a time,
 //! so neither side holds more than that in memory.
 
 use parse::bookmarks::{Format, ImportError, MAX_CONTENT_BYTES};
@@ -26,7 +26,7 @@ pub enum ImportRequest {
     Rows,
     /// Skip rows that an earlier run of the import has taken.
     Skip {
-        /// The number of rows to skip. The service requests at most [`MAX_ROWS`] at a time.
+        /// The number of rows to skip. The server requests at most [`MAX_ROWS`] at a time.
         rows: u64,
     },
     /// Begin to unpack a file of the archive.

@@ -74,6 +74,7 @@ fn parse_numbers(inner: &str) -> Option<Vec<usize>> {
                 found.extend(first..=last);
             }
             None => {
+                // Digits that are the number of no passage become 0, so that the marker is found nevertheless, and removed.
                 let single = part.split([' ', '\u{a0}']).filter(|part| !part.is_empty());
                 found.extend(single.map(|part| parse_number(part).unwrap_or(0)));
             }

@@ -19,6 +19,7 @@ pub(super) fn find_before(answer: &str, at: usize) -> Vec<Range<usize>> {
     let Some(opening) = opening_marks(closing) else { return Vec::new() };
     let end = head.len() - closing.len_utf8();
     let within = head.get(..end).unwrap_or_default();
+    // Each candidate is searched in every passage of the marker, so their number is bounded.
     let marks = within.rmatch_indices(opening).take(MAX_OPENING_MARKS);
     marks
         .map(|(at, mark)| at + mark.len()..end)

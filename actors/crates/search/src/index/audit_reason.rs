@@ -15,19 +15,19 @@ const MAX_COPY_TIME: Duration = Duration::from_secs(3600);
 pub enum AuditReason {
     /// The folder held no index, so a new one was created.
     Missing,
-    /// It did not open, failed to answer, or its files were changed while the service was stopped.
+    /// It did not open, failed to answer, or its files were changed while the server was stopped.
     Damaged,
-    /// Its folder was removed or replaced while the service ran.
+    /// Its folder was removed or replaced while the server ran.
     Removed,
-    /// Its files may have been changed while the service was stopped: their times differ, and there was no time to read them.
+    /// Its files may have been changed while the server was stopped: their times differ, and there was no time to read them.
     Unverified,
-    /// It has no marker: an older version of the service wrote it, or a first comparison was interrupted.
+    /// It has no marker: an older version of the server wrote it, or a first comparison was interrupted.
     NoMarker,
-    /// It is not the index that the service left, but one of another installation, or of a generation before the last rebuild.
+    /// It is not the index that the server left, but one of another installation, or of a generation before the last rebuild.
     Foreign,
     /// A copy from before the last changes was restored.
     OlderCopy,
-    /// Another service on the same database maintained its own index in the meantime, so this one lacks its changes.
+    /// Another server on the same database maintained its own index in the meantime, so this one lacks its changes.
     MaintainedElsewhere,
     /// The database is older than the index: it was restored from a backup.
     NewerThanDatabase,

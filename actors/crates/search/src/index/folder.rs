@@ -1,5 +1,5 @@
 //! The folder of an embedded index. An index that cannot be opened is moved aside and replaced, so that damage never prevents the
-//! service from starting.
+//! server from starting.
 
 use std::error::Error;
 use std::fs::{self, File, TryLockError};
@@ -31,7 +31,7 @@ const INDEX_FOLDER: &str = "index";
 const SET_ASIDE_PREFIX: &str = "index.damaged-";
 /// Identifies the data folder in the database. A copy of the folder keeps this id: its marker is compared with the one that the
 /// database has for the id, which shows whether the copy is older. The id in the lock file (`data_dir::folder_id`) identifies a
-/// process instead. A copy gets a new one, because two services with the same id would take each other's leases.
+/// process instead. A copy gets a new one, because two servers with the same id would take each other's leases.
 const ID_FILE: &str = "carrel.id";
 /// An index counts as damaged after this many processes in a row ended while they opened it.
 const MAX_CRASHES_WHILE_OPENING: u32 = 4;
@@ -54,13 +54,13 @@ pub struct IndexFolder {
 pub struct OpenedIndex {
     /// The index, which may be a new and empty one.
     pub index: Arc<dyn PassageIndex>,
-    /// Why it must be compared with the database; `None` if it is the one that the service left.
+    /// Why it must be compared with the database; `None` if it is the one that the server left.
     pub audit_reason: Option<AuditReason>,
     /// The marker that was found in it.
     pub found: Option<Marker>,
 }
 
-/// The index of a data folder with which a service starts.
+/// The index of a data folder with which a server starts.
 pub struct InitialIndex {
     /// The folder of the index, also for later attempts to open it.
     pub folder: IndexFolder,
@@ -72,7 +72,7 @@ pub struct InitialIndex {
 
 impl InitialIndex {
     /// Opens the index of a folder as [`IndexFolder::open_on_thread`] does. A disk without space for it does not prevent the start of
-    /// the service.
+    /// the server.
     ///
     /// # Errors
     /// The same as [`IndexFolder::open_on_thread`], except [`IndexError::NoSpace`].
@@ -123,7 +123,7 @@ impl IndexFolder {
         fs::read_to_string(data_dir.join(ID_FILE)).ok()?.trim().parse().ok()
     }
 
-    /// Returns whether a data folder has an id: a service was started on it before.
+    /// Returns whether a data folder has an id: a server was started on it before.
     #[must_use]
     pub fn has_id(data_dir: &Path) -> bool {
         data_dir.join(ID_FILE).exists()
@@ -203,7 +203,7 @@ impl IndexFolder {
         Ok(OpenedIndex { index: Arc::new(index), audit_reason, found })
     }
 
-    /// Opens the index as [`Self::open`] does, on a separate thread. When the future is dropped, because the service stops, nothing waits
+    /// Opens the index as [`Self::open`] does, on a separate thread. When the future is dropped, because the server stops, nothing waits
     /// for the thread, and the process does not count as one that crashed while it opened the index.
     ///
     /// # Errors
@@ -225,7 +225,7 @@ impl IndexFolder {
         opened
     }
 
-    /// Records that the service stops, so that an opening in progress does not count as a crash.
+    /// Records that the server stops, so that an opening in progress does not count as a crash.
     pub fn cancel_opening(&self) {
         self.crash_counter.cancel_opening();
     }
@@ -237,7 +237,7 @@ impl IndexFolder {
     /// it cannot be measured. Then nothing was moved or removed.
     pub fn set_aside(&self, cause: &str, now: Timestamp) -> Result<(), IndexError> {
         let (path, time) = (self.path(), now.to_string().replace(':', "-"));
-        // Before the move: without space for a new index the service would be left with none.
+        // Before the move: without space for a new index the server would be left with none.
         self.require_space_to_create(&path)?;
         // Listed before the move, so that the index that is moved aside now is not removed with the older ones.
         let before = set_aside_folders(&self.data_dir);
@@ -330,6 +330,7 @@ fn write_id(data_dir: &Path, id: DataFolderId) -> io::Result<()> {
     let mut file = File::create(&draft)?;
     file.write_all(id.to_string().as_bytes())?;
     file.sync_all()?;
+    // After the sync: otherwise a power loss could leave the name with an empty file.
     fs::rename(&draft, data_dir.join(ID_FILE))
 }
 

@@ -1,4 +1,4 @@
-//! The marker of an index: a small file in its folder, of which the database keeps a copy. By comparing the two the service finds out
+//! The marker of an index: a small file in its folder, of which the database keeps a copy. By comparing the two the server finds out
 //! at its start, without counting passages, whether the folder is still the one that it left.
 
 use std::fs::{self, File};

@@ -14,7 +14,7 @@ pub enum BlobError {
     /// The store has no space left.
     #[error("the store is full")]
     Full,
-    /// Clients send the bytes of uploads to this store themselves, not to the service.
+    /// Clients send the bytes of uploads to this store themselves, not to the server.
     #[error("the store receives uploads by presigned URLs only")]
     PresignedOnly,
     /// Any other failure, with the cause that the store reported.

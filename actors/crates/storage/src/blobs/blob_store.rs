@@ -14,14 +14,14 @@ pub const PART_BYTES: usize = 1 << 20;
 /// A store of files by paths that are derived from ids ([`blob_path`](super::blob_path), [`incoming_path`](super::incoming_path)).
 #[async_trait]
 pub trait BlobStore: Send + Sync {
-    /// Begins a file that this service writes, of this length in bytes if it is known. No space is reserved for the file: each part
+    /// Begins a file that this server writes, of this length in bytes if it is known. No space is reserved for the file: each part
     /// must fit when it is written.
     ///
     /// # Errors
     /// [`BlobError::Full`] when a file of this length does not fit above the floor of a disk now; otherwise any [`BlobError`].
     async fn create(&self, path: &str, length: Option<u64>) -> Result<Box<dyn BlobWriter>, BlobError>;
 
-    /// Returns the bucket to which clients send uploads themselves; `None` when this service receives their bytes.
+    /// Returns the bucket to which clients send uploads themselves; `None` when this server receives their bytes.
     fn upload_bucket(&self) -> Option<&S3Store>;
 
     /// Makes a file available under a path of this machine.

@@ -133,7 +133,7 @@ impl BlobWriter for FolderWriter {
     }
 }
 
-/// Gives a file that root wrote to the owner of the store's folder: a service that runs under another account could not read a
+/// Gives a file that root wrote to the owner of the store's folder: a server that runs under another account could not read a
 /// file that a command of root wrote. SQLite does the same with the files of its log. Follows no symbolic link, because that account
 /// may have put one there.
 fn chown_to_owner(folder: &Path, file: &Path) -> io::Result<()> {

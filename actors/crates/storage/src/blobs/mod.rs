@@ -1,8 +1,8 @@
 //! Stores of files: a folder of this machine, or a bucket that speaks S3, both through the library `object_store`. Paths are made
 //! from ids ([`blob_path`], [`incoming_path`]), never from names that a user chose.
 //!
-//! The two stores differ in who receives the bytes of uploads. With a folder the service does. With a bucket the client sends them
-//! to the bucket itself, to a presigned URL ([`BlobStore::upload_bucket`]). Files that the service writes go the same way to
+//! The two stores differ in who receives the bytes of uploads. With a folder the server does. With a bucket the client sends them
+//! to the bucket itself, to a presigned URL ([`BlobStore::upload_bucket`]). Files that the server writes go the same way to
 //! either ([`BlobStore::create`]).
 
 mod blob_error;

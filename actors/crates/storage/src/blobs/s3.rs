@@ -64,6 +64,7 @@ impl S3Store {
         // The HTTP client of the bucket comes with object_store, which expects a provider.
         web::install_crypto_provider();
         let url = Url::parse(&settings.url).map_err(|error| BlobError::Failed(Box::new(error)))?;
+        // The environment first, so that the settings replace its values one by one.
         let mut builder = AmazonS3Builder::from_env()
             .with_bucket_name(url.host_str().unwrap_or_default())
             // Some stores do not know the request that deletes many objects.

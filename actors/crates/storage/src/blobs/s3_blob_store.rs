@@ -1,4 +1,4 @@
-//! The bucket as a store of files that this service writes and reads.
+//! The bucket as a store of files that this server writes and reads.
 
 use async_trait::async_trait;
 use futures_util::StreamExt;

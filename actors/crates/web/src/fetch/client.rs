@@ -11,14 +11,14 @@ use super::request::FetchRequest;
 use super::resolve::GuardedResolver;
 use crate::page_url::PageUrl;
 
-/// Fixed, so that sites can recognise the service and learn nothing about its user.
+/// Fixed, so that sites can recognise the server and learn nothing about its user.
 const USER_AGENT: &str = concat!("Carrel/", env!("CARGO_PKG_VERSION"), " (a personal reading library)");
 
-/// Timeout for resolving a name, connecting and TLS together (faults-and-threats.md, S18).
+/// Timeout for resolving a name, connecting and TLS together (faults-and-threats.md, row S18).
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Maximum length of the headers of an HTTP/2 response. An HTTP/1 response has at most 100 headers of about 400 KiB together
-/// (bounds of hyper; faults-and-threats.md, S20).
+/// (bounds of hyper; faults-and-threats.md, row S20).
 const MAX_HEADER_BYTES: u32 = 64 * 1024;
 
 /// Redirects of a download.
@@ -41,10 +41,11 @@ pub(super) fn builder(resolver: GuardedResolver) -> ClientBuilder {
         // Retries belong to jobs.
         .retry(retry::never())
         // A brotli stream may declare a window of a gigabyte, and its decoder allocates it (half of that was measured for
-        // 324 bytes sent; faults-and-threats.md, S19). Servers that support brotli support gzip.
+        // 324 bytes sent; faults-and-threats.md, row S19). Servers that support brotli support gzip.
         .no_brotli()
         .connect_timeout(CONNECT_TIMEOUT)
         .http2_max_header_list_size(MAX_HEADER_BYTES)
+        // Some servers send lines that are no valid headers. Browsers skip them, so a page is not refused for one.
         .http1_ignore_invalid_headers_in_responses(true)
         // Each request resolves and checks the name again, and leaves no connection or timer behind.
         .pool_max_idle_per_host(0)
@@ -65,12 +66,13 @@ pub(super) fn get_request(url: &PageUrl, request: &FetchRequest) -> Request {
     get
 }
 
-/// Returns a builder of a client for a service that the operator configured. It may connect to any IP address and follows no
+/// Returns a builder of a client for a server that the operator configured. It may connect to any IP address and follows no
 /// redirects; the caller sets the timeouts.
 pub fn service_client() -> ClientBuilder {
     install_crypto_provider();
     Client::builder()
         .user_agent(USER_AGENT)
+        // A redirect could send the operator's key, or the text of a user, to another host.
         .redirect(redirect::Policy::none())
         .referer(false)
         .no_proxy()

@@ -41,6 +41,7 @@ fn charset(parameters: &str) -> Option<String> {
         .split(';')
         .filter_map(|parameter| parameter.split_once('='))
         .find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))?;
+    // Single quotes mean nothing in HTTP, but some servers write them.
     Some(value.trim().trim_matches(['"', '\'']).trim().to_owned()).filter(|label| !label.is_empty())
 }
 

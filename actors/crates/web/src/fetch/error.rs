@@ -108,6 +108,7 @@ impl FetchError {
         if let Some(rejection) = find_cause::<UrlRejection>(&error, |_| true) {
             return Self::Rejected(*rejection);
         }
+        // `is_connect` comes last, because it is also true for a refused certificate and for a name that was not found.
         if find_cause(&error, |cause| matches!(cause, rustls::Error::InvalidCertificate(_))).is_some() {
             Self::Untrusted(error)
         } else if error.is_dns() {

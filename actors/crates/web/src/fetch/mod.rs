@@ -1,8 +1,8 @@
 //! Fetches pages, feeds and files from the web. Every request to a URL that a user, a page or a feed named goes through
-//! [`Fetcher`]; nothing else in the service connects to such a URL.
+//! [`Fetcher`]; nothing else in the server connects to such a URL.
 //!
-//! [`Fetcher`] guarantees (faults-and-threats.md, S1 to S21):
-//! - no connection to an IP address that [`Guard`] refuses, the service's own origin included, whether the address is in the
+//! [`Fetcher`] guarantees (faults-and-threats.md, rows S1 to S21):
+//! - no connection to an IP address that [`Guard`] refuses, the server's own origin included, whether the address is in the
 //!   URL, was resolved (the address that was checked is the one that is connected to), or is the target of a redirect;
 //! - one deadline for names, connections, redirects and the body together, at most [`MAX_REDIRECTS`] redirects, and a maximum
 //!   of decompressed bytes in memory;
@@ -116,7 +116,7 @@ pub enum FetchOutcome {
     Skipped,
 }
 
-/// The guarded HTTP client. Clones are cheap; the service has one.
+/// The guarded HTTP client. Clones are cheap; the server has one.
 #[derive(Clone)]
 pub struct Fetcher {
     guard: Arc<Guard>,
@@ -202,6 +202,7 @@ impl Fetcher {
         let timed_out = || FetchError::Timeout(self.timeout);
         let follow = async {
             let last = self.follow(url, &request).await?;
+            // Before the policy reads the media type: an error page is neither a page nor a file to keep.
             self.require_success(&last.response)?;
             Ok(last)
         };
@@ -228,6 +229,7 @@ impl Fetcher {
     /// [`FetchError`], for everything except a status of 200 to 299.
     pub async fn post(&self, url: &PageUrl, form: &[(&'static str, String)]) -> Result<(), FetchError> {
         let send = async {
+            // The URL is one that a feed named, so it is trusted no more than that of a page.
             self.guard.check_url(url)?;
             let response = self.client.post(url.url().clone()).form(form).send().await;
             self.require_success(&response.map_err(FetchError::from_exchange)?)
@@ -313,10 +315,12 @@ async fn within<T, E: From<FetchError>>(
 }
 
 fn is_redirect(status: StatusCode) -> bool {
+    // Not 300, 304, 305 and 306: none of them names the page to fetch instead.
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }
 
 fn is_permanent(status: StatusCode) -> bool {
+    // After the others the page may be at the first URL again, so a bookmark keeps it.
     matches!(status.as_u16(), 301 | 308)
 }
 

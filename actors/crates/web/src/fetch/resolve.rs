@@ -24,6 +24,7 @@ pub struct SystemLookup;
 
 impl HostLookup for SystemLookup {
     fn ip_addresses(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+        // The lookup requires a port, which is dropped from its result.
         async move { Ok(tokio::net::lookup_host((name, 0)).await?.map(|found| found.ip()).collect()) }.boxed()
     }
 }
@@ -49,7 +50,7 @@ impl Resolve for GuardedResolver {
             if found.is_empty() {
                 return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no addresses").into());
             }
-            // All of them, not only the first: the client may try them in any order (faults-and-threats.md, S7).
+            // All of them, not only the first: the client may try them in any order (faults-and-threats.md, row S7).
             found.iter().try_for_each(|address| guard.check_ip(*address))?;
             // Port 0 means the port of the request.
             Ok(Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)

@@ -1,6 +1,6 @@
-//! Where the service may connect to for its users: pages of the public web and networks that the operator allows, but not
-//! the service itself. What the URL contains is checked before anything is resolved or connected to, and every IP address
-//! that a name resolves to is checked again (faults-and-threats.md, S1 to S16).
+//! Where the server may connect to for its users: pages of the public web and networks that the operator allows, but not
+//! the server itself. What the URL contains is checked before anything is resolved or connected to, and every IP address
+//! that a name resolves to is checked again (faults-and-threats.md, rows S1 to S16).
 
 mod ports;
 mod special_networks;
@@ -20,11 +20,11 @@ const LOOPBACK_NAMES: &[&str] =
 /// Suffixes of names that exist only inside a network (RFC 6762, RFC 8375, ICANN's `internal`).
 const LOCAL_SUFFIXES: &[&str] = &["internal", "local", "home.arpa"];
 
-/// The rules of one service about where its fetches may connect to. The default allows the public web alone.
+/// The rules of one server about where its fetches may connect to. The default allows the public web alone.
 #[derive(Debug, Clone, Default)]
 pub struct Guard {
     allow: Vec<IpNet>,
-    /// Host and port of the service itself.
+    /// Host and port of the server itself.
     own: Option<(String, u16)>,
 }
 
@@ -69,7 +69,7 @@ impl Guard {
         }
     }
 
-    /// Returns whether the URL is one of the service itself. A proxy in front of it may show the service's
+    /// Returns whether the URL is one of the server itself. A proxy in front of it may show the server's
     /// machine more than others, `/metrics` for example.
     fn is_own(&self, page: &PageUrl) -> bool {
         // Ports 80 and 443 of a host count as one, because such a proxy often serves both.

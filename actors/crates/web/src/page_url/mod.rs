@@ -36,9 +36,9 @@ pub enum UrlRejection {
     LocalName,
     /// A private or reserved IP address, in the URL itself or as what its name resolves to.
     Private,
-    /// A URL of this service, which serves no pages to be saved.
+    /// A URL of this server, which serves no pages to be saved.
     Own,
-    /// A port that belongs to a service other than a web server.
+    /// A port that belongs to a server other than a web server.
     Port,
 }
 
@@ -203,6 +203,7 @@ fn trim_and_check(text: &str) -> Result<&str, UrlRejection> {
 /// Maps an error of the parser: `http://` with an invalid host is malformed, `banana` is not a URL of a page.
 fn rejection(text: &str, error: url::ParseError) -> UrlRejection {
     let scheme = text.split_once(':').map_or("", |(scheme, _)| scheme);
+    // Without a scheme it is a reference such as `//[host`, which has the scheme of its page.
     let is_http = ["http", "https", ""].iter().any(|known| scheme.eq_ignore_ascii_case(known));
     if is_http && error != url::ParseError::RelativeUrlWithoutBase {
         UrlRejection::Malformed

@@ -97,6 +97,7 @@ fn kept_parameters(query: &str) -> String {
 }
 
 fn is_tracking(pair: &str) -> bool {
+    // Decoded first, so that another spelling of a name, such as `utm%5Fsource`, is found too.
     let name = form_urlencoded::parse(pair.as_bytes()).next().map(|(name, _)| name.to_ascii_lowercase());
     name.is_some_and(|name| {
         TRACKING_NAMES.contains(&name.as_str())

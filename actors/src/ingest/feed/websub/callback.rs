@@ -46,10 +46,10 @@ pub struct VerificationRequest {
     pub lease_seconds: Option<u64>,
 }
 
-/// Confirms a subscription that this service requested, and returns the challenge. A denial is recorded; its response is empty.
+/// Confirms a subscription that this server requested, and returns the challenge. A denial is recorded; its response is empty.
 ///
 /// # Errors
-/// [`Error::NotFound`] when this service did not request the subscription.
+/// [`Error::NotFound`] when this server did not request the subscription.
 pub async fn confirm_subscription(
     ctx: &FeedContext,
     callback: &CallbackUrl,
@@ -163,6 +163,7 @@ fn is_signed(secrets: &WebSubSecrets, row: &Model, signature: &str, body: &[u8])
     let secret = secrets.secret(row.source_id, &row.hub);
     let Some((method, tag)) = signature.trim().split_once('=') else { return false };
     let Ok(tag) = base16ct::mixed::decode_vec(tag) else { return false };
+    // The methods of WebSub, section 8, of which the hub chooses one.
     match method.to_ascii_lowercase().as_str() {
         "sha1" => is_tag_of::<Hmac<Sha1>>(&secret, body, &tag),
         "sha256" => is_tag_of::<Hmac<Sha256>>(&secret, body, &tag),
@@ -175,6 +176,7 @@ fn is_signed(secrets: &WebSubSecrets, row: &Model, signature: &str, body: &[u8])
 fn is_tag_of<M: Mac + KeyInit>(secret: &str, body: &[u8], tag: &[u8]) -> bool {
     let Ok(mut mac) = <M as KeyInit>::new_from_slice(secret.as_bytes()) else { return false };
     mac.update(body);
+    // In constant time, so that a sender cannot find a signature byte by byte.
     mac.verify_slice(tag).is_ok()
 }
 

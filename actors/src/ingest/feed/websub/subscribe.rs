@@ -24,7 +24,7 @@ const UNCONFIRMED_RETRY_DELAY: Duration = Duration::from_secs(24 * 3600);
 /// The lifetime that is requested. The hub may grant another one.
 const REQUESTED_LEASE: Duration = Duration::from_secs(10 * 24 * 3600);
 
-/// Enqueues jobs for the subscriptions that are due. Of several nodes, the one that changes
+/// Enqueues jobs for the subscriptions that are due. Of several processes, the one that changes
 /// the row's due time enqueues the job.
 pub async fn enqueue_due(ctx: &FeedContext) -> Result<(), Error> {
     if ctx.websub_secrets.is_none() {

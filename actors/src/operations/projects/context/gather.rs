@@ -93,6 +93,7 @@ pub async fn notes(
     let mut measured = own_notes(core, project).await?;
     measured.extend(note_items(core, project).await?);
     measured.retain(|note| note.pinned || !only_pinned);
+    // The order in which notes are given up is the reverse of this one: the oldest that are not pinned first.
     measured.sort_by_key(|note| std::cmp::Reverse((note.pinned, note.created_at, note.id)));
     let mut seen = HashSet::new();
     measured.retain(|note| seen.insert(note.id));

@@ -33,7 +33,7 @@ pub(super) async fn write_all(
     export: &export::Model,
     archive: ArchiveSender<'_>,
 ) -> Result<(), Error> {
-    // Not one snapshot of the library: a read transaction of minutes stops the checkpoints of SQLite (row 12 of the fault table).
+    // Not one snapshot of the library: a read transaction of minutes stops the checkpoints of SQLite (row 12).
     // A record whose parent was deleted meanwhile is skipped by the import.
     let (db, user) = (ctx.core.db.read(), export.user_id);
     let mut writer =

@@ -40,7 +40,7 @@ pub async fn restore_record(
     }
 }
 
-/// Reads a line of an export; `None` if it has none of the known shapes. A text that this service could not have written is left
+/// Reads a line of an export; `None` if it has none of the known shapes. A text that this server could not have written is left
 /// out, so that it is extracted again.
 pub fn read_record(line: Value) -> Option<Record> {
     let mut record = serde_json::from_value(line).ok()?;

@@ -53,7 +53,7 @@ impl ImportSession {
         &self.import
     }
 
-    /// Returns the services that the import works with.
+    /// Returns the components that the import works with.
     pub(in crate::imports) fn context(&self) -> &ImportContext {
         &self.context
     }

@@ -66,6 +66,7 @@ impl ImportSession {
         let imported = self.find_imported_of_kind(txn, ImportedKind::Collection, source).await?;
         let Some(id) = imported else { return Ok(None) };
         let row = collection::Entity::one_of(self.import.user_id, CollectionId(id));
+        // KEY SHARE, as a foreign key takes it: the collection can be renamed meanwhile, but not deleted.
         Ok(row.lock(LockType::KeyShare).one(txn).await?.map(|row| row.id))
     }
 
@@ -79,6 +80,7 @@ impl ImportSession {
         let imported = self.find_imported_of_kind(txn, ImportedKind::Feed, source).await?;
         let Some(id) = imported else { return Ok(None) };
         let row = feed::Entity::one_of(self.import.user_id, FeedId(id));
+        // KEY SHARE, as deliveries take it: both may add entries to the feed at the same time.
         Ok(row.lock(LockType::KeyShare).one(txn).await?.map(|row| row.id))
     }
 }

@@ -108,6 +108,7 @@ async fn lock_unchanged(
 ) -> Result<Vec<CollectionId>, Error> {
     let locked = collection::Entity::owned_by(import.user_id)
         .filter(collection::Column::Id.is_in(ids.iter().copied()))
+        // In the order in which saves lock collections, which prevents deadlocks.
         .order_by_asc(collection::Column::Id)
         .select_only()
         .column(collection::Column::Id);

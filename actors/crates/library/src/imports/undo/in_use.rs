@@ -57,6 +57,7 @@ async fn lock_documents(
     which: impl IntoCondition,
 ) -> Result<Vec<DocumentId>, Error> {
     let own = document::Entity::with_hidden(user).filter(which).select_only().column(document::Column::Id);
+    // In the order of the ids, as deliveries lock documents, which prevents deadlocks.
     Ok(own.order_by_asc(document::Column::Id).lock_exclusive().into_tuple().all(txn).await?)
 }
 

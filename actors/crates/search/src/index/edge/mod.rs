@@ -347,8 +347,8 @@ impl PassageIndex for EdgeIndex {
 
 impl Drop for EdgeIndex {
     /// When a shard is dropped, the engine flushes it by path, even into another index that is in the folder by then. The shard of an
-    /// abandoned index is leaked instead. That costs its memory until the service ends, and happens only after an accident or
-    /// when the service ends.
+    /// abandoned index is leaked instead. That costs its memory until the server ends, and happens only after an accident or
+    /// when the server ends.
     fn drop(&mut self) {
         if *self.abandoned.get_mut() {
             self.shard.leak();

@@ -162,12 +162,13 @@ impl Shard {
 
 /// Returns whether a folder holds a shard.
 pub fn exists_in(folder: &Path) -> bool {
+    // The settings of the engine, which every shard has.
     folder.join("edge_config.json").exists()
 }
 
 fn load(folder: &Path, model: Option<&VectorModel>) -> Result<EdgeShard, OperationError> {
     let shard = if exists_in(folder) {
-        // Without vectors: the stored ones stay, and settings of a newer version of the service apply to an old shard.
+        // Without vectors: the stored ones stay, and settings of a newer version of the server apply to an old shard.
         EdgeShard::load(folder, Some(schema::tunable_config().build()))?
     } else {
         EdgeShard::new(folder, schema::new_config(model))?

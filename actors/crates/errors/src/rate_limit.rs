@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// The limit on requests that was reached, and how long the client waits (spec.md: Limits, rule 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wait {
+pub struct RateLimitExceeded {
     /// Requests that the limit allows.
     pub limit: u32,
     /// What the limit counts: the requests of an hour or of a day.
@@ -19,7 +19,7 @@ pub struct Wait {
 /// The window in which a limit counts requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateWindow {
-    /// The requests of one key or connection in an hour.
+    /// The requests of one key or grant in an hour.
     Hour,
     /// The requests of an account on a UTC day.
     Day,

@@ -1,0 +1,72 @@
+//! Failures of the index, converted to the errors of its callers.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use errors::{Error, StorageFailure};
+use search::index::{EngineFault, IndexError};
+use tracing::error;
+
+/// Time within which an index that was removed or replaced is reopened.
+pub const REOPEN_RETRY_AFTER: Duration = Duration::from_secs(2);
+/// Delay after which a read that met a reloading index may be retried.
+pub const RELOAD_RETRY_AFTER: Duration = Duration::from_secs(2);
+
+/// Converts a panic of the engine to an error.
+pub fn catch_engine_panic<T>(read: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
+    // Some damage of its files makes the engine panic. As an error it counts as damage, and the index is repaired.
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or(Err(IndexError::Panicked))
+}
+
+/// Converts the error of a read.
+pub fn read_error(error: IndexError) -> Error {
+    // A request that the engine refuses says nothing about its files.
+    let has_failed = matches!(error, IndexError::Unloaded(_))
+        || error.fault().is_some_and(|fault| fault != EngineFault::InvalidRequest);
+    if matches!(error, IndexError::Blocked) {
+        Error::Busy(RELOAD_RETRY_AFTER)
+    } else if has_failed {
+        error!(cause = Error::internal(error).chain(), "the passage index could not be read");
+        StorageFailure::Transient.into()
+    } else {
+        Error::internal(error)
+    }
+}
+
+/// Converts the error of a write. One that is not the fault of the job makes it wait without using up an attempt.
+pub fn write_error(error: IndexError) -> Error {
+    if matches!(error, IndexError::Full) {
+        return Error::StorageFull;
+    }
+    if matches!(error, IndexError::Abandoned | IndexError::Blocked | IndexError::Unloaded(_)) {
+        return Error::Busy(REOPEN_RETRY_AFTER);
+    }
+    match error.fault() {
+        Some(EngineFault::NoSpace) => Error::StorageFull,
+        Some(EngineFault::Environment | EngineFault::DiskFailure | EngineFault::Damage) => {
+            error!(cause = Error::internal(error).chain(), "the passage index could not be written");
+            StorageFailure::Transient.into()
+        }
+        Some(EngineFault::InvalidRequest) | None => Error::internal(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn engine_error(fault: EngineFault) -> IndexError {
+        IndexError::Engine { action: "add to", fault, source: "a cause".into() }
+    }
+
+    #[test]
+    fn failed_write_is_a_storage_error_unless_the_request_was_wrong() {
+        for fault in [EngineFault::Environment, EngineFault::DiskFailure, EngineFault::Damage] {
+            let error = write_error(engine_error(fault));
+            assert!(matches!(error, Error::StorageFailed(StorageFailure::Transient)), "{fault:?}");
+        }
+        assert!(matches!(write_error(engine_error(EngineFault::NoSpace)), Error::StorageFull));
+        assert!(matches!(write_error(IndexError::Full), Error::StorageFull));
+        assert!(matches!(write_error(engine_error(EngineFault::InvalidRequest)), Error::Internal(_)));
+    }
+}
