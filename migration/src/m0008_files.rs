@@ -48,7 +48,8 @@ CREATE TABLE import (
     created_at BIGINT NOT NULL,
     finished_at BIGINT
 );
-CREATE INDEX import_user ON import (user_id, id)
+CREATE INDEX import_user ON import (user_id, id);
+CREATE INDEX import_running ON import (created_at) WHERE state = 'running'
 "#;
 
 /// `import_row_line` lists the rows in the order of the file. `import_row_object` finds the rows of other imports that refer
@@ -84,6 +85,7 @@ CREATE TABLE export (
     finished_at BIGINT
 );
 CREATE INDEX export_user ON export (user_id, id);
+CREATE INDEX export_created ON export (created_at);
 CREATE UNIQUE INDEX export_running ON export (user_id) WHERE state = 'running'
 "#;
 
