@@ -15,14 +15,13 @@ use inference::models::Model;
 use inference::transcriber::EndpointSettings;
 use jobs::LeaseOwner;
 use library::context::CoreContext;
-use sandbox::SandboxSettings;
+use sandbox::{SandboxCommand, SandboxSettings};
 use search::index::edge::VectorModel;
 use search::index::{IndexFolder, InitialIndex, Marker};
 use storage::blobs::{BlobStore, FolderStore, S3Settings, S3Store};
 use storage::mail::{MailSettings, MailTransport, Mailer};
 use web::{FetchSettings, PageUrl};
 
-use super::overrides::Overrides;
 use super::start_error::StartError;
 use crate::data_dir::private_folder;
 use crate::settings::{Access, FilesUrl, MailUrl, Oauth, Push, Secret, Settings};
@@ -60,7 +59,7 @@ pub fn service_config(
     settings: &Settings,
     index: InitialIndex,
     base_url: &str,
-    overrides: Overrides,
+    sandbox: SandboxCommand,
     lease_owner: LeaseOwner,
     disk: DiskSpace,
 ) -> Result<ServiceConfig, StartError> {
@@ -70,7 +69,7 @@ pub fn service_config(
     Ok(ServiceConfig {
         adapters: AdapterConfig {
             fetch: fetch_settings(settings, base_url),
-            sandbox: overrides.sandbox,
+            sandbox,
             sandbox_settings: SandboxSettings::default(),
             blobs: blobs(settings, &scratch, disk.clone())?,
             scratch,
