@@ -7,7 +7,7 @@ use std::sync::Arc;
 use actors::answerer::ChatSettings;
 use actors::auth::grants::GrantSettings;
 use actors::auth::grants::redirect::RedirectRules;
-use actors::service::{AdapterConfig, OperationSettings, ServiceConfig, index_folder, scratch_folder};
+use actors::service::{AdapterConfig, OperationSettings, ServiceConfig, scratch_folder};
 use actors::service_state::{self, ServiceStateKey};
 use actors::worker::ConcurrencyLimits;
 use disk::{DiskSpace, Scratch};
@@ -36,7 +36,7 @@ pub async fn open_index(
     embedding: Option<&Model>,
     core: &CoreContext,
 ) -> Result<InitialIndex, StartError> {
-    if let Err(cause) = private_folder(&index_folder(&settings.data_dir))
+    if let Err(cause) = private_folder(&IndexFolder::path_in(&settings.data_dir))
         // A disk without space for the folder has none for the index either, which is found when that is opened.
         && !matches!(cause.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
     {

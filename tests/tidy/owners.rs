@@ -52,7 +52,7 @@ const CHANGES_WITHOUT_OWNER: [(&str, &str, &str); 26] = [
     ("actors/src/auth/accounts.rs", "remove", "the row of an account has no other owner"),
     ("actors/src/auth/accounts.rs", "set_disabled", "the row of an account has no other owner"),
     ("actors/src/auth/accounts.rs", "set_password", "the row of an account has no other owner"),
-    ("actors/src/auth/accounts.rs", "update", "the row of an account has no other owner"),
+    ("actors/src/auth/accounts.rs", "set_plan", "the row of an account has no other owner"),
     (
         "actors/src/auth/grants/actor.rs",
         "write_uses",

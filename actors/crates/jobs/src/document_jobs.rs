@@ -3,8 +3,8 @@
 use entity::job::{Column, Entity, Model};
 use sea_orm::sea_query::SelectStatement;
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
-    QueryTrait, Select,
+    ColumnTrait, ConnectionTrait, DbErr, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
+    Select,
 };
 use values::id::{DocumentId, UserId};
 use values::kind::JobState;

@@ -91,7 +91,7 @@ pub async fn list_failed_jobs(
         .order_by_desc(Column::FinishedAt)
         .order_by_desc(Column::Id)
         .limit(limit)
-        .into_model()
+        .into_model::<FailedJob>()
         .all(db)
         .await
 }
