@@ -104,7 +104,7 @@ CREATE TABLE stored_file (
     keep_until BIGINT NOT NULL,
     is_being_deleted BOOLEAN NOT NULL
 );
-CREATE INDEX stored_file_upload ON stored_file (upload_id);
+CREATE INDEX stored_file_upload ON stored_file (upload_id) WHERE upload_id IS NOT NULL;
 CREATE INDEX stored_file_without_upload ON stored_file (keep_until) WHERE upload_id IS NULL;
 CREATE INDEX stored_file_import ON stored_file (import_id) WHERE import_id IS NOT NULL;
 CREATE INDEX stored_file_export ON stored_file (export_id) WHERE export_id IS NOT NULL;

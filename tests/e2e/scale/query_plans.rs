@@ -53,11 +53,15 @@ const SAVED_FILTERS: [&str; 2] = ["&savedAfter=2024-01-01T00:00:00Z", "&savedBef
 const UPDATED_FILTERS: [&str; 1] = ["&updatedSince=2024-01-01T00:00:00Z&includeDeleted=true"];
 
 /// The statements that may read whole tables: a part of the SQL, and the reason.
-const FULL_SCANS: [(&str, &str); 3] = [
+const FULL_SCANS: [(&str, &str); 4] = [
     (r#""service_state"."name" LIKE"#, "the state of the service has a few rows"),
     (
         r#"NOT IN (SELECT "source_id" FROM "feed")"#,
         "the clean-up compares all sources with all their followers",
+    ),
+    (
+        r#"NOT IN (SELECT "grant_id" FROM "oauth_token""#,
+        "the clean-up compares all grants, of which a user has one for each app, with the tokens that live",
     ),
     (
         r#"WHERE "document"."hidden_at" IS NULL AND "document"."indexed_version" > "#,
