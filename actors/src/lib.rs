@@ -36,7 +36,7 @@
 //! | [`target`], [`context`], [`operation`] | what operations are made from, what they work with, and what they declare |
 //! | [`operations`] | the operations |
 //! | [`pipeline`] | checks around every operation |
-//! | [`worker`] | background work: the table from the kind of a job to its handler, the maintenance tasks, and the retry of failed jobs |
+//! | [`worker`] | background work: the table from the kind of a job to its handler, and the maintenance tasks |
 //! | [`service`] | the start, the health and the end of all of it |
 
 pub mod activity;

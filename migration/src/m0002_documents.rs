@@ -11,8 +11,8 @@ pub fn migration() -> SqlMigration {
 }
 
 /// The ids of the bookmark, entry, feed and project to which a document belongs are not foreign keys: bookmarks, entries and
-/// notes refer to their document. `document_indexed_passages` serves the sum of the indexed passages, `document_lost_by_index` the
-/// list of documents that the passage index lost.
+/// notes refer to their document. `document_bookmark` includes the owner, as `bookmark_document` does. `document_indexed_passages`
+/// serves the sum of the indexed passages, `document_lost_by_index` the list of documents that the passage index lost.
 const DOCUMENT: &str = r#"
 CREATE TABLE document (
     id UUID PRIMARY KEY,
@@ -49,7 +49,7 @@ CREATE TABLE document (
     updated_at BIGINT NOT NULL
 );
 CREATE INDEX document_user ON document (user_id, id);
-CREATE INDEX document_bookmark ON document (bookmark_id);
+CREATE INDEX document_bookmark ON document (bookmark_id, user_id);
 CREATE INDEX document_project ON document (project_id) WHERE project_id IS NOT NULL;
 CREATE INDEX document_feed ON document (feed_id) WHERE feed_id IS NOT NULL;
 CREATE INDEX document_indexed_passages ON document (indexed_passages) WHERE indexed_passages > 0;

@@ -9,7 +9,8 @@ pub fn migration() -> SqlMigration {
 
 /// A subject has at most one running job, and at most one queued job of each kind. `subject` is an id of a table that depends on
 /// the kind. A queued job with a `queue_position` is due: `job_due` orders all due jobs, `job_user_due` those of a user,
-/// `job_shared_due` those that serve all followers of a feed. `job_deferred` finds queued jobs whose time comes.
+/// `job_shared_due` those that serve all followers of a feed. `job_deferred` finds queued jobs whose time comes. `job_given_up` lists
+/// the jobs that failed.
 ///
 /// The kinds in `job_shared_due` are those of `JobKind::serves_all_followers`; a test of crate `jobs` compares them.
 const JOB: &str = r#"
@@ -37,6 +38,7 @@ CREATE INDEX job_lease ON job (lease_until) WHERE state = 'running';
 CREATE UNIQUE INDEX job_queued ON job (kind, subject) WHERE state = 'queued';
 CREATE INDEX job_subject ON job (subject);
 CREATE INDEX job_finished ON job (finished_at) WHERE state = 'done';
+CREATE INDEX job_given_up ON job (finished_at, id) WHERE state = 'given_up';
 CREATE INDEX job_due ON job (track, priority, queue_position, id)
     WHERE state = 'queued' AND queue_position IS NOT NULL;
 CREATE INDEX job_user_due ON job (user_id, track, priority, queue_position)

@@ -36,11 +36,13 @@ CREATE TABLE project_item (
     pinned BOOLEAN NOT NULL,
     added_at BIGINT NOT NULL
 );
+CREATE INDEX project_item_project ON project_item (project_id, id);
 CREATE UNIQUE INDEX project_item_object ON project_item (project_id, object_id);
 CREATE INDEX project_item_document ON project_item (document_id);
 CREATE INDEX project_item_highlight ON project_item (highlight_id) WHERE highlight_id IS NOT NULL
 ";
 
+/// `decision_status` lists the decisions in force, the latest first.
 const DECISION: &str = "
 CREATE TABLE decision (
     id UUID PRIMARY KEY,
@@ -53,5 +55,6 @@ CREATE TABLE decision (
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL
 );
-CREATE INDEX decision_project ON decision (project_id, status, decided_at)
+CREATE INDEX decision_project ON decision (project_id, id);
+CREATE INDEX decision_status ON decision (project_id, status, decided_at, id)
 ";

@@ -48,7 +48,8 @@ CREATE TABLE import (
     created_at BIGINT NOT NULL,
     finished_at BIGINT
 );
-CREATE INDEX import_user ON import (user_id, id)
+CREATE INDEX import_user ON import (user_id, id);
+CREATE INDEX import_running ON import (created_at) WHERE state = 'running'
 "#;
 
 /// `import_row_line` lists the rows in the order of the file. `import_row_object` finds the rows of other imports that refer
@@ -84,6 +85,7 @@ CREATE TABLE export (
     finished_at BIGINT
 );
 CREATE INDEX export_user ON export (user_id, id);
+CREATE INDEX export_created ON export (created_at);
 CREATE UNIQUE INDEX export_running ON export (user_id) WHERE state = 'running'
 "#;
 
@@ -102,7 +104,7 @@ CREATE TABLE stored_file (
     keep_until BIGINT NOT NULL,
     is_being_deleted BOOLEAN NOT NULL
 );
-CREATE INDEX stored_file_upload ON stored_file (upload_id);
+CREATE INDEX stored_file_upload ON stored_file (upload_id) WHERE upload_id IS NOT NULL;
 CREATE INDEX stored_file_without_upload ON stored_file (keep_until) WHERE upload_id IS NULL;
 CREATE INDEX stored_file_import ON stored_file (import_id) WHERE import_id IS NOT NULL;
 CREATE INDEX stored_file_export ON stored_file (export_id) WHERE export_id IS NOT NULL;

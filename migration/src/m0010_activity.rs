@@ -39,5 +39,5 @@ CREATE TABLE notice (
     created_at BIGINT NOT NULL,
     read_at BIGINT
 );
-CREATE INDEX notice_user ON notice (user_id, created_at, id)
+CREATE INDEX notice_user ON notice (user_id, id)
 "#;

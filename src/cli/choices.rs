@@ -58,7 +58,7 @@ pub fn project_status() -> impl TypedValueParser<Value = ProjectStatus> {
     PossibleValuesParser::new(ProjectStatus::NAMES).try_map(|name| name.parse::<ProjectStatus>())
 }
 
-/// The outcome of a row by its name.
+/// The outcome of a row by its name. `incidental` is left out, because no listed row has it.
 pub fn outcome() -> impl TypedValueParser<Value = RowOutcome> {
     PossibleValuesParser::new(["created", "updated", "skipped"]).try_map(|name| name.parse::<RowOutcome>())
 }

@@ -5,9 +5,9 @@ use std::fmt;
 
 use clap::{Args, Subcommand};
 use errors::Error;
-use jobs::{FailedJob, JobKind};
+use jobs::JobKind;
 use library::context::CoreContext;
-use library::failed_jobs::{self, RetryJobError};
+use library::failed_jobs::{self, FailedJob, RetryJobError};
 use serde::Serialize;
 use uuid::Uuid;
 use values::id::JobId;
@@ -22,6 +22,11 @@ use crate::settings::Settings;
 const MAX_LISTED_JOBS: u64 = 1000;
 const SERVER_RUNS: &str = "The server runs them in the background";
 const NO_SERVER_RUNS: &str = "No server is running: the server runs them at its next start";
+const IS_IMPORT: &str = "the job is an import: continue it with `carrel imports resume`, or with `carrel imports undo` if it was \
+                         being undone";
+const IS_EXPORT: &str = "the job is an export: start another one with `carrel export`";
+const UNKNOWN_KIND: &str = "this version of Carrel does not know the kind of the job: retry it with the newer version that created \
+                            it";
 
 /// A subcommand of `carrel jobs`.
 #[derive(Debug, Subcommand)]
@@ -61,22 +66,39 @@ async fn list(core: &CoreContext, email: Option<&str>) -> Result<CommandOutput, 
         Some(email) => Some(opening::account(core, email).await?.id),
         None => None,
     };
-    let jobs = jobs::list_failed(core.db.read(), user, MAX_LISTED_JOBS).await.map_err(Error::from)?;
+    let jobs = failed_jobs::list_failed_jobs(core.db.read(), user, MAX_LISTED_JOBS).await;
+    let jobs = jobs.map_err(Error::from)?;
     CommandOutput::of(&FailedJobList { jobs: jobs.into_iter().map(FailedJobView::from).collect() })
 }
 
-/// Retries each of the jobs. One that cannot be retried does not stop the others, and the exit status is that of a failure.
+/// Retries each of the jobs. One that cannot be retried does not stop the others, and the exit status is that of a failure. An error
+/// that does not concern the job, such as one of the database, stops the command: it is printed after the report of the jobs before.
 async fn retry(core: &CoreContext, settings: &Settings, ids: Vec<JobId>) -> Result<CommandOutput, Failure> {
-    let (mut retried, mut refused) = (Vec::new(), Vec::new());
-    for id in ids {
-        match failed_jobs::retry(core, id).await {
-            Ok(()) => retried.push(id),
-            Err(error) => refused.push(RefusedRetry::new(id, error)),
+    let mut report = RetryReport { retried: Vec::new(), refused: Vec::new(), server_running: false };
+    let result = retry_each(core, ids, &mut report).await;
+    let is_empty = report.retried.is_empty() && report.refused.is_empty();
+    match result {
+        Err(failure) if is_empty => Err(failure),
+        result => {
+            report.server_running = probe::is_server_running(settings).await;
+            let is_success = report.refused.is_empty();
+            Ok(CommandOutput::of(&report)?.with_success(is_success).with_failure(result.err()))
         }
     }
-    let is_success = refused.is_empty();
-    let server_running = probe::is_server_running(settings).await;
-    Ok(CommandOutput::of(&RetryReport { retried, refused, server_running })?.with_success(is_success))
+}
+
+/// Retries the jobs in their order, and reports those that were retried or refused.
+///
+/// # Errors
+/// The [`Failure`] of the first error that does not concern a job; the jobs after it are not retried.
+async fn retry_each(core: &CoreContext, ids: Vec<JobId>, report: &mut RetryReport) -> Result<(), Failure> {
+    for id in ids {
+        match failed_jobs::retry_failed_job(core, id).await {
+            Ok(()) => report.retried.push(id),
+            Err(error) => report.refused.push(RefusedRetry::new(id, error)?),
+        }
+    }
+    Ok(())
 }
 
 /// A job that failed for good.
@@ -98,16 +120,9 @@ struct FailedJobView {
 }
 
 impl From<FailedJob> for FailedJobView {
-    fn from(FailedJob { row, email, title }: FailedJob) -> Self {
-        Self {
-            id: row.id,
-            email,
-            kind: row.kind,
-            subject: row.subject,
-            title,
-            reason: row.error,
-            failed_at: row.finished_at,
-        }
+    fn from(job: FailedJob) -> Self {
+        let FailedJob { id, email, kind, subject, title, error, finished_at } = job;
+        Self { id, email, kind, subject, title, reason: error, failed_at: finished_at }
     }
 }
 
@@ -127,7 +142,7 @@ impl fmt::Display for FailedJobList {
             let at = job.failed_at.map_or_else(|| "-".to_owned(), |at| at.to_string());
             let title = job.title.as_deref().map_or_else(|| job.subject.to_string(), shown);
             let reason = job.reason.as_deref().map(shown).unwrap_or_default();
-            [job.id.to_string(), job.email.clone(), at, activity, title, reason]
+            [job.id.to_string(), shown(&job.email), at, activity, title, reason]
         };
         let rows: Vec<_> = self.jobs.iter().map(row).collect();
         f.write_str(&table(["ID", "ACCOUNT", "FAILED", "WORK", "TITLE OR ID", "REASON"], &rows))?;
@@ -156,12 +171,20 @@ struct RefusedRetry {
 }
 
 impl RefusedRetry {
-    fn new(id: JobId, error: RetryJobError) -> Self {
-        let failure = match error {
+    /// Describes why a job is not retried.
+    ///
+    /// # Errors
+    /// The [`Failure`] of an error that does not concern the job.
+    fn new(id: JobId, error: RetryJobError) -> Result<Self, Failure> {
+        let refusal: Failure = match error {
             RetryJobError::UnknownJob => Failure::NoJob(id),
-            RetryJobError::Refused(error) => error.into(),
+            RetryJobError::IsImport => Error::Conflict(IS_IMPORT).into(),
+            RetryJobError::IsExport => Error::Conflict(IS_EXPORT).into(),
+            RetryJobError::UnknownKind => Error::Conflict(UNKNOWN_KIND).into(),
+            RetryJobError::Failed(error @ (Error::Conflict(_) | Error::NotFound(_))) => error.into(),
+            RetryJobError::Failed(error) => return Err(error.into()),
         };
-        Self { id, code: failure.code(), message: failure.to_string() }
+        Ok(Self { id, code: refusal.code(), message: refusal.to_string() })
     }
 }
 
@@ -177,5 +200,25 @@ impl fmt::Display for RetryReport {
             writeln!(f, "job {id} is not retried: {message}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_errors_about_a_job_are_refusals_of_it() {
+        let id = JobId(Uuid::nil());
+        let code_of = |error| RefusedRetry::new(id, error).map(|refused| refused.code);
+        let being_processed = Error::Conflict("the text of the document is being processed");
+
+        assert_eq!(code_of(RetryJobError::UnknownJob).ok(), Some("NOT_FOUND"));
+        assert_eq!(code_of(RetryJobError::IsImport).ok(), Some("CONFLICT"));
+        assert_eq!(code_of(RetryJobError::Failed(being_processed)).ok(), Some("CONFLICT"));
+        assert_eq!(code_of(RetryJobError::Failed(Error::not_found())).ok(), Some("NOT_FOUND"));
+        for error in [Error::StorageFull, Error::internal("the database is damaged")] {
+            assert!(code_of(RetryJobError::Failed(error)).is_err());
+        }
     }
 }

@@ -16,6 +16,8 @@ pub struct CommandOutput {
     text: String,
     json: Value,
     is_success: bool,
+    /// The failure that stopped the command after what the report says.
+    failure: Option<Failure>,
 }
 
 impl CommandOutput {
@@ -25,12 +27,12 @@ impl CommandOutput {
     /// [`Failure::ReportFailed`] when the report cannot be written as JSON.
     pub fn of(report: &(impl Serialize + Display)) -> Result<Self, Failure> {
         let json = serde_json::to_value(report).map_err(Failure::ReportFailed)?;
-        Ok(Self { text: report.to_string(), json, is_success: true })
+        Ok(Self { text: report.to_string(), json, is_success: true, failure: None })
     }
 
     /// Makes the output of a command that prints nothing and succeeds.
     pub fn nothing() -> Self {
-        Self { text: String::new(), json: Value::Null, is_success: true }
+        Self { text: String::new(), json: Value::Null, is_success: true, failure: None }
     }
 
     /// Sets whether the exit status is that of success. A report of something that is wrong is printed, and is a failure.
@@ -38,13 +40,24 @@ impl CommandOutput {
         Self { is_success, ..self }
     }
 
+    /// Adds the failure that stopped the command after what the report says. It is printed after the report, and decides the exit
+    /// status.
+    pub fn with_failure(self, failure: Option<Failure>) -> Self {
+        Self { failure, ..self }
+    }
+
     /// Returns whether the exit status is that of success.
     pub fn is_good(&self) -> bool {
-        self.is_success
+        self.is_success && self.failure.is_none()
     }
 
     /// Prints the output and returns the exit status.
     pub fn print(&self, json: bool) -> ExitCode {
+        let status = self.print_report(json);
+        self.failure.as_ref().map_or(status, |failure| failure.print(json))
+    }
+
+    fn print_report(&self, json: bool) -> ExitCode {
         if self.json.is_null() {
             // Nothing to print. stdout is not even locked, because a thread that still runs may hold the lock.
             return if self.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE };

@@ -184,11 +184,15 @@ pub async fn start_with(
     // Before the database is opened: migrations and the replay of the index can take minutes.
     let not_ready = NotReadyServer::start(&listener, connections.clone())?;
     let base_url = settings.base_url(address).as_str().to_owned();
-    let db = library_database::open_for_service(&settings).await?;
+    let Overrides { sandbox, database } = overrides;
+    let db = match database {
+        Some(db) => db,
+        None => library_database::open_for_service(&settings).await?,
+    };
     let core = CoreContext::new(db, settings.data_dir.clone(), &base_url, settings.plans.clone(), clock);
     let embedding = Catalogue::built_in().default_for(Purpose::Embedding).cloned();
     let index = open_index(&settings, embedding.as_ref(), &core).await?;
-    let config = service_config(&settings, index, &base_url, overrides, lease_owner, disk.clone())?;
+    let config = service_config(&settings, index, &base_url, sandbox, lease_owner, disk.clone())?;
     let service = Service::start(core.clone(), config).await?;
     let readiness = Readiness::default();
     not_ready.stop().await;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use actors::answerer::ChatSettings;
 use actors::auth::grants::GrantSettings;
 use actors::auth::grants::redirect::RedirectRules;
-use actors::service::{AdapterConfig, OperationSettings, ServiceConfig, index_folder, scratch_folder};
+use actors::service::{AdapterConfig, OperationSettings, ServiceConfig, scratch_folder};
 use actors::service_state::{self, ServiceStateKey};
 use actors::worker::ConcurrencyLimits;
 use disk::{DiskSpace, Scratch};
@@ -15,14 +15,13 @@ use inference::models::Model;
 use inference::transcriber::EndpointSettings;
 use jobs::LeaseOwner;
 use library::context::CoreContext;
-use sandbox::SandboxSettings;
+use sandbox::{SandboxCommand, SandboxSettings};
 use search::index::edge::VectorModel;
 use search::index::{IndexFolder, InitialIndex, Marker};
 use storage::blobs::{BlobStore, FolderStore, S3Settings, S3Store};
 use storage::mail::{MailSettings, MailTransport, Mailer};
 use web::{FetchSettings, PageUrl};
 
-use super::overrides::Overrides;
 use super::start_error::StartError;
 use crate::data_dir::private_folder;
 use crate::settings::{Access, FilesUrl, MailUrl, Oauth, Push, Secret, Settings};
@@ -37,7 +36,7 @@ pub async fn open_index(
     embedding: Option<&Model>,
     core: &CoreContext,
 ) -> Result<InitialIndex, StartError> {
-    if let Err(cause) = private_folder(&index_folder(&settings.data_dir))
+    if let Err(cause) = private_folder(&IndexFolder::path_in(&settings.data_dir))
         // A disk without space for the folder has none for the index either, which is found when that is opened.
         && !matches!(cause.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
     {
@@ -60,7 +59,7 @@ pub fn service_config(
     settings: &Settings,
     index: InitialIndex,
     base_url: &str,
-    overrides: Overrides,
+    sandbox: SandboxCommand,
     lease_owner: LeaseOwner,
     disk: DiskSpace,
 ) -> Result<ServiceConfig, StartError> {
@@ -70,7 +69,7 @@ pub fn service_config(
     Ok(ServiceConfig {
         adapters: AdapterConfig {
             fetch: fetch_settings(settings, base_url),
-            sandbox: overrides.sandbox,
+            sandbox,
             sandbox_settings: SandboxSettings::default(),
             blobs: blobs(settings, &scratch, disk.clone())?,
             scratch,

@@ -52,7 +52,7 @@ const CHANGES_WITHOUT_OWNER: [(&str, &str, &str); 26] = [
     ("actors/src/auth/accounts.rs", "remove", "the row of an account has no other owner"),
     ("actors/src/auth/accounts.rs", "set_disabled", "the row of an account has no other owner"),
     ("actors/src/auth/accounts.rs", "set_password", "the row of an account has no other owner"),
-    ("actors/src/auth/accounts.rs", "update", "the row of an account has no other owner"),
+    ("actors/src/auth/accounts.rs", "set_plan", "the row of an account has no other owner"),
     (
         "actors/src/auth/grants/actor.rs",
         "write_uses",
@@ -221,6 +221,56 @@ fn changes_without_owner(files: &[File]) -> Vec<UnownedAccess> {
         locate(file, found)
     };
     actors.flat_map(changes).collect()
+}
+
+/// Returns the imports of a source that name an entity, or the module of an owned table, in another way: the rules about its functions
+/// would not find them.
+fn renamed_entities(source: &str, owned: &[String]) -> Vec<String> {
+    let mut found = Vec::new();
+    for import in source.match_indices("use entity::").map(|(at, _)| &source[at..]) {
+        let import = import.split(';').next().unwrap_or_default();
+        let words: Vec<&str> = import.split(|character: char| !is_part_of_name(character)).collect();
+        let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        let is_renamed = |words: &[&str]| match words {
+            [name, "as", _] => matches!(*name, "Entity" | "self") || owned.iter().any(|table| table == name),
+            _ => false,
+        };
+        if words.windows(3).any(is_renamed) {
+            found.push(import.to_owned());
+        }
+    }
+    found
+}
+
+#[test]
+fn entities_are_imported_by_their_own_names() {
+    let files = rust_files();
+    let owned = owned_tables(&files);
+    let actors = files.iter().filter(|file| file.name.starts_with("actors/"));
+    let wrong: Vec<_> = actors
+        .map(|file| (&file.name, renamed_entities(&file.content, &owned)))
+        .filter(|(_, imports)| !imports.is_empty())
+        .collect();
+    assert!(wrong.is_empty(), "import the entity or its module without `as`: {wrong:#?}");
+}
+
+#[test]
+fn renamed_entity_is_found_in_every_spelling() {
+    let owned = ["note".to_owned()];
+    for import in [
+        "use entity::note::Entity as Notes;",
+        "use entity::note::{Column, Entity as Notes};",
+        "use entity::note as notes;",
+        "use entity::note::{self as notes, Column};",
+        "use entity::{\n    feed_source,\n    note as notes,\n};",
+    ] {
+        assert_eq!(renamed_entities(import, &owned).len(), 1, "{import}");
+    }
+    for import in
+        ["use entity::note::{Column, Entity};", "use entity::note::Column as C;", "use web::Entity as E;"]
+    {
+        assert!(renamed_entities(import, &owned).is_empty(), "{import}");
+    }
 }
 
 #[test]

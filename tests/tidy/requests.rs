@@ -2,16 +2,23 @@
 
 use super::sources::{File, rust_files};
 
-/// Returns the declarations of requests in a source, except those of its tests.
+/// Returns the declarations of requests in a source, except those of its tests. The braces of a declaration are indented alike.
 fn request_declarations(source: &str) -> impl Iterator<Item = &str> {
-    source.split("\nrequest! {\n").skip(1).filter_map(|rest| rest.split("\n}\n").next())
+    let tested = source.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    tested.match_indices("request! {\n").filter_map(|(at, opening)| {
+        let indent = tested[..at].rsplit('\n').next().unwrap_or_default();
+        let is_declaration = indent.trim_start().is_empty();
+        let body = &tested[at + opening.len()..];
+        body.split(&format!("\n{indent}}}\n")).next().filter(|_| is_declaration)
+    })
 }
 
 /// Returns the name of a declared request that has rules between its fields.
 fn name_if_it_has_rules(declaration: &str) -> Option<&str> {
     let mut lines = declaration.lines().map(str::trim_start);
-    let name =
-        lines.find_map(|line| line.strip_prefix("pub struct ").or_else(|| line.strip_prefix("struct ")))?;
+    // With any visibility, such as `pub(crate) struct`.
+    let is_struct = |line: &&str| !line.starts_with("//") && !line.starts_with("#[");
+    let name = lines.by_ref().filter(is_struct).find_map(|line| line.split_once("struct "))?.1;
     let has_rules = lines.any(|line| line.starts_with('"'));
     name.split(' ').next().filter(|_| has_rules)
 }
@@ -27,7 +34,10 @@ fn nested_requests_with_rules(files: &[File]) -> Vec<String> {
             .flat_map(str::lines)
             .filter(|line| line.contains(": ") && !line.trim_start().starts_with("//"));
         // Aliases are not indented; the type of an operation's request is.
-        let is_alias = |line: &str| line.starts_with("pub type ") || line.starts_with("type ");
+        let is_alias = |line: &str| {
+            line.starts_with("type ")
+                || (line.starts_with("pub") && line.contains("type ") && line.contains(" = "))
+        };
         let is_read = |line: &str| line.contains("::deserialize_from_value(");
         let others = file.content.lines().filter(|line| is_alias(line) || is_read(line));
         for line in fields.chain(others) {
@@ -65,7 +75,13 @@ fn nested_request_with_rules_is_found_in_every_spelling() {
         "\nrequest! {\n    struct WholeRequest {\n        parts?: List<PartRequest, 1, 9>,\n    }\n}\n"
     ));
     assert!(nests("\npub type Parts = List<PartRequest, 1, 9>;\n"));
+    assert!(nests("\npub(crate) type Parts = List<PartRequest, 1, 9>;\n"));
     assert!(nests("\nfn read() {\n    PartRequest::deserialize_from_value(value, location)\n}\n"));
+    for part in [part.replace("pub struct", "pub(crate) struct"), part.replace('\n', "\n    ")] {
+        let content = format!("//! Requests.\n{part}\ntype Parts = List<PartRequest, 1, 9>;\n");
+        let found = nested_requests_with_rules(&[File { name: "src/a.rs".to_owned(), content }]);
+        assert_eq!(found.len(), 1, "{part}");
+    }
     assert!(!nests("\nrequest! {\n    struct OtherRequest {\n        c: Flag,\n    }\n}\n"));
     assert!(!nests("\nimpl FromRequest for Part {\n    type Request = PartRequest;\n}\n"));
 }

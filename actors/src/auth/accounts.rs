@@ -119,7 +119,12 @@ pub async fn by_email(core: &CoreContext, email: &str) -> Result<user::Model, Er
 /// # Errors
 /// [`Error::NotFound`].
 pub async fn set_plan(core: &CoreContext, user: UserId, plan: Plan) -> Result<(), Error> {
-    update(core, user, |row| row.plan = Set(plan)).await
+    let txn = core.accounts_db.begin().await?;
+    let mut row = lock_account(&txn, user).await?.into_active_model();
+    row.plan = Set(plan);
+    row.update(&txn).await?;
+    service_state::raise_generation(&txn).await?;
+    Ok(txn.commit().await?)
 }
 
 /// Disables an account, or enables it again. While it is disabled, its keys are refused; its sessions and grants end.
@@ -207,21 +212,6 @@ async fn remove(core: &CoreContext, user: UserId) -> Result<(), Error> {
 /// Returns all accounts, oldest first.
 pub async fn all(core: &CoreContext) -> Result<Vec<user::Model>, Error> {
     Ok(user::Entity::find().order_by_asc(user::Column::CreatedAt).all(core.accounts_db.read()).await?)
-}
-
-async fn update(
-    core: &CoreContext,
-    user: UserId,
-    change: impl FnOnce(&mut user::ActiveModel),
-) -> Result<(), Error> {
-    let txn = core.accounts_db.begin().await?;
-    let mut row = lock_account(&txn, user).await?.into_active_model();
-    change(&mut row);
-    if row.is_changed() {
-        row.update(&txn).await?;
-    }
-    service_state::raise_generation(&txn).await?;
-    Ok(txn.commit().await?)
 }
 
 async fn lock_account(txn: &impl ConnectionTrait, user: UserId) -> Result<user::Model, Error> {

@@ -6,8 +6,7 @@ use std::collections::HashMap;
 
 use entity::{document, job};
 use schemars::JsonSchema;
-use sea_orm::sea_query::{Expr, SimpleExpr};
-use sea_orm::{ColumnTrait, Condition, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
+use sea_orm::{ColumnTrait, Condition, PaginatorTrait, QueryFilter, QueryOrder};
 use serde::Serialize;
 use values::id::{BookmarkId, DocumentId, UserId};
 use values::kind::{DocumentStatus, JobState};
@@ -21,7 +20,7 @@ use crate::ingest::media::transcript_progress;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::Error;
-use jobs::{JobKind, Priority, document_jobs, has_state};
+use jobs::{JobKind, Priority};
 use library::context::CoreContext;
 use library::documents;
 use library::owned_transaction::begin_request;
@@ -125,17 +124,15 @@ impl Operation for ListWork {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListWorkResponse, Error> {
         let (db, user) = (ctx.core.db.read(), caller.user);
-        let jobs = |state: JobState| document_jobs(user).filter(is_pending()).filter(has_state(state));
-        let pending = document_jobs(user).filter(is_pending()).select_only().column(job::Column::Subject);
         let failed = document::Entity::visible_to(user)
             .filter(has_failed())
             // A failed document whose next attempt is queued is listed with its job.
-            .filter(document::Column::Id.not_in_subquery(pending.into_query()));
+            .filter(document::Column::Id.not_in_subquery(jobs::pending_documents(user)));
         let mut work = Vec::new();
         let list = self.page.of_list(ctx, caller, ListName::new(FAILED_LIST));
         for state in [JobState::Running, JobState::Queued].into_iter().filter(|_| !self.only_failed) {
-            let first = jobs(state).order_by_asc(job::Column::Priority).order_by_asc(job::Column::RunAt);
-            work.extend(views(&ctx.core, user, first.limit(list.limit()).all(db).await?).await?);
+            let first = jobs::list_document_jobs(db, user, state, list.limit()).await?;
+            work.extend(views(&ctx.core, user, first).await?);
         }
         let before: Option<(Timestamp, DocumentId)> = list.position()?;
         let latest_failed = failed
@@ -150,8 +147,8 @@ impl Operation for ListWork {
             // A request without `stage` may not have a cursor, so it gets none.
             next_cursor: next_cursor.filter(|_| self.only_failed),
             // Counted by statements of their own, so the numbers may differ from `work` by what changed meanwhile.
-            waiting: jobs(JobState::Queued).count(db).await?,
-            running: jobs(JobState::Running).count(db).await?,
+            waiting: jobs::count_document_jobs(db, user, JobState::Queued).await?,
+            running: jobs::count_document_jobs(db, user, JobState::Running).await?,
             failed: failed.count(db).await?,
             work,
         })
@@ -171,10 +168,6 @@ fn has_failed() -> Condition {
     Condition::any()
         .add(document::Column::Status.eq(DocumentStatus::Failed))
         .add(document::Column::Error.is_not_null())
-}
-
-fn is_pending() -> SimpleExpr {
-    Expr::cust("job.state IN ('queued', 'running')")
 }
 
 async fn views(core: &CoreContext, user: UserId, jobs: Vec<job::Model>) -> Result<Vec<WorkView>, Error> {
@@ -253,7 +246,7 @@ impl Operation for RetryWork {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<RetryWorkResponse, Error> {
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
-        documents::retry(&txn, caller.user, self.0, ctx.core.clock.now()).await?;
+        documents::retry_document(&txn, caller.user, self.0, ctx.core.clock.now()).await?;
         txn.commit().await?;
         ctx.job_signal.notify();
         Ok(RetryWorkResponse { document_id: self.0 })

@@ -8,7 +8,7 @@ use disk::{DiskSpace, Scratch};
 use inference::transcriber::EndpointSettings;
 use jobs::LeaseOwner;
 use sandbox::{SandboxCommand, SandboxSettings};
-use search::index::{IndexFolder, InitialIndex};
+use search::index::InitialIndex;
 use storage::blobs::BlobStore;
 use storage::mail::Mailer;
 use values::plan::Plan;
@@ -77,9 +77,4 @@ pub struct OperationSettings {
 /// Returns the folder for files that are worked on.
 pub fn scratch_folder(data_dir: &Path) -> PathBuf {
     data_dir.join("scratch")
-}
-
-/// Returns the folder of the embedded index.
-pub fn index_folder(data_dir: &Path) -> PathBuf {
-    IndexFolder::path_in(data_dir)
 }

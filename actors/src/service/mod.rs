@@ -20,7 +20,7 @@ use crate::ingest::repair::RepairContext;
 use crate::notices::Notices;
 use crate::worker::Worker;
 
-pub use config::{AdapterConfig, OperationSettings, ServiceConfig, index_folder, scratch_folder};
+pub use config::{AdapterConfig, OperationSettings, ServiceConfig, scratch_folder};
 pub use health::{StorageErrorLog, StorageState};
 
 /// A running server. Clones share it.

@@ -121,9 +121,13 @@ fn judge_open(folder: &Path, health: &IndexHealth) -> Check {
                 NAME,
                 format!("{place} is complete and has {passages} passages, as the running server reports"),
             ),
-            None => {
-                Check::good(NAME, format!("the running server is loading {place} again after a failed write"))
-            }
+            None => Check::warning(
+                NAME,
+                format!(
+                    "the running server is loading {place} again after a failed write; searches are refused"
+                ),
+                "let the server run; /readyz reports when the index is complete",
+            ),
         },
     }
 }
@@ -224,6 +228,8 @@ mod tests {
     #[test]
     fn index_that_fails_requests_is_not_good() {
         let failing = judge_health(IndexHealth { failed_requests: 2, ..COMPLETE });
+        let reloading = judge_health(IndexHealth { passages: None, ..COMPLETE });
+        assert_eq!(reloading.state, CheckState::Warning, "{reloading}");
         let unreadable = judge_health(IndexHealth { ok: false, passages: None, ..COMPLETE });
 
         assert_eq!(failing.state, CheckState::Warning, "{failing}");

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jobs::{Depth, JobKind, Track};
 use library::context::CoreContext;
+use library::failed_jobs;
 use values::time::Timestamp;
 
 use super::check::{Check, SEE_DATABASE_FILES};
@@ -37,7 +38,7 @@ async fn read_counts(core: &CoreContext) -> Result<QueueCounts, String> {
     Ok(QueueCounts {
         depths: jobs::depths(db).await.map_err(|error| error.to_string())?,
         unknown: jobs::unknown_by_kind(db).await.map_err(|error| error.to_string())?,
-        failed: jobs::failed_by_kind(db).await.map_err(|error| error.to_string())?,
+        failed: failed_jobs::count_failed_jobs(db).await.map_err(|error| error.to_string())?,
     })
 }
 

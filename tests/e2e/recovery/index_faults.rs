@@ -9,7 +9,6 @@ use actix_rt::Arbiter;
 use actors::ai::Pause;
 use actors::ingest::repair::{self, IndexWatch, RepairContext};
 use actors::retrieval::{Completeness, Retrieval};
-use actors::service::index_folder;
 use database::Db;
 use entity::{document, job};
 use jobs::MAX_ATTEMPTS;
@@ -177,7 +176,7 @@ async fn index_that_met_damage_is_not_left_as_whole() {
     let owner = server.user(Plan::Pro).await;
     let key = owner.full_key().await;
     save(&key, "heron").await;
-    let marker = index_folder(&server.context().core.data_dir).join(MARKER_FILE);
+    let marker = IndexFolder::path_in(&server.context().core.data_dir).join(MARKER_FILE);
     assert!(marker.exists());
     FaultyIndex::install(&server, Some(Tenant::of(owner.id().0)), None).await;
     key.get("/rest/v2/search?q=heron").await.error_code(503);

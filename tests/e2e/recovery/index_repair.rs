@@ -6,14 +6,13 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use actors::ingest::repair;
-use actors::service::index_folder;
 use entity::{chunk, document, job};
 use inference::embedder::{EmbedError, Embedder, WordPieceCounts};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use sea_orm::{ColumnTrait, Database, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder};
 use search::index::{
-    EngineFault, HybridHits, IndexError, IndexQuery, Labels, Language, PassageIndex, PassagePage, Point,
-    Tenant,
+    EngineFault, HybridHits, IndexError, IndexFolder, IndexQuery, Labels, Language, PassageIndex,
+    PassagePage, Point, Tenant,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -355,7 +354,7 @@ async fn search_is_degraded_until_lost_documents_are_restored() {
 
     // Nothing is indexed meanwhile, so that the state can be checked.
     server.service().stop_worker().await;
-    fs::remove_dir_all(index_folder(&server.context().core.data_dir)).unwrap();
+    fs::remove_dir_all(IndexFolder::path_in(&server.context().core.data_dir)).unwrap();
     repair::check_index(&server.service().repair).await.unwrap();
 
     let index = read_index_state(&server.anonymous()).await;
@@ -393,7 +392,8 @@ async fn index_moved_away_and_back_is_used_again() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let heron = save(&key, "heron").await;
-    let (index, elsewhere) = (index_folder(&server.context().core.data_dir), server.home().path("elsewhere"));
+    let (index, elsewhere) =
+        (IndexFolder::path_in(&server.context().core.data_dir), server.home().path("elsewhere"));
     server.service().stop_worker().await;
 
     fs::rename(&index, &elsewhere).unwrap();

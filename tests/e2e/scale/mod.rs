@@ -4,4 +4,5 @@ mod large_responses;
 mod lock_order;
 mod query_plans;
 mod search_load;
+mod small_library;
 mod two_services;

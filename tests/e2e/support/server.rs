@@ -7,6 +7,7 @@ use actors::context::OperationContext;
 use actors::service::Service;
 use carrel::server::{Overrides, RunningService, start_with};
 use carrel::settings::Settings;
+use database::{Db, StatementLog};
 use library::clock::TestClock;
 use sandbox::{SUBCOMMAND, SandboxCommand};
 use uuid::Uuid;
@@ -38,15 +39,36 @@ impl Server {
         Self::start_in(Home::new().await, Arc::new(TestClock::at(NOON)), settings).await
     }
 
+    /// Starts a server with the default settings, and records all statements that it sends from its start on. Also returns its
+    /// database, through which nothing is recorded.
+    pub async fn start_recording() -> (Self, Db, StatementLog) {
+        let home = Home::new().await;
+        let db = Db::open(&home.database_url()).await.unwrap();
+        let mut recorded = db.clone();
+        let sent = recorded.record_statements();
+        let server = Self::start_on(home, Arc::new(TestClock::at(NOON)), &[], Some(recorded)).await;
+        (server, db, sent)
+    }
+
     /// Starts a server in an existing home.
     pub async fn start_in(home: Home, clock: Arc<TestClock>, settings: &[(&str, &str)]) -> Self {
+        Self::start_on(home, clock, settings, None).await
+    }
+
+    async fn start_on(
+        home: Home,
+        clock: Arc<TestClock>,
+        settings: &[(&str, &str)],
+        database: Option<Db>,
+    ) -> Self {
         // The index of a stopped server is still open in this process, and a second one cannot open the same folder. So each server
         // has its own data folder, even in the same home.
         let index = Uuid::now_v7().to_string();
         let own = settings.iter().map(|(name, value)| (format!("CARREL__{name}"), (*value).to_owned()));
         let settings = Settings::load(None, home.settings(&index).into_iter().chain(own)).unwrap();
         let program = env!("CARGO_BIN_EXE_carrel").into();
-        let overrides = Overrides { sandbox: SandboxCommand { program, args: vec![SUBCOMMAND.into()] } };
+        let overrides =
+            Overrides { sandbox: SandboxCommand { program, args: vec![SUBCOMMAND.into()] }, database };
         let running = start_with(settings, clock.clone(), overrides).await.unwrap();
         Self { clock, running, home }
     }

@@ -14,6 +14,7 @@ use values::kind::JobState;
 use values::time::Timestamp;
 
 use super::claim::LeaseOwner;
+use super::inspect::has_state;
 use super::kind::{JobKind, Priority, has_known_kind};
 use super::{LEASE_DURATION, MAX_CRASHES, fairness};
 
@@ -134,7 +135,7 @@ pub async fn end_wait(db: &impl ConnectionTrait, reason: &str, now: Timestamp) -
 
 fn is_deferred_with(reason: &str) -> Condition {
     Condition::all()
-        .add(Column::State.eq(JobState::Queued))
+        .add(has_state(JobState::Queued))
         .add(Column::QueuePosition.is_null())
         .add(Column::Error.eq(reason))
 }
@@ -178,8 +179,7 @@ pub async fn release(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> 
 /// # Errors
 /// [`DbErr`] when the database fails; then the leases expire.
 pub async fn release_all(db: &Db, owner: LeaseOwner, now: Timestamp) -> Result<u64, DbErr> {
-    // Spelled out, as in the partial indexes.
-    let leased = Condition::all().add(Expr::cust("state = 'running'")).add(Column::LeaseOwner.eq(owner.0));
+    let leased = Condition::all().add(has_state(JobState::Running)).add(Column::LeaseOwner.eq(owner.0));
     requeue_all(db, leased, (Column::Attempts, Expr::col(Column::Attempts).sub(1)), now).await
 }
 
@@ -188,7 +188,7 @@ pub async fn release_all(db: &Db, owner: LeaseOwner, now: Timestamp) -> Result<u
 /// that wait again.
 pub async fn requeue_unknown(db: &Db, now: Timestamp) -> Result<u64, DbErr> {
     let expired = Condition::all()
-        .add(Expr::cust("state = 'running'"))
+        .add(has_state(JobState::Running))
         .add(Column::LeaseUntil.lt(now))
         .add(has_known_kind().not());
     // A read first: most of the time there is none, and the transaction would take the lock of the database.
@@ -341,7 +341,7 @@ pub async fn record_document_reason(
 /// Removes jobs that finished before `done_before`. Jobs that were given up are kept with their reason as long as their documents exist;
 /// those that are about no document until they ended before `given_up_before`.
 pub async fn sweep(db: &Db, done_before: Timestamp, given_up_before: Timestamp) -> Result<(), DbErr> {
-    let done = Condition::all().add(Column::State.eq(JobState::Done)).add(Column::FinishedAt.lt(done_before));
+    let done = Condition::all().add(has_state(JobState::Done)).add(Column::FinishedAt.lt(done_before));
     let makes_document = Column::Kind.is_in(JobKind::that_make_documents());
     let own_document = Query::select()
         .column(document::Column::Id)
@@ -351,7 +351,7 @@ pub async fn sweep(db: &Db, done_before: Timestamp, given_up_before: Timestamp) 
     let is_obsolete = Condition::any()
         .add(makes_document.clone().and(Expr::exists(own_document).not()))
         .add(makes_document.not().and(Column::FinishedAt.lt(given_up_before)));
-    let given_up = Condition::all().add(Column::State.eq(JobState::GivenUp)).add(is_obsolete);
+    let given_up = Condition::all().add(has_state(JobState::GivenUp)).add(is_obsolete);
     for ended in [done, given_up] {
         Entity::delete_many().filter(ended).exec(db.write()).await?;
     }

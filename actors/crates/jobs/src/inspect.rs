@@ -21,9 +21,7 @@ pub async fn has_room(db: &impl ConnectionTrait, user: UserId, priority: Priorit
             .add(Expr::cust("state = 'queued' AND queue_position IS NOT NULL"))
             // All tracks are listed, because `job_user_due` has the track before the priority.
             .add(Column::Track.is_in(Track::ALL.map(Track::number))),
-        Priority::Backlog => Condition::all()
-            .add(Expr::cust("state IN ('queued', 'running')"))
-            .add(Column::State.eq(JobState::Queued)),
+        Priority::Backlog => Condition::all().add(is_pending()).add(Column::State.eq(JobState::Queued)),
     };
     // It reads as far as the bound; a count would read the whole backlog.
     let beyond = Entity::owned_by(user)
@@ -58,7 +56,7 @@ pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
         .column(Column::State)
         .column_as(Column::Id.count(), "jobs")
         .column_as(Column::RunAt.min(), "since")
-        .filter(Expr::cust("state IN ('queued', 'running')"))
+        .filter(is_pending())
         .filter(has_known_kind())
         .group_by(Column::Track)
         .group_by(Column::State);
@@ -84,8 +82,7 @@ pub async fn unknown_by_kind(db: &impl ConnectionTrait) -> Result<Vec<(String, i
         .select_only()
         .column(Column::Kind)
         .column_as(Column::Id.count(), "jobs")
-        // Spelled out, as in the partial index `job_queued`.
-        .filter(Expr::cust("state = 'queued'"))
+        .filter(has_state(JobState::Queued))
         .filter(has_known_kind().not())
         .group_by(Column::Kind)
         .order_by_asc(Column::Kind)
@@ -94,21 +91,21 @@ pub async fn unknown_by_kind(db: &impl ConnectionTrait) -> Result<Vec<(String, i
         .await
 }
 
-/// Selects the jobs of a user that extract the texts of documents or put them into the index ([`JobKind::makes_document`]).
-pub fn document_jobs(user: UserId) -> Select<Entity> {
-    Entity::owned_by(user).filter(Column::Kind.is_in(JobKind::that_make_documents()))
-}
-
 /// Returns the condition that a job is in this state. The state is part of the SQL text, as in the partial indexes: with a bound
 /// parameter the planners would not use them.
-pub fn has_state(state: JobState) -> SimpleExpr {
-    Expr::cust(format!("state = '{}'", state.name()))
+pub(crate) fn has_state(state: JobState) -> SimpleExpr {
+    Expr::cust(format!("job.state = '{}'", state.name()))
+}
+
+/// Returns the condition that a job waits or runs, spelled out as in the partial index `job_user_pending`.
+pub(crate) fn is_pending() -> SimpleExpr {
+    Expr::cust("job.state IN ('queued', 'running')")
 }
 
 /// Selects the subjects of jobs of a kind that run or are due.
 pub fn subjects_due(kind: JobKind, now: Timestamp) -> SelectStatement {
-    let due = Column::State.eq(JobState::Queued).and(Column::RunAt.lte(now));
-    subjects(kind).and_where(Column::State.eq(JobState::Running).or(due)).to_owned()
+    let due = has_state(JobState::Queued).and(Column::RunAt.lte(now));
+    subjects(kind).and_where(has_state(JobState::Running).or(due)).to_owned()
 }
 
 /// Selects the subjects of jobs of a kind that wait or run.
@@ -117,7 +114,7 @@ pub fn subjects(kind: JobKind) -> SelectStatement {
         .column(Column::Subject)
         .from(Entity)
         .and_where(Column::Kind.eq(kind.name()))
-        .and_where(Column::State.is_in([JobState::Queued, JobState::Running]))
+        .and_where(is_pending())
         .to_owned()
 }
 
@@ -127,7 +124,7 @@ pub fn subjects_given_up(kind: JobKind) -> SelectStatement {
         .column(Column::Subject)
         .from(Entity)
         .and_where(Column::Kind.eq(kind.name()))
-        .and_where(Column::State.eq(JobState::GivenUp))
+        .and_where(has_state(JobState::GivenUp))
         .to_owned()
 }
 

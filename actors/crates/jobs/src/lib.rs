@@ -13,8 +13,10 @@
 //! | postpone jobs until their user lets them run | [`postpone()`], [`release_postponed`] |
 //! | keep jobs of other versions | [`requeue_unknown`], [`unknown_by_kind`] |
 //! | say how an attempt failed | [`JobError`] |
-//! | list and retry jobs that were given up | [`failed_by_kind`], [`list_failed`], [`find_failed`], [`retry_failed`] |
-//! | look at the queue | [`depths`], [`has_room`], [`is_waiting`], [`is_given_up`], [`others_wait`], [`document_jobs`] |
+//! | retry a job that was given up | [`retry_failed`] |
+//! | look at the queue | [`depths`], [`has_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
+//! | look at the jobs of documents | [`last_document_job`], [`is_document_running`], [`list_document_jobs`], [`count_document_jobs`] |
+//! | select documents and other subjects by their jobs | [`pending_documents`], [`subjects`], [`subjects_due`], [`subjects_given_up`] |
 //! | remove old rows | [`sweep`] |
 //!
 //! A job is a [`JobKind`] and a subject, such as the id of a document. Of each kind at most one job of a subject waits and
@@ -40,9 +42,9 @@
 
 mod claim;
 mod complete;
+mod document_jobs;
 mod enqueue;
 mod error;
-mod failed;
 mod fairness;
 mod inspect;
 mod kind;
@@ -59,13 +61,15 @@ pub use complete::{
     give_up_crashed, record_document_reason, release, release_all, reload, renew, requeue_unknown, sweep,
     yield_job,
 };
+pub use document_jobs::{
+    count_document_jobs, is_document_running, last_document_job, list_document_jobs, pending_documents,
+};
 pub use enqueue::{enqueue, enqueue_all, retry_failed, withdraw};
 pub use error::JobError;
-pub use failed::{FailedJob, failed_by_kind, find_failed, list_failed};
 pub use fairness::promote;
 pub use inspect::{
-    Depth, depths, document_jobs, has_room, has_state, is_given_up, is_waiting, others_wait, subjects,
-    subjects_due, subjects_given_up, unknown_by_kind,
+    Depth, depths, has_room, is_given_up, is_waiting, others_wait, subjects, subjects_due, subjects_given_up,
+    unknown_by_kind,
 };
 pub use kind::{JobKind, Priority, Track};
 pub use postpone::{postpone, release_postponed};

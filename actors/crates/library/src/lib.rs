@@ -17,7 +17,7 @@
 //! | [`documents`], [`highlights`], [`notes`], [`bookmarks`] | texts and what users make of them |
 //! | [`feeds`], [`projects`] | followed feeds with their entries, and projects with their items |
 //! | [`imports`], [`exports`] | bookmarks of other programs, and archives of a whole library |
-//! | [`failed_jobs`] | retries of background jobs that were given up |
+//! | [`failed_jobs`] | the background jobs that were given up: counts, list and retry |
 //!
 //! A write asks the quota twice: before it, where a large body would be written in vain, and before its commit, where the count
 //! includes what the transaction wrote. Jobs are queued in the transaction that makes them necessary (crate `jobs`), so

@@ -218,14 +218,16 @@ pub async fn remove(db: &Db, id: ClientId) -> Result<(), Error> {
 
 /// Removes clients that were last used before `until` and have no grant. Returns their number.
 pub async fn remove_unused(db: &impl ConnectionTrait, until: Timestamp) -> Result<u64, DbErr> {
+    let client_of_grant = Expr::col((oauth_grant::Entity, oauth_grant::Column::ClientId));
     let connected = Query::select()
-        .column(oauth_grant::Column::ClientId)
+        .column(oauth_grant::Column::Id)
         .from(oauth_grant::Entity)
+        .and_where(client_of_grant.equals((oauth_client::Entity, oauth_client::Column::Id)))
         .and_where(oauth_grant::Column::State.eq(GrantState::Connected))
         .take();
     let unused = oauth_client::Entity::delete_many()
         .filter(oauth_client::Column::LastUsedAt.lt(until))
-        .filter(Expr::col(oauth_client::Column::Id).not_in_subquery(connected));
+        .filter(Expr::exists(connected).not());
     Ok(unused.exec(db).await?.rows_affected)
 }
 

@@ -40,7 +40,7 @@ impl QueryPlan {
             let is_full = if db.is_postgres() {
                 step.contains("Seq Scan on ")
             } else {
-                is_full_scan_on_sqlite(db, step).await?
+                is_full_scan_on_sqlite(db, &sql, step).await?
             };
             full_scans.extend(is_full.then(|| step.clone()));
         }
@@ -112,16 +112,32 @@ async fn explain_on_postgres(db: &Db, statement: Statement) -> Result<Vec<String
     read_texts(&txn.query_all_raw(explained("EXPLAIN (COSTS OFF)", statement)).await?, "QUERY PLAN")
 }
 
+/// Returns the tables that a name in a plan may stand for: the one of this name, and those that the SQL calls so (`"job" AS "waiting"`).
+fn tables_named(sql: &str, name: &str) -> Vec<String> {
+    let is_quote = |c: char| !(c.is_alphanumeric() || c == '_');
+    let words: Vec<&str> = sql.split_whitespace().map(|word| word.trim_matches(is_quote)).collect();
+    let aliased = words.windows(3).filter_map(|words| match words {
+        [table, by, alias] if by.eq_ignore_ascii_case("AS") && *alias == name => Some((*table).to_owned()),
+        _ => None,
+    });
+    aliased.chain([name.to_owned()]).collect()
+}
+
 /// Returns whether a step of SQLite reads a whole table. `SCAN` is also how it reads a constant row, a subquery or a partial index.
-async fn is_full_scan_on_sqlite(db: &Db, step: &str) -> Result<bool, DbErr> {
+async fn is_full_scan_on_sqlite(db: &Db, sql: &str, step: &str) -> Result<bool, DbErr> {
     let Some(scan) = step.strip_prefix("SCAN ") else { return Ok(false) };
-    let table = scan.split(' ').next().unwrap_or(scan);
+    let name = scan.split(' ').next().unwrap_or(scan);
     let index = scan.split_once("INDEX ").and_then(|(_, index)| index.split(' ').next()).unwrap_or_default();
     let named = "SELECT 1 FROM sqlite_master AS tables WHERE type = 'table' AND name = ? AND NOT EXISTS
         (SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = ? AND sql LIKE '%WHERE %')";
     let backend = db.read().get_database_backend();
-    let named = Statement::from_sql_and_values(backend, named, [table.into(), index.into()]);
-    Ok(db.read().query_one_raw(named).await?.is_some())
+    for table in tables_named(sql, name) {
+        let named = Statement::from_sql_and_values(backend, named, [table.into(), index.into()]);
+        if db.read().query_one_raw(named).await?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 #[cfg(test)]
@@ -146,18 +162,20 @@ mod tests {
             db.write().execute_unprepared(sql).await.unwrap();
         }
 
-        let [found, listed, sorted, red] = [
+        let [found, listed, aliased, sorted, red] = [
             "SELECT n FROM number WHERE n = 1",
             "SELECT n FROM number",
+            "SELECT \"kept\".\"n\" FROM \"number\" AS \"kept\"",
             "SELECT n FROM bird ORDER BY color LIMIT 1",
             "SELECT n FROM bird WHERE color = 'red'",
         ]
         .map(|sql| QueryPlan::of(&db, statement(sql)));
-        let (found, listed, sorted, red) =
-            (found.await.unwrap(), listed.await.unwrap(), sorted.await.unwrap(), red.await.unwrap());
+        let (found, listed, aliased) = (found.await.unwrap(), listed.await.unwrap(), aliased.await.unwrap());
+        let (sorted, red) = (sorted.await.unwrap(), red.await.unwrap());
 
         assert!(found.full_scans().is_empty() && found.has_step("(n=?)") && !found.has_limit(), "{found:#?}");
         assert_eq!(listed.full_scans(), listed.steps);
+        assert!(aliased.has_step("SCAN kept") && aliased.full_scans() == aliased.steps, "{aliased:#?}");
         assert!(sorted.full_scans() == ["SCAN bird"] && sorted.sorts() && sorted.has_limit(), "{sorted:#?}");
         assert!(red.full_scans().is_empty() && red.has_step("bird_red") && !red.sorts(), "{red:#?}");
     }

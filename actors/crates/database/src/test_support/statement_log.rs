@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sea_orm::Statement;
 
+use crate::connection::Connection;
 use crate::db::Db;
+use crate::pools::{Pools, PoolsByWork};
 
 /// The statements that were sent through a clone of a database. Clones share the log.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +22,19 @@ impl StatementLog {
     pub fn take(&self) -> Vec<Statement> {
         mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
+
+    /// Records what is sent through a connection.
+    fn record(&self, connection: &mut Connection) {
+        let log = self.clone();
+        connection.pool.set_metric_callback(move |info| log.push(info.statement));
+    }
+
+    fn record_pools(&self, pools: &Pools) -> Pools {
+        let mut pools = pools.clone();
+        self.record(&mut pools.read);
+        self.record(&mut pools.write);
+        pools
+    }
 }
 
 impl Db {
@@ -27,9 +42,14 @@ impl Db {
     /// operation takes, and how many.
     pub fn record_statements(&mut self) -> StatementLog {
         let log = StatementLog::default();
-        for connection in [&mut self.read, &mut self.write] {
-            let log = log.clone();
-            connection.pool.set_metric_callback(move |info| log.push(info.statement));
+        log.record(&mut self.read);
+        log.record(&mut self.write);
+        if let Some(by_work) = &self.by_work {
+            self.by_work = Some(Arc::new(PoolsByWork {
+                api: log.record_pools(&by_work.api),
+                accounts: log.record_pools(&by_work.accounts),
+                jobs: log.record_pools(&by_work.jobs),
+            }));
         }
         log
     }

@@ -12,7 +12,7 @@ mod supplied_content;
 
 pub use parser_error::parser_job_error;
 pub use rendition::parse_outline;
-pub use retry::retry;
+pub use retry::retry_document;
 pub use source_map::{PageSpan, SourceMap, SpokenSegment, TimedSpan};
 pub use store::{ChunkedDocument, ExtractedDocument, current_text, replace_text};
 pub use supplied_content::{SuppliedContent, store_supplied_content};

@@ -1,11 +1,11 @@
 //! Retries a document whose text could not be extracted or indexed.
 
-use entity::{bookmark, document, job};
-use jobs::{JobKind, Priority, document_jobs, has_state};
+use entity::{bookmark, document};
+use jobs::{JobKind, Priority};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use values::id::{DocumentId, UserId};
-use values::kind::{DocumentStatus, JobState};
+use values::kind::DocumentStatus;
 use values::time::Timestamp;
 
 use errors::Error;
@@ -15,7 +15,7 @@ use errors::Error;
 /// # Errors
 /// [`Error::NotFound`] when the document does not exist or belongs to another user; [`Error::Conflict`] when it has not failed, or
 /// is being processed.
-pub async fn retry(
+pub async fn retry_document(
     txn: &impl ConnectionTrait,
     user: UserId,
     id: DocumentId,
@@ -25,14 +25,14 @@ pub async fn retry(
     if document.status != DocumentStatus::Failed && document.error.is_none() {
         return Err(Error::Conflict("the text of the document has not failed, so there is nothing to retry"));
     }
-    let own_jobs = document_jobs(user).filter(job::Column::Subject.eq(document.id.0));
     // A running job would overwrite the status that is set below with its own outcome.
-    if own_jobs.filter(has_state(JobState::Running)).one(txn).await?.is_some() {
+    if jobs::is_document_running(txn, user, document.id).await? {
         return Err(Error::Conflict("the text of the document is being processed; wait until that ends"));
     }
     // The kind of the last job, if there is one: a page that turned out to be a recording has another job than the kind of
     // its bookmark suggests.
-    let kind = match last_job_kind(txn, &document).await? {
+    let last_job = jobs::last_document_job(txn, user, document.id).await?;
+    let kind = match last_job.and_then(|job| JobKind::named(&job.kind)) {
         Some(kind) => kind,
         // An imported document that had failed before its export has no job here.
         None => job_kind_of(txn, &document).await?,
@@ -56,20 +56,4 @@ async fn job_kind_of(db: &impl ConnectionTrait, document: &document::Model) -> R
     let saved =
         bookmark::Entity::one_visible_to(document.user_id, id).one(db).await?.ok_or(Error::not_found())?;
     Ok(JobKind::of_bookmark(saved.kind))
-}
-
-/// Returns the kind of the document's queued job or, if there is none, of its latest job that was given up.
-async fn last_job_kind(
-    db: &impl ConnectionTrait,
-    document: &document::Model,
-) -> Result<Option<JobKind>, Error> {
-    let own = document_jobs(document.user_id).filter(job::Column::Subject.eq(document.id.0));
-    let queued = own.clone().filter(has_state(JobState::Queued)).one(db).await?;
-    let given_up =
-        own.filter(job::Column::State.eq(JobState::GivenUp)).order_by_desc(job::Column::FinishedAt);
-    let last = match queued {
-        Some(queued) => Some(queued),
-        None => given_up.one(db).await?,
-    };
-    Ok(last.and_then(|job| JobKind::named(&job.kind)))
 }

@@ -23,7 +23,6 @@ mod relations;
 use std::time::Duration;
 
 use entity::export::{self, Column, Entity};
-use entity::job as job_row;
 use entity::stored_file;
 use sea_orm::sea_query::Expr;
 use sea_orm::{
@@ -126,7 +125,11 @@ pub async fn open_file(
 }
 
 /// Records why an export has not been packed yet.
-pub async fn record_wait(db: &impl ConnectionTrait, job: &job_row::Model, reason: &str) -> Result<(), DbErr> {
+pub async fn record_wait(
+    db: &impl ConnectionTrait,
+    job: &entity::job::Model,
+    reason: &str,
+) -> Result<(), DbErr> {
     Entity::update_owned(job.user_id)
         .col_expr(Column::Error, Expr::value(reason))
         .filter(Column::Id.eq(ExportId(job.subject)))
@@ -139,7 +142,7 @@ pub async fn record_wait(db: &impl ConnectionTrait, job: &job_row::Model, reason
 /// Records that an export failed, in the transaction that gives up its job.
 pub async fn record_failure(
     db: &impl ConnectionTrait,
-    job: &job_row::Model,
+    job: &entity::job::Model,
     reason: &str,
     now: Timestamp,
 ) -> Result<(), DbErr> {

@@ -27,9 +27,16 @@ pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
     // Undoing does not read the file, and one that broke off can only be undone further. A paused import whose rows are all in
     // resumes without its file; `release_files` leaves the other paused ones alone.
     let without_file = [ImportState::Done, ImportState::Paused, ImportState::HalfUndone, ImportState::Undone];
-    let which = Condition::any()
+    let is_released = Condition::any()
         .add(Column::CreatedAt.lt(now - FILE_RETENTION))
         .add(Column::State.is_in(without_file));
+    // Files of imports are few; without them the whole table of imports would be read.
+    let with_file = Query::select()
+        .column(stored_file::Column::ImportId)
+        .from(stored_file::Entity)
+        .and_where(stored_file::Column::ImportId.is_not_null())
+        .to_owned();
+    let which = Condition::all().add(Column::Id.in_subquery(with_file)).add(is_released);
     release_files(db, which).await?;
     let abandoned = import::Entity::running_since(now - ABANDONED_AFTER)
         .filter(Expr::col(Column::Id).not_in_subquery(jobs::subjects(JobKind::Import)));

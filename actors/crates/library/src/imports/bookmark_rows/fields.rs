@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 use url::Url;
-use web::{Guard, PageUrl, UrlRejection};
+use web::{Guard, MAX_URL_CHARS, PageUrl, UrlRejection};
 
 use crate::bookmarks::{self, CreateBookmarkRequest, NewBookmark};
 use errors::Error;
@@ -17,6 +17,8 @@ pub const FOREIGN_COLLECTION: &str = "collectionIds names a collection that the 
 
 /// Characters of a field name or a URL that a reason quotes.
 const MAX_QUOTED_CHARS: usize = 120;
+/// The schemes whose URLs have an authority behind any number of slashes of either kind (WHATWG URL: special scheme).
+const SPECIAL_SCHEMES: [&str; 5] = ["http", "https", "ftp", "ws", "wss"];
 /// Faults of a row that a reason names; it counts the others.
 const MAX_NAMED_FAULTS: usize = 5;
 
@@ -58,7 +60,8 @@ fn skip_reason(error: &Error, url: Option<&str>) -> String {
 
 /// Returns the reason for skipping a row whose URL is refused, with the URL between the problem and the advice.
 pub fn refused_url_reason(problem: &str, advice: Option<&str>, url: &str) -> String {
-    let quoted = quote(&without_credentials(url));
+    // A row may have a URL of megabytes, of which the reason quotes the beginning.
+    let quoted = quote(&without_credentials(text::head(url, MAX_URL_CHARS)));
     match (PageUrl::parse(url), advice) {
         (Err(UrlRejection::NotHttp), _) => format!("not an http(s) address: {quoted}"),
         (_, Some(advice)) => format!("{problem}: {quoted}; {advice}"),
@@ -67,21 +70,45 @@ pub fn refused_url_reason(problem: &str, advice: Option<&str>, url: &str) -> Str
 }
 
 /// Removes user names and passwords from a URL, or from the URLs in another text, because reasons and names are kept and shown for
-/// longer than the file.
+/// longer than the file. Within another text white space ends a URL, so a password that contains some stays there.
 pub fn without_credentials(text: &str) -> String {
-    // The parser also knows URLs that begin in another way than `https://`, such as `https:\\`.
+    // The parser also knows a URL with white space in its password.
     let as_url = url_without_credentials(text);
-    let mut rest = as_url.as_deref().unwrap_or(text);
-    let mut cleaned = String::with_capacity(rest.len());
-    while let Some((before, after)) = rest.split_once("://") {
-        cleaned.push_str(before);
-        cleaned.push_str("://");
-        let authority = after.split(is_end_of_authority).next().unwrap_or_default();
+    let text = as_url.as_deref().unwrap_or(text);
+    let mut cleaned = String::with_capacity(text.len());
+    let (mut copied, mut from) = (0, 0);
+    while let Some(start) = next_authority(text, from) {
+        let rest = text.get(start..).unwrap_or_default();
+        let authority = rest.split(is_end_of_authority).next().unwrap_or_default();
         // The last `@`: a password may contain others.
-        rest = authority.rfind('@').and_then(|at| after.get(at + 1..)).unwrap_or(after);
+        if let Some(at) = authority.rfind('@') {
+            cleaned.push_str(text.get(copied..start).unwrap_or_default());
+            copied = start + at + 1;
+        }
+        from = start + authority.len();
     }
-    cleaned.push_str(rest);
+    cleaned.push_str(text.get(copied..).unwrap_or_default());
     cleaned
+}
+
+/// Returns where the next authority of a URL begins: behind two slashes, or behind the colon of a scheme of [`SPECIAL_SCHEMES`] and any
+/// number of slashes, as URL parsers read it.
+fn next_authority(text: &str, from: usize) -> Option<usize> {
+    let slashes_at = |at: usize| {
+        let rest = text.get(at..).unwrap_or_default();
+        rest.chars().take_while(|c| matches!(c, '/' | '\\')).count()
+    };
+    text.get(from..)?.char_indices().map(|(at, c)| (from + at, c)).find_map(|(at, c)| match c {
+        ':' if ends_in_special_scheme(text.get(..at)?) => Some(at + 1 + slashes_at(at + 1)),
+        '/' | '\\' => Some(slashes_at(at)).filter(|slashes| *slashes >= 2).map(|slashes| at + slashes),
+        _ => None,
+    })
+}
+
+fn ends_in_special_scheme(text: &str) -> bool {
+    let is_end = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'));
+    let last = text.rsplit(is_end).next().unwrap_or_default();
+    SPECIAL_SCHEMES.iter().any(|scheme| scheme.eq_ignore_ascii_case(last))
 }
 
 /// Returns a URL without its user name and password; `None` if the text is no URL, or one without them.
@@ -194,6 +221,8 @@ mod tests {
         );
         let long = skip_reason_of(&format!(r#"{{"url": "mailto:{}"}}"#, "x".repeat(5000)));
         assert_eq!(long.chars().count(), "not an http(s) address: ``".len() + MAX_QUOTED_CHARS);
+        let protocol_relative = skip_reason_of(r#"{"url": "//me:secret@a.example/"}"#);
+        assert_eq!(protocol_relative, "not an http(s) address: `//a.example/`");
     }
 
     #[test]
@@ -201,6 +230,13 @@ mod tests {
         let cases = [
             ("https://me:secret@a.example/", "https://a.example/"),
             ("https:\\\\me:secret@a.example/", "https://a.example/"),
+            ("https:/me:secret@a.example/", "https://a.example/"),
+            ("https://me:my word@a.example/", "https://a.example/"),
+            ("//me:secret@a.example/", "//a.example/"),
+            ("Sign in at //me:secret@a.example/", "Sign in at //a.example/"),
+            ("Sign in at https:\\\\me:secret@a.example/", "Sign in at https:\\\\a.example/"),
+            ("Sign in at https:/me:secret@a.example/", "Sign in at https:/a.example/"),
+            ("Sign in at HTTPS:me:secret@a.example", "Sign in at HTTPS:a.example"),
             ("Sign in at https://me:secret@a.example/x today", "Sign in at https://a.example/x today"),
             ("ftp://me:p@ss@a.example and http://me@b.example", "ftp://a.example and http://b.example"),
             ("https://a.example/to/https://me:secret@b.example/", "https://a.example/to/https://b.example/"),
@@ -220,6 +256,11 @@ mod tests {
             "Posts: https://a.example/@me?to=b@c#d@e",
             "https://a.example?to=b@c",
             "See https://a.example or me@b.example",
+            "Write to mailto:me@a.example or news:me@a.example",
+            "and/or me@a.example",
+            "C:\\me@a.example",
+            // White space ends a URL in a text.
+            "Sign in at https://me:my word@a.example",
         ] {
             assert_eq!(without_credentials(text), text);
         }

@@ -1,0 +1,74 @@
+//! Reads the jobs that extract the texts of a user's documents or put them into the index ([`JobKind::makes_document`]).
+
+use entity::job::{Column, Entity, Model};
+use sea_orm::sea_query::SelectStatement;
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DbErr, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
+    Select,
+};
+use values::id::{DocumentId, UserId};
+use values::kind::JobState;
+
+use super::inspect::{has_state, is_pending};
+use super::kind::JobKind;
+
+fn of_user(user: UserId) -> Select<Entity> {
+    Entity::owned_by(user).filter(Column::Kind.is_in(JobKind::that_make_documents()))
+}
+
+fn of_document(user: UserId, document: DocumentId) -> Select<Entity> {
+    of_user(user).filter(Column::Subject.eq(document.0))
+}
+
+/// Selects the jobs of a user that wait or run and are in this state.
+fn pending(user: UserId, state: JobState) -> Select<Entity> {
+    of_user(user).filter(is_pending()).filter(has_state(state))
+}
+
+/// Returns whether a job of a document runs.
+pub async fn is_document_running(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    document: DocumentId,
+) -> Result<bool, DbErr> {
+    Ok(of_document(user, document).filter(has_state(JobState::Running)).one(db).await?.is_some())
+}
+
+/// Returns the queued job of a document or, if there is none, its latest job that was given up.
+pub async fn last_document_job(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    document: DocumentId,
+) -> Result<Option<Model>, DbErr> {
+    let own = of_document(user, document);
+    if let Some(queued) = own.clone().filter(has_state(JobState::Queued)).one(db).await? {
+        return Ok(Some(queued));
+    }
+    own.filter(has_state(JobState::GivenUp)).order_by_desc(Column::FinishedAt).one(db).await
+}
+
+/// Lists the first jobs of a user's documents in this state, queued or running: the most urgent first, then those whose next attempt
+/// is the earliest.
+pub async fn list_document_jobs(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    state: JobState,
+    limit: u64,
+) -> Result<Vec<Model>, DbErr> {
+    let first = pending(user, state).order_by_asc(Column::Priority).order_by_asc(Column::RunAt);
+    first.limit(limit).all(db).await
+}
+
+/// Counts the jobs of a user's documents in this state, queued or running.
+pub async fn count_document_jobs(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    state: JobState,
+) -> Result<u64, DbErr> {
+    pending(user, state).count(db).await
+}
+
+/// Selects the ids of the user's documents of which a job waits or runs.
+pub fn pending_documents(user: UserId) -> SelectStatement {
+    of_user(user).filter(is_pending()).select_only().column(Column::Subject).into_query()
+}
