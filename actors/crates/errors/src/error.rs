@@ -11,7 +11,7 @@ use values::scope::Scope;
 use web::UrlRejection;
 
 use super::rate_limit::RateLimitExceeded;
-use super::retry_after::retry_after_seconds;
+use super::seconds::retry_after_seconds;
 use super::storage_failure::StorageFailure;
 
 /// The message that a client or a user gets for a failure inside the server, whose cause is only for the log.

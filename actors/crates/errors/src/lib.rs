@@ -36,12 +36,13 @@ mod error;
 mod examples;
 mod rate_limit;
 mod retry_after;
+mod seconds;
 mod spec;
 mod storage_failure;
 
 pub use body::ErrorBody;
 pub use error::{Cause, Error, INTERNAL_MESSAGE, named_scopes};
 pub use rate_limit::{RateLimitExceeded, RateWindow};
-pub use retry_after::{retry_after_seconds, whole_seconds};
+pub use seconds::{retry_after_seconds, whole_seconds};
 pub use spec::{ERRORS, ErrorSpec, HeaderRule, JobRule, McpDelivery, PageText, RetryRule, RouteRule};
 pub use storage_failure::StorageFailure;

@@ -5,17 +5,6 @@ use std::time::Duration;
 use super::error::Error;
 use super::spec::RetryRule;
 
-/// Returns a duration in whole seconds, rounded up.
-pub fn whole_seconds(duration: Duration) -> u64 {
-    duration.as_secs().saturating_add(u64::from(duration.subsec_nanos() > 0))
-}
-
-/// Returns a wait in the unit of `Retry-After`: whole seconds, rounded up and never zero, because a client that retries too early is
-/// refused again.
-pub fn retry_after_seconds(wait: Duration) -> u64 {
-    whole_seconds(wait).max(1)
-}
-
 impl Error {
     /// Returns how long a client waits before it retries (`Retry-After`), or `None` if the same request would fail again.
     pub fn retry_after(&self) -> Option<Duration> {
@@ -43,14 +32,6 @@ impl Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn wait_is_rounded_up_and_never_zero() {
-        for (wait, whole) in [(0, 1), (999, 1), (1000, 1), (2100, 3)] {
-            assert_eq!(retry_after_seconds(Duration::from_millis(wait)), whole);
-        }
-        assert_eq!(retry_after_seconds(Duration::MAX), u64::MAX);
-    }
 
     #[test]
     fn message_states_the_wait_of_the_header() {

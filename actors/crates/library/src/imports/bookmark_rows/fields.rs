@@ -4,7 +4,8 @@
 
 use serde_json::{Map, Value};
 use url::Url;
-use web::{Guard, MAX_URL_CHARS, PageUrl, UrlRejection};
+use values::url::MAX_URL_CHARS;
+use web::{Guard, PageUrl, UrlRejection};
 
 use crate::bookmarks::{self, CreateBookmarkRequest, NewBookmark};
 use errors::Error;
