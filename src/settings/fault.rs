@@ -7,12 +7,17 @@ use std::path::PathBuf;
 use figment::error::Kind;
 use figment::value::{Num, Value};
 
-/// Settings that hold a secret as a whole.
-const SECRETS: [&str; 3] = ["ai.chat.key", "files.access_key", "files.secret_key"];
+use super::value::{Secret, Text};
 
-/// Parts of the names of unknown settings whose values may be misplaced secrets. The section of `ai.chat.key` is among them,
-/// because the name of the key may be misspelled.
-const SECRET_MARKS: [&str; 5] = ["ai.chat.", "key", "pass", "secret", "token"];
+/// What the value is replaced by where it may be a secret.
+const HIDDEN: &str = "(hidden)";
+
+/// Sections with a setting that holds a key or a password. The values of unknown names in them are hidden, because such a name may
+/// be that of the secret, misspelled.
+const SECTIONS_WITH_SECRETS: [&str; 5] = ["ai", "database", "files", "mail", "vectors"];
+
+/// Parts of the names of unknown settings whose values may be misplaced secrets, in whatever section.
+const SECRET_MARKS: [&str; 4] = ["key", "pass", "secret", "token"];
 
 /// A longer value is truncated: it is shown only to be recognised.
 const MAX_SHOWN_CHARS: usize = 120;
@@ -60,11 +65,19 @@ impl Fault {
         Self { setting, message }
     }
 
-    /// Reports a value that is not allowed.
+    /// Reports a value that is not allowed for its setting.
     pub(super) fn wrong(setting: String, value: &Value, expected: &str, from: &str) -> Self {
-        let shown = shown_known(&setting, value);
+        let shown = shown_known(&setting, value, expected);
         let message = format!("setting {setting} = {shown}: expected {expected} (from {from})");
         Self { setting, message }
+    }
+
+    /// Reports a value in the place of a section with settings of its own.
+    pub(super) fn no_section(section: String, value: &Value, from: &str) -> Self {
+        let shown = shown_unknown(&section, value);
+        let message =
+            format!("setting {section} = {shown}: expected a section with settings of its own (from {from})");
+        Self { setting: section, message }
     }
 
     /// Reports a missing value that another setting requires.
@@ -121,16 +134,19 @@ fn lines(faults: &[Fault]) -> String {
     faults.iter().map(Fault::to_string).collect::<Vec<_>>().join("\n")
 }
 
-fn shown_known(setting: &str, value: &Value) -> String {
-    if SECRETS.contains(&setting) {
-        return "(hidden)".to_owned();
+/// Formats the value of a setting that exists. A secret is recognised by its type, whose description is what is expected; the name
+/// covers a secret of another type.
+fn shown_known(setting: &str, value: &Value, expected: &str) -> String {
+    if expected.contains(Secret::EXPECTED) || setting.ends_with("key") {
+        return HIDDEN.to_owned();
     }
     truncated(written(value))
 }
 
 fn shown_unknown(setting: &str, value: &Value) -> String {
-    if SECRET_MARKS.iter().any(|mark| setting.contains(mark)) {
-        return "(hidden)".to_owned();
+    let section = setting.split_once('.').map_or(setting, |(section, _)| section);
+    if SECTIONS_WITH_SECRETS.contains(&section) || SECRET_MARKS.iter().any(|mark| setting.contains(mark)) {
+        return HIDDEN.to_owned();
     }
     truncated(written(value))
 }
@@ -160,17 +176,22 @@ fn number_written(number: Num) -> String {
 }
 
 /// Removes what may be a password from a text: the part of a URL before its last `@`, the query of a URL, and the whole text if it
-/// contains the word "password".
+/// contains the word "password". A colon before an `@` is read as a URL without its scheme.
 fn without_secrets(text: &str) -> String {
     if text.to_ascii_lowercase().contains("password") {
-        return "(hidden)".to_owned();
+        return HIDDEN.to_owned();
     }
-    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     // From the last `@`: a password may contain one that is not encoded.
+    let has_credentials = |text: &str| text.rsplit_once('@').is_some_and(|(before, _)| before.contains(':'));
+    let (scheme, rest) = match text.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None if has_credentials(text) => (String::new(), text),
+        None => return text.to_owned(),
+    };
     let rest = rest.rsplit_once('@').map_or_else(|| rest.to_owned(), |(_, host)| format!("***@{host}"));
     match rest.split_once('?') {
-        Some((place, _)) => format!("{scheme}://{place}?***"),
-        None => format!("{scheme}://{rest}"),
+        Some((place, _)) => format!("{scheme}{place}?***"),
+        None => format!("{scheme}{rest}"),
     }
 }
 

@@ -110,7 +110,7 @@ impl Layers {
                 }
             }
             (DefaultEntry::Section, value) => {
-                self.faults.push(Fault::wrong(name, &value, "a section with settings of its own", &from));
+                self.faults.push(Fault::no_section(name, &value, &from));
             }
             (DefaultEntry::Setting(default), value) => {
                 let values = nested(&keys, converted(default, value));

@@ -187,7 +187,7 @@ fn unknown_name_is_reported_with_the_known_names() {
     unknown setting server.nope = "1": expected one of base_url, body_grace_seconds, listen, max_body_bytes, max_connections_per_address, metrics_listen, trusted_proxies, write_timeout_seconds
     unknown setting nope.nope = "1": expected one of accounts, activity, ai, auth, data_dir, database, feeds, fetch, files, ingest, log, mail, mcp, models, oauth, plans, server, storage, uploads, vectors
     unknown setting server.listen.port = "1": expected one of base_url, body_grace_seconds, listen, max_body_bytes, max_connections_per_address, metrics_listen, trusted_proxies, write_timeout_seconds
-    setting mail = "smtp://h": expected a section with settings of its own
+    setting mail = (hidden): expected a section with settings of its own
     "#);
 }
 
@@ -257,6 +257,84 @@ fn secrets_are_never_shown() {
     setting files.secret_key = (hidden): expected a key of visible ASCII characters (from the environment variable CARREL__FILES__SECRET_KEY)
     setting mail.url = "http://***@mail?***": expected smtp://HOST:PORT, smtps://USER:PASSWORD@HOST or file://FOLDER (from the environment variable CARREL__MAIL__URL)
     setting vectors.url = "http://***@qdrant": expected an http or https URL, without user name, password, query and fragment (from the environment variable CARREL__VECTORS__URL)
+    "#);
+}
+
+/// Returns the dotted names of all settings of a table, each with the prefix of its section.
+fn names_of(section: &str, table: &toml::Table) -> Vec<String> {
+    let mut names = Vec::new();
+    for (name, value) in table {
+        match value.as_table() {
+            Some(table) => names.extend(names_of(&format!("{section}{name}."), table)),
+            None => names.push(format!("{section}{name}")),
+        }
+    }
+    names
+}
+
+fn variable(setting: &str) -> String {
+    format!("CARREL__{}", setting.replace('.', "__").to_uppercase())
+}
+
+#[test]
+fn every_setting_of_type_secret_is_hidden() {
+    let defaults: toml::Table = toml::from_str(include_str!("../../config/default.toml")).unwrap();
+    let is_secret = |setting: &String| {
+        // A value with a space is refused by the type, which is named in the fault.
+        let refused = with(&[(&variable(setting), "a b")]).err();
+        refused.is_some_and(|error| error.to_string().contains("expected a key of visible ASCII characters"))
+    };
+    let mut secrets: Vec<_> = names_of("", &defaults).into_iter().filter(is_secret).collect();
+    secrets.sort();
+    assert_eq!(secrets, ["ai.chat.key", "ai.transcription.key", "files.access_key", "files.secret_key"]);
+
+    for secret in secrets {
+        let (section, name) = secret.rsplit_once('.').unwrap();
+        let misspelled = [
+            format!("{section}.kye"),
+            format!("{section}.{name}x"),
+            format!("{section}.x.{name}"),
+            format!("{secret}.x"),
+        ];
+        let file = |name: &str, value: &str| {
+            let (section, name) = name.rsplit_once('.').unwrap();
+            let file = File::new("secrets", &format!("[{section}]\n{name} = {value}\n"));
+            file.load(&[]).expect_err("refused").to_string()
+        };
+
+        for value in ["canary canary", "\u{201c}canary\u{201d}", "canary\ncanary"] {
+            assert_hidden(&report(&[(&variable(&secret), value)]));
+            assert_hidden(&file(&secret, &format!("{value:?}")));
+        }
+        for value in ["canary", "canary canary", "\u{201c}canary\u{201d}"] {
+            for name in &misspelled {
+                assert_hidden(&report(&[(&variable(name), value)]));
+            }
+            assert_hidden(&file(&misspelled[0], &format!("{value:?}")));
+            assert_hidden(&file(&secret, &format!("[{value:?}]")));
+            // The key in the place of its section.
+            assert_hidden(&report(&[(&variable(section), value)]));
+        }
+    }
+}
+
+#[track_caller]
+fn assert_hidden(report: &str) {
+    assert!(report.contains("(hidden)") && !report.contains("canary"), "{report}");
+}
+
+#[test]
+fn password_of_url_without_scheme_is_not_shown() {
+    let said = brief_report(&[
+        ("DATABASE__URL", "postgres:me:canary@db/carrel?auth=canary"),
+        ("MAIL__URL", "me:canary@mail"),
+        ("MAIL__FROM", "a b@c d@"),
+    ]);
+
+    insta::assert_snapshot!(said, @r#"
+    setting database.url = "***@db/carrel?***": expected sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME
+    setting mail.url = "***@mail": expected smtp://HOST:PORT, smtps://USER:PASSWORD@HOST or file://FOLDER
+    setting mail.from = "a b@c d@": expected a sender like carrel@example.org
     "#);
 }
 
