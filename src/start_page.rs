@@ -51,16 +51,17 @@ async fn serve(ctx: Data<OperationContext>) -> HttpResponse {
 <main>
 <p class="brand">Carrel</p>
 <h1>Your reading library is running</h1>
-<p class="lead">Carrel keeps what you save to read, and lets your programs and assistants search it.</p>
-<h2>Create the first account</h2>
-<p>On the machine that runs Carrel, in the folder that it was started in:
+<p class="lead">Carrel stores web pages, feeds, PDFs and recordings, and lets your programs and assistants search them.</p>
+<h2>If there is no account yet, create the first one</h2>
+<p>On the machine that runs Carrel, with the settings of the server (--config FILE before the subcommand, or the folder in which the
+server was started):
 <code>carrel user add --email you@home.example --plan research</code></p>
 <h2>Connect an assistant</h2>
 <p>Give your assistant this URL. It sends you to a page of Carrel, where you sign in and choose what it may do.
 <code>{{ mcp_url }}</code></p>
 <h2>Use the REST API</h2>
-<p>Create a key for your program:
-<code>carrel key create --kind rest --name "my program"</code></p>
+<p>Create a key that can search the library and save pages, on the same machine and with the same settings:
+<code>carrel key create --kind rest --name "my program" --scope read:library --scope read:bookmarks --scope write:bookmarks</code></p>
 <p>All operations, with examples: <a href="docs">API documentation</a></p>
 <p class="other"><a href="readyz">State of the server</a></p>
 </main>

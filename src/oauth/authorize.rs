@@ -50,7 +50,7 @@ async fn ask_to_sign_in(
     let query = query_of_request(params);
     if query.len() > MAX_QUERY_BYTES {
         let text = format!(
-            "It is longer than {} KiB. Start again in the app that you want to connect.",
+            "The request of the app is longer than {} KiB. Start again in the app that you want to connect.",
             MAX_QUERY_BYTES / 1024
         );
         return page::stop(StatusCode::URI_TOO_LONG, "This request is too long", &text);

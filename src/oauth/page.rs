@@ -140,7 +140,7 @@ pub fn refused(_: &HttpRequest, _: &OperationContext, error: Error) -> HttpRespo
 
 /// Returns the page for a form that was sent from another site, too late, or twice.
 pub fn expired_form() -> HttpResponse {
-    let text = "It was answered already, is too old, or belongs to another browser. Start again in the app that you want \
+    let text = "The form was already submitted, is too old, or was opened in another browser. Start again in the app that you want \
                 to connect.";
     stop(StatusCode::FORBIDDEN, "This page has expired", text)
 }

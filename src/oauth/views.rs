@@ -101,8 +101,8 @@ pub struct PageFrame<'a> {
 #[derive(Template)]
 #[template(
     ext = "html",
-    source = r#"<p class="lead"><strong>{{ request.client }}</strong> asks to use your library. Sign in to see what it would be
-allowed, and decide.</p>
+    source = r#"<p class="lead"><strong>{{ request.client }}</strong> asks to use your library. Sign in to choose what it
+may do.</p>
 {% if let Some(fault) = fault %}<p class="fault" role="alert" id="fault">{{ fault }}</p>{% endif %}
 <form method="post" action="sign-in">
 <input type="hidden" name="ticket" value="{{ ticket }}">
@@ -115,7 +115,7 @@ allowed, and decide.</p>
 <div class="buttons"><button type="submit" class="main">Sign in</button></div>
 </form>
 <div class="facts">
-<p>It asks to:</p>
+<p>It asks for permission to:</p>
 <ul>{% for permission in request.permissions %}<li>{{ permission.sentence }}</li>{% endfor %}</ul>
 <p>Afterwards you are sent to <strong class="host">{{ request.host }}</strong>.</p>
 </div>
@@ -141,19 +141,20 @@ pub struct SignInPage<'a> {
 <form method="post" action="consent">
 <input type="hidden" name="ticket" value="{{ ticket }}">
 <fieldset>
-<legend>It may</legend>
+<legend>Allow it to</legend>
 {% for permission in request.permissions %}<label class="choice" for="scope-{{ loop.index }}">
 <input type="checkbox" id="scope-{{ loop.index }}" name="scope" value="{{ permission.name }}" checked>
 <span>{{ permission.sentence }} <code>{{ permission.name }}</code></span>
 </label>
 {% endfor %}</fieldset>
 <div class="facts">
-<p>You will be sent to <strong class="host">{{ request.host }}</strong>. {% if request.is_local %}That is a program on your own
-computer: continue only if you have just started it.{% else %}Continue only if you know this site.{% endif %}</p>
-<p>The name is what the app calls itself; Carrel has not verified it.{% if let Some(document) = request.document %} It is
-described at <span class="host">{{ document }}</span>.{% endif %}{% if let Some(home) = request.home %} It gives
-<span class="host">{{ home }}</span> as its home page.{% endif %}</p>
-<p>To disconnect it later, run <code>carrel app disconnect</code>, or ask the operator of this server.</p>
+<p>You will be sent to <strong class="host">{{ request.host }}</strong>. {% if request.is_local %}This is a program on your own
+computer. Continue only if you have just started the connection there.{% else %}Continue only if you know this site.{% endif %}</p>
+<p>The name is the one that the app gives itself; Carrel has not verified it.{% if let Some(document) = request.document %}
+The app describes itself at <span class="host">{{ document }}</span>.{% endif %}{% if let Some(home) = request.home %} Its home
+page is <span class="host">{{ home }}</span>.{% endif %}</p>
+<p>To disconnect the app later, the operator of this server runs
+<code>carrel app disconnect</code></p>
 </div>
 <div class="buttons">
 <button type="submit" name="decision" value="allow" class="main">Allow</button>

@@ -74,15 +74,16 @@ async fn write_first_use(db: Db, first: FirstUse, now: Timestamp) -> Result<(), 
     if marked.rows_affected == 0 {
         return Ok(());
     }
-    let client = first.client.as_deref().unwrap_or("a client that does not name itself");
+    let client = first.client.as_deref().unwrap_or("not named");
     let row = notice::Model {
         id: NoticeId::new(now),
         user_id: first.user,
         kind: NoticeKind::KeyFirstUse,
         title: format!("The key “{}” was used for the first time", first.name),
         body: format!(
-            "It was used by {client}. If that was not you, revoke the key with `carrel key revoke`, or ask the operator of \
-             your server to do so."
+            "Client: {client}. Time: {}. If you do not know this use, revoke the key with `carrel key revoke {}`, or ask the \
+             operator of your server to do so.",
+            first.at, first.key
         ),
         client: first.client,
         created_at: now,

@@ -28,8 +28,8 @@ pub(crate) async fn app_connected(
         kind: NoticeKind::AppConnected,
         title: format!("“{client}” was connected to your library"),
         body: format!(
-            "{client} may now use what you allowed. If that was not you, disconnect it with `carrel app disconnect`, or \
-             ask the operator of your server to do so."
+            "{client} can now use your library with the permissions that you allowed. If you did not connect it, disconnect it \
+             with `carrel app disconnect`, or ask the operator of your server to do so."
         ),
         client: Some(client.to_owned()),
         created_at: now,
