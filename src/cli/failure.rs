@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use errors::Error;
+use errors::{Error, named_scopes};
 use serde_json::json;
 use values::cause::causes;
 use values::id::JobId;
@@ -19,6 +19,9 @@ const MAX_PRINT: Duration = Duration::from_secs(2);
 
 /// The code of a command line that cannot be understood.
 const USAGE: &str = "USAGE";
+
+/// What the operator can do if a plan does not suffice.
+const CHANGE_PLAN: &str = "change the plan with `carrel user set-plan`";
 
 /// Why a command failed. Its `Display` says what is wrong and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -213,7 +216,27 @@ pub fn describe(error: &Error) -> String {
         let faults = invalid.faults.iter().map(|fault| format!("{}: {}", fault.field, fault.reason));
         return faults.collect::<Vec<_>>().join("; ");
     }
-    error.spec().operator_message.map_or_else(|| chain(error), str::to_owned)
+    plan_message(error)
+        .or_else(|| error.spec().operator_message.map(str::to_owned))
+        .unwrap_or_else(|| chain(error))
+}
+
+/// Returns the message of an error about a plan; `None` for other errors. The message for clients tells them to ask the operator.
+fn plan_message(error: &Error) -> Option<String> {
+    if let Error::PlanRequired(what) = error {
+        return Some(format!("the plan of the account does not include {what}; {CHANGE_PLAN}"));
+    }
+    if let Error::ScopeNotAllowed(scopes) = error {
+        let scopes = named_scopes(scopes);
+        return Some(format!(
+            "the plan of the account does not include the {scopes}; choose other scopes, or {CHANGE_PLAN}"
+        ));
+    }
+    let Error::LibraryFull { used, limit } = error else { return None };
+    Some(format!(
+        "the library of the account is full: {used} of {limit} bytes are used; delete something, {CHANGE_PLAN}, or raise \
+         the setting plans.PLAN.library_bytes"
+    ))
 }
 
 /// Formats an error with its causes, each once.
@@ -250,8 +273,8 @@ mod tests {
 
         assert_eq!(
             describe(&refused),
-            "the plan of this account does not include the scopes: ask:library, write:notes; choose other scopes, or ask the \
-             operator for another plan"
+            "the plan of the account does not include the scopes: ask:library, write:notes; choose other scopes, or change the \
+             plan with `carrel user set-plan`"
         );
     }
 
@@ -269,7 +292,7 @@ mod tests {
     fn message_of_a_full_disk_is_for_the_operator() {
         assert_eq!(
             describe(&Error::StorageFull),
-            "the disk of the database is full; free some space and try again"
+            "a disk is full or has less than storage.min_free_bytes free; free some space and try again"
         );
     }
 

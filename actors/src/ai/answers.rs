@@ -145,7 +145,7 @@ async fn refusal(txn: &impl ConnectionTrait, claim: &AnswerClaim, limits: &Limit
     }
     let limit = limits.answers_per_month;
     Ok(Error::PlanLimit(format!(
-        "the {limit} answers of this month are used up; the next month (UTC) brings new ones"
+        "the {limit} answers of this month are used up; they are available again next month (UTC)"
     )))
 }
 

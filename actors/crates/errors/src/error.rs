@@ -66,9 +66,9 @@ pub enum Error {
     },
     /// The files of the account's imports and exports take up as many bytes as the plan allows, or would with this one.
     #[error(
-        "the file does not fit: files of imports and exports take up {used} of {limit} bytes that the plan allows \
-         (transfer_bytes); undo a paused import, or wait: the file of an import is deleted when it ends, an export \
-         a week after it was begun"
+        "the file does not fit: files of imports and exports take up {used} of the {limit} bytes that the plan allows \
+         (transfer_bytes); wait until running imports have finished, or undo a paused one; exports, and the files of failed \
+         imports and of dry runs, are deleted after a week"
     )]
     TransfersFull {
         /// Bytes that the stored files take up already.
@@ -83,10 +83,12 @@ pub enum Error {
         limit: u32,
     },
     /// The project is archived, so nothing in it changes.
-    #[error("the project is archived; set its status to active before you change it")]
+    #[error(
+        "the project is archived; set its status to active before you change it (PATCH /app/api/projects/ID)"
+    )]
     ProjectArchived,
     /// The month's AI tokens are used up.
-    #[error("the {limit} AI tokens of this month are used up; the next month (UTC) brings new ones")]
+    #[error("the {limit} AI tokens of this month are used up; they are available again next month (UTC)")]
     QuotaUsed {
         /// Tokens of a month that the plan allows.
         limit: u64,
@@ -98,7 +100,12 @@ pub enum Error {
     #[error("the model did not answer; try again later")]
     AiUnavailable,
     /// The scopes that the key lacks.
-    #[error("this key lacks the {}; create a key or connect the app again with what is missing", named_scopes(.0))]
+    #[error(
+        "this key lacks the {}; create a key that has {}, or connect the app again and allow {}",
+        named_scopes(.0),
+        scope_pronoun(.0),
+        scope_pronoun(.0)
+    )]
     ScopeRequired(Vec<Scope>),
     /// Scopes that a key of this plan may not have.
     #[error(
@@ -125,7 +132,7 @@ pub enum Error {
     #[error("the {0} does not exist, or it is not yours")]
     NotFound(Cow<'static, str>),
     /// No route has the path of the request.
-    #[error("no route has this path; GET /openapi.json lists the routes of the REST API")]
+    #[error("this path does not exist; GET /openapi.json lists the paths of the REST API")]
     UnknownRoute,
     /// The route does not support the method; the methods that it supports.
     #[error("this route does not support the method; it supports {}", .0.join(", "))]
@@ -176,8 +183,7 @@ pub enum Error {
     TooManyFailures(Duration),
     /// An account sends too many files at the same time.
     #[error(
-        "{limit} uploads of this account are being received at the same time, which is the limit; send this file when one of \
-         them has ended"
+        "this account already sends {limit} files, which is the limit; send this file when one of them has arrived"
     )]
     TooManyUploads {
         /// Uploads of one account that are received at the same time.
@@ -199,6 +205,10 @@ pub fn named_scopes(scopes: &[Scope]) -> String {
     let names: Vec<_> = scopes.iter().map(|scope| scope.name()).collect();
     let noun = if names.len() == 1 { "scope" } else { "scopes" };
     format!("{noun}: {}", names.join(", "))
+}
+
+fn scope_pronoun(scopes: &[Scope]) -> &'static str {
+    if scopes.len() == 1 { "it" } else { "them" }
 }
 
 fn path_prefix(item: Option<&str>) -> String {

@@ -59,7 +59,7 @@ impl Error {
             Self::UnsupportedType("the body must be JSON, sent as Content-Type: application/json"),
             UrlRejection::Credentials.into(),
             Self::FeedNotFound(
-                "the URL is not a feed, and the page there names none; give the URL of the feed itself"
+                "the URL is neither a feed nor a page that links to one; give the URL of the feed itself"
                     .to_owned(),
             ),
             Self::RateLimited(wait),

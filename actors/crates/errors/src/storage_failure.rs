@@ -6,7 +6,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StorageFailure {
     /// A read, a write or a sync failed, memory or file handles ran out, or the server of the database takes no writes.
-    #[error("the storage failed, so it is not known whether a change was kept; try again later")]
+    #[error("the storage failed, so it is not known whether the change was saved; try again later")]
     Transient,
     /// Damage was met in the database.
     #[error("the database is damaged and is being verified; nothing is written meanwhile; try again later")]

@@ -90,7 +90,7 @@ async fn find_first(
             Err(error) => return Err(error),
         }
     }
-    let reason = "the URL is not a feed, and the page there names none; give the URL of the feed itself";
+    let reason = "the URL is neither a feed nor a page that links to one; give the URL of the feed itself";
     Err(Error::FeedNotFound(reason.to_owned()))
 }
 

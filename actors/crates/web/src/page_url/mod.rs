@@ -53,7 +53,7 @@ impl UrlRejection {
             Self::LocalName => "the host of the URL is this machine or in a private network",
             Self::Private => "the URL leads to a private or reserved IP address",
             Self::Own => "the URL is one of this server itself",
-            Self::Port => "the port of the URL is not one for web pages",
+            Self::Port => "the port of the URL is one of another service, such as SSH or a database",
         })
     }
 
@@ -64,7 +64,10 @@ impl UrlRejection {
             Self::Malformed => "check its host, its port and its characters",
             Self::TooLong => "use a shorter one",
             Self::Credentials => "remove them",
-            Self::LocalName => "use the URL of a public page",
+            Self::LocalName => {
+                "use the URL of a public page; the operator can allow names of the local network, but not of this machine, with \
+                 fetch.allow_private"
+            }
             Self::Private => {
                 "use the URL of a public page, or ask the operator to allow the network (fetch.allow_private)"
             }
