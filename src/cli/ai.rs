@@ -15,11 +15,14 @@ use crate::settings::Settings;
 /// A subcommand of `carrel ai`.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum AiCommand {
-    /// Pause AI for the rest of the UTC day
+    /// Pause the models until midnight UTC
+    ///
+    /// While they are paused, questions are refused, search matches words only, and recordings wait if an external endpoint
+    /// transcribes them.
     Pause,
-    /// Resume AI
+    /// Resume the models
     Resume,
-    /// Show whether AI is paused, and the tokens used today
+    /// Show whether the models are paused, and the tokens used today
     Status,
 }
 

@@ -1,4 +1,4 @@
-//! `carrel jobs`: the background jobs that failed for good. A retry only enqueues the job: the running server executes it, or the next
+//! `carrel jobs`: the background jobs that failed permanently. A retry only enqueues the job: the running server executes it, or the next
 //! start if none runs.
 
 use std::fmt;
@@ -31,7 +31,7 @@ const UNKNOWN_KIND: &str = "this version of Carrel does not know the kind of the
 /// A subcommand of `carrel jobs`.
 #[derive(Debug, Subcommand)]
 pub enum JobsCommand {
-    /// List the jobs that failed for good, with their reasons, newest first, at most 1,000
+    /// List the jobs that failed permanently, with their reasons, newest first, at most 1,000
     List(ListJobsArgs),
     /// Retry failed jobs
     Retry(RetryJobsArgs),
@@ -101,7 +101,7 @@ async fn retry_each(core: &CoreContext, ids: Vec<JobId>, report: &mut RetryRepor
     Ok(())
 }
 
-/// A job that failed for good.
+/// A job that failed permanently.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FailedJobView {
@@ -134,7 +134,7 @@ struct FailedJobList {
 impl fmt::Display for FailedJobList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.jobs.is_empty() {
-            return f.write_str("no job has failed for good");
+            return f.write_str("no job has failed permanently");
         }
         let row = |job: &FailedJobView| {
             let activity =

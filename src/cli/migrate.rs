@@ -1,5 +1,6 @@
-//! `carrel migrate`: creates the database and brings its tables up to date. `serve` and `user add` do so too, unless `data_dir`
-//! holds a library whose database was lost: only this command creates a new one there.
+//! `carrel migrate`: creates the database and brings its tables up to date. Every command that opens the database, except `doctor`,
+//! also brings its tables up to date. `serve` and `user add` create a database too, unless `data_dir` holds a library whose database
+//! was lost: only this command creates a new one there.
 
 use std::fmt;
 

@@ -31,11 +31,14 @@ mod waiting;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use self::failure::Failure;
 use self::output::CommandOutput;
 use crate::settings::Settings;
+
+const CONFIG_NOTE: &str = "The option --config FILE precedes the subcommand: `carrel --config /etc/carrel.toml ...`. Use the settings \
+                           of the server; without them, the command uses ./data in the current folder.";
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -69,15 +72,15 @@ enum Command {
     Project(project::ProjectCommand),
     /// Import bookmarks from another program, or a Carrel export
     Import(import::ImportArgs),
-    /// Show, pause, resume and undo imports
+    /// List, start, pause, resume and undo imports
     #[command(subcommand)]
     Imports(imports::ImportsCommand),
-    /// List and retry background jobs that failed
+    /// List and retry background jobs that failed permanently
     #[command(subcommand)]
     Jobs(jobs::JobsCommand),
     /// Export everything in an account into one file
     Export(export::ExportArgs),
-    /// Pause AI for the rest of the day, resume it, or show its state
+    /// Pause the models until midnight UTC, resume them, or show their state
     #[command(subcommand)]
     Ai(ai::AiCommand),
     /// Fetch, list, verify and import the local models
@@ -86,8 +89,13 @@ enum Command {
     /// Rebuild the search index
     Reindex,
     /// Check the installation and suggest repairs
+    ///
+    /// Run it as the user that runs the server: root can write to every folder, so the checks would miss wrong permissions.
     Doctor(doctor::DoctorArgs),
     /// Create the database, or bring its tables up to date
+    ///
+    /// On PostgreSQL the database must exist; its tables are created. The server and every other command that opens the database,
+    /// except `doctor`, also bring the tables up to date.
     Migrate,
     /// Print the OpenAPI description of the REST API
     Openapi,
@@ -97,12 +105,22 @@ enum Command {
 
 /// Returns the definition of every command with its arguments, for help and completions.
 pub fn command() -> clap::Command {
-    Cli::command()
+    with_config_note(Cli::command())
+}
+
+/// Adds [`CONFIG_NOTE`] to the long help of every subcommand, which does not list the option.
+fn with_config_note(command: clap::Command) -> clap::Command {
+    command.mut_subcommands(|subcommand| with_config_note(subcommand.after_long_help(CONFIG_NOTE)))
+}
+
+fn parse_arguments() -> Result<Cli, clap::Error> {
+    let matches = command().try_get_matches()?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))
 }
 
 /// Runs the command that the arguments of this process name.
 pub fn run() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match parse_arguments() {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
     };
@@ -144,7 +162,7 @@ impl Cli {
             Command::Models(command) => wait(models::run(command, &settings?)),
             Command::Reindex => wait(reindex::run(&settings?)),
             // It reports wrong settings too.
-            Command::Doctor(args) => wait(doctor::run(args, settings)),
+            Command::Doctor(args) => wait(doctor::run(args, self.config.as_deref(), settings)),
             Command::Migrate => wait(migrate::run(&settings?)),
             Command::Openapi => openapi::run(&settings?),
             Command::Completions(args) => completions::run(&args, command()),

@@ -22,7 +22,7 @@ pub enum ModelsCommand {
     List,
     /// Verify the digests of the models
     Verify,
-    /// Import models from a folder or an archive
+    /// Import models that were downloaded elsewhere, from a folder or an archive
     Import(ModelImportArgs),
 }
 

@@ -97,12 +97,17 @@ fn context_over(settings: &Settings, db: Db) -> CoreContext {
     CoreContext::new(db, folder, base.as_str(), plans, Arc::new(SystemClock::new()))
 }
 
-fn no_database(settings: &Settings) -> Failure {
+/// Returns where the database is, with the preposition: the absolute path of its file, or its server.
+pub fn database_place(settings: &Settings) -> String {
     let url = settings.database_url();
-    let place = match url.sqlite_file() {
+    match url.sqlite_file() {
         Some(file) => format!("at {}", absolute(&file).unwrap_or(file).display()),
         None => format!("in {}", url.place()),
-    };
+    }
+}
+
+fn no_database(settings: &Settings) -> Failure {
+    let place = database_place(settings);
     let setting = setting_of_database(settings);
     let variable = format!("CARREL__{}", setting.to_uppercase().replace('.', "__"));
     Failure::NoDatabase { place, setting, variable }

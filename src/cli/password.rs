@@ -13,7 +13,7 @@ pub fn read_password(from_stdin: bool) -> Result<String, Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::NoTerminal);
     }
-    let typed = ask("Password: ")?;
+    let typed = ask("Password (at least 10 characters, and not easy to guess): ")?;
     let again = ask("Repeat the password: ")?;
     if typed == again { Ok(typed) } else { Err(Failure::PasswordsDiffer) }
 }

@@ -28,7 +28,7 @@ pub enum UserCommand {
     SetPlan(SetPlanArgs),
     /// Set the password of an account; this ends its sessions and disconnects its apps
     SetPassword(SetPasswordArgs),
-    /// Disable an account; its keys, sessions and tokens are then refused
+    /// Disable an account; its keys, sessions and tokens are then refused; enabling it again does not reconnect its apps
     Disable(EmailArgs),
     /// Enable a disabled account
     Enable(EmailArgs),
@@ -42,7 +42,7 @@ pub struct AddArgs {
     /// E-mail address to sign in with
     #[arg(long, value_name = "EMAIL")]
     email: String,
-    /// Plan of the account
+    /// Plan (set of limits) of the account; research has the highest
     #[arg(long, value_parser = choices::plan())]
     plan: Plan,
     /// Name of the user
@@ -126,7 +126,8 @@ async fn add(args: AddArgs, settings: &Settings) -> Result<CommandOutput, Failur
         Err(Error::Conflict(_)) => return Err(Failure::EmailTaken(email)),
         Err(other) => return Err(other.into()),
     };
-    CommandOutput::of(&AddedAccount { user_id: row.id, email: row.email, plan: row.plan })
+    let database = opening::database_place(settings);
+    CommandOutput::of(&AddedAccount { user_id: row.id, email: row.email, plan: row.plan, database })
 }
 
 async fn list(core: &CoreContext) -> Result<CommandOutput, Failure> {
@@ -170,11 +171,19 @@ struct AddedAccount {
     user_id: UserId,
     email: String,
     plan: Plan,
+    /// Where the account was created: with the settings of another server, that is another library.
+    #[serde(skip)]
+    database: String,
 }
 
 impl fmt::Display for AddedAccount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "created the account {} (plan {}, id {})", shown(&self.email), self.plan, self.user_id)
+        let Self { user_id, email, plan, database } = self;
+        write!(
+            f,
+            "created the account {} (plan {plan}, id {user_id}); the database is {database}",
+            shown(email)
+        )
     }
 }
 

@@ -85,7 +85,9 @@ impl WaitNotice<'_> {
 
     fn print(&mut self, reason: String) {
         if self.last.as_ref() != Some(&reason) {
-            let line = format!("carrel: waiting: {reason}. Press Ctrl-C to stop waiting; the job continues.");
+            // Without a server, no job continues.
+            let job = if reason == NO_RESPONSE { "stays queued for the server" } else { "continues" };
+            let line = format!("carrel: waiting: {reason}. Press Ctrl-C to stop waiting; the job {job}.");
             // A closed stderr is ignored.
             self.bar.suspend(|| writeln!(io::stderr(), "{line}")).ok();
             self.last = Some(reason);

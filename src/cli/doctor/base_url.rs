@@ -38,7 +38,7 @@ pub async fn check(settings: &Settings, server: &ServerProbe) -> Check {
         Ok(()) => Check::good(NAME, format!("Carrel answers at {url}")),
         Err(cause) => {
             let advice = format!(
-                "forward {} to {}; ignore this warning if only this machine cannot reach the URL",
+                "make the proxy forward requests for {} to {}; ignore this warning if only this machine cannot reach the URL",
                 url.host_and_port(),
                 settings.server.listen
             );

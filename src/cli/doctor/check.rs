@@ -56,7 +56,7 @@ impl fmt::Display for Check {
         let mark = match self.state {
             CheckState::Good => "ok     ",
             CheckState::Warning => "warning",
-            CheckState::Wrong => "WRONG  ",
+            CheckState::Wrong => "error  ",
         };
         write!(f, "{mark}  {}: {}", self.name, self.found)?;
         match &self.advice {
@@ -74,7 +74,7 @@ mod tests {
     fn wrong_check_is_printed_with_its_advice() {
         let check = Check::wrong("server", "something else answers", "end it");
 
-        assert_eq!(check.to_string(), "WRONG    server: something else answers\n         -> end it");
+        assert_eq!(check.to_string(), "error    server: something else answers\n         -> end it");
         assert_eq!(
             serde_json::to_value(&check).unwrap(),
             serde_json::json!({"name": "server", "state": "wrong", "found": "something else answers", "advice": "end it"})

@@ -78,7 +78,7 @@ pub async fn check(core: &CoreContext, repairs: bool) -> Vec<Check> {
         Ok(pending) => {
             let found =
                 format!("{kind} answers, and its tables are out of date (pending migrations: {pending})");
-            let advice = "the next start, or `carrel migrate`, brings them up to date";
+            let advice = "the next start of the server, or the next command that opens the database, brings them up to date";
             vec![Check::warning(NAME, found, advice), damage]
         }
         Err(error) => vec![Check::wrong(NAME, error.to_string(), SEE_DATABASE_FILES), damage],

@@ -20,6 +20,9 @@ pub async fn check(core: &CoreContext) -> Check {
 
 fn judge(health: &FeedHealth) -> Check {
     let FeedHealth { feeds, failing, worst } = health;
+    if *feeds == 0 {
+        return Check::good(NAME, "no feeds are followed");
+    }
     if *failing == 0 {
         return Check::good(NAME, format!("{feeds} followed; the last fetch of each succeeded"));
     }

@@ -24,7 +24,8 @@ async fn compare(core: &CoreContext, repairs: bool) -> Result<Check, Error> {
     }
     let number = users.len();
     if !repairs {
-        let found = format!("libraries with a wrong stored size: {number}");
+        let libraries = if number == 1 { "library" } else { "libraries" };
+        let found = format!("the stored size of {number} {libraries} is wrong");
         return Ok(Check::warning(NAME, found, "run `carrel doctor --repair`"));
     }
     for user in users {

@@ -14,7 +14,7 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, absolute};
 
 use clap::Args;
 use library::context::CoreContext;
@@ -30,18 +30,19 @@ use crate::settings::{Settings, SettingsError};
 /// The arguments of `carrel doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Recount the stored bytes of libraries whose count is wrong
+    /// Correct the stored sizes of libraries
     #[arg(long)]
     repair: bool,
 }
 
-/// Checks everything and reports. The exit status is that of a failure if something is wrong.
+/// Checks everything and reports. The exit status is that of a failure if something is wrong. `config` is the settings file.
 pub async fn run(
     args: DoctorArgs,
+    config: Option<&Path>,
     settings: Result<Settings, SettingsError>,
 ) -> Result<CommandOutput, Failure> {
     let checks = match settings {
-        Ok(settings) => check_all(&settings, args.repair).await,
+        Ok(settings) => check_all(&settings, config, args.repair).await,
         Err(error) => {
             vec![Check::wrong("settings", error.to_string(), "correct these settings")]
         }
@@ -50,10 +51,10 @@ pub async fn run(
     Ok(CommandOutput::of(&report)?.with_success(report.ok))
 }
 
-async fn check_all(settings: &Settings, repairs: bool) -> Vec<Check> {
+async fn check_all(settings: &Settings, config: Option<&Path>, repairs: bool) -> Vec<Check> {
     // First, because what a running server reports decides how the disk, the database and the index are judged.
     let server = probe::ask(settings).await;
-    let mut checks = vec![check_settings(settings), base_url::check(settings, &server).await];
+    let mut checks = vec![check_settings(settings, config), base_url::check(settings, &server).await];
     checks.push(check_folder(&settings.data_dir));
     checks.extend(disk::check(settings, &server));
     match database::open_database(settings, server.storage.as_deref() == Some("removed")).await {
@@ -71,7 +72,7 @@ async fn check_all(settings: &Settings, repairs: bool) -> Vec<Check> {
             checks.extend([database, index]);
         }
     }
-    checks.extend(models::check(settings));
+    checks.extend(models::check(settings, is_running(&server)));
     checks.push(check_sandbox().await);
     checks.push(check_server(settings, &server));
     checks
@@ -83,22 +84,29 @@ async fn check_work(core: &CoreContext, server: &ServerProbe) -> Vec<Check> {
     if !matches!(core.db.pending_migrations().await, Ok(0)) {
         return Vec::new();
     }
-    let server_running = matches!(server.state, ServerState::Ready | ServerState::NotReady);
-    vec![jobs::check(core, server_running).await, feeds::check(core).await]
+    vec![jobs::check(core, is_running(server)).await, feeds::check(core).await]
 }
 
-fn check_settings(settings: &Settings) -> Check {
+fn is_running(server: &ServerProbe) -> bool {
+    matches!(server.state, ServerState::Ready | ServerState::NotReady)
+}
+
+fn check_settings(settings: &Settings, config: Option<&Path>) -> Check {
     if let Err(error) = settings.refuse_unbuilt() {
         return Check::wrong("settings", error.to_string(), "leave this setting empty");
     }
+    // Absolute, so that the operator sees whether these are the settings and the data of the server.
+    let full = |path: &Path| absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string();
+    let source =
+        config.map_or_else(|| "no settings file".to_owned(), |file| format!("settings of {}", full(file)));
+    let place = format!("{source}; data_dir is {}", full(&settings.data_dir));
     let warnings = settings.warnings();
     if warnings.is_empty() {
-        Check::good(
-            "settings",
-            format!("the URL of the server is {}", settings.base_url(settings.server.listen)),
-        )
+        let url = settings.base_url(settings.server.listen);
+        Check::good("settings", format!("{place}; the URL of the server is {url}"))
     } else {
-        Check::warning("settings", warnings.join("; "), "set server.base_url to an https URL")
+        let found = format!("{place}; {}", warnings.join("; "));
+        Check::warning("settings", found, "set server.base_url to an https URL")
     }
 }
 
@@ -257,7 +265,7 @@ mod tests {
     async fn wrong_settings_are_a_report_and_a_failure() {
         let unknown = [("CARREL__SERVER__NOPE".to_owned(), "1".to_owned())];
         let output =
-            run(DoctorArgs { repair: false }, Settings::load(None, unknown.into_iter())).await.unwrap();
+            run(DoctorArgs { repair: false }, None, Settings::load(None, unknown.into_iter())).await.unwrap();
 
         assert!(format!("{output:?}").contains("server.nope"));
         assert!(!output.is_good());

@@ -8,21 +8,27 @@ use crate::settings::Settings;
 const NAME: &str = "models";
 
 /// Checks the digests of the models that are used: a damaged model is worse than a missing one.
-pub fn check(settings: &Settings) -> Vec<Check> {
+pub fn check(settings: &Settings, server_running: bool) -> Vec<Check> {
     let store = Store::new(settings.models_folder());
     // An endpoint transcribes instead of the local model.
     let is_replaced =
         |model: &Model| matches!(model.purpose, Purpose::Speech) && settings.ai.transcription.url.is_some();
     let is_used = |model: &&Model| !model.optional && !is_replaced(model) || store.find(model).is_some();
     let models = Catalogue::built_in().models().iter().filter(is_used);
-    models.map(|model| check_model(&store, model)).collect()
+    // The server downloads the missing models at its start.
+    let advice = if settings.models.auto && server_running {
+        "the server is downloading it; if the log says that the download failed, run `carrel models pull`"
+    } else {
+        "run `carrel models pull`"
+    };
+    models.map(|model| check_model(&store, model, advice)).collect()
 }
 
-fn check_model(store: &Store, model: &Model) -> Check {
+fn check_model(store: &Store, model: &Model, advice_if_missing: &str) -> Check {
     match (store.find(model), store.verify(model)) {
         (None, _) => {
             let found = format!("{} is missing: {}", model.name, consequence_of_absence(model));
-            Check::warning(NAME, found, "run `carrel models pull`")
+            Check::warning(NAME, found, advice_if_missing)
         }
         (Some(_), Ok(place)) => Check::good(NAME, format!("{} is in {}", model.name, place.display())),
         (Some(place), Err(broken)) => {

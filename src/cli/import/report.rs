@@ -70,9 +70,9 @@ impl fmt::Display for ImportOutput {
             return Ok(());
         }
         let progress = if self.server_running {
-            "The server is now fetching and indexing them"
+            "The server is now fetching and indexing the new items"
         } else {
-            "No server is running: the server fetches and indexes them at its next start"
+            "No server is running: the server fetches and indexes the new items at its next start"
         };
         write!(f, "{progress}; see `carrel imports show {}`", self.import_id)
     }

@@ -206,7 +206,7 @@ async fn import_output_names_file_texts_rows_and_faults() {
     assert_succeeds(&dry_run, &["would create 1, update 0, skip 2"]);
     assert_succeeds(
         &taken,
-        &["created 1, updated 0, skipped 2", "The server is now fetching and indexing them"],
+        &["created 1, updated 0, skipped 2", "The server is now fetching and indexing the new items"],
     );
     for fault in faults {
         assert_succeeds(&dry_run, &[fault]);
