@@ -30,7 +30,9 @@ pub const PROGRAMS: &str = "grep, head and cut";
 pub const VARIABLES: [ExampleVariable; 12] = [
     ExampleVariable {
         name: "CARREL_KEY",
-        about: "An API key with the scopes of the operations.",
+        about: "An API key. One for all examples: carrel key create --kind rest --name docs, with --scope for each of read:library \
+                ask:library read:projects write:projects write:uploads read:bookmarks write:bookmarks read:collections \
+                write:collections read:feeds write:feeds read:entries read:user.",
         lines: "CARREL_KEY='pk_...'",
     },
     ExampleVariable {

@@ -61,7 +61,7 @@ pub fn document(base_url: &str) -> Value {
                     "type": "apiKey",
                     "in": "header",
                     "name": "X-API-Key",
-                    "description": "The same API key in another header. A key in the URL is refused.",
+                    "description": "The same API key as `X-API-Key: KEY`. A key in the URL is refused.",
                 },
             },
         },
@@ -170,7 +170,7 @@ mod tests {
                 "/rest/v1/collections/{id}/bookmarks/{bookmarkId}",
                 "put",
                 "putIntoCollection",
-                "Put into collection",
+                "Add bookmark to collection",
             ),
             ("/rest/v1/documents/{id}/html", "get", "readHtml", "Read HTML"),
         ];

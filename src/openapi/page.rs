@@ -59,9 +59,9 @@ pub fn render(document: &Value) -> Result<String, askama::Error> {
 <p>The example requests need a shell and curl. They take the API key, ids and other values from shell variables. The commands that set the
 variables also need {{ programs }}, and call these two functions:</p>
 <div class="code" id="functions"><button type="button" class="copy">Copy</button><pre tabindex="0"><code>{{ functions }}</code></pre></div>
-<p>Define the functions first. Then set the variables of the examples that you want to run, in this order; replace the dots in a value by
-your own. Most of the commands create an object that the examples may change and delete. If a variable stays empty, its request failed: run
-the command without <code>pick</code> to see the response.</p>
+<p>Define the functions first. Then set the variables of the examples that you want to run, in this order; replace <code>...</code> with
+your own value. Most of the commands create an object that the examples may change and delete. If a variable is empty, the request failed. Run
+the command without <code>| pick NAME</code> to see why.</p>
 <dl>
 {%- for variable in variables %}
 <dt><code>{{ variable.name }}</code></dt>

@@ -75,7 +75,7 @@ impl<S: RouteSurface> V1Routes<S> {
         ),
         Route::post::<S, RefetchBookmark>("/bookmarks/{id}/refetch").accepted().described(
             "refetchBookmark",
-            "Refetch bookmark",
+            "Fetch bookmark again",
             "Fetches the page again. The old text is kept until the new one is ready.",
         ),
         Route::get::<S, ListHighlights>("/bookmarks/{id}/highlights").described(
@@ -152,12 +152,12 @@ impl<S: RouteSurface> V1Routes<S> {
         ),
         Route::put::<S, PutIntoCollection>("/collections/{id}/bookmarks/{bookmarkId}").described(
             "putIntoCollection",
-            "Put into collection",
+            "Add bookmark to collection",
             "Adds a bookmark to a collection. Idempotent.",
         ),
         Route::delete::<S, TakeFromCollection>("/collections/{id}/bookmarks/{bookmarkId}").described(
             "takeFromCollection",
-            "Take from collection",
+            "Remove bookmark from collection",
             "Removes a bookmark from a collection. Idempotent.",
         ),
         Route::get::<S, ListFeeds>("/feeds").described(
@@ -209,7 +209,7 @@ impl<S: RouteSurface> V1Routes<S> {
         ),
         Route::post::<S, MarkEntries>("/entries/read").described(
             "markEntries",
-            "Mark entries",
+            "Mark entries as read",
             "Marks entries as read: all, or those of one feed, or those before a time.",
         ),
         Route::get::<S, ShowEntry>("/entries/{id}").described("showEntry", "Show entry", "Returns an entry."),

@@ -29,13 +29,13 @@ impl<S: RouteSurface> V2Routes<S> {
         Route::get::<S, operations::document::ReadDocument>("/documents/{id}").described(
             "readDocument",
             "Read document",
-            "Returns a page of a document's text, with your tags, notes and highlights. To read the \
+            "Returns a part of a document's text, with your tags, notes and highlights. To read the \
              whole text, repeat the request with `offset` set to `nextOffset` until that is null. The \
              text of saved pages is third-party content.",
         ),
         Route::get::<S, operations::chunks::ListChunks>("/documents/{id}/chunks").described(
             "listChunks",
-            "List chunks",
+            "List passages",
             "Lists the passages of a document in order, each with its offsets in the text, its page \
              in a PDF and its time in a recording.",
         ),
@@ -51,7 +51,7 @@ impl<S: RouteSurface> V2Routes<S> {
         ),
         Route::get::<S, ReadContext>("/projects/{id}/context").described(
             "readContext",
-            "Read context",
+            "Read project context",
             "Returns the instructions, decisions, notes and sources of a project. If they are longer \
              than `maxChars`, sources are left out first, then passages, notes and decisions, and \
              `truncated` is true.",
