@@ -16,8 +16,8 @@ use super::envelope::failure;
 
 /// Monitors request these under any name; `/mcp` checks `Host` itself.
 const EXEMPT_PATHS: [&str; 4] = ["/healthz", "/readyz", "/mcp", "/mcp/"];
-/// Why a request is refused; the text follows "Host".
-const REASON: &str = "names another host than the setting server.base_url";
+/// Why a request is refused; the text follows "Host" or "the Host header".
+const REASON: &str = "is a public DNS name other than that of the setting server.base_url";
 
 /// Responds with 400 to a request whose `Host` cannot be this server's.
 pub async fn refuse_unknown(
