@@ -250,10 +250,13 @@ error_table! {
         code::API_KEY_IN_QUERY, 401, Http,
         "A key was sent in the URL.",
     ).with_routes(All).with_headers(HeaderRule::BearerChallenge),
-    Error::NotSignedIn => row(code::NOT_SIGNED_IN, 401, Http, "There is no session, or it has ended (web app)."),
+    Error::NotSignedIn => row(
+        code::NOT_SIGNED_IN, 401, Http,
+        "There is no session, or it has ended (routes under `/app/api`).",
+    ),
     Error::WrongPassword => row(
         code::NOT_SIGNED_IN, 401, Http,
-        "The e-mail address or the password is wrong (web app).",
+        "The e-mail address or the password is wrong (routes under `/app/api`).",
     ),
     Error::PlanRequired(_) => row(
         code::PLAN_REQUIRED, 402, ToolResult,
@@ -297,11 +300,11 @@ error_table! {
     ).with_headers(HeaderRule::McpScopeChallenge),
     Error::ForeignOrigin => row(
         code::FOREIGN_ORIGIN, 403, Http,
-        "The request came from a page of another origin (web app, MCP).",
+        "The request came from a page of another origin (routes under `/app/api`, MCP).",
     ),
     Error::Closed(_) => row(
         code::CLOSED, 403, Http,
-        "Sign-up is closed, or the first account exists already (web app).",
+        "Sign-up is closed, or the first account exists already (routes under `/app/api`).",
     ),
     Error::UploadRefused(_) => row(
         code::UPLOAD_REFUSED, 403, Http,
@@ -311,16 +314,16 @@ error_table! {
         code::NOT_FOUND, 404, ToolResult,
         "The item does not exist, or it belongs to another account: the response does not say which.",
     ).with_routes(Naming).with_final_response(),
-    Error::UnknownRoute => row(code::NOT_FOUND, 404, ToolResult, "No route has the path.").with_final_response(),
+    Error::UnknownRoute => row(code::NOT_FOUND, 404, ToolResult, "The path does not exist.").with_final_response(),
     Error::MethodNotAllowed(_) => row(
         code::METHOD_NOT_ALLOWED, 405, Http,
         "The route does not support the method. `Allow` lists those that it supports.",
     ).with_headers(HeaderRule::Allow),
     Error::BodyTimeout => row(
         code::REQUEST_TIMEOUT, 408, Http,
-        "The body arrived too slowly: slower than 64 KiB per second for longer than `server.body_grace_seconds` in all; the \
-         file of an upload or an import: slower than 8 KiB per second for longer than two minutes in all, or not at all for a \
-         minute. The connection is closed.",
+        "The body arrived too slowly. JSON: it fell behind 64 KiB/s by more than `server.body_grace_seconds`. Files of uploads and \
+         imports: they fell behind 8 KiB/s by more than two minutes, nothing arrived for a minute, or they took more than six \
+         hours. The connection is closed.",
     ).with_routes(WithBody).with_headers(HeaderRule::Close),
     Error::Conflict(_) => row(
         code::CONFLICT, 409, ToolResult,
@@ -354,12 +357,12 @@ error_table! {
     ).with_routes(WithBody),
     Error::UrlRejected { .. } => row(
         code::URL_REJECTED, 422, ToolResult,
-        "The URL is not http(s), contains credentials, uses a port that is not for web pages, or leads to a private or \
-         reserved network or to this server itself.",
+        "The URL is not http(s), contains credentials, uses a port of another service, such as SSH or a database, or leads to a \
+         private or reserved network or to this server itself.",
     ).with_routes(WithUrl).with_final_response(),
     Error::FeedNotFound(_) => row(
         code::FEED_NOT_FOUND, 422, ToolResult,
-        "The URL is not a feed and the page there names none, or the feed is empty, broken or cannot be fetched.",
+        "The URL is neither a feed nor a page that links to one, or the feed is empty, broken or cannot be fetched.",
     ).with_final_response(),
     Error::RateLimited(_) => row(
         code::RATE_LIMITED, 429, ToolResult,
@@ -385,7 +388,7 @@ error_table! {
     ).with_retry(RetryRule::Carried),
     Error::AiUnavailable => row(
         code::AI_UNAVAILABLE, 503, ToolResult,
-        "The model did not answer; the request is not charged (with `Retry-After`).",
+        "The model did not answer; the request does not count (with `Retry-After`).",
     ).with_retry(RetryRule::After(Duration::from_secs(30))),
     Error::Busy(_) => row(
         code::OVERLOADED, 503, Http,
