@@ -1,5 +1,5 @@
-//! README.md and the operator's manual (config/README.md) say what is true: the manual's tables name every route, error code,
-//! setting, command, scope and import format; README names every crate; and each path, item and link in both exists.
+//! README.md, CONTRIBUTING.md and the operator's manual (config/README.md) say what is true: the manual's tables name every route,
+//! error code, setting, command, scope and import format; README names every crate; and each path, item and link in them exists.
 
 #![expect(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -14,6 +14,7 @@ use values::scope::Scope;
 
 const README: &str = "README.md";
 const MANUAL: &str = "config/README.md";
+const CONTRIBUTING: &str = "CONTRIBUTING.md";
 /// A code span that begins with one of these is a path of the repository.
 const PATH_PREFIXES: [&str; 7] = [".ci/", "actors/", "config/", "entity/", "migration/", "src/", "tests/"];
 /// How an item begins that a code span `PATH::ITEM` names.
@@ -214,7 +215,7 @@ fn readme_names_every_crate() {
 #[test]
 fn paths_and_items_in_readme_and_manual_exist() {
     let mut left = Vec::new();
-    for document in [README, MANUAL] {
+    for document in [README, MANUAL, CONTRIBUTING] {
         let text = read(document);
         for span in code_spans(&text) {
             if PATH_PREFIXES.iter().any(|prefix| span.starts_with(prefix)) && !exists(span) {
@@ -247,7 +248,7 @@ fn defines(source: &str, definition: &str) -> bool {
 #[test]
 fn links_in_readme_and_manual_resolve() {
     let mut left = Vec::new();
-    for document in [README, MANUAL] {
+    for document in [README, MANUAL, CONTRIBUTING] {
         let text = read(document);
         for target in relative_links(&text) {
             if !is_reachable(document, target) {

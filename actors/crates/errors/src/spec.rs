@@ -321,8 +321,9 @@ error_table! {
     ).with_headers(HeaderRule::Allow),
     Error::BodyTimeout => row(
         code::REQUEST_TIMEOUT, 408, Http,
-        "The body arrived too slowly. JSON: it fell behind 64 KiB/s by more than `server.body_grace_seconds`. Files of uploads \
-         and imports: they fell behind 8 KiB/s by more than two minutes, or nothing arrived for a minute. The connection is closed.",
+        "The body arrived too slowly. JSON: it fell behind 64 KiB/s by more than `server.body_grace_seconds`. Files of uploads and \
+         imports: they fell behind 8 KiB/s by more than two minutes, nothing arrived for a minute, or they took more than six \
+         hours. The connection is closed.",
     ).with_routes(WithBody).with_headers(HeaderRule::Close),
     Error::Conflict(_) => row(
         code::CONFLICT, 409, ToolResult,
@@ -357,7 +358,8 @@ error_table! {
     Error::UrlRejected { .. } => row(
         code::URL_REJECTED, 422, ToolResult,
         "The URL is not http(s), contains credentials, uses a port of another service, such as SSH or a database, or leads \
-         to a private or reserved network or to this server itself.",
+         to a \
+         private or reserved network or to this server itself.",
     ).with_routes(WithUrl).with_final_response(),
     Error::FeedNotFound(_) => row(
         code::FEED_NOT_FOUND, 422, ToolResult,
