@@ -201,9 +201,28 @@ fn fetch_failure(error: &FeedFetchError) -> FetchFailure {
         FeedFetchError::Fetch(_) if is_gone => {
             "the server says that the feed is gone for good (status 410)".to_owned()
         }
-        FeedFetchError::Fetch(_) | FeedFetchError::Sandbox(_) | FeedFetchError::Internal(_) => {
-            error.to_string()
-        }
+        FeedFetchError::Fetch(error) => match advice(error) {
+            Some(advice) => format!("{error}; {advice}"),
+            None => error.to_string(),
+        },
+        FeedFetchError::Sandbox(_) | FeedFetchError::Internal(_) => error.to_string(),
     };
     FetchFailure { reason, retry_after, is_gone }
+}
+
+/// Returns what a follower can do about a feed that was not fetched; `None` if the follower can only wait for the next fetch, which is
+/// scheduled. Documents get other advice: they are not fetched again by themselves, and their file can be uploaded instead.
+fn advice(error: &FetchError) -> Option<&'static str> {
+    match error {
+        FetchError::Status { .. }
+        | FetchError::UnknownHost(_)
+        | FetchError::Untrusted(_)
+        | FetchError::TooManyRedirects
+        | FetchError::UnsupportedEncoding => Some("if this continues, check the URL of the feed"),
+        FetchError::Rejected(rejection) => Some(rejection.advice()),
+        FetchError::Timeout(_)
+        | FetchError::TooLarge(_)
+        | FetchError::Unreachable(_)
+        | FetchError::InvalidResponse(_) => None,
+    }
 }
