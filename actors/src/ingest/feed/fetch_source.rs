@@ -197,32 +197,30 @@ fn fetch_failure(error: &FeedFetchError) -> FetchFailure {
         FeedFetchError::Sandbox(_) | FeedFetchError::Internal(_) => (None, false),
     };
     let reason = match error {
-        FeedFetchError::Fetch(FetchError::Rejected(rejection)) => reason_of_url(rejection),
-        FeedFetchError::Fetch(_) if is_gone => {
-            "the server says that the feed is gone for good (status 410)".to_owned()
-        }
-        FeedFetchError::Fetch(error) => match advice(error) {
-            Some(advice) => format!("{error}; {advice}"),
-            None => error.to_string(),
-        },
+        FeedFetchError::Fetch(error) => reason_of_fetch(error),
         FeedFetchError::Sandbox(_) | FeedFetchError::Internal(_) => error.to_string(),
     };
     FetchFailure { reason, retry_after, is_gone }
 }
 
-/// Returns what a follower can do about a feed that was not fetched; `None` if the follower can only wait for the next fetch, which is
-/// scheduled. Documents get other advice: they are not fetched again by themselves, and their file can be uploaded instead.
-fn advice(error: &FetchError) -> Option<&'static str> {
+/// Returns why a feed was not fetched, and what a follower can do if waiting for the next fetch is not enough. Documents get other
+/// advice: they are not fetched again by themselves, and their file can be uploaded instead.
+fn reason_of_fetch(error: &FetchError) -> String {
     match error {
+        FetchError::Rejected(rejection) => reason_of_url(rejection),
+        FetchError::Status { status: 410, .. } => {
+            "the server says that the feed is gone for good (status 410)".to_owned()
+        }
         FetchError::Status { .. }
         | FetchError::UnknownHost(_)
         | FetchError::Untrusted(_)
         | FetchError::TooManyRedirects
-        | FetchError::UnsupportedEncoding => Some("if this continues, check the URL of the feed"),
-        FetchError::Rejected(rejection) => Some(rejection.advice()),
+        | FetchError::UnsupportedEncoding => {
+            format!("{error}; if this continues, check the URL of the feed")
+        }
         FetchError::Timeout(_)
         | FetchError::TooLarge(_)
         | FetchError::Unreachable(_)
-        | FetchError::InvalidResponse(_) => None,
+        | FetchError::InvalidResponse(_) => error.to_string(),
     }
 }
