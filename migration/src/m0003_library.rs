@@ -32,7 +32,7 @@ CREATE TABLE bookmark (
 CREATE UNIQUE INDEX bookmark_normalized_url ON bookmark (user_id, normalized_url) WHERE deleted_at IS NULL;
 CREATE INDEX bookmark_saved ON bookmark (user_id, saved_at, id);
 CREATE INDEX bookmark_updated ON bookmark (user_id, updated_at, id);
-CREATE INDEX bookmark_deleted ON bookmark (id, deleted_at) WHERE deleted_at IS NOT NULL;
+CREATE INDEX bookmark_deleted ON bookmark (deleted_at, id) WHERE deleted_at IS NOT NULL;
 CREATE INDEX bookmark_user ON bookmark (user_id, id);
 CREATE INDEX bookmark_document ON bookmark (document_id, user_id);
 CREATE INDEX bookmark_user_deleted ON bookmark (user_id, deleted_at) WHERE deleted_at IS NOT NULL

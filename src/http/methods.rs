@@ -2,9 +2,9 @@
 
 use actix_web::http::Method;
 
-/// Returns whether this is a method that the server never supports: TRACE would send back headers with credentials, and CONNECT
-/// is for proxies (faults-and-threats.md, row H6).
+/// Returns whether this is a method that the server never supports.
 pub fn is_unserved(method: &Method) -> bool {
+    // TRACE would send back headers with credentials, and CONNECT is for proxies (row H6).
     matches!(*method, Method::TRACE | Method::CONNECT)
 }
 

@@ -16,7 +16,7 @@ use super::error::status;
 use super::task::run_to_end;
 use super::{body, peer};
 
-/// The longest notification: no feed is longer (faults-and-threats.md, row P4).
+/// The longest notification: no feed is longer (row P4).
 const MAX_NOTIFICATION_BYTES: usize = 5 << 20;
 /// The longest challenge that is sent back. A hub that sends a longer one is refused.
 const MAX_CHALLENGE_BYTES: usize = 4096;

@@ -18,7 +18,7 @@ use super::budget::Sender;
 /// The session's cookie on http, where browsers refuse the prefix of [`HTTPS_COOKIE`].
 const HTTP_COOKIE: &str = "carrel_session";
 /// The session's cookie on https. By its prefix a browser accepts it only from this very host, over https, for all paths: no
-/// page of a sibling domain can set one (draft-ietf-httpbis-rfc6265bis, 4.1.3.2; faults-and-threats.md, row C2).
+/// page of a sibling domain can set one (draft-ietf-httpbis-rfc6265bis, 4.1.3.2; row C2).
 const HTTPS_COOKIE: &str = "__Host-carrel_session";
 
 /// Authenticates the session of a request. From then on its response counts for the user.

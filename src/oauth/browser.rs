@@ -26,12 +26,11 @@ pub async fn signed_in(
     }
 }
 
-/// Returns whether a form comes from the server's own pages, so that no other site can submit it
-/// for the user (faults-and-threats.md, row C1).
+/// Returns whether a form comes from the server's own pages, so that no other site can submit it for the user.
 pub fn is_own_form(request: &HttpRequest, core: &CoreContext) -> bool {
     let header = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
-    // The pages send no referrer, and without one browsers send `Origin: null` even to the same origin.
-    // `Sec-Fetch-Site` then tells it from the `null` of a sandboxed frame.
+    // The form may be of another site (row C1). The pages send no referrer, and without one browsers send `Origin: null` even to the
+    // same origin. `Sec-Fetch-Site` then tells it from the `null` of a sandboxed frame.
     let is_own_null_origin =
         header("Origin") == Some(b"null") && header("Sec-Fetch-Site") == Some(b"same-origin");
     is_own_null_origin || require_own_origin(request, core).is_ok()

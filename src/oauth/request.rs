@@ -26,8 +26,7 @@ const IGNORED_SCOPES: [&str; 5] = ["openid", "profile", "email", "offline_access
 const UNREGISTERED_TEXT: &str = "It may have registered long ago and been removed since. Remove the connection in the app, then \
                             add it again.";
 /// The `error_description` if none of the requested scopes may be granted.
-pub const UNGRANTABLE_SCOPE: &str =
-    "scope has no scope that an application may be granted; see scopes_supported";
+pub const UNGRANTABLE_SCOPE: &str = "scope has no scope that an app may be granted; see scopes_supported";
 
 /// Reads and checks a request. `from` is the IP address of the browser.
 ///

@@ -58,7 +58,7 @@ const CHANGES_WITHOUT_OWNER: [(&str, &str, &str); 26] = [
         "write_uses",
         "the last uses of grants of many users are written together",
     ),
-    ("actors/src/auth/grants/sweep.rs", "end_expired", "the clean-up ends expired connections of all users"),
+    ("actors/src/auth/grants/sweep.rs", "end_expired", "the clean-up ends expired grants of all users"),
     ("actors/src/auth/grants/sweep.rs", "run", "the clean-up deletes expired rows of all users"),
     (
         "actors/src/auth/keys/actor.rs",

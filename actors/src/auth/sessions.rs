@@ -81,7 +81,7 @@ async fn is_right_password(
 }
 
 /// Begins a session for a user whose password was checked, or who has just created the account. The session that the browser
-/// presented ends: its secret may have been planted or copied (faults-and-threats.md, row C2).
+/// presented ends.
 pub async fn open_session(
     core: &CoreContext,
     user: &user::Model,
@@ -97,6 +97,7 @@ pub async fn open_session(
     };
     let txn = on_behalf_of(user.id, core.accounts_db.begin()).await?;
     session::Entity::insert(row.into_active_model()).exec_without_returning(&txn).await?;
+    // Its secret may have been planted or copied (row C2).
     if let Some(presented) = presented {
         let hash = presented.hash().bytes().to_vec();
         session::Entity::delete_many().filter(session::Column::SecretHash.eq(hash)).exec(&txn).await?;

@@ -29,7 +29,7 @@ pub fn acquire_host_permit(
 pub fn job_error_of_fetch(error: SaveError) -> JobError {
     let error = match error {
         SaveError::Fetch(error) => error,
-        // The disk of the service failed, so the document does not carry the reason.
+        // The disk of the server failed, so the document does not carry the reason.
         SaveError::Disk(cause) => return BlobError::from(cause).into(),
     };
     if let FetchError::Rejected(rejection) = &error {

@@ -20,7 +20,7 @@ use crate::ingest::media::transcript_progress;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::Error;
-use jobs::{JobKind, Priority};
+use jobs::{JobKind, PendingState, Priority};
 use library::context::CoreContext;
 use library::documents;
 use library::owned_transaction::begin_request;
@@ -130,7 +130,7 @@ impl Operation for ListWork {
             .filter(document::Column::Id.not_in_subquery(jobs::pending_documents(user)));
         let mut work = Vec::new();
         let list = self.page.of_list(ctx, caller, ListName::new(FAILED_LIST));
-        for state in [JobState::Running, JobState::Queued].into_iter().filter(|_| !self.only_failed) {
+        for state in [PendingState::Running, PendingState::Queued].into_iter().filter(|_| !self.only_failed) {
             let first = jobs::list_document_jobs(db, user, state, list.limit()).await?;
             work.extend(views(&ctx.core, user, first).await?);
         }
@@ -147,8 +147,8 @@ impl Operation for ListWork {
             // A request without `stage` may not have a cursor, so it gets none.
             next_cursor: next_cursor.filter(|_| self.only_failed),
             // Counted by statements of their own, so the numbers may differ from `work` by what changed meanwhile.
-            waiting: jobs::count_document_jobs(db, user, JobState::Queued).await?,
-            running: jobs::count_document_jobs(db, user, JobState::Running).await?,
+            waiting: jobs::count_document_jobs(db, user, PendingState::Queued).await?,
+            running: jobs::count_document_jobs(db, user, PendingState::Running).await?,
             failed: failed.count(db).await?,
             work,
         })

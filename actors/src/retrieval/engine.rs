@@ -359,6 +359,7 @@ mod tests {
     use library::clock::TestClock;
 
     use super::*;
+    use crate::retrieval::index_failure::engine_error;
 
     #[tokio::test]
     async fn comparison_does_not_wait_behind_the_long_lane() {
@@ -405,10 +406,6 @@ mod tests {
 
         assert!(engine.has_index() && engine.is_in_place());
         assert!(engine.search(user, make_query("heron"), false).await.unwrap().hits.is_empty());
-    }
-
-    fn engine_error(fault: EngineFault) -> IndexError {
-        IndexError::Engine { action: "add to", fault, source: "a cause".into() }
     }
 
     #[tokio::test]

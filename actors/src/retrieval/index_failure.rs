@@ -51,13 +51,15 @@ pub fn write_error(error: IndexError) -> Error {
     }
 }
 
+/// Returns an error of the engine with this fault, for tests.
+#[cfg(test)]
+pub(super) fn engine_error(fault: EngineFault) -> IndexError {
+    IndexError::Engine { action: "add to", fault, source: "a cause".into() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn engine_error(fault: EngineFault) -> IndexError {
-        IndexError::Engine { action: "add to", fault, source: "a cause".into() }
-    }
 
     #[test]
     fn failed_write_is_a_storage_error_unless_the_request_was_wrong() {

@@ -7,8 +7,10 @@ use errors::Error;
 use library::context::CoreContext;
 use library::owned_transaction::begin_owned;
 use library::{exports, feeds, imports, uploads};
-use sea_orm::{ColumnTrait, DbErr, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{ColumnTrait, DbErr, QueryFilter, QueryOrder, QuerySelect, Select};
 use tracing::warn;
+use values::id::BookmarkId;
 use values::time::Timestamp;
 
 use super::context::WorkerContext;
@@ -62,19 +64,31 @@ async fn remove_deleted_bookmarks(ctx: &WorkerContext) -> Result<(), Error> {
     let now = ctx.core.clock.now();
     let mut after = None;
     loop {
-        let mut expired =
-            bookmark::Entity::past_restore_period(now).order_by_asc(bookmark::Column::Id).limit(BATCH_ROWS);
-        if let Some(after) = after {
-            expired = expired.filter(bookmark::Column::Id.gt(after));
-        }
-        let batch = expired.all(ctx.core.db.read()).await?;
+        let batch = expired_bookmarks(now, after).all(ctx.core.db.read()).await?;
         let Some(last) = batch.last() else { return Ok(()) };
-        // By id and not by offset: a bookmark that could not be removed does not come up again in this clean-up.
-        after = Some(last.id);
+        // By position and not by offset: a bookmark that could not be removed does not come up again in this clean-up.
+        after = Some((last.deleted_at, last.id));
         for row in batch {
             log_failure("a deleted bookmark", remove_deleted_bookmark(ctx, &row, now).await);
         }
     }
+}
+
+/// Selects a batch of the bookmarks that cannot be restored any more, after the one with this deletion time and id. The order is that
+/// of the index `bookmark_deleted`, so a batch reads no other bookmarks.
+fn expired_bookmarks(
+    now: Timestamp,
+    after: Option<(Option<Timestamp>, BookmarkId)>,
+) -> Select<bookmark::Entity> {
+    let (deleted_at, id) = (bookmark::Column::DeletedAt, bookmark::Column::Id);
+    let mut expired = bookmark::Entity::past_restore_period(now);
+    if let Some((last_deleted_at, last_id)) = after {
+        // A comparison of rows, because SQLite reads the alternatives of an OR one by one and sorts them.
+        let position = Expr::tuple([deleted_at.into_expr(), id.into_expr()]);
+        let last = Expr::tuple([Expr::value(last_deleted_at), Expr::value(last_id)]);
+        expired = expired.filter(position.gt(last));
+    }
+    expired.order_by_asc(deleted_at).order_by_asc(id).limit(BATCH_ROWS)
 }
 
 async fn remove_deleted_bookmark(
@@ -103,4 +117,29 @@ async fn remove_deleted_bookmark(
         .exec(&txn)
         .await?;
     Ok(txn.commit().await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use database::{Db, QueryPlan};
+    use sea_orm::{DbBackend, QueryTrait};
+
+    use super::*;
+
+    #[actix::test]
+    async fn expired_bookmarks_are_read_in_the_order_of_an_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        let db = Db::open(&url).await.unwrap();
+        let now = Timestamp::from_millis(1_714_996_800_000);
+        let (first, next) = (None, Some((Some(now), BookmarkId::new(now))));
+
+        for (after, range) in [(first, "(deleted_at<?)"), (next, "((deleted_at,id)>(?,?) AND deleted_at<?)")]
+        {
+            let batch = expired_bookmarks(now, after).build(DbBackend::Sqlite);
+            let plan = QueryPlan::of(&db, batch).await.unwrap();
+
+            assert!(plan.has_step(&format!("bookmark_deleted {range}")) && !plan.sorts(), "{plan:#?}");
+        }
+    }
 }

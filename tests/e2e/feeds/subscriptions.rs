@@ -144,7 +144,10 @@ async fn failing_feed_keeps_its_entries_and_backs_off() {
             (now["lastError"].is_string() && !waits.contains(&now["nextFetchAt"])).then_some(now)
         })
         .await;
-        assert_eq!(failed["lastError"], "the server answered with status 500");
+        assert_eq!(
+            failed["lastError"],
+            "the server answered with status 500; if this continues, check the URL of the feed"
+        );
         waits.push(failed["nextFetchAt"].clone());
     }
 

@@ -525,7 +525,11 @@ async fn truncated_recording_reports_the_missing_part() {
     let bookmark = key.get(&uploads::path(&ticket)).await.data(200)["bookmarkId"].clone();
     let shown = key.get(&format!("/rest/v1/bookmarks/{}", bookmark.as_str().unwrap())).await;
     let lacks = shown.data(200)["bookmark"]["lacks"].clone();
-    assert_eq!(lacks, "10 seconds of 20 seconds could not be transcribed: the file is damaged", "{shown:?}");
+    assert_eq!(
+        lacks,
+        "10 seconds of 20 seconds could not be transcribed: the file is damaged; upload an undamaged copy",
+        "{shown:?}"
+    );
 }
 
 #[actix_web::test]

@@ -252,7 +252,10 @@ impl Error {
         if let Error::NotFound(item) = &mut self {
             *item = format!("{item} ({path})").into();
         } else if let Error::UrlRejected { item, .. } = &mut self {
-            *item = Some(format!("{}{path}", path_prefix(item.as_deref())));
+            *item = Some(match item.take() {
+                Some(inner) => format!("{path}: {inner}"),
+                None => path.to_owned(),
+            });
         }
         self
     }

@@ -576,4 +576,14 @@ mod tests {
         );
         assert_eq!(Error::StillRunning.of_item("items[0]").to_string(), Error::StillRunning.to_string());
     }
+
+    #[test]
+    fn nested_item_is_named_by_its_outermost_path_first() {
+        let rejected = Error::from(UrlRejection::Own).of_item("url").of_item("items[3]");
+
+        assert_eq!(
+            rejected.to_string(),
+            "items[3]: url: the URL is one of this server itself; use the URL of another site"
+        );
+    }
 }

@@ -20,7 +20,7 @@ use values::id::{JobId, UserId};
 use values::kind::JobState;
 use values::time::Timestamp;
 
-use super::inspect::has_state;
+use super::inspect::{has_state, is_due};
 use super::kind::{JobKind, Priority, Track};
 use super::{LEASE_DURATION, MAX_ATTEMPTS, MAX_CRASHES};
 
@@ -205,7 +205,7 @@ fn waiting_jobs(track: Track, users_at_maximum: &[UserId]) -> Select<Entity> {
         .and_where(has_state(JobState::Running))
         .to_owned();
     let mut waiting = Entity::of_every_user()
-        .filter(Expr::cust("state = 'queued' AND queue_position IS NOT NULL"))
+        .filter(is_due())
         .filter(Column::Track.eq(track.number()))
         // The index `job_running` would refuse the lease of such a job and so roll back the whole claim.
         .filter(Column::Subject.not_in_subquery(running_subjects));

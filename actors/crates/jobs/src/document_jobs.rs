@@ -20,8 +20,21 @@ fn of_document(user: UserId, document: DocumentId) -> Select<Entity> {
     of_user(user).filter(Column::Subject.eq(document.0))
 }
 
-/// Selects the jobs of a user that wait or run and are in this state.
-fn pending(user: UserId, state: JobState) -> Select<Entity> {
+/// The state of a job that has not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PendingState {
+    /// It waits, and may be deferred.
+    Queued,
+    /// It is under a lease.
+    Running,
+}
+
+/// Selects the jobs of a user in this state, by the index `job_user_pending`.
+fn pending(user: UserId, state: PendingState) -> Select<Entity> {
+    let state = match state {
+        PendingState::Queued => JobState::Queued,
+        PendingState::Running => JobState::Running,
+    };
     of_user(user).filter(is_pending()).filter(has_state(state))
 }
 
@@ -47,23 +60,23 @@ pub async fn last_document_job(
     own.filter(has_state(JobState::GivenUp)).order_by_desc(Column::FinishedAt).one(db).await
 }
 
-/// Lists the first jobs of a user's documents in this state, queued or running: the most urgent first, then those whose next attempt
+/// Lists the first jobs of a user's documents in this state: the most urgent first, then those whose next attempt
 /// is the earliest.
 pub async fn list_document_jobs(
     db: &impl ConnectionTrait,
     user: UserId,
-    state: JobState,
+    state: PendingState,
     limit: u64,
 ) -> Result<Vec<Model>, DbErr> {
     let first = pending(user, state).order_by_asc(Column::Priority).order_by_asc(Column::RunAt);
     first.limit(limit).all(db).await
 }
 
-/// Counts the jobs of a user's documents in this state, queued or running.
+/// Counts the jobs of a user's documents in this state.
 pub async fn count_document_jobs(
     db: &impl ConnectionTrait,
     user: UserId,
-    state: JobState,
+    state: PendingState,
 ) -> Result<u64, DbErr> {
     pending(user, state).count(db).await
 }

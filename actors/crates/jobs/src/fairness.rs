@@ -15,6 +15,7 @@ use values::id::UserId;
 use values::kind::JobState;
 use values::time::Timestamp;
 
+use super::inspect::is_due;
 use super::kind::{JobKind, has_known_kind};
 
 /// The names of the kinds that serve all followers of a feed, as SQL: exactly as in the partial index `job_shared_due`, so that the
@@ -73,8 +74,7 @@ fn last_shared_position(track: i16, priority: i16) -> Select<Entity> {
 fn positions(jobs: Select<Entity>, track: i16, priority: i16) -> Select<Entity> {
     jobs.select_only()
         .column(Column::QueuePosition)
-        // Spelled out as in the partial indexes, so that both databases see that these contain all the rows.
-        .filter(Expr::cust("state = 'queued' AND queue_position IS NOT NULL"))
+        .filter(is_due())
         .filter(Column::Track.eq(track))
         .filter(Column::Priority.eq(priority))
 }

@@ -15,10 +15,9 @@ use super::kind::{JobKind, Priority, Track, has_known_kind};
 /// the priority of a backlog deferred jobs count too, such as those that wait for a host. That query takes longer, and is made once
 /// for many jobs.
 pub async fn has_room(db: &impl ConnectionTrait, user: UserId, priority: Priority) -> Result<bool, DbErr> {
-    // Spelled out, as in the partial indexes.
     let waiting = match priority {
         Priority::Now => Condition::all()
-            .add(Expr::cust("state = 'queued' AND queue_position IS NOT NULL"))
+            .add(is_due())
             // All tracks are listed, because `job_user_due` has the track before the priority.
             .add(Column::Track.is_in(Track::ALL.map(Track::number))),
         Priority::Backlog => Condition::all().add(is_pending()).add(Column::State.eq(JobState::Queued)),
@@ -91,10 +90,22 @@ pub async fn unknown_by_kind(db: &impl ConnectionTrait) -> Result<Vec<(String, i
         .await
 }
 
+/// Selects the jobs of a user, or of all users, that were given up.
+pub fn given_up(user: Option<UserId>) -> Select<Entity> {
+    user.map_or_else(Entity::of_every_user, Entity::owned_by).filter(has_state(JobState::GivenUp))
+}
+
 /// Returns the condition that a job is in this state. The state is part of the SQL text, as in the partial indexes: with a bound
-/// parameter the planners would not use them.
+/// parameter the planners would not use them. It names the table, as [`is_due`] and [`is_pending`] do, so it holds only in a statement
+/// that gives the table no alias.
 pub(crate) fn has_state(state: JobState) -> SimpleExpr {
     Expr::cust(format!("job.state = '{}'", state.name()))
+}
+
+/// Returns the condition that a job waits and has a queue position, so that it is not deferred; spelled out as in the partial indexes,
+/// so that both databases see that these contain all the rows.
+pub(crate) fn is_due() -> SimpleExpr {
+    Expr::cust("job.state = 'queued' AND job.queue_position IS NOT NULL")
 }
 
 /// Returns the condition that a job waits or runs, spelled out as in the partial index `job_user_pending`.
@@ -158,7 +169,7 @@ fn other_jobs(job: &Model) -> Select<Entity> {
         .add(Column::Priority.lt(job.priority))
         .add(Column::Priority.eq(job.priority).and(Column::UserId.ne(job.user_id)));
     Entity::of_every_user()
-        .filter(Expr::cust("state = 'queued' AND queue_position IS NOT NULL"))
+        .filter(is_due())
         .filter(has_known_kind())
         .filter(Column::Track.eq(job.track))
         .filter(others)

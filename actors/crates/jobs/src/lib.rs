@@ -14,7 +14,7 @@
 //! | keep jobs of other versions | [`requeue_unknown`], [`unknown_by_kind`] |
 //! | say how an attempt failed | [`JobError`] |
 //! | retry a job that was given up | [`retry_failed`] |
-//! | look at the queue | [`depths`], [`has_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
+//! | look at the queue | [`depths`], [`given_up()`], [`has_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
 //! | look at the jobs of documents | [`last_document_job`], [`is_document_running`], [`list_document_jobs`], [`count_document_jobs`] |
 //! | select documents and other subjects by their jobs | [`pending_documents`], [`subjects`], [`subjects_due`], [`subjects_given_up`] |
 //! | remove old rows | [`sweep`] |
@@ -62,14 +62,15 @@ pub use complete::{
     yield_job,
 };
 pub use document_jobs::{
-    count_document_jobs, is_document_running, last_document_job, list_document_jobs, pending_documents,
+    PendingState, count_document_jobs, is_document_running, last_document_job, list_document_jobs,
+    pending_documents,
 };
 pub use enqueue::{enqueue, enqueue_all, retry_failed, withdraw};
 pub use error::JobError;
 pub use fairness::promote;
 pub use inspect::{
-    Depth, depths, has_room, is_given_up, is_waiting, others_wait, subjects, subjects_due, subjects_given_up,
-    unknown_by_kind,
+    Depth, depths, given_up, has_room, is_given_up, is_waiting, others_wait, subjects, subjects_due,
+    subjects_given_up, unknown_by_kind,
 };
 pub use kind::{JobKind, Priority, Track};
 pub use postpone::{postpone, release_postponed};

@@ -7,7 +7,7 @@ use jobs::JobKind;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, FromQueryResult, JoinType, QueryFilter,
-    QueryOrder, QuerySelect, RelationDef,
+    QueryOrder, QuerySelect, RelationDef, Select,
 };
 use uuid::Uuid;
 use values::id::{DocumentId, JobId, UserId};
@@ -60,11 +60,10 @@ pub enum RetryJobError {
 /// Counts the failed jobs of all users, by kind. A job that makes a document counts while the error of its document is recorded,
 /// which another job may remove, and while the document is not hidden. It reads every job that was given up.
 pub async fn count_failed_jobs(db: &impl ConnectionTrait) -> Result<Vec<(String, i64)>, DbErr> {
-    Entity::of_every_user()
+    failed_jobs(None)
         .select_only()
         .column(Column::Kind)
         .column_as(Column::Id.count(), "jobs")
-        .filter(has_failed())
         .group_by(Column::Kind)
         .order_by_asc(Column::Kind)
         .into_tuple()
@@ -80,8 +79,7 @@ pub async fn list_failed_jobs(
 ) -> Result<Vec<FailedJob>, DbErr> {
     let account: RelationDef =
         Entity::belongs_to(user::Entity).from(Column::UserId).to(user::Column::Id).into();
-    user.map_or_else(Entity::of_every_user, Entity::owned_by)
-        .filter(has_failed())
+    failed_jobs(user)
         .join(JoinType::InnerJoin, account)
         .join(JoinType::LeftJoin, visible_document())
         .select_only()
@@ -126,11 +124,12 @@ pub async fn retry_failed_job(core: &CoreContext, id: JobId) -> Result<(), Retry
 
 /// Returns the job with this id, of any user, if [`count_failed_jobs`] counts it.
 async fn find_failed(db: &impl ConnectionTrait, id: JobId) -> Result<Option<Model>, DbErr> {
-    Entity::of_every_user().filter(Column::Id.eq(id)).filter(has_failed()).one(db).await
+    failed_jobs(None).filter(Column::Id.eq(id)).one(db).await
 }
 
-/// Selects the jobs that were given up and, if they make a document, whose document the user sees and no other job has made since.
-fn has_failed() -> Condition {
+/// Selects the jobs of a user, or of all users, that were given up and, if they make a document, whose document the user sees and no
+/// other job has made since.
+fn failed_jobs(user: Option<UserId>) -> Select<Entity> {
     let makes_document = Column::Kind.is_in(JobKind::that_make_documents());
     let still_failed = Query::select()
         .column(document::Column::Id)
@@ -139,10 +138,7 @@ fn has_failed() -> Condition {
         .and_where(Expr::col((document::Entity, document::Column::Error)).is_not_null())
         .and_where(Expr::col((document::Entity, document::Column::HiddenAt)).is_null())
         .to_owned();
-    Condition::all()
-        // Spelled out, as in the partial index `job_given_up`.
-        .add(Expr::cust("job.state = 'given_up'"))
-        .add(makes_document.not().or(Expr::exists(still_failed)))
+    jobs::given_up(user).filter(makes_document.not().or(Expr::exists(still_failed)))
 }
 
 /// Returns the kind of a job that can be retried.
@@ -299,7 +295,7 @@ mod tests {
     async fn failed_jobs_are_found_by_an_index() {
         let library = TestLibrary::new().await;
 
-        let find = Entity::of_every_user().filter(has_failed()).build(DbBackend::Sqlite);
+        let find = failed_jobs(None).build(DbBackend::Sqlite);
         let plan = QueryPlan::of(&library.db, find).await.unwrap();
 
         assert!(plan.has_step("job_given_up") && plan.full_scans().is_empty(), "{plan:#?}");

@@ -102,7 +102,7 @@ pub fn confine(memory_bytes: u64, cpu_seconds: u64) -> (Confinement, CpuMeter) {
 }
 
 /// Asks the kernel to end this process before any other when memory is short: better one job
-/// than the server (faults-and-threats.md, row 38; proc_pid_oom_score_adj(5)).
+/// than the server (row 38; proc_pid_oom_score_adj(5)).
 fn offer_to_oom_killer() -> io::Result<()> {
     fs::write("/proc/self/oom_score_adj", "1000")
 }

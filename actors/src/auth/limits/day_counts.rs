@@ -74,7 +74,7 @@ impl DayCounter {
 
 /// The days whose counts are in memory, the most recently used one last.
 ///
-/// Each day keeps its own counts. So a clock that jumps over midnight and back resets none of them (faults-and-threats.md, row 22).
+/// Each day keeps its own counts. So a clock that jumps over midnight and back resets none of them (row 22).
 #[derive(Debug, Default)]
 pub struct RecentDays(Vec<Day>);
 

@@ -10,7 +10,7 @@ use web::{FetchError, FetchRequest, FetchedPage, PageUrl};
 use super::context::FeedContext;
 use super::websub::link_header;
 
-/// Maximum length of a feed in decompressed bytes (faults-and-threats.md, row P4).
+/// Maximum length of a feed in decompressed bytes (row P4).
 const MAX_FEED_BYTES: u64 = 5 << 20;
 /// Bytes at the beginning of an XML document that are searched for its encoding.
 const XML_DECLARATION_BYTES: usize = 200;

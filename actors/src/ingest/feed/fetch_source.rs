@@ -197,13 +197,30 @@ fn fetch_failure(error: &FeedFetchError) -> FetchFailure {
         FeedFetchError::Sandbox(_) | FeedFetchError::Internal(_) => (None, false),
     };
     let reason = match error {
-        FeedFetchError::Fetch(FetchError::Rejected(rejection)) => reason_of_url(rejection),
-        FeedFetchError::Fetch(_) if is_gone => {
-            "the server says that the feed is gone for good (status 410)".to_owned()
-        }
-        FeedFetchError::Fetch(_) | FeedFetchError::Sandbox(_) | FeedFetchError::Internal(_) => {
-            error.to_string()
-        }
+        FeedFetchError::Fetch(error) => reason_of_fetch(error),
+        FeedFetchError::Sandbox(_) | FeedFetchError::Internal(_) => error.to_string(),
     };
     FetchFailure { reason, retry_after, is_gone }
+}
+
+/// Returns why a feed was not fetched, and what a follower can do if waiting for the next fetch is not enough. Documents get other
+/// advice: they are not fetched again by themselves, and their file can be uploaded instead.
+fn reason_of_fetch(error: &FetchError) -> String {
+    match error {
+        FetchError::Rejected(rejection) => reason_of_url(rejection),
+        FetchError::Status { status: 410, .. } => {
+            "the server says that the feed is gone for good (status 410)".to_owned()
+        }
+        FetchError::Status { .. }
+        | FetchError::UnknownHost(_)
+        | FetchError::Untrusted(_)
+        | FetchError::TooManyRedirects
+        | FetchError::UnsupportedEncoding => {
+            format!("{error}; if this continues, check the URL of the feed")
+        }
+        FetchError::Timeout(_)
+        | FetchError::TooLarge(_)
+        | FetchError::Unreachable(_)
+        | FetchError::InvalidResponse(_) => error.to_string(),
+    }
 }

@@ -57,11 +57,15 @@ impl DecodedAudio {
             && self.lost_seconds >= self.seconds * MIN_REPORTED_LOSS_SHARE
         {
             let (lost, whole) = (format_duration(self.lost_seconds), format_duration(self.seconds));
-            return Some(format!("{lost} of {whole} could not be transcribed: the file is damaged"));
+            return Some(format!(
+                "{lost} of {whole} could not be transcribed: the file is damaged; upload an undamaged copy"
+            ));
         }
         if let Some(aborted_at) = self.aborted_at {
             let decoded = format_duration(aborted_at);
-            return Some(format!("the part after {decoded} could not be transcribed: the file is damaged"));
+            return Some(format!(
+                "the part after {decoded} could not be transcribed: the file is damaged; upload an undamaged copy"
+            ));
         }
         let other_tracks = match self.metadata.tracks {
             0 | 1 => String::new(),

@@ -51,5 +51,5 @@ pub async fn fetch_recording(
 }
 
 fn no_recording() -> JobError {
-    JobError::Permanent("there is no recording at the URL".to_owned())
+    JobError::Permanent("there is no recording at the URL; check the URL".to_owned())
 }

@@ -112,15 +112,28 @@ async fn explain_on_postgres(db: &Db, statement: Statement) -> Result<Vec<String
     read_texts(&txn.query_all_raw(explained("EXPLAIN (COSTS OFF)", statement)).await?, "QUERY PLAN")
 }
 
-/// Returns the tables that a name in a plan may stand for: the one of this name, and those that the SQL calls so (`"job" AS "waiting"`).
+/// Returns the tables that a name in a plan may stand for: the one of this name, and those that the SQL calls so
+/// (`FROM "job" AS "waiting"`). A subquery or an expression before `AS` is not one of them.
 fn tables_named(sql: &str, name: &str) -> Vec<String> {
     let is_quote = |c: char| !(c.is_alphanumeric() || c == '_');
-    let words: Vec<&str> = sql.split_whitespace().map(|word| word.trim_matches(is_quote)).collect();
-    let aliased = words.windows(3).filter_map(|words| match words {
-        [table, by, alias] if by.eq_ignore_ascii_case("AS") && *alias == name => Some((*table).to_owned()),
+    let words: Vec<&str> = sql.split_whitespace().collect();
+    let aliased = words.windows(4).filter_map(|words| match words {
+        [before, table, by, alias]
+            if precedes_table(before)
+                && !table.contains(['(', ')', '.'])
+                && by.eq_ignore_ascii_case("AS")
+                && alias.trim_matches(is_quote) == name =>
+        {
+            Some(table.trim_matches(is_quote).to_owned())
+        }
         _ => None,
     });
     aliased.chain([name.to_owned()]).collect()
+}
+
+/// Returns whether the name of a table may follow this word.
+fn precedes_table(word: &str) -> bool {
+    word.ends_with(',') || ["FROM", "JOIN", "UPDATE"].iter().any(|keyword| word.eq_ignore_ascii_case(keyword))
 }
 
 /// Returns whether a step of SQLite reads a whole table. `SCAN` is also how it reads a constant row, a subquery or a partial index.
@@ -178,6 +191,27 @@ mod tests {
         assert!(aliased.has_step("SCAN kept") && aliased.full_scans() == aliased.steps, "{aliased:#?}");
         assert!(sorted.full_scans() == ["SCAN bird"] && sorted.sorts() && sorted.has_limit(), "{sorted:#?}");
         assert!(red.full_scans().is_empty() && red.has_step("bird_red") && !red.sorts(), "{red:#?}");
+    }
+
+    #[test]
+    fn subqueries_and_columns_are_no_tables() {
+        let tables = |sql: &str| tables_named(sql, "kept");
+
+        for sql in [
+            r#"SELECT "n" FROM "job" AS "kept""#,
+            r#"SELECT "n" FROM "bird" JOIN "job" AS "kept" ON TRUE"#,
+            r#"SELECT "n" FROM "bird", "job" AS "kept""#,
+            r#"SELECT EXISTS(SELECT 1 FROM "job" AS "kept") AS "found""#,
+        ] {
+            assert_eq!(tables(sql), ["job", "kept"], "{sql}");
+        }
+        for sql in [
+            r#"SELECT "n" FROM (SELECT "n" FROM "job") AS "kept""#,
+            r#"SELECT "n", "job"."n" AS "kept" FROM "bird""#,
+            r#"SELECT COUNT("n") AS "kept" FROM "job""#,
+        ] {
+            assert_eq!(tables(sql), ["kept"], "{sql}");
+        }
     }
 
     #[tokio::test]

@@ -56,7 +56,10 @@ pub enum VerifyError {
         cause: io::Error,
     },
     /// A file has the expected length but another digest.
-    #[error("the SHA-256 of {file} of the model `{model}` is {found}, which is not the expected one")]
+    #[error(
+        "the SHA-256 of {file} of the model `{model}` is {found}, which is not the expected one; run `carrel models pull {model}` \
+         again, or import the model from another source with `carrel models import`"
+    )]
     Digest {
         /// Name of the model in the catalogue.
         model: String,

@@ -31,12 +31,8 @@ pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
         .add(Column::CreatedAt.lt(now - FILE_RETENTION))
         .add(Column::State.is_in(without_file));
     // Files of imports are few; without them the whole table of imports would be read.
-    let with_file = Query::select()
-        .column(stored_file::Column::ImportId)
-        .from(stored_file::Entity)
-        .and_where(stored_file::Column::ImportId.is_not_null())
-        .to_owned();
-    let which = Condition::all().add(Column::Id.in_subquery(with_file)).add(is_released);
+    let has_file = Column::Id.in_subquery(stored_file::Entity::imports());
+    let which = Condition::all().add(has_file).add(is_released);
     release_files(db, which).await?;
     let abandoned = import::Entity::running_since(now - ABANDONED_AFTER)
         .filter(Expr::col(Column::Id).not_in_subquery(jobs::subjects(JobKind::Import)));

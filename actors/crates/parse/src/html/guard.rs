@@ -1,7 +1,7 @@
 //! A cheap check of markup before it is parsed to a tree.
 //!
 //! HTML parsers take quadratic time in the nesting depth and in the number of attributes of a tag. This scan takes one pass with a bounded
-//! stack, and rejects markup that exceeds the limits below (faults-and-threats.md, row P6).
+//! stack, and rejects markup that exceeds the limits below (row P6).
 
 use super::article_error::ArticleError;
 

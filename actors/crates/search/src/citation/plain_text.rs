@@ -2,7 +2,7 @@
 //! write it.
 //!
 //! Links, images and reference definitions of Markdown, and tags of HTML, are disabled by a space; their words stay. So nothing is
-//! loaded from elsewhere because an answer is shown (faults-and-threats.md, row I1).
+//! loaded from elsewhere because an answer is shown (row I1).
 
 /// Returns the answer as plain text, with the same markers.
 pub(super) fn neutralize(answer: &str) -> String {

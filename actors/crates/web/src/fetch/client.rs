@@ -14,11 +14,11 @@ use crate::page_url::PageUrl;
 /// Fixed, so that sites can recognise the server and learn nothing about its user.
 const USER_AGENT: &str = concat!("Carrel/", env!("CARGO_PKG_VERSION"), " (a personal reading library)");
 
-/// Timeout for resolving a name, connecting and TLS together (faults-and-threats.md, row S18).
+/// Timeout for resolving a name, connecting and TLS together (row S18).
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Maximum length of the headers of an HTTP/2 response. An HTTP/1 response has at most 100 headers of about 400 KiB together
-/// (bounds of hyper; faults-and-threats.md, row S20).
+/// (bounds of hyper; row S20).
 const MAX_HEADER_BYTES: u32 = 64 * 1024;
 
 /// Redirects of a download.
@@ -41,7 +41,7 @@ pub(super) fn builder(resolver: GuardedResolver) -> ClientBuilder {
         // Retries belong to jobs.
         .retry(retry::never())
         // A brotli stream may declare a window of a gigabyte, and its decoder allocates it (half of that was measured for
-        // 324 bytes sent; faults-and-threats.md, row S19). Servers that support brotli support gzip.
+        // 324 bytes sent; row S19). Servers that support brotli support gzip.
         .no_brotli()
         .connect_timeout(CONNECT_TIMEOUT)
         .http2_max_header_list_size(MAX_HEADER_BYTES)

@@ -1,7 +1,7 @@
 //! Fetches pages, feeds and files from the web. Every request to a URL that a user, a page or a feed named goes through
 //! [`Fetcher`]; nothing else in the server connects to such a URL.
 //!
-//! [`Fetcher`] guarantees (faults-and-threats.md, rows S1 to S21):
+//! [`Fetcher`] guarantees (rows S1 to S21):
 //! - no connection to an IP address that [`Guard`] refuses, the server's own origin included, whether the address is in the
 //!   URL, was resolved (the address that was checked is the one that is connected to), or is the target of a redirect;
 //! - one deadline for names, connections, redirects and the body together, at most [`MAX_REDIRECTS`] redirects, and a maximum

@@ -1,6 +1,6 @@
 //! What a fetch asks for.
 
-/// Maximum number of redirects of one fetch (faults-and-threats.md, row S10).
+/// Maximum number of redirects of one fetch (row S10).
 pub const MAX_REDIRECTS: usize = 10;
 
 /// The request of a fetch.

@@ -50,7 +50,7 @@ impl Resolve for GuardedResolver {
             if found.is_empty() {
                 return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no addresses").into());
             }
-            // All of them, not only the first: the client may try them in any order (faults-and-threats.md, row S7).
+            // All of them, not only the first: the client may try them in any order (row S7).
             found.iter().try_for_each(|address| guard.check_ip(*address))?;
             // Port 0 means the port of the request.
             Ok(Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)

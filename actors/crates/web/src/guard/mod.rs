@@ -1,6 +1,6 @@
 //! Where the server may connect to for its users: pages of the public web and networks that the operator allows, but not
 //! the server itself. What the URL contains is checked before anything is resolved or connected to, and every IP address
-//! that a name resolves to is checked again (faults-and-threats.md, rows S1 to S16).
+//! that a name resolves to is checked again (rows S1 to S16).
 
 mod ports;
 mod special_networks;

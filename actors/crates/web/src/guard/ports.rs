@@ -1,5 +1,5 @@
 //! Ports from which no page is fetched, so that a saved URL cannot make the server send HTTP to a mail server, a printer
-//! or a database (faults-and-threats.md, row S13).
+//! or a database (row S13).
 //!
 //! Some pages use unusual ports, so this is a deny list: the bad ports of browsers (WHATWG Fetch, "port blocking"), and
 //! ports of databases and control interfaces that browsers allow.

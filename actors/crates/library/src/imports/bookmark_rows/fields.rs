@@ -4,7 +4,6 @@
 
 use serde_json::{Map, Value};
 use url::Url;
-use values::url::MAX_URL_CHARS;
 use web::{Guard, PageUrl, UrlRejection};
 
 use crate::bookmarks::{self, CreateBookmarkRequest, NewBookmark};
@@ -61,8 +60,8 @@ fn skip_reason(error: &Error, url: Option<&str>) -> String {
 
 /// Returns the reason for skipping a row whose URL is refused, with the URL between the problem and the advice.
 pub fn refused_url_reason(problem: &str, advice: Option<&str>, url: &str) -> String {
-    // A row may have a URL of megabytes, of which the reason quotes the beginning.
-    let quoted = quote(&without_credentials(text::head(url, MAX_URL_CHARS)));
+    // Before the cut of `quote`: without its host, no credentials would be found.
+    let quoted = quote(&without_credentials(url));
     match (PageUrl::parse(url), advice) {
         (Err(UrlRejection::NotHttp), _) => format!("not an http(s) address: {quoted}"),
         (_, Some(advice)) => format!("{problem}: {quoted}; {advice}"),
@@ -224,6 +223,15 @@ mod tests {
         assert_eq!(long.chars().count(), "not an http(s) address: ``".len() + MAX_QUOTED_CHARS);
         let protocol_relative = skip_reason_of(r#"{"url": "//me:secret@a.example/"}"#);
         assert_eq!(protocol_relative, "not an http(s) address: `//a.example/`");
+    }
+
+    #[test]
+    fn reason_never_quotes_a_long_password() {
+        let url = format!("https://me:{}@a.example/", "secret".repeat(2000));
+
+        let reason = refused_url_reason(URL_NOT_FETCHABLE, None, &url);
+
+        assert_eq!(reason, "the URL may not be fetched: `https://a.example/`");
     }
 
     #[test]
