@@ -72,11 +72,11 @@ impl Fault {
         Self { setting, message }
     }
 
-    /// Reports a value in the place of a section with settings of its own.
+    /// Reports a value in the place of a section.
     pub(super) fn no_section(section: String, value: &Value, from: &str) -> Self {
         let shown = shown_unknown(&section, value);
         let message =
-            format!("setting {section} = {shown}: expected a section with settings of its own (from {from})");
+            format!("setting {section} = {shown}: expected a section of settings (from {from})");
         Self { setting: section, message }
     }
 

@@ -187,7 +187,7 @@ fn unknown_name_is_reported_with_the_known_names() {
     unknown setting server.nope = "1": expected one of base_url, body_grace_seconds, listen, max_body_bytes, max_connections_per_address, metrics_listen, trusted_proxies, write_timeout_seconds
     unknown setting nope.nope = "1": expected one of accounts, activity, ai, auth, data_dir, database, feeds, fetch, files, ingest, log, mail, mcp, models, oauth, plans, server, storage, uploads, vectors
     unknown setting server.listen.port = "1": expected one of base_url, body_grace_seconds, listen, max_body_bytes, max_connections_per_address, metrics_listen, trusted_proxies, write_timeout_seconds
-    setting mail = (hidden): expected a section with settings of its own
+    setting mail = (hidden): expected a section of settings
     "#);
 }
 

@@ -120,7 +120,7 @@ pub struct Crate {
 }
 
 impl Crate {
-    /// Returns the code that only tests compile, as a crate of its own.
+    /// Returns the code that only tests compile, as a separate crate.
     pub fn into_tests(self) -> Self {
         Self { modules: self.test_modules, test_modules: BTreeMap::new(), ..self }
     }

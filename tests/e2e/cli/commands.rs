@@ -6,7 +6,7 @@ use crate::support::program::{
     CommandOutput, EMAIL, PASSWORD, command_output, command_output_on_terminal, create_account,
     create_account_with_email, run_command,
 };
-use crate::support::{Home, OAuthClient, Program, Reply, Site, eventually};
+use crate::support::{Home, Key, OAuthClient, Program, Reply, Site, eventually};
 
 /// SQLite in the data folder, whichever database the run selects.
 const OWN_DATABASE: (&str, &str) = ("DATABASE__URL", "");
@@ -27,6 +27,13 @@ fn assert_succeeds(output: &CommandOutput, words: &[&str]) {
     for word in words {
         assert!(output.stdout.contains(word), "{word}: {output:?}");
     }
+}
+
+/// Saves a page that its site does not have and waits until it has failed. Returns the save's answer.
+async fn save_missing_page(key: &Key, site: &Site) -> Value {
+    let page = key.save(json!({ "url": site.page("/gone", [Reply::Status(404)]) })).await;
+    key.wait_for(&page, "failed").await;
+    page
 }
 
 #[actix_web::test]
@@ -329,8 +336,7 @@ async fn doctor_checks_jobs_feeds_disk_and_base_url() {
         assert_eq!(check(&before, name)["state"], "ok", "{name}: {before}");
     }
 
-    let page = key.save(json!({ "url": site.page("/gone", [Reply::Status(404)]) })).await;
-    key.wait_for(&page, "failed").await;
+    let page = save_missing_page(&key, &site).await;
     let feed = site.page("/feed", [Reply::Status(404)]);
     let list = format!("<opml><body><outline xmlUrl=\"{feed}\"/></body></opml>");
     key.post("/rest/v1/feeds/opml", json!({ "opml": list })).await.data(202);
@@ -356,8 +362,7 @@ async fn failed_job_is_listed_and_retried() {
     let key = running.client_with_key(&id, &secret);
     assert_succeeds(&running.command_output(&home, &["jobs", "list"], ""), &["no job has failed"]);
 
-    let page = key.save(json!({ "url": site.page("/gone", [Reply::Status(404)]) })).await;
-    key.wait_for(&page, "failed").await;
+    let page = save_missing_page(&key, &site).await;
     let jobs = running.run_command(&home, &["jobs", "list", "--user", EMAIL])["jobs"].clone();
     let (job, kind, subject) = (jobs[0]["id"].as_str().unwrap(), &jobs[0]["kind"], &jobs[0]["subject"]);
     assert_eq!((kind, subject), (&json!("fetch_page"), &page["documentId"]), "{jobs}");
@@ -380,8 +385,7 @@ async fn refused_retry_does_not_stop_the_others() {
     let (id, secret) = create_account(&home);
     let running = Program::start(&home, "data").await;
     let key = running.client_with_key(&id, &secret);
-    let page = key.save(json!({ "url": site.page("/gone", [Reply::Status(404)]) })).await;
-    key.wait_for(&page, "failed").await;
+    let page = save_missing_page(&key, &site).await;
     let jobs = running.run_command(&home, &["jobs", "list"])["jobs"].clone();
     let (job, unknown) = (jobs[0]["id"].as_str().unwrap(), "018f4d5e-0000-7000-8000-000000000000");
 
@@ -405,8 +409,7 @@ async fn failed_job_of_deleted_bookmark_is_not_listed() {
     let (id, secret) = create_account(&home);
     let running = Program::start(&home, "data").await;
     let key = running.client_with_key(&id, &secret);
-    let page = key.save(json!({ "url": site.page("/gone", [Reply::Status(404)]) })).await;
-    key.wait_for(&page, "failed").await;
+    let page = save_missing_page(&key, &site).await;
     let jobs = running.run_command(&home, &["jobs", "list"])["jobs"].clone();
     let job = jobs[0]["id"].as_str().unwrap();
 
@@ -427,8 +430,7 @@ async fn log_names_the_service_and_failed_jobs() {
     let running = Program::start(&home, "data").await;
     let key = running.client_with_key(&id, &secret);
 
-    let page = key.save(json!({ "url": site.page("/gone", [Reply::Status(404)]) })).await;
-    key.wait_for(&page, "failed").await;
+    let page = save_missing_page(&key, &site).await;
 
     let find = async |words: &str| {
         eventually(words, async || running.log().lines().find(|line| line.contains(words)).map(str::to_owned))

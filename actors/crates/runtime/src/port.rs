@@ -68,11 +68,11 @@ impl<A: Actor<Context = Context<A>>> Port<A> {
         })
     }
 
-    /// Runs work that touches no state of the actor, as a task of its own on the actor's thread, and waits for its end. The timeout of
+    /// Runs work that touches no state of the actor, as a separate task on the actor's thread, and waits for its end. The timeout of
     /// the port does not apply, so an error never leaves work behind that may still succeed. The work ends although its caller is
     /// dropped. A panic in it concerns its caller alone, and a crash of the actor does not concern it.
     ///
-    /// The work needs a deadline of its own, such as the timeouts of a database, because its permit is held until it ends.
+    /// The work has to set its deadline itself, such as by the timeouts of a database, because its permit is held until it ends.
     ///
     /// # Errors
     /// [`AskError::Busy`] at once, and without a start of the work, when there is no permit; [`AskError::Crashed`] when the work panicked, or

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::catalogue::{Catalogue, Model, ModelFile, Purpose};
 use super::digest::Digest;
 
-/// The folder of the models. Each model has a folder of its own name in it.
+/// The folder of the models. It contains a folder for each model, with the model's name.
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
