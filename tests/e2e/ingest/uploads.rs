@@ -149,7 +149,7 @@ async fn ninth_upload_at_a_time_is_refused_to_its_account_alone() {
     let answer: Value = serde_json::from_str(&refused.text().await.unwrap()).unwrap();
     assert_eq!(answer["error"]["code"], "RATE_LIMITED");
     let message = answer["error"]["message"].as_str().unwrap();
-    assert!(message.starts_with("8 uploads of this account"), "{message}");
+    assert!(message.starts_with("this account already sends 8 files"), "{message}");
     assert_eq!(put(&announce(&other, 3).await, b"two").await, 200);
     stalled.pop();
     eventually("a slot is free again", async || (put(&ticket, b"two").await == 200).then_some(())).await;

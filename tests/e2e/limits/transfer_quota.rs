@@ -66,7 +66,7 @@ async fn import_over_the_limit_is_refused_and_keeps_nothing() {
     assert_eq!(refused.error_code(402), "PLAN_LIMIT_REACHED");
     let error = &refused.body["error"];
     assert_eq!(error["details"], json!({ "usedBytes": 60_000, "limitBytes": 100_000 }));
-    assert!(error["message"].as_str().unwrap().contains("undo a paused import"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("undo a paused one"), "{error}");
     assert_eq!((used_bytes(&server, user.id()).await, count_stored_files(&server).await), (60_000, 1));
     assert_eq!(session.get(IMPORTS).await.data(200)["imports"].as_array().unwrap().len(), 1);
     // A smaller one fits, and this one fits when the first is undone.
@@ -214,7 +214,7 @@ async fn export_that_outgrows_the_limit_fails_and_keeps_nothing() {
     let failed = run_export(&session, "failed").await;
 
     let error = failed["error"].as_str().unwrap();
-    assert!(error.contains("does not fit") && error.contains("of 20000 bytes"), "{error}");
+    assert!(error.contains("does not fit") && error.contains("of the 20000 bytes"), "{error}");
     assert_eq!((used_bytes(&server, user.id()).await, count_stored_files(&server).await), (0, 0));
 }
 
