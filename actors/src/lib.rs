@@ -56,5 +56,6 @@ pub mod retrieval;
 pub mod service;
 pub mod service_state;
 pub mod target;
+mod throttle;
 pub mod worker;
 mod write_behind;

@@ -169,7 +169,8 @@ pub async fn execute<O: Operation>(
             Ok(Response::Fresh(reply)) => O::count(reply),
             Ok(Response::Replayed(_)) | Err(_) => None,
         };
-        record(ctx, caller, activity.endpoint, (activity.status)(&result), count);
+        let is_counted = quota.is_some();
+        record(ctx, caller, activity.endpoint, (activity.status)(&result), count, is_counted);
     }
     Outcome { quota, result, claim }
 }
@@ -290,6 +291,7 @@ fn record(
     endpoint: Endpoint<'_>,
     status: String,
     count: Option<usize>,
+    is_counted: bool,
 ) {
     let Some(surface) = caller.surface.metered() else { return };
     let (key_id, grant_id) = match caller.principal {
@@ -302,7 +304,7 @@ fn record(
         Endpoint::Route(route) => (Some(route.to_owned()), None),
         Endpoint::Tool(tool) => (None, Some(tool.to_owned())),
     };
-    ctx.requests.activity.record(activity::Model {
+    let line = activity::Model {
         id: ActivityId::new(now),
         user_id: caller.user,
         at: now,
@@ -315,5 +317,10 @@ fn record(
         status,
         client: caller.client.clone(),
         result_count: count.and_then(|count| i32::try_from(count).ok()),
-    });
+    };
+    if is_counted {
+        ctx.requests.activity.record(line);
+    } else {
+        ctx.requests.activity.record_uncounted(line);
+    }
 }

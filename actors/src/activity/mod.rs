@@ -2,6 +2,7 @@
 
 mod actor;
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,16 +11,23 @@ use database::Db;
 use disk::DiskSpace;
 use entity::activity;
 use errors::Error;
+use governor::Quota;
 use library::clock::Clock;
 use runtime::{Port, SupervisorConfig, supervise};
+use values::id::UserId;
 
+use crate::throttle::KeyedThrottle;
 use crate::write_behind::Flush;
 use actor::{ActivityActor, Record};
+
+/// Number of calls outside the limits that are recorded at once for a user; then one a minute is.
+const UNCOUNTED_BURST: u32 = 60;
 
 /// The handle of the activity. Clones are cheap.
 #[derive(Clone)]
 pub struct Activity {
     port: Port<ActivityActor>,
+    uncounted: Arc<KeyedThrottle<UserId>>,
 }
 
 impl Activity {
@@ -33,12 +41,21 @@ impl Activity {
     ) -> Self {
         let config = SupervisorConfig { name: "activity", permits: 4096, timeout: Duration::from_secs(8) };
         let begin = move || ActivityActor::new(db.clone(), clock.clone(), retention, disk.clone());
-        Self { port: supervise(on, config, begin) }
+        let uncounted = KeyedThrottle::new(Quota::per_minute(NonZeroU32::MIN), UNCOUNTED_BURST);
+        Self { port: supervise(on, config, begin), uncounted: Arc::new(uncounted) }
     }
 
     /// Records a request. If the mailbox of the actor is full, the line is dropped and counted.
     pub fn record(&self, line: activity::Model) {
         self.port.tell(Record(line));
+    }
+
+    /// Records a request that counted in no limit, such as one that is refused because a limit is reached. No limit bounds their
+    /// number, so that a client could fill the disk with their lines: many are recorded only once a minute.
+    pub fn record_uncounted(&self, line: activity::Model) {
+        if self.uncounted.try_acquire(&line.user_id) {
+            self.record(line);
+        }
     }
 
     /// Writes all lines that are recorded so far, also below the floor of a disk.

@@ -4,31 +4,15 @@ use std::collections::BTreeMap;
 use std::hash::Hash;
 use std::num::NonZeroU32;
 
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use governor::Quota;
 use values::time::Timestamp;
 
-/// Above this number of ids in memory, those without recent changes are dropped.
-const MAX_THROTTLED_IDS: usize = 10_000;
+use crate::throttle::KeyedThrottle;
 
-/// Limits how often the name of a client is written without delay, for each key or grant: each such write makes every cached
-/// row be read again. Beyond the limit, the name is written with the next batch.
-pub struct ClientInfoThrottle<Id: Clone + Hash + Eq>(DefaultKeyedRateLimiter<Id>);
-
-impl<Id: Clone + Hash + Eq> Default for ClientInfoThrottle<Id> {
-    fn default() -> Self {
-        let number = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
-        Self(RateLimiter::keyed(Quota::per_second(number(1)).allow_burst(number(10))))
-    }
-}
-
-impl<Id: Clone + Hash + Eq> ClientInfoThrottle<Id> {
-    /// Returns whether the name of this id's client may be written without delay, and counts it.
-    pub fn try_acquire(&self, id: &Id) -> bool {
-        if self.0.len() > MAX_THROTTLED_IDS {
-            self.0.retain_recent();
-        }
-        self.0.check_key(id).is_ok()
-    }
+/// Returns a limit of how often the name of a client is written without delay, for each key or grant: each such write makes every
+/// cached row be read again. Beyond the limit, the name is written with the next batch.
+pub fn client_info_throttle<Id: Clone + Hash + Eq>() -> KeyedThrottle<Id> {
+    KeyedThrottle::new(Quota::per_second(NonZeroU32::MIN), 10)
 }
 
 /// A use of a key or grant.

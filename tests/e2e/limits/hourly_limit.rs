@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use entity::activity;
 use reqwest::Method;
+use sea_orm::EntityTrait;
 use serde_json::json;
 use values::plan::Plan;
 
@@ -70,4 +72,23 @@ async fn changed_hourly_limit_keeps_the_used_requests() {
     key.get("/rest/v2/usage").await.data(200);
     key.get("/rest/v2/usage").await.data(200);
     assert_eq!(key.get("/rest/v2/usage").await.error_code(429), "RATE_LIMITED");
+}
+
+#[actix_web::test]
+async fn refused_calls_beyond_a_burst_are_not_recorded() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let key = user.key_with_hourly_limit(1).await;
+
+    key.get("/rest/v2/usage").await.data(200);
+    for _ in 0..100 {
+        assert_eq!(key.get("/rest/v2/usage").await.error_code(429), "RATE_LIMITED");
+    }
+
+    server.context().requests.activity.flush().await.unwrap();
+    let lines = activity::Entity::owned_by(user.id()).all(server.context().core.db.read()).await.unwrap();
+    let refused = lines.iter().filter(|line| line.status == "429").count();
+    // One more is recorded each minute.
+    assert!((60..=62).contains(&refused), "{refused}");
+    assert_eq!(lines.len(), refused + 1);
 }

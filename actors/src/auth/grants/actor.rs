@@ -19,7 +19,8 @@ use values::time::Timestamp;
 
 use super::context::GrantContext;
 use super::sweep;
-use crate::auth::last_use::{ClientInfoThrottle, LastUse, LastUseBuffer};
+use crate::auth::last_use::{LastUse, LastUseBuffer, client_info_throttle};
+use crate::throttle::KeyedThrottle;
 use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
@@ -28,7 +29,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
 pub struct GrantActor {
     ctx: GrantContext,
     uses: LastUseBuffer<GrantId>,
-    client_info_throttle: ClientInfoThrottle<GrantId>,
+    client_info_throttle: KeyedThrottle<GrantId>,
     write_lock: WriteLock,
 }
 
@@ -37,7 +38,7 @@ impl GrantActor {
         Self {
             ctx,
             uses: LastUseBuffer::default(),
-            client_info_throttle: ClientInfoThrottle::default(),
+            client_info_throttle: client_info_throttle(),
             write_lock: WriteLock::default(),
         }
     }

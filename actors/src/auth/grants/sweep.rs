@@ -50,14 +50,16 @@ pub(super) async fn run(ctx: &GrantContext) -> Result<(), Error> {
 
 /// Ends grants whose last refresh token has expired.
 async fn end_expired(ctx: &GrantContext) -> Result<(), Error> {
+    let grant_of_token = Expr::col((oauth_token::Entity, oauth_token::Column::GrantId));
     let living = Query::select()
         .column(oauth_token::Column::GrantId)
         .from(oauth_token::Entity)
+        .and_where(grant_of_token.equals((oauth_grant::Entity, oauth_grant::Column::Id)))
         .and_where(oauth_token::Column::Kind.eq(TokenKind::Refresh))
         .and_where(oauth_token::Column::ExpiresAt.gte(ctx.clock.now() - REFRESH_RETENTION))
         .take();
     end_update(oauth_grant::Entity::update_many(), GrantEnd::Disconnected)
-        .filter(Expr::col(oauth_grant::Column::Id).not_in_subquery(living))
+        .filter(Expr::exists(living).not())
         .exec(ctx.db.write())
         .await?;
     Ok(())

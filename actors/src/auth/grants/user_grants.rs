@@ -19,6 +19,9 @@ pub async fn list_grants(
         .order_by_desc(oauth_grant::Column::Id)
         .all(db.read())
         .await?;
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
     let ids = rows.iter().map(|row| row.client_id);
     let clients = oauth_client::Entity::find().filter(oauth_client::Column::Id.is_in(ids));
     let clients = clients.all(db.read()).await?;

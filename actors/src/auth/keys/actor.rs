@@ -22,9 +22,10 @@ use values::id::{KeyId, UserId};
 use values::time::Timestamp;
 
 use super::cache_epoch::CacheEpoch;
-use crate::auth::last_use::{ClientInfoThrottle, LastUse, LastUseBuffer};
+use crate::auth::last_use::{LastUse, LastUseBuffer, client_info_throttle};
 use crate::notices::{FirstUse, Notices};
 use crate::service_state::{self, ServiceStateKey};
+use crate::throttle::KeyedThrottle;
 use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
 // One check may fail or be late: a row stays current for 1,000 ms after the last check.
@@ -37,7 +38,7 @@ pub struct KeyActor {
     cache_epoch: Arc<CacheEpoch>,
     notices: Notices,
     uses: LastUseBuffer<KeyId>,
-    client_info_throttle: ClientInfoThrottle<KeyId>,
+    client_info_throttle: KeyedThrottle<KeyId>,
     write_lock: WriteLock,
     /// Keys whose first use has a notice, or will have one soon.
     notified: HashSet<KeyId>,
@@ -46,14 +47,13 @@ pub struct KeyActor {
 impl KeyActor {
     pub(super) fn new(db: Db, clock: Arc<dyn Clock>, cache_epoch: Arc<CacheEpoch>, notices: Notices) -> Self {
         let (uses, notified) = (LastUseBuffer::default(), HashSet::new());
-        let client_info_throttle = ClientInfoThrottle::default();
         Self {
             db,
             clock,
             cache_epoch,
             notices,
             uses,
-            client_info_throttle,
+            client_info_throttle: client_info_throttle(),
             write_lock: WriteLock::default(),
             notified,
         }

@@ -59,8 +59,11 @@ pub(super) async fn write(db: &Connection, user: UserId, archive: ArchiveSender<
             FolderStep::Close => archive.write_text(LIST_END).await?,
         }
     }
-    let filter = Condition::all().add(bookmark::Column::Id.not_in_subquery(bookmarks_in_collections(user)));
-    write_pages(db, user, archive, filter).await?;
+    let bookmark_of_row = Expr::col((collection_bookmark::Entity, collection_bookmark::Column::BookmarkId));
+    let in_any_folder = bookmarks_in_collections(user)
+        .and_where(bookmark_of_row.equals((bookmark::Entity, bookmark::Column::Id)))
+        .to_owned();
+    write_pages(db, user, archive, Condition::all().add(Expr::exists(in_any_folder).not())).await?;
     archive.write_text(LIST_END).await
 }
 

@@ -51,6 +51,9 @@ impl BookmarkRelations {
         }
         let rows = upload::Entity::owned_by(user).filter(upload::Column::DocumentId.is_in(documents));
         let rows = rows.all(db).await?;
+        if rows.is_empty() {
+            return Ok(relations);
+        }
         let files = stored_file::Entity::of_uploads(rows.iter().map(|row| row.id)).all(db).await?;
         let mut paths: HashMap<_, _> = files.into_iter().map(|file| (file.upload_id, file.path)).collect();
         for row in rows {

@@ -8,7 +8,7 @@ use errors::Error;
 use jobs::{JobKind, Priority};
 use parse::feed::Feed;
 use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::{Expr, LockBehavior, LockType, OnConflict, Query};
+use sea_orm::sea_query::{Expr, ExprTrait, LockBehavior, LockType, OnConflict, Query};
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use values::id::{FeedSourceId, UserId};
 use values::time::Timestamp;
@@ -259,11 +259,16 @@ pub async fn move_to(
 /// Deletes the sources without followers, with their copies. A source that is being followed at this moment is locked and is
 /// skipped: waiting for it while other rows are held could end in a deadlock.
 pub async fn delete_unfollowed(db: &impl ConnectionTrait) -> Result<(), Error> {
-    let followed = Query::select().column(feed::Column::SourceId).from(feed::Entity).to_owned();
+    let source_of_feed = Expr::col((feed::Entity, feed::Column::SourceId));
+    let followed = Query::select()
+        .column(feed::Column::Id)
+        .from(feed::Entity)
+        .and_where(source_of_feed.equals((feed_source::Entity, feed_source::Column::Id)))
+        .to_owned();
     let unfollowed = Query::select()
         .column(feed_source::Column::Id)
         .from(feed_source::Entity)
-        .and_where(feed_source::Column::Id.not_in_subquery(followed))
+        .and_where(Expr::exists(followed).not())
         .lock_with_behavior(LockType::Update, LockBehavior::SkipLocked)
         .to_owned();
     let deleted = feed_source::Entity::delete_many();

@@ -132,7 +132,10 @@ async fn make_room(txn: &impl ConnectionTrait, core: &CoreContext, user: UserId)
             "5 imports are running or paused, and no more are allowed: wait for one to finish, or undo one",
         ));
     }
-    let older = ended.into_iter().skip(MAX_WAITING_FILES).map(|import| import.id);
+    let older: Vec<_> = ended.into_iter().skip(MAX_WAITING_FILES).map(|import| import.id).collect();
+    if older.is_empty() {
+        return Ok(());
+    }
     release_files(txn, Condition::all().add(Column::Id.is_in(older))).await
 }
 
