@@ -336,7 +336,7 @@ async fn doctor_checks_jobs_feeds_disk_and_base_url() {
         assert_eq!(check(&before, name)["state"], "ok", "{name}: {before}");
     }
 
-    let page = save_missing_page(&key, &site).await;
+    save_missing_page(&key, &site).await;
     let feed = site.page("/feed", [Reply::Status(404)]);
     let list = format!("<opml><body><outline xmlUrl=\"{feed}\"/></body></opml>");
     key.post("/rest/v1/feeds/opml", json!({ "opml": list })).await.data(202);
@@ -385,7 +385,7 @@ async fn refused_retry_does_not_stop_the_others() {
     let (id, secret) = create_account(&home);
     let running = Program::start(&home, "data").await;
     let key = running.client_with_key(&id, &secret);
-    let page = save_missing_page(&key, &site).await;
+    save_missing_page(&key, &site).await;
     let jobs = running.run_command(&home, &["jobs", "list"])["jobs"].clone();
     let (job, unknown) = (jobs[0]["id"].as_str().unwrap(), "018f4d5e-0000-7000-8000-000000000000");
 

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use entity::activity;
 use reqwest::Method;
-use sea_orm::EntityTrait;
 use serde_json::json;
 use values::plan::Plan;
 
