@@ -84,9 +84,7 @@ pub enum Error {
         limit: u32,
     },
     /// The project is archived, so nothing in it changes.
-    #[error(
-        "the project is archived; set its status to active before you change it (PATCH /app/api/projects/ID)"
-    )]
+    #[error("the project is archived; ask the owner to set the project to active")]
     ProjectArchived,
     /// The month's AI tokens are used up.
     #[error("the {limit} AI tokens of this month are used up; they are available again next month (UTC)")]
