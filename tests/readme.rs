@@ -1,5 +1,5 @@
 //! README.md and the operator's manual (config/README.md) say what is true: the manual's tables name every route, error code,
-//! setting, command, scope and import format; README names every crate; and each path, item and link in both exists.
+//! setting, command, metric, tool, scope and import format; README names every crate; and each path, item and link in both exists.
 
 #![expect(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -7,8 +7,14 @@ use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use actors::operation::Operation;
+use actors::operations::bookmarks::AddBookmark;
+use actors::operations::document::ReadDocument;
+use actors::operations::notes::CreateNote;
+use actors::operations::projects::{ListProjects, ReadContext};
+use actors::operations::search::Search;
 use carrel::routing::{Route, undescribed};
-use carrel::{app, cli, openapi, rest};
+use carrel::{app, cli, mcp, openapi, rest};
 use parse::bookmarks::Format;
 use values::scope::Scope;
 
@@ -181,6 +187,62 @@ fn manual_names_every_command() {
         let first = cell(row, 1);
         let starts = [format!("`{own} "), format!("`{own}`")].iter().any(|start| first.starts_with(start));
         starts && [' ', '`'].iter().any(|before| first.contains(&format!("{before}{below}")))
+    });
+
+    assert!(left.is_empty(), "{left:#?}");
+}
+
+#[test]
+fn manual_names_every_metric() {
+    let mut names = Vec::new();
+    for folder in ["src", "actors"] {
+        collect_metrics(&root().join(folder), &mut names);
+    }
+    assert!(names.len() > 10, "{names:?}");
+
+    let left = missing(names.into_iter(), |row, name| cell(row, 1).contains(&format!("`{name}`")));
+
+    assert!(left.is_empty(), "{left:#?}");
+}
+
+/// Collects the names of the metrics that the sources below a folder record. A metric exists only once it is recorded, so a running
+/// server does not list all of them.
+fn collect_metrics(folder: &Path, names: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect_metrics(&path, names);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let source = fs::read_to_string(&path).unwrap();
+            for call in ["counter!(", "gauge!(", "histogram!("] {
+                names.extend(source.split(call).skip(1).map(metric_name));
+            }
+        }
+    }
+}
+
+/// Returns the name of a metric, which is a literal at the beginning of the arguments.
+fn metric_name(arguments: &str) -> String {
+    let literal = arguments.trim_start().strip_prefix('"').and_then(|rest| rest.split('"').next());
+    literal.unwrap().to_owned()
+}
+
+#[test]
+fn manual_names_every_tool() {
+    // The table of tools has no weights: they are those of the operations.
+    let weights = [
+        ("search_library", Search::WEIGHT),
+        ("get_document", ReadDocument::WEIGHT),
+        ("list_projects", ListProjects::WEIGHT),
+        ("get_project_context", ReadContext::WEIGHT),
+        ("add_bookmark", AddBookmark::WEIGHT),
+        ("create_note", CreateNote::WEIGHT),
+    ];
+    assert_eq!(mcp::TOOLS.iter().map(|tool| tool.name).collect::<Vec<_>>(), weights.map(|(name, _)| name));
+
+    let left = missing(weights.into_iter(), |row, (name, weight)| {
+        let number = cell(row, 4).split(' ').next();
+        cell(row, 1) == format!("`{name}`") && number == Some(weight.to_string().as_str())
     });
 
     assert!(left.is_empty(), "{left:#?}");

@@ -59,7 +59,8 @@ pub trait Operation: Sized + 'static {
         Self::SCOPES.into()
     }
 
-    /// Returns the number by which this call counts in the daily limit of MCP.
+    /// Returns the number by which this call counts in the daily limit of MCP. It depends on the parameters where a call asks for a
+    /// number of characters: the pipeline counts it before it runs.
     fn weight(&self) -> u32 {
         Self::WEIGHT
     }
@@ -69,7 +70,8 @@ pub trait Operation: Sized + 'static {
         None
     }
 
-    /// Completes a stored body with new values of [`Self::SECRET_MEMBERS`].
+    /// Completes a stored body with new values of [`Self::SECRET_MEMBERS`]. Only the operation can create them, such as a signed URL,
+    /// while the pipeline replays the response.
     fn restore_body(
         stored: Value,
         _caller: &Caller,

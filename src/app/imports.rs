@@ -104,7 +104,7 @@ async fn lock_uploads(
 ) -> Result<OwnedMutexGuard<()>, Error> {
     let lock = timeout(max_wait, locks.lock(user)).await;
     lock.map_err(|_| {
-        Error::Conflict(
+        Error::conflict(
             "another file to import is being uploaded for this account; try again when it has arrived",
         )
     })

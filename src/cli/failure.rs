@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use errors::{Error, named_scopes};
+use errors::{Error, OperatorMessage};
 use serde_json::json;
 use values::cause::causes;
 use values::id::JobId;
@@ -19,9 +19,6 @@ const MAX_PRINT: Duration = Duration::from_secs(2);
 
 /// The code of a command line that cannot be understood.
 const USAGE: &str = "USAGE";
-
-/// What the operator can do if a plan does not suffice.
-const CHANGE_PLAN: &str = "change the plan with `carrel user set-plan`";
 
 /// Why a command failed. Its `Display` says what is wrong and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -216,27 +213,17 @@ pub fn describe(error: &Error) -> String {
         let faults = invalid.faults.iter().map(|fault| format!("{}: {}", fault.field, fault.reason));
         return faults.collect::<Vec<_>>().join("; ");
     }
-    plan_message(error)
-        .or_else(|| error.spec().operator_message.map(str::to_owned))
-        .unwrap_or_else(|| chain(error))
+    match error.spec().operator_message {
+        OperatorMessage::OfClients => chain(error),
+        OperatorMessage::Text(text) => text.to_owned(),
+        OperatorMessage::Advice(advice) => with_advice(&error.to_string(), advice),
+    }
 }
 
-/// Returns the message of an error about a plan; `None` for other errors. The message for clients tells them to ask the operator.
-fn plan_message(error: &Error) -> Option<String> {
-    if let Error::PlanRequired(what) = error {
-        return Some(format!("the plan of the account does not include {what}; {CHANGE_PLAN}"));
-    }
-    if let Error::ScopeNotAllowed(scopes) = error {
-        let scopes = named_scopes(scopes);
-        return Some(format!(
-            "the plan of the account does not include the {scopes}; choose other scopes, or {CHANGE_PLAN}"
-        ));
-    }
-    let Error::LibraryFull { used, limit } = error else { return None };
-    Some(format!(
-        "the library of the account is full: {used} of {limit} bytes are used; delete something, {CHANGE_PLAN}, or raise \
-         the setting plans.PLAN.library_bytes"
-    ))
+/// Replaces the advice of a message for clients, which follows a semicolon.
+fn with_advice(message: &str, advice: &str) -> String {
+    let wrong = message.split_once("; ").map_or(message, |(wrong, _)| wrong);
+    format!("{wrong}; {advice}")
 }
 
 /// Formats an error with its causes, each once.
@@ -273,14 +260,23 @@ mod tests {
 
         assert_eq!(
             describe(&refused),
-            "the plan of the account does not include the scopes: ask:library, write:notes; choose other scopes, or change the \
+            "the plan of this account does not include the scopes: ask:library, write:notes; choose other scopes, or change the \
              plan with `carrel user set-plan`"
         );
     }
 
     #[test]
+    fn message_of_a_full_library_names_bytes_and_the_setting() {
+        assert_eq!(
+            describe(&Error::LibraryFull { used: 9, limit: 8 }),
+            "the library of this account is full: 9 of 8 bytes are used; delete something, change the plan with `carrel user \
+             set-plan`, or raise the setting plans.PLAN.library_bytes"
+        );
+    }
+
+    #[test]
     fn failure_as_json_is_one_object_with_its_code() {
-        let failure = Failure::Refused(Error::Conflict("a name is taken"));
+        let failure = Failure::Refused(Error::conflict("a name is taken"));
 
         let written: serde_json::Value =
             serde_json::from_str(&object(failure.code(), &failure.to_string())).unwrap();

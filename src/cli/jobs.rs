@@ -178,9 +178,9 @@ impl RefusedRetry {
     fn new(id: JobId, error: RetryJobError) -> Result<Self, Failure> {
         let refusal: Failure = match error {
             RetryJobError::UnknownJob => Failure::NoJob(id),
-            RetryJobError::IsImport => Error::Conflict(IS_IMPORT).into(),
-            RetryJobError::IsExport => Error::Conflict(IS_EXPORT).into(),
-            RetryJobError::UnknownKind => Error::Conflict(UNKNOWN_KIND).into(),
+            RetryJobError::IsImport => Error::conflict(IS_IMPORT).into(),
+            RetryJobError::IsExport => Error::conflict(IS_EXPORT).into(),
+            RetryJobError::UnknownKind => Error::conflict(UNKNOWN_KIND).into(),
             RetryJobError::Failed(error @ (Error::Conflict(_) | Error::NotFound(_))) => error.into(),
             RetryJobError::Failed(error) => return Err(error.into()),
         };
@@ -211,7 +211,7 @@ mod tests {
     fn only_errors_about_a_job_are_refusals_of_it() {
         let id = JobId(Uuid::nil());
         let code_of = |error| RefusedRetry::new(id, error).map(|refused| refused.code);
-        let being_processed = Error::Conflict("the text of the document is being processed");
+        let being_processed = Error::conflict("the text of the document is being processed");
 
         assert_eq!(code_of(RetryJobError::UnknownJob).ok(), Some("NOT_FOUND"));
         assert_eq!(code_of(RetryJobError::IsImport).ok(), Some("CONFLICT"));

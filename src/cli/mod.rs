@@ -67,7 +67,7 @@ enum Command {
     /// List and disconnect the apps that users connected by OAuth
     #[command(subcommand)]
     App(app::AppCommand),
-    /// Create, list and archive projects
+    /// Create, list, archive and activate projects
     #[command(subcommand)]
     Project(project::ProjectCommand),
     /// Import bookmarks from another program, or a Carrel export

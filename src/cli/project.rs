@@ -3,7 +3,7 @@
 use std::fmt;
 
 use actors::operations::projects::{
-    CreateProjectRequest, ProjectView, archive_project, create_project, list_projects,
+    CreateProjectRequest, ProjectView, create_project, list_projects, set_project_status,
 };
 use clap::{Args, Subcommand};
 use entity::user;
@@ -28,8 +28,10 @@ pub enum ProjectCommand {
     Create(CreateProjectArgs),
     /// List the projects of an account, most recently active first
     List(ListProjectsArgs),
-    /// Archive a project: nothing in it can be changed until it is active again
+    /// Archive a project: nothing in it can be changed until it is activated
     Archive(ProjectIdArgs),
+    /// Activate an archived project: it can be changed again
+    Activate(ProjectIdArgs),
 }
 
 /// A new project.
@@ -77,7 +79,8 @@ pub async fn run(command: ProjectCommand, settings: &Settings) -> Result<Command
             let projects = list_projects(&core, owner.id, status).await?;
             CommandOutput::of(&ProjectList { status, projects })
         }
-        ProjectCommand::Archive(ProjectIdArgs { owner, id }) => archive(&core, &owner, id).await,
+        ProjectCommand::Archive(args) => set_status(&core, &args, ProjectStatus::Archived).await,
+        ProjectCommand::Activate(args) => set_status(&core, &args, ProjectStatus::Active).await,
     }
 }
 
@@ -109,12 +112,18 @@ fn request_owner(owner: &user::Model) -> RequestOwner {
     RequestOwner { user: owner.id, plan: owner.plan, claim: None }
 }
 
-async fn archive(core: &CoreContext, owner: &OwnerArgs, id: ProjectId) -> Result<CommandOutput, Failure> {
-    let owner = owner.find(core).await?;
-    match archive_project(core, &request_owner(&owner), id).await {
-        Ok(archived) => {
-            CommandOutput::of(&ProjectOutput { action: "archived", project: archived.into_view() })
-        }
+async fn set_status(
+    core: &CoreContext,
+    args: &ProjectIdArgs,
+    status: ProjectStatus,
+) -> Result<CommandOutput, Failure> {
+    let owner = args.owner.find(core).await?;
+    let action = match status {
+        ProjectStatus::Active => "activated",
+        ProjectStatus::Archived => "archived",
+    };
+    match set_project_status(core, &request_owner(&owner), args.id, status).await {
+        Ok(changed) => CommandOutput::of(&ProjectOutput { action, project: changed.into_view() }),
         Err(Error::NotFound(_)) => Err(Failure::NoProject),
         Err(other) => Err(other.into()),
     }

@@ -61,6 +61,7 @@ fn every_subcommand_takes_json_at_its_end() {
         "project create --name N --description D --instructions I",
         "project list --status archived",
         "project archive 018f4d5e-0000-7000-8000-000000000000",
+        "project activate --user a@b.example 018f4d5e-0000-7000-8000-000000000000",
         "import file.html",
         "import --user a@b.example --format jsonl -",
         "imports list --user a@b.example",
@@ -103,6 +104,7 @@ fn invalid_value_is_reported_with_the_allowed_ones() {
         ("app disconnect 7", "carrel app list"),
         ("jobs retry 7", "carrel jobs list"),
         ("project archive 7", "carrel project list"),
+        ("project activate 7", "carrel project list"),
         ("project list --status done", "active, archived"),
         ("completions ksh", "bash"),
     ];

@@ -36,6 +36,7 @@ use rpc::{RpcError, RpcMessage, RpcRequest};
 
 pub use cors::AllowedOrigins;
 pub use generation::LEGACY;
+pub use tools::{TOOLS, Tool};
 
 /// The longest message: three times the longest note, which is the longest thing that clients send. JSON takes many times its length
 /// in memory, and messages other than calls of tools count towards no limit.

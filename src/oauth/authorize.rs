@@ -60,7 +60,7 @@ async fn ask_to_sign_in(
             let form = SignInForm { ticket: &ticket, email: "", fault: None };
             sign_in_page(StatusCode::OK, authorization, &form)
         }
-        Err(Error::TooManyFailures(wait)) => page::too_many_requests(wait),
+        Err(error @ Error::TooManyFailures(_)) => page::too_many_requests(&error),
         Err(error) => page::failure(&error),
     }
 }

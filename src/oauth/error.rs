@@ -89,7 +89,7 @@ pub enum OAuthError {
     #[error("the user declined")]
     AccessDenied,
     /// Too many failures or registrations from one IP address.
-    #[error("too many attempts; try again later (see Retry-After)")]
+    #[error("{}", Error::TooManyFailures(*.0))]
     TooManyAttempts(Duration),
     /// An error that is not about OAuth. Only a temporary one, such as a full disk, is described to the client.
     #[error("{}", describe(.0))]

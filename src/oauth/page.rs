@@ -1,8 +1,6 @@
 //! The pages that users see: HTML that works without scripts, is never framed, never cached, loads nothing from other sites, and
 //! sends no referrer.
 
-use std::time::Duration;
-
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue, LOCATION, REFERRER_POLICY, RETRY_AFTER,
@@ -104,14 +102,24 @@ pub fn send_error(
     send_response(core, redirect_uri, state, &[("error", error.code()), ("error_description", &description)])
 }
 
-/// Returns the page for too many requests from one IP address.
-pub fn too_many_requests(wait: Duration) -> HttpResponse {
-    let text = "This page was opened too often from your IP address. Try again in a moment.";
-    with_retry_after(stop(StatusCode::TOO_MANY_REQUESTS, "Wait a moment", text), wait)
+/// Returns the page for too many requests from one IP address, which says how long to wait.
+pub fn too_many_requests(error: &Error) -> HttpResponse {
+    with_retry_after(stop(status(error), "Wait a moment", &message_sentence(error)), error)
 }
 
-fn with_retry_after(mut response: HttpResponse, wait: Duration) -> HttpResponse {
-    response.headers_mut().insert(RETRY_AFTER, retry_after_seconds(wait).into());
+/// Formats the message of an error as a sentence of a page: with a capital letter and a full stop.
+pub fn message_sentence(error: &Error) -> String {
+    let message = error.to_string();
+    let mut rest = message.chars();
+    let first: String = rest.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}.", rest.as_str())
+}
+
+/// Adds `Retry-After` to the response to an error that has a wait.
+pub fn with_retry_after(mut response: HttpResponse, error: &Error) -> HttpResponse {
+    if let Some(wait) = error.retry_after() {
+        response.headers_mut().insert(RETRY_AFTER, retry_after_seconds(wait).into());
+    }
     response
 }
 
@@ -126,11 +134,7 @@ pub fn failure(error: &Error) -> HttpResponse {
         error!(cause = error.chain(), "an OAuth page failed with an internal error");
     }
     let PageText { title, text } = spec.page;
-    let response = stop(status(error), title, text);
-    match error.retry_after() {
-        Some(wait) => with_retry_after(response, wait),
-        None => response,
-    }
+    with_retry_after(stop(status(error), title, text), error)
 }
 
 /// Responds to a request that is refused before its handler runs.
@@ -154,4 +158,22 @@ fn protect(mut response: HttpResponse) -> HttpResponse {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn message_on_a_page_is_a_sentence_with_the_wait() {
+        let limited = Error::TooManyFailures(Duration::from_secs(840));
+
+        assert_eq!(message_sentence(&limited), "Too many attempts; try again in 840 seconds.");
+        assert_eq!(
+            message_sentence(&Error::WrongPassword),
+            "Wrong e-mail address or password; check both, or ask the operator to set a new password."
+        );
+    }
 }

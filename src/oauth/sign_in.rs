@@ -2,7 +2,6 @@
 //! ticket of the form.
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::RETRY_AFTER;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::context::AuthContext;
@@ -11,13 +10,14 @@ use actors::auth::secret::Secret;
 use actors::auth::sessions;
 use actors::context::OperationContext;
 use entity::user;
-use errors::{Error, retry_after_seconds};
+use errors::Error;
 
 use super::browser::is_own_form;
-use super::page::{self, expired_form, page, redirect};
+use super::page::{self, expired_form, message_sentence, page, redirect, with_retry_after};
 use super::params::Params;
 use super::request;
 use super::views::{RequestView, SignInPage};
+use crate::http::error::status;
 use crate::http::peer;
 use crate::http::session::{cookie, session_secret};
 
@@ -67,19 +67,10 @@ pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: P
             Ok(response) => response,
             Err(error) => page::failure(&error),
         },
-        Err(Error::WrongPassword) => {
-            let fault = Some(
-                "Wrong e-mail address or password. Check both, or ask the operator to set a new password.",
-            );
-            let form = SignInForm { ticket: &ticket, email, fault };
-            sign_in_page(StatusCode::UNAUTHORIZED, &authorization, &form)
-        }
-        Err(Error::TooManyFailures(wait)) => {
-            let fault = Some("Too many failed attempts. Wait some minutes before you try again.");
-            let form = SignInForm { ticket: &ticket, email, fault };
-            let mut response = sign_in_page(StatusCode::TOO_MANY_REQUESTS, &authorization, &form);
-            response.headers_mut().insert(RETRY_AFTER, retry_after_seconds(wait).into());
-            response
+        Err(error @ (Error::WrongPassword | Error::TooManyFailures(_))) => {
+            let fault = message_sentence(&error);
+            let form = SignInForm { ticket: &ticket, email, fault: Some(&fault) };
+            with_retry_after(sign_in_page(status(&error), &authorization, &form), &error)
         }
         Err(error) => page::failure(&error),
     }

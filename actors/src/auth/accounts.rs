@@ -98,7 +98,7 @@ async fn insert(db: &impl ConnectionTrait, row: user::Model) -> Result<user::Mod
     match user::Entity::insert(row.clone().into_active_model()).exec_without_returning(db).await {
         Ok(_) => Ok(row),
         Err(error) if matches!(error.sql_err(), Some(SqlErr::UniqueConstraintViolation(_))) => {
-            Err(Error::Conflict(
+            Err(Error::conflict(
                 "an account with this e-mail address exists already; sign in, or use another e-mail address",
             ))
         }

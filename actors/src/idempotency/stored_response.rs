@@ -20,7 +20,7 @@ pub(super) fn check_same_request(row: &Model, request_hash: &[u8]) -> Result<(),
     if row.request_hash == request_hash {
         Ok(())
     } else {
-        Err(Error::Conflict("this Idempotency-Key was already used for a different request; use a new one"))
+        Err(Error::conflict("this Idempotency-Key was already used for a different request; use a new one"))
     }
 }
 
@@ -33,14 +33,14 @@ pub(super) fn stored_response(
     check_same_request(&row, request_hash)?;
     match (row.status.and_then(|status| u16::try_from(status).ok()), row.body) {
         (Some(status), Some(body)) => Ok(StoredResponse { status, body }),
-        (Some(200..=299), None) => Err(Error::Conflict(
+        (Some(200..=299), None) => Err(Error::conflict(
             "the request with this Idempotency-Key was carried out, and its response is not kept; look at the result before you \
              send it again with a new key",
         )),
-        (Some(_), None) => Err(Error::Conflict(
+        (Some(_), None) => Err(Error::conflict(
             "the request with this Idempotency-Key was refused, and its response is not kept; send it with a new key",
         )),
-        (None, _) if row.is_committed && is_heartbeat_missing(row.heartbeat_at, now) => Err(Error::Conflict(
+        (None, _) if row.is_committed && is_heartbeat_missing(row.heartbeat_at, now) => Err(Error::conflict(
             "the request with this Idempotency-Key was carried out at least in part, and its response is not kept; look at the \
              result before you send it again with a new key",
         )),

@@ -229,7 +229,7 @@ pub(super) async fn record_crash(ctx: &WorkerContext, job: &ClaimedJob) -> Resul
 
 /// Counts a job that is not retried any more.
 fn count_given_up(kind: JobKind) {
-    metrics::counter!("carrel_jobs_given_up_total", "work" => kind.name()).increment(1);
+    metrics::counter!("carrel_jobs_given_up_total", "kind" => kind.name()).increment(1);
 }
 
 #[cfg(test)]

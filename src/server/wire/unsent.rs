@@ -29,8 +29,11 @@ const SHARES: Shares =
 pub const MAX_OVER_BUDGET_TIME: Duration = Duration::from_millis(250);
 /// A peer that reads more slowly than this uses up its allowance.
 const MIN_BYTES_PER_SECOND: u64 = 8 << 10;
-/// The gauge of the bytes of all longer responses, whether their readers are slow or not.
-const GAUGE: &str = "carrel_unsent_answer_bytes";
+
+/// Returns the gauge of the bytes of all longer responses, whether their readers are slow or not.
+fn unsent_bytes_gauge() -> metrics::Gauge {
+    metrics::gauge!("carrel_unsent_response_bytes")
+}
 
 /// Returns how much more than usual the buffer of a head of this length takes.
 pub fn long_head_bytes(head_bytes: usize) -> usize {
@@ -66,7 +69,7 @@ impl UnsentResponses {
             Sender::Account(user) => Some(self.slots.count_unsent(user, bytes)),
             Sender::Network(_) => None,
         };
-        metrics::gauge!(GAUGE).increment(bytes as f64);
+        unsent_bytes_gauge().increment(bytes as f64);
         // The hold is empty at first: the budget counts only responses whose readers are slow.
         Some(UnsentResponse { bytes, hold: self.budget.hold(caller), _of_account: of_account })
     }
@@ -94,7 +97,7 @@ impl UnsentResponse {
 
 impl Drop for UnsentResponse {
     fn drop(&mut self) {
-        metrics::gauge!(GAUGE).decrement(self.bytes as f64);
+        unsent_bytes_gauge().decrement(self.bytes as f64);
     }
 }
 

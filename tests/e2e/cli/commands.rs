@@ -310,6 +310,23 @@ async fn projects_are_created_listed_and_archived() {
 }
 
 #[actix_web::test]
+async fn archived_project_is_activated_by_a_command() {
+    let home = Home::new().await;
+    create_account(&home);
+    let created = run_command(&home, &["project", "create", "--name", "A book"], "");
+    let id = created["project"]["id"].as_str().unwrap();
+    run_command(&home, &["project", "archive", id], "");
+
+    let activated = command_output(&home, &["project", "activate", id], "", &[]);
+    let again = run_command(&home, &["project", "activate", id], "");
+
+    assert_succeeds(&activated, &["activated the project `A book`"]);
+    assert_eq!(again["project"]["status"], "active");
+    let unknown_id = ["project", "activate", "018f4d5e-0000-7000-8000-000000000000"];
+    assert_fails(&command_output(&home, &unknown_id, "", &[]), &["no project", "carrel project list"]);
+}
+
+#[actix_web::test]
 async fn completions_need_no_database() {
     let home = Home::new().await;
 

@@ -551,6 +551,8 @@ async fn sixth_unfinished_import_is_refused() {
     let sixth = session.post_file("/app/api/imports", file.as_bytes(), &[]).await;
 
     assert_eq!(sixth.error_code(409), "CONFLICT");
+    let message = sixth.body["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("5 imports are running or paused"), "{message}");
 }
 
 #[actix_web::test]

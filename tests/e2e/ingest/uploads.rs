@@ -277,7 +277,10 @@ async fn second_upload_replaces_the_first() {
     let complete = format!("{}/complete", path(&ticket));
     assert_eq!(key.post(&complete, sum(b"one")).await.error_code(409), "UPLOAD_INCOMPLETE");
     key.post(&complete, sum(b"two")).await.data(202);
-    assert_eq!(key.post(&complete, sum(b"one")).await.error_code(409), "UPLOAD_INCOMPLETE");
+    let other = key.post(&complete, sum(b"one")).await;
+    assert_eq!(other.error_code(409), "UPLOAD_INCOMPLETE");
+    let message = other.body["error"]["message"].as_str().unwrap();
+    assert!(message.contains(sha256(b"one")) && message.contains(sha256(b"two")), "{message}");
 }
 
 fn sha256(bytes: &[u8]) -> &'static str {

@@ -277,6 +277,7 @@ async fn wrong_password_is_shown_and_sixth_attempt_gets_429() {
         let page = server.anonymous().post_form("/oauth/sign-in", &wrong).await;
         assert_eq!(page.status, 401);
         assert!(page.text.contains("role=\"alert\"") && !page.text.contains("not it at all"));
+        assert!(page.text.contains("Wrong e-mail address or password; check both"), "{}", page.text);
         assert!(page.text.contains(&ticket), "the page continues the same request");
     }
 
@@ -284,7 +285,8 @@ async fn wrong_password_is_shown_and_sixth_attempt_gets_429() {
     let refused = server.anonymous().post_form("/oauth/sign-in", &right).await;
 
     assert_eq!((refused.status, refused.header("set-cookie")), (429, ""));
-    assert!(refused.header_number("retry-after") > 0);
+    let wait = refused.header_number("retry-after");
+    assert!(wait > 0 && refused.text.contains(&format!("try again in {wait} seconds.")), "{}", refused.text);
 }
 
 /// Covers the threat table (row C1).

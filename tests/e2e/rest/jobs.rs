@@ -182,6 +182,6 @@ async fn given_up_jobs_are_counted_in_metrics() {
 
     let (_, _, metrics) = running.anonymous().download("/metrics").await;
     let metrics = String::from_utf8(metrics).unwrap();
-    assert!(metrics.contains("carrel_jobs_given_up_total{work=\"process_file\"} 1"), "{metrics}");
+    assert!(metrics.contains("carrel_jobs_given_up_total{kind=\"process_file\"} 1"), "{metrics}");
     running.terminate().await;
 }

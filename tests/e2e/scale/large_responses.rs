@@ -78,7 +78,7 @@ async fn wait_for_stable_unsent_bytes(anonymous: &Client) -> usize {
 /// The bytes of responses that the server has not sent yet.
 async fn read_unsent_bytes(anonymous: &Client) -> usize {
     let metrics = anonymous.get("/metrics").await.text;
-    let value = metrics.lines().find_map(|line| line.strip_prefix("carrel_unsent_answer_bytes "));
+    let value = metrics.lines().find_map(|line| line.strip_prefix("carrel_unsent_response_bytes "));
     value.map_or(0.0, |value| value.trim().parse::<f64>().unwrap()) as usize
 }
 

@@ -3,17 +3,21 @@
 use std::time::{Duration, Instant};
 
 use actors::retrieval::SearchQuery;
+use entity::chunk;
 use futures_util::StreamExt;
 use futures_util::future::{Either, join_all, select};
 use futures_util::stream::FuturesUnordered;
+use sea_orm::PaginatorTrait;
 use search::index::Filter;
 use values::plan::Plan;
 
 use crate::support::{Home, Program, Server, program};
 
 const SEARCHES: usize = 500;
-/// Several times what all these searches usually take on a machine with two cores.
-const MAX_TIME_OF_ALL: Duration = Duration::from_secs(10);
+/// The target is a second or two. Debug builds are slower, but the queue refuses a search that has waited for 5 seconds.
+const MAX_TIME_OF_ALL: Duration = Duration::from_secs(4);
+/// Passages of [`long_text`].
+const PASSAGES: usize = 400;
 /// Several times what one search usually takes while another account has filled the queue.
 const MAX_TIME_BESIDE_OTHERS: Duration = Duration::from_secs(2);
 
@@ -21,13 +25,20 @@ fn query() -> SearchQuery {
     SearchQuery { query: "heron".to_owned(), within: Filter::default(), limit: 10 }
 }
 
+/// A text of which each paragraph is a passage that matches the query.
+fn long_text() -> String {
+    format!("A heron in the reeds. {}\n\n", "The water is calm. ".repeat(55)).repeat(PASSAGES)
+}
+
 #[actix_web::test]
 async fn five_hundred_concurrent_searches_are_all_answered() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
-    let bookmark = key.save_text("https://example.org/a", "A heron in the reeds.").await;
+    let bookmark = key.save_text("https://example.org/a", &long_text()).await;
     key.wait_for(&bookmark, "ready").await;
+    let passages = chunk::Entity::owned_by(user.id()).count(server.context().core.db.read()).await.unwrap();
+    assert_eq!(passages, PASSAGES as u64);
 
     let began = Instant::now();
     let answers =
@@ -52,6 +63,8 @@ async fn five_hundred_http_searches_are_all_answered() {
         let bookmark = key.save_text(&format!("https://example.org/{number}"), &text).await;
         key.wait_for(&bookmark, "ready").await;
     }
+    let long = key.save_text("https://example.org/long", &long_text()).await;
+    key.wait_for(&long, "ready").await;
 
     let began = Instant::now();
     let answers = join_all((0..SEARCHES).map(|_| key.get("/rest/v2/search?q=heron"))).await;

@@ -13,6 +13,7 @@ use web::UrlRejection;
 use super::rate_limit::RateLimitExceeded;
 use super::seconds::retry_after_seconds;
 use super::storage_failure::StorageFailure;
+use super::upload_fault::UploadFault;
 
 /// The message that a client or a user gets for a failure inside the server, whose cause is only for the log.
 pub const INTERNAL_MESSAGE: &str = "an internal error occurred";
@@ -83,9 +84,7 @@ pub enum Error {
         limit: u32,
     },
     /// The project is archived, so nothing in it changes.
-    #[error(
-        "the project is archived; set its status to active before you change it (PATCH /app/api/projects/ID)"
-    )]
+    #[error("the project is archived; ask the owner to set the project to active")]
     ProjectArchived,
     /// The month's AI tokens are used up.
     #[error("the {limit} AI tokens of this month are used up; they are available again next month (UTC)")]
@@ -139,13 +138,13 @@ pub enum Error {
     MethodNotAllowed(Vec<String>),
     /// A unique name is taken, the state of the item does not allow the change, or an Idempotency-Key was used before.
     #[error("{0}")]
-    Conflict(&'static str),
+    Conflict(Cow<'static, str>),
     /// A request with the same Idempotency-Key is in progress.
     #[error("a request with the same Idempotency-Key is still running; try again in a second")]
     StillRunning,
     /// An upload is completed before its bytes have arrived, or with others than announced.
-    #[error("{0}")]
-    UploadIncomplete(&'static str),
+    #[error(transparent)]
+    UploadIncomplete(#[from] UploadFault),
     /// An upload expired, and no bytes came.
     #[error("the upload expired before its bytes arrived; create a new upload")]
     UploadExpired,
@@ -227,6 +226,11 @@ impl Error {
     /// Creates an error about one faulty field.
     pub fn invalid(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Error::Invalid(Invalid::new(field, reason))
+    }
+
+    /// Creates an error about a name that is taken, or a state that does not allow the change: what is wrong and what to do.
+    pub fn conflict(message: impl Into<Cow<'static, str>>) -> Self {
+        Error::Conflict(message.into())
     }
 
     /// Creates an error about an item that does not exist in the account.

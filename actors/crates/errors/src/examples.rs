@@ -10,6 +10,7 @@ use web::UrlRejection;
 use super::error::Error;
 use super::rate_limit::{RateLimitExceeded, RateWindow};
 use super::storage_failure::StorageFailure;
+use super::upload_fault::UploadFault;
 
 /// The wait of the examples that carry one.
 const EXAMPLE_WAIT: Duration = Duration::from_millis(2100);
@@ -48,12 +49,10 @@ impl Error {
             Self::UnknownRoute,
             Self::MethodNotAllowed(vec!["GET".to_owned(), "HEAD".to_owned()]),
             Self::BodyTimeout,
-            Self::Conflict("this Idempotency-Key was already used for a different request; use a new one"),
+            Self::conflict("this Idempotency-Key was already used for a different request; use a new one"),
             Self::StillRunning,
             Self::ProjectArchived,
-            Self::UploadIncomplete(
-                "the bytes of the upload have not arrived; send all of them to putUrl first",
-            ),
+            UploadFault::NotArrived { announced: 4096 }.into(),
             Self::UploadExpired,
             Self::TooLarge { what: "the body", limit: 1024 },
             Self::UnsupportedType("the body must be JSON, sent as Content-Type: application/json"),

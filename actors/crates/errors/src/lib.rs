@@ -17,7 +17,7 @@
 //!
 //! - the callback of WebSub answers [`Error::NotFound`] by 410, at which a hub stops;
 //! - the sign-in form of OAuth shows [`Error::WrongPassword`] and [`Error::TooManyFailures`] beside its fields, and the page before
-//!   it has a text of its own for the latter;
+//!   it shows the latter with a title of its own;
 //! - a page takes [`Error::NotSignedIn`] as no session;
 //! - the JSON endpoints of OAuth answer [`Error::TooManyFailures`] by a code of the RFC, and every error that is neither temporary
 //!   nor internal as internal, as do the pages, because their own checks leave none that a client could act on;
@@ -39,10 +39,14 @@ mod retry_after;
 mod seconds;
 mod spec;
 mod storage_failure;
+mod upload_fault;
 
 pub use body::ErrorBody;
 pub use error::{Cause, Error, INTERNAL_MESSAGE, named_scopes};
 pub use rate_limit::{RateLimitExceeded, RateWindow};
 pub use seconds::{retry_after_seconds, whole_seconds};
-pub use spec::{ERRORS, ErrorSpec, HeaderRule, JobRule, McpDelivery, PageText, RetryRule, RouteRule};
+pub use spec::{
+    ERRORS, ErrorSpec, HeaderRule, JobRule, McpDelivery, OperatorMessage, PageText, RetryRule, RouteRule,
+};
 pub use storage_failure::StorageFailure;
+pub use upload_fault::UploadFault;

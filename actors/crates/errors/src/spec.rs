@@ -32,9 +32,8 @@ pub struct ErrorSpec {
     pub is_temporary: bool,
     /// The page that a browser receives during a sign-in or a consent.
     pub page: PageText,
-    /// The message on the command line where the operator can do more than a client; `None` for the message to clients with its
-    /// cause.
-    pub operator_message: Option<&'static str>,
+    /// The message on the command line, where the operator can do more than a client.
+    pub operator_message: OperatorMessage,
     /// What happens to a job that meets the error.
     pub job: JobRule,
     /// Whether a surface that responds with the error logs its cause.
@@ -110,6 +109,17 @@ pub struct PageText {
     pub text: &'static str,
 }
 
+/// The message of an error on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperatorMessage {
+    /// The message to clients, with its cause.
+    OfClients,
+    /// Another message.
+    Text(&'static str),
+    /// The first part of the message to clients, which says what is wrong, with this advice in place of the one to ask the operator.
+    Advice(&'static str),
+}
+
 /// The treatment of a job that meets an error of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobRule {
@@ -166,7 +176,7 @@ const fn row(code: &'static str, status: u16, mcp: McpDelivery, description: &'s
         is_final: false,
         is_temporary: false,
         page: UNEXPECTED,
-        operator_message: None,
+        operator_message: OperatorMessage::OfClients,
         job: JobRule::Fail,
         is_logged: false,
         description,
@@ -198,8 +208,8 @@ impl ErrorSpec {
         Self { is_temporary: true, page, ..self }
     }
 
-    const fn with_operator_message(self, message: &'static str) -> Self {
-        Self { operator_message: Some(message), ..self }
+    const fn with_operator_message(self, message: OperatorMessage) -> Self {
+        Self { operator_message: message, ..self }
     }
 
     const fn with_job(self, job: JobRule) -> Self {
@@ -241,7 +251,10 @@ error_table! {
     Error::ScopeNotAllowed(_) => row(
         code::SCOPE_NOT_ALLOWED, 400, ToolResult,
         "A key was requested with a scope that the plan does not include. `details.scopes` names the scopes.",
-    ),
+    )
+    .with_operator_message(OperatorMessage::Advice(
+        "choose other scopes, or change the plan with `carrel user set-plan`",
+    )),
     Error::KeyInvalid => row(
         code::API_KEY_INVALID, 401, Http,
         "The key is missing, unknown, revoked or expired, or two different keys were sent.",
@@ -261,7 +274,10 @@ error_table! {
     Error::PlanRequired(_) => row(
         code::PLAN_REQUIRED, 402, ToolResult,
         "The plan does not include what the request needs: the REST API, a scope, or uploads.",
-    ).with_routes(All).with_final_response(),
+    )
+    .with_routes(All)
+    .with_final_response()
+    .with_operator_message(OperatorMessage::Advice("change the plan with `carrel user set-plan`")),
     Error::PlanLimit(_) => row(
         code::PLAN_LIMIT_REACHED, 402, ToolResult,
         "A limit of the plan is reached: its number of keys, the answers of the month, or the bytes of uploads.",
@@ -273,6 +289,9 @@ error_table! {
     )
     .with_mcp_code(code::PLAN_REQUIRED)
     .with_final_response()
+    .with_operator_message(OperatorMessage::Advice(
+        "delete something, change the plan with `carrel user set-plan`, or raise the setting plans.PLAN.library_bytes",
+    ))
     .with_job(JobRule::Retry { after: Duration::from_secs(3600) }),
     Error::TransfersFull { .. } => row(
         code::PLAN_LIMIT_REACHED, 402, ToolResult,
@@ -398,7 +417,7 @@ error_table! {
     .with_routes(All)
     .with_retry(RetryRule::Carried)
     .temporary(PageText { title: "Busy", text: "The server is busy. Try again in a moment." })
-    .with_operator_message("the database is busy; try again")
+    .with_operator_message(OperatorMessage::Text("the database is busy; try again"))
     // Not the fault of the job, so it uses up no attempt.
     .with_job(JobRule::Defer),
     Error::StorageFailed(StorageFailure::Transient | StorageFailure::Damaged | StorageFailure::Removed) => row(
@@ -432,7 +451,9 @@ error_table! {
         title: "Disk full",
         text: "The disk of the server is full. Try again when the operator has freed space.",
     })
-    .with_operator_message("a disk is full or has less than storage.min_free_bytes free; free some space and try again")
+    .with_operator_message(OperatorMessage::Text(
+        "a disk is full or has less than storage.min_free_bytes free; free some space and try again",
+    ))
     .with_job(WAIT_FOR_SPACE),
 }
 
@@ -533,6 +554,18 @@ mod tests {
             let message = error.to_string();
             assert!(message.len() > 15 && !message.contains("a table is missing"), "{message}");
             assert!(!message.ends_with(['.', ':', ' ']), "{message}");
+        }
+    }
+
+    /// The advice for the operator takes the place of what follows the only semicolon.
+    #[test]
+    fn message_with_advice_for_operators_has_one_for_clients() {
+        for error in Error::examples() {
+            if let OperatorMessage::Advice(_) = error.spec().operator_message {
+                let message = error.to_string();
+                let parts: Vec<&str> = message.split("; ").collect();
+                assert!(parts.len() == 2 && parts.concat().contains("ask the operator"), "{message}");
+            }
         }
     }
 

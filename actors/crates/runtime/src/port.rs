@@ -87,7 +87,8 @@ impl<A: Actor<Context = Context<A>>> Port<A> {
     }
 
     /// Runs work as [`Self::run_to_end`] does, but waits for its end only until the timeout of the port. The work continues after that, and
-    /// its permit is free again, so it must be work that can be repeated.
+    /// its permit is free again, so it must be work that can be repeated. For changes that a slow disk holds up, such as those of the
+    /// passage index: a caller that repeats them, such as a job, is not held up with them.
     ///
     /// # Errors
     /// The same errors as [`Self::run_to_end`]; [`AskError::Timeout`] when the work has not ended in time.

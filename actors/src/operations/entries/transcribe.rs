@@ -37,7 +37,7 @@ impl Operation for TranscribeEntry {
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let row = entry::Entity::one_of(user, self.0).one(&txn).await?.ok_or(Error::not_found())?;
         if row.enclosure_url.is_none() {
-            return Err(Error::Conflict(
+            return Err(Error::conflict(
                 "the entry has no recording; only entries with an audio or video file can be transcribed",
             ));
         }

@@ -147,10 +147,9 @@ impl FromRequest for ChangeProject {
 }
 
 impl ChangeProject {
-    /// Creates the change that archives a project.
-    fn archive(id: ProjectId) -> Self {
-        let status = Some(ProjectStatus::Archived);
-        Self { id, name: None, description: None, instructions: None, status }
+    /// Creates the change that sets the status of a project.
+    fn of_status(id: ProjectId, status: ProjectStatus) -> Self {
+        Self { id, name: None, description: None, instructions: None, status: Some(status) }
     }
 
     fn apply(self, row: project::Model) -> project::Model {
@@ -173,16 +172,18 @@ impl Operation for ChangeProject {
     }
 }
 
-/// Archives a project, so that nothing in it changes until it is active again. An archived project stays unchanged.
+/// Archives a project, so that nothing in it changes until it is active again, or makes it active. A project that has the status
+/// already stays unchanged.
 ///
 /// # Errors
 /// [`Error::NotFound`] when the project does not exist or belongs to another user.
-pub async fn archive_project(
+pub async fn set_project_status(
     core: &CoreContext,
     owner: &RequestOwner,
     id: ProjectId,
+    status: ProjectStatus,
 ) -> Result<ProjectResponse, Error> {
-    change_project(core, owner, ChangeProject::archive(id)).await
+    change_project(core, owner, ChangeProject::of_status(id, status)).await
 }
 
 async fn change_project(

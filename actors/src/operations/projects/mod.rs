@@ -18,8 +18,8 @@ pub use context::{
 };
 pub use decisions::{ChangeDecision, CreateDecision, DeleteDecision, ListDecisions};
 pub use edit::{
-    ChangeProject, CreateProject, CreateProjectRequest, DeleteProject, ShowProject, archive_project,
-    create_project,
+    ChangeProject, CreateProject, CreateProjectRequest, DeleteProject, ShowProject, create_project,
+    set_project_status,
 };
 pub use items::{ChangeItem, ListItems, RemoveItem};
 pub use list::{ListProjects, ListProjectsResponse, ProjectLimit, list_projects};

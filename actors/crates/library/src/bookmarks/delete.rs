@@ -1,6 +1,8 @@
 //! Deleting a bookmark and restoring it. A deleted bookmark is hidden from every list and from search; it is removed for good
 //! after 30 days ([`bookmark::RESTORE_PERIOD`]).
 
+use std::borrow::Cow;
+
 use entity::{bookmark, document};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QuerySelect, SqlErr};
@@ -13,7 +15,8 @@ use crate::feeds::saved;
 use errors::Error;
 use jobs::{JobKind, Priority};
 
-const URL_SAVED_AGAIN: Error = Error::Conflict("the same URL was saved again; delete that bookmark first");
+const URL_SAVED_AGAIN: Error =
+    Error::Conflict(Cow::Borrowed("the same URL was saved again; delete that bookmark first"));
 
 /// Deletes a bookmark, so that it can be restored.
 ///

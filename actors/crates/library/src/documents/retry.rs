@@ -23,11 +23,11 @@ pub async fn retry_document(
 ) -> Result<(), Error> {
     let document = document::Entity::one_visible_to(user, id).one(txn).await?.ok_or(Error::not_found())?;
     if document.status != DocumentStatus::Failed && document.error.is_none() {
-        return Err(Error::Conflict("the text of the document has not failed, so there is nothing to retry"));
+        return Err(Error::conflict("the text of the document has not failed, so there is nothing to retry"));
     }
     // A running job would overwrite the status that is set below with its own outcome.
     if jobs::is_document_running(txn, user, document.id).await? {
-        return Err(Error::Conflict("the text of the document is being processed; wait until that ends"));
+        return Err(Error::conflict("the text of the document is being processed; wait until that ends"));
     }
     // The kind of the last job, if there is one: a page that turned out to be a recording has another job than the kind of
     // its bookmark suggests.

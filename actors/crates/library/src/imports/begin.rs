@@ -71,7 +71,6 @@ fn clean_file_name(name: &str) -> Option<String> {
 
 /// Imports of one user that are running, paused or being undone and have their files. Another one is refused.
 const MAX_OPEN_IMPORTS: usize = 5;
-const _: () = assert!(MAX_OPEN_IMPORTS == 5, "the message of `make_room` has this number");
 /// Files of one user's dry runs and failed imports that are kept: the latest.
 const MAX_WAITING_FILES: usize = 5;
 
@@ -102,7 +101,7 @@ pub async fn begin(core: &CoreContext, new: NewImport, file: FileLease) -> Resul
 pub(super) async fn require_file(txn: &impl ConnectionTrait, id: ImportId) -> Result<(), Error> {
     match stored_file::Entity::of_import(id).one(txn).await? {
         Some(_) => Ok(()),
-        None => Err(Error::Conflict("the file of the import was deleted: import it again")),
+        None => Err(Error::conflict("the file of the import was deleted: import it again")),
     }
 }
 
@@ -128,9 +127,9 @@ async fn make_room(txn: &impl ConnectionTrait, core: &CoreContext, user: UserId)
     let (open, ended): (Vec<_>, Vec<_>) =
         with_file.all(txn).await?.into_iter().partition(|import| open_states.contains(&import.state));
     if open.len() >= MAX_OPEN_IMPORTS {
-        return Err(Error::Conflict(
-            "5 imports are running or paused, and no more are allowed: wait for one to finish, or undo one",
-        ));
+        return Err(Error::conflict(format!(
+            "{MAX_OPEN_IMPORTS} imports are running or paused, and no more are allowed: wait for one to finish, or undo one"
+        )));
     }
     let older: Vec<_> = ended.into_iter().skip(MAX_WAITING_FILES).map(|import| import.id).collect();
     if older.is_empty() {
@@ -186,7 +185,7 @@ pub async fn start(core: &CoreContext, user: UserId, id: ImportId) -> Result<imp
         .exec(&txn)
         .await?;
     if started.rows_affected == 0 {
-        return Err(Error::Conflict("only a finished dry run can be started; wait until it has finished"));
+        return Err(Error::conflict("only a finished dry run can be started; wait until it has finished"));
     }
     require_file(&txn, row.id).await?;
     // The rows of the dry run name no objects. The import writes its own, from the first row on.

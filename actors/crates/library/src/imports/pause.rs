@@ -66,7 +66,7 @@ async fn change_state(
     let txn = begin_owned(&core.db, user).await?;
     let row = Entity::one_of(user, id).lock_exclusive().one(&txn).await?.ok_or(Error::not_found())?;
     if row.is_dry_run || !from.contains(&row.state) {
-        return Err(Error::Conflict(conflict));
+        return Err(Error::conflict(conflict));
     }
     // All rows of a finished import were applied, so only its pages continue.
     let is_finished = row.finished_at.is_some() && row.error.is_none();

@@ -21,15 +21,7 @@ use crate::context::CoreContext;
 use crate::library_quota::LibraryRoom;
 use crate::owned_transaction::{RequestOwner, begin_request};
 use crate::stored_files::{self, FileLease};
-use errors::Error;
-
-const NOT_ARRIVED: Error =
-    Error::UploadIncomplete("the bytes of the upload have not arrived; send all of them to putUrl first");
-const LENGTH_MISMATCH: Error =
-    Error::UploadIncomplete("the bytes that arrived have another length than announced; send the file again");
-const SHA256_MISMATCH: Error = Error::UploadIncomplete(
-    "the bytes that arrived have another SHA-256 than sha256 says; send the file again",
-);
+use errors::{Error, UploadFault};
 
 /// The rows that a completed upload became.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,9 +51,14 @@ pub struct UploadCompletion {
 }
 
 impl UploadCompletion {
-    /// Returns whether the client expects another SHA-256 than this one, if both are known.
-    fn contradicts(&self, sha256: Option<&String>) -> bool {
-        self.sha256.as_ref().zip(sha256).is_some_and(|(expected, actual)| expected != actual)
+    /// Refuses bytes with this SHA-256 if the client expects another one. Nothing is compared if either is unknown.
+    fn require_sha256(&self, arrived: Option<&String>) -> Result<(), UploadFault> {
+        match self.sha256.as_ref().zip(arrived).filter(|(expected, arrived)| expected != arrived) {
+            Some((expected, arrived)) => {
+                Err(UploadFault::OtherSha256 { arrived: arrived.clone(), expected: expected.clone() })
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -112,14 +109,15 @@ async fn copy_direct_upload(
     let lease = stored_files::lease(core, None).await?;
     let checked = async {
         bucket.copy(&incoming_path(row.id), &lease.path).await?;
-        let bytes = bucket.head(&lease.path).await?.map(|object| object.bytes);
+        let arrived = bucket.head(&lease.path).await?.map(|object| object.bytes);
         let sha256 = match &completion.sha256 {
             // Only on request: the server has to read the whole object from the bucket for it.
             Some(_) => Some(bucket.sha256(&lease.path).await?),
             None => None,
         };
         // The client may have replaced the file between the first check and the copy.
-        if bytes != u64::try_from(row.bytes).ok() { Err(LENGTH_MISMATCH) } else { Ok(sha256) }
+        require_length(announced_bytes(row), arrived)?;
+        Ok::<_, Error>(sha256)
     };
     match checked.await {
         Ok(sha256) => Ok(FileCopy { lease, sha256 }),
@@ -131,7 +129,24 @@ async fn copy_direct_upload(
 }
 
 fn not_arrived(core: &CoreContext, row: &Model) -> Error {
-    if row.accepts_bytes(core.clock.now()) { NOT_ARRIVED } else { Error::UploadExpired }
+    if row.accepts_bytes(core.clock.now()) {
+        UploadFault::NotArrived { announced: announced_bytes(row) }.into()
+    } else {
+        Error::UploadExpired
+    }
+}
+
+fn announced_bytes(row: &Model) -> u64 {
+    u64::try_from(row.bytes).unwrap_or(u64::MAX)
+}
+
+/// Refuses a copy of another length than announced; `None` if there is no copy.
+fn require_length(announced: u64, arrived: Option<u64>) -> Result<(), UploadFault> {
+    match arrived {
+        Some(arrived) if arrived == announced => Ok(()),
+        Some(arrived) => Err(UploadFault::OtherLength { arrived, announced }),
+        None => Err(UploadFault::NotArrived { announced }),
+    }
 }
 
 /// Completes the upload in one transaction, or returns what an earlier call made of it.
@@ -149,20 +164,15 @@ async fn complete_once(
     let row = locked.ok_or(Error::not_found())?;
     // Under the lock: of concurrent calls the first creates the bookmark, and the others return it.
     if let Some(completed) = CompletedUpload::from_row(&row) {
-        return if completion.contradicts(row.sha256.as_ref()) {
-            Err(SHA256_MISMATCH)
-        } else {
-            Ok(completed)
-        };
+        completion.require_sha256(row.sha256.as_ref())?;
+        return Ok(completed);
     }
     let sha256 = match copy {
         Some(copy) => copy.sha256.clone(),
         None if row.arrived_at.is_none() => return Err(not_arrived(core, &row)),
         None => row.sha256.clone(),
     };
-    if completion.contradicts(sha256.as_ref()) {
-        return Err(SHA256_MISMATCH);
-    }
+    completion.require_sha256(sha256.as_ref())?;
     if let Some(copy) = copy {
         assign_copy(core, &txn, owner, &row, copy, now).await?;
     }
@@ -183,7 +193,7 @@ async fn assign_copy(
     copy: &FileCopy,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let bytes = u64::try_from(row.bytes).unwrap_or(u64::MAX);
+    let bytes = announced_bytes(row);
     let limit = core.plans.limits(owner.plan).stored_bytes;
     // An expired upload does not count until it is known that its bytes arrived, so they are counted now.
     if now >= row.expires_at && stored_bytes(txn, owner.user, now).await?.saturating_add(bytes) > limit {
@@ -256,4 +266,16 @@ fn new_rows(
         deleted_at: None,
     };
     Ok((document, bookmark))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copy_of_another_length_is_refused_with_both_lengths() {
+        assert_eq!(require_length(9, Some(9)), Ok(()));
+        assert_eq!(require_length(9, Some(7)), Err(UploadFault::OtherLength { arrived: 7, announced: 9 }));
+        assert_eq!(require_length(9, None), Err(UploadFault::NotArrived { announced: 9 }));
+    }
 }

@@ -2,6 +2,8 @@
 //! and assigns the file to its upload once it is complete and on disk. A second file that arrives before completion replaces
 //! the first. A request that breaks off changes nothing and leaves nothing behind.
 
+use std::borrow::Cow;
+
 use database::on_behalf_of;
 use disk::DiskSpace;
 use entity::upload::{Column, Entity, Model};
@@ -205,7 +207,8 @@ async fn find_uncompleted(core: &CoreContext, id: UploadId) -> Result<Model, Err
     if upload.completed_at.is_some() { Err(ALREADY_COMPLETE) } else { Ok(upload) }
 }
 
-const ALREADY_COMPLETE: Error = Error::Conflict("the upload is complete; its file can no longer be replaced");
+const ALREADY_COMPLETE: Error =
+    Error::Conflict(Cow::Borrowed("the upload is complete; its file can no longer be replaced"));
 
 fn longer_than(announced_bytes: u64) -> Error {
     Error::TooLarge { what: "the file", limit: announced_bytes }

@@ -2,6 +2,7 @@
 //! that it replaces. The newest request wins: a client that sends the file again has abandoned its last connection, even if the
 //! server has not noticed that yet. In that this differs from [`concurrency::KeyedMutex`], which it adds to.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use concurrency::{KeyedMutex, KeyedWeakMap};
@@ -10,7 +11,8 @@ use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 use values::id::UploadId;
 
-const SENDER_REPLACED: Error = Error::Conflict("another request is sending this file; this one was stopped");
+const SENDER_REPLACED: Error =
+    Error::Conflict(Cow::Borrowed("another request is sending this file; this one was stopped"));
 
 /// A lock for each upload that receives bytes.
 #[derive(Clone, Debug, Default)]

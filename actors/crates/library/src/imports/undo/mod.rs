@@ -71,7 +71,7 @@ pub async fn undo(core: &CoreContext, user: UserId, id: ImportId) -> Result<impo
         .exec(&txn)
         .await?;
     if begun.rows_affected == 0 {
-        return Err(Error::Conflict(
+        return Err(Error::conflict(
             "only a finished, paused or failed import can be undone; pause a running one before you undo it",
         ));
     }
