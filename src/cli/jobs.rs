@@ -22,11 +22,11 @@ use crate::settings::Settings;
 const MAX_LISTED_JOBS: u64 = 1000;
 const SERVER_RUNS: &str = "The server runs them in the background";
 const NO_SERVER_RUNS: &str = "No server is running: the server runs them at its next start";
-const IS_IMPORT: &str = "the job is an import: continue it with `carrel imports resume`, or with `carrel imports undo` if it was \
-                         being undone";
-const IS_EXPORT: &str = "the job is an export: start another one with `carrel export`";
-const UNKNOWN_KIND: &str = "this version of Carrel does not know the kind of the job: retry it with the newer version that created \
-                            it";
+const IMPORT_REFUSAL: &str = "the job is an import: continue it with `carrel imports resume`, or with `carrel imports undo` if it \
+                              was being undone";
+const EXPORT_REFUSAL: &str = "the job is an export: start another one with `carrel export`";
+const UNKNOWN_KIND_REFUSAL: &str = "this version of Carrel does not know the kind of the job: retry it with the newer version that \
+                                    created it";
 
 /// A subcommand of `carrel jobs`.
 #[derive(Debug, Subcommand)]
@@ -178,9 +178,9 @@ impl RefusedRetry {
     fn new(id: JobId, error: RetryJobError) -> Result<Self, Failure> {
         let refusal: Failure = match error {
             RetryJobError::UnknownJob => Failure::NoJob(id),
-            RetryJobError::IsImport => Error::conflict(IS_IMPORT).into(),
-            RetryJobError::IsExport => Error::conflict(IS_EXPORT).into(),
-            RetryJobError::UnknownKind => Error::conflict(UNKNOWN_KIND).into(),
+            RetryJobError::IsImport => Error::conflict(IMPORT_REFUSAL).into(),
+            RetryJobError::IsExport => Error::conflict(EXPORT_REFUSAL).into(),
+            RetryJobError::UnknownKind => Error::conflict(UNKNOWN_KIND_REFUSAL).into(),
             RetryJobError::Failed(error @ (Error::Conflict(_) | Error::NotFound(_))) => error.into(),
             RetryJobError::Failed(error) => return Err(error.into()),
         };

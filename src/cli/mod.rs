@@ -28,6 +28,7 @@ mod serve;
 mod user;
 mod waiting;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -113,14 +114,15 @@ fn with_config_note(command: clap::Command) -> clap::Command {
     command.mut_subcommands(|subcommand| with_config_note(subcommand.after_long_help(CONFIG_NOTE)))
 }
 
-fn parse_arguments() -> Result<Cli, clap::Error> {
-    let matches = command().try_get_matches()?;
+/// Parses the arguments of a process, of which the first is the name of the program.
+fn parse_arguments(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Cli, clap::Error> {
+    let matches = command().try_get_matches_from(args)?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))
 }
 
 /// Runs the command that the arguments of this process name.
 pub fn run() -> ExitCode {
-    let cli = match parse_arguments() {
+    let cli = match parse_arguments(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
     };

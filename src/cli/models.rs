@@ -121,7 +121,8 @@ impl fmt::Display for ModelList {
 
 fn verify(store: &Store) -> Result<CommandOutput, Failure> {
     let verified = |model: &Model| {
-        let fault = store.verify(model).err().map(|broken| broken.to_string());
+        let fault = store.verify(model).err();
+        let fault = fault.map(|broken| format!("{broken}; run `carrel models pull {}`", model.name));
         VerifiedModel { name: model.name.clone(), ok: fault.is_none(), fault }
     };
     // An optional model counts only once it was fetched.
@@ -150,5 +151,21 @@ impl fmt::Display for ModelReport {
             None => writeln!(f, "{}: verified", model.name),
             Some(fault) => writeln!(f, "{}: {fault}", model.name),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_model_is_reported_with_the_command_that_fetches_it() {
+        let folder = tempfile::tempdir().unwrap();
+
+        let output = verify(&Store::new(folder.path().to_owned())).unwrap();
+
+        let expected = "whisper-base` is not installed; run `carrel models pull whisper-base`";
+        assert!(format!("{output:?}").contains(expected), "{output:?}");
+        assert!(!output.is_good());
     }
 }

@@ -1,6 +1,5 @@
 //! Which command lines are accepted and which are refused, before anything is opened.
 
-use clap::CommandFactory;
 use clap::error::ErrorKind;
 
 use super::*;
@@ -15,7 +14,7 @@ pub fn settings(name: &str) -> Settings {
 }
 
 fn parse(line: &str) -> Result<Cli, clap::Error> {
-    Cli::try_parse_from(std::iter::once("carrel").chain(line.split_whitespace()))
+    parse_arguments(std::iter::once("carrel").chain(line.split_whitespace()))
 }
 
 fn refused(line: &str) -> (ErrorKind, String) {
@@ -25,7 +24,7 @@ fn refused(line: &str) -> (ErrorKind, String) {
 
 #[test]
 fn definitions_are_consistent() {
-    Cli::command().debug_assert();
+    command().debug_assert();
 }
 
 #[test]
@@ -124,11 +123,22 @@ fn help_of_import_lists_every_format() {
 }
 
 #[test]
+fn help_of_a_subcommand_has_the_note_on_settings() {
+    for line in ["user add --help", "user --help", "serve --help"] {
+        let help = refused(line).1;
+
+        // The help may be wrapped to the width of the terminal.
+        let words: Vec<&str> = help.split_whitespace().collect();
+        assert!(words.join(" ").contains(CONFIG_NOTE), "{line}: {help}");
+    }
+}
+
+#[test]
 fn key_name_that_is_blank_endless_or_deceiving_is_refused() {
     let deceiving = ["a\nb", "a\u{1b}[31mb", "\u{202e}gpj.exe", "a\u{2067}b"].map(str::to_owned);
     for name in [String::new(), " ".to_owned(), "x".repeat(301)].into_iter().chain(deceiving) {
         let args = ["carrel", "key", "create", "--user", "a@b.example", "--kind", "mcp", "--name", &name];
-        assert!(Cli::try_parse_from(args).is_err(), "{name:?}");
+        assert!(parse_arguments(args).is_err(), "{name:?}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Waits for a job that the running server executes, and prints why it does not continue.
 
+use std::fmt;
 use std::io::{self, Write};
 
 use errors::Error;
@@ -20,8 +21,6 @@ const PROBE_INTERVAL: Duration = Duration::from_secs(5);
 const MAX_MISSED_PROBES: u32 = 3;
 /// An idle server has started the job after this time.
 const MAX_START_DELAY: Duration = Duration::from_secs(5);
-const NOT_STARTED: &str = "the running server has not started this job: it is busy or uses another database";
-const NO_RESPONSE: &str = "the server does not answer";
 
 /// The progress of the job, as `poll` of [`until_done`] reports it.
 pub enum Progress<T> {
@@ -56,7 +55,7 @@ pub async fn until_done<T>(
         }
         missed = if probe::is_server_running(settings).await { 0 } else { missed + 1 };
         if missed > 0 {
-            notice.print(NO_RESPONSE.to_owned());
+            notice.print(WaitReason::NoResponse);
         }
     }
     // Once more: the job may have ended after the last look at it and before the server stopped.
@@ -66,31 +65,94 @@ pub async fn until_done<T>(
     })
 }
 
-/// The reason for the wait that was printed last.
+/// Why a job does not continue.
+#[derive(Debug, PartialEq, Eq)]
+enum WaitReason {
+    /// No server answers.
+    NoResponse,
+    /// A server answers, and the job is still queued.
+    NotStarted,
+    /// The reason that is recorded with the subject of the job.
+    Recorded(String),
+}
+
+impl WaitReason {
+    /// Returns what becomes of the job if the command is stopped, as the predicate of a sentence.
+    fn describe_outlook(&self) -> &'static str {
+        match self {
+            // Without a server, no job continues.
+            Self::NoResponse => "stays queued for the server",
+            Self::NotStarted | Self::Recorded(_) => "continues",
+        }
+    }
+}
+
+impl fmt::Display for WaitReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoResponse => "the server does not answer",
+            Self::NotStarted => {
+                "the running server has not started this job: it is busy or uses another database"
+            }
+            Self::Recorded(reason) => reason,
+        })
+    }
+}
+
+/// Prints why the job does not continue, each reason once until another one follows.
 struct WaitNotice<'a> {
     bar: &'a ProgressBar,
     /// The time since which the job waits for a server.
     waits_since: Option<Instant>,
-    last: Option<String>,
+    /// The reason that was printed last.
+    last: Option<WaitReason>,
 }
 
 impl WaitNotice<'_> {
     fn update(&mut self, is_waiting: bool, reason: Option<String>) {
         self.waits_since = self.waits_since.filter(|_| is_waiting).or_else(|| is_waiting.then(Instant::now));
         let is_late = self.waits_since.is_some_and(|since| since.elapsed() > MAX_START_DELAY);
-        if let Some(reason) = reason.or_else(|| is_late.then(|| NOT_STARTED.to_owned())) {
+        let not_started = is_late.then_some(WaitReason::NotStarted);
+        if let Some(reason) = reason.map(WaitReason::Recorded).or(not_started) {
             self.print(reason);
         }
     }
 
-    fn print(&mut self, reason: String) {
+    fn print(&mut self, reason: WaitReason) {
         if self.last.as_ref() != Some(&reason) {
-            // Without a server, no job continues.
-            let job = if reason == NO_RESPONSE { "stays queued for the server" } else { "continues" };
-            let line = format!("carrel: waiting: {reason}. Press Ctrl-C to stop waiting; the job {job}.");
+            let line = format_line(&reason);
             // A closed stderr is ignored.
             self.bar.suspend(|| writeln!(io::stderr(), "{line}")).ok();
             self.last = Some(reason);
         }
+    }
+}
+
+/// Returns the line that tells the user why the command waits.
+fn format_line(reason: &WaitReason) -> String {
+    format!("carrel: waiting: {reason}. Press Ctrl-C to stop waiting; the job {}.", reason.describe_outlook())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn job_without_a_server_is_said_to_stay_queued() {
+        let recorded = WaitReason::Recorded("the server does not answer".to_owned());
+
+        assert_eq!(
+            format_line(&WaitReason::NoResponse),
+            "carrel: waiting: the server does not answer. Press Ctrl-C to stop waiting; the job stays queued for the server."
+        );
+        assert_eq!(
+            format_line(&WaitReason::NotStarted),
+            "carrel: waiting: the running server has not started this job: it is busy or uses another database. Press Ctrl-C to \
+             stop waiting; the job continues."
+        );
+        assert!(
+            format_line(&recorded).ends_with("the job continues."),
+            "the reason of a job is not compared by its text"
+        );
     }
 }

@@ -79,10 +79,10 @@ pub fn failure(request: &HttpRequest, ctx: &OperationContext, error: &Error) -> 
         HeaderRule::BearerChallenge => add(WWW_AUTHENTICATE, "Bearer".to_owned()),
         HeaderRule::Allow => add(ALLOW, error.methods().join(", ")),
         HeaderRule::RateLimit => {
-            if let Some(wait) = error.rate_limit() {
-                add(LIMIT, wait.limit.to_string());
+            if let Some(exceeded) = error.rate_limit() {
+                add(LIMIT, exceeded.limit.to_string());
                 add(REMAINING, "0".to_owned());
-                add(RESET, whole_seconds(wait.reset).to_string());
+                add(RESET, whole_seconds(exceeded.reset).to_string());
             }
         }
         // The rest of the body is still to come, so the start of a next request could not be found.

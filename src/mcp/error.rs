@@ -23,8 +23,8 @@ pub fn tool_error(error: &Error) -> Option<Map<String, Value>> {
     let mut members = error.details();
     members.insert("code".to_owned(), json!(spec.mcp_code));
     members.insert("message".to_owned(), json!(error.to_string()));
-    if let Some(wait) = error.rate_limit() {
-        members.insert("retryAfterSeconds".to_owned(), json!(retry_after_seconds(wait.retry_after)));
+    if let Some(exceeded) = error.rate_limit() {
+        members.insert("retryAfterSeconds".to_owned(), json!(retry_after_seconds(exceeded.retry_after)));
     }
     Some(members)
 }
@@ -91,9 +91,9 @@ mod tests {
     #[test]
     fn result_has_the_details_of_its_error() {
         let (retry_after, reset) = (Duration::from_millis(2100), Duration::from_secs(9));
-        let wait = RateLimitExceeded { limit: 3, window: RateWindow::Hour, retry_after, reset };
+        let exceeded = RateLimitExceeded { limit: 3, window: RateWindow::Hour, retry_after, reset };
 
-        assert_eq!(details(&Error::RateLimited(wait)), json!({ "retryAfterSeconds": 3 }));
+        assert_eq!(details(&Error::RateLimited(exceeded)), json!({ "retryAfterSeconds": 3 }));
         assert_eq!(
             details(&Error::ScopeRequired(vec![Scope::WriteNotes])),
             json!({ "scopes": ["write:notes"] })

@@ -1,6 +1,6 @@
-//! A small HTTP server that answers at Carrel's address until Carrel is ready, and while it completes the
-//! requests in progress when it stops. So clients learn at once that the server is alive and not ready (contract.md, section 10),
-//! instead of waiting in the socket's queue.
+//! A small HTTP server that answers at Carrel's address until Carrel is ready, and again while Carrel stops and completes the
+//! requests in progress. So clients learn at once that Carrel is alive and not ready (contract.md, section 10), instead of waiting
+//! in the socket's queue.
 //!
 //! Its connections are bounded like those of the main server, and counted with them: a flood must not take the files that the
 //! database needs to open, or to be closed.

@@ -32,20 +32,8 @@ pub fn job_error_of_fetch(error: SaveError) -> JobError {
         // The disk of the server failed, so the document does not carry the reason.
         SaveError::Disk(cause) => return BlobError::from(cause).into(),
     };
-    if let FetchError::Rejected(rejection) = &error {
-        return job_error_of_url(rejection);
-    }
-    let reason = format!("{error}; {}", advice(&error));
-    if error.is_permanent() {
-        JobError::Permanent(reason)
-    } else {
-        JobError::Transient { reason, after: error.retry_after() }
-    }
-}
-
-/// Returns what the user can do about a page or a recording that was not fetched.
-fn advice(error: &FetchError) -> &'static str {
-    match error {
+    let advice = match &error {
+        FetchError::Rejected(rejection) => return job_error_of_url(rejection),
         FetchError::TooLarge(_) => "upload the file instead, or ask the operator for a higher limit",
         FetchError::Status { .. }
         | FetchError::UnknownHost(_)
@@ -55,7 +43,12 @@ fn advice(error: &FetchError) -> &'static str {
         FetchError::Timeout(_) | FetchError::Unreachable(_) | FetchError::InvalidResponse(_) => {
             "try again later"
         }
-        FetchError::Rejected(rejection) => rejection.advice(),
+    };
+    if error.is_permanent() {
+        JobError::Permanent(format!("{error}; {advice}"))
+    } else {
+        let (reason, after) = (error.to_string(), error.retry_after());
+        JobError::FailedFetch { reason, last_advice: advice, after }
     }
 }
 
@@ -77,23 +70,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reason_says_what_failed_and_what_to_do() {
-        for (error, expected) in [
+    fn lasting_failure_says_what_failed_and_what_to_do() {
+        let error = job_error_of_fetch(FetchError::TooManyRedirects.into());
+
+        let JobError::Permanent(reason) = error else { panic!("{error:?}") };
+        assert_eq!(reason, "the server redirected more than 10 times; check the URL, or try again later");
+    }
+
+    #[test]
+    fn passing_failure_has_advice_for_the_last_attempt_alone() {
+        let unavailable = FetchError::Status {
+            status: 503,
+            retry_after: Some(Duration::from_secs(60)),
+            host: "site.example".to_owned(),
+        };
+        for (error, expected_reason, expected_advice) in [
             (
                 FetchError::Timeout(Duration::from_secs(30)),
-                "the fetch took longer than 30 seconds; try again later",
+                "the fetch took longer than 30 seconds",
+                "try again later",
             ),
-            (
-                FetchError::TooManyRedirects,
-                "the server redirected more than 10 times; check the URL, or try again later",
-            ),
+            (unavailable, "the server answered with status 503", "check the URL, or try again later"),
         ] {
-            let (JobError::Permanent(reason) | JobError::Transient { reason, .. }) =
-                job_error_of_fetch(error.into())
-            else {
-                panic!("the document has no reason");
-            };
-            assert_eq!(reason, expected);
+            let error = job_error_of_fetch(error.into());
+
+            let JobError::FailedFetch { reason, last_advice, .. } = error else { panic!("{error:?}") };
+            assert_eq!((reason.as_str(), last_advice), (expected_reason, expected_advice));
         }
+    }
+
+    #[test]
+    fn rejected_url_has_its_code_and_one_advice() {
+        let error = job_error_of_fetch(FetchError::Rejected(UrlRejection::Own).into());
+
+        let JobError::Permanent(reason) = error else { panic!("{error:?}") };
+        assert_eq!(reason, "URL_REJECTED: the URL is one of this server itself; use the URL of another site");
     }
 }

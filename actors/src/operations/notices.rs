@@ -31,7 +31,7 @@ pub struct NoticeView {
     kind: NoticeKind,
     /// Title in one line of plain text.
     title: String,
-    /// Text of the notice: one or two sentences.
+    /// Text of the notice: what happened, and what the user can do.
     body: String,
     /// Name of the client that was connected or used the key; null if it is not known.
     client: Option<String>,

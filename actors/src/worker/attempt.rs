@@ -159,6 +159,12 @@ fn disposition(job: &ClaimedJob, error: JobError) -> Disposition {
         JobError::Blocked { reason, after } => return blocked(after, reason),
         JobError::HostBusy(delay) => return Disposition::Deferred { delay, reason: Some(HOST_BUSY) },
         JobError::Transient { reason, after } => (reason, after, job.row.attempts >= MAX_ATTEMPTS),
+        JobError::FailedFetch { reason, last_advice, after } => {
+            let is_last = job.row.attempts >= MAX_ATTEMPTS;
+            // Before the last attempt the queue itself tries again, so the user need not.
+            let reason = if is_last { format!("{reason}; {last_advice}") } else { reason };
+            (reason, after, is_last)
+        }
         // The same bytes most likely crash the parser again, so there are fewer attempts than for other failures.
         JobError::ParserCrash(reason) => (reason, None, job.row.attempts >= MAX_PARSER_CRASHES),
         JobError::Permanent(reason) => (reason, None, true),
@@ -264,6 +270,32 @@ mod tests {
             &running(JobKind::FetchPage, 1),
             JobError::Permanent("no text".to_owned())
         )));
+    }
+
+    #[test]
+    fn reason_has_its_advice_after_the_last_attempt_alone() {
+        let reason_after = |attempts| {
+            let error = JobError::FailedFetch {
+                reason: "the server cannot be reached".to_owned(),
+                last_advice: "try again later",
+                after: None,
+            };
+            match disposition(&running(JobKind::FetchPage, attempts), error) {
+                Disposition::Retry { reason, .. } => ("retried", reason),
+                Disposition::GivenUp { reason } => ("given up", reason),
+                Disposition::LeaseLost | Disposition::Deferred { .. } | Disposition::Blocked { .. } => {
+                    panic!("the attempt did not fail")
+                }
+            }
+        };
+
+        for attempts in 1..MAX_ATTEMPTS {
+            assert_eq!(reason_after(attempts), ("retried", "the server cannot be reached".to_owned()));
+        }
+        assert_eq!(
+            reason_after(MAX_ATTEMPTS),
+            ("given up", "the server cannot be reached; try again later".to_owned())
+        );
     }
 
     #[test]

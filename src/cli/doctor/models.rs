@@ -31,8 +31,9 @@ fn check_model(store: &Store, model: &Model, advice_if_missing: &str) -> Check {
             Check::warning(NAME, found, advice_if_missing)
         }
         (Some(_), Ok(place)) => Check::good(NAME, format!("{} is in {}", model.name, place.display())),
-        (Some(place), Err(broken)) => {
-            let advice = format!("remove {}, then run `carrel models pull`", place.display());
+        // `pull` verifies the model too, and replaces it.
+        (Some(_), Err(broken)) => {
+            let advice = format!("run `carrel models pull {}`", model.name);
             Check::wrong(NAME, broken.to_string(), advice)
         }
     }
@@ -42,5 +43,41 @@ fn consequence_of_absence(model: &Model) -> &'static str {
     match model.purpose {
         Purpose::Embedding => "search matches words only",
         Purpose::Speech => "recordings wait until it is installed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::cli::doctor::check::CheckState;
+
+    const CATALOGUE: &str = r#"
+        [[model]]
+        name = "small"
+        purpose = "embedding"
+        about = "a test"
+        licence = "MIT"
+        home = "https://models.example/small"
+        [[model.file]]
+        name = "words"
+        bytes = 5
+        sha256 = "0000000000000000000000000000000000000000000000000000000000000000"
+    "#;
+
+    #[test]
+    fn damaged_model_is_wrong_with_one_advice() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("small")).unwrap();
+        fs::write(folder.path().join("small/words"), "heron").unwrap();
+        let catalogue: Catalogue = toml::from_str(CATALOGUE).unwrap();
+
+        let store = Store::new(folder.path().to_owned());
+        let check = check_model(&store, catalogue.get("small").unwrap(), "run something else");
+
+        assert_eq!(check.state, CheckState::Wrong);
+        assert!(check.found.ends_with(", which is not the expected one"), "{}", check.found);
+        assert_eq!(check.advice.as_deref(), Some("run `carrel models pull small`"));
     }
 }

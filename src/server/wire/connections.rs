@@ -21,8 +21,8 @@ const MAX_PER_WORKER: usize = 25_600;
 /// It takes at least as many addresses to use up all connections.
 const MIN_ADDRESSES_TO_FILL: usize = 4;
 
-/// The open connections of the process: those of all workers of the main server, and those of the server that answers
-/// while the server is not ready.
+/// The open connections of the process: those of all workers of the main HTTP server, and those of the small one that answers
+/// while Carrel starts and stops.
 #[derive(Debug)]
 pub struct Connections {
     workers: usize,

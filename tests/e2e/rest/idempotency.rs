@@ -5,6 +5,7 @@ use std::time::Duration;
 use actors::idempotency::{
     Claim, ClaimOutcome, Idempotency, IdempotencyKey, StoredResponse, StoredResponseBounds,
 };
+use database::QueryPlan;
 use errors::Error;
 use library::owned_transaction::begin_owned;
 use sea_orm::{ConnectionTrait, EntityTrait, PaginatorTrait};
@@ -412,6 +413,30 @@ async fn oldest_names_expire_beyond_their_maximum() {
         outcomes.push(responses.again(name).await);
     }
     assert_eq!(outcomes, ["first", "first", "replayed", "replayed", "replayed"]);
+}
+
+#[actix_web::test]
+async fn expired_responses_of_all_users_are_found_by_an_index() {
+    let server = Server::start().await;
+    let one = StoredResponses::bounded_by(&server, StoredResponseBounds::default()).await;
+    let other = StoredResponses::bounded_by(&server, StoredResponseBounds::default()).await;
+    for (responses, name) in [(&one, "a"), (&other, "a"), (&one, "b"), (&other, "b"), (&one, "new")] {
+        responses.settle(name, 404, "{}").await;
+    }
+    let core = &server.context().core;
+    let mut db = core.db.clone();
+    let sent = db.record_statements();
+
+    // The newest response is exactly 24 hours old.
+    let later = core.clock.now() + Duration::from_secs(24 * 3600);
+    Idempotency::new(db, core.clock.clone()).sweep(later).await.unwrap();
+
+    let kept = entity::idempotency::Entity::find().all(core.db.read()).await.unwrap();
+    let plans = QueryPlan::of_each(&core.db, sent.take()).await.unwrap();
+    assert_eq!(kept.iter().map(|row| row.user_id).collect::<Vec<_>>(), [one.owner]);
+    assert_eq!(one.again("new").await, "replayed");
+    assert!(plans.iter().any(|plan| plan.has_step("idempotency_created")), "{plans:#?}");
+    assert!(plans.iter().all(|plan| plan.full_scans().is_empty()), "{plans:#?}");
 }
 
 #[actix_web::test]

@@ -18,7 +18,7 @@ const EXAMPLE_WAIT: Duration = Duration::from_millis(2100);
 impl Error {
     /// Returns one error of each row of [`ERRORS`](crate::ERRORS), in the same order.
     pub fn examples() -> Vec<Self> {
-        let wait = RateLimitExceeded {
+        let exceeded = RateLimitExceeded {
             limit: 300,
             window: RateWindow::Hour,
             retry_after: EXAMPLE_WAIT,
@@ -61,7 +61,7 @@ impl Error {
                 "the URL is neither a feed nor a page that links to one; give the URL of the feed itself"
                     .to_owned(),
             ),
-            Self::RateLimited(wait),
+            Self::RateLimited(exceeded),
             Self::TooManyFailures(EXAMPLE_WAIT),
             Self::TooManyUploads { limit: 8 },
             Self::internal("a table is missing"),

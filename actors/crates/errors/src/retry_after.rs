@@ -19,8 +19,8 @@ impl Error {
     fn carried_wait(&self) -> Option<Duration> {
         if let Error::Busy(wait) | Error::TooManyFailures(wait) | Error::AiPaused(wait) = self {
             Some(*wait)
-        } else if let Error::RateLimited(wait) = self {
-            Some(wait.retry_after)
+        } else if let Error::RateLimited(exceeded) = self {
+            Some(exceeded.retry_after)
         } else if let Error::StorageFailed(failure) = self {
             Some(failure.retry_after())
         } else {

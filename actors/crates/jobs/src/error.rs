@@ -16,6 +16,15 @@ pub enum JobError {
         /// The minimum delay that the other side asked for.
         after: Option<Duration>,
     },
+    /// A page or a recording was not fetched. Another attempt may succeed, as after [`JobError::Transient`].
+    FailedFetch {
+        /// Why the fetch failed, as a sentence for the user.
+        reason: String,
+        /// What the user can do after the last attempt. It follows the reason after a semicolon.
+        last_advice: &'static str,
+        /// The minimum delay that the other side asked for.
+        after: Option<Duration>,
+    },
     /// A parser crashed, hung or ran out of memory: another attempt may succeed when the machine is less busy, but there are few.
     ParserCrash(String),
     /// No other attempt would succeed, for this reason: the job is given up.

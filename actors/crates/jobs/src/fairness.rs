@@ -15,7 +15,7 @@ use values::id::UserId;
 use values::kind::JobState;
 use values::time::Timestamp;
 
-use super::inspect::is_due;
+use super::inspect::{is_deferred, is_due};
 use super::kind::{JobKind, has_known_kind};
 
 /// The names of the kinds that serve all followers of a feed, as SQL: exactly as in the partial index `job_shared_due`, so that the
@@ -82,7 +82,7 @@ fn positions(jobs: Select<Entity>, track: i16, priority: i16) -> Select<Entity> 
 /// Gives a queue position to deferred jobs whose time has come.
 pub async fn promote(db: &Db, now: Timestamp) -> Result<(), DbErr> {
     let due = Entity::of_every_user()
-        .filter(Expr::cust("state = 'queued' AND queue_position IS NULL"))
+        .filter(is_deferred())
         .filter(Column::RunAt.lte(now))
         .order_by_asc(Column::RunAt)
         .limit(MAX_PROMOTED_JOBS);

@@ -96,8 +96,8 @@ pub fn given_up(user: Option<UserId>) -> Select<Entity> {
 }
 
 /// Returns the condition that a job is in this state. The state is part of the SQL text, as in the partial indexes: with a bound
-/// parameter the planners would not use them. It names the table, as [`is_due`] and [`is_pending`] do, so it holds only in a statement
-/// that gives the table no alias.
+/// parameter the planners would not use them. It names the table, as [`is_due`], [`is_deferred`] and [`is_pending`] do, so it
+/// holds only in a statement that gives the table no alias.
 pub(crate) fn has_state(state: JobState) -> SimpleExpr {
     Expr::cust(format!("job.state = '{}'", state.name()))
 }
@@ -106,6 +106,12 @@ pub(crate) fn has_state(state: JobState) -> SimpleExpr {
 /// so that both databases see that these contain all the rows.
 pub(crate) fn is_due() -> SimpleExpr {
     Expr::cust("job.state = 'queued' AND job.queue_position IS NOT NULL")
+}
+
+/// Returns the condition that a job waits without a queue position, because it is deferred; spelled out as in the partial index
+/// `job_deferred`.
+pub(crate) fn is_deferred() -> SimpleExpr {
+    Expr::cust("job.state = 'queued' AND job.queue_position IS NULL")
 }
 
 /// Returns the condition that a job waits or runs, spelled out as in the partial index `job_user_pending`.

@@ -64,7 +64,8 @@ impl RateLimits {
     /// # Errors
     /// [`Error::RateLimited`] with the time to wait; [`Error::Busy`] when the actor does not answer in time.
     pub async fn admit(&self, request: RateLimitRequest) -> Result<Quota, Error> {
-        self.port.ask(Admission(request)).await?.map_err(|wait: RateLimitExceeded| Error::RateLimited(wait))
+        let admitted: Result<Quota, RateLimitExceeded> = self.port.ask(Admission(request)).await?;
+        admitted.map_err(Error::RateLimited)
     }
 
     /// Returns today's counts of a user.

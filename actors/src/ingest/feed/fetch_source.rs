@@ -203,8 +203,9 @@ fn fetch_failure(error: &FeedFetchError) -> FetchFailure {
     FetchFailure { reason, retry_after, is_gone }
 }
 
-/// Returns why a feed was not fetched, and what a follower can do if waiting for the next fetch is not enough. Documents get other
-/// advice: they are not fetched again by themselves, and their file can be uploaded instead.
+/// Returns why a feed was not fetched, and what a follower can do if waiting for the next fetch is not enough. The reason of
+/// a document has other advice, and has it only when no attempt follows: then the document is not fetched again by itself, and its
+/// file can be uploaded instead.
 fn reason_of_fetch(error: &FetchError) -> String {
     match error {
         FetchError::Rejected(rejection) => reason_of_url(rejection),

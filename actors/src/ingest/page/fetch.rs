@@ -51,7 +51,7 @@ enum UrlContent {
 ///
 /// # Errors
 /// [`JobError::Permanent`] when the URL is refused, redirects too often, or leads to nothing that is supported;
-/// [`JobError::Transient`] when its host does not answer.
+/// [`JobError::FailedFetch`] when its host does not answer.
 pub async fn fetch(
     ctx: &ExtractionContext,
     job: &job::Model,

@@ -35,10 +35,7 @@ pub enum PackageError {
     #[error("could not read the files that pip downloaded")]
     Read(#[source] io::Error),
     /// The downloaded archive has another digest.
-    #[error(
-        "the SHA-256 of {package} is {found}, which is not the expected one; run `carrel models pull` again, or import the \
-         model from another source with `carrel models import`"
-    )]
+    #[error("the SHA-256 of {package} is {found}, which is not the expected one")]
     Digest {
         /// The package as `pip` takes it: `name==version`.
         package: String,

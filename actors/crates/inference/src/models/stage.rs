@@ -32,10 +32,7 @@ pub enum StageError {
     #[error(transparent)]
     Convert(#[from] ConvertError),
     /// A file has the expected length but another digest.
-    #[error(
-        "the SHA-256 of {file} is {found}, which is not the expected one; run `carrel models pull` again, or import the model \
-         from another source with `carrel models import`"
-    )]
+    #[error("the SHA-256 of {file} is {found}, which is not the expected one")]
     Digest {
         /// Name of the file or of its piece in the catalogue.
         file: String,

@@ -42,7 +42,7 @@ pub struct ModelStatus {
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
     /// The model is missing or incomplete.
-    #[error("the model `{0}` is not installed; run `carrel models pull {0}`")]
+    #[error("the model `{0}` is not installed")]
     Missing(String),
     /// A file cannot be read.
     #[error("could not read {file} of the model `{model}`")]
@@ -56,10 +56,7 @@ pub enum VerifyError {
         cause: io::Error,
     },
     /// A file has the expected length but another digest.
-    #[error(
-        "the SHA-256 of {file} of the model `{model}` is {found}, which is not the expected one; run `carrel models pull {model}` \
-         again, or import the model from another source with `carrel models import`"
-    )]
+    #[error("the SHA-256 of {file} of the model `{model}` is {found}, which is not the expected one")]
     Digest {
         /// Name of the model in the catalogue.
         model: String,

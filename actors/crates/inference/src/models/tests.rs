@@ -199,7 +199,9 @@ async fn file_with_a_wrong_digest_is_rejected_and_removed() {
 
     let error = fetch(&folder, &server.home).await.unwrap_err();
 
-    assert!(error.to_string().contains("the SHA-256 of weights is"), "{error}");
+    let message = error.to_string();
+    assert!(message.contains("the SHA-256 of weights is"), "{message}");
+    assert_eq!(message.matches("carrel models").count(), 1, "the advice is given once: {message}");
     assert!(folder.store().find(&catalogue(&server.home).models()[0]).is_none());
     assert!(!folder.0.join("models/.pull-small/weights.part").exists());
 }

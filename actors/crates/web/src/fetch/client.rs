@@ -66,8 +66,8 @@ pub(super) fn get_request(url: &PageUrl, request: &FetchRequest) -> Request {
     get
 }
 
-/// Returns a builder of a client for a server that the operator configured. It may connect to any IP address and follows no
-/// redirects; the caller sets the timeouts.
+/// Returns a builder of a client for a service that the operator configured, such as the endpoint of a model. It may connect to any IP
+/// address and follows no redirects; the caller sets the timeouts.
 pub fn service_client() -> ClientBuilder {
     install_crypto_provider();
     Client::builder()
