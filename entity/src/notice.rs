@@ -29,3 +29,4 @@ pub struct Model {
 }
 
 crate::owned::owned_table!(NoticeId);
+crate::owned::newest_rows!(NoticeId);

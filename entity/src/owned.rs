@@ -13,6 +13,7 @@
 //! | `one_visible_to` | of these, the one with this id |
 //! | `one_of_document` | the row that belongs to a document with this id |
 //! | `of_every_user`, `with_hidden_of_every_user`, `visible_of_every_user` | as `owned_by`, `with_hidden` and `visible_to`, of all users |
+//! | `is_beyond_newest` | a condition: the rows of the user that are older than a number of newest ones |
 
 /// Declares that a table has no relations; finders name the tables that they join.
 macro_rules! no_relations {
@@ -97,4 +98,29 @@ macro_rules! owned_table {
     };
 }
 
-pub(crate) use {no_relations, owned_changes, owned_table};
+/// Declares the condition by which old rows of a user are deleted when their number is bounded. Given the type of the ids, which sort by
+/// creation time. An index of the table must have the columns `user_id` and `id`, in this order.
+macro_rules! newest_rows {
+    ($id:ty) => {
+        impl Entity {
+            /// Returns the condition that a row of this user is neither one of the newest `kept` rows nor the one that was just
+            /// inserted. That one stays even if the clock was set back and older rows have later ids.
+            pub fn is_beyond_newest(user: UserId, kept: u64, inserted: $id) -> Expr {
+                use sea_orm::sea_query::{ExprTrait, Order, Query};
+
+                // The newest row that is not kept. The user may have fewer rows; then it is NULL, which no id compares with.
+                let newest_beyond = Query::select()
+                    .column(Column::Id)
+                    .from(Entity)
+                    .and_where(Column::UserId.eq(user))
+                    .order_by(Column::Id, Order::Desc)
+                    .limit(1)
+                    .offset(kept)
+                    .take();
+                Expr::col((Entity, Column::Id)).lte(newest_beyond).and(Column::Id.ne(inserted))
+            }
+        }
+    };
+}
+
+pub(crate) use {newest_rows, no_relations, owned_changes, owned_table};

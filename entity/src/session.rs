@@ -22,6 +22,7 @@ pub struct Model {
 }
 
 crate::owned::owned_table!();
+crate::owned::newest_rows!(SessionId);
 
 impl Entity {
     /// Returns the session whose secret has this hash, if it has not expired.

@@ -27,7 +27,7 @@ CREATE TABLE session (
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL
 );
-CREATE INDEX session_owner ON session (user_id);
+CREATE INDEX session_owner ON session (user_id, id);
 CREATE INDEX session_expires ON session (expires_at)
 "#;
 

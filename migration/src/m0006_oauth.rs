@@ -68,7 +68,7 @@ CREATE TABLE oauth_code (
     state TEXT NOT NULL DEFAULT 'issued',
     token_family BIGINT
 );
-CREATE INDEX oauth_code_user_client ON oauth_code (user_id, client_id);
+CREATE INDEX oauth_code_user_client ON oauth_code (user_id, client_id, issued_at);
 CREATE INDEX oauth_code_client ON oauth_code (client_id);
 CREATE INDEX oauth_code_expires ON oauth_code (expires_at)
 "#;
@@ -102,6 +102,6 @@ CREATE TABLE oauth_token (
     expires_at BIGINT NOT NULL,
     state TEXT NOT NULL DEFAULT 'issued'
 );
-CREATE INDEX oauth_token_grant ON oauth_token (grant_id);
+CREATE INDEX oauth_token_grant ON oauth_token (grant_id, token_family);
 CREATE INDEX oauth_token_expires ON oauth_token (expires_at)
 ";

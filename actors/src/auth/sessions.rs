@@ -22,6 +22,9 @@ use crate::auth::{accounts, password};
 pub const SESSION_PREFIX: &str = "cs_";
 /// The lifetime of a session.
 pub const SESSION_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Sessions of a user: more than a user has browsers. A program that signs in at each run and never signs out would add a row each
+/// time, for [`SESSION_LIFETIME`].
+const MAX_SESSIONS: u64 = 100;
 /// Failed sign-ins count for this long.
 const FAILURE_WINDOW: Duration = Duration::from_secs(15 * 60);
 /// Failed sign-ins of one account from one IP address.
@@ -81,7 +84,7 @@ async fn is_right_password(
 }
 
 /// Begins a session for a user whose password was checked, or who has just created the account. The session that the browser
-/// presented ends.
+/// presented ends, and so do the oldest sessions of the user beyond a hundred.
 pub async fn open_session(
     core: &CoreContext,
     user: &user::Model,
@@ -95,6 +98,7 @@ pub async fn open_session(
         created_at: now,
         expires_at: now + SESSION_LIFETIME,
     };
+    let id = row.id;
     let txn = on_behalf_of(user.id, core.accounts_db.begin()).await?;
     session::Entity::insert(row.into_active_model()).exec_without_returning(&txn).await?;
     // Its secret may have been planted or copied (row C2).
@@ -102,6 +106,10 @@ pub async fn open_session(
         let hash = presented.hash().bytes().to_vec();
         session::Entity::delete_many().filter(session::Column::SecretHash.eq(hash)).exec(&txn).await?;
     }
+    // After the session that ends anyway: it must not cost another browser its session. Sessions are not cached, so a deleted one is
+    // refused from the commit on.
+    let is_ended = session::Entity::is_beyond_newest(user.id, MAX_SESSIONS, id);
+    session::Entity::delete_owned(user.id).filter(is_ended).exec(&txn).await?;
     txn.commit().await?;
     Ok(secret)
 }

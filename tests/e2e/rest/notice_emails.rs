@@ -4,9 +4,14 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
 
+use entity::job;
+use jobs::{JobKind, Priority};
+use sea_orm::{ColumnTrait, QueryFilter};
+use values::id::NoticeId;
+use values::kind::JobState;
 use values::plan::Plan;
 
-use crate::support::{Home, Server, eventually};
+use crate::support::{Home, NOON, Server, eventually};
 
 fn read_emails(folder: &Path) -> Vec<String> {
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -55,4 +60,23 @@ async fn undelivered_email_is_sent_after_a_restart() {
     eventually("the e-mail is sent", async || read_emails(folder.path()).pop()).await;
     assert_eq!(read_emails(folder.path()).len(), 1);
     let _: (Home, _) = server.stop().await;
+}
+
+#[actix_web::test]
+async fn email_of_a_deleted_notice_is_not_sent_and_is_no_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start_with(&[("MAIL__URL", &format!("file://{}", folder.path().display()))]).await;
+    let (user, db) = (server.user(Plan::Pro).await, &server.context().core.db);
+    let deleted = NoticeId::new(NOON).0;
+
+    jobs::enqueue(db.write(), user.id(), JobKind::SendEmail, deleted, Priority::Now, NOON).await.unwrap();
+
+    let ended = eventually("the job has ended", async || {
+        let of_notice = job::Entity::owned_by(user.id()).filter(job::Column::Subject.eq(deleted));
+        let row = of_notice.one(db.read()).await.unwrap()?;
+        row.finished_at.is_some().then_some(row)
+    })
+    .await;
+    assert_eq!((ended.state, ended.error), (JobState::Done, None));
+    assert!(read_emails(folder.path()).is_empty());
 }

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use actors::auth::{accounts, sessions};
 use actors::ingest::feed::due;
 use actors::operations::activity::ListActivity;
 use actors::operations::bookmarks::{ListBookmarks, ShowBookmark};
@@ -335,6 +336,20 @@ async fn credentials_are_found_by_their_indexes() {
     ];
 
     assert_no_scan_and_no_sort(&QueryPlan::of_each(&db, statements).await.unwrap());
+}
+
+#[actix_web::test]
+async fn oldest_sessions_are_found_by_their_index() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let mut core = server.context().core.clone();
+    let owner = accounts::by_email(&core, user.email()).await.unwrap();
+    let db = core.accounts_db.clone();
+    let sent = core.accounts_db.record_statements();
+
+    sessions::open_session(&core, &owner, None).await.unwrap();
+
+    assert_uses(&QueryPlan::of_each(&db, sent.take()).await.unwrap(), "session_owner");
 }
 
 async fn insert_user(db: &Db) -> UserId {

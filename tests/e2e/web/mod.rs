@@ -2,4 +2,5 @@
 
 mod assistant_connection;
 mod route_conditions;
+mod sessions;
 mod start_page;

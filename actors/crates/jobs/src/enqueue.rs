@@ -2,7 +2,7 @@
 
 use database::insert_all;
 use entity::job::{Column, Entity, Model};
-use sea_orm::sea_query::{Expr, OnConflict};
+use sea_orm::sea_query::{Expr, OnConflict, SelectStatement};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter};
 use uuid::Uuid;
 use values::id::UserId;
@@ -99,13 +99,32 @@ pub async fn withdraw(
         .map(drop)
 }
 
+/// Removes the jobs of a kind whose subjects are deleted, in the transaction that deletes them: those that wait and those that have
+/// ended. A running job is not affected; its handler finds no subject. `subjects` selects the ids of the subjects.
+pub async fn remove_with_subjects(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    kind: JobKind,
+    subjects: SelectStatement,
+) -> Result<(), DbErr> {
+    Entity::delete_owned(user)
+        .filter(Column::Kind.eq(kind.name()))
+        .filter(Column::State.ne(JobState::Running))
+        .filter(Column::Subject.in_subquery(subjects))
+        .exec(db)
+        .await
+        .map(drop)
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
+    use sea_orm::sea_query::Query;
+
     use super::*;
     use crate::test_queue::{NOON, TestQueue, subject};
-    use crate::{Deferral, defer, finish};
+    use crate::{Deferral, defer, finish, give_up};
 
     #[tokio::test]
     async fn waiting_job_requested_again_stays_one() {
@@ -161,5 +180,36 @@ mod tests {
 
         assert!(finish(queue.db.write(), &job, NOON).await.unwrap());
         assert_eq!(queue.job(job.id).await.map(|job| job.state), Some(JobState::Done));
+    }
+
+    #[tokio::test]
+    async fn jobs_of_deleted_subjects_are_removed_unless_they_run() {
+        let queue = TestQueue::new().await;
+        let (user, other, db) = (queue.add_user().await, queue.add_user().await, queue.db.write());
+        queue.enqueue(user, subject(1)).await;
+        assert!(finish(db, &queue.claim_one(NOON).await, NOON).await.unwrap());
+        queue.enqueue(user, subject(2)).await;
+        assert!(give_up(db, &queue.claim_one(NOON).await, "refused", NOON).await.unwrap());
+        queue.enqueue(user, subject(3)).await;
+        queue.claim_one(NOON).await;
+        queue.enqueue(user, subject(4)).await;
+        queue.enqueue(user, subject(5)).await;
+        queue.enqueue(other, subject(1)).await;
+        enqueue(db, user, JobKind::FetchPage, subject(4), Priority::Now, NOON).await.unwrap();
+
+        let deleted = Query::select()
+            .column(Column::Subject)
+            .from(Entity)
+            .and_where(Column::Subject.lt(subject(5)))
+            .to_owned();
+        remove_with_subjects(db, user, JobKind::Index, deleted).await.unwrap();
+
+        let jobs = queue.jobs().await;
+        let mut left: Vec<_> = jobs.iter().map(|job| (job.subject, job.user_id, job.kind.as_str())).collect();
+        left.sort();
+        let (index, fetch) = (JobKind::Index.name(), JobKind::FetchPage.name());
+        let expected = [(1, other, index), (3, user, index), (4, user, fetch), (5, user, index)]
+            .map(|(number, user, kind)| (subject(number), user, kind));
+        assert_eq!(left, expected);
     }
 }

@@ -17,7 +17,7 @@
 //! | look at the queue | [`depths`], [`given_up()`], [`has_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
 //! | look at the jobs of documents | [`last_document_job`], [`is_document_running`], [`list_document_jobs`], [`count_document_jobs`] |
 //! | select documents and other subjects by their jobs | [`pending_documents`], [`subjects`], [`subjects_due`], [`subjects_given_up`] |
-//! | remove old rows | [`sweep`] |
+//! | remove rows | [`sweep`], [`remove_with_subjects`] |
 //!
 //! A job is a [`JobKind`] and a subject, such as the id of a document. Of each kind at most one job of a subject waits and
 //! one runs, however often it is requested. An attempt may run twice, so each step of a job is idempotent, and ends in the
@@ -65,7 +65,7 @@ pub use document_jobs::{
     PendingState, count_document_jobs, is_document_running, last_document_job, list_document_jobs,
     pending_documents,
 };
-pub use enqueue::{enqueue, enqueue_all, retry_failed, withdraw};
+pub use enqueue::{enqueue, enqueue_all, remove_with_subjects, retry_failed, withdraw};
 pub use error::JobError;
 pub use fairness::promote;
 pub use inspect::{

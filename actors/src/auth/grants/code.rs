@@ -4,7 +4,7 @@
 //! again ends the grant that it made (OAuth 2.1, section 4.1.3).
 
 use database::{Transaction, on_behalf_of};
-use entity::{oauth_client, oauth_code, oauth_grant};
+use entity::{oauth_client, oauth_code, oauth_grant, oauth_token};
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
 use tracing::warn;
@@ -22,6 +22,10 @@ use super::token_error::TokenError;
 use super::{client, pkce};
 use crate::auth::secret::Secret;
 use crate::{notices, service_state};
+
+/// Ended token families of a grant whose tokens are kept, so that presenting one of them does not count as a guess. A user may connect
+/// a client again without limit, and each time adds tokens that are kept for up to 91 days.
+pub(super) const MAX_ENDED_FAMILIES: i64 = 100;
 
 /// A request of a client for its first tokens. Without `Debug`, which would show the code.
 pub struct CodeExchange {
@@ -163,7 +167,19 @@ async fn connect(
     let between = oauth_grant::Entity::between(code.user_id, code.client_id);
     let grant = between.one(txn).await?.ok_or(CODE_SPENT)?;
     remove_earlier_codes(txn, code).await?;
+    remove_earlier_tokens(txn, &grant).await?;
     Ok(grant)
+}
+
+/// Removes the tokens of families that ended before the latest [`MAX_ENDED_FAMILIES`]. None of them is valid.
+async fn remove_earlier_tokens(txn: &Transaction, grant: &oauth_grant::Model) -> Result<(), DbErr> {
+    let first_kept = grant.token_family.saturating_sub(MAX_ENDED_FAMILIES);
+    oauth_token::Entity::delete_many()
+        .filter(oauth_token::Column::GrantId.eq(grant.id))
+        .filter(oauth_token::Column::TokenFamily.lt(first_kept))
+        .exec(txn)
+        .await
+        .map(drop)
 }
 
 /// Removes codes of the same grant that were issued before this one and not exchanged yet.

@@ -10,8 +10,8 @@ use entity::oauth_consent;
 use entity::{oauth_client, oauth_code, session};
 use errors::Error;
 use sea_orm::sea_query::{Expr, ExprTrait, Order, Query};
-use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
-use values::id::{SessionId, UserId};
+use sea_orm::{ColumnTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
+use values::id::{ClientId, SessionId, UserId};
 use values::kind::CodeState;
 use values::plan::Plan;
 use values::scope::{Scope, Scopes};
@@ -27,6 +27,8 @@ pub const TICKET_PREFIX: &str = "ct_";
 pub const CODE_PREFIX: &str = "cc_";
 /// Consent pages that a browser may have open at the same time; the tickets of older ones are invalid.
 const MAX_TICKETS: u64 = 20;
+/// Codes that are kept of a user and a client. Consents are not limited, and a code is kept for 90 days, exchanged or not.
+pub(super) const MAX_CODES: u64 = 100;
 const TICKET_LIFETIME: Duration = Duration::from_secs(600);
 
 /// An authorization request whose parameters were checked (RFC 6749, section 4.1.1).
@@ -175,6 +177,36 @@ async fn issue_code(
         state: CodeState::Issued,
         token_family: None,
     };
+    let (user, client, hash) = (row.user_id, row.client_id, row.hash.clone());
     oauth_code::Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
+    remove_oldest_codes(txn, user, client, hash).await?;
     Ok(code)
+}
+
+/// Removes the codes of a user and a client that are older than the newest [`MAX_CODES`], except the one that was just issued. The user
+/// has consented to each newer one, and the exchange of a newer one ends the tokens of the older ones.
+async fn remove_oldest_codes(
+    txn: &Transaction,
+    user: UserId,
+    client: ClientId,
+    issued: Vec<u8>,
+) -> Result<(), DbErr> {
+    use oauth_code::Column;
+    let oldest_kept = Query::select()
+        .column(Column::IssuedAt)
+        .from(oauth_code::Entity)
+        .and_where(Column::UserId.eq(user))
+        .and_where(Column::ClientId.eq(client))
+        .order_by(Column::IssuedAt, Order::Desc)
+        .limit(1)
+        .offset(MAX_CODES - 1)
+        .take();
+    oauth_code::Entity::delete_owned(user)
+        .filter(Column::ClientId.eq(client))
+        .filter(Expr::col((oauth_code::Entity, Column::IssuedAt)).lt(oldest_kept))
+        // The new code stays even if the clock was set back and others were issued later.
+        .filter(Column::Hash.ne(issued))
+        .exec(txn)
+        .await
+        .map(drop)
 }

@@ -1,5 +1,5 @@
 //! The end of grants. One statement raises the number of a grant, which invalidates every earlier token and code. Their
-//! rows stay until they would have expired, so presenting one of them does not count as a guess.
+//! rows stay until they would have expired or there are many newer ones, so presenting one of them does not count as a guess.
 //!
 //! Lock order: each step that changes grants of a user locks the user's row first. So such steps run one after another, on
 //! several processes too, and cannot deadlock.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use database::QueryPlan;
 use entity::{oauth_client, oauth_code, oauth_grant, oauth_token, session, user};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -279,6 +280,15 @@ impl AuthorizationFlow {
         families.len()
     }
 
+    /// Returns the number of codes and the number of tokens that are stored.
+    async fn count_rows(&self) -> (usize, usize) {
+        let db = self.ctx.db.read();
+        let codes = oauth_code::Entity::owned_by(self.browser.user).all(db).await.unwrap();
+        let of_grant = oauth_token::Column::GrantId.eq(self.grant().await.unwrap().id);
+        let tokens = oauth_token::Entity::find().filter(of_grant).all(db).await.unwrap();
+        (codes.len(), tokens.len())
+    }
+
     /// Returns the number of refresh tokens that would be accepted.
     async fn valid_refresh_tokens(&self) -> usize {
         let Some(grant) = self.grant().await else { return 0 };
@@ -407,6 +417,71 @@ async fn one_of_two_concurrent_steps_succeeds() {
     let kept = oauth_code::Entity::by_hash(&code.hash).one(db).await.unwrap().unwrap();
     assert_eq!((kept.state, kept.token_family), (CodeState::Redeemed, Some(1)));
     assert_eq!(code, kept);
+}
+
+/// Connects the client again, a millisecond later.
+async fn reconnect(flow: &mut AuthorizationFlow) {
+    flow.clock.advance(Duration::from_millis(1));
+    let next = flow.codes.len();
+    flow.consent().await;
+    flow.exchange(next, flow.client.clone()).await;
+}
+
+#[tokio::test]
+async fn repeated_connections_keep_a_bounded_number_of_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));
+    let ctx = new_context(&folder, &clock).await;
+    let mut flow = AuthorizationFlow::new(&ctx, &clock).await;
+    let mut other = AuthorizationFlow::new(&ctx, &clock).await;
+    reconnect(&mut other).await;
+
+    for _ in 0..consent::MAX_CODES + 2 {
+        reconnect(&mut flow).await;
+    }
+
+    let families = 1 + usize::try_from(code::MAX_ENDED_FAMILIES).unwrap();
+    assert_eq!(flow.count_rows().await, (usize::try_from(consent::MAX_CODES).unwrap(), 2 * families));
+    assert_eq!(flow.valid_refresh_tokens().await, 1);
+    assert_eq!(other.count_rows().await, (1, 2));
+}
+
+#[tokio::test]
+async fn code_is_kept_although_the_clock_was_set_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));
+    let ctx = new_context(&folder, &clock).await;
+    let mut flow = AuthorizationFlow::new(&ctx, &clock).await;
+    for _ in 0..consent::MAX_CODES {
+        clock.advance(Duration::from_millis(1));
+        flow.consent().await;
+    }
+
+    clock.set_back(Duration::from_secs(60));
+    reconnect(&mut flow).await;
+
+    assert_eq!(flow.valid_refresh_tokens().await, 1);
+}
+
+#[tokio::test]
+async fn oldest_codes_and_tokens_are_found_by_indexes() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));
+    let mut ctx = new_context(&folder, &clock).await;
+    let (unrecorded, sent) = (ctx.db.clone(), ctx.db.record_statements());
+    let mut flow = AuthorizationFlow::new(&ctx, &clock).await;
+    sent.take();
+
+    reconnect(&mut flow).await;
+
+    let plans = QueryPlan::of_each(&unrecorded, sent.take()).await.unwrap();
+    for step in [
+        "oauth_code_user_client (user_id=? AND client_id=? AND issued_at<?)",
+        "oauth_token_grant (grant_id=? AND token_family<?)",
+    ] {
+        assert!(plans.iter().any(|plan| plan.has_step(step)), "no step {step}: {plans:#?}");
+    }
+    assert!(plans.iter().all(|plan| plan.full_scans().is_empty()), "{plans:#?}");
 }
 
 /// Covers the threat table (row O4).

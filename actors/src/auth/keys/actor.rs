@@ -4,7 +4,6 @@
 //! While the actor restarts after a crash, keys are read from the table. At most one unwritten batch of last uses is lost. A first use
 //! without a notice causes one at the next use, because the row of the key still says that it is new.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +21,7 @@ use values::id::{KeyId, UserId};
 use values::time::Timestamp;
 
 use super::cache_epoch::CacheEpoch;
+use super::notified_keys::NotifiedKeys;
 use crate::auth::last_use::{LastUse, LastUseBuffer, client_info_throttle};
 use crate::notices::{FirstUse, Notices};
 use crate::service_state::{self, ServiceStateKey};
@@ -40,13 +40,12 @@ pub struct KeyActor {
     uses: LastUseBuffer<KeyId>,
     client_info_throttle: KeyedThrottle<KeyId>,
     write_lock: WriteLock,
-    /// Keys whose first use has a notice, or will have one soon.
-    notified: HashSet<KeyId>,
+    notified: NotifiedKeys,
 }
 
 impl KeyActor {
     pub(super) fn new(db: Db, clock: Arc<dyn Clock>, cache_epoch: Arc<CacheEpoch>, notices: Notices) -> Self {
-        let (uses, notified) = (LastUseBuffer::default(), HashSet::new());
+        let (uses, notified) = (LastUseBuffer::default(), NotifiedKeys::default());
         Self {
             db,
             clock,
@@ -83,7 +82,7 @@ impl KeyActor {
         context.spawn(write.into_actor(self).map(move |notified, actor, _| {
             if let Err(error) = notified {
                 warn!(cause = error.chain(), key.id = %key, "could not store the notice of the first use of a key");
-                actor.notified.remove(&key);
+                actor.notified.remove(key);
             }
         }));
     }
@@ -176,7 +175,7 @@ pub struct KeyUse {
 
 impl KeyActor {
     fn record(&mut self, used: KeyUse, context: &mut Context<Self>) {
-        // Cached rows say that a key is new until its row is read again, so one notice is begun per key and process.
+        // Cached rows say that a key is new until its row is read again, and each notice that is begun is a transaction.
         if used.first && self.notified.insert(used.key) {
             self.notify_first_use(&used, context);
         }

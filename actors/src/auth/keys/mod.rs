@@ -7,6 +7,7 @@
 mod actor;
 pub(crate) mod cache_epoch;
 pub mod changes;
+mod notified_keys;
 pub mod rules;
 
 use std::sync::Arc;
