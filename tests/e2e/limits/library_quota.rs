@@ -468,6 +468,40 @@ async fn row_counts_a_constant_besides_its_texts() {
 }
 
 #[actix_web::test]
+async fn full_library_refuses_items_of_collections_and_projects() {
+    let server = start_server(100).await;
+    let user = server.user(Plan::Research).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let (project, collection) = (create_project(&session, "P").await, create_collection(&key, "Birds").await);
+    let (first, second) = (save_when_ready(&key, "a", 50).await, save_when_ready(&key, "b", 50).await);
+    put(&key, &membership(&collection, &first)).await.data(200);
+    add_item(&key, &project, &first).await.data(201);
+    accounts::set_plan(&server.context().core, user.id(), Plan::Pro).await.unwrap();
+    eventually("the smaller plan applies", async || (library_usage(&key).await.1 == 100).then_some(())).await;
+    let used = used_bytes(&key).await;
+
+    let collections = json!({ "collectionIds": [collection.rsplit('/').next().unwrap()] });
+    let refusals = [
+        put(&key, &membership(&collection, &second)).await,
+        key.patch(&path(&second), collections).await,
+        add_item(&key, &project, &second).await,
+    ];
+
+    for refused in refusals {
+        assert_eq!(refused.error_code(402), "PLAN_LIMIT_REACHED");
+    }
+    let shown = key.get(&path(&second)).await;
+    assert_eq!(shown.data(200)["bookmark"]["collectionIds"], json!([]));
+    // What is in them already adds nothing.
+    put(&key, &membership(&collection, &first)).await.data(200);
+    let again = add_item(&key, &project, &first).await;
+    assert_eq!(again.data(201)["alreadyPresent"].as_array().unwrap().len(), 1);
+    assert_eq!(used_bytes(&key).await, used);
+    key.delete(&membership(&collection, &first)).await.data(200);
+    assert_eq!(used_bytes(&key).await, used - counted(1, 0));
+}
+
+#[actix_web::test]
 async fn count_equals_the_rows_after_a_mixed_load() {
     let (server, site) = (Server::start().await, Site::start().await);
     let user = server.user(Plan::Pro).await;
