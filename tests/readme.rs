@@ -15,6 +15,7 @@ use actors::operations::projects::{ListProjects, ReadContext};
 use actors::operations::search::Search;
 use carrel::routing::{Route, undescribed};
 use carrel::{app, cli, mcp, openapi, rest};
+use database::library_counts::ROW_BYTES;
 use parse::bookmarks::Format;
 use values::scope::Scope;
 
@@ -118,6 +119,11 @@ fn manual_states_every_setting_with_its_default() {
     });
 
     assert!(left.is_empty(), "{left:#?}");
+}
+
+#[test]
+fn manual_states_the_bytes_of_a_row() {
+    assert!(read(MANUAL).contains(&format!("counts {ROW_BYTES} bytes more")));
 }
 
 /// The names of all settings, each with its default; an empty one where the default is none.

@@ -1,4 +1,4 @@
-//! The size of each user's library in bytes. Triggers of the database update it with every change of a text (see
+//! The size of each user's library in bytes. Triggers of the database update it with every change of a counted row (see
 //! `migration::library_usage`); only a repair writes it otherwise.
 
 use sea_orm::entity::prelude::*;
@@ -14,7 +14,7 @@ pub struct Model {
     /// The owner of the library.
     #[sea_orm(primary_key, auto_increment = false)]
     pub user_id: UserId,
-    /// Bytes of all counted texts, in UTF-8.
+    /// Bytes of all counted texts, in UTF-8, and a constant number for each counted row.
     pub bytes: i64,
     /// Number of stored Idempotency-Keys, with or without a stored response.
     pub responses: i64,

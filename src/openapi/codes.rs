@@ -159,6 +159,7 @@ mod tests {
                 "PATCH /tags/:name",
                 "POST /collections",
                 "PATCH /collections/:id",
+                "PUT /collections/:id/bookmarks/:bookmarkId",
                 "POST /feeds",
                 "POST /feeds/opml",
                 "PATCH /feeds/:id",

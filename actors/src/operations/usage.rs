@@ -108,7 +108,8 @@ struct UploadUsage {
     largest: u64,
 }
 
-/// Bytes of the library's texts, including notes, import rows and stored responses of idempotency keys.
+/// Bytes of the library: its texts and a constant number for each of its rows, including notes, import rows and stored responses of
+/// idempotency keys.
 #[derive(Debug, Serialize, JsonSchema)]
 struct LibraryUsage {
     bytes: u64,

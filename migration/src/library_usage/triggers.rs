@@ -47,7 +47,7 @@ const POSTGRES_USER: [&str; 4] = [
        FOR EACH ROW EXECUTE FUNCTION library_usage_of_deleted_user()"#,
 ];
 
-/// Returns one trigger for each of insert, update and delete.
+/// Returns one trigger for each of insert, update and delete. An update cannot change the count of a table without counted columns.
 fn sqlite_triggers(counted: &CountedTable) -> Vec<String> {
     let CountedTable { table, columns, is_stored_response, .. } = counted;
     let backend = DatabaseBackend::Sqlite;
@@ -66,17 +66,19 @@ fn sqlite_triggers(counted: &CountedTable) -> Vec<String> {
         )
     };
     // An update of other columns runs no trigger. One that keeps the number of bytes does not write the row of the count.
-    let update = format!("UPDATE OF {}", columns.join(", "));
-    vec![
-        trigger("INSERT", "", &new, "1", "NEW"),
-        trigger(&update, &format!("WHEN {new} <> {old}"), &format!("{new} - ({old})"), "0", "NEW"),
-        trigger("DELETE", "", &format!("0 - ({old})"), "(-1)", "OLD"),
-    ]
+    let update = (!columns.is_empty()).then(|| {
+        let event = format!("UPDATE OF {}", columns.join(", "));
+        trigger(&event, &format!("WHEN {new} <> {old}"), &format!("{new} - ({old})"), "0", "NEW")
+    });
+    let insert = trigger("INSERT", "", &new, "1", "NEW");
+    let delete = trigger("DELETE", "", &format!("0 - ({old})"), "(-1)", "OLD");
+    [Some(insert), update, Some(delete)].into_iter().flatten().collect()
 }
 
-/// Returns a function for the table and three statements that call it: a transition table belongs to one event.
+/// Returns a function for the table and the triggers that call it, one for each event: a transition table belongs to one event. The
+/// events are those of [`sqlite_triggers`].
 fn postgres_triggers(counted: &CountedTable) -> Vec<String> {
-    let CountedTable { table, is_stored_response, .. } = counted;
+    let CountedTable { table, columns, is_stored_response, .. } = counted;
     let bytes = counted.trigger_bytes(DatabaseBackend::Postgres, "");
     let added = format!("SELECT user_id, {bytes} AS bytes, 1 AS items FROM added");
     let removed = format!("SELECT user_id, -({bytes}) AS bytes, -1 AS items FROM removed");
@@ -119,11 +121,9 @@ fn postgres_triggers(counted: &CountedTable) -> Vec<String> {
              FOR EACH STATEMENT EXECUTE FUNCTION library_usage_of_{table}()"
         )
     };
+    let insert = trigger("INSERT", "NEW TABLE AS added");
     // No `UPDATE OF`: PostgreSQL refuses transition tables for a trigger with a list of columns.
-    vec![
-        function,
-        trigger("INSERT", "NEW TABLE AS added"),
-        trigger("UPDATE", "OLD TABLE AS removed NEW TABLE AS added"),
-        trigger("DELETE", "OLD TABLE AS removed"),
-    ]
+    let update = (!columns.is_empty()).then(|| trigger("UPDATE", "OLD TABLE AS removed NEW TABLE AS added"));
+    let delete = trigger("DELETE", "OLD TABLE AS removed");
+    [Some(function), Some(insert), update, Some(delete)].into_iter().flatten().collect()
 }

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use actors::auth::accounts;
 use database::Db;
+use database::library_counts::ROW_BYTES;
 use entity::library_usage::{Column, Entity};
 use entity::{bookmark, job};
 use futures_util::future::join_all;
 use library::library_quota;
+use reqwest::Method;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, Statement};
 use serde_json::{Value, json};
@@ -18,12 +20,17 @@ use values::plan::Plan;
 use crate::import::imports::{self, bookmark_list, start_import, zip_archive};
 use crate::ingest::uploads;
 use crate::rest::projects::create_project;
-use crate::support::{Client, Home, Key, Reply, Server, Site, eventually};
+use crate::support::{Client, Home, Key, Reply, Response, Server, Site, eventually};
 
 const BOOKMARKS: &str = "/rest/v1/bookmarks";
 
-async fn start_server(library_bytes: &str) -> Server {
-    Server::start_with(&[("PLANS__PRO__LIBRARY_BYTES", library_bytes)]).await
+async fn start_server(library_bytes: usize) -> Server {
+    Server::start_with(&[("PLANS__PRO__LIBRARY_BYTES", &library_bytes.to_string())]).await
+}
+
+/// The bytes that rows with texts count.
+fn counted(rows: usize, text_bytes: usize) -> u64 {
+    (rows * ROW_BYTES + text_bytes) as u64
 }
 
 /// The bytes of the library, and the plan's limit.
@@ -54,6 +61,25 @@ fn path(bookmark: &Value) -> String {
     format!("{BOOKMARKS}/{}", bookmark["bookmarkId"].as_str().unwrap())
 }
 
+/// Creates a collection and returns its path.
+async fn create_collection(key: &Key, name: &str) -> String {
+    let created = key.post("/rest/v1/collections", json!({ "name": name })).await;
+    format!("/rest/v1/collections/{}", created.data(201)["collection"]["collectionId"].as_str().unwrap())
+}
+
+fn membership(collection: &str, bookmark: &Value) -> String {
+    format!("{collection}/bookmarks/{}", bookmark["bookmarkId"].as_str().unwrap())
+}
+
+async fn put(client: &Client, path: &str) -> Response {
+    client.send(Method::PUT, path, Some(json!({}))).await
+}
+
+async fn add_item(key: &Key, project: &str, bookmark: &Value) -> Response {
+    let items = json!({ "items": [{ "bookmarkId": bookmark["bookmarkId"] }] });
+    key.post(&format!("/rest/v2/projects/{project}/items"), items).await
+}
+
 async fn count_bookmarks(client: &Client) -> usize {
     client.get(BOOKMARKS).await.data(200)["bookmarks"].as_array().unwrap().len()
 }
@@ -74,7 +100,9 @@ async fn upgrade(server: &Server, user: UserId) {
 
 #[actix_web::test]
 async fn save_over_the_limit_is_refused_and_keeps_nothing() {
-    let server = start_server("10000").await;
+    // Two texts of 4000 bytes are ten rows: two bookmarks, their documents, and three passages of each.
+    let limit = 10_000 + 10 * ROW_BYTES;
+    let server = start_server(limit).await;
     let key = server.user(Plan::Pro).await.full_key().await;
     save_when_ready(&key, "a", 4000).await;
     let before = library_usage(&key).await;
@@ -85,7 +113,7 @@ async fn save_over_the_limit_is_refused_and_keeps_nothing() {
     let details = &refused.body["error"]["details"];
     assert_eq!(
         (details["usedBytes"].as_u64(), details["limitBytes"].as_u64()),
-        (Some(before.0), Some(10_000))
+        (Some(before.0), Some(limit as u64))
     );
     assert_eq!((count_bookmarks(&key).await, library_usage(&key).await), (1, before));
     let exists = key.get(&format!("{BOOKMARKS}/exists?url=https://example.org/b")).await;
@@ -102,7 +130,8 @@ async fn save_over_the_limit_is_refused_and_keeps_nothing() {
 
 #[actix_web::test]
 async fn concurrent_saves_do_not_exceed_the_limit() {
-    let server = start_server("10000").await;
+    let limit = 10_000 + 10 * ROW_BYTES;
+    let server = start_server(limit).await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let bodies: Vec<Value> = (0..8).map(|n| bookmark_body(&n.to_string(), 4000)).collect();
 
@@ -113,12 +142,12 @@ async fn concurrent_saves_do_not_exceed_the_limit() {
     for answer in answers.iter().filter(|answer| answer.status != 201) {
         assert_eq!(answer.error_code(402), "PLAN_LIMIT_REACHED");
     }
-    assert!(used_bytes(&key).await <= 10_000);
+    assert!(used_bytes(&key).await <= limit as u64);
 }
 
 #[actix_web::test]
 async fn library_with_zero_bytes_accepts_nothing() {
-    let (server, site) = (start_server("0").await, Site::start().await);
+    let (server, site) = (start_server(0).await, Site::start().await);
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
     let feed = site.page(
@@ -152,7 +181,9 @@ async fn library_with_zero_bytes_accepts_nothing() {
 
 #[actix_web::test]
 async fn tool_in_a_full_library_returns_plan_required() {
-    let server = start_server("1000").await;
+    // A bookmark, its document and its passage.
+    let limit = 1000 + 3 * ROW_BYTES;
+    let server = start_server(limit).await;
     let user = server.user(Plan::Pro).await;
     let (key, assistant) = (user.full_key().await, user.assistant().await);
     let bookmark = save_when_ready(&key, "a", 850).await;
@@ -164,7 +195,7 @@ async fn tool_in_a_full_library_returns_plan_required() {
         let error = assistant.call(tool, arguments).await.unwrap_err();
         assert_eq!(
             (&error["code"], error["usedBytes"].as_u64(), error["limitBytes"].as_u64()),
-            (&json!("PLAN_REQUIRED"), Some(used), Some(1000)),
+            (&json!("PLAN_REQUIRED"), Some(used), Some(limit as u64)),
             "{tool}"
         );
     }
@@ -173,7 +204,8 @@ async fn tool_in_a_full_library_returns_plan_required() {
 
 #[actix_web::test]
 async fn note_can_be_shortened_but_not_grown_in_a_full_library() {
-    let server = start_server("2500").await;
+    // A project, the document of a note and two passages of it.
+    let server = start_server(2500 + 4 * ROW_BYTES).await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
     let id = create_project(&session, "P").await;
@@ -195,7 +227,7 @@ async fn note_can_be_shortened_but_not_grown_in_a_full_library() {
 
 #[actix_web::test]
 async fn full_library_refuses_growing_tags_feeds_and_files() {
-    let (server, site) = (start_server("100").await, Site::start().await);
+    let (server, site) = (start_server(100).await, Site::start().await);
     let user = server.user(Plan::Research).await;
     let key = user.full_key().await;
     let bookmark = key.save(json!({ "url": "https://example.org/a", "text": "T", "tags": ["reeds"] })).await;
@@ -257,7 +289,7 @@ async fn deleted_bookmark_frees_bytes_when_purged() {
 
 #[actix_web::test]
 async fn fetched_text_over_the_limit_fails_and_can_be_refetched() {
-    let (server, site) = (start_server("3000").await, Site::start().await);
+    let (server, site) = (start_server(3000).await, Site::start().await);
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     let address = site.page("/birds", [page_reply("herons", 100)]);
@@ -276,14 +308,14 @@ async fn fetched_text_over_the_limit_fails_and_can_be_refetched() {
 
 #[actix_web::test]
 async fn refetch_replaces_a_text_within_the_limit() {
-    let (server, site) = (start_server("30000").await, Site::start().await);
+    let (server, site) = (start_server(30_000).await, Site::start().await);
     let key = server.user(Plan::Pro).await.full_key().await;
     let address = site.page("/birds", [page_reply("herons", 100)]);
     let bookmark = key.save(json!({ "url": address })).await;
     let bookmark = key.wait_for(&bookmark, "ready").await;
-    // Leaves room for 300 bytes: only a refetch that counts the difference to the old text fits.
+    // Leaves room for less than 300 bytes and 20 rows: only a refetch that counts the difference to the old text fits.
     let remaining = 30_000 - usize::try_from(used_bytes(&key).await).unwrap();
-    save_when_ready(&key, "rest", remaining - 300).await;
+    save_when_ready(&key, "rest", remaining - 300 - 20 * ROW_BYTES).await;
     let document = format!("/rest/v2/documents/{}", bookmark["documentId"].as_str().unwrap());
     let refetch = async || {
         key.post(&format!("{}/refetch", path(&bookmark)), json!({})).await.data(202);
@@ -312,7 +344,7 @@ async fn refetch_replaces_a_text_within_the_limit() {
 
 #[actix_web::test]
 async fn entries_over_the_limit_are_delivered_when_there_is_room() {
-    let (server, site) = (start_server("4000").await, Site::start().await);
+    let (server, site) = (start_server(4000).await, Site::start().await);
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     let feed = |second: &str| {
@@ -358,7 +390,10 @@ async fn entries_over_the_limit_are_delivered_when_there_is_room() {
 
 #[actix_web::test]
 async fn import_stops_before_rows_over_the_limit() {
-    let server = start_server("120000").await;
+    // A row of the file is four rows of the library: a bookmark, its document, its text and the record of the import. One batch of
+    // 100 rows fits, two do not.
+    let limit = 120_000 + 600 * ROW_BYTES;
+    let server = start_server(limit).await;
     let user = server.user(Plan::Pro).await;
     let session = user.sign_in().await;
     let row = |n: usize| bookmark_body(&n.to_string(), 500).to_string() + "\n";
@@ -370,11 +405,100 @@ async fn import_stops_before_rows_over_the_limit() {
     assert!(failed["error"].as_str().unwrap().contains("is full"), "{failed}");
     assert_eq!((&failed["rows"], &failed["report"]["created"]), (&json!(100), &json!(100)));
     let used = library_quota::used_bytes(server.context().core.db.read(), user.id()).await.unwrap();
-    assert!(used <= 120_000, "{used}");
+    assert!(used <= limit as u64, "{used}");
     upgrade(&server, user.id()).await;
     imports::post_step(&session, &id, "resume").await;
     let done = imports::wait_for(&session, &id, "done").await;
     assert_eq!(done["report"]["created"], 300);
+}
+
+#[actix_web::test]
+async fn import_of_one_repeated_page_stops_in_a_full_library() {
+    // Of the rows of the library almost all are records of the import, without a name and without details.
+    let server = start_server(150 * ROW_BYTES).await;
+    let user = server.user(Plan::Pro).await;
+    let session = user.sign_in().await;
+    let row = json!({ "url": "https://example.org/a", "text": "T" }).to_string() + "\n";
+
+    let id = start_import(&session, row.repeat(300).as_bytes(), &[("format", "jsonl")]).await;
+    let failed = imports::wait_for(&session, &id, "failed").await;
+
+    assert!(failed["error"].as_str().unwrap().contains("is full"), "{failed}");
+    let report = &failed["report"];
+    assert_eq!(
+        (&failed["rows"], &report["created"], &report["updated"]),
+        (&json!(100), &json!(1), &json!(99))
+    );
+    let used = library_quota::used_bytes(server.context().core.db.read(), user.id()).await.unwrap();
+    assert!((counted(100, 0)..=counted(150, 0)).contains(&used), "{used}");
+    upgrade(&server, user.id()).await;
+    imports::post_step(&session, &id, "resume").await;
+    let done = imports::wait_for(&session, &id, "done").await;
+    assert_eq!(done["report"]["updated"], 299);
+}
+
+#[actix_web::test]
+async fn row_counts_a_constant_besides_its_texts() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+
+    // `P`, `D` and `b`, and `Birds`.
+    let project = create_project(&session, "P").await;
+    let decision = json!({ "title": "D", "body": "b" });
+    session.post(&format!("/app/api/projects/{project}/decisions"), decision).await.data(201);
+    let collection = create_collection(&key, "Birds").await;
+    assert_eq!(used_bytes(&key).await, counted(3, 8));
+    // A longer name, `Waders`, is no other row.
+    key.patch(&collection, json!({ "name": "Waders" })).await.data(200);
+    assert_eq!(used_bytes(&key).await, counted(3, 9));
+    // The bookmark has its URL of 21 bytes twice, its document as URL and title, and the passage is its text.
+    let bookmark = save_when_ready(&key, "a", 50).await;
+    assert_eq!(used_bytes(&key).await, counted(6, 9 + 4 * 21 + 50));
+    for _ in 0..2 {
+        put(&key, &membership(&collection, &bookmark)).await.data(200);
+        add_item(&key, &project, &bookmark).await.data(201);
+        assert_eq!(used_bytes(&key).await, counted(8, 143));
+    }
+    key.delete(&membership(&collection, &bookmark)).await.data(200);
+    assert_eq!(used_bytes(&key).await, counted(7, 143));
+    // The project is deleted with its decision and its item.
+    session.delete(&format!("/app/api/projects/{project}")).await.data(200);
+    assert_eq!(used_bytes(&key).await, counted(4, 140));
+}
+
+#[actix_web::test]
+async fn full_library_refuses_items_of_collections_and_projects() {
+    let server = start_server(100).await;
+    let user = server.user(Plan::Research).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let (project, collection) = (create_project(&session, "P").await, create_collection(&key, "Birds").await);
+    let (first, second) = (save_when_ready(&key, "a", 50).await, save_when_ready(&key, "b", 50).await);
+    put(&key, &membership(&collection, &first)).await.data(200);
+    add_item(&key, &project, &first).await.data(201);
+    accounts::set_plan(&server.context().core, user.id(), Plan::Pro).await.unwrap();
+    eventually("the smaller plan applies", async || (library_usage(&key).await.1 == 100).then_some(())).await;
+    let used = used_bytes(&key).await;
+
+    let collections = json!({ "collectionIds": [collection.rsplit('/').next().unwrap()] });
+    let refusals = [
+        put(&key, &membership(&collection, &second)).await,
+        key.patch(&path(&second), collections).await,
+        add_item(&key, &project, &second).await,
+    ];
+
+    for refused in refusals {
+        assert_eq!(refused.error_code(402), "PLAN_LIMIT_REACHED");
+    }
+    let shown = key.get(&path(&second)).await;
+    assert_eq!(shown.data(200)["bookmark"]["collectionIds"], json!([]));
+    // What is in them already adds nothing.
+    put(&key, &membership(&collection, &first)).await.data(200);
+    let again = add_item(&key, &project, &first).await;
+    assert_eq!(again.data(201)["alreadyPresent"].as_array().unwrap().len(), 1);
+    assert_eq!(used_bytes(&key).await, used);
+    key.delete(&membership(&collection, &first)).await.data(200);
+    assert_eq!(used_bytes(&key).await, used - counted(1, 0));
 }
 
 #[actix_web::test]
@@ -405,7 +529,12 @@ async fn count_equals_the_rows_after_a_mixed_load() {
         let once = Client::clone(&key).with("idempotency-key", &n.to_string());
         once.post(&format!("/rest/v2/projects/{id}/notes"), note).await.data(201);
     }
-    key.post("/rest/v1/collections", json!({ "name": "Birds", "description": "d" })).await.data(201);
+    let collection = create_collection(&key, "Birds").await;
+    for saved in &saves[..3] {
+        put(&key, &membership(&collection, saved)).await.data(200);
+        add_item(&key, &id, saved).await.data(201);
+    }
+    key.patch(&collection, json!({ "description": "d" })).await.data(200);
     let decision = json!({ "title": "D", "body": "b", "status": "decided" });
     session.post(&format!("/app/api/projects/{id}/decisions"), decision).await.data(201);
     let listed = site.page("/listed", [page_reply("plovers", 10)]);
@@ -461,7 +590,7 @@ async fn count_equals_the_rows_after_any_statements() {
 
 /// Statements that insert a row of each counted table and of its parent tables. Placeholders: `{id}` is a new id, `{hex}` its digits,
 /// `{text}` a random text, `{maybe}` a random text or NULL, `{number}` a random number and `{row}` the index of a parent row.
-const INSERTS: [(&str, &str); 19] = [
+const INSERTS: [(&str, &str); 21] = [
     (
         "user",
         "INSERT INTO \"user\" (id, email, password_hash, plan, created_at) VALUES ({id}, {hex}, 'h', 'pro', 1)",
@@ -513,9 +642,23 @@ const INSERTS: [(&str, &str); 19] = [
          SELECT {id}, \"user\".id, {text}, {maybe}, 1, 1 FROM \"user\" ORDER BY \"user\".id LIMIT 1 OFFSET {row}",
     ),
     (
+        "collection_bookmark",
+        "INSERT INTO collection_bookmark (collection_id, bookmark_id, user_id, added_at) \
+         SELECT collection.id, bookmark.id, collection.user_id, {number} FROM collection JOIN bookmark \
+         ON bookmark.user_id = collection.user_id WHERE true ORDER BY bookmark.id, collection.id LIMIT 3 OFFSET {row} \
+         ON CONFLICT DO NOTHING",
+    ),
+    (
         "project",
         "INSERT INTO project (id, user_id, name, description, instructions, status, created_at, updated_at) \
          SELECT {id}, \"user\".id, {text}, {maybe}, {text}, 'active', 1, 1 FROM \"user\" ORDER BY \"user\".id LIMIT 1 OFFSET {row}",
+    ),
+    (
+        "project_item",
+        "INSERT INTO project_item (id, user_id, project_id, kind, object_id, document_id, role, pinned, added_at) \
+         SELECT {id}, project.user_id, project.id, 'bookmark', document.id, document.id, 'source', false, {number} \
+         FROM project JOIN document ON document.user_id = project.user_id WHERE true \
+         ORDER BY document.id, project.id LIMIT 1 OFFSET {row} ON CONFLICT DO NOTHING",
     ),
     (
         "decision",
@@ -598,11 +741,17 @@ const NULLABLE_COLUMNS: [(&str, &str); 8] = [
 ];
 
 /// Columns that are not counted.
-const COLUMNS_NOT_COUNTED: [(&str, &str); 3] =
-    [("bookmark", "updated_at"), ("document", "updated_at"), ("entry", "sorted_at")];
+const COLUMNS_NOT_COUNTED: [(&str, &str); 6] = [
+    ("bookmark", "updated_at"),
+    ("document", "updated_at"),
+    ("entry", "sorted_at"),
+    ("import_row", "line"),
+    ("collection_bookmark", "added_at"),
+    ("project_item", "added_at"),
+];
 
 /// Columns by which rows are deleted, together with the rows that reference them.
-const DELETION_KEYS: [(&str, &str); 18] = [
+const DELETION_KEYS: [(&str, &str); 20] = [
     ("user", "id"),
     ("document", "id"),
     ("chunk", "id"),
@@ -612,7 +761,9 @@ const DELETION_KEYS: [(&str, &str); 18] = [
     ("bookmark_tag", "bookmark_id"),
     ("highlight", "id"),
     ("collection", "id"),
+    ("collection_bookmark", "bookmark_id"),
     ("project", "id"),
+    ("project_item", "id"),
     ("decision", "id"),
     ("feed", "id"),
     ("entry", "id"),

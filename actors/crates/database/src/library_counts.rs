@@ -1,7 +1,14 @@
 //! SQL that compares the kept counts of the bytes of libraries with the rows that they count. The triggers that keep the counts, and the
-//! list of the counted columns, are in `migration::library_usage`.
+//! list of the counted tables, are in `migration::library_usage`.
 
 use migration::library_usage::{COUNTED_TABLES, CountedTable};
+
+pub use migration::library_usage::ROW_BYTES;
+
+/// Returns the names of the counted tables.
+pub fn counted_tables() -> Vec<&'static str> {
+    COUNTED_TABLES.iter().map(|counted| counted.table).collect()
+}
 
 /// Returns every counted column as a pair of table and column.
 pub fn counted_columns() -> Vec<(&'static str, &'static str)> {

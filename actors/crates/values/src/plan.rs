@@ -96,7 +96,7 @@ pub struct Limits {
     pub upload_bytes: u64,
     /// Bytes of all stored uploads of a user.
     pub stored_bytes: u64,
-    /// Bytes of a library: its texts, notes, import rows and stored idempotent responses.
+    /// Bytes of a library: its texts and rows, notes, import rows and stored idempotent responses.
     pub library_bytes: u64,
     /// Bytes of all stored files of imports and exports of a user.
     pub transfer_bytes: u64,

@@ -13,8 +13,9 @@ use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
-use errors::Error;
+use errors::{Error, code};
 use library::bookmarks;
+use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
 use validation::NoFields;
 
@@ -72,13 +73,16 @@ pub struct PutIntoCollectionResponse {}
 impl Operation for PutIntoCollection {
     type Reply = PutIntoCollectionResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteCollections];
+    const ERRORS: &'static [&'static str] = &[code::PLAN_LIMIT_REACHED];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<PutIntoCollectionResponse, Error> {
         let now = ctx.core.clock.now();
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let row = self.0.lock(&txn, caller).await?;
+        let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
         bookmarks::add_to_collection(&txn, caller.user, self.0.collection, row.id, now).await?;
         record_change(&txn, &self.0, &row, now).await?;
+        room.must_hold(&txn).await?;
         txn.commit().await?;
         ctx.job_signal.notify();
         Ok(PutIntoCollectionResponse {})

@@ -1,5 +1,6 @@
 //! Begins an import: its row, its file and its job, in one transaction. A dry run becomes an import when it is started.
 
+use database::library_counts::ROW_BYTES;
 use entity::import::{self, Column, Entity};
 use entity::{import_row, stored_file, user};
 use parse::bookmarks::Format;
@@ -118,7 +119,8 @@ pub async fn ensure_can_begin(core: &CoreContext, user: UserId) -> Result<(), Er
 async fn make_room(txn: &impl ConnectionTrait, core: &CoreContext, user: UserId) -> Result<(), Error> {
     // Locked, so that of two imports that begin at the same time the second counts the first.
     user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.ok_or(Error::not_found())?;
-    LibraryRoom::of_owner(txn, core, user).await?.must_fit(0)?;
+    // The row of the import counts.
+    LibraryRoom::of_owner(txn, core, user).await?.must_fit(ROW_BYTES)?;
     // Imports without a file do not count: those of a request end with it, and a finished one whose pages are paused reads nothing.
     let open_states = [ImportState::Running, ImportState::Undoing, ImportState::Paused];
     let with_file = Entity::owned_by(user)

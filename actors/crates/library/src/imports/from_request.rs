@@ -12,7 +12,7 @@ use super::library_lock::lock_library;
 use super::reading::RowInput;
 use super::session::ImportSession;
 use crate::library_quota::LibraryRoom;
-use crate::owned_transaction::{RequestOwner, begin_request};
+use crate::owned_transaction::{RequestOwner, begin_owned, begin_request};
 use errors::{Error, INTERNAL_MESSAGE};
 
 /// Rows that are imported by one transaction.
@@ -21,7 +21,8 @@ const TRANSACTION_ROWS: usize = 100;
 /// Imports the rows of a request as a separate import, and returns it as it ended.
 ///
 /// # Errors
-/// [`Error::LibraryFull`] when a batch does not fit into the library. The batches before the failure stay imported.
+/// [`Error::LibraryFull`] when the library has no room for the import itself, of which nothing is stored then, or for a batch. The
+/// batches before the failure stay imported.
 pub async fn import_rows(
     context: &ImportContext,
     owner: &RequestOwner,
@@ -29,13 +30,14 @@ pub async fn import_rows(
     rows: Vec<RowContent>,
 ) -> Result<import::Model, Error> {
     let (core, user) = (&context.core, owner.user);
-    LibraryRoom::of_owner(core.db.read(), core, user).await?.must_fit(0)?;
     let new = NewImport { user, file_name: None, format: Some(format), dry_run: false };
     let import = new.row(core.clock.now());
     // Committed before the batches, so that they can refer to it, and so that an import that breaks off is listed as failed.
-    import::Entity::insert(import.clone().into_active_model())
-        .exec_without_returning(core.db.write())
-        .await?;
+    let txn = begin_owned(&core.db, user).await?;
+    let room = LibraryRoom::of_owner(&txn, core, user).await?;
+    import::Entity::insert(import.clone().into_active_model()).exec_without_returning(&txn).await?;
+    room.must_hold(&txn).await?;
+    txn.commit().await?;
     let ended = apply_batches(context, owner, import.clone(), rows).await;
     if let Err(error) = &ended {
         // The reason is shown to the user, so the cause of an internal error is not in it.
