@@ -75,8 +75,7 @@ impl Fault {
     /// Reports a value in the place of a section.
     pub(super) fn no_section(section: String, value: &Value, from: &str) -> Self {
         let shown = shown_unknown(&section, value);
-        let message =
-            format!("setting {section} = {shown}: expected a section of settings (from {from})");
+        let message = format!("setting {section} = {shown}: expected a section of settings (from {from})");
         Self { setting: section, message }
     }
 
