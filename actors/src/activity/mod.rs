@@ -21,7 +21,7 @@ use crate::write_behind::Flush;
 use actor::{ActivityActor, Record};
 
 /// Number of calls outside the limits that are recorded at once for a user; then one a minute is.
-const UNCOUNTED_BURST: u32 = 60;
+const MAX_UNCOUNTED_LINES_AT_ONCE: u32 = 60;
 
 /// The handle of the activity. Clones are cheap.
 #[derive(Clone)]
@@ -41,7 +41,7 @@ impl Activity {
     ) -> Self {
         let config = SupervisorConfig { name: "activity", permits: 4096, timeout: Duration::from_secs(8) };
         let begin = move || ActivityActor::new(db.clone(), clock.clone(), retention, disk.clone());
-        let uncounted = KeyedThrottle::new(Quota::per_minute(NonZeroU32::MIN), UNCOUNTED_BURST);
+        let uncounted = KeyedThrottle::new(Quota::per_minute(NonZeroU32::MIN), MAX_UNCOUNTED_LINES_AT_ONCE);
         Self { port: supervise(on, config, begin), uncounted: Arc::new(uncounted) }
     }
 

@@ -28,7 +28,7 @@ use entity::{
 };
 use jobs::{ClaimOrder, Deferral, JobKind, LeaseOwner, Priority, SlotBudget, Track};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryTrait, Statement,
+    ColumnTrait, ConnectionTrait, EntityTrait, ExprTrait, IntoActiveModel, QueryFilter, QueryTrait, Statement,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -283,9 +283,9 @@ async fn statements_of_a_whole_run_are_served_by_indexes() {
     wait_for(&session, &library.import, "undone").await;
     use_library(&key, &session, &library).await;
 
-    eventually("all jobs have ended", async || {
-        let is_open = job::Column::State.is_in([JobState::Queued, JobState::Running]);
-        job::Entity::find().filter(is_open).one(db.read()).await.unwrap().is_none().then_some(())
+    eventually("all due jobs have ended", async || {
+        let is_due = job::Column::QueuePosition.is_not_null().or(job::Column::State.eq(JobState::Running));
+        job::Entity::find().filter(is_due).one(db.read()).await.unwrap().is_none().then_some(())
     })
     .await;
     let mut statements: Vec<Statement> = Vec::new();
