@@ -1,8 +1,8 @@
 //! Every statement is served by an index, whatever the statistics of the database are.
 //!
 //! The statements are all that a server sends in a run with requests, jobs and the clean-ups of its start, which find nothing to
-//! remove, but for [`FULL_SCANS`] and [`RARE_FULL_SCANS`]. Those of lists and of the queue are looked at more closely: they must not sort all rows either.
-//! On PostgreSQL the plans are made as if reading whole tables and sorting were expensive ([`QueryPlan`]).
+//! remove, but for [`FULL_SCANS`] and [`RARE_FULL_SCANS`]. Those of lists and of the queue are looked at more closely: they must not
+//! sort all rows either. On PostgreSQL the plans are made as if reading whole tables and sorting were expensive ([`QueryPlan`]).
 
 use std::time::Duration;
 
