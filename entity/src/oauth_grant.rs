@@ -42,6 +42,11 @@ impl Entity {
         Self::find_by_id(id)
     }
 
+    /// Returns the grants of all users, for clean-ups.
+    pub fn of_all_users() -> Select<Entity> {
+        Self::find()
+    }
+
     /// Returns the grant of this user and this client.
     pub fn between(user: UserId, client: ClientId) -> Select<Entity> {
         Self::owned_by(user).filter(Column::ClientId.eq(client))

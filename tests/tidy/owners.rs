@@ -22,7 +22,7 @@ const MODEL_CHANGES: [&str; 4] = [".update(", ".delete(", ".save(", ".update_wit
 const CONNECTIONS: [&str; 3] = ["txn", "db", "write("];
 
 /// Functions that change rows of owned tables without their owner: file, name and reason.
-const CHANGES_WITHOUT_OWNER: [(&str, &str, &str); 26] = [
+const CHANGES_WITHOUT_OWNER: [(&str, &str, &str); 27] = [
     ("actors/crates/jobs/src/claim.rs", "end_leases", "a process that crashed ran jobs of many users"),
     ("actors/crates/jobs/src/complete.rs", "end_wait", "jobs of many users wait for the same resource"),
     (
@@ -36,6 +36,7 @@ const CHANGES_WITHOUT_OWNER: [(&str, &str, &str); 26] = [
     ("actors/crates/library/src/feeds/source.rs", "move_to", "the followers of a source are of many users"),
     ("actors/crates/library/src/feeds/source.rs", "record_failure", "the row of a source belongs to no user"),
     ("actors/crates/library/src/feeds/source.rs", "record_feed", "the row of a source belongs to no user"),
+    ("actors/crates/library/src/feeds/source.rs", "record_no_room", "the row of a source belongs to no user"),
     (
         "actors/crates/library/src/feeds/source.rs",
         "record_unchanged",

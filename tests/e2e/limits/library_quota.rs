@@ -6,7 +6,7 @@ use actors::auth::accounts;
 use database::Db;
 use database::library_counts::ROW_BYTES;
 use entity::library_usage::{Column, Entity};
-use entity::{bookmark, job};
+use entity::{bookmark, feed_content, feed_source, job};
 use futures_util::future::join_all;
 use library::library_quota;
 use reqwest::Method;
@@ -386,6 +386,134 @@ async fn entries_over_the_limit_are_delivered_when_there_is_room() {
     upgrade(&server, user.id()).await;
     key.post(&refresh, json!({})).await.data(202);
     eventually("the entries are delivered", async || (entries().await == 2).then_some(())).await;
+}
+
+/// A feed with these entries: name and description.
+fn feed_reply(entries: &[(&str, &str)]) -> Reply {
+    let item = |(name, text): &(&str, &str)| {
+        format!(
+            "<item><title>{name}</title><link>/{name}</link><guid>{name}</guid><description>{text}</description></item>"
+        )
+    };
+    let items: String = entries.iter().map(item).collect();
+    let body = format!("<rss version=\"2.0\"><channel><title>F</title>{items}</channel></rss>");
+    Reply::File("application/rss+xml", body.into_bytes())
+}
+
+/// Follows a feed and returns its path.
+async fn follow(key: &Key, url: &str) -> String {
+    let followed = key.post("/rest/v1/feeds", json!({ "url": url })).await;
+    format!("/rest/v1/feeds/{}", followed.data(201)["feed"]["feedId"].as_str().unwrap())
+}
+
+/// Follows a feed of a list, which is fetched in the background.
+async fn follow_listed(key: &Key, url: &str) {
+    let opml = format!("<opml version='2.0'><body><outline xmlUrl='{url}'/></body></opml>");
+    let report = key.post("/rest/v1/feeds/opml", json!({ "opml": opml })).await;
+    assert_eq!(report.data(202)["new"], 1);
+}
+
+async fn wait_for_entries(key: &Key, count: usize) {
+    eventually(&format!("there are {count} entries"), async || {
+        let listed = key.get("/rest/v1/entries").await;
+        (listed.data(200)["entries"].as_array().unwrap().len() == count).then_some(())
+    })
+    .await;
+}
+
+/// Waits until the only feed, or the one at this URL, says that the library has no room for it.
+async fn wait_for_no_room(key: &Key, url: &str) {
+    eventually("the feed has no room", async || {
+        let listed = key.get("/rest/v1/feeds").await;
+        let feeds = listed.data(200)["feeds"].as_array().unwrap().clone();
+        let shown = feeds.into_iter().find(|feed| feed["url"] == url).unwrap();
+        let reason = shown["lastError"].as_str()?.to_owned();
+        reason.starts_with("the library of this account is full: it has no room").then_some(())
+    })
+    .await;
+}
+
+async fn source_of(server: &Server, url: &str) -> feed_source::Model {
+    let found = feed_source::Entity::find().filter(feed_source::Column::Url.eq(url));
+    found.one(server.context().core.db.read()).await.unwrap().unwrap()
+}
+
+/// A user who follows `/small`, with one entry, and `/large`, and then has a plan whose library is too small for both.
+async fn fill_library_with_feeds(server: &Server, site: &Site) -> (Key, String, String) {
+    let user = server.user(Plan::Research).await;
+    let key = user.full_key().await;
+    let text = "An egret in the reeds. ".repeat(300);
+    let small = follow(&key, &site.page("/small", [feed_reply(&[("one", "A heron.")])])).await;
+    let large = follow(&key, &site.page("/large", [feed_reply(&[("long", &text)])])).await;
+    accounts::set_plan(&server.context().core, user.id(), Plan::Pro).await.unwrap();
+    eventually("the library is full", async || {
+        let (used, limit) = library_usage(&key).await;
+        (used > limit).then_some(())
+    })
+    .await;
+    (key, small, large)
+}
+
+#[actix_web::test]
+async fn feed_of_a_full_library_is_fetched_once_there_is_room() {
+    let (server, site) = (start_server(4000).await, Site::start().await);
+    let (key, small, large) = fill_library_with_feeds(&server, &site).await;
+    let url = site.page("/small", [feed_reply(&[("two", "A stork."), ("one", "A heron.")])]);
+
+    key.post(&format!("{small}/refresh"), json!({})).await.data(202);
+    wait_for_no_room(&key, &url).await;
+
+    assert_eq!(site.request_count("/small"), 1);
+    let source = source_of(&server, &url).await;
+    assert!(source.next_fetch_at >= Some(server.clock.now() + Duration::from_secs(15 * 60)));
+    assert_eq!(source.failures, 0);
+    let copies = feed_content::Entity::find().all(server.context().core.db.read()).await.unwrap();
+    assert_eq!(copies.len(), 2, "the copy is kept");
+    // A deletion makes room, and the next scheduled fetch uses it.
+    key.delete(&large).await.data(200);
+    eventually("there is room", async || (used_bytes(&key).await < 3000).then_some(())).await;
+    server.clock.advance(Duration::from_secs(25 * 3600));
+    wait_for_entries(&key, 2).await;
+    assert_eq!(site.request_count("/small"), 2);
+    let shown = key.get(&small).await.data(200)["feed"].clone();
+    assert_eq!(shown["lastError"], Value::Null);
+}
+
+#[actix_web::test]
+async fn feed_without_room_is_fetched_for_a_follower_with_room() {
+    let (server, site) = (start_server(4000).await, Site::start().await);
+    let (full, small, _) = fill_library_with_feeds(&server, &site).await;
+    let free = server.user(Plan::Pro).await.full_key().await;
+    let url = site.page("/small", [feed_reply(&[("two", "A stork."), ("one", "A heron.")])]);
+    full.post(&format!("{small}/refresh"), json!({})).await.data(202);
+    wait_for_no_room(&full, &url).await;
+
+    follow_listed(&free, &url).await;
+    wait_for_entries(&free, 2).await;
+
+    assert_eq!(site.request_count("/small"), 2);
+    // The full library keeps the entries that it has.
+    wait_for_entries(&full, 2).await;
+    assert_eq!(full.get(&small).await.data(200)["feed"]["entryCount"], 1);
+}
+
+#[actix_web::test]
+async fn content_larger_than_the_room_of_each_follower_is_not_stored() {
+    let (server, site) = (start_server(30_000).await, Site::start().await);
+    let user = server.user(Plan::Pro).await;
+    let key = user.full_key().await;
+    let text = "An egret in the reeds. ".repeat(4000);
+    let url = site.page("/large", [feed_reply(&[("long", &text)])]);
+
+    follow_listed(&key, &url).await;
+    wait_for_no_room(&key, &url).await;
+
+    assert_eq!(site.request_count("/large"), 1);
+    let copy = feed_content::Entity::find().one(server.context().core.db.read()).await.unwrap();
+    assert_eq!(copy, None);
+    upgrade(&server, user.id()).await;
+    server.clock.advance(Duration::from_secs(25 * 3600));
+    wait_for_entries(&key, 1).await;
 }
 
 #[actix_web::test]

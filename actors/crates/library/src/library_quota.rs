@@ -16,12 +16,13 @@ use database::library_counts::ROW_BYTES;
 use database::{Db, library_counts as counts};
 use entity::library_usage::{Column, Entity, Model};
 use entity::{chunk, document, user};
-use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
+use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QueryResult, QuerySelect,
-    Statement,
+    ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QueryResult,
+    QuerySelect, Statement,
 };
-use values::id::{DocumentId, UserId};
+use values::id::{DocumentId, FeedSourceId, UserId};
+use values::plan::Plan;
 
 use crate::context::CoreContext;
 use crate::owned_transaction::RequestOwner;
@@ -32,6 +33,31 @@ pub async fn used_bytes(db: &impl ConnectionTrait, user: UserId) -> Result<u64, 
     let row = Entity::owned_by(user).one(db).await?;
     // A trigger creates the row with the account, so there is none only after the account was removed.
     Ok(row.map_or(0, |row| bytes_of(row.bytes)))
+}
+
+/// Returns whether this many more bytes fit into the library of any follower of a source. As in [`LibraryRoom::fits`], an addition
+/// counts as one byte at least. One statement, which ends at the first follower with room.
+pub async fn any_follower_has_room(
+    db: &impl ConnectionTrait,
+    core: &CoreContext,
+    source: FeedSourceId,
+    bytes: usize,
+) -> Result<bool, Error> {
+    let added = i64::try_from(bytes.max(1)).unwrap_or(i64::MAX);
+    let fits = Plan::ALL.into_iter().fold(Condition::any(), |any, plan| {
+        let limit = i64::try_from(core.plans.limits(plan).library_bytes).unwrap_or(i64::MAX);
+        // Negative, which no count is, if the addition is larger than the limit.
+        let most = limit.saturating_sub(added);
+        any.add(Condition::all().add(user::Column::Plan.eq(plan)).add(Column::Bytes.lte(most)))
+    });
+    let owner = Query::select()
+        .column(user::Column::Id)
+        .from(user::Entity)
+        .and_where(Expr::col((user::Entity, user::Column::Id)).equals((Entity, Column::UserId)))
+        .cond_where(fits)
+        .to_owned();
+    let with_room = Entity::of_followers(source).filter(Expr::exists(owner)).limit(1);
+    Ok(with_room.one(db).await?.is_some())
 }
 
 /// The free space of a user's library when a transaction begins to write.

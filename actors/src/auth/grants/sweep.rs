@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use entity::{oauth_code, oauth_consent, oauth_grant, oauth_sign_in, oauth_token};
 use errors::Error;
-use sea_orm::sea_query::{Expr, ExprTrait, Query};
-use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter};
-use values::kind::TokenKind;
+use sea_orm::sea_query::{Expr, ExprTrait, Order, Query};
+use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QuerySelect};
+use values::id::GrantId;
+use values::kind::{TokenKind, TokenState};
+use values::time::Timestamp;
 
 use super::client;
 use super::context::GrantContext;
@@ -18,6 +20,10 @@ use crate::auth::keys::changes::remove_expired_test_keys;
 const REFRESH_RETENTION: Duration = Duration::from_secs(24 * 3600);
 /// An expired access token is known for this long, so that presenting it does not count as a guess (contract.md, section 3).
 const ACCESS_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// Spent refresh tokens of a grant that are kept, so that a second use of one of them ends the grant. A client may exchange tokens
+/// without limit. An older one that is presented again is unknown: it is refused, and the grant stays.
+pub(super) const MAX_SPENT_TOKENS: u64 = 10_000;
 
 /// Removes everything that is no longer needed, one statement after another.
 pub(super) async fn run(ctx: &GrantContext) -> Result<(), Error> {
@@ -37,6 +43,7 @@ pub(super) async fn run(ctx: &GrantContext) -> Result<(), Error> {
         .add(expired(TokenKind::Access, ACCESS_RETENTION))
         .add(expired(TokenKind::Refresh, REFRESH_RETENTION));
     oauth_token::Entity::delete_many().filter(either).exec(db).await?;
+    remove_oldest_spent(ctx, now).await?;
     // Logged and not returned: the removal of unused clients does not depend on it.
     if let Err(error) = remove_expired_test_keys(&ctx.db, now).await {
         tracing::warn!(cause = error.chain(), "could not remove the keys of interrupted connection tests");
@@ -62,5 +69,51 @@ async fn end_expired(ctx: &GrantContext) -> Result<(), Error> {
         .filter(Expr::exists(living).not())
         .exec(ctx.db.write())
         .await?;
+    Ok(())
+}
+
+/// Removes the spent refresh tokens of each grant that are older than the newest [`MAX_SPENT_TOKENS`], and the expired access tokens
+/// that are as old.
+async fn remove_oldest_spent(ctx: &GrantContext, now: Timestamp) -> Result<(), Error> {
+    use oauth_token::Column;
+    let spent =
+        || Condition::all().add(Column::Kind.eq(TokenKind::Refresh)).add(Column::State.eq(TokenState::Spent));
+    let beyond_newest = Query::select()
+        .column(Column::GrantId)
+        .from(oauth_token::Entity)
+        .and_where(
+            Expr::col((oauth_token::Entity, Column::GrantId))
+                .equals((oauth_grant::Entity, oauth_grant::Column::Id)),
+        )
+        .cond_where(spent())
+        .limit(1)
+        .offset(MAX_SPENT_TOKENS)
+        .take();
+    let grants: Vec<GrantId> = oauth_grant::Entity::of_all_users()
+        .filter(Expr::exists(beyond_newest))
+        .select_only()
+        .column(oauth_grant::Column::Id)
+        .into_tuple()
+        .all(ctx.db.read())
+        .await?;
+    for grant in grants {
+        let oldest_kept = Query::select()
+            .column(Column::IssuedAt)
+            .from(oauth_token::Entity)
+            .and_where(Column::GrantId.eq(grant))
+            .cond_where(spent())
+            .order_by(Column::IssuedAt, Order::Desc)
+            .limit(1)
+            .offset(MAX_SPENT_TOKENS - 1)
+            .take();
+        let expired_access =
+            Condition::all().add(Column::Kind.eq(TokenKind::Access)).add(Column::ExpiresAt.lt(now));
+        oauth_token::Entity::delete_many()
+            .filter(Column::GrantId.eq(grant))
+            .filter(Condition::any().add(spent()).add(expired_access))
+            .filter(Expr::col((oauth_token::Entity, Column::IssuedAt)).lt(oldest_kept))
+            .exec(ctx.db.write())
+            .await?;
+    }
     Ok(())
 }

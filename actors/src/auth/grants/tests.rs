@@ -447,6 +447,40 @@ async fn repeated_connections_keep_a_bounded_number_of_rows() {
 }
 
 #[tokio::test]
+async fn oldest_spent_refresh_tokens_are_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));
+    let ctx = new_context(&folder, &clock).await;
+    let mut flow = AuthorizationFlow::new(&ctx, &clock).await;
+    let mut other = AuthorizationFlow::new(&ctx, &clock).await;
+    for flow in [&mut flow, &mut other] {
+        reconnect(flow).await;
+        flow.refresh(0).await;
+    }
+    let hash = Secret::parse_token(token::REFRESH_PREFIX, &flow.tokens[0]).unwrap().hash();
+    let spent = oauth_token::Entity::by_hash(hash.bytes()).one(ctx.db.read()).await.unwrap().unwrap();
+    assert_eq!(spent.state, TokenState::Spent);
+    clock.advance(Duration::from_secs(1));
+    let numbers: Vec<u64> = (0..sweep::MAX_SPENT_TOKENS).collect();
+    for numbers in numbers.chunks(1000) {
+        let rows = numbers.iter().map(|number| {
+            let hash = number.to_be_bytes().repeat(4);
+            oauth_token::Model { hash, issued_at: clock.now(), ..spent.clone() }.into_active_model()
+        });
+        oauth_token::Entity::insert_many(rows).exec_without_returning(ctx.db.write()).await.unwrap();
+    }
+
+    sweep::run(&ctx).await.unwrap();
+
+    // The oldest spent token is removed. The other tokens are two valid access tokens and the valid refresh token.
+    assert_eq!(flow.count_rows().await.1, numbers.len() + 3);
+    assert_eq!(other.count_rows().await.1, 4);
+    let request = TokenRefresh { client: flow.client.clone(), token: flow.tokens[0].clone(), scopes: None };
+    assert!(matches!(refresh(&ctx, request).await, Err(TokenError::UnknownGrant(_))));
+    assert_eq!(flow.valid_refresh_tokens().await, 1);
+}
+
+#[tokio::test]
 async fn code_is_kept_although_the_clock_was_set_back() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));

@@ -131,7 +131,8 @@ pub(super) async fn find_refresh_token(
 /// expires (contract.md, section 11).
 ///
 /// # Errors
-/// [`TokenError::InvalidGrant`]: a token that was spent before ends the grant, any other invalid one does not.
+/// [`TokenError::InvalidGrant`]: a token that was spent before ends the grant, any other invalid one does not. Nor does one that the
+/// clean-up removed, because newer ones exceed [`MAX_SPENT_TOKENS`](super::sweep::MAX_SPENT_TOKENS).
 pub(super) async fn refresh(
     ctx: &GrantContext,
     request: TokenRefresh,

@@ -1,5 +1,5 @@
 //! Fetches a source for all users who follow it. If the fetch fails, the job succeeds all the same: the failure is recorded in
-//! the source, which schedules the next fetch, and the entries stay.
+//! the source, which schedules the next fetch, and the entries stay. So it is if no follower has room for the entries.
 
 use std::collections::HashSet;
 
@@ -8,6 +8,7 @@ use entity::{feed, feed_source, job};
 use errors::Error;
 use jobs::{JobError, Priority};
 use library::feeds::source::{self, FetchFailure, Validators};
+use library::library_quota;
 use library::owned_transaction::begin_owned_by_followers;
 use sandbox::SandboxError;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
@@ -19,6 +20,18 @@ use super::context::FeedContext;
 use super::fetch::{self, FeedFetchError, FetchedContent, FetchedUrl, MALFORMED_FEED};
 use super::websub_secrets::MIN_PUSH_INTERVAL;
 use crate::ingest::fetch_rules::reason_of_url;
+
+/// A copy that grows by this much is stored although no follower may have room for it: the delivery then tells each of them how
+/// full the library is.
+const UNCHECKED_GROWTH: usize = 16 << 10;
+
+/// Why a source has no new content.
+enum NotFetched {
+    /// The request failed, or its response could not be read.
+    Failed(FeedFetchError),
+    /// No library of a follower has room for the entries.
+    NoRoom,
+}
 
 /// Runs a job of kind [`JobKind::FetchFeed`](jobs::JobKind::FetchFeed).
 ///
@@ -33,6 +46,10 @@ pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
         jobs::finish(ctx.core.db.write(), job, now).await?;
         return Ok(());
     };
+    // The copy counts in no library. Without this, an account whose library is full could fill the disk with copies.
+    if !library_quota::any_follower_has_room(ctx.core.db.read(), &ctx.core, id, 0).await? {
+        return store(ctx, job, &source, Err(NotFetched::NoRoom)).await;
+    }
     let result = match PageUrl::parse(&source.url) {
         Ok(url) => {
             // A refresh that a user waits for ignores the throttle of the host: only this source's own `wait_until` holds it
@@ -57,10 +74,25 @@ pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
         Err(FeedFetchError::Sandbox(error @ SandboxError::Unavailable(_))) => {
             Err(Error::internal(error).into())
         }
-        Ok(_) | Err(FeedFetchError::Fetch(_) | FeedFetchError::Sandbox(_)) => {
+        Err(error @ (FeedFetchError::Fetch(_) | FeedFetchError::Sandbox(_))) => {
+            store(ctx, job, &source, Err(NotFetched::Failed(error))).await
+        }
+        Ok(response) => {
+            let may_store = may_store(ctx, id, &response.content).await?;
+            let result = if may_store { Ok(response) } else { Err(NotFetched::NoRoom) };
             store(ctx, job, &source, result).await
         }
     }
+}
+
+/// Returns whether the content may replace the source's copy: it is not much larger, or a follower has room for what it adds. Most
+/// of the growth of a copy is the text of new entries.
+async fn may_store(ctx: &FeedContext, source: FeedSourceId, content: &FetchedContent) -> Result<bool, Error> {
+    let FetchedContent::Feed(feed, _) = content else { return Ok(true) };
+    let db = ctx.core.db.read();
+    let growth = source::copy_growth(db, source, feed).await?;
+    Ok(growth <= UNCHECKED_GROWTH
+        || library_quota::any_follower_has_room(db, &ctx.core, source, growth).await?)
 }
 
 /// Stores the result of a fetch. `fetched` is the row of the source before the fetch.
@@ -68,7 +100,7 @@ async fn store(
     ctx: &FeedContext,
     job: &job::Model,
     fetched: &feed_source::Model,
-    result: Result<FetchedUrl, FeedFetchError>,
+    result: Result<FetchedUrl, NotFetched>,
 ) -> Result<(), JobError> {
     let now = ctx.core.clock.now();
     let (txn, locked_users) = begin(ctx, fetched, &result).await?;
@@ -86,7 +118,10 @@ async fn store(
                     source::advance_next_fetch(&txn, fetched.id, now + MIN_PUSH_INTERVAL).await?;
                 }
             }
-            Err(error) => source::record_failure(&txn, source, fetch_failure(&error), now).await?,
+            Err(NotFetched::Failed(error)) => {
+                source::record_failure(&txn, source, fetch_failure(&error), now).await?;
+            }
+            Err(NotFetched::NoRoom) => source::record_no_room(&txn, source, now).await?,
         }
     }
     txn.commit().await?;
@@ -98,7 +133,7 @@ async fn store(
 async fn lock_sources(
     txn: &impl ConnectionTrait,
     fetched: &feed_source::Model,
-    result: &Result<FetchedUrl, FeedFetchError>,
+    result: &Result<FetchedUrl, NotFetched>,
 ) -> Result<Option<feed_source::Model>, Error> {
     let own = feed_source::Entity::find_by_id(fetched.id).lock_exclusive();
     let target_url = match result {
@@ -121,7 +156,7 @@ async fn lock_sources(
 async fn begin(
     ctx: &FeedContext,
     source: &feed_source::Model,
-    result: &Result<FetchedUrl, FeedFetchError>,
+    result: &Result<FetchedUrl, NotFetched>,
 ) -> Result<(Transaction, HashSet<UserId>), Error> {
     match result {
         Ok(response) if response.has_moved => Ok(begin_owned_by_followers(&ctx.core.db, source.id).await?),

@@ -112,6 +112,9 @@ pub async fn follow_listed(
     if created && source.fetched_at.is_some() {
         jobs::enqueue(txn, user, JobKind::DeliverEntries, row.id.0, Priority::Backlog, now).await?;
     }
+    if created {
+        source::retry_without_room(txn, &source, now).await?;
+    }
     Ok((row.id, created))
 }
 

@@ -32,6 +32,12 @@ pub(super) fn interval(feed: &Feed, now: Timestamp) -> Duration {
     estimate.max(asked).clamp(MIN_FETCH_INTERVAL, MAX_FETCH_INTERVAL)
 }
 
+/// Returns the interval that a source has stored, within the bounds.
+pub(super) fn interval_of_seconds(seconds: i64) -> Duration {
+    let stored = Duration::from_secs(u64::try_from(seconds).unwrap_or_default());
+    stored.clamp(MIN_FETCH_INTERVAL, MAX_FETCH_INTERVAL)
+}
+
 /// Returns the delay after this number of failures in a row. It is at least as long as the server asks for. The first retry
 /// comes soon even for a feed that is fetched rarely, because most failures are temporary.
 pub(super) fn retry_delay(failures: i32, retry_after: Option<Duration>) -> Duration {
@@ -81,6 +87,13 @@ mod tests {
     fn interval_is_at_least_the_ttl_of_the_feed() {
         let feed = Feed { ttl_minutes: Some(120), ..feed_with_gap(HOUR) };
         assert_eq!(interval(&feed, NOW), 2 * HOUR);
+    }
+
+    #[test]
+    fn stored_interval_is_within_the_bounds() {
+        assert_eq!(interval_of_seconds(i64::MIN), MIN_FETCH_INTERVAL);
+        assert_eq!(interval_of_seconds(6 * 3600), 6 * HOUR);
+        assert_eq!(interval_of_seconds(i64::MAX), MAX_FETCH_INTERVAL);
     }
 
     #[test]

@@ -9,7 +9,9 @@ use jobs::{JobKind, Priority};
 use parse::feed::Feed;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, ExprTrait, LockBehavior, LockType, OnConflict, Query};
-use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
+};
 use values::id::{FeedSourceId, UserId};
 use values::time::Timestamp;
 use web::PageUrl;
@@ -18,6 +20,11 @@ use super::{hub, schedule};
 
 // Until the first fetch tells how often entries appear.
 const INITIAL_INTERVAL_SECONDS: i64 = 6 * 3600;
+
+/// The reason that followers see while no library of theirs has room for the feed. Without the numbers of
+/// [`Error::LibraryFull`]: all followers see it, and the size of a library is known to its owner alone.
+const NO_ROOM: &str = "the library of this account is full: it has no room for new entries of this feed; delete something, or ask \
+                       the operator for another plan";
 
 /// The values by which a server tells whether a feed has changed (RFC 9110, section 8.8).
 #[derive(Clone, Debug, Default)]
@@ -95,6 +102,22 @@ pub async fn load_content(db: &impl ConnectionTrait, source: FeedSourceId) -> Re
     Ok(row.and_then(|row| serde_json::from_str(&row.body).ok()))
 }
 
+/// Returns by how many bytes this feed is larger than the source's copy, in the form in which it is stored.
+pub async fn copy_growth(
+    db: &impl ConnectionTrait,
+    source: FeedSourceId,
+    feed: &Feed,
+) -> Result<usize, Error> {
+    let stored = feed_content::Entity::find_by_id(source)
+        .select_only()
+        // Does not read the text, which LENGTH would do to count its characters.
+        .column_as(Expr::cust("CAST(OCTET_LENGTH(body) AS BIGINT)"), "bytes");
+    let stored: Option<i64> = stored.into_tuple().one(db).await?;
+    let stored = stored.map_or(0, |bytes| usize::try_from(bytes).unwrap_or_default());
+    let body = serde_json::to_string(feed).map_err(Error::internal)?;
+    Ok(body.len().saturating_sub(stored))
+}
+
 /// Returns the validators of a source's copy.
 pub fn validators(source: &feed_source::Model) -> Validators {
     Validators { etag: source.etag.clone(), last_modified: source.last_modified.clone() }
@@ -168,6 +191,36 @@ pub async fn record_failure(
     changed.failures = Set(failures);
     changed.error = Set(Some(failure.reason));
     changed.update(txn).await?;
+    Ok(())
+}
+
+/// Records that the feed was not fetched, or its content not stored, because no library of its followers has room. The next fetch
+/// is scheduled as after a successful one. The copy and the number of failures stay: the server of the feed did not fail.
+pub async fn record_no_room(
+    txn: &impl ConnectionTrait,
+    source: feed_source::Model,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let interval = schedule::interval_of_seconds(source.interval_seconds);
+    let next = now + schedule::spread(source.id, interval);
+    // A source that is gone for good has no next fetch, and gets none.
+    let next = source.next_fetch_at.map(|_| next);
+    let mut changed = source.into_active_model();
+    changed.next_fetch_at = Set(next);
+    changed.error = Set(Some(NO_ROOM.to_owned()));
+    changed.update(txn).await?;
+    Ok(())
+}
+
+/// Makes the next fetch due now if the last one was left out because no follower had room, for a user who begins to follow.
+pub(super) async fn retry_without_room(
+    txn: &impl ConnectionTrait,
+    source: &feed_source::Model,
+    now: Timestamp,
+) -> Result<(), Error> {
+    if source.error.as_deref() == Some(NO_ROOM) {
+        advance_next_fetch(txn, source.id, now).await?;
+    }
     Ok(())
 }
 
