@@ -75,8 +75,7 @@ impl Fault {
     /// Reports a value in the place of a section.
     pub(super) fn no_section(section: String, value: &Value, from: &str) -> Self {
         let shown = shown_unknown(&section, value);
-        let message =
-            format!("setting {section} = {shown}: expected a section of settings (from {from})");
+        let message = format!("setting {section} = {shown}: expected a section of settings (from {from})");
         Self { setting: section, message }
     }
 
@@ -186,13 +185,15 @@ fn without_secrets(text: &str) -> String {
     let (scheme, rest) = match text.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
         None if has_credentials(text) => (String::new(), text),
-        None => return text.to_owned(),
+        // Also a URL, such as `sqlite:PATH?mode=rwc`.
+        None => return without_query(text),
     };
     let rest = rest.rsplit_once('@').map_or_else(|| rest.to_owned(), |(_, host)| format!("***@{host}"));
-    match rest.split_once('?') {
-        Some((place, _)) => format!("{scheme}{place}?***"),
-        None => format!("{scheme}{rest}"),
-    }
+    format!("{scheme}{}", without_query(&rest))
+}
+
+fn without_query(text: &str) -> String {
+    text.split_once('?').map_or_else(|| text.to_owned(), |(place, _)| format!("{place}?***"))
 }
 
 fn truncated(text: String) -> String {
