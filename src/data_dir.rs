@@ -32,7 +32,7 @@ pub fn database_file(data_dir: &Path) -> PathBuf {
 /// # Errors
 /// A message that says that another process holds the lock, or that the lock file cannot be created.
 pub fn lock(folder: &Path) -> Result<File, Box<dyn Error + Send + Sync>> {
-    let path = folder.join("carrel.lock");
+    let path = lock_file(folder);
     // The file is not truncated: it holds the id of the folder.
     let file = File::options().create(true).truncate(false).read(true).write(true).open(&path);
     let file = file.map_err(|cause| format!("could not open the file {}: {cause}", path.display()))?;
@@ -45,6 +45,24 @@ pub fn lock(folder: &Path) -> Result<File, Box<dyn Error + Send + Sync>> {
             Err(format!("could not lock the file {}: {cause}", path.display()).into())
         }
     }
+}
+
+/// Returns whether a process has locked the data folder; `None` if the lock file cannot be read. Creates nothing.
+pub fn is_locked(folder: &Path) -> Option<bool> {
+    let file = match File::open(lock_file(folder)) {
+        Ok(file) => file,
+        Err(cause) => return (cause.kind() == io::ErrorKind::NotFound).then_some(false),
+    };
+    // Shared, so that two commands that ask at the same time do not find each other.
+    match file.try_lock_shared() {
+        Ok(()) => Some(false),
+        Err(TryLockError::WouldBlock) => Some(true),
+        Err(TryLockError::Error(_)) => None,
+    }
+}
+
+fn lock_file(folder: &Path) -> PathBuf {
+    folder.join("carrel.lock")
 }
 
 fn lock_within(timeout: Duration, file: &File) -> Result<(), TryLockError> {
@@ -149,6 +167,19 @@ mod tests {
         assert_eq!(first, second);
         assert_ne!(first, copied);
         assert_eq!(copied, folder_id(&mut lock(copy.path()).unwrap()));
+    }
+
+    #[test]
+    fn lock_is_seen_as_long_as_it_is_held() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(is_locked(folder.path()), Some(false));
+        assert!(!folder.path().join("carrel.lock").exists());
+
+        let held = lock(folder.path()).unwrap();
+        assert_eq!(is_locked(folder.path()), Some(true));
+
+        drop(held);
+        assert_eq!(is_locked(folder.path()), Some(false));
     }
 
     /// Covers the fault table (row 1).

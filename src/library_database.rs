@@ -54,7 +54,10 @@ pub enum ConnectError {
     #[error(transparent)]
     Lost(#[from] LostDatabase),
     /// It cannot be reached or read.
-    #[error("could not open the database {place} (setting {setting}): {cause}")]
+    #[error(
+        "could not open the database {place} (setting {setting}): {cause}{}",
+        .advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default()
+    )]
     Open {
         /// Its file, or its name and host; never the password.
         place: String,
@@ -63,14 +66,42 @@ pub enum ConnectError {
         /// The error of the database, the driver or the operating system.
         #[source]
         cause: OpenError,
+        /// What the operator can do, if no connection was made and the cause does not say it.
+        advice: Option<String>,
     },
 }
 
 impl ConnectError {
     /// Returns the error of a database that could not be opened.
     pub fn unopened(settings: &Settings, cause: impl Into<OpenError>) -> Self {
+        Self::open(settings, cause.into(), None)
+    }
+
+    /// Returns the error of a database to which no connection was made.
+    fn unconnected(settings: &Settings, cause: impl Into<OpenError>) -> Self {
+        let cause = cause.into();
+        let advice = matches!(cause, OpenError::Database(_)).then(|| access_advice(settings));
+        Self::open(settings, cause, advice)
+    }
+
+    fn open(settings: &Settings, cause: OpenError, advice: Option<String>) -> Self {
         let (place, setting) = (settings.database_url().place(), setting_of_database(settings));
-        Self::Open { place, setting, cause: cause.into() }
+        Self::Open { place, setting, cause, advice }
+    }
+}
+
+/// Returns the advice for a database that cannot be reached or read.
+pub fn access_advice(settings: &Settings) -> String {
+    match settings.database_url().sqlite_file() {
+        Some(file) => format!(
+            "make sure that the user that runs the server may read and write {0} and its folder, and that no other process has locked it \
+             (`fuser {0}` lists the processes that have it open)",
+            file.display()
+        ),
+        None => {
+            "make sure that PostgreSQL is running, and that database.url has its address, user and password"
+                .to_owned()
+        }
     }
 }
 
@@ -114,7 +145,7 @@ pub async fn connect_existing(settings: &Settings) -> Result<Option<Db>, Connect
 
 async fn connect_to_any(settings: &Settings) -> Result<Db, ConnectError> {
     let connected = Db::connect(settings.database_url().expose()).await;
-    connected.map_err(|cause| ConnectError::unopened(settings, cause))
+    connected.map_err(|cause| ConnectError::unconnected(settings, cause))
 }
 
 /// Returns whether the database has tables of this server. One in memory is empty at each start, so it counts as one that has.

@@ -1,6 +1,7 @@
 //! Detects whether a server runs, by a request to the address that it listens on.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -9,6 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use crate::data_dir::is_locked;
 use crate::http::health::IndexHealth;
 use crate::settings::Settings;
 
@@ -23,6 +25,8 @@ pub enum ServerState {
     Ready,
     /// A server that starts, drains, or lacks something it needs (`/readyz` responds with 503).
     NotReady,
+    /// A server that does not use the data folder of the settings.
+    OtherServer,
     /// Another program, or a response that is not one of `/readyz`.
     OtherProgram,
     /// Nothing accepts connections there, or nothing responds in time.
@@ -38,6 +42,20 @@ pub struct ServerProbe {
     pub storage: Option<String>,
     /// The member `index` of the response; `None` while the server starts or stops, or if another version writes it differently.
     pub index: Option<IndexHealth>,
+}
+
+impl ServerProbe {
+    /// Returns this response, or [`ServerState::OtherServer`] if no process has locked the data folder: a server locks its own
+    /// before it listens.
+    pub fn with_data_dir(self, data_dir: &Path) -> Self {
+        let is_running = matches!(self.state, ServerState::Ready | ServerState::NotReady);
+        // A server whose files were removed may have lost the lock file with them.
+        let is_removed = self.storage.as_deref() == Some("removed");
+        if !is_running || is_removed || is_locked(data_dir) != Some(false) {
+            return self;
+        }
+        Self { state: ServerState::OtherServer, storage: None, index: None }
+    }
 }
 
 /// Returns whether a server runs, which executes the jobs that commands enqueue.
@@ -145,6 +163,22 @@ mod tests {
         assert!(storage_of(&starting).is_none() && index_of(&starting).is_none());
         assert!(parse_body(b"HTTP/1.1 503 Service Unavailable\r\n\r\n").is_none());
         assert!(parse_body(b"220 mail.example ESMTP\r\n").is_none());
+    }
+
+    #[test]
+    fn server_without_the_lock_of_the_folder_is_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let probe = |state, storage: Option<&str>| {
+            let probe = ServerProbe { state, storage: storage.map(str::to_owned), index: None };
+            probe.with_data_dir(folder.path()).state
+        };
+
+        assert_eq!(probe(ServerState::Ready, Some("ok")), ServerState::OtherServer);
+        assert_eq!(probe(ServerState::NotReady, None), ServerState::OtherServer);
+        assert_eq!(probe(ServerState::NotReady, Some("removed")), ServerState::NotReady);
+        assert_eq!(probe(ServerState::NotRunning, None), ServerState::NotRunning);
+        let _lock = crate::data_dir::lock(folder.path()).unwrap();
+        assert_eq!(probe(ServerState::Ready, Some("ok")), ServerState::Ready);
     }
 
     #[tokio::test]

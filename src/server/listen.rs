@@ -11,6 +11,7 @@ use actors::service::Service;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio_util::sync::CancellationToken;
 
+use super::preconditions::bind;
 use super::start_error::StartError;
 use super::unserved;
 use super::wire::{self, Connections, Wire};
@@ -137,7 +138,7 @@ fn metrics_server(
     address: SocketAddr,
     service: Service,
     recorder: PrometheusHandle,
-) -> std::io::Result<Server> {
+) -> Result<Server, StartError> {
     let (service, recorder) = (Data::new(service), Data::new(recorder));
     let job_counts = Data::new(health::JobCounts::default());
     let server = HttpServer::new(move || {
@@ -149,7 +150,7 @@ fn metrics_server(
     });
     // The server handles signals itself: it stops its parts in an order.
     let server = server.disable_signals().shutdown_timeout(wire::SHUTDOWN_SECONDS).workers(1);
-    Ok(server.bind(address)?.run())
+    Ok(server.listen(bind("server.metrics_listen", address)?)?.run())
 }
 
 /// Returns the recorder of metrics, which all servers of the process share.

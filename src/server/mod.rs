@@ -8,6 +8,7 @@ mod listen;
 mod models;
 mod not_ready;
 mod overrides;
+mod preconditions;
 mod setup;
 mod start_error;
 mod unserved;
@@ -38,7 +39,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::data_dir::{folder_id, is_open_to_others, lock, private_files, private_folder};
+use crate::data_dir::{folder_id, is_open_to_others, lock, private_files};
 use crate::http::health::Readiness;
 use crate::library_database;
 use crate::log;
@@ -46,12 +47,16 @@ use crate::settings::Settings;
 use listen::{Listeners, fold_metrics, listen, recorder};
 use models::load_models;
 use not_ready::NotReadyServer;
+use preconditions::bind;
 use setup::{disk_space, open_index, service_config};
 use wire::{Connections, SHUTDOWN_SECONDS};
 
 pub use overrides::Overrides;
+pub use preconditions::{
+    bucket_fault, bucket_settings, create_data_dir, create_files_folder, listen_fault, mailer,
+};
 pub use setup::files;
-pub use start_error::StartError;
+pub use start_error::{StartError, StartFault};
 
 /// A server that has started. Dropping it without [`RunningService::stop`] loses what is buffered.
 pub struct RunningService {
@@ -163,9 +168,7 @@ pub async fn start_with(
         warn!(warning, "a setting is unsafe");
     }
     settings.refuse_unbuilt()?;
-    private_folder(&settings.data_dir).map_err(|error| {
-        format!("could not use the folder data_dir = {}: {error}", settings.data_dir.display())
-    })?;
+    create_data_dir(&settings.data_dir)?;
     if is_open_to_others(&settings.data_dir) {
         let folder = settings.data_dir.display();
         warn!(%folder, "data_dir is accessible to other users; run `chmod 700` on the folder");
@@ -178,7 +181,7 @@ pub async fn start_with(
     // The id stays the same over restarts, so a restart can put back the jobs of a process that died.
     let lease_owner = LeaseOwner(folder_id(&mut lock));
     // An address in use is reported before the database is touched.
-    let listener = bind(settings.server.listen)?;
+    let listener = bind("server.listen", settings.server.listen)?;
     let address = listener.local_addr()?;
     let connections = Connections::from_settings(&settings.server);
     // Before the database is opened: migrations and the replay of the index can take minutes.
@@ -215,11 +218,6 @@ pub async fn start_with(
         background,
         _lock: lock,
     })
-}
-
-fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
-    TcpListener::bind(address)
-        .map_err(|error| format!("could not listen on server.listen = {address}: {error}").into())
 }
 
 /// Spawns the tasks that run while the server does: they watch the disk, the database and the log.

@@ -18,13 +18,15 @@ use library::context::CoreContext;
 use sandbox::{SandboxCommand, SandboxSettings};
 use search::index::edge::VectorModel;
 use search::index::{IndexFolder, InitialIndex, Marker};
-use storage::blobs::{BlobStore, FolderStore, S3Settings, S3Store};
-use storage::mail::{MailSettings, MailTransport, Mailer};
+use storage::blobs::{BlobStore, FolderStore, S3Store};
 use web::{FetchSettings, PageUrl};
 
+use super::preconditions::{
+    bucket_fault, bucket_settings, create_files_folder, files_folder_fault, mailer, store_error_cause,
+};
 use super::start_error::StartError;
 use crate::data_dir::private_folder;
-use crate::settings::{Access, FilesUrl, MailUrl, Oauth, Push, Secret, Settings};
+use crate::settings::{Access, FilesUrl, Oauth, Push, Settings};
 
 /// Opens the existing index, or a new one if there is none or it is damaged. Replaying a long log takes minutes. If the caller drops
 /// the future meanwhile, it does not count as a crash during opening. Without space on its disk the server starts without an index.
@@ -100,7 +102,7 @@ pub fn service_config(
         },
         lease_owner,
         grants: grants(&settings.oauth),
-        mail: mail(settings, base_url)?,
+        mail: mailer(settings, base_url)?,
         disk,
     })
 }
@@ -170,42 +172,21 @@ pub fn files(settings: &Settings) -> Result<Arc<dyn BlobStore>, StartError> {
 }
 
 /// The store of files: a folder, which only its owner may open, or a bucket.
-fn blobs(settings: &Settings, scratch: &Scratch, disk: DiskSpace) -> Result<Arc<dyn BlobStore>, StartError> {
-    let fault =
-        |error: &dyn std::fmt::Display| format!("could not open the file store of files.url: {error}");
+fn blobs(settings: &Settings, scratch: &Scratch, disk: DiskSpace) -> Result<Arc<dyn BlobStore>, StartFault> {
     match settings.files_url() {
         FilesUrl::Folder(folder) => {
-            private_folder(&folder).map_err(|error| fault(&error))?;
+            create_files_folder(&folder)?;
             // The files may be on another disk.
             let disk = disk.with_folder(folder.clone());
-            Ok(Arc::new(FolderStore::open(folder, disk).map_err(|error| fault(&error))?))
+            let store = FolderStore::open(folder.clone(), disk);
+            Ok(Arc::new(store.map_err(|error| files_folder_fault(&folder, &store_error_cause(&error)))?))
         }
         FilesUrl::S3(url) => {
-            let files = &settings.files;
-            let expose = |secret: &Option<Secret>| secret.as_ref().map(|secret| secret.expose().to_owned());
-            let bucket = S3Settings {
-                url,
-                endpoint: files.endpoint.as_ref().map(|endpoint| endpoint.as_str().to_owned()),
-                region: files.region.clone(),
-                access_key: expose(&files.access_key),
-                secret_key: expose(&files.secret_key),
-            };
-            Ok(Arc::new(S3Store::open(bucket, scratch.clone()).map_err(|error| fault(&error))?))
+            let bucket = bucket_settings(&settings.files, url)?;
+            let store = S3Store::open(bucket, scratch.clone());
+            Ok(Arc::new(store.map_err(|error| bucket_fault(&store_error_cause(&error)))?))
         }
     }
-}
-
-/// Returns the sender of e-mail; `None` if `mail.url` is not set.
-fn mail(settings: &Settings, base_url: &str) -> Result<Option<Mailer>, StartError> {
-    let transport = match &settings.mail.url {
-        None => return Ok(None),
-        Some(MailUrl::Smtp(url)) => MailTransport::Smtp(url.expose().to_owned()),
-        Some(MailUrl::Folder(folder)) => MailTransport::Folder(folder.clone()),
-    };
-    let host = url::Url::parse(base_url).ok().and_then(|base| Some(base.host_str()?.to_owned()));
-    let from = settings.mail.from.as_str().to_owned();
-    let host = host.unwrap_or_else(|| "localhost".to_owned());
-    Ok(Some(Mailer::new(MailSettings { transport, from, host })?))
 }
 
 /// Returns the endpoint that transcribes recordings; `None` if none is set. The settings require a model with a URL.

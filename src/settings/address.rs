@@ -197,12 +197,24 @@ impl Text for DatabaseUrl {
     const EXPECTED: &'static str = "sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME";
 
     fn read(text: &str) -> Option<Self> {
-        let fits = match text.split_once(':')? {
-            ("sqlite", path) => !path.trim_start_matches('/').is_empty(),
-            ("postgres" | "postgresql", rest) => rest.starts_with("//") && Url::parse(text).is_ok(),
-            _ => false,
-        };
+        let fits = is_database_url(text) && Db::check_url(text).is_ok();
         fits.then(|| Self(text.to_owned().into()))
+    }
+
+    fn expected_instead_of(text: &str) -> String {
+        match Db::check_url(text) {
+            Err(fault) if is_database_url(text) => fault.to_string(),
+            Ok(()) | Err(_) => Self::EXPECTED.to_owned(),
+        }
+    }
+}
+
+/// Returns whether a text has the form of the URL of a database, whatever its parameters are.
+fn is_database_url(text: &str) -> bool {
+    match text.split_once(':') {
+        Some(("sqlite", path)) => !path.trim_start_matches('/').is_empty(),
+        Some(("postgres" | "postgresql", rest)) => rest.starts_with("//") && Url::parse(text).is_ok(),
+        Some(_) | None => false,
     }
 }
 

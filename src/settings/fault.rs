@@ -185,13 +185,15 @@ fn without_secrets(text: &str) -> String {
     let (scheme, rest) = match text.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
         None if has_credentials(text) => (String::new(), text),
-        None => return text.to_owned(),
+        // Also a URL, such as `sqlite:PATH?mode=rwc`.
+        None => return without_query(text),
     };
     let rest = rest.rsplit_once('@').map_or_else(|| rest.to_owned(), |(_, host)| format!("***@{host}"));
-    match rest.split_once('?') {
-        Some((place, _)) => format!("{scheme}{place}?***"),
-        None => format!("{scheme}{rest}"),
-    }
+    format!("{scheme}{}", without_query(&rest))
+}
+
+fn without_query(text: &str) -> String {
+    text.split_once('?').map_or_else(|| text.to_owned(), |(place, _)| format!("{place}?***"))
 }
 
 fn truncated(text: String) -> String {

@@ -156,8 +156,22 @@ impl Settings {
             let needed = "the name of a model, because ai.transcription.url is set";
             faults.push(Fault::missing("ai.transcription.model", needed));
         }
+        if let Some(metrics) = self.server.metrics_listen
+            && is_same_listener(self.server.listen, metrics)
+        {
+            let needed = format!("an address and port other than server.listen = {}", self.server.listen);
+            faults.push(Fault::refused("server.metrics_listen", &metrics.to_string(), &needed));
+        }
         if faults.is_empty() { Ok(()) } else { Err(SettingsError::Wrong(faults)) }
     }
+}
+
+/// Returns whether two listeners exclude each other. Port 0 selects a free port for each.
+fn is_same_listener(one: SocketAddr, other: SocketAddr) -> bool {
+    let is_any = |address: SocketAddr| address.ip().is_unspecified();
+    let overlap =
+        one.ip() == other.ip() || one.is_ipv4() == other.is_ipv4() && (is_any(one) || is_any(other));
+    one.port() != 0 && one.port() == other.port() && overlap
 }
 
 #[cfg(test)]

@@ -389,6 +389,59 @@ fn endpoint_needs_the_name_of_its_model() {
 }
 
 #[test]
+fn metrics_need_another_address_than_the_server() {
+    let load = |listen: &str, metrics: &str| {
+        with(&[("CARREL__SERVER__LISTEN", listen), ("CARREL__SERVER__METRICS_LISTEN", metrics)])
+    };
+
+    for (listen, metrics) in
+        [("127.0.0.1:81", "127.0.0.1:81"), ("0.0.0.0:81", "127.0.0.1:81"), ("[::1]:81", "[::]:81")]
+    {
+        let said = load(listen, metrics).expect_err("refused").to_string();
+        let expected = format!(
+            "setting server.metrics_listen = \"{metrics}\": expected an address and port other than server.listen = {listen}"
+        );
+        assert_eq!(said, expected);
+    }
+    for (listen, metrics) in [
+        ("127.0.0.1:81", "127.0.0.1:82"),
+        ("127.0.0.1:0", "127.0.0.1:0"),
+        ("127.0.0.1:81", "[::1]:81"),
+        ("127.0.0.1:81", "127.0.0.2:81"),
+    ] {
+        assert!(load(listen, metrics).is_ok(), "{listen} {metrics}");
+    }
+}
+
+#[test]
+fn unknown_database_parameter_is_refused_without_its_value() {
+    let said = brief_report(&[
+        ("DATABASE__URL", "postgres://u:canary@db/n?sslcompresion=canary"),
+        ("DATABASE__URL", "postgres://u:canary@db/n?sslmode=canary"),
+        ("DATABASE__URL", "postgres://u@db/n?sslpassword=canary"),
+        ("DATABASE__URL", "sqlite:/tmp/x.db?mode=canary"),
+        ("DATABASE__URL", "sqlite:///tmp/x.db?key=canary"),
+    ]);
+
+    assert!(!said.contains("canary"), "{said}");
+    let known = "sslmode, sslrootcert, sslcert, sslkey, statement-cache-capacity, host, hostaddr, port, dbname, user, \
+                 password, application_name, options";
+    let expected = [
+        format!("\"postgres://***@db/n?***\": expected a URL without the unknown parameter sslcompresion; known are {known}"),
+        "\"postgres://***@db/n?***\": expected a URL whose parameter sslmode is one of disable, allow, prefer, require, \
+         verify-ca and verify-full"
+            .to_owned(),
+        format!("\"(hidden)\": expected a URL without the unknown parameter sslpassword; known are {known}"),
+        "\"sqlite:/tmp/x.db?***\": expected a URL whose parameter mode is one of ro, rw, rwc and memory".to_owned(),
+        "\"sqlite:///tmp/x.db?***\": expected a URL without the unknown parameter key; known are mode, cache, immutable, vfs"
+            .to_owned(),
+    ];
+    for (line, expected) in said.lines().zip(expected) {
+        assert_eq!(line, format!("setting database.url = {expected}"));
+    }
+}
+
+#[test]
 fn every_setting_has_a_comment_or_an_explained_section() {
     let lines: Vec<_> = include_str!("../../config/default.toml").lines().collect();
     let bare: BTreeSet<_> = lines

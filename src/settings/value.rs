@@ -21,6 +21,11 @@ pub(super) trait Text: Sized {
 
     /// Parses the text, which is trimmed and not empty; `None` if it is invalid.
     fn read(text: &str) -> Option<Self>;
+
+    /// Describes what is allowed in place of an invalid text, to follow "expected". Must contain no part of it that may be a secret.
+    fn expected_instead_of(_text: &str) -> String {
+        Self::EXPECTED.to_owned()
+    }
 }
 
 /// Reads a setting that must not be empty.
@@ -69,7 +74,7 @@ pub(super) fn read_days<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, 
 
 fn parse_text<T: Text, E: Error>(given: &str) -> Result<T, E> {
     let read = if given.is_empty() { None } else { T::read(given) };
-    read.ok_or_else(|| E::invalid_value(Unexpected::Str(given), &T::EXPECTED))
+    read.ok_or_else(|| E::invalid_value(Unexpected::Str(given), &T::expected_instead_of(given).as_str()))
 }
 
 /// Reads a setting that is a text, without changing it.

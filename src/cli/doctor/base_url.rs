@@ -28,7 +28,8 @@ pub async fn check(settings: &Settings, server: &ServerProbe) -> Check {
         let advice = "correct server.base_url, or the DNS record of its host";
         return Check::warning(NAME, format!("the host of {url} was not found: {cause}"), advice);
     }
-    if matches!(server.state, ServerState::NotRunning | ServerState::OtherProgram) {
+    if matches!(server.state, ServerState::NotRunning | ServerState::OtherServer | ServerState::OtherProgram)
+    {
         return Check::good(
             NAME,
             format!("the host of {url} resolves; no server is running, so no request was sent to the URL"),

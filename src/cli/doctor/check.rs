@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::server::StartFault;
+
 /// The advice for a database that could be opened, and then failed to answer a query.
 pub const SEE_DATABASE_FILES: &str =
     "follow the advice of `database files`; if that check found no damage, try again";
@@ -48,6 +50,11 @@ impl Check {
     /// Makes the result of a check that found that the server does not work, or not safely, with advice.
     pub fn wrong(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { name, state: CheckState::Wrong, found: found.into(), advice: Some(advice.into()) }
+    }
+
+    /// Makes the result of a check that found what stops the start of the server.
+    pub fn stopping_start(name: &'static str, fault: StartFault) -> Self {
+        Self::wrong(name, fault.finding, fault.advice)
     }
 }
 

@@ -9,7 +9,7 @@ use library::context::CoreContext;
 use super::check::{Check, SEE_DATABASE_FILES};
 use super::library_sizes;
 use crate::cli::{failure, opening};
-use crate::library_database::{self, ConnectError, LostDatabase, setting_of_database};
+use crate::library_database::{self, ConnectError, LostDatabase, access_advice, setting_of_database};
 use crate::settings::Settings;
 
 const NAME: &str = "database";
@@ -37,7 +37,7 @@ pub async fn open_database(settings: &Settings, is_removed: bool) -> Result<Core
     }
     opening::unmigrated_core(settings).await.map_err(|error| match error {
         ConnectError::Lost(lost) => lost_check(lost),
-        ConnectError::Open { place, setting, cause } => {
+        ConnectError::Open { place, setting, cause, .. } => {
             let found = |error: &dyn Error| format!("could not open {place} (setting {setting}): {error}");
             match cause {
                 OpenError::Damaged(damage) => Check::wrong(NAME, damage.to_string(), RESTORE),
@@ -49,20 +49,6 @@ pub async fn open_database(settings: &Settings, is_removed: bool) -> Result<Core
             }
         }
     })
-}
-
-fn access_advice(settings: &Settings) -> String {
-    match settings.database_url().sqlite_file() {
-        Some(file) => format!(
-            "make sure that the user that runs the server may read and write {0} and its folder, and that no other process has locked it \
-             (`fuser {0}` lists the processes that have it open)",
-            file.display()
-        ),
-        None => {
-            "make sure that PostgreSQL is running, and that database.url has its address, user and password"
-                .to_owned()
-        }
-    }
 }
 
 /// Checks an open database. It reads all of it.

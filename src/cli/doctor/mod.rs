@@ -5,15 +5,16 @@ mod check;
 mod database;
 mod disk;
 mod feeds;
+mod files;
+mod folders;
 mod index;
 mod jobs;
 mod library_sizes;
+mod mail;
 mod models;
+mod server;
 
 use std::fmt;
-use std::fs;
-use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, absolute};
 
 use clap::Args;
@@ -53,9 +54,10 @@ pub async fn run(
 
 async fn check_all(settings: &Settings, config: Option<&Path>, repairs: bool) -> Vec<Check> {
     // First, because what a running server reports decides how the disk, the database and the index are judged.
-    let server = probe::ask(settings).await;
+    let server = probe::ask(settings).await.with_data_dir(&settings.data_dir);
     let mut checks = vec![check_settings(settings, config), base_url::check(settings, &server).await];
-    checks.push(check_folder(&settings.data_dir));
+    checks.push(folders::check_data_dir(&settings.data_dir));
+    checks.push(files::check(settings).await);
     checks.extend(disk::check(settings, &server));
     match database::open_database(settings, server.storage.as_deref() == Some("removed")).await {
         Ok(core) => {
@@ -72,9 +74,10 @@ async fn check_all(settings: &Settings, config: Option<&Path>, repairs: bool) ->
             checks.extend([database, index]);
         }
     }
+    checks.extend(mail::check(settings));
     checks.extend(models::check(settings, is_running(&server)));
     checks.push(check_sandbox().await);
-    checks.push(check_server(settings, &server));
+    checks.push(server::check(settings, &server));
     checks
 }
 
@@ -110,53 +113,6 @@ fn check_settings(settings: &Settings, config: Option<&Path>) -> Check {
     }
 }
 
-fn check_folder(folder: &Path) -> Check {
-    let name = "data folder";
-    let rights = match fs::metadata(folder) {
-        Ok(found) if found.is_dir() => found.permissions().mode() & 0o777,
-        Ok(_) => {
-            return Check::wrong(
-                name,
-                format!("{} is not a folder", folder.display()),
-                "set data_dir to a folder",
-            );
-        }
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
-            return Check::warning(
-                name,
-                format!("{} does not exist yet (setting data_dir)", folder.display()),
-                "the server creates it at its first start",
-            );
-        }
-        Err(cause) => {
-            return Check::wrong(
-                name,
-                format!("could not read {}: {cause}", folder.display()),
-                "make it readable and writable by the user that runs the server (`chown`)",
-            );
-        }
-    };
-    if let Err(cause) = try_to_write(folder) {
-        let found = format!("could not write to {}: {cause}", folder.display());
-        let advice = "make it writable by the user that runs the server (`chown`), or free some space";
-        return Check::wrong(name, found, advice);
-    }
-    if rights & 0o077 != 0 {
-        let found = format!("{} is accessible to other users (mode {rights:03o})", folder.display());
-        return Check::warning(name, found, format!("run `chmod 700 {}`", folder.display()));
-    }
-    Check::good(name, format!("{} is writable, and accessible only to its owner", folder.display()))
-}
-
-/// Creates a file in the folder and removes it: permissions, a full disk and a read-only mount each fail with a different error.
-fn try_to_write(folder: &Path) -> io::Result<()> {
-    let trial = folder.join(format!(".doctor-{}", std::process::id()));
-    let written = fs::write(&trial, b"carrel doctor");
-    // Removed even if only a part of it could be written.
-    let removed = fs::remove_file(&trial);
-    written.and(removed)
-}
-
 /// Checks the confinement of the processes that parse pages and files.
 async fn check_sandbox() -> Check {
     let name = "sandbox";
@@ -185,36 +141,6 @@ async fn check_sandbox() -> Check {
     }
 }
 
-fn check_server(settings: &Settings, server: &ServerProbe) -> Check {
-    let (name, listen) = ("server", settings.server.listen);
-    match server.state {
-        ServerState::Ready => Check::good(name, format!("a server runs on {listen} and is ready")),
-        ServerState::NotReady => match server.storage.as_deref() {
-            Some("damaged") => {
-                let found = format!("the server on {listen} refuses writes: it found damage in the database");
-                let advice = "follow the advice of `database files`; if that check found no damage, the server accepts writes \
-                              again after its own next check, within five minutes, or after a restart";
-                Check::warning(name, found, advice)
-            }
-            Some("removed") => {
-                let found = format!("the server on {listen} refuses writes: its database was removed");
-                Check::warning(name, found, "follow the advice of `database`")
-            }
-            Some(_) | None => {
-                let advice = format!("see http://{listen}/readyz and the log");
-                Check::warning(name, format!("the server on {listen} is not ready"), advice)
-            }
-        },
-        ServerState::OtherProgram => {
-            let found = format!("another program answers on {listen}");
-            Check::wrong(name, found, "stop that program, or set server.listen to another address")
-        }
-        ServerState::NotRunning => {
-            Check::good(name, format!("no server runs on {listen}; `carrel serve` starts one"))
-        }
-    }
-}
-
 #[derive(Serialize)]
 struct DoctorReport {
     ok: bool,
@@ -230,36 +156,6 @@ impl fmt::Display for DoctorReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn folder(name: &str) -> std::path::PathBuf {
-        let place = std::env::temp_dir().join(format!("carrel-doctor-{name}-{}", std::process::id()));
-        fs::create_dir_all(&place).unwrap();
-        place
-    }
-
-    #[test]
-    fn folder_that_others_can_read_is_a_warning_with_advice() {
-        let place = folder("open");
-        fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
-        let open = check_folder(&place);
-        fs::set_permissions(&place, fs::Permissions::from_mode(0o700)).unwrap();
-        let own = check_folder(&place);
-        fs::remove_dir_all(&place).unwrap();
-
-        assert_eq!((open.state, own.state), (CheckState::Warning, CheckState::Good));
-        assert_eq!(open.advice, Some(format!("run `chmod 700 {}`", place.display())));
-    }
-
-    #[test]
-    fn folder_that_is_a_file_is_wrong_and_a_missing_one_is_not() {
-        let place = folder("file");
-        let file = place.join("data");
-        fs::write(&file, b"").unwrap();
-
-        assert_eq!(check_folder(&file).state, CheckState::Wrong);
-        assert_eq!(check_folder(&place.join("none")).state, CheckState::Warning);
-        fs::remove_dir_all(&place).unwrap();
-    }
 
     #[tokio::test]
     async fn wrong_settings_are_a_report_and_a_failure() {

@@ -1,12 +1,14 @@
 //! Output, prompts and errors of the command line.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use crate::support::program::{
     CommandOutput, EMAIL, PASSWORD, command_output, command_output_on_terminal, create_account,
     create_account_with_email, run_command,
 };
-use crate::support::{Home, Key, OAuthClient, Program, Reply, Site, eventually};
+use crate::support::{Home, Key, OAuthClient, Program, Reply, S3Bucket, Site, eventually};
 
 /// SQLite in the data folder, whichever database the run selects.
 const OWN_DATABASE: (&str, &str) = ("DATABASE__URL", "");
@@ -89,7 +91,7 @@ async fn unreachable_database_is_named_with_setting_and_cause() {
         let output = command_output(&home, command, "", &[("DATABASE__URL", &url)]);
 
         let place = format!("rows of PostgreSQL on {free} (setting database.url)");
-        assert_fails(&output, &[&place, "refused"]);
+        assert_fails(&output, &[&place, "refused", "make sure that PostgreSQL is running"]);
         assert!(!output.stderr.contains("canary"), "{output:?}");
     }
 }
@@ -369,6 +371,123 @@ async fn doctor_checks_jobs_feeds_disk_and_base_url() {
     let feeds = check(&report, "feeds");
     assert!(feeds["found"].as_str().unwrap().contains("/feed (1 times in a row: "), "{feeds}");
     running.terminate().await;
+}
+
+#[actix_web::test]
+async fn secret_in_a_database_parameter_is_never_printed() {
+    let home = Home::new().await;
+
+    for (url, expected) in [
+        ("postgres://u@127.0.0.1:1/n?sslpassword=canary", "without the unknown parameter sslpassword"),
+        ("postgres://u@127.0.0.1:1/n?sslmode=canary", "whose parameter sslmode is one of disable"),
+        ("sqlite:/tmp/x.db?mode=canary", "whose parameter mode is one of ro"),
+    ] {
+        for command in ["serve", "doctor"] {
+            let output = command_output(&home, &[command], "", &[("DATABASE__URL", url)]);
+
+            assert_eq!(output.code, Some(1), "{output:?}");
+            let printed = format!("{}{}", output.stdout, output.stderr);
+            assert!(printed.contains("setting database.url") && printed.contains(expected), "{printed}");
+            assert!(!printed.contains("canary"), "{printed}");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn doctor_reports_what_stops_the_start() {
+    let home = Home::new().await;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = listener.local_addr().unwrap().to_string();
+    let faults: [(&str, &[(&str, &str)]); 6] = [
+        (
+            "mail.url has another value of the parameter tls",
+            &[("MAIL__URL", "smtp://127.0.0.1:25?tls=canary")],
+        ),
+        (
+            "files.secret_key or AWS_SECRET_ACCESS_KEY is set, but neither files.access_key nor AWS_ACCESS_KEY_ID",
+            &[
+                ("FILES__URL", "s3://bucket"),
+                ("FILES__ENDPOINT", "http://127.0.0.1:1"),
+                ("FILES__SECRET_KEY", "canary"),
+            ],
+        ),
+        (
+            "expected an address and port other than server.listen",
+            &[("SERVER__LISTEN", "127.0.0.1:1"), ("SERVER__METRICS_LISTEN", "127.0.0.1:1")],
+        ),
+        ("could not listen on server.metrics_listen = ", &[("SERVER__METRICS_LISTEN", &taken)]),
+        ("could not listen on server.listen = 192.0.2.7:8080: ", &[("SERVER__LISTEN", "192.0.2.7:8080")]),
+        ("could not use the folder data_dir = /proc/carrel: ", &[("DATA_DIR", "/proc/carrel")]),
+    ];
+
+    for (finding, settings) in faults {
+        for command in ["serve", "doctor"] {
+            let output = command_output(&home, &[command], "", settings);
+
+            assert_eq!(output.code, Some(1), "{output:?}");
+            let printed = format!("{}{}", output.stdout, output.stderr);
+            assert!(printed.contains(finding), "{finding}: {printed}");
+            assert!(!printed.contains("canary"), "{printed}");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn doctor_tells_another_server_from_its_own() {
+    let home = Home::new().await;
+    create_account(&home);
+    let running = Program::start(&home, "data").await;
+    let listen = running.address();
+    let doctor = |settings: &[(&str, &str)]| -> Value {
+        let output = command_output(&home, &["doctor", "--json"], "", settings);
+        serde_json::from_str(&output.stdout).unwrap()
+    };
+
+    let own = doctor(&[("SERVER__LISTEN", listen)]);
+    let empty = home.path("other");
+    let other = doctor(&[("SERVER__LISTEN", listen), ("DATA_DIR", empty.to_str().unwrap()), OWN_DATABASE]);
+
+    assert_eq!(check(&own, "server")["state"], "ok", "{own}");
+    let server = check(&other, "server");
+    assert_eq!(server["state"], "wrong", "{other}");
+    assert!(server["found"].as_str().unwrap().contains("another server answers on"), "{server}");
+    assert!(!check(&other, "index")["found"].as_str().unwrap().contains("running server"), "{other}");
+    running.terminate().await;
+}
+
+/// Returns the check `files` of the doctor with these settings.
+async fn files_check(home: &Arc<Home>, settings: &[(&str, &str)]) -> Value {
+    let home = home.clone();
+    let settings: Vec<(String, String)> =
+        settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    // The thread of the test serves the bucket, so the command must not block it.
+    let run = move || {
+        let settings: Vec<(&str, &str)> =
+            settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        command_output(&home, &["doctor", "--json"], "", &settings)
+    };
+    let output = tokio::task::spawn_blocking(run).await.unwrap();
+    check(&serde_json::from_str(&output.stdout).unwrap(), "files")
+}
+
+#[actix_web::test]
+async fn doctor_checks_the_file_store() {
+    let (home, bucket) = (Arc::new(Home::new().await), S3Bucket::start().await);
+    let with = |setting: (&'static str, &'static str)| [&bucket.settings()[..], &[setting]].concat();
+
+    let folder = files_check(&home, &[]).await;
+    let reached = files_check(&home, &bucket.settings()).await;
+    let wrong_key = files_check(&home, &with(("FILES__SECRET_KEY", "canary"))).await;
+    let dead = files_check(&home, &with(("FILES__ENDPOINT", "http://127.0.0.1:1"))).await;
+
+    assert_eq!([&folder["state"], &reached["state"]], ["ok", "ok"], "{folder} {reached}");
+    for (check, words) in [(&wrong_key, "refuses the access key"), (&dead, "could not be reached: ")] {
+        assert_eq!(check["state"], "wrong", "{check}");
+        let found = check["found"].as_str().unwrap();
+        assert!(found.starts_with("s3://shelf/library (setting files.url): "), "{found}");
+        assert!(found.contains(words) && !found.contains("canary"), "{found}");
+    }
+    assert!(bucket.paths().is_empty());
 }
 
 #[actix_web::test]

@@ -123,6 +123,11 @@ impl Program {
         .await;
     }
 
+    /// The address that the server listens on.
+    pub fn address(&self) -> &str {
+        self.base.trim_start_matches("http://")
+    }
+
     /// Returns a client without credentials.
     pub fn anonymous(&self) -> Client {
         Client::new(&self.base)

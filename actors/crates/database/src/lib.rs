@@ -6,6 +6,7 @@
 //! | To | Call |
 //! |---|---|
 //! | open it and migrate the tables | [`Db::open`]; for the server [`Db::connect`] and [`Db::prepare`] |
+//! | check a URL before it is used | [`Db::check_url`] |
 //! | read | [`Db::read`] |
 //! | write one statement | [`Db::write`] |
 //! | write several statements, all or none | [`Db::begin`], [`Transaction`] |
@@ -39,6 +40,7 @@ mod bulk_insert;
 mod checkpoint;
 mod close;
 mod connection;
+mod connection_url;
 mod db;
 mod fault;
 mod file_names;
@@ -69,6 +71,7 @@ pub use account_share::on_behalf_of;
 pub use bulk_insert::insert_all;
 pub use checkpoint::checkpoint_below_floor;
 pub use connection::Connection;
+pub use connection_url::UrlFault;
 pub use db::Db;
 pub use fault::{DatabaseFault, StorageFault, is_reported};
 pub use health::StorageHealth;

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | open a store | [`blobs::FolderStore::open`], [`blobs::S3Store::open`] |
 //! | write a file | [`blobs::BlobStore::create`], then [`blobs::BlobWriter`] |
+//! | check whether a bucket can be used | [`blobs::S3Store::probe`] |
 //! | read a file by its path | [`blobs::BlobStore::local_file`] |
 //! | let a client send bytes to the bucket itself | [`blobs::BlobStore::upload_bucket`], [`blobs::S3Store::presign_put`] |
 //! | remove a file | [`blobs::BlobStore::remove`] |

@@ -14,12 +14,16 @@ use lettre::message::{Mailbox, Message, SinglePart};
 use lettre::transport::smtp::Error as SmtpError;
 use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::{AsyncSmtpTransport, AsyncTransport, Tokio1Executor};
+use percent_encoding::percent_decode_str;
 use tokio::sync::Semaphore;
 use url::Url;
 use values::time::Timestamp;
 
 /// A server that has not accepted the e-mail within this time is given up.
 const SEND_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The values of the parameter `tls` of a `smtp://` URL.
+const TLS_MODES: [&str; 2] = ["required", "opportunistic"];
 
 /// The way in which e-mail is sent, from the setting `mail.url`.
 #[derive(Clone)]
@@ -179,8 +183,23 @@ fn smtp(url: &str) -> Result<AsyncSmtpTransport<Tokio1Executor>, MailConfigError
     // A URL has an IPv6 address in brackets; certificates and `IpAddr` have none.
     let host =
         parsed.host_str().ok_or_else(|| invalid("names no server"))?.trim_matches(['[', ']']).to_owned();
+    if let Some((_, mode)) = parsed.query_pairs().find(|(name, _)| name == "tls")
+        && parsed.scheme() == "smtp"
+        && !TLS_MODES.contains(&&*mode)
+    {
+        return Err(invalid("has another value of the parameter tls than required and opportunistic"));
+    }
+    let is_utf8 = |part: &str| percent_decode_str(part).decode_utf8().is_ok();
+    if let Some(password) = parsed.password()
+        && !(is_utf8(parsed.username()) && is_utf8(password))
+    {
+        return Err(invalid("has a user name or password that is not UTF-8 after percent-decoding"));
+    }
+    if !matches!(parsed.scheme(), "smtp" | "smtps") {
+        return Err(invalid("begins neither with smtp:// nor with smtps://"));
+    }
     let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url)
-        .map_err(|_| invalid("is not the URL of a mail server"))?;
+        .map_err(|_| invalid("names a server for which there can be no certificate"))?;
     let is_local = host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
     let tls = || {
         TlsParameters::new(host.clone())
@@ -276,6 +295,32 @@ mod tests {
         };
         assert!(!error.to_string().contains("canary"));
         assert!(mailer(transport).is_ok());
+    }
+
+    #[test]
+    fn mail_url_that_is_refused_is_explained_without_its_value() {
+        for (url, reason) in [
+            (
+                "smtp://127.0.0.1:25?tls=canary",
+                "has another value of the parameter tls than required and opportunistic",
+            ),
+            (
+                "smtps://me:canary%ff@mail.example",
+                "has a user name or password that is not UTF-8 after percent-decoding",
+            ),
+            ("http://me:canary@mail.example", "begins neither with smtp:// nor with smtps://"),
+        ] {
+            let error = mailer(MailTransport::Smtp(url.to_owned())).err().unwrap().to_string();
+
+            assert_eq!(error, format!("mail.url {reason}"));
+        }
+        for url in [
+            "smtp://127.0.0.1:25",
+            "smtp://mail.example?tls=required",
+            "smtp://mail.example?tls=opportunistic",
+        ] {
+            assert!(mailer(MailTransport::Smtp(url.to_owned())).is_ok(), "{url}");
+        }
     }
 
     /// Covers the fault table (row 20).

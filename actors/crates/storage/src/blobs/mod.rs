@@ -12,6 +12,7 @@ mod local_file;
 mod paths;
 mod s3;
 mod s3_blob_store;
+mod s3_probe;
 
 pub use blob_error::BlobError;
 pub use blob_store::{BlobStore, BlobWriter, PART_BYTES};
@@ -19,3 +20,4 @@ pub use folder::FolderStore;
 pub use local_file::LocalFile;
 pub use paths::{blob_path, incoming_path};
 pub use s3::{ReceivedObject, S3Settings, S3Store};
+pub use s3_probe::BucketFault;

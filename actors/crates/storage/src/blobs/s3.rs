@@ -61,6 +61,12 @@ impl S3Store {
     /// # Errors
     /// [`BlobError::Failed`] when the URL names no bucket or the credentials are incomplete.
     pub fn open(settings: S3Settings, scratch: Scratch) -> Result<Self, BlobError> {
+        let (builder, prefix) = Self::builder(settings)?;
+        Ok(Self { store: builder.build()?, prefix, scratch })
+    }
+
+    /// Returns what makes the client, and the prefix of all keys.
+    pub(super) fn builder(settings: S3Settings) -> Result<(AmazonS3Builder, String), BlobError> {
         // The HTTP client of the bucket comes with object_store, which expects a provider.
         web::install_crypto_provider();
         let url = Url::parse(&settings.url).map_err(|error| BlobError::Failed(Box::new(error)))?;
@@ -81,7 +87,7 @@ impl S3Store {
         if let Some(secret) = settings.secret_key {
             builder = builder.with_secret_access_key(secret);
         }
-        Ok(Self { store: builder.build()?, prefix: url.path().trim_matches('/').to_owned(), scratch })
+        Ok((builder, url.path().trim_matches('/').to_owned()))
     }
 
     /// Returns a URL to which a client may PUT bytes of this content type for the time `valid`.
@@ -142,6 +148,11 @@ impl S3Store {
     }
 
     pub(super) fn key(&self, path: &str) -> Key {
-        Key::from(format!("{}/{path}", self.prefix))
+        object_key(&self.prefix, path)
     }
+}
+
+/// Returns the key of a path in a bucket.
+pub(super) fn object_key(prefix: &str, path: &str) -> Key {
+    Key::from(format!("{prefix}/{path}"))
 }
