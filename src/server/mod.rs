@@ -50,7 +50,7 @@ use setup::{disk_space, open_index, service_config};
 use wire::{Connections, SHUTDOWN_SECONDS};
 
 pub use overrides::Overrides;
-pub use setup::files;
+pub use setup::{files, measured_disks};
 pub use start_error::StartError;
 
 /// A server that has started. Dropping it without [`RunningService::stop`] loses what is buffered.

@@ -16,8 +16,8 @@ use super::space_reserve::{START_BYTES, SpaceReserve};
 
 /// Interval between measurements of a disk.
 const MEASUREMENT_INTERVAL: Duration = Duration::from_millis(250);
-/// Number of measurements between attempts to refill the reserve, and between reports that there is room again. Not each one, because a disk may fill up again soon after space
-/// was freed.
+/// Number of measurements between attempts to refill the reserve, and between reports that there is room again. Not each one, because
+/// a disk may fill up again soon after space was freed.
 const MEASUREMENTS_PER_REFILL: u64 = 20;
 /// Free space in addition to the reserve and the floor that is required for a refill. With less the reserve would soon be released
 /// again.
