@@ -39,7 +39,11 @@ pub fn lock(folder: &Path) -> Result<File, Box<dyn Error + Send + Sync>> {
     match lock_within(LOCK_TIMEOUT, &file) {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
-            Err(format!("data_dir {} is in use by another running carrel", folder.display()).into())
+            let folder = folder.display();
+            Err(format!(
+                "data_dir {folder} is in use by another running carrel; stop that one, or set another data_dir and server.listen"
+            )
+            .into())
         }
         Err(TryLockError::Error(cause)) => {
             Err(format!("could not lock the file {}: {cause}", path.display()).into())
@@ -204,7 +208,7 @@ mod tests {
 
         let refused = lock(folder.path()).unwrap_err().to_string();
 
-        assert!(refused.ends_with("is in use by another running carrel"), "{refused}");
+        assert!(refused.contains("is in use by another running carrel; stop that one"), "{refused}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use errors::Error;
 use library::context::CoreContext;
 use serde::Serialize;
 use serde_json::json;
-use validation::{NoFields, Password, Request, Text, Words, read_json, read_query, request};
+use validation::{DisplayName, NoFields, Password, Request, Words, read_json, read_query, request};
 use values::id::UserId;
 use values::plan::Plan;
 
@@ -50,7 +50,7 @@ request! {
         /// The password of the new account.
         password: PasswordText,
         /// The name of the user.
-        name?: Text<300>,
+        name?: DisplayName<0, 300>,
     }
 }
 
@@ -242,7 +242,7 @@ async fn read_new_account(
     Ok(NewAccount {
         email: email.into_inner(),
         password: password.into_inner(),
-        name: name.map(Text::into_inner),
+        name: name.map(DisplayName::into_inner),
         plan,
     })
 }

@@ -37,10 +37,11 @@ pub async fn run(args: ExportArgs, settings: &Settings) -> Result<CommandOutput,
     let core = opening::core(settings).await?;
     let owner = args.owner.find(&core).await?;
     // Before the export is packed, which takes long. `copy_file` checks again.
-    if args.file.exists() {
-        let cause = io::Error::new(io::ErrorKind::AlreadyExists, "the file already exists");
+    if let Err(cause) = require_target(&args.file) {
         return Err(Failure::Path { what: "write", path: args.file, cause });
     }
+    // The server would not start the job.
+    server::measured_disks(settings).require_room().map_err(Error::from)?;
     let begun = exports::begin(&core, owner.id).await?;
     // The export is stored as a job, so it is packed later if no server runs now.
     let Some(done) = wait_for_end(&core, settings, &begun).await? else {
@@ -86,11 +87,33 @@ async fn copy(
     copied.map_err(io::Error::other).and_then(|copied| copied).map_err(fault)
 }
 
+/// Checks that an archive can be written to this path.
+fn require_target(file: &Path) -> io::Result<()> {
+    if file.to_str() == Some("-") {
+        let reason = "an export is not written to standard output; name a file, such as export.zip";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
+    }
+    if file.exists() {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the file already exists"));
+    }
+    let folder = folder_of(file);
+    if !folder.is_dir() {
+        let reason =
+            format!("the folder {} does not exist; create it, or name another one", folder.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, reason));
+    }
+    Ok(())
+}
+
+fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Copies a file to a temporary one in the target folder, and renames that when it is complete. A copy that fails leaves no
 /// file, and a file that was created at the target meanwhile is not overwritten.
 fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
-    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
+    // By its kind alone: the text of the error has the name of the temporary file.
+    let mut temporary = tempfile::NamedTempFile::new_in(folder_of(to)).map_err(|error| error.kind())?;
     io::copy(&mut std::fs::File::open(from)?, temporary.as_file_mut())?;
     // Before the rename: after a power loss the name must not stand for an incomplete file.
     temporary.as_file().sync_all()?;
@@ -115,5 +138,37 @@ impl fmt::Display for ExportOutput {
                 "no server is running: the server creates the archive at its next start; run this command again after that",
             ),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn target_is_a_new_file_in_an_existing_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("missing");
+        let reason = |file: &Path| require_target(file).unwrap_err().to_string();
+
+        require_target(&folder.path().join("export.zip")).unwrap();
+        require_target(Path::new("./-")).unwrap();
+        assert!(reason(Path::new("-")).contains("standard output"));
+        assert_eq!(reason(folder.path()), "the file already exists");
+        assert_eq!(
+            reason(&missing.join("export.zip")),
+            format!("the folder {} does not exist; create it, or name another one", missing.display())
+        );
+    }
+
+    #[test]
+    fn error_of_a_copy_does_not_name_the_temporary_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let from = folder.path().join("from");
+        std::fs::write(&from, "archive").unwrap();
+
+        let error = copy_file(&from, &folder.path().join("missing").join("export.zip")).unwrap_err();
+
+        assert_eq!((error.kind(), error.to_string().contains(".tmp")), (io::ErrorKind::NotFound, false));
     }
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 use errors::{Error, OperatorMessage};
 use serde_json::json;
 use values::cause::causes;
-use values::id::JobId;
 
 use crate::library_database::{ConnectError, LostDatabase};
 use crate::log;
@@ -84,8 +83,8 @@ pub enum Failure {
     #[error("the account has no project with this id; `carrel project list` shows its projects")]
     NoProject,
     /// No account has a failed job with this id.
-    #[error("no failed job has the id {0}; `carrel jobs list` shows the failed jobs")]
-    NoJob(JobId),
+    #[error("no failed job has this id; `carrel jobs list` shows the failed jobs")]
+    NoJob,
     /// No password was given, and there is no terminal to ask for it.
     #[error(
         "cannot ask for the password without a terminal; write it to standard input and pass --password-stdin"
@@ -181,7 +180,7 @@ impl Failure {
             Self::NoAccount(_) | Self::NoAccounts => "NO_ACCOUNT",
             Self::SeveralAccounts(_) => "ACCOUNT_REQUIRED",
             Self::EmailTaken(_) => "EMAIL_TAKEN",
-            Self::NoKey | Self::NoImport | Self::NoApp | Self::NoProject | Self::NoJob(_) => "NOT_FOUND",
+            Self::NoKey | Self::NoImport | Self::NoApp | Self::NoProject | Self::NoJob => "NOT_FOUND",
             Self::NoTerminal | Self::Password(_) | Self::PasswordsDiffer => "PASSWORD_REQUIRED",
             Self::NoConfirmation | Self::Confirmation(_) | Self::NotConfirmed => "NOT_CONFIRMED",
             Self::Refused(error) => error.spec().code,
@@ -242,6 +241,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 mod tests {
     use validation::{Fault, Invalid};
+    use values::kind::KeyKind;
     use values::scope::Scope;
 
     use super::*;
@@ -262,6 +262,14 @@ mod tests {
             describe(&refused),
             "the plan of this account does not include the scopes: ask:library, write:notes; choose other scopes, or change the \
              plan with `carrel user set-plan`"
+        );
+    }
+
+    #[test]
+    fn plan_without_keys_of_a_kind_is_to_be_changed() {
+        assert_eq!(
+            describe(&Error::NoKeysInPlan(KeyKind::Rest)),
+            "the plan of this account includes no keys of kind rest; change the plan with `carrel user set-plan`"
         );
     }
 

@@ -117,6 +117,7 @@ async fn show(
 ) -> Result<CommandOutput, Failure> {
     let output = ImportOutput::of(core, import, probe::is_server_running(settings).await).await?;
     let texts = imports::count_texts(core, import).await?;
+    let retried = if texts.failed > 0 { imports::count_retried_texts(core, import).await? } else { 0 };
     let import::Model { id, done, created_at, finished_at, .. } = *import;
     let is_in_progress = matches!(import.state, ImportState::Running | ImportState::Undoing);
     let error = import.error.clone();
@@ -125,6 +126,7 @@ async fn show(
         id,
         rows: done,
         texts,
+        retried,
         error,
         created_at,
         finished_at,
@@ -219,6 +221,9 @@ struct ImportDetails {
     rows: i64,
     /// The states of the texts of the saved pages.
     texts: TextCounts,
+    /// The failed texts that are tried again.
+    #[serde(skip)]
+    retried: u64,
     /// Why the import does not continue.
     error: Option<String>,
     created_at: Timestamp,
@@ -234,7 +239,12 @@ impl fmt::Display for ImportDetails {
         writeln!(f, "import {}{of_file}: {}, {} rows", self.id, self.output.status, self.rows)?;
         self.output.write_rows(f)?;
         let TextCounts { processing, ready, failed } = self.texts;
-        writeln!(f, "texts: {processing} waiting, {ready} ready, {failed} failed")?;
+        write!(f, "texts: {processing} waiting, {ready} ready, {failed} failed")?;
+        match self.retried {
+            0 => writeln!(f)?,
+            1 => writeln!(f, " (1 is tried again)")?,
+            several => writeln!(f, " ({several} are tried again)")?,
+        }
         if let Some(error) = &self.error {
             writeln!(f, "{}", shown(error))?;
         }

@@ -177,7 +177,7 @@ impl RefusedRetry {
     /// The [`Failure`] of an error that does not concern the job.
     fn new(id: JobId, error: RetryJobError) -> Result<Self, Failure> {
         let refusal: Failure = match error {
-            RetryJobError::UnknownJob => Failure::NoJob(id),
+            RetryJobError::UnknownJob => Failure::NoJob,
             RetryJobError::IsImport => Error::conflict(IMPORT_REFUSAL).into(),
             RetryJobError::IsExport => Error::conflict(EXPORT_REFUSAL).into(),
             RetryJobError::UnknownKind => Error::conflict(UNKNOWN_KIND_REFUSAL).into(),
@@ -214,6 +214,8 @@ mod tests {
         let being_processed = Error::conflict("the text of the document is being processed");
 
         assert_eq!(code_of(RetryJobError::UnknownJob).ok(), Some("NOT_FOUND"));
+        let unknown = RefusedRetry::new(id, RetryJobError::UnknownJob).unwrap();
+        assert!(!unknown.message.contains(&id.to_string()), "the report names the job: {}", unknown.message);
         assert_eq!(code_of(RetryJobError::IsImport).ok(), Some("CONFLICT"));
         assert_eq!(code_of(RetryJobError::Failed(being_processed)).ok(), Some("CONFLICT"));
         assert_eq!(code_of(RetryJobError::Failed(Error::not_found())).ok(), Some("NOT_FOUND"));

@@ -8,6 +8,7 @@ use entity::user;
 use errors::Error;
 use library::context::CoreContext;
 use serde::Serialize;
+use validation::DisplayName;
 use values::id::UserId;
 use values::plan::Plan;
 use values::time::Timestamp;
@@ -46,7 +47,7 @@ pub struct AddArgs {
     #[arg(long, value_parser = choices::plan())]
     plan: Plan,
     /// Name of the user
-    #[arg(long)]
+    #[arg(long, value_parser = user_name)]
     name: Option<String>,
     /// Read the password from the first line of standard input
     #[arg(long)]
@@ -109,6 +110,11 @@ pub async fn run(command: UserCommand, settings: &Settings) -> Result<CommandOut
         UserCommand::Enable(EmailArgs { email }) => set_disabled(&email, false, settings).await,
         UserCommand::Delete(args) => delete(args, settings).await,
     }
+}
+
+/// Checks the name of a user, by the rules of the app.
+fn user_name(text: &str) -> Result<String, String> {
+    DisplayName::<0, 300>::try_from(text.to_owned()).map(DisplayName::into_inner)
 }
 
 async fn add(args: AddArgs, settings: &Settings) -> Result<CommandOutput, Failure> {

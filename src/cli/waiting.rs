@@ -11,6 +11,7 @@ use tokio::time::{Duration, Instant, sleep};
 use uuid::Uuid;
 
 use super::probe;
+use crate::server;
 use crate::settings::Settings;
 
 /// Interval at which the state of the job is read.
@@ -43,12 +44,13 @@ pub async fn until_done<T>(
     let mut missed = if probe::is_server_running(settings).await { 0 } else { MAX_MISSED_PROBES };
     let mut notice = WaitNotice { bar, waits_since: None, last: None };
     while missed < MAX_MISSED_PROBES {
+        let has_room = server::measured_disks(settings).has_room();
         let until = Instant::now() + PROBE_INTERVAL;
         while Instant::now() < until {
             match poll().await? {
                 Progress::Done(done) => return Ok(Some(done)),
                 Progress::Open(reason) => {
-                    notice.update(jobs::is_waiting(core.db.read(), kind, subject).await?, reason);
+                    notice.update(jobs::is_waiting(core.db.read(), kind, subject).await?, has_room, reason);
                 }
             }
             sleep(POLL_INTERVAL).await;
@@ -72,6 +74,8 @@ enum WaitReason {
     NoResponse,
     /// A server answers, and the job is still queued.
     NotStarted,
+    /// The job is queued, and the server starts none that adds data.
+    StorageFull,
     /// The reason that is recorded with the subject of the job.
     Recorded(String),
 }
@@ -83,6 +87,7 @@ impl WaitReason {
             // Without a server, no job continues.
             Self::NoResponse => "stays queued for the server",
             Self::NotStarted | Self::Recorded(_) => "continues",
+            Self::StorageFull => "continues when there is room again",
         }
     }
 }
@@ -94,6 +99,7 @@ impl fmt::Display for WaitReason {
             Self::NotStarted => {
                 "the running server has not started this job: it is busy or uses another database"
             }
+            Self::StorageFull => "a disk is full or has less than storage.min_free_bytes free",
             Self::Recorded(reason) => reason,
         })
     }
@@ -109,11 +115,13 @@ struct WaitNotice<'a> {
 }
 
 impl WaitNotice<'_> {
-    fn update(&mut self, is_waiting: bool, reason: Option<String>) {
+    fn update(&mut self, is_waiting: bool, has_room: bool, reason: Option<String>) {
         self.waits_since = self.waits_since.filter(|_| is_waiting).or_else(|| is_waiting.then(Instant::now));
         let is_late = self.waits_since.is_some_and(|since| since.elapsed() > MAX_START_DELAY);
+        let full = (is_waiting && !has_room).then_some(WaitReason::StorageFull);
         let not_started = is_late.then_some(WaitReason::NotStarted);
-        if let Some(reason) = reason.map(WaitReason::Recorded).or(not_started) {
+        // A full disk comes first: a recorded reason is that of an earlier attempt.
+        if let Some(reason) = full.or(reason.map(WaitReason::Recorded)).or(not_started) {
             self.print(reason);
         }
     }
@@ -136,6 +144,26 @@ fn format_line(reason: &WaitReason) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn full_disk_is_the_reason_of_a_job_that_waits() {
+        let bar = ProgressBar::hidden();
+        let last_after = |is_waiting, has_room, recorded: Option<&str>| {
+            let mut notice = WaitNotice { bar: &bar, waits_since: None, last: None };
+            notice.update(is_waiting, has_room, recorded.map(str::to_owned));
+            notice.last
+        };
+
+        assert_eq!(last_after(true, false, None), Some(WaitReason::StorageFull));
+        assert_eq!(last_after(true, false, Some("earlier")), Some(WaitReason::StorageFull));
+        assert_eq!(last_after(false, false, None), None);
+        assert_eq!(last_after(true, true, None), None);
+        assert_eq!(
+            format_line(&WaitReason::StorageFull),
+            "carrel: waiting: a disk is full or has less than storage.min_free_bytes free. Press Ctrl-C to stop waiting; the job \
+             continues when there is room again."
+        );
+    }
 
     #[test]
     fn job_without_a_server_is_said_to_stay_queued() {

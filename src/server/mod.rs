@@ -55,7 +55,7 @@ pub use overrides::Overrides;
 pub use preconditions::{
     bucket_fault, bucket_settings, create_data_dir, create_files_folder, listen_fault, mailer,
 };
-pub use setup::files;
+pub use setup::{files, measured_disks};
 pub use start_error::{StartError, StartFault};
 
 /// A server that has started. Dropping it without [`RunningService::stop`] loses what is buffered.

@@ -124,6 +124,15 @@ pub fn disk_space(settings: &Settings) -> DiskSpace {
     DiskSpace::with_reserves(database_folders(settings), settings.storage.min_free_bytes)
 }
 
+/// Returns the disks on which the server needs free space: those of [`disk_space`] and that of a folder of files, measured now.
+pub fn measured_disks(settings: &Settings) -> DiskSpace {
+    let disk = disk_space(settings);
+    match settings.files_url() {
+        FilesUrl::Folder(folder) => disk.with_folder(folder),
+        FilesUrl::S3(_) => disk,
+    }
+}
+
 /// Returns the folders whose disks need free space: that of the index and, where SQLite is elsewhere, that of the database.
 fn database_folders(settings: &Settings) -> Vec<PathBuf> {
     let mut folders = vec![settings.data_dir.clone()];

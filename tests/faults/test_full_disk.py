@@ -141,12 +141,14 @@ def test_full_disk_refuses_writes_and_serves_reads(service: FaultyService, small
         assert "retry-after" in headers
     assert_reads_work(account, ledger)
     assert service.process.poll() is None
+    assert service.log().count("a disk has less free space than storage.min_free_bytes") == 1
 
     filler.free()
     eventually(lambda: service.readiness()[1]["storage"] == "ok")
     ledger.mixed_load(2)
     assert ledger.faults() == []
     assert 507 not in ledger.answers
+    eventually(lambda: service.log().count("a disk has room again") == 1)
 
 
 def test_security_changes_go_on_below_the_floor(service: FaultyService, small_disk: pathlib.Path) -> None:

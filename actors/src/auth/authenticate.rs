@@ -43,7 +43,8 @@ impl Authenticator<'_> {
     ///
     /// # Errors
     /// [`Error::KeyInvalid`] for a missing or invalid credential; [`Error::TooManyFailures`] after too many invalid ones from the same
-    /// IP address; [`Error::NotForMcp`] for an API key for REST on the MCP server.
+    /// IP address; [`Error::NotForMcp`] for an API key for REST on the MCP server, and [`Error::TokenNotForRest`] for an access token
+    /// on the REST API.
     pub async fn authenticate(&self, request: RequestInfo) -> Result<Caller, Error> {
         let RequestInfo { credential, surface, ip_address, client } = request;
         match (credential?.ok_or(Error::KeyInvalid)?, surface) {
@@ -52,9 +53,13 @@ impl Authenticator<'_> {
                 self.by_token(&secret, ip_address, client).await
             }
             // Access tokens are for the MCP server alone (spec.md: API keys, rule 8).
-            (Credential::AccessToken(_), MeteredSurface::Rest) | (Credential::Other, _) => {
-                Err(self.failures.record(ip_address))
+            (Credential::AccessToken(_), MeteredSurface::Rest) => {
+                Err(match self.failures.record(ip_address) {
+                    Error::KeyInvalid => Error::TokenNotForRest,
+                    too_many => too_many,
+                })
             }
+            (Credential::Other, _) => Err(self.failures.record(ip_address)),
         }
     }
 

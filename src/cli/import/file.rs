@@ -20,12 +20,15 @@ pub async fn store(
     user: UserId,
     path: &Path,
 ) -> Result<FileLease, Failure> {
-    let fault = |cause| Failure::Path { what: "read", path: path.to_owned(), cause };
+    let shown = if is_standard_input(path) { Path::new("standard input") } else { path };
+    let fault = |cause| Failure::Path { what: "read", path: shown.to_owned(), cause };
     let (mut source, length) = open_source(path).await.map_err(fault)?;
     // The first part before anything is stored: an empty file leaves no trace.
     let mut part = read_part(&mut *source).await.map_err(fault)?;
     if part.is_empty() {
-        return Err(fault(io::Error::new(ErrorKind::UnexpectedEof, "the file is empty")));
+        let reason =
+            if is_standard_input(path) { "no bytes arrived; pipe a file to it" } else { "the file is empty" };
+        return Err(fault(io::Error::new(ErrorKind::UnexpectedEof, reason)));
     }
     let mut file = ImportFile::begin(core, store, user, length).await?;
     while !part.is_empty() {
@@ -44,9 +47,14 @@ pub async fn store(
     Ok(file.finish().await?)
 }
 
+/// Returns whether the path stands for standard input.
+fn is_standard_input(path: &Path) -> bool {
+    path.to_str() == Some("-")
+}
+
 /// The source and its length, which is 0 for standard input and other pipes.
 async fn open_source(path: &Path) -> io::Result<(Box<dyn AsyncRead + Unpin>, u64)> {
-    if path.to_str() == Some("-") {
+    if is_standard_input(path) {
         let source: Box<dyn AsyncRead + Unpin> = Box::new(stdin());
         return Ok((source, 0));
     }

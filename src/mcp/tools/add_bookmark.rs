@@ -3,7 +3,7 @@
 use actors::operations::bookmarks::AddBookmark;
 use errors::Error;
 use library::bookmarks::{TagNames, normalize_tags};
-use validation::{Id, UrlText, Words, request};
+use validation::{DisplayName, Id, UrlText, request};
 use values::id::ProjectId;
 
 request! {
@@ -20,7 +20,7 @@ request! {
 
 /// Creates the operation from the arguments.
 pub fn build_operation(arguments: AddBookmarkArguments) -> Result<AddBookmark, Error> {
-    let tags = arguments.tags.map(|tags| tags.map(Words::into_inner)).unwrap_or_default();
+    let tags = arguments.tags.map(|tags| tags.map(DisplayName::into_inner)).unwrap_or_default();
     Ok(AddBookmark {
         url: arguments.url.into_inner(),
         tags: normalize_tags(tags),

@@ -2,11 +2,8 @@
 
 use actors::operations::document::{DocumentRef, PageChars, PageOffset, ReadDocument};
 use errors::Error;
-use validation::{Fault, Id, Invalid, UrlText, request};
+use validation::{Id, Invalid, UrlText, request};
 use values::id::{BookmarkId, DocumentId};
-
-/// The fields that identify a document; a call has exactly one of them.
-const NAME_FIELDS: [&str; 3] = ["documentId", "bookmarkId", "url"];
 
 request! {
     /// The arguments of `get_document`.
@@ -31,23 +28,16 @@ pub fn build_operation(arguments: GetDocumentArguments) -> Result<ReadDocument, 
         (Some(id), None, None) => DocumentRef::Document(id.into_inner()),
         (None, Some(id), None) => DocumentRef::Bookmark(id.into_inner()),
         (None, None, Some(url)) => DocumentRef::Url(url.into_inner()),
-        (document, bookmark, url) => {
-            return Err(not_exactly_one([document.is_some(), bookmark.is_some(), url.is_some()]).into());
-        }
+        (None, None, None) => return Err(not_exactly_one("documentId").into()),
+        (Some(_), Some(_), _) => return Err(not_exactly_one("bookmarkId").into()),
+        (_, _, Some(_)) => return Err(not_exactly_one("url").into()),
     };
     Ok(ReadDocument::page_of(document, offset, max_chars))
 }
 
-/// Reports the fields that were given, or all three if none was.
-fn not_exactly_one(given: [bool; 3]) -> Invalid {
-    let none = !given.contains(&true);
-    let faulty = NAME_FIELDS.iter().zip(given).filter(|(_, given)| none || *given);
-    let reason = "is one of documentId, bookmarkId and url: give exactly one of them";
-    Invalid {
-        faults: faulty
-            .map(|(name, _)| Fault { field: (*name).to_owned(), reason: reason.to_owned() })
-            .collect(),
-    }
+/// Reports one field for the rule that concerns all three: the first that is given in addition to another, or `documentId` if none is.
+fn not_exactly_one(field: &str) -> Invalid {
+    Invalid::new(field, "is one of documentId, bookmarkId and url: give exactly one of them")
 }
 
 #[cfg(test)]
@@ -84,8 +74,10 @@ mod tests {
             DocumentRef::Url(_)
         ));
 
-        assert_eq!(faulty(json!({})), NAME_FIELDS);
-        assert_eq!(faulty(json!({ "documentId": ID, "url": "https://a.example" })), ["documentId", "url"]);
+        assert_eq!(faulty(json!({})), ["documentId"]);
+        assert_eq!(faulty(json!({ "documentId": ID, "url": "https://a.example" })), ["url"]);
+        assert_eq!(faulty(json!({ "bookmarkId": ID, "url": "https://a.example" })), ["url"]);
+        assert_eq!(faulty(json!({ "documentId": ID, "bookmarkId": ID, "url": "x" })), ["bookmarkId"]);
         assert_eq!(faulty(json!({ "documentId": "nonsense" })), ["documentId"]);
     }
 

@@ -196,6 +196,28 @@ async fn set_password_reports_its_effects() {
 }
 
 #[actix_web::test]
+async fn failed_text_that_is_retried_is_shown_as_such() {
+    let (home, site) = (Home::new().await, Site::start().await);
+    create_account(&home);
+    let running = Program::start(&home, "data").await;
+    let file = home.path("saves.jsonl");
+    let url = site.page("/busy", [Reply::Status(503)]);
+    std::fs::write(&file, json!({ "url": url }).to_string()).unwrap();
+
+    let imported = running.command_output(&home, &["import", file.to_str().unwrap()], "");
+
+    assert_succeeds(&imported, &["created 1"]);
+    let import = eventually("the first attempt fails", async || {
+        let listed = running.run_command(&home, &["imports", "list"])["imports"][0].clone();
+        (listed["texts"]["failed"] == 1).then_some(listed)
+    })
+    .await;
+    let shown = running.command_output(&home, &["imports", "show", import["importId"].as_str().unwrap()], "");
+    assert_succeeds(&shown, &["texts: 0 waiting, 0 ready, 1 failed (1 is tried again)"]);
+    running.terminate().await;
+}
+
+#[actix_web::test]
 async fn import_output_names_file_texts_rows_and_faults() {
     let home = Home::new().await;
     create_account(&home);
@@ -529,7 +551,7 @@ async fn refused_retry_does_not_stop_the_others() {
 
     assert_eq!(retried.code, Some(1), "{retried:?}");
     let report: Value = serde_json::from_str(&retried.stdout).unwrap();
-    let message = format!("no failed job has the id {unknown}; `carrel jobs list` shows the failed jobs");
+    let message = "no failed job has this id; `carrel jobs list` shows the failed jobs";
     let refused = json!([{ "id": unknown, "code": "NOT_FOUND", "message": message }]);
     assert_eq!(report, json!({ "retried": [job], "refused": refused, "serverRunning": true }));
     eventually("the page is fetched again", async || (site.request_count("/gone") == 2).then_some(())).await;
@@ -555,7 +577,7 @@ async fn failed_job_of_deleted_bookmark_is_not_listed() {
     assert_eq!(check(&running.run_command(&home, &["doctor"]), "jobs")["state"], "ok");
     let retried = running.command_output(&home, &["jobs", "retry", job], "");
     assert_eq!(retried.code, Some(1), "{retried:?}");
-    assert!(retried.stdout.contains("no failed job has the id"), "{retried:?}");
+    assert!(retried.stdout.contains("no failed job has this id"), "{retried:?}");
     running.terminate().await;
 }
 

@@ -474,7 +474,9 @@ async fn import_is_undone_once_and_not_while_running() {
     set_state(&server, ImportState::Done).await;
     assert_eq!(run_undo(&session, &id).await, [1, 0, 0]);
 
-    assert_eq!(undo().await.error_code(409), "CONFLICT");
+    let refused = undo().await;
+    assert_eq!(refused.error_code(409), "CONFLICT");
+    assert!(refused.text.contains("can be undone; this one is undone"), "{}", refused.text);
     assert_eq!(show_import(&session, &id).await["report"]["undo"]["deleted"], 1);
 }
 

@@ -34,6 +34,7 @@ async fn access_token_is_valid_for_the_mcp_server_only() {
     for path in ["/rest/v2/usage", "/rest/v2/search?q=x", "/rest/v1/bookmarks"] {
         let refused = server.anonymous().with_key(&tokens.access).get(path).await;
         assert_eq!(refused.error_code(401), "API_KEY_INVALID");
+        assert!(refused.text.contains("works at /mcp only"), "{}", refused.text);
     }
     for wrong in [tokens.refresh.as_str(), &code, "ca_0000000000000000000000000000000000000000000"] {
         let refused = list_tools(&server.anonymous().with_key(wrong)).await;

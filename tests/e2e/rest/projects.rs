@@ -11,6 +11,56 @@ use values::plan::Plan;
 
 use crate::support::{Client, Server, eventually};
 
+#[actix_web::test]
+async fn names_with_deceptive_characters_are_refused() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (session, key) = (user.sign_in().await, user.full_key().await);
+    let project = create_project(&session, "Birds").await;
+
+    for bad in ["a\u{1b}[31mx", "a\nb", "a\u{202e}b"] {
+        let refused = [
+            (session.post("/app/api/projects", json!({ "name": bad })).await, "name"),
+            (
+                session
+                    .post(&format!("/app/api/projects/{project}/decisions"), json!({ "title": bad }))
+                    .await,
+                "title",
+            ),
+            (
+                key.post(
+                    &format!("/rest/v2/projects/{project}/notes"),
+                    json!({ "title": bad, "bodyMd": "b" }),
+                )
+                .await,
+                "title",
+            ),
+            (key.post("/rest/v1/collections", json!({ "name": bad })).await, "name"),
+            (
+                key.post("/rest/v1/bookmarks", json!({ "url": "https://a.example/", "tags": [bad] })).await,
+                "tags[0]",
+            ),
+        ];
+        for (response, field) in refused {
+            assert_eq!(response.error_code(400), "VALIDATION_FAILED");
+            assert_eq!(response.faults(), [field], "{bad:?}");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn control_characters_in_titles_of_pages_become_spaces() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+
+    let saved = key.save(json!({ "url": "https://a.example/", "title": "a\nb\u{7}c", "text": "T" })).await;
+    let path = format!("/rest/v1/bookmarks/{}", saved["bookmarkId"].as_str().unwrap());
+    let changed = key.patch(&path, json!({ "title": "d\te" })).await;
+
+    assert_eq!(saved["title"], "a b c");
+    assert_eq!(changed.data(200)["bookmark"]["title"], "d e");
+}
+
 /// Creates a project and returns its id.
 pub async fn create_project(session: &Client, name: &str) -> String {
     let created = session.post("/app/api/projects", json!({ "name": name })).await;

@@ -16,8 +16,8 @@ use super::space_reserve::{START_BYTES, SpaceReserve};
 
 /// Interval between measurements of a disk.
 const MEASUREMENT_INTERVAL: Duration = Duration::from_millis(250);
-/// Number of measurements between attempts to refill the reserve. Not each one, because a disk may fill up again soon after space
-/// was freed.
+/// Number of measurements between attempts to refill the reserve, and between reports that there is room again. Not each one, because
+/// a disk may fill up again soon after space was freed.
 const MEASUREMENTS_PER_REFILL: u64 = 20;
 /// Free space in addition to the reserve and the floor that is required for a refill. With less the reserve would soon be released
 /// again.
@@ -36,6 +36,8 @@ pub struct Disk {
     level: AtomicU8,
     /// Whether the last measurement failed.
     is_unknown: AtomicBool,
+    /// Whether the log says that the disk has too little space.
+    is_reported: AtomicBool,
     free_space: Mutex<FreeSpace>,
 }
 
@@ -50,6 +52,7 @@ impl Disk {
             reserve,
             level: AtomicU8::new(SpaceLevel::AboveFloor as u8),
             is_unknown: AtomicBool::new(false),
+            is_reported: AtomicBool::new(false),
             free_space: Mutex::default(),
         };
         disk.measure();
@@ -103,11 +106,38 @@ impl Disk {
 
     fn check(&self, round: u64) {
         let level = self.measure();
+        self.report(level, round);
         let Some(reserve) = &self.reserve else { return };
         if level == SpaceLevel::Full {
             self.release(reserve, round);
         } else if round.is_multiple_of(MEASUREMENTS_PER_REFILL) {
             self.refill(reserve);
+        }
+    }
+
+    /// Logs once that the disk has fallen to its floor, and once that it has room again.
+    fn report(&self, level: SpaceLevel, round: u64) {
+        let (folder, min_free_bytes) = (self.folder.display(), self.min_free_bytes);
+        let free_bytes = || available_bytes(&self.folder).unwrap_or_default();
+        if level < SpaceLevel::AboveFloor {
+            if !self.is_reported.swap(true, Ordering::Relaxed) {
+                warn!(
+                    %folder,
+                    free_bytes = free_bytes(),
+                    min_free_bytes,
+                    "a disk has less free space than storage.min_free_bytes or too few inodes: requests that add data are refused"
+                );
+            }
+        // Not at each measurement, because a disk whose free space varies around the floor would fill the log.
+        } else if round.is_multiple_of(MEASUREMENTS_PER_REFILL)
+            && self.is_reported.swap(false, Ordering::Relaxed)
+        {
+            info!(
+                %folder,
+                free_bytes = free_bytes(),
+                min_free_bytes,
+                "a disk has room again: requests that add data are served"
+            );
         }
     }
 
@@ -223,6 +253,22 @@ mod tests {
         assert_eq!(disk.level(), SpaceLevel::AboveFloor);
         assert!(disk.announce(1) && !missing.exists());
         assert!(disk.release_to_start().is_err());
+    }
+
+    #[test]
+    fn floor_is_reported_once_until_there_is_room_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = disk(&folder, u64::MAX);
+        let is_reported = || disk.is_reported.load(Ordering::Relaxed);
+        assert!(!is_reported(), "a command that only measures the disk reports nothing");
+
+        disk.check(1);
+        assert!(is_reported());
+        disk.report(SpaceLevel::AboveFloor, MEASUREMENTS_PER_REFILL + 1);
+        assert!(is_reported(), "the free space may vary around the floor");
+        disk.report(SpaceLevel::AboveFloor, 2 * MEASUREMENTS_PER_REFILL);
+
+        assert!(!is_reported());
     }
 
     #[tokio::test]

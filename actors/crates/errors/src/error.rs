@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use validation::Invalid;
 use values::cause::error_chain;
+use values::kind::KeyKind;
 use values::scope::Scope;
 use web::UrlRejection;
 
@@ -28,6 +29,11 @@ pub enum Error {
          `Authorization: Bearer KEY`"
     )]
     KeyInvalid,
+    /// An access token of OAuth was sent to the REST API (spec.md: API keys, rule 8).
+    #[error(
+        "the access token of a connected app works at /mcp only; the REST API needs an API key, sent as `Authorization: Bearer KEY`"
+    )]
+    TokenNotForRest,
     /// The key was sent in the URL, where it would be logged.
     #[error(
         "an API key must not be sent in the URL, which is logged; send it as `Authorization: Bearer KEY`"
@@ -54,6 +60,9 @@ pub enum Error {
     /// A limit that the plan sets is reached: which one, its number and what to do.
     #[error("{0}")]
     PlanLimit(String),
+    /// The plan allows no keys of this kind at all.
+    #[error("the plan of this account includes no keys of kind {0}; ask the operator for another plan")]
+    NoKeysInPlan(KeyKind),
     /// The library holds as many bytes as the plan allows, or would hold more with this.
     #[error(
         "the library of this account is full: {used} of {limit} bytes are used; delete something, or ask the operator for \

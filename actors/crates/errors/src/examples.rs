@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use validation::Invalid;
+use values::kind::KeyKind;
 use values::scope::Scope;
 use web::UrlRejection;
 
@@ -28,6 +29,7 @@ impl Error {
             Self::Invalid(Invalid::new("limit", "must be a whole number from 1 to 20")),
             Self::ScopeNotAllowed(vec![Scope::AskLibrary]),
             Self::KeyInvalid,
+            Self::TokenNotForRest,
             Self::KeyInQuery,
             Self::NotSignedIn,
             Self::WrongPassword,
@@ -36,6 +38,7 @@ impl Error {
                 "the plan allows 5000000000 bytes of uploads at one time; delete uploaded items first"
                     .to_owned(),
             ),
+            Self::NoKeysInPlan(KeyKind::Rest),
             Self::LibraryFull { used: 9, limit: 8 },
             Self::TransfersFull { used: 9, limit: 8 },
             Self::QuotaUsed { limit: 1_000_000 },

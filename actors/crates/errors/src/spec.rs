@@ -259,6 +259,10 @@ error_table! {
         code::API_KEY_INVALID, 401, Http,
         "The key is missing, unknown, revoked or expired, or two different keys were sent.",
     ).with_routes(All).with_headers(HeaderRule::BearerChallenge),
+    Error::TokenNotForRest => row(
+        code::API_KEY_INVALID, 401, Http,
+        "The access token of a connected app was sent to the REST API.",
+    ).with_routes(All).with_headers(HeaderRule::BearerChallenge),
     Error::KeyInQuery => row(
         code::API_KEY_IN_QUERY, 401, Http,
         "A key was sent in the URL.",
@@ -282,6 +286,12 @@ error_table! {
         code::PLAN_LIMIT_REACHED, 402, ToolResult,
         "A limit of the plan is reached: its number of keys, the answers of the month, or the bytes of uploads.",
     ).with_final_response(),
+    Error::NoKeysInPlan(_) => row(
+        code::PLAN_LIMIT_REACHED, 402, ToolResult,
+        "The plan includes no keys of the kind.",
+    )
+    .with_final_response()
+    .with_operator_message(OperatorMessage::Advice("change the plan with `carrel user set-plan`")),
     // The specification's table of tool errors has no other code for a limit of the plan.
     Error::LibraryFull { .. } => row(
         code::PLAN_LIMIT_REACHED, 402, ToolResult,

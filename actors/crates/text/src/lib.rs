@@ -8,6 +8,7 @@
 //! | normalise text that a user wrote (NFC only) | [`normalize_input`] |
 //! | normalise extracted text (NFC, one kind of line ending, no control characters) | [`clean()`] |
 //! | reduce a name to one visible line | [`one_line`] |
+//! | replace control characters, and remove invisible ones too | [`without_controls`], [`plain_name`] |
 //! | find characters that can make a name look like another | [`is_deceptive`], [`is_control_or_bidi`], [`is_joiner`] |
 //! | detect the language (ISO 639-1) | [`language()`] |
 //! | count | [`char_count`], [`word_count`], [`chunk::estimate`] (tokens) |
@@ -29,7 +30,10 @@ mod clean;
 mod language;
 mod page;
 
-pub use clean::{clean, is_control_or_bidi, is_deceptive, is_joiner, normalize_input, one_line};
+pub use clean::{
+    clean, is_control_or_bidi, is_deceptive, is_joiner, normalize_input, one_line, plain_name,
+    without_controls,
+};
 pub use language::language;
 pub use page::{Page, Window, page, segments};
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};

@@ -17,7 +17,7 @@
 //!
 //! | Type of a field | Valid values |
 //! |---|---|
-//! | [`Words`], [`Label`], [`Text`], [`FileName`], [`UrlText`], [`Content`], [`Sha256Hex`] | texts |
+//! | [`Words`], [`Label`], [`DisplayName`], [`PageTitle`], [`Text`], [`FileName`], [`UrlText`], [`Content`], [`Sha256Hex`] | texts |
 //! | [`Password`] | a text that is never shown |
 //! | [`Integer`], [`Fraction`], [`Flag`] | numbers and flags |
 //! | [`Id`], [`Time`], [`Choice`] (its enum: `values::kind` or [`choices!`]) | ids, times, names |
@@ -46,8 +46,8 @@ mod schema;
 
 pub use faults::{Faults, ImportMode, JsonMode, MAX_NAME_CHARS, QueryMode, ReadMode};
 pub use field_types::{
-    Choice, Content, FileName, Flag, Fraction, Id, Integer, Label, List, Password, Patch, Sha256Hex, Text,
-    Time, UrlText, Words, label,
+    Choice, Content, DisplayName, FileName, Flag, Fraction, Id, Integer, Label, List, PageTitle, Password,
+    Patch, Sha256Hex, Text, Time, UrlText, Words, label,
 };
 pub use invalid::{Fault, Invalid};
 pub use json::{parse_json, read_import, read_json, read_object};

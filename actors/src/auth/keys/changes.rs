@@ -53,8 +53,8 @@ pub struct KeyChanges {
 /// Creates a key. Its secret cannot be read again. The scopes are checked before the count (contract.md, section 11).
 ///
 /// # Errors
-/// [`Error::ScopeNotAllowed`] or [`Error::Invalid`] for scopes that the plan or the kind does not allow; [`Error::PlanLimit`] when
-/// the user has as many keys as the plan allows; [`Error::NotFound`] for a removed account.
+/// [`Error::ScopeNotAllowed`] or [`Error::Invalid`] for scopes that the plan or the kind does not allow; [`Error::PlanLimit`] or
+/// [`Error::NoKeysInPlan`] when the user has as many keys as the plan allows; [`Error::NotFound`] for a removed account.
 pub async fn create(
     db: &Db,
     user: UserId,
@@ -71,7 +71,11 @@ pub async fn create(
     let max = rules::max_keys(new.kind, limits);
     if count >= u64::from(max) {
         let kind = new.kind;
-        return Err(Error::PlanLimit(format!("the plan allows {max} keys of kind {kind}; revoke one first")));
+        return Err(match max {
+            0 => Error::NoKeysInPlan(kind),
+            1 => Error::PlanLimit(format!("the plan allows 1 key of kind {kind}; revoke it first")),
+            _ => Error::PlanLimit(format!("the plan allows {max} keys of kind {kind}; revoke one first")),
+        });
     }
     let secret = Secret::new_key().map_err(Error::internal)?;
     let row = api_key::Model {

@@ -18,7 +18,7 @@ use library::bookmarks::{self, BookmarkNotes, CollectionIds, TagNames, normalize
 use library::library_quota::LibraryRoom;
 use library::notes;
 use library::owned_transaction::begin_request;
-use validation::{Flag, Fraction, Id, Text, Time, Words, request};
+use validation::{DisplayName, Flag, Fraction, Id, PageTitle, Text, Time, request};
 
 /// Changes the given fields of a bookmark; `None` keeps a field.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ request! {
     /// The changes of a bookmark.
     pub struct ChangeBookmarkRequest {
         /// The new title. A later fetch of the page does not replace it.
-        pub title?: Words<1, 300>,
+        pub title?: PageTitle<1, 300>,
         /// The new tags. They replace all existing ones.
         pub tags?: TagNames,
         /// The new notes, as Markdown. They replace the existing ones; `null` removes them.
@@ -69,8 +69,8 @@ impl ChangeBookmark {
     pub fn new(id: BookmarkId, request: ChangeBookmarkRequest) -> Self {
         Self {
             id,
-            title: request.title.map(Words::into_inner),
-            tags: request.tags.map(|tags| normalize_tags(tags.map(Words::into_inner))),
+            title: request.title.map(PageTitle::into_inner),
+            tags: request.tags.map(|tags| normalize_tags(tags.map(DisplayName::into_inner))),
             notes: request.notes.map(Text::into_inner).into_change().map(Option::unwrap_or_default),
             collections: request.collection_ids.map(|ids| ids.map(Id::into_inner)),
             favorite: request.favorite.map(Flag::into_inner),

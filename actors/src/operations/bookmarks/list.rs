@@ -19,7 +19,6 @@ use crate::operation::{FromRequest, Operation};
 use crate::operations::page::{CursorText, ListName, ListPage, PageLimit, PageRequest};
 use crate::target::Target;
 use errors::Error;
-use library::bookmarks::TagName;
 use library::context::CoreContext;
 use validation::{Choice, Flag, Id, Time, Words, choices, request};
 
@@ -63,7 +62,7 @@ request! {
         /// Returns bookmarks whose title or URL contains each of these words.
         pub words? as "q": Words<1, 500>,
         /// Returns bookmarks with this tag.
-        pub tag?: TagName,
+        pub tag?: Words<1, 100>,
         /// Returns bookmarks in this collection.
         pub collection_id?: Id<CollectionId>,
         /// Returns archived bookmarks (`true`) or others (`false`).
@@ -236,7 +235,7 @@ impl ListBookmarksRequest {
     /// Returns the condition of the filters, on bookmarks of this user joined with their documents.
     fn condition(&self, user: UserId) -> Condition {
         use bookmark::Column as C;
-        let with_tag = |tag: &TagName| {
+        let with_tag = |tag: &Words<1, 100>| {
             let of_tag = Query::select()
                 .column(bookmark_tag::Column::BookmarkId)
                 .from(bookmark_tag::Entity)

@@ -17,7 +17,7 @@ use crate::target::Target;
 use errors::{Error, code};
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
-use validation::{Id, Text, Words, request};
+use validation::{DisplayName, Id, Text, request};
 
 /// Changes the given fields of a collection; `None` keeps a field, `Some(None)` removes its value.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl FromRequest for ChangeCollection {
     fn from_request(target: &Target, request: ChangeCollectionRequest) -> Result<Self, Error> {
         Ok(Self {
             id: target.id(0)?,
-            name: request.name.map(Words::into_inner),
+            name: request.name.map(DisplayName::into_inner),
             description: request.description.map(Text::into_inner).into_change(),
             parent: request.parent_id.map(Id::into_inner).into_change(),
         })

@@ -16,10 +16,10 @@ pub use view::{CollectionResponse, CollectionView};
 
 /// The types of the fields of collections (contract.md, section 11: v1).
 mod field_types {
-    use validation::{Text, Words};
+    use validation::{DisplayName, Text};
 
-    /// The field `name`: 1 to 300 characters.
-    pub type CollectionName = Words<1, 300>;
+    /// The field `name`: 1 to 300 characters, without control and invisible characters.
+    pub type CollectionName = DisplayName<1, 300>;
     /// The field `description`, which may be empty.
     pub type CollectionDescription = Text<100_000>;
 }

@@ -1,9 +1,9 @@
 //! The types of the fields of feeds (contract.md, section 11: v1).
 
-use validation::Text;
+use validation::DisplayName;
 
-/// A title or a folder, at most 300 characters; white space alone counts as none.
-pub type FeedName = Text<300>;
+/// A title or a folder, at most 300 characters, without control and invisible characters; white space alone counts as none.
+pub type FeedName = DisplayName<0, 300>;
 
 /// Removes the white space around a name; returns `None` if nothing is left.
 pub fn trim_name(name: FeedName) -> Option<String> {

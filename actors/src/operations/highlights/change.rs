@@ -19,7 +19,7 @@ use library::bookmarks;
 use library::highlights::{Quotation, require_quotation};
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
-use validation::{Integer, NoFields, Text, Words, request};
+use validation::{DisplayName, Integer, NoFields, Text, Words, request};
 
 /// Changes the given fields of a highlight; `None` keeps a field, `Some(None)` removes its value.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl FromRequest for ChangeHighlight {
             start: request.start_offset.and_then(Integer::convert),
             end: request.end_offset.and_then(Integer::convert),
             note: request.note.map(Text::into_inner).into_change(),
-            color: request.color.map(Words::into_inner).into_change(),
+            color: request.color.map(DisplayName::into_inner).into_change(),
         })
     }
 }

@@ -17,7 +17,7 @@ use library::bookmarks;
 use library::highlights::{Quotation, require_quotation};
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
-use validation::{Text, Words, request};
+use validation::{DisplayName, Text, request};
 
 /// Highlights words of the text of a bookmark.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl FromRequest for CreateHighlight {
             bookmark: target.id(0)?,
             text: request.text.into_inner(),
             note: request.note.map(Text::into_inner),
-            color: request.color.map(Words::into_inner),
+            color: request.color.map(DisplayName::into_inner),
             // The bounds of `TextOffset` are those of the column, so no conversion fails.
             start: request.start_offset.convert().unwrap_or(0),
             end: request.end_offset.convert().unwrap_or(0),

@@ -12,7 +12,7 @@ pub use view::{HighlightResponse, HighlightView};
 
 /// The types of the fields of highlights.
 mod field_types {
-    use validation::{Integer, Text, Words};
+    use validation::{DisplayName, Integer, Text, Words};
 
     /// The field `text`: 1 to 10,000 characters.
     pub type HighlightText = Words<1, 10_000>;
@@ -20,6 +20,6 @@ mod field_types {
     pub type TextOffset = Integer<0, { i32::MAX as i64 }>;
     /// The field `note`, which may be empty.
     pub type HighlightNote = Text<100_000>;
-    /// The field `color`: a name of 1 to 50 characters.
-    pub type ColorName = Words<1, 50>;
+    /// The field `color`: a name of 1 to 50 characters, without control and invisible characters.
+    pub type ColorName = DisplayName<1, 50>;
 }

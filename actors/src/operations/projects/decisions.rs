@@ -23,7 +23,7 @@ use errors::Error;
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
 use library::projects;
-use validation::{Choice, NoFields, Text, Words, request};
+use validation::{Choice, DisplayName, NoFields, Text, request};
 
 /// A decision of a project, whatever its status.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -230,7 +230,7 @@ impl FromRequest for ChangeDecision {
     fn from_request(target: &Target, request: ChangeDecisionRequest) -> Result<Self, Error> {
         Ok(Self {
             path: DecisionPath::from_target(target)?,
-            title: request.title.map(Words::into_inner),
+            title: request.title.map(DisplayName::into_inner),
             body: request.body.map(Text::into_inner).into_change().map(Option::unwrap_or_default),
             status: request.status.map(Choice::into_inner),
         })

@@ -19,7 +19,7 @@ use library::context::CoreContext;
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::{RequestOwner, begin_request};
 use library::projects;
-use validation::{Choice, NoFields, Text, Words, request};
+use validation::{Choice, DisplayName, NoFields, Text, request};
 
 /// Creates a project. The number of projects has no limit.
 #[derive(Debug)]
@@ -138,7 +138,7 @@ impl FromRequest for ChangeProject {
         let instructions = request.instructions.map(Text::into_inner).into_change();
         Ok(Self {
             id: target.id(0)?,
-            name: request.name.map(Words::into_inner),
+            name: request.name.map(DisplayName::into_inner),
             description: request.description.map(Text::into_inner).into_change(),
             instructions: instructions.map(Option::unwrap_or_default),
             status: request.status.map(Choice::into_inner),

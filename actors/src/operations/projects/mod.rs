@@ -31,10 +31,10 @@ const DEFAULT_LIMIT: u64 = 50;
 
 /// The types of the fields of projects (contract.md, section 11).
 mod field_types {
-    use validation::{Text, Words};
+    use validation::{DisplayName, Text};
 
-    /// A name of a project, or a title of a decision: 1 to 300 characters.
-    pub type ProjectTitle = Words<1, 300>;
+    /// A name of a project, or a title of a decision: 1 to 300 characters, without control and invisible characters.
+    pub type ProjectTitle = DisplayName<1, 300>;
     /// A description, or the text of a decision; both may be empty.
     pub type ProjectText = Text<100_000>;
     /// Instructions for assistants, which are never left out of a context (contract.md, section 11: Projects).

@@ -1,12 +1,12 @@
 //! The types of the fields of bookmarks (contract.md, section 11: v1).
 
-use validation::{Id, List, Text, Words};
+use validation::{DisplayName, Id, List, PageTitle, Text};
 use values::id::CollectionId;
 
 /// The title of a bookmark: at most 300 characters. A request with a longer one is refused; an import cuts it.
-pub type BookmarkTitle = Text<300>;
-/// A tag: 1 to 100 characters, not only white space.
-pub type TagName = Words<1, 100>;
+pub type BookmarkTitle = PageTitle<0, 300>;
+/// A tag: 1 to 100 characters, not only white space, without control and invisible characters.
+pub type TagName = DisplayName<1, 100>;
 /// The tags that a request sets or adds: at most 200.
 pub type TagNames = List<TagName, 0, 200>;
 /// The notes on a bookmark: at most 100,000 characters.

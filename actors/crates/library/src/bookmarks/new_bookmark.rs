@@ -7,7 +7,7 @@ use values::time::Timestamp;
 use super::field_types::{BookmarkNotes, BookmarkTitle, CollectionIds, TagNames};
 use super::tags::normalize_tags;
 use crate::documents::SuppliedContent;
-use validation::{Content, Flag, Id, Text, Time, UrlText, Words, request};
+use validation::{Content, DisplayName, Flag, Id, PageTitle, Text, Time, UrlText, request};
 
 /// A page to be saved.
 #[derive(Clone, Debug, Default)]
@@ -77,10 +77,10 @@ impl NewBookmark {
             (None, Some(body)) => supplied(SourceFormat::Text, body),
             (None, None) => None,
         };
-        let tags = request.tags.map(|tags| tags.map(Words::into_inner)).unwrap_or_default();
+        let tags = request.tags.map(|tags| tags.map(DisplayName::into_inner)).unwrap_or_default();
         Self {
             url: request.url.into_inner(),
-            title: request.title.map(Text::into_inner).filter(|title| !title.trim().is_empty()),
+            title: request.title.map(PageTitle::into_inner).filter(|title| !title.trim().is_empty()),
             tags: normalize_tags(tags),
             notes: request.notes.map(Text::into_inner).filter(|notes| !notes.is_empty()),
             collections: request.collection_ids.map(|ids| ids.map(Id::into_inner)).unwrap_or_default(),

@@ -104,8 +104,11 @@ pub async fn follow_listed(
     now: Timestamp,
 ) -> Result<(FeedId, bool), Error> {
     let source = source::get_or_create(txn, url, now).await?;
-    let cut = |name: &Option<String>| name.as_deref().map(|name| text::cut(name, MAX_NAME_CHARS));
-    let (title, folder) = (cut(&outline.title), cut(&outline.folder));
+    let read = |name: &Option<String>| {
+        let name = name.as_deref().map(|name| text::cut(&text::plain_name(name), MAX_NAME_CHARS));
+        name.filter(|name| !name.trim().is_empty())
+    };
+    let (title, folder) = (read(&outline.title), read(&outline.folder));
     let new = NewFeed { user, url, title, folder, full_text };
     let (row, created) = insert(txn, new.into_row(source.id, now)).await?;
     // A source that was never fetched is due now: its first fetch delivers.

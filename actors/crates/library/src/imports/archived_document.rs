@@ -28,7 +28,7 @@ pub fn with_metadata(document: document::Model, record: &DocumentRecord) -> docu
     let cut = |name: &Option<String>| name.as_deref().map(|name| text::cut(name, MAX_NAME_CHARS));
     document::Model {
         content_type: record.content_type,
-        title: text::cut(&record.title, MAX_NAME_CHARS),
+        title: text::cut(&text::without_controls(&record.title), MAX_NAME_CHARS),
         has_user_title: record.title_given,
         author: cut(&record.author),
         site_name: cut(&record.site_name),

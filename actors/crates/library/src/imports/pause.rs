@@ -31,7 +31,7 @@ pub async fn pause(core: &CoreContext, user: UserId, id: ImportId) -> Result<imp
         id,
         &from,
         ImportState::Paused,
-        "only a running or finished import can be paused; read its state first",
+        "only a running or finished import can be paused",
     )
     .await
 }
@@ -43,15 +43,8 @@ pub async fn pause(core: &CoreContext, user: UserId, id: ImportId) -> Result<imp
 /// and when the file was deleted.
 pub async fn resume(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let from = [ImportState::Paused, ImportState::Failed];
-    change_state(
-        core,
-        user,
-        id,
-        &from,
-        ImportState::Running,
-        "only a paused or failed import can be resumed; read its state first",
-    )
-    .await
+    change_state(core, user, id, &from, ImportState::Running, "only a paused or failed import can be resumed")
+        .await
 }
 
 async fn change_state(
@@ -60,13 +53,13 @@ async fn change_state(
     id: ImportId,
     from: &[ImportState],
     to: ImportState,
-    conflict: &'static str,
+    rule: &str,
 ) -> Result<import::Model, Error> {
     let now = core.clock.now();
     let txn = begin_owned(&core.db, user).await?;
     let row = Entity::one_of(user, id).lock_exclusive().one(&txn).await?.ok_or(Error::not_found())?;
     if row.is_dry_run || !from.contains(&row.state) {
-        return Err(Error::conflict(conflict));
+        return Err(state_conflict(rule, &row));
     }
     // All rows of a finished import were applied, so only its pages continue.
     let is_finished = row.finished_at.is_some() && row.error.is_none();
@@ -93,6 +86,14 @@ async fn change_state(
     }
     txn.commit().await?;
     Ok(row)
+}
+
+/// Creates the error for an import whose state does not allow a change: the rule, and the state.
+pub(super) fn state_conflict(rule: &str, import: &import::Model) -> Error {
+    if import.is_dry_run {
+        return Error::conflict(format!("{rule}; this one is a dry run"));
+    }
+    Error::conflict(format!("{rule}; this one is {}", import.state))
 }
 
 /// Postpones the jobs of the import's pages that no worker has claimed. A request for the same job, such as a refetch by the user,

@@ -33,7 +33,7 @@ pub fn derive_title(body: &str) -> String {
     let is_markup = |c: char| c.is_whitespace() || matches!(c, '#' | '*' | '-' | '>');
     let mut lines = body.lines().map(|line| line.trim_matches(is_markup));
     let line = lines.find(|line| !line.is_empty()).unwrap_or_else(|| body.trim());
-    let title = text::cut(line, MAX_DERIVED_TITLE_CHARS);
+    let title = text::cut(text::plain_name(line).trim(), MAX_DERIVED_TITLE_CHARS);
     // Nothing is left of a text without words, or whose first character alone is too long.
     if title.is_empty() { "Note".to_owned() } else { title }
 }
@@ -49,6 +49,7 @@ mod tests {
         assert_eq!(derive_title("\n\n## Ants dance\n\nThey do."), "Ants dance");
         assert_eq!(derive_title("- one\n- two"), "one");
         assert_eq!(derive_title("***"), "***");
+        assert_eq!(derive_title("Ants\u{1b}dance\u{202e}"), "Ants dance");
         assert_eq!(derive_title(&"ant ".repeat(99)).chars().count(), 100);
     }
 

@@ -15,7 +15,7 @@ pub use list::List;
 pub use number::{Flag, Fraction, Integer};
 pub use password::Password;
 pub use patch::Patch;
-pub use text::{Content, FileName, Label, Sha256Hex, Text, UrlText, Words, label};
+pub use text::{Content, DisplayName, FileName, Label, PageTitle, Sha256Hex, Text, UrlText, Words, label};
 
 /// The functions of a schema that stands where the type is used, without a name.
 // A name would be the same for all bounds of a type, and schemars treats schemas of one name as one schema.

@@ -2,6 +2,8 @@
 
 /// Without NUL, and not only spaces ([`super::Words`]).
 pub const WORDS: &str = r"^[^\u0000]*[^\s\u0000][^\u0000]*$";
+/// Without NUL, and not only spaces and control characters ([`super::PageTitle`]).
+pub const PAGE_TITLE: &str = r"^[^\u0000]*[^\s\u0000-\u001f\u007f-\u009f][^\u0000]*$";
 /// Without NUL, possibly empty ([`super::Text`]).
 pub const TEXT: &str = r"^[^\u0000]*$";
 /// No path, no control characters, and not only spaces.
@@ -23,6 +25,9 @@ macro_rules! invisible {
 /// None of these characters, and not only spaces and joiners ([`super::Label`]).
 pub const LABEL: &str =
     concat!("^[^", invisible!(), r"]*[^\s\u200c\u200d", invisible!(), "][^", invisible!(), "]*$");
+
+/// None of these characters, possibly empty ([`super::DisplayName`]).
+pub const LABEL_OR_EMPTY: &str = concat!("^[^", invisible!(), "]*$");
 
 /// A SHA-256 in hexadecimal digits.
 pub const SHA_256: &str = "^[0-9A-Fa-f]{64}$";

@@ -2,7 +2,7 @@
 
 use deserr::{Deserr, IntoValue, Value, ValuePointerRef};
 use schemars::JsonSchema;
-use text::{is_deceptive, is_joiner};
+use text::{is_deceptive, is_joiner, plain_name, without_controls};
 use values::url::MAX_URL_CHARS;
 
 use super::{inline_schema, patterns};
@@ -17,6 +17,16 @@ pub struct Words<const MIN: usize, const MAX: usize>(String);
 /// allowed, because some scripts need them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label<const MAX: usize>(String);
+
+/// A name that a user gives, of `MIN` to `MAX` characters: like [`Label`], but with the reasons of [`Words`], and possibly empty if `MIN`
+/// is 0. In imports the characters that are not allowed are replaced or removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DisplayName<const MIN: usize, const MAX: usize>(String);
+
+/// The title of a page or a file, of `MIN` to `MAX` characters, and not blank unless `MIN` is 0. Control characters are replaced by
+/// spaces rather than refused, because titles of pages contain line breaks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageTitle<const MIN: usize, const MAX: usize>(String);
 
 /// A string of up to `MAX` characters, which may be empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,16 +48,16 @@ pub struct Content(String);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sha256Hex(String);
 
-/// Implements the reader of a type of texts. `cut` is the length to which a text is cut where texts are cut.
+/// Implements the reader of a type of texts. `cut` is the text to which it is changed where texts are cut.
 macro_rules! read_text {
-    ([$($generics:tt)*] $type:ty, $(cut $max:expr,)? |$text:ident| $read:expr) => {
+    ([$($generics:tt)*] $type:ty, $(cut $cut:expr,)? |$text:ident| $read:expr) => {
         impl<M: ReadMode, $($generics)*> Deserr<Faults<M>> for $type {
             fn deserialize_from_value<V: IntoValue>(
                 value: Value<V>,
                 location: ValuePointerRef<'_>,
             ) -> Result<Self, Faults<M>> {
                 let $text = text_of(value, location, "must be a string")?;
-                $(let $text = if M::CUTS { cut($text, $max) } else { $text };)?
+                $(let $text = if M::CUTS { $cut } else { $text };)?
                 Self::try_from($text).map_err(|reason| Faults::new(location, reason))
             }
         }
@@ -82,9 +92,19 @@ macro_rules! read_text {
     };
 }
 
-read_text!([const MIN: usize, const MAX: usize] Words<MIN, MAX>, cut MAX, |text| words(text, MIN, MAX));
+read_text!([const MIN: usize, const MAX: usize] Words<MIN, MAX>, cut cut(text, MAX), |text| words(text, MIN, MAX));
 read_text!([const MAX: usize] Label<MAX>, |text| label(&text, MAX).map(|()| text));
-read_text!([const MAX: usize] Text<MAX>, cut MAX, |text| plain(text, 0, MAX));
+read_text!(
+    [const MIN: usize, const MAX: usize] DisplayName<MIN, MAX>,
+    cut cut(plain_name(&text), MAX),
+    |text| display_name(text, MIN, MAX)
+);
+read_text!(
+    [const MIN: usize, const MAX: usize] PageTitle<MIN, MAX>,
+    cut cut(text, MAX),
+    |text| page_title(text, MIN, MAX)
+);
+read_text!([const MAX: usize] Text<MAX>, cut cut(text, MAX), |text| plain(text, 0, MAX));
 read_text!([const MAX: usize] FileName<MAX>, |text| file_name(text, MAX));
 read_text!([] UrlText, |text| words(text, 1, MAX_URL_CHARS));
 read_text!([] Content, |text| Ok(text.replace('\0', "\u{fffd}")));
@@ -117,6 +137,20 @@ impl<const MIN: usize, const MAX: usize> JsonSchema for Words<MIN, MAX> {
 
 impl<const MAX: usize> JsonSchema for Label<MAX> {
     inline_schema!("Label", { "type": "string", "minLength": 1, "maxLength": MAX, "pattern": patterns::LABEL });
+}
+
+impl<const MIN: usize, const MAX: usize> JsonSchema for DisplayName<MIN, MAX> {
+    inline_schema!("DisplayName", {
+        "type": "string", "minLength": MIN, "maxLength": MAX,
+        "pattern": if MIN == 0 { patterns::LABEL_OR_EMPTY } else { patterns::LABEL }
+    });
+}
+
+impl<const MIN: usize, const MAX: usize> JsonSchema for PageTitle<MIN, MAX> {
+    inline_schema!("PageTitle", {
+        "type": "string", "minLength": MIN, "maxLength": MAX,
+        "pattern": if MIN == 0 { patterns::TEXT } else { patterns::PAGE_TITLE }
+    });
 }
 
 impl<const MAX: usize> JsonSchema for Text<MAX> {
@@ -172,6 +206,24 @@ fn words(text: String, min: usize, max: usize) -> Result<String, String> {
         return Err(if text.is_empty() { "must not be empty" } else { "must not be blank" }.to_owned());
     }
     plain(text, min, max)
+}
+
+fn display_name(text: String, min: usize, max: usize) -> Result<String, String> {
+    let text = words(text, min, max)?;
+    let is_blank = text.chars().all(|c| c.is_whitespace() || is_joiner(c));
+    if is_blank && min > 0 {
+        Err("must not be blank".to_owned())
+    } else if text.chars().any(|c| is_deceptive(c) && !is_joiner(c)) {
+        Err(reasons::DECEPTIVE_TEXT.to_owned())
+    } else {
+        Ok(text)
+    }
+}
+
+fn page_title(text: String, min: usize, max: usize) -> Result<String, String> {
+    // First, so that NUL is refused as in every other text.
+    let text = words(text, min, max)?;
+    words(without_controls(&text), min, max)
 }
 
 /// Checks whether a string is a valid [`Label`] of up to `max` characters.
@@ -255,6 +307,36 @@ mod tests {
             assert!(label(bad, 300).is_err(), "{bad:?}");
         }
         assert!(label("abc", 2).is_err());
+    }
+
+    #[test]
+    fn names_refuse_deceptive_characters_and_imports_remove_them() {
+        let reason = || "must not contain control characters or invisible characters".to_owned();
+        for bad in ["a\nb", "a\u{1b}[31m", "a\u{202e}b", "a\u{200b}"] {
+            assert_eq!(read::<DisplayName<1, 9>>(json!(bad)), Err(reason()), "{bad:?}");
+            assert_eq!(read::<DisplayName<0, 9>>(json!(bad)), Err(reason()), "{bad:?}");
+        }
+        assert_eq!(read::<DisplayName<1, 9>>(json!("")), Err("must not be empty".to_owned()));
+        assert_eq!(read::<DisplayName<1, 9>>(json!("\u{200d}")), Err("must not be blank".to_owned()));
+        assert_eq!(read::<DisplayName<1, 2>>(json!("abc")), Err("must have 1 to 2 characters".to_owned()));
+        assert_eq!(read::<DisplayName<0, 9>>(json!("")), Ok(DisplayName(String::new())));
+        let persian = "می\u{200c}خواهم";
+        assert_eq!(read::<DisplayName<1, 9>>(json!(persian)), Ok(DisplayName(persian.to_owned())));
+
+        let imported = deserialize::<DisplayName<1, 5>, _, Faults<ImportMode>>(json!("a\nb\u{202e}cde"));
+        assert_eq!(imported.map(DisplayName::into_inner).ok().as_deref(), Some("a bcd"));
+    }
+
+    #[test]
+    fn titles_of_pages_lose_control_characters() {
+        assert_eq!(read::<PageTitle<1, 9>>(json!("a\n\u{7}b")), Ok(PageTitle("a  b".to_owned())));
+        assert_eq!(read::<PageTitle<1, 9>>(json!("\u{7}")), Err("must not be blank".to_owned()));
+        assert_eq!(read::<PageTitle<1, 9>>(json!(" ")), Err("must not be blank".to_owned()));
+        assert_eq!(read::<PageTitle<0, 9>>(json!("")), Ok(PageTitle(String::new())));
+        assert_eq!(
+            read::<PageTitle<0, 9>>(json!("a\0")),
+            Err("must not contain the character NUL".to_owned())
+        );
     }
 
     #[test]

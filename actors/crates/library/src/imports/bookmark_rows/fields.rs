@@ -205,6 +205,13 @@ mod tests {
     }
 
     #[test]
+    fn names_of_a_line_lose_deceptive_characters() {
+        let new = read_line(r#"{"url": "https://a.example/", "title": "a\nb", "tags": ["x\u001by\u202ez"]}"#);
+
+        assert_eq!((new.title.as_deref(), new.tags), (Some("a b"), vec!["x yz".to_owned()]));
+    }
+
+    #[test]
     fn reasons_name_unknown_fields_and_refused_urls() {
         assert_eq!(skip_reason_of(r#"{"title": "canary"}"#), "url is required");
         assert_eq!(skip_reason_of(r#"{"url": "canary"}"#), "not an http(s) address: `canary`");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use entity::{document, import};
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 use values::kind::{ContentType, DocumentStatus};
 
@@ -23,6 +23,23 @@ pub struct TextCounts {
     pub ready: i64,
     /// Texts whose last attempt failed.
     pub failed: i64,
+}
+
+/// Counts those failed texts of an import's bookmarks that are tried again, because a job of them waits or runs. As slow as
+/// [`count_texts`].
+pub async fn count_retried_texts(core: &CoreContext, import: &import::Model) -> Result<u64, Error> {
+    let bookmarks = created::list_bookmarks(core.db.read(), import).await?;
+    let mut retried = 0;
+    for batch in bookmarks.chunks(BATCH_ROWS) {
+        retried += document::Entity::visible_to(import.user_id)
+            .filter(document::Column::BookmarkId.is_in(batch.iter().copied()))
+            .filter(document::Column::ContentType.ne(ContentType::Note))
+            .filter(document::Column::Status.eq(DocumentStatus::Failed))
+            .filter(document::Column::Id.in_subquery(jobs::pending_documents(import.user_id)))
+            .count(core.db.read())
+            .await?;
+    }
+    Ok(retried)
 }
 
 /// Counts the texts of the bookmarks that an import created. Reads a row for each bookmark, so it is slow for a large import.

@@ -82,7 +82,7 @@ async fn restore_page(
     now: Timestamp,
 ) -> Result<RowResult, Error> {
     let user = session.import().user_id;
-    new.title = text.as_ref().filter(|text| text.title_given).map(|text| text.title.clone());
+    new.title = text.as_ref().filter(|text| text.title_given).map(|text| text::without_controls(&text.title));
     let (result, created) = save_page(session, txn, new, now).await?;
     let Some(row) = created else { return Ok(result) };
     let document = document::Entity::one_visible_to(user, row.document_id).one(txn).await?;

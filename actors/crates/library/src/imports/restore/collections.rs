@@ -6,7 +6,7 @@ use values::id::CollectionId;
 use values::kind::ImportedKind;
 use values::time::Timestamp;
 
-use super::super::limits::{MAX_NAME_CHARS, MAX_TEXT_CHARS};
+use super::super::limits::{self, MAX_TEXT_CHARS};
 use super::super::rows::result::RowResult;
 use super::super::session::ImportSession;
 use super::super::session::folders;
@@ -36,7 +36,7 @@ pub async fn restore(
 
 /// Reads the name of a collection; `None` when it is blank.
 pub fn read_name(record: &CollectionRecord) -> Option<String> {
-    Some(text::cut(record.name.trim(), MAX_NAME_CHARS)).filter(|name| !name.is_empty())
+    Some(limits::read_name(&record.name)).filter(|name| !name.is_empty())
 }
 
 /// Finds the collection of this name and parent, unless a line of this import became it already: two collections

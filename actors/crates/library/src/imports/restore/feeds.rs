@@ -75,7 +75,7 @@ pub async fn restore_entry(
         content_hash,
         normalized_url: page.key(),
         url: record.url,
-        title: text::cut(&record.title, MAX_NAME_CHARS),
+        title: text::cut(&text::without_controls(&record.title), MAX_NAME_CHARS),
         author: record.author.map(|author| text::cut(&author, MAX_NAME_CHARS)),
         summary: record.summary.map(|words| text::cut(&words, MAX_SUMMARY_CHARS)),
         has_full_text: record.whole,

@@ -9,7 +9,7 @@ use values::id::{BookmarkId, DecisionId, EntryId, HighlightId, NoteId, ProjectId
 use values::kind::{ImportedKind, ItemKind};
 use values::time::Timestamp;
 
-use super::super::limits::{MAX_NAME_CHARS, MAX_TEXT_CHARS};
+use super::super::limits::{MAX_TEXT_CHARS, read_name};
 use super::super::rows::result::RowResult;
 use super::super::rows::trace::RowTrace;
 use super::super::session::ImportSession;
@@ -27,7 +27,7 @@ pub async fn restore_project(
     txn: &impl ConnectionTrait,
     record: ProjectRecord,
 ) -> Result<RowResult, Error> {
-    let (user, name) = (session.import().user_id, text::cut(record.name.trim(), MAX_NAME_CHARS));
+    let (user, name) = (session.import().user_id, read_name(&record.name));
     if name.is_empty() {
         return Ok(RowResult::unknown_record());
     }
@@ -52,7 +52,7 @@ pub async fn restore_project(
 /// Selects the project of the same name and time of creation.
 pub fn same_project(user: UserId, record: &ProjectRecord) -> Select<project::Entity> {
     project::Entity::owned_by(user)
-        .filter(project::Column::Name.eq(text::cut(record.name.trim(), MAX_NAME_CHARS)))
+        .filter(project::Column::Name.eq(read_name(&record.name)))
         .filter(project::Column::CreatedAt.eq(record.created_at))
 }
 
@@ -77,7 +77,7 @@ pub async fn restore_decision(
     let Some(project) = project_of(session, txn, record.project).await? else {
         return Ok(RowResult::missing_parent());
     };
-    let title = text::cut(record.title.trim(), MAX_NAME_CHARS);
+    let title = read_name(&record.title);
     if let Some(existing) = same_decision(&project, &record).one(txn).await? {
         return Ok(RowResult::of(ImportedKind::Decision, existing.id.0, false));
     }
@@ -100,7 +100,7 @@ pub async fn restore_decision(
 /// Selects the decision of the same title and time of creation.
 pub fn same_decision(project: &project::Model, record: &DecisionRecord) -> Select<decision::Entity> {
     decision::Entity::within(project)
-        .filter(decision::Column::Title.eq(text::cut(record.title.trim(), MAX_NAME_CHARS)))
+        .filter(decision::Column::Title.eq(read_name(&record.title)))
         .filter(decision::Column::CreatedAt.eq(record.created_at))
 }
 
@@ -115,7 +115,7 @@ pub async fn restore_note(
         return Ok(RowResult::missing_parent());
     };
     let new = NewNote {
-        title: text::cut(record.title.trim(), MAX_NAME_CHARS),
+        title: read_name(&record.title),
         body: text::cut(&record.body, MAX_TEXT_CHARS),
         pinned: record.pinned,
     };
@@ -132,7 +132,7 @@ pub async fn restore_note(
 pub fn same_note(project: &project::Model, record: &NoteRecord) -> Select<note::Entity> {
     note::Entity::owned_by(project.user_id)
         .filter(note::Column::ProjectId.eq(project.id))
-        .filter(note::Column::Title.eq(text::cut(record.title.trim(), MAX_NAME_CHARS)))
+        .filter(note::Column::Title.eq(read_name(&record.title)))
         .filter(note::Column::CreatedAt.eq(record.created_at))
 }
 

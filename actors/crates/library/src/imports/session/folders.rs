@@ -26,7 +26,10 @@ impl FolderCollections {
     ) -> Result<(Option<CollectionId>, Vec<CollectionId>), Error> {
         let (mut parent, mut created) = (None, Vec::new());
         for name in path {
-            let name = text::cut(name, MAX_NAME_CHARS);
+            let name = text::cut(&text::plain_name(name), MAX_NAME_CHARS);
+            if name.is_empty() {
+                continue;
+            }
             let (id, is_new) = self.get_or_create_one(txn, user, parent, name, now).await?;
             created.extend(is_new.then_some(id));
             parent = Some(id);

@@ -34,7 +34,7 @@ use self::decision::BatchDecisions;
 use super::begin;
 use super::context::ImportContext;
 use super::library_lock::lock_library;
-use super::pause::release_pages;
+use super::pause::{release_pages, state_conflict};
 use super::retention::release_file;
 use crate::bookmarks;
 use crate::context::CoreContext;
@@ -71,9 +71,12 @@ pub async fn undo(core: &CoreContext, user: UserId, id: ImportId) -> Result<impo
         .exec(&txn)
         .await?;
     if begun.rows_affected == 0 {
-        return Err(Error::conflict(
-            "only a finished, paused or failed import can be undone; pause a running one before you undo it",
-        ));
+        let rule = "only a finished, paused or failed import can be undone";
+        return Err(if row.state == ImportState::Running && !row.is_dry_run {
+            Error::conflict(format!("{rule}; pause a running one before you undo it"))
+        } else {
+            state_conflict(rule, &row)
+        });
     }
     // Pages that stay are fetched as if the import had not been paused. The jobs of the others find that their documents are
     // deleted, and end.
