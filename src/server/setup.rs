@@ -24,7 +24,7 @@ use web::{FetchSettings, PageUrl};
 use super::preconditions::{
     bucket_fault, bucket_settings, create_files_folder, files_folder_fault, mailer, store_error_cause,
 };
-use super::start_error::StartError;
+use super::start_error::{StartError, StartFault};
 use crate::data_dir::private_folder;
 use crate::settings::{Access, FilesUrl, Oauth, Push, Settings};
 
