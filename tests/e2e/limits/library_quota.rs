@@ -8,6 +8,7 @@ use database::library_counts::ROW_BYTES;
 use entity::library_usage::{Column, Entity};
 use entity::{bookmark, feed_content, feed_source, job};
 use futures_util::future::join_all;
+use library::clock::Clock;
 use library::library_quota;
 use reqwest::Method;
 use sea_orm::sea_query::Expr;
