@@ -54,10 +54,8 @@ impl Authenticator<'_> {
             }
             // Access tokens are for the MCP server alone (spec.md: API keys, rule 8).
             (Credential::AccessToken(_), MeteredSurface::Rest) => {
-                Err(match self.failures.record(ip_address) {
-                    Error::KeyInvalid => Error::TokenNotForRest,
-                    too_many => too_many,
-                })
+                let refused = self.failures.record(ip_address);
+                Err(if matches!(refused, Error::KeyInvalid) { Error::TokenNotForRest } else { refused })
             }
             (Credential::Other, _) => Err(self.failures.record(ip_address)),
         }
