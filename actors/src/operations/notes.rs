@@ -7,7 +7,7 @@ use entity::note;
 use library::notes::MAX_BODY_CHARS;
 use schemars::JsonSchema;
 use serde::Serialize;
-use validation::{DisplayName, Words};
+use validation::{PageTitle, Words};
 use values::id::{BookmarkId, DocumentId, NoteId, ProjectId};
 use values::time::Timestamp;
 
@@ -17,8 +17,8 @@ pub use create::{CreateNote, CreateNoteResponse, NoteTarget};
 
 /// The field `bodyMd`: the text of a note as Markdown, not empty (contract.md, section 5).
 pub type NoteBody = Words<1, MAX_BODY_CHARS>;
-/// The field `title` of a note: 1 to 300 characters, without control and invisible characters.
-pub type NoteTitle = DisplayName<1, 300>;
+/// The field `title` of a note: 1 to 300 characters. Control characters become spaces.
+pub type NoteTitle = PageTitle<1, 300>;
 
 /// A note on a bookmark or in a project.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

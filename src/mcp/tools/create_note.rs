@@ -2,7 +2,7 @@
 
 use actors::operations::notes::{CreateNote, NoteBody, NoteTarget, NoteTitle};
 use errors::Error;
-use validation::{DisplayName, Fault, Id, Invalid, request};
+use validation::{Fault, Id, Invalid, PageTitle, request};
 use values::id::{BookmarkId, ProjectId};
 
 /// The fields of the two kinds of target; a call has exactly one of them.
@@ -31,7 +31,7 @@ pub fn build_operation(arguments: CreateNoteArguments) -> Result<CreateNote, Err
     };
     Ok(CreateNote {
         target,
-        title: arguments.title.map(DisplayName::into_inner),
+        title: arguments.title.map(PageTitle::into_inner),
         body: arguments.body.into_inner(),
     })
 }

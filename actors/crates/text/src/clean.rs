@@ -46,11 +46,6 @@ pub fn without_controls(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Replaces the control characters of a name by spaces and removes its other deceptive characters, except for joiners.
-pub fn plain_name(name: &str) -> String {
-    without_controls(name).chars().filter(|c| !is_deceptive(*c) || is_joiner(*c)).collect()
-}
-
 /// Returns whether a character is invisible and hides, joins or reorders the text around it.
 fn is_invisible(c: char) -> bool {
     // Besides format characters these are letters and signs that are drawn as nothing, such as the Hangul fillers
@@ -66,7 +61,7 @@ pub fn is_control_or_bidi(c: char) -> bool {
 }
 
 /// Returns whether a character can make one name look like another: a control character, the end of a line or a paragraph, a format
-/// character (general category Cf), or another invisible character. E-mail addresses refuse them; names do too, except for joiners
+/// character (general category Cf), or another invisible character. E-mail addresses refuse them; names of keys do too, except for joiners
 /// ([`is_joiner`]).
 pub fn is_deceptive(c: char) -> bool {
     is_control_or_bidi(c) || is_invisible(c) || is_other_format(c)
@@ -104,9 +99,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lose_control_and_invisible_characters() {
+    fn names_lose_control_characters() {
         assert_eq!(without_controls("a\u{1b}[31m\u{7}\r\nb\u{200b}"), "a [31m   b\u{200b}");
-        assert_eq!(plain_name("a\u{1b}b\u{202e}c\u{2028}d\u{200d}e"), "a bcd\u{200d}e");
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! | normalise text that a user wrote (NFC only) | [`normalize_input`] |
 //! | normalise extracted text (NFC, one kind of line ending, no control characters) | [`clean()`] |
 //! | reduce a name to one visible line | [`one_line`] |
-//! | replace control characters, and remove invisible ones too | [`without_controls`], [`plain_name`] |
+//! | replace control characters | [`without_controls`] |
 //! | find characters that can make a name look like another | [`is_deceptive`], [`is_control_or_bidi`], [`is_joiner`] |
 //! | detect the language (ISO 639-1) | [`language()`] |
 //! | count | [`char_count`], [`word_count`], [`chunk::estimate`] (tokens) |
@@ -31,8 +31,7 @@ mod language;
 mod page;
 
 pub use clean::{
-    clean, is_control_or_bidi, is_deceptive, is_joiner, normalize_input, one_line, plain_name,
-    without_controls,
+    clean, is_control_or_bidi, is_deceptive, is_joiner, normalize_input, one_line, without_controls,
 };
 pub use language::language;
 pub use page::{Page, Window, page, segments};

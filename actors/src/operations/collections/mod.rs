@@ -18,7 +18,7 @@ pub use view::{CollectionResponse, CollectionView};
 mod field_types {
     use validation::{DisplayName, Text};
 
-    /// The field `name`: 1 to 300 characters, without control and invisible characters.
+    /// The field `name`: 1 to 300 characters, without control characters.
     pub type CollectionName = DisplayName<1, 300>;
     /// The field `description`, which may be empty.
     pub type CollectionDescription = Text<100_000>;

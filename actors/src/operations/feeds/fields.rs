@@ -2,7 +2,7 @@
 
 use validation::DisplayName;
 
-/// A title or a folder, at most 300 characters, without control and invisible characters; white space alone counts as none.
+/// A title or a folder, at most 300 characters, without control characters; white space alone counts as none.
 pub type FeedName = DisplayName<0, 300>;
 
 /// Removes the white space around a name; returns `None` if nothing is left.

@@ -20,6 +20,6 @@ mod field_types {
     pub type TextOffset = Integer<0, { i32::MAX as i64 }>;
     /// The field `note`, which may be empty.
     pub type HighlightNote = Text<100_000>;
-    /// The field `color`: a name of 1 to 50 characters, without control and invisible characters.
+    /// The field `color`: a name of 1 to 50 characters, without control characters.
     pub type ColorName = DisplayName<1, 50>;
 }

@@ -17,7 +17,7 @@ use jobs::Priority;
 use library::library_quota::LibraryRoom;
 use library::notes::{self, LockedNote};
 use library::owned_transaction::begin_request;
-use validation::{DisplayName, Flag, NoFields, Words, request};
+use validation::{Flag, NoFields, PageTitle, Words, request};
 
 /// Changes the given fields of a note; `None` keeps a field.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl FromRequest for ChangeNote {
     fn from_request(target: &Target, request: ChangeNoteRequest) -> Result<Self, Error> {
         Ok(Self {
             id: target.id(0)?,
-            title: request.title.map(DisplayName::into_inner),
+            title: request.title.map(PageTitle::into_inner),
             body: request.body_md.map(Words::into_inner),
             pinned: request.pinned.map(Flag::into_inner),
         })

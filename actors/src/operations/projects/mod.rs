@@ -33,7 +33,7 @@ const DEFAULT_LIMIT: u64 = 50;
 mod field_types {
     use validation::{DisplayName, Text};
 
-    /// A name of a project, or a title of a decision: 1 to 300 characters, without control and invisible characters.
+    /// A name of a project, or a title of a decision: 1 to 300 characters, without control characters.
     pub type ProjectTitle = DisplayName<1, 300>;
     /// A description, or the text of a decision; both may be empty.
     pub type ProjectText = Text<100_000>;

@@ -105,7 +105,7 @@ pub async fn follow_listed(
 ) -> Result<(FeedId, bool), Error> {
     let source = source::get_or_create(txn, url, now).await?;
     let read = |name: &Option<String>| {
-        let name = name.as_deref().map(|name| text::cut(&text::plain_name(name), MAX_NAME_CHARS));
+        let name = name.as_deref().map(|name| text::cut(&text::without_controls(name), MAX_NAME_CHARS));
         name.filter(|name| !name.trim().is_empty())
     };
     let (title, folder) = (read(&outline.title), read(&outline.folder));

@@ -81,7 +81,7 @@ fn read_note(draft: &Note) -> Result<NewNote, &'static str> {
     if text::char_count(&draft.body) > notes::MAX_BODY_CHARS {
         return Err("is longer than the 100,000 characters of a note");
     }
-    let title = draft.title.as_deref().map(|title| text::cut(&text::plain_name(title), MAX_NAME_CHARS));
+    let title = draft.title.as_deref().map(|title| text::cut(&text::without_controls(title), MAX_NAME_CHARS));
     let title = title.filter(|title| !title.is_empty()).unwrap_or_else(|| notes::derive_title(&draft.body));
     Ok(NewNote { title, body: draft.body.clone(), pinned: draft.pinned })
 }

@@ -33,7 +33,7 @@ pub fn derive_title(body: &str) -> String {
     let is_markup = |c: char| c.is_whitespace() || matches!(c, '#' | '*' | '-' | '>');
     let mut lines = body.lines().map(|line| line.trim_matches(is_markup));
     let line = lines.find(|line| !line.is_empty()).unwrap_or_else(|| body.trim());
-    let title = text::cut(text::plain_name(line).trim(), MAX_DERIVED_TITLE_CHARS);
+    let title = text::cut(text::without_controls(line).trim(), MAX_DERIVED_TITLE_CHARS);
     // Nothing is left of a text without words, or whose first character alone is too long.
     if title.is_empty() { "Note".to_owned() } else { title }
 }

@@ -26,8 +26,11 @@ macro_rules! invisible {
 pub const LABEL: &str =
     concat!("^[^", invisible!(), r"]*[^\s\u200c\u200d", invisible!(), "][^", invisible!(), "]*$");
 
-/// None of these characters, possibly empty ([`super::DisplayName`]).
-pub const LABEL_OR_EMPTY: &str = concat!("^[^", invisible!(), "]*$");
+/// Without control characters, and not only spaces ([`super::DisplayName`]).
+pub const NAME: &str =
+    r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$";
+/// Without control characters, possibly empty ([`super::DisplayName`]).
+pub const NAME_OR_EMPTY: &str = r"^[^\u0000-\u001f\u007f-\u009f]*$";
 
 /// A SHA-256 in hexadecimal digits.
 pub const SHA_256: &str = "^[0-9A-Fa-f]{64}$";

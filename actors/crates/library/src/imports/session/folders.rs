@@ -26,7 +26,7 @@ impl FolderCollections {
     ) -> Result<(Option<CollectionId>, Vec<CollectionId>), Error> {
         let (mut parent, mut created) = (None, Vec::new());
         for name in path {
-            let name = text::cut(&text::plain_name(name), MAX_NAME_CHARS);
+            let name = text::cut(&text::without_controls(name), MAX_NAME_CHARS);
             if name.is_empty() {
                 continue;
             }
