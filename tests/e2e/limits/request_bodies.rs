@@ -145,16 +145,23 @@ async fn sign_in_works_while_stalled_bodies_fill_the_memory() {
     let service = anonymous.base_url().trim_start_matches("http://").parse().unwrap();
     let blank = vec![b' '; SENT_BYTES];
     let mut stalled = Vec::new();
+    let mut stall = async |address| {
+        let from = Ipv4Addr::new(127, 0, 1, address);
+        let mut stream = begin_post_from(service, from, "/app/api/session", SENT_BYTES + 1).await;
+        // A body over a share is refused in the middle.
+        let _ = stream.write_all(&blank).await;
+        stalled.push(stream);
+    };
     for address in 0..ADDRESSES {
         for _ in 0..CONNECTIONS_PER_ADDRESS {
-            let from = Ipv4Addr::new(127, 0, 1, address);
-            let mut stream = begin_post_from(service, from, "/app/api/session", SENT_BYTES + 1).await;
-            // A body over a share is refused in the middle.
-            let _ = stream.write_all(&blank).await;
-            stalled.push(stream);
+            stall(address).await;
         }
     }
     eventually("a long body from another IP address is refused", async || {
+        // A body that was refused leaves memory unused.
+        for address in 0..ADDRESSES {
+            stall(address).await;
+        }
         let from = Ipv4Addr::new(127, 0, 2, 1);
         let mut stream = begin_post_from(service, from, "/app/api/setup", SENT_BYTES).await;
         let _ = stream.write_all(&blank).await;
