@@ -113,8 +113,9 @@ pub struct DatabaseUrl(Secret);
 impl DatabaseUrl {
     /// A SQLite database in this file, made when it is not there.
     pub(super) fn sqlite(file: &Path) -> Self {
-        // The path becomes a part of a URL, where a plain `?` would begin the parameters.
-        let path = file.to_string_lossy().replace('%', "%25").replace('?', "%3F");
+        // The path becomes a part of a URL, where a plain `?` would begin the parameters, and the first folder of a relative path is
+        // parsed as a host, in which a space is not allowed.
+        let path = file.to_string_lossy().replace('%', "%25").replace('?', "%3F").replace(' ', "%20");
         Self(format!("sqlite://{path}?mode=rwc").into())
     }
 

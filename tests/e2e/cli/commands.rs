@@ -513,6 +513,16 @@ async fn doctor_checks_the_file_store() {
 }
 
 #[actix_web::test]
+async fn data_folder_may_be_relative_and_contain_a_space() {
+    let home = Home::new().await;
+
+    let migrated = command_output(&home, &["migrate"], "", &[OWN_DATABASE, ("DATA_DIR", "my data")]);
+
+    assert_eq!(migrated.code, Some(0), "{migrated:?}");
+    assert!(home.path("my data").join("carrel.db").is_file());
+}
+
+#[actix_web::test]
 async fn failed_job_is_listed_and_retried() {
     let (home, site) = (Home::new().await, Site::start().await);
     let (id, secret) = create_account(&home);

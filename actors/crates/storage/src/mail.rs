@@ -176,7 +176,7 @@ impl Mailer {
 }
 
 /// Makes a client of an SMTP server. With `smtps://` the connection is encrypted from its beginning. With `smtp://` it is encrypted
-/// if the server offers that (STARTTLS); with a password it must be, unless the server is on this machine.
+/// if the server offers that (STARTTLS); with `tls=required`, or with a password for a server on another machine, it must be.
 fn smtp(url: &str) -> Result<AsyncSmtpTransport<Tokio1Executor>, MailConfigError> {
     let invalid = |what: &str| MailConfigError(format!("mail.url {what}"));
     let parsed = Url::parse(url).map_err(|_| invalid("is not a URL"))?;
@@ -205,11 +205,13 @@ fn smtp(url: &str) -> Result<AsyncSmtpTransport<Tokio1Executor>, MailConfigError
         TlsParameters::new(host.clone())
             .map_err(|_| invalid("names a server for which there can be no certificate"))
     };
+    let is_tls_requested = parsed.query_pairs().any(|pair| pair == ("tls".into(), "required".into()));
     // A password is sent over TLS alone, except to a server on this machine.
-    let builder = match (parsed.scheme(), parsed.username().is_empty() || is_local) {
+    let is_tls_required = is_tls_requested || !(parsed.username().is_empty() || is_local);
+    let builder = match (parsed.scheme(), is_tls_required) {
         ("smtps", _) => builder,
-        (_, true) => builder.tls(Tls::Opportunistic(tls()?)),
-        (_, false) => builder.tls(Tls::Required(tls()?)),
+        (_, false) => builder.tls(Tls::Opportunistic(tls()?)),
+        (_, true) => builder.tls(Tls::Required(tls()?)),
     };
     Ok(builder.timeout(Some(SEND_TIMEOUT)).build())
 }
@@ -246,6 +248,9 @@ fn system_time(at: Timestamp) -> SystemTime {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
     use super::*;
 
     fn email() -> Email {
@@ -321,6 +326,28 @@ mod tests {
         ] {
             assert!(mailer(MailTransport::Smtp(url.to_owned())).is_ok(), "{url}");
         }
+    }
+
+    #[tokio::test]
+    async fn required_tls_is_not_left_out() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("smtp://{}?tls=required", listener.local_addr().unwrap());
+        let server = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.write_all(b"220 h.example\r\n").await.unwrap();
+            let mut answered = [0; 512];
+            let _ = stream.read(&mut answered).await.unwrap();
+            // Offers no STARTTLS.
+            stream.write_all(b"250 h.example\r\n").await.unwrap();
+            let count = stream.read(&mut answered).await.unwrap_or_default();
+            String::from_utf8_lossy(&answered[..count]).into_owned()
+        });
+
+        let sent = mailer(MailTransport::Smtp(url)).unwrap().send(&email()).await;
+
+        assert!(sent.is_err());
+        let next = server.await.unwrap();
+        assert!(!next.starts_with("MAIL"), "{next}");
     }
 
     /// Covers the fault table (row 20).
