@@ -43,13 +43,17 @@ struct rule {
 struct control {
     atomic_int process;
     int rules;
-    /* SQLite's hard heap limit in bytes, 0 for none. Only a process with FAULT_HEAP_FUNCTION in its environment applies it. */
+    /* SQLite's hard heap limit in bytes, 0 for none. Only a process with the addresses of SQLite's functions in its environment applies it. */
     atomic_long heap_limit;
     atomic_long applied_limit;
     struct rule rule[MAX_RULES];
 };
 
 typedef int64_t heap_function(int64_t limit);
+typedef int config_function(int option, ...);
+
+/* SQLITE_CONFIG_MEMSTATUS of sqlite3.h. SQLite is built without statistics of memory, and applies the limit only with them. */
+#define CONFIG_MEMORY_STATISTICS 9
 
 static struct control *control;
 
@@ -78,6 +82,7 @@ static void *apply_heap_limit(void *function) {
 
 __attribute__((constructor)) static void map_control(void) {
     const char *path = getenv("FAULT_INJECTOR"), *function = getenv("FAULT_HEAP_FUNCTION");
+    const char *config = getenv("FAULT_CONFIG_FUNCTION");
     int file = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
     if (file >= 0) {
         void *mapped = mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -88,16 +93,19 @@ __attribute__((constructor)) static void map_control(void) {
         int next = NEXT;
         atomic_compare_exchange_strong(&control->process, &next, getpid());
     }
-    if (control && function) {
+    if (control && function && config) {
         uintptr_t base = 0;
         pthread_t thread;
         dl_iterate_phdr(of_the_program, &base);
+        /* Before main, because it is refused once SQLite is initialized. */
+        ((config_function *)(base + strtoul(config, NULL, 16)))(CONFIG_MEMORY_STATISTICS, 1);
         pthread_create(&thread, NULL, apply_heap_limit, (void *)(base + strtoul(function, NULL, 16)));
     }
     /* Sandboxed children are started without this library. */
     unsetenv("LD_PRELOAD");
     unsetenv("FAULT_INJECTOR");
     unsetenv("FAULT_HEAP_FUNCTION");
+    unsetenv("FAULT_CONFIG_FUNCTION");
 }
 
 static int has_rule(enum kind kind) {

@@ -61,8 +61,9 @@ class Injector:
     def heap_environment(program: str) -> dict[str, str]:
         """Added to the environment of a process whose SQLite can be made to lack memory; empty if the program has no symbols."""
         symbols = subprocess.run(["nm", "--defined-only", program], capture_output=True, text=True).stdout
-        found = re.search(r"^([0-9a-f]+) T sqlite3_hard_heap_limit64$", symbols, re.MULTILINE)
-        return {"FAULT_HEAP_FUNCTION": found[1]} if found else {}
+        functions = {"FAULT_HEAP_FUNCTION": "sqlite3_hard_heap_limit64", "FAULT_CONFIG_FUNCTION": "sqlite3_config"}
+        found = {name: re.search(rf"^([0-9a-f]+) T {symbol}$", symbols, re.MULTILINE) for name, symbol in functions.items()}
+        return {name: match[1] for name, match in found.items()} if all(found.values()) else {}
 
     def arm(self, process: int, call: str, error: str, first: int, times: int = 1, part: str = "carrel.db",
             open_error: str | None = None) -> None:

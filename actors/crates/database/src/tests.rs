@@ -626,3 +626,17 @@ async fn row_without_its_parent_is_found_by_the_full_check() {
 
     assert!(matches!(found, OpenError::Damaged(_)), "{found}");
 }
+
+#[tokio::test]
+async fn sqlite_is_built_with_the_options_of_cargo_config() {
+    let database = TestDatabase::new();
+    let db = database.with_numbers().await;
+    let select = Statement::from_string(DatabaseBackend::Sqlite, "PRAGMA compile_options");
+
+    let rows = db.read().query_all_raw(select).await.unwrap();
+
+    let options: Vec<String> = rows.iter().map(|row| row.try_get_by_index(0).unwrap()).collect();
+    let has = |option: &str| options.iter().any(|found| found == option);
+    assert!(has("DEFAULT_MEMSTATUS=0") && has("ENABLE_QPSG"), "{options:?}");
+    assert!(!has("ENABLE_MEMORY_MANAGEMENT"), "{options:?}");
+}
