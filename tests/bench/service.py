@@ -10,17 +10,21 @@ import json
 import os
 import pathlib
 import random
+import re
 import secrets
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+import typing
 import urllib.parse
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 PASSWORD = "correct horse battery 7!"
-SCOPES = ("read:library", "ask:library", "read:bookmarks", "write:bookmarks", "read:feeds", "write:feeds", "read:user", "write:uploads")
+SCOPES = ("read:library", "ask:library", "read:bookmarks", "write:bookmarks", "read:collections", "write:collections", "read:feeds",
+          "write:feeds", "read:entries", "read:user", "write:uploads")
 # The scripts measure the work, so no limit of a plan may refuse a request.
 UNLIMITED = {
     "plans.pro.hourly_per_key": 1_000_000_000,
@@ -28,6 +32,8 @@ UNLIMITED = {
     "log.level": "warn",
 }
 TICKS = os.sysconf("SC_CLK_TCK")
+# The units of times in the output of wrk.
+MILLISECONDS = {"us": .001, "ms": 1, "s": 1000, "m": 60_000}
 
 
 def arguments(about: str, *, data: bool = True, models: bool = True) -> argparse.ArgumentParser:
@@ -143,6 +149,21 @@ class Service:
         """CPU-seconds of the process and of its children, ended ones included."""
         return cpu_seconds(self.process.pid)
 
+    def own_cpu_seconds(self) -> float:
+        """CPU-seconds of the process alone, exact to the microsecond."""
+        return own_cpu_seconds(self.process.pid)
+
+    def metrics(self, *parts: str) -> dict[str, float]:
+        """The metrics whose names contain one of the parts, each summed over its labels."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request("GET", "/metrics")
+        sums: dict[str, float] = {}
+        for line in connection.getresponse().read().decode().splitlines():
+            name = re.match(r"[a-z_]+", line)
+            if name and any(part in name[0] for part in parts):
+                sums[name[0]] = sums.get(name[0], 0.0) + float(line.rsplit(" ", 1)[1])
+        return sums
+
     def memory(self) -> dict[str, float]:
         """MiB of the process alone."""
         lines = pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
@@ -228,6 +249,62 @@ def cpu_seconds(pid: int) -> float:
     return total / TICKS
 
 
+def own_cpu_seconds(pid: int) -> float:
+    """User and system time of a process without its children, ended threads included. /proc counts in hundredths of a second."""
+    # The CPU clock of another process, as clock_getcpuclockid(3) names it.
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+def context_switches(pid: int) -> int:
+    """How often the running threads of a process gave up a core or were taken off one."""
+    total = 0
+    for file in pathlib.Path(f"/proc/{pid}/task").glob("*/status"):
+        with contextlib.suppress(OSError):
+            total += sum(int(line.split()[1]) for line in file.read_text().splitlines() if "ctxt_switches" in line)
+    return total
+
+
+class Load(typing.NamedTuple):
+    """What wrk measured at one server."""
+
+    rps: float
+    p50_ms: float
+    p99_ms: float
+    cpu_us: float
+    switches: float
+
+
+def wrk(pid: int, url: str, seconds: int, *options: str) -> Load:
+    """Loads a server of this process with wrk (a Debian package); CPU-time and context switches are those of one request. An error
+    response ends the measurement."""
+    cpu, switches = own_cpu_seconds(pid), context_switches(pid)
+    command = ["wrk", f"-d{seconds}s", "--latency", *options, url]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    cpu, switches = own_cpu_seconds(pid) - cpu, context_switches(pid) - switches
+    if "Non-2xx" in output or "Socket errors" in output:
+        raise RuntimeError(output)
+    requests = int(re.search(r"(\d+) requests in", output)[1])
+    p50, p99 = (re.search(rf"{percent}%\s+([\d.]+)(us|ms|s|m)", output).groups() for percent in (50, 99))
+    p50_ms, p99_ms = (float(number) * MILLISECONDS[unit] for number, unit in (p50, p99))
+    rps = float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1])
+    return Load(rps, p50_ms, p99_ms, cpu * 1e6 / requests, switches / requests)
+
+
+def median(turns: list[Load]) -> Load:
+    """The medians of several turns at one server."""
+    return Load(*(statistics.median(column) for column in zip(*turns)))
+
+
+def await_port(port: int) -> None:
+    """Waits until a server listens."""
+    for _ in range(300):
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        time.sleep(.1)
+    raise RuntimeError("a server does not listen")
+
+
 def children(pid: int) -> list[int]:
     found = []
     for file in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
@@ -246,11 +323,17 @@ def folder():
 @contextlib.contextmanager
 def serving(program: str, **settings: object):
     """A running service without limits; a setting `a.b` is named `a__b`."""
-    with folder() as home:
-        dotted = {name.replace("__", "."): value for name, value in settings.items()}
-        service = Service(program, home, UNLIMITED | dotted)
-        try:
-            service.start()
-            yield service
-        finally:
-            service.stop()
+    with folder() as home, serving_at(program, home, **settings) as service:
+        yield service
+
+
+@contextlib.contextmanager
+def serving_at(program: str, home: pathlib.Path, **settings: object):
+    """A running service without limits whose data is in a folder; a setting `a.b` is named `a__b`."""
+    dotted = {name.replace("__", "."): value for name, value in settings.items()}
+    service = Service(program, home, UNLIMITED | dotted)
+    try:
+        service.start()
+        yield service
+    finally:
+        service.stop()
