@@ -1,23 +1,24 @@
-"""Calls of assistants: tools/call per second on one core, compared with a bare actix-web handler with the same bytes and
-FastMCP, and exchanges of refresh tokens per second.
+"""Calls of assistants in a library of many bookmarks: tools/call on one core, compared with bare actix-web handlers with the same bytes
+and FastMCP; and exchanges of refresh tokens per second.
 
     cargo build --release --bin carrel --example bare
     python3.11 -m venv DIR && DIR/bin/pip install fastmcp==4.1.2 httpx
-    DIR/bin/python tests/bench/assistants.py --carrel target/release/carrel --bare target/release/examples/bare
+    DIR/bin/python tests/bench/assistants.py --carrel target/release/carrel --bare target/release/examples/bare [--bookmarks 20000]
 
-The call is `get_document` of one page of 2,000 characters, by 16 connections of `wrk` (one thread, on the other
-core). Each server has one core for itself, and they are measured in turns. FastMCP returns the same content from memory, without
-sessions and in plain JSON, as Carrel does. The script prints requests per second, the 99th percentile in milliseconds and
-CPU-microseconds of a call: the medians of the turns. Carrel checks key, limits and scope, reads the database, and
-writes the activity; the others check nothing. Then --assistants clients, each with its own OAuth connection, refresh their
-tokens for --seconds, each client one refresh after the other. Each exchange is a transaction that is on the disk before it is
-answered.
+The calls are `get_document` of 2,000 characters and `search_library` with eight results, by 16 connections of `wrk` (a Debian package;
+one thread, on the other core). Each server has one core for itself, and they are measured in turns. `bare` checks nothing; `checked`
+hashes the key, looks it up, takes a call from a bucket and reads the row of the document (bare.rs). FastMCP returns the same content
+from memory, without sessions and in plain JSON, as Carrel does, and checks nothing. Carrel checks key, limits and scope, reads the
+database and the index, and writes the activity. The script prints for each tool and server the medians of the turns: requests per
+second, milliseconds of a call, CPU-microseconds and context switches of one; then Carrel's ratios to the others.
+
+Then --assistants clients, each with its own OAuth connection, refresh their tokens for --seconds, each client one refresh after the
+other. Each exchange is a transaction that is on the disk before it is answered.
 """
 
 import json
 import os
 import pathlib
-import re
 import statistics
 import subprocess
 import sys
@@ -27,8 +28,8 @@ import time
 
 import httpx
 
-from search import saves
-from service import PASSWORD, arguments, cpu_seconds, free_port, machine, say, serving
+from library import Library, add_arguments, serving_library
+from service import PASSWORD, Service, arguments, await_port, free_port, machine, median, say, wrk
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
 from browser import allow
@@ -45,19 +46,26 @@ FASTMCP = textwrap.dedent("""
     answer = json.load(open(sys.argv[1]))["result"]
     server = FastMCP("bench")
 
-    @server.tool(output_schema=None)
-    def get_document(documentId: str, maxChars: int) -> ToolResult:
+    def result() -> ToolResult:
         content = [TextContent(type="text", text=block["text"]) for block in answer["content"]]
         return ToolResult(content=content, structured_content=answer["structuredContent"])
+
+    @server.tool(output_schema=None)
+    def get_document(documentId: str, maxChars: int) -> ToolResult:
+        return result()
+
+    @server.tool(output_schema=None)
+    def search_library(query: str, limit: int) -> ToolResult:
+        return result()
 
     server.run(transport="http", host="127.0.0.1", port=int(sys.argv[2]), path="/mcp", stateless_http=True,
                json_response=True, show_banner=False, log_level="error")
 """)
 
 
-def call(document: str) -> bytes:
-    """A call of the tool in JSON."""
-    params = {"name": "get_document", "arguments": {"documentId": document, "maxChars": CHARACTERS}}
+def call(tool: str, arguments: dict) -> bytes:
+    """A call of a tool in JSON."""
+    params = {"name": tool, "arguments": arguments}
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
 
 
@@ -70,82 +78,58 @@ def script(folder: pathlib.Path, body: bytes, secret: str) -> pathlib.Path:
     return file
 
 
-def load(port: int, file: pathlib.Path, seconds: int) -> tuple[float, float]:
-    """Requests per second, and the 99th percentile in milliseconds."""
-    command = ["taskset", "-c", "1", "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", str(file),
-               f"http://127.0.0.1:{port}/mcp"]
-    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    if "Non-2xx" in output or "Socket errors" in output:
-        raise RuntimeError(output)
-    number, unit = re.search(r"99%\s+([\d.]+)(us|ms|s)", output).groups()
-    p99_ms = float(number) * {"us": .001, "ms": 1, "s": 1000}[unit]
-    return float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1]), p99_ms
-
-
-def turn(pid: int, port: int, file: pathlib.Path, seconds: int) -> tuple[float, float, float]:
-    """Requests per second, 99th percentile, and CPU-microseconds of the server for each request."""
-    before = cpu_seconds(pid)
-    rate, p99_ms = load(port, file, seconds)
-    return rate, p99_ms, (cpu_seconds(pid) - before) * 1e6 / (rate * seconds)
-
-
 def pin_to_first_core(pid: int) -> None:
     subprocess.run(["taskset", "-a", "-cp", "0", str(pid)], check=True, capture_output=True)
 
 
-def await_server(port: int, body: bytes, content: list) -> None:
-    """Waits until the server answers the call, with the same content."""
-    for _ in range(300):
-        try:
-            answer = httpx.post(f"http://127.0.0.1:{port}/mcp", content=body, headers=HEADERS)
-            assert answer.json()["result"]["content"] == content, answer.text
-            return
-        except httpx.TransportError:
-            time.sleep(.1)
-    raise RuntimeError("a server does not answer")
+def await_server(port: int, body: bytes, content: list, key: str) -> None:
+    """Waits until the server listens, and checks that it answers the call with the same content."""
+    await_port(port)
+    answer = httpx.post(f"http://127.0.0.1:{port}/mcp", content=body, headers=HEADERS | {"Authorization": f"Bearer {key}"})
+    assert answer.json()["result"]["content"] == content, answer.text
 
 
-def measure_calls(service, args) -> None:
-    """Measures the three servers in turns, so that other load of the machine affects all of them."""
-    reader = service.reader()
-    text = next(row["text"] for row in saves(args.data) if len(row["text"]) > CHARACTERS)
-    page = {"url": "https://corpus.example/long", "title": "A read", "text": text[:CHARACTERS - 1] + "."}
-    document = reader.data("POST", "/rest/v1/bookmarks", page)["bookmark"]["documentId"]
-    reader.await_library()
-    key = service.cli("key", "create", "--user", reader.email, "--kind", "mcp", "--name", "bench")["secret"]
-    body = call(document)
+def measure_calls(service: Service, library: Library, args, tool: str, tool_arguments: dict) -> None:
+    """Measures the servers in turns, so that other load of the machine affects all of them."""
+    body, key = call(tool, tool_arguments), library.mcp_key
     headers = HEADERS | {"Authorization": f"Bearer {key}"}
     answer = httpx.post(f"http://127.0.0.1:{service.port}/mcp", content=body, headers=headers)
-    assert len(answer.json()["result"]["structuredContent"]["text"]) == CHARACTERS, answer.text
+    content = answer.json()["result"]["content"]
     file = service.folder / "answer"
     file.write_bytes(answer.content)
     sent = script(service.folder, body, key)
-    bare_port, fast_port = free_port(), free_port()
-    bare = subprocess.Popen([os.path.realpath(args.bare), file, str(bare_port)])
-    fast = subprocess.Popen([sys.executable, "-c", FASTMCP, file, str(fast_port)], cwd=service.folder)
-    servers = {"bare": (bare.pid, bare_port), "carrel": (service.process.pid, service.port),
-               "fastmcp": (fast.pid, fast_port)}
+    database, bare = str(service.folder / "data/carrel.db"), os.path.realpath(args.bare)
+    programs = {"bare": [bare, file, "PORT"], "fastmcp": [sys.executable, "-c", FASTMCP, file, "PORT"]}
+    if tool == "get_document":
+        programs["checked"] = [bare, file, "PORT", "--checked", database, key, library.long_documents[0]]
+    servers, started = {"carrel": (service.process.pid, service.port)}, []
     try:
-        for pid, port in servers.values():
-            if port != service.port:
-                await_server(port, body, answer.json()["result"]["content"])
+        for name, command in programs.items():
+            port = free_port()
+            command = [str(port) if word == "PORT" else word for word in command]
+            started.append(subprocess.Popen(command, cwd=service.folder))
+            servers[name] = (started[-1].pid, port)
+        for name, (pid, port) in servers.items():
+            await_server(port, body, content, key)
             pin_to_first_core(pid)
-            # A warm-up that is not counted.
-            load(port, sent, 2)
         turns = {name: [] for name in servers}
-        for _ in range(TURNS):
+        # The first turn warms up and is not counted.
+        for number in range(TURNS + 1):
             for name, (pid, port) in servers.items():
-                turns[name].append(turn(pid, port, sent, args.seconds))
+                options = ("-t1", f"-c{CONNECTIONS}", "-s", str(sent))
+                turn = wrk(pid, f"http://127.0.0.1:{port}/mcp", args.seconds if number else 2, *options, core=1)
+                if number:
+                    turns[name].append(turn)
     finally:
-        for process in (bare, fast):
+        for process in started:
             process.terminate()
             process.wait()
-    medians = {name: [statistics.median(column) for column in zip(*rows)] for name, rows in turns.items()}
-    for name, (rate, p99_ms, cpu) in medians.items():
-        say(server=name, rps=round(rate), p99_ms=round(p99_ms, 2), cpu_us=round(cpu, 1))
-    rate = medians["carrel"][0]
-    say(answer_bytes=len(answer.content), to_bare=round(rate / medians["bare"][0], 3),
-        to_fastmcp=round(rate / medians["fastmcp"][0], 2))
+    loads = {name: median(some) for name, some in turns.items()}
+    for name, load in loads.items():
+        say(tool=tool, server=name, **{figure: round(value, 2) for figure, value in load._asdict().items()})
+    ours = loads.pop("carrel")
+    ratios = {f"rps_to_{name}": round(ours.rps / load.rps, 3) for name, load in loads.items()}
+    say(tool=tool, bookmarks=library.bookmarks, answer_bytes=len(answer.content), **ratios)
 
 
 def connect(base: str, email: str) -> tuple[str, str]:
@@ -197,16 +181,24 @@ def measure_exchanges(service, args) -> None:
         p50_ms=round(percentiles[49], 1), p99_ms=round(percentiles[98], 1), cpu_us=round(cpu))
 
 
+def measure(args, bookmarks: int) -> None:
+    settings = {"plans__pro__mcp_per_day": 1_000_000_000, "oauth__registrations_per_hour": 1_000}
+    with serving_library(args.carrel, args.library, bookmarks, indexed=True, **settings) as (service, library):
+        document = {"documentId": library.long_documents[0], "maxChars": CHARACTERS}
+        measure_calls(service, library, args, "get_document", document)
+        measure_calls(service, library, args, "search_library", {"query": "a note of a reader about the old library", "limit": 8})
+    with serving_library(args.carrel, args.library, bookmarks, indexed=True, **settings) as (service, _):
+        measure_exchanges(service, args)
+
+
 if __name__ == "__main__":
-    parser = arguments(__doc__, models=False)
-    parser.add_argument("--bare", default="target/release/examples/bare", metavar="PROGRAM", help="the bare handler")
+    parser = arguments(__doc__, data=False, models=False)
+    add_arguments(parser, 20_000)
+    parser.add_argument("--bare", default="target/release/examples/bare", metavar="PROGRAM", help="the bare handlers")
     parser.add_argument("--seconds", type=int, default=5, help="of each turn")
     parser.add_argument("--assistants", type=int, default=4, help="that refresh at the same time")
     measured = parser.parse_args()
     machine()
-    settings = {"plans__pro__mcp_per_day": 1_000_000_000, "oauth__registrations_per_hour": 1_000}
-    with serving(measured.carrel, **settings) as running:
-        measure_calls(running, measured)
-    with serving(measured.carrel, **settings) as running:
-        measure_exchanges(running, measured)
+    for count in measured.bookmarks:
+        measure(measured, count)
     machine()

@@ -1,91 +1,93 @@
-"""Requests per second of GET /rest/v2/documents/:id, as a ratio to a bare actix-web handler with the same bytes.
+"""GET /rest/v2/documents/:id in a library of many bookmarks, compared with bare actix-web handlers that respond with the same bytes.
 
     cargo build --release --bin carrel --example bare
-    python3.11 tests/bench/documents.py --carrel target/release/carrel --bare target/release/examples/bare
+    python3.11 tests/bench/documents.py --carrel target/release/carrel --bare target/release/examples/bare [--bookmarks 20000] \
+        [--text] [--seconds 5] [--turns 7] [--log info]
 
-The document has 12,000 characters and is requested with `maxChars=12000`, by 32 connections of `wrk` (two threads).
-Both servers have two workers and are loaded in turns, so that other load of the machine affects both. The script prints the
-requests per second of each turn, the medians, and their ratio. The bare handler checks nothing: the difference is
-the cost of the key, the limits, the database, the JSON, the activity and the log.
+The document has 12,000 characters and is requested with `maxChars=12000`, by 32 connections of `wrk` (two threads, a Debian package).
+Each server has two workers, and they are loaded in turns, so that other load of the machine affects all of them:
+
+- `bare` checks nothing. The difference to it is the cost of the key, the limits, the database, the JSON, the activity and the log.
+- `checked` hashes the key, looks it up, takes a call from a bucket, and reads the row of the document on the worker's own connection,
+  with --text its text too. What Carrel adds to that is its own cost.
+- `pool` does the same as `checked`, but reads the row through a pool of sqlx.
+
+For each library of --bookmarks the script prints the medians of each server: requests per second, milliseconds of a request,
+CPU-microseconds and context switches of one, and Carrel's ratios to the others: requests per second, and CPU-time.
 """
 
+import contextlib
 import os
-import re
-import statistics
 import subprocess
-import time
 
-from search import saves
-from service import Reader, arguments, cpu_seconds, free_port, machine, say, serving
+from library import Library, add_arguments, serving_library
+from service import Load, Service, arguments, await_port, free_port, machine, median, say, wrk
 
 CHARACTERS = 12_000
-TURNS = 7
+WRK = ("-t2", "-c32")
 
 
-def document(reader: Reader, data) -> str:
-    """Saves a document of exactly CHARACTERS characters; returns the path that reads it."""
-    text = ""
-    for row in saves(data):
-        text += row["text"] + "\n\n"
-        if len(text) >= CHARACTERS:
-            break
-    page = {"url": "https://corpus.example/long", "title": "A long read", "text": text[:CHARACTERS - 1] + "."}
-    saved = reader.data("POST", "/rest/v1/bookmarks", page)["bookmark"]
-    reader.await_library()
-    return f"/rest/v2/documents/{saved['documentId']}?maxChars={CHARACTERS}"
+@contextlib.contextmanager
+def bare_servers(args, service: Service, library: Library, answer: bytes):
+    """The baselines by name, each with its process and port."""
+    file = service.folder / "answer"
+    file.write_bytes(answer)
+    database, document = service.folder / "data/carrel.db", library.long_documents[0]
+    text = ["--text"] if args.text else []
+    of_row = [*text, str(database), library.rest_key, document]
+    modes = {"bare": [], "checked": ["--checked", *of_row], "pool": ["--pool", *of_row]}
+    started = {}
+    try:
+        for name, mode in modes.items():
+            port = free_port()
+            started[name] = (subprocess.Popen([os.path.realpath(args.bare), file, str(port), *mode]), port)
+            await_port(port)
+        yield started
+    finally:
+        for process, _ in started.values():
+            process.terminate()
+            process.wait()
 
 
-def load(port: int, path: str, secret: str, seconds: int) -> float:
-    """Requests per second. An error response ends the measurement."""
-    key = ["-H", f"Authorization: Bearer {secret}"]
-    command = ["wrk", "-t2", "-c32", f"-d{seconds}s", *key, f"http://127.0.0.1:{port}{path}"]
-    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    if "Non-2xx" in output or "Socket errors" in output:
-        raise RuntimeError(output)
-    return float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1])
-
-
-def turn(pid: int, *request) -> tuple[float, float]:
-    """Requests per second, and CPU-microseconds of the server for each request."""
-    before, seconds = cpu_seconds(pid), request[-1]
-    rate = load(*request)
-    return rate, (cpu_seconds(pid) - before) * 1e6 / (rate * seconds)
-
-
-def measure(args) -> None:
-    with serving(args.carrel) as service:
-        reader = service.reader()
-        path = document(reader, args.data)
+def measure(args, bookmarks: int) -> None:
+    with serving_library(args.carrel, args.library, bookmarks, log__level=args.log) as (service, library):
+        path = f"/rest/v2/documents/{library.long_documents[0]}?maxChars={CHARACTERS}"
+        reader = library.reader(service)
         answer = reader.ask("GET", path)
         assert len(reader.data("GET", path)["text"]) == CHARACTERS
-        file = service.folder / "answer"
-        file.write_bytes(answer)
-        port = free_port()
-        bare = subprocess.Popen([os.path.realpath(args.bare), file, str(port)])
-        try:
-            time.sleep(1)
-            carrels, bares = [], []
-            # A warm-up that is not counted.
-            load(service.port, path, reader.secret, 2)
-            load(port, path, reader.secret, 2)
-            for _ in range(TURNS):
-                bares.append(turn(bare.pid, port, path, reader.secret, args.seconds))
-                carrels.append(turn(service.process.pid, service.port, path, reader.secret, args.seconds))
-                say(bare_rps=round(bares[-1][0]), carrel_rps=round(carrels[-1][0]))
-        finally:
-            bare.terminate()
-            bare.wait()
-    bare_rps, bare_cpu = map(statistics.median, zip(*bares))
-    rps, cpu = map(statistics.median, zip(*carrels))
-    say(answer_bytes=len(answer), bare_rps=round(bare_rps), carrel_rps=round(rps), ratio=round(rps / bare_rps, 3),
-        bare_cpu_us=round(bare_cpu, 1), carrel_cpu_us=round(cpu, 1), cpu_ratio=round(bare_cpu / cpu, 3))
+        with bare_servers(args, service, library, answer) as started:
+            servers = {name: (process.pid, port) for name, (process, port) in started.items()}
+            servers["carrel"] = (service.process.pid, service.port)
+            turns = {name: [] for name in servers}
+            # The first turn warms up and is not counted.
+            for number in range(args.turns + 1):
+                for name, (pid, port) in servers.items():
+                    key = ("-H", f"Authorization: Bearer {library.rest_key}")
+                    turn = wrk(pid, f"http://127.0.0.1:{port}{path}", args.seconds if number else 2, *WRK, *key)
+                    if number:
+                        turns[name].append(turn)
+    report(bookmarks, len(answer), {name: median(some) for name, some in turns.items()})
+
+
+def report(bookmarks: int, answer_bytes: int, loads: dict[str, Load]) -> None:
+    for name, load in loads.items():
+        say(bookmarks=bookmarks, server=name, **{figure: round(value, 2) for figure, value in load._asdict().items()})
+    ours = loads.pop("carrel")
+    ratios = {f"rps_to_{name}": round(ours.rps / load.rps, 3) for name, load in loads.items()}
+    ratios |= {f"cpu_of_{name}_to_ours": round(load.cpu_us / ours.cpu_us, 3) for name, load in loads.items()}
+    say(bookmarks=bookmarks, answer_bytes=answer_bytes, **ratios)
 
 
 if __name__ == "__main__":
-    parser = arguments(__doc__, models=False)
-    parser.add_argument("--bare", default="target/release/examples/bare", metavar="PROGRAM", help="the bare handler")
+    parser = arguments(__doc__, data=False, models=False)
+    add_arguments(parser, 20_000)
+    parser.add_argument("--bare", default="target/release/examples/bare", metavar="PROGRAM", help="the bare handlers")
+    parser.add_argument("--text", action="store_true", help="the row of `checked` and `pool` includes the text")
     parser.add_argument("--seconds", type=int, default=5, help="of each turn")
+    parser.add_argument("--turns", type=int, default=7)
+    parser.add_argument("--log", default="warn", metavar="LEVEL", help="log.level of the service")
     measured = parser.parse_args()
     machine()
-    measure(measured)
+    for count in measured.bookmarks:
+        measure(measured, count)
     machine()

@@ -274,12 +274,12 @@ class Load(typing.NamedTuple):
     switches: float
 
 
-def wrk(pid: int, url: str, seconds: int, *options: str) -> Load:
-    """Loads a server of this process with wrk (a Debian package); CPU-time and context switches are those of one request. An error
-    response ends the measurement."""
+def wrk(pid: int, url: str, seconds: int, *options: str, core: int | None = None) -> Load:
+    """Loads a server of this process with wrk (a Debian package), on this core; CPU-time and context switches are those of one request.
+    An error response ends the measurement."""
     cpu, switches = own_cpu_seconds(pid), context_switches(pid)
-    command = ["wrk", f"-d{seconds}s", "--latency", *options, url]
-    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    pinned = [] if core is None else ["taskset", "-c", str(core)]
+    output = subprocess.run([*pinned, "wrk", f"-d{seconds}s", "--latency", *options, url], capture_output=True, text=True, check=True).stdout
     cpu, switches = own_cpu_seconds(pid) - cpu, context_switches(pid) - switches
     if "Non-2xx" in output or "Socket errors" in output:
         raise RuntimeError(output)
