@@ -1,25 +1,37 @@
-"""Idle memory, and the time from start to ready, of a service with an empty library.
+"""Idle memory, and the time from start to ready, of a service with an empty library or with libraries of --bookmarks.
 
-    python3.11 tests/bench/memory.py --carrel target/release/carrel --models ~/.cache/carrel/models
+    python3.11 tests/bench/memory.py --carrel target/release/carrel --models ~/.cache/carrel/models [--bookmarks 2000 20000 200000]
 
 Memory is that of the process in MiB, ten seconds after it is ready: VmRSS is all resident memory, RssAnon the
 anonymous part (the system can reclaim mapped files). The service is ready when /readyz returns 200, polled every two
-milliseconds. The first start creates the database, the others open it. The service is ready before a model is
-loaded; the time until then is reported separately.
+milliseconds. The first start creates the database of an empty library, the others open it. The service is ready before a model is
+loaded; the time until then is reported separately. The passages of a library are in its index, without vectors: with models its
+documents are marked as if they had some, because the memory would otherwise be that of the model at work.
 """
 
+import contextlib
+import functools
+import pathlib
+import sqlite3
 import statistics
 import time
 
-from service import UNLIMITED, Service, arguments, folder, machine, say
+from library import add_arguments, copied
+from service import UNLIMITED, Service, arguments, folder, machine, say, serving
 
 SETTLED = 10
 STARTS = 7
 
 
-def measure(program: str, name: str, settings: dict[str, object]) -> None:
-    with folder() as home:
-        service = Service(program, home, UNLIMITED | settings)
+def measure(args, name: str, bookmarks: int, settings: dict[str, object]) -> None:
+    with contextlib.ExitStack() as stack:
+        if bookmarks:
+            home, _ = stack.enter_context(copied(args.carrel, args.library, bookmarks, indexed=True))
+        else:
+            home = stack.enter_context(folder())
+        if bookmarks and settings:
+            mark_embedded(home, embedding_model(args.carrel, args.models))
+        service = Service(args.carrel, home, UNLIMITED | settings)
         try:
             first = service.start()
             model = settings and await_model(service)
@@ -32,7 +44,7 @@ def measure(program: str, name: str, settings: dict[str, object]) -> None:
                 service.stop()
         finally:
             service.stop()
-    say(service=name, first_ready_ms=round(first), ready_ms_p50=round(statistics.median(starts)),
+    say(service=name, bookmarks=bookmarks, first_ready_ms=round(first), ready_ms_p50=round(statistics.median(starts)),
         ready_ms_min=round(min(starts)), **({"model_after_ms": round(model)} if model else {}), **idle)
 
 
@@ -43,10 +55,34 @@ def await_model(service: Service) -> float:
     return (time.perf_counter() - began) * 1000
 
 
+@functools.cache
+def embedding_model(program: str, models: str) -> str:
+    """The name of the model, as a document that it has embedded states it."""
+    with serving(program, models__dir=models) as service:
+        service.await_model()
+        reader = service.reader()
+        reader.ask("POST", "/rest/v1/bookmarks", {"url": "https://a.example/", "text": "A heron in the reeds."})
+        reader.await_library()
+        database = sqlite3.connect(service.folder / "data/carrel.db")
+        [[name]] = database.execute("SELECT embedding_model FROM document")
+        database.close()
+    return name
+
+
+def mark_embedded(home: pathlib.Path, model: str) -> None:
+    database = sqlite3.connect(home / "data/carrel.db")
+    database.execute("UPDATE document SET embedding_model = ?", [model])
+    database.commit()
+    database.close()
+
+
 if __name__ == "__main__":
-    args = arguments(__doc__, data=False).parse_args()
+    parser = arguments(__doc__, data=False)
+    add_arguments(parser, 0)
+    measured = parser.parse_args()
     machine()
-    measure(args.carrel, "without models", {})
-    if args.models:
-        measure(args.carrel, "with models", {"models.dir": args.models})
+    for count in measured.bookmarks:
+        measure(measured, "without models", count, {})
+        if measured.models:
+            measure(measured, "with models", count, {"models.dir": measured.models})
     machine()

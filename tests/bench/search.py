@@ -1,18 +1,23 @@
 """Speed of search in 10,000 passages of one user, and the cost of indexing them.
 
-    python3.11 tests/bench/search.py --carrel target/release/carrel --models ~/.cache/carrel/models
+    cargo build --release --bin carrel --example raw_search
+    python3.11 tests/bench/search.py --carrel target/release/carrel --models ~/.cache/carrel/models [--passages 10000 100000] \
+        [--clients 1 4 8] [--raw]
 
 The script fills a library through `carrel import` until its index has --passages passages: first without models, then, in
 another folder, with them. A page has six abstracts of the retrieval sets, which is the length of an article. Passages per
 CPU-second count the service and its children, from the import until every document is ready. Then the script sends the queries
-of the sets through GET /rest/v2/search, by one client and by four concurrent ones. It prints milliseconds as the client sees
-them, and CPU-milliseconds of the service for each search.
+of the sets through GET /rest/v2/search, by one client and by --clients concurrent ones. It prints milliseconds as the client sees
+them, and CPU-milliseconds of the service for each search. With --raw the service is stopped, and raw_search runs the same queries on a
+copy of its index with the engine alone, without the frequencies of the user's words and then with them.
 """
 
 import itertools
 import json
 import pathlib
+import sqlite3
 import statistics
+import subprocess
 import threading
 import time
 
@@ -22,7 +27,6 @@ SETS = ("scifact", "cranfield")
 PORTION = 500
 ABSTRACTS_PER_PAGE = 6
 SEARCHES = 1000
-CLIENTS = 4
 
 
 def lines_of(file: pathlib.Path):
@@ -31,13 +35,15 @@ def lines_of(file: pathlib.Path):
 
 
 def saves(data: pathlib.Path):
-    """Pages of six neighbouring abstracts. After the last abstract the pages start again, each one abstract later than before."""
+    """Pages of six neighbouring abstracts. After the last abstract the pages start again, each one abstract later than before; after six
+    rounds with abstracts that are further and further apart. So there is no end of different pages."""
     abstracts = [row for name in SETS for row in lines_of(data / "retrieval" / name / "corpus.jsonl") if row["text"]]
-    for first in range(ABSTRACTS_PER_PAGE):
+    for turn in itertools.count():
+        step, first = turn // ABSTRACTS_PER_PAGE + 1, turn % ABSTRACTS_PER_PAGE
         for at in range(first, len(abstracts), ABSTRACTS_PER_PAGE):
-            some = abstracts[at:at + ABSTRACTS_PER_PAGE]
+            some = [abstracts[(at + nth * step) % len(abstracts)] for nth in range(ABSTRACTS_PER_PAGE)]
             title, text = some[0]["title"] or "Untitled", "\n\n".join(row["text"] for row in some)
-            yield {"url": f"https://corpus.example/{at}", "title": title, "text": text}
+            yield {"url": f"https://corpus.example/{step}/{at}", "title": title, "text": text}
 
 
 def fill(reader: Reader, data: pathlib.Path, min_passages: int) -> dict:
@@ -47,7 +53,7 @@ def fill(reader: Reader, data: pathlib.Path, min_passages: int) -> dict:
     while (missing := min_passages - service.await_index()) > 0:
         file = service.folder / "portion.jsonl"
         # A page has five or six passages: towards the end the portions become small.
-        some = list(itertools.islice(rows, max(1, min(PORTION, missing // 7))))
+        some = list(itertools.islice(rows, max(1, min(max(PORTION, missing // 20), missing // 7))))
         file.write_text("".join(json.dumps(row) + "\n" for row in some))
         count += len(some)
         report = reader.import_file(file)
@@ -83,26 +89,50 @@ def ask(reader: Reader, queries: list[str], clients: int) -> dict:
             "ms_p50": round(at[49], 2), "ms_p99": round(at[98], 2), "cpu_ms_each": round(cpu, 2)}
 
 
-def measure(program: str, data: pathlib.Path, min_passages: int, name: str, **settings: object) -> None:
-    rows = [row["text"] for set_name in SETS for row in lines_of(data / "retrieval" / set_name / "queries.jsonl")]
+def ask_engine(service, program: str, email: str, queries: list[str], clients: list[int]):
+    """Stops the service and runs the queries on a copy of its index; returns the figures of each run."""
+    service.stop()
+    index, file = service.folder / "index-copy", service.folder / "queries"
+    subprocess.run(["cp", "-a", "--reflink=auto", service.folder / "data/index", index], check=True)
+    file.write_text("".join(" ".join(query.split())[:500] + "\n" for query in queries))
+    database = sqlite3.connect(service.folder / "data/carrel.db")
+    [[user]] = database.execute('SELECT lower(hex(id)) FROM "user" WHERE email = ?', [email])
+    database.close()
+    user = "-".join((user[:8], user[8:12], user[12:16], user[16:20], user[20:]))
+    for count in clients:
+        for corpus in ([], ["--corpus"]):
+            command = [program, index, user, file, str(count), *corpus]
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            yield {"clients": count, "corpus": bool(corpus), **json.loads(done.stdout)}
+
+
+def measure(args, min_passages: int, name: str, **settings: object) -> None:
+    rows = [row["text"] for set_name in SETS for row in lines_of(args.data / "retrieval" / set_name / "queries.jsonl")]
     queries = list(itertools.islice(itertools.cycle(rows), SEARCHES))
-    with serving(program, **settings) as service:
+    with serving(args.carrel, **settings) as service:
         if settings:
             service.await_model()
         reader = service.reader()
-        say(fill=name, **fill(reader, data, min_passages))
+        say(fill=name, **fill(reader, args.data, min_passages))
         # A warm-up that is not counted.
         ask(reader, queries[:50], 1)
-        for clients in (1, CLIENTS):
-            say(search=name, **ask(reader, queries, clients))
+        for clients in args.clients:
+            say(search=name, passages=min_passages, **ask(reader, queries, clients))
+        if args.raw:
+            for figures in ask_engine(service, args.raw_search, reader.email, queries, args.clients):
+                say(engine=name, passages=min_passages, **figures)
 
 
 if __name__ == "__main__":
     parser = arguments(__doc__)
-    parser.add_argument("--passages", type=int, default=10_000)
+    parser.add_argument("--passages", type=int, nargs="+", default=[10_000])
+    parser.add_argument("--clients", type=int, nargs="+", default=[1, 4])
+    parser.add_argument("--raw", action="store_true", help="also run the queries with the engine alone")
+    parser.add_argument("--raw-search", default="target/release/examples/raw_search", metavar="PROGRAM")
     args = parser.parse_args()
     machine()
-    measure(args.carrel, args.data, args.passages, "without models")
-    if args.models:
-        measure(args.carrel, args.data, args.passages, "with models", models__dir=args.models)
+    for count in args.passages:
+        measure(args, count, "without models")
+        if args.models:
+            measure(args, count, "with models", models__dir=args.models)
     machine()

@@ -1,0 +1,202 @@
+"""What each operation costs in small and in large libraries.
+
+    python3.11 tests/bench/growth.py --carrel target/release/carrel [--bookmarks 2000 20000 200000] [--count 200] [--only NAME ...]
+
+One client calls each operation --count times, one call after the other on one connection; every write is of another row. For each
+library and operation the script prints CPU-microseconds of the service for a call, milliseconds as the client sees them (median and
+99th percentile), and, if the service has metrics of them, statements, virtual machine steps of SQLite and fallbacks for a call. The
+service's work while nobody asks is measured before and subtracted. A save has a text of 120 words: its CPU-time includes what follows
+until the text is found, its milliseconds do not. The passages of the library are not in the index: search is measured in a library
+with --indexed, for which the index is built first.
+
+At the end a table has the CPU-time and the 99th percentile of each operation in each library, and the ratio of the CPU-time in the
+last library to that in the first one: 1 for an operation that costs the same.
+
+The exchange of tokens needs the package httpx, and is left out without it.
+"""
+
+import itertools
+import statistics
+import time
+
+from imports import Browser
+from library import WORDS, Library, add_arguments, serving_library
+from service import Reader, Service, arguments, machine, say
+
+IDLE_SECONDS = 10
+WARM_UP = 10
+LIST = "/rest/v1/bookmarks"
+# Parts of the names of metrics that count the work of the database.
+COUNTED = ("statement", "vm_steps", "near_read")
+
+
+def reads(reader: Reader, library: Library) -> dict:
+    """Functions that read; each gets the number of the call."""
+    def get(path: str, **query: object):
+        return lambda _: reader.ask("GET", path, **query)
+
+    def get_of(path: str, name: str, values: list):
+        return lambda number: reader.ask("GET", path, limit=50, **{name: values[number % len(values)]})
+
+    documents = library.long_documents
+    lists = {f"list {order}": get(LIST, sort=order) for order in ("-savedAt", "savedAt", "title", "updatedAt", "-updatedAt")}
+    flags = {f"list {name}={value}": get(LIST, **{name: value}) for name, value in (
+        ("favorite", "true"), ("archived", "true"), ("unread", "true"), ("unread", "false"), ("contentType", "pdf"),
+        ("contentType", "audio"))}
+    return {
+        "document": lambda number: reader.ask("GET", f"/rest/v2/documents/{documents[number % len(documents)]}", maxChars=12_000),
+        "bookmark": lambda number: reader.ask("GET", f"{LIST}/{library.bookmark_ids[number % len(library.bookmark_ids)]}"),
+        **lists, **flags,
+        "list by common tag": get_of(LIST, "tag", library.tags["common"]),
+        "list by rare tag": get_of(LIST, "tag", library.tags["rare"]),
+        "list by collection": get_of(LIST, "collectionId", library.collections),
+        "list by q, a word": get_of(LIST, "q", WORDS),
+        "list by q, a part of a word": get_of(LIST, "q", [word[1:6] for word in WORDS]),
+        "list by q, no match": get(LIST, q="nothing has this word"),
+        "list by q and title": get(LIST, q="page", sort="title"),
+        "list since, with deleted": get(LIST, updatedSince="2025-06-20T00:00:00Z", includeDeleted="true"),
+        "list, favourites by title": get(LIST, favorite="true", sort="title"),
+        "tags": get("/rest/v1/tags"),
+        "collections": get("/rest/v1/collections"),
+        "feeds": get("/rest/v1/feeds"),
+        "entries": get("/rest/v1/entries"),
+        "entries of a feed": get_of("/rest/v1/entries", "feedId", library.feeds),
+        "entries, unread": get("/rest/v1/entries", unread="true"),
+        "entries, starred": get("/rest/v1/entries", starred="true"),
+        "account": get("/rest/v1/user"),
+        "usage": get("/rest/v2/usage"),
+        "exists": lambda number: reader.ask("GET", f"{LIST}/exists", url=f"https://nowhere.example/{number}"),
+    }
+
+
+def pages_of(browser: Browser) -> dict:
+    """Functions that read what only the web app shows."""
+    return {"activity": lambda _: browser.ask("GET", "/app/api/activity"), "work": lambda _: browser.ask("GET", "/app/api/work")}
+
+
+def writes(reader: Reader, library: Library) -> dict:
+    """Functions that write."""
+    ids, entries, saved = library.bookmark_ids, library.entry_ids, []
+
+    def save(number: int) -> None:
+        words = " ".join(WORDS[(number * 131 + at * 7) % len(WORDS)] for at in range(120))
+        page = {"url": f"https://new.example/{time.monotonic_ns()}", "text": words, "tags": ["common 01", "topic 001"]}
+        saved.append(reader.data("POST", LIST, page)["bookmark"]["bookmarkId"])
+
+    def change(fields):
+        return lambda number: reader.ask("PATCH", f"{LIST}/{ids[number % len(ids)]}", fields(number))
+
+    def change_entry(fields):
+        return lambda number: reader.ask("PATCH", f"/rest/v1/entries/{entries[number % len(entries)]}", fields(number))
+
+    def delete(_: int) -> None:
+        reader.ask("DELETE", f"{LIST}/{saved.pop()}")
+
+    def mark_feed(number: int) -> None:
+        reader.ask("POST", "/rest/v1/entries/read", {"feedId": library.feeds[number % len(library.feeds)]})
+
+    return {
+        "save": save,
+        "change tags": change(lambda number: {"tags": [f"changed {number}", "common 02"]}),
+        "change favourite": change(lambda number: {"favorite": number % 2 == 0}),
+        "mark entry read": change_entry(lambda number: {"read": number % 2 == 0}),
+        "star entry": change_entry(lambda number: {"starred": number % 2 == 0}),
+        "mark feed read": mark_feed,
+        "delete": delete,
+    }
+
+
+def exchanges(service: Service, library: Library) -> dict:
+    """A function that exchanges a refresh token; none without httpx."""
+    try:
+        import httpx
+        from assistants import connect
+    except ImportError:
+        say(left_out="token exchange", because="httpx is not installed")
+        return {}
+    base = f"http://127.0.0.1:{service.port}"
+    client, token = connect(base, library.email)
+    http, kept = httpx.Client(), {"token": token}
+
+    def refresh(_: int) -> None:
+        answer = http.post(f"{base}/oauth/token", data={
+            "grant_type": "refresh_token", "refresh_token": kept["token"], "client_id": client})
+        kept["token"] = answer.json()["refresh_token"]
+
+    return {"token exchange": refresh}
+
+
+def searches(reader: Reader) -> dict:
+    return {"search": lambda number: reader.ask(
+        "GET", "/rest/v2/search", q=f"{WORDS[number % 500]} {WORDS[number * 7 % 500]} library", limit=8)}
+
+
+def idle_cpu(service: Service) -> float:
+    """CPU-seconds a second while nobody asks."""
+    before = service.own_cpu_seconds()
+    time.sleep(IDLE_SECONDS)
+    return (service.own_cpu_seconds() - before) / IDLE_SECONDS
+
+
+def measure(service: Service, name: str, work, count: int, idle: float) -> dict:
+    """Calls the function, and waits for the work that a save leaves."""
+    numbers = itertools.count()
+    for _ in range(WARM_UP if name != "delete" else 1):
+        work(next(numbers))
+    if name == "save":
+        service.await_index()
+    counters, cpu, began, times = service.metrics(*COUNTED), service.own_cpu_seconds(), time.perf_counter(), []
+    for _ in range(count):
+        called = time.perf_counter()
+        work(next(numbers))
+        times.append((time.perf_counter() - called) * 1000)
+    if name == "save":
+        service.await_index()
+    used = service.own_cpu_seconds() - cpu - idle * (time.perf_counter() - began)
+    at = statistics.quantiles(times, n=100, method="inclusive")
+    after = service.metrics(*COUNTED)
+    each = {counter: round((value - counters.get(counter, 0)) / count, 1) for counter, value in after.items()
+            if not counter.endswith(("_bucket", "_sum"))}
+    return {"cpu_us": round(used * 1e6 / count), "ms_p50": round(at[49], 2), "ms_p99": round(at[98], 2), **each}
+
+
+def run(args, bookmarks: int) -> dict[str, dict]:
+    figures = {}
+    settings = {"oauth__registrations_per_hour": 1_000, "plans__pro__mcp_per_day": 1_000_000_000}
+    with serving_library(args.carrel, args.library, bookmarks, indexed=args.indexed, **settings) as (service, library):
+        reader, browser = library.reader(service), Browser(service, library.email)
+        operations = reads(reader, library) | pages_of(browser)
+        operations |= (searches(reader) if args.indexed else {}) | exchanges(service, library) | writes(reader, library)
+        idle = idle_cpu(service)
+        say(bookmarks=bookmarks, idle_cpu_ms_a_second=round(idle * 1000, 2), **service.memory())
+        for name, work in operations.items():
+            # A deletion needs a save.
+            if not args.only or name in args.only or (name == "save" and "delete" in args.only):
+                count = args.count - 1 if name == "delete" else args.count
+                figures[name] = measure(service, name, work, count, idle)
+                say(bookmarks=bookmarks, operation=name, **figures[name])
+    return figures
+
+
+def table(found: dict[int, dict[str, dict]]) -> None:
+    """Prints the operations with their figures in each library, as Markdown."""
+    sizes = list(found)
+    print("| operation |", *(f"CPU us {size:,} |" for size in sizes), *(f"p99 ms {size:,} |" for size in sizes), "growth |")
+    print("|---|" + "---|" * (2 * len(sizes) + 1))
+    for name in found[sizes[0]]:
+        rows = [found[size][name] for size in sizes]
+        growth = rows[-1]["cpu_us"] / max(1, rows[0]["cpu_us"])
+        print(f"| {name} |", *(f"{row['cpu_us']:,} |" for row in rows), *(f"{row['ms_p99']} |" for row in rows), f"{growth:.2f} |",
+              flush=True)
+
+
+if __name__ == "__main__":
+    parser = arguments(__doc__, data=False, models=False)
+    add_arguments(parser, 2_000, 20_000, 200_000)
+    parser.add_argument("--count", type=int, default=200, help="calls of each operation")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only these operations")
+    parser.add_argument("--indexed", action="store_true", help="libraries whose passages are in the index, with search")
+    measured = parser.parse_args()
+    machine()
+    table({size: run(measured, size) for size in measured.bookmarks})
+    machine()

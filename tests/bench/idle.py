@@ -1,0 +1,81 @@
+"""What the service does while nobody asks, and how long it takes to start, in libraries of several sizes.
+
+    python3.11 tests/bench/idle.py --carrel target/release/carrel [--bookmarks 2000 20000 200000] [--seconds 30]
+
+Printed are, for each library: milliseconds from start to ready (the median of several starts); then for a second without requests
+CPU-milliseconds, context switches, wake-ups of threads by others (futex and eventfd calls), reads and writes of files, syncs to the
+disk, and statements, if the service has a metric of them; and the memory in MiB. The system calls are counted by `strace -c` (a Debian
+package) in a second period, which slows the service: its CPU-time is that of the first. Most statements wake a thread of the driver
+and read a page of the database, so wake-ups and reads show what statements there are without a metric.
+"""
+
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import time
+
+from library import add_arguments, copied
+from service import UNLIMITED, Service, arguments, context_switches, machine, say
+
+SETTLED_SECONDS = 15
+STARTS = 5
+GROUPS = {
+    "wake_ups": ("futex", "write"), "file_reads": ("pread64", "preadv", "read"), "file_writes": ("pwrite64", "pwritev"),
+    "locks": ("fcntl",), "syncs": ("fsync", "fdatasync")}
+
+
+def system_calls(pid: int, seconds: int) -> dict[str, float]:
+    """System calls of a second by group; none without strace."""
+    if not shutil.which("strace"):
+        return {}
+    strace = subprocess.Popen(["strace", "-c", "-f", "-q", "-p", str(pid)], stderr=subprocess.PIPE, text=True)
+    time.sleep(seconds)
+    strace.send_signal(signal.SIGINT)
+    _, output = strace.communicate()
+    # Per cent, seconds, microseconds a call, calls, errors if there are any, name.
+    rows = re.findall(r"^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s+(?:\d+\s+)?(\w+)$", output, re.MULTILINE)
+    calls = {name: int(count) for count, name in rows if name != "total"}
+    return {group: round(sum(calls.get(name, 0) for name in names) / seconds, 1) for group, names in GROUPS.items()}
+
+
+def idle(service: Service, seconds: int) -> dict[str, float]:
+    """What the service does in a second without requests."""
+    pid, statements = service.process.pid, service.metrics("statement", "vm_steps")
+    cpu, switches = service.own_cpu_seconds(), context_switches(pid)
+    time.sleep(seconds)
+    cpu, switches = service.own_cpu_seconds() - cpu, context_switches(pid) - switches
+    after = service.metrics("statement", "vm_steps")
+    each = {name: round((value - statements.get(name, 0)) / seconds, 1) for name, value in after.items()}
+    return {"cpu_ms": round(cpu * 1000 / seconds, 2), "context_switches": round(switches / seconds, 1), **each}
+
+
+def measure(args, bookmarks: int) -> None:
+    with copied(args.carrel, args.library, bookmarks, indexed=args.indexed) as (home, _):
+        service = Service(args.carrel, home, UNLIMITED)
+        try:
+            starts = []
+            for _ in range(STARTS):
+                starts.append(service.start())
+                service.stop()
+            service.start()
+            time.sleep(SETTLED_SECONDS)
+            quiet = idle(service, args.seconds)
+            memory = service.memory()
+            quiet |= system_calls(service.process.pid, args.seconds)
+        finally:
+            service.stop()
+    say(bookmarks=bookmarks, ready_ms_p50=round(statistics.median(starts)), ready_ms_max=round(max(starts)), **quiet, **memory)
+
+
+if __name__ == "__main__":
+    parser = arguments(__doc__, data=False, models=False)
+    add_arguments(parser, 2_000, 20_000, 200_000)
+    parser.add_argument("--seconds", type=int, default=30, help="of each period")
+    parser.add_argument("--indexed", action="store_true", help="libraries whose passages are in the index")
+    measured = parser.parse_args()
+    machine()
+    for count in measured.bookmarks:
+        measure(measured, count)
+    machine()

@@ -1,0 +1,134 @@
+"""How soon many saved pages with text are found, and what each costs.
+
+    python3.11 tests/bench/ingest.py --carrel target/release/carrel [--documents 20000] [--posts] \
+        [--models ~/.cache/carrel/models] [--model-documents 1000]
+
+The pages have a text of 120 words. They are imported from one file, or with --posts saved by four clients, one page after the other.
+A client searches for a word that all pages have, every 20 ms. The script prints seconds from the start until all rows are written,
+until the first page is found, and until all are; and CPU-milliseconds of the service for a page, of which the searches of that client
+are less than a tenth. The same with the embedding model, if --models is given and with fewer pages: `kernels` is the share of the
+CPU-time in the kernels of the model, as `perf` samples it. It needs perf and a program with symbols, which
+`CARGO_PROFILE_RELEASE_STRIP=none cargo build --release` builds.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import threading
+import time
+
+from library import WORDS
+from service import Reader, Service, arguments, machine, say, serving
+
+TEXT_WORDS = 120
+COMMON_WORD = "heronry"
+CLIENTS = 4
+POLL_SECONDS = 0.02
+# Names of functions that compute with matrices or vectors of the model.
+KERNELS = re.compile(r"rten|gemm|vecmath|softmax|layer_norm|gelu", re.IGNORECASE)
+
+
+def page(number: int) -> dict:
+    words = [WORDS[(number * 131 + at * (number % 89 + 1)) % len(WORDS)] for at in range(TEXT_WORDS - 1)]
+    sentences = [" ".join(words[at:at + 12]) + "." for at in range(0, len(words), 12)]
+    return {"url": f"https://ingest.example/{number}", "title": f"Page {number}", "text": f"{COMMON_WORD} " + " ".join(sentences)}
+
+
+class Save(threading.Thread):
+    """Saves pages; `seconds` is how long it took."""
+
+    def __init__(self, reader: Reader, count: int, by_posts: bool) -> None:
+        super().__init__(daemon=True)
+        self.reader, self.count, self.seconds = reader, count, None
+        self.save = self.post_all if by_posts else self.import_file
+        self.file = reader.service.folder / "pages.jsonl"
+        if not by_posts:
+            self.file.write_text("".join(json.dumps(page(number)) + "\n" for number in range(count)))
+
+    def run(self) -> None:
+        began = time.perf_counter()
+        self.save()
+        self.seconds = time.perf_counter() - began
+
+    def import_file(self) -> None:
+        report = self.reader.import_file(self.file)
+        assert report["created"] == self.count, report
+
+    def post_all(self) -> None:
+        def post(first: int) -> None:
+            own = self.reader.another()
+            for number in range(first, self.count, CLIENTS):
+                own.ask("POST", "/rest/v1/bookmarks", page(number))
+
+        clients = [threading.Thread(target=post, args=[first]) for first in range(CLIENTS)]
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join()
+
+
+class Profile:
+    """Samples the functions of a process until it is stopped; does nothing without perf."""
+
+    def __init__(self, service: Service) -> None:
+        self.file, self.perf = service.folder / "perf.data", None
+        if shutil.which("perf"):
+            command = ["perf", "record", "-q", "-F", "199", "-o", self.file, "-p", str(service.process.pid)]
+            self.perf = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def share_of_kernels(self) -> float | None:
+        """The share of the samples in the kernels; `None` if it is not known."""
+        if self.perf is None:
+            return None
+        self.perf.terminate()
+        self.perf.wait()
+        command = ["perf", "report", "-i", self.file, "--stdio", "-q", "--no-children", "--sort", "symbol"]
+        lines = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
+        found = [re.match(r"\s*([\d.]+)%\s+\[.\]\s+(.+)", line) for line in lines]
+        shares = [(float(match[1]), match[2]) for match in found if match]
+        if not any(not name.startswith("0x") for _, name in shares):
+            return None
+        return round(sum(share for share, name in shares if KERNELS.search(name)) / 100, 3)
+
+
+def measure(service: Service, count: int, by_posts: bool) -> dict:
+    reader = service.reader()
+    before, base = service.cpu_seconds(), service.passages()
+    save, found = Save(reader, count, by_posts), {}
+    searching = reader.another()
+    began = time.perf_counter()
+    save.start()
+    while "first_found_s" not in found:
+        if searching.data("GET", "/rest/v2/search", q=COMMON_WORD, limit=1)["results"]:
+            found["first_found_s"] = round(time.perf_counter() - began, 2)
+        time.sleep(POLL_SECONDS)
+    while service.passages() - base < count or save.is_alive():
+        time.sleep(0.2)
+    found["all_found_s"] = round(time.perf_counter() - began, 1)
+    # Documents are ready a little later than their passages are in the index.
+    service.await_index()
+    cpu = service.cpu_seconds() - before
+    return {"documents": count, "rows_s": round(save.seconds, 1), **found, "cpu_ms_each": round(cpu * 1000 / count, 2),
+            "documents_a_cpu_second": round(count / cpu), **service.memory()}
+
+
+def main() -> None:
+    parser = arguments(__doc__, data=False)
+    parser.add_argument("--documents", type=int, default=20_000, metavar="N", help="without the model")
+    parser.add_argument("--model-documents", type=int, default=1_000, metavar="N", help="with the model")
+    parser.add_argument("--posts", action="store_true", help="saved by requests instead of imported from a file")
+    args = parser.parse_args()
+    machine()
+    with serving(args.carrel) as service:
+        say(model=False, **measure(service, args.documents, args.posts))
+    if args.models:
+        with serving(args.carrel, models__dir=args.models) as service:
+            service.await_model()
+            profile = Profile(service)
+            say(model=True, **measure(service, args.model_documents, args.posts), kernels=profile.share_of_kernels())
+    machine()
+
+
+if __name__ == "__main__":
+    main()
