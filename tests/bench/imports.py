@@ -5,9 +5,9 @@
 
 The script sends the file to POST /app/api/imports as a browser does. It prints the seconds until the first and the last row are
 found by a word of their titles, until the report is complete, and of the undo; CPU-milliseconds of the service and its children for a
-row until then; and the service's memory: its peak meanwhile less its memory before. The hosts of the pages do not resolve, and the service tries to fetch them meanwhile. The baseline reads
-the same file with Python's html.parser into one SQLite table with one commit; the ratio is the time of the report to that of
-the baseline.
+row until then; and the service's memory: its peak meanwhile less its memory before. The hosts of the pages do not resolve, and the
+service tries to fetch them meanwhile. The baseline reads the same file with Python's html.parser into one SQLite table with one
+commit; the ratio is the time of the report to that of the baseline.
 """
 
 import html.parser

@@ -279,7 +279,8 @@ def wrk(pid: int, url: str, seconds: int, *options: str, core: int | None = None
     An error response ends the measurement."""
     cpu, switches = own_cpu_seconds(pid), context_switches(pid)
     pinned = [] if core is None else ["taskset", "-c", str(core)]
-    output = subprocess.run([*pinned, "wrk", f"-d{seconds}s", "--latency", *options, url], capture_output=True, text=True, check=True).stdout
+    command = [*pinned, "wrk", f"-d{seconds}s", "--latency", *options, url]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     cpu, switches = own_cpu_seconds(pid) - cpu, context_switches(pid) - switches
     if "Non-2xx" in output or "Socket errors" in output:
         raise RuntimeError(output)
