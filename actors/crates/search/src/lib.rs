@@ -9,7 +9,7 @@
 //! | add, remove and search passages, and update their labels | [`index::PassageIndex`] |
 //! | decide whether an index must be compared with the database | [`index::Marker`], [`index::IndexFolder::examine`] |
 //! | weigh the words of a passage, or of a query | [`lexical::analyze_passage`], [`lexical::analyze_query`] |
-//! | rank what both legs found | [`fusion::fuse`] |
+//! | rank what both legs found | [`fusion::fuse`], [`fusion::limit_per_document`] |
 //! | show the part of a passage that matches | [`snippet::extract_snippet`] |
 //! | check the citations of an answer | [`citation::cite`] |
 //!
