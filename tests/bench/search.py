@@ -5,7 +5,7 @@
 The script fills a library through `carrel import` until its index has --passages passages: first without models, then, in
 another folder, with them. A page has six abstracts of the retrieval sets, which is the length of an article. Passages per
 CPU-second count the service and its children, from the import until every document is ready. Then the script sends the queries
-of the sets through GET /rest/v2/search, by one client and by four concurrent ones. It prints milliseconds as the client sees
+of the sets through GET /rest/v2/search, by one client, and by four and by eight concurrent ones. It prints milliseconds as the client sees
 them, and CPU-milliseconds of the service for each search.
 """
 
@@ -22,7 +22,7 @@ SETS = ("scifact", "cranfield")
 PORTION = 500
 ABSTRACTS_PER_PAGE = 6
 SEARCHES = 1000
-CLIENTS = 4
+CLIENTS = (1, 4, 8)
 
 
 def lines_of(file: pathlib.Path):
@@ -93,7 +93,7 @@ def measure(program: str, data: pathlib.Path, min_passages: int, name: str, **se
         say(fill=name, **fill(reader, data, min_passages))
         # A warm-up that is not counted.
         ask(reader, queries[:50], 1)
-        for clients in (1, CLIENTS):
+        for clients in CLIENTS:
             say(search=name, **ask(reader, queries, clients))
 
 

@@ -102,11 +102,7 @@ impl PassageIndex for FaultyIndex {
         self.index.search(tenant, query)
     }
 
-    fn find_documents(
-        &self,
-        tenant: &Tenant,
-        passages: &[Uuid],
-    ) -> Result<HashMap<Uuid, Uuid>, IndexError> {
+    fn find_documents(&self, tenant: &Tenant, passages: &[Uuid]) -> Result<HashMap<Uuid, Uuid>, IndexError> {
         self.index.find_documents(tenant, passages)
     }
 

@@ -146,8 +146,11 @@ pub fn limit_per_document<E>(
             let document = *documents.get(&passage.id)?;
             let count = counts.entry(document).or_default();
             *count += 1;
-            (*count <= MAX_PASSAGES_PER_DOCUMENT)
-                .then_some(RankedPassage { id: passage.id, document, score: passage.score })
+            (*count <= MAX_PASSAGES_PER_DOCUMENT).then_some(RankedPassage {
+                id: passage.id,
+                document,
+                score: passage.score,
+            })
         });
         ranked.extend(found);
     }

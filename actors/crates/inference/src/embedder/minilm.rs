@@ -106,9 +106,9 @@ impl MiniLm {
 
     /// Returns the vector of the tokens of a query.
     fn embed_tokens(&self, tokens: &[u32]) -> Result<Vec<f32>, EmbedError> {
-        let mut vectors = self.pools.query(|| {
-            self.encoder.run(&mut LayerScratch::new(QuantPasses::ResidualCorrected), &[tokens])
-        })?;
+        let mut vectors = self
+            .pools
+            .query(|| self.encoder.run(&mut LayerScratch::new(QuantPasses::ResidualCorrected), &[tokens]))?;
         Ok(vectors.pop().unwrap_or_default())
     }
 

@@ -56,11 +56,7 @@ pub trait PassageIndex: Send + Sync {
     fn search(&self, tenant: &Tenant, query: &IndexQuery) -> Result<HybridHits, IndexError>;
 
     /// Returns the document of each of these passages. Those that are not the tenant's, or not in the index any more, are left out.
-    fn find_documents(
-        &self,
-        tenant: &Tenant,
-        passages: &[Uuid],
-    ) -> Result<HashMap<Uuid, Uuid>, IndexError>;
+    fn find_documents(&self, tenant: &Tenant, passages: &[Uuid]) -> Result<HashMap<Uuid, Uuid>, IndexError>;
 
     /// Returns the languages of the tenant's passages. May include languages of passages that were deleted since.
     fn languages(&self, tenant: &Tenant) -> Result<Vec<Language>, IndexError>;

@@ -271,11 +271,7 @@ impl PassageIndex for EdgeIndex {
         self.search_within(SearchScope::Tenant(*tenant), query)
     }
 
-    fn find_documents(
-        &self,
-        tenant: &Tenant,
-        passages: &[Uuid],
-    ) -> Result<HashMap<Uuid, Uuid>, IndexError> {
+    fn find_documents(&self, tenant: &Tenant, passages: &[Uuid]) -> Result<HashMap<Uuid, Uuid>, IndexError> {
         let fields = [schema::USER, schema::DOCUMENT].map(schema::field_path);
         let request = RetrieveRequest {
             with_payload: Some(WithPayloadInterface::Fields(fields.to_vec())),

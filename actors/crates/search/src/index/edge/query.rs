@@ -58,8 +58,11 @@ pub fn lexical(scope: SearchScope, query: &IndexQuery) -> QueryRequest {
 /// Cosine similarity among the tenant's passages that pass the filter: a scan. Segments on the disk are scanned in the short form of
 /// their vectors, and the best candidates are compared exactly; a segment in memory is scanned exactly.
 pub fn dense(scope: SearchScope, query: &IndexQuery, vector_name: String, dense: &[f32]) -> QueryRequest {
-    let quantization =
-        QuantizationSearchParams { ignore: false, rescore: Some(true), oversampling: Some(CANDIDATES_PER_HIT) };
+    let quantization = QuantizationSearchParams {
+        ignore: false,
+        rescore: Some(true),
+        oversampling: Some(CANDIDATES_PER_HIT),
+    };
     // Not `exact`, which would scan the vectors themselves: measured, 22 ms of CPU time among 100,000 passages of one user.
     let params = SearchParams { quantization: Some(quantization), ..SearchParams::default() };
     nearest(scope, query, NamedQuery::new(VectorInternal::Dense(dense.to_vec()), vector_name), params)
