@@ -228,7 +228,7 @@ impl Ask {
         let Draft { text, model, tokens } =
             ctx.answers.answerer.answer(question).await.map_err(unavailable)?;
         let Some(text) = text else { return Ok((no_answer(model, passages.len()), tokens)) };
-        let texts: Vec<&str> = passages.iter().map(|passage| passage.chunk.text.as_str()).collect();
+        let texts: Vec<&str> = passages.iter().map(|passage| passage.text.as_str()).collect();
         let cited = citation::cite(&text::clean(&text), &texts);
         if cited.is_empty() {
             // An error, so that the answer is not counted.
@@ -249,10 +249,10 @@ impl Ask {
 fn distinct_passages(passages: Vec<Passage>) -> Vec<Passage> {
     let mut distinct: Vec<Passage> = Vec::with_capacity(MAX_PASSAGES);
     for passage in passages {
-        let is_current = passage.chunk.version == passage.document.version;
-        let text = passage.chunk.text.trim();
+        let is_current = passage.version == passage.document_version;
+        let text = passage.text.trim();
         // The same text is often saved twice, such as an article and its copy in a feed, and would take two places.
-        let is_new = is_current && !distinct.iter().any(|other| other.chunk.text.trim() == text);
+        let is_new = is_current && !distinct.iter().any(|other| other.text.trim() == text);
         if distinct.len() < MAX_PASSAGES && is_new && !text.is_empty() {
             distinct.push(passage);
         }
@@ -273,40 +273,56 @@ async fn find_neighbours(
         return Ok(Vec::new());
     }
     let mut neighbours = Condition::any();
-    for Passage { chunk, .. } in &short {
-        let ordinals = [chunk.ordinal.saturating_sub(1), chunk.ordinal.saturating_add(1)];
+    for passage in &short {
+        let ordinals = [passage.ordinal.saturating_sub(1), passage.ordinal.saturating_add(1)];
         let of_passage = Condition::all()
-            .add(chunk::Column::DocumentId.eq(chunk.document_id))
-            .add(chunk::Column::Version.eq(chunk.version))
+            .add(chunk::Column::DocumentId.eq(passage.document))
+            .add(chunk::Column::Version.eq(passage.version))
             .add(chunk::Column::Ordinal.is_in(ordinals));
         neighbours = neighbours.add(of_passage);
     }
     let rows = chunk::Entity::owned_by(caller.user).filter(neighbours).all(core.db.read()).await?;
-    let is_new = |row: &chunk::Model| passages.iter().all(|passage| passage.chunk.id != row.id);
+    let is_new = |row: &chunk::Model| passages.iter().all(|passage| passage.chunk != row.id);
     let mut found = Vec::new();
     for row in rows.into_iter().filter(|row| is_new(row) && !row.text.trim().is_empty()) {
-        let best = short.iter().find(|passage| passage.document.id == row.document_id);
-        let Some(Passage { document, found: hit, .. }) = best else { continue };
-        // The neighbour has the score of the hit, to be listed after it, but was not compared with the question.
-        let hit = SearchHit { chunk: row.id, cosine: None, ..*hit };
-        found.push(Passage { document: document.clone(), chunk: row, found: hit });
+        let best = short.iter().find(|passage| passage.document == row.document_id);
+        if let Some(best) = best {
+            found.push(neighbour(best, row));
+        }
     }
     found.sort_by(|a, b| {
-        let (one, other) = (a.chunk.ordinal, b.chunk.ordinal);
+        let (one, other) = (a.ordinal, b.ordinal);
         b.found.score.total_cmp(&a.found.score).then(one.cmp(&other))
     });
     found.truncate(MAX_PASSAGES - passages.len());
     Ok(found)
 }
 
+/// Returns a passage before or after another one of its document.
+fn neighbour(passage: &Passage, row: chunk::Model) -> Passage {
+    Passage {
+        chunk: row.id,
+        version: row.version,
+        ordinal: row.ordinal,
+        start_offset: row.start_offset,
+        page: row.page,
+        start_seconds: row.start_seconds,
+        end_seconds: row.end_seconds,
+        text: row.text,
+        // It has the score of the hit, to be listed after it, but was not compared with the question.
+        found: SearchHit { chunk: row.id, cosine: None, ..passage.found },
+        ..passage.clone()
+    }
+}
+
 fn is_short(passage: &Passage) -> bool {
-    char_count(&passage.chunk.text) < SHORT_PASSAGE_CHARS
+    char_count(&passage.text) < SHORT_PASSAGE_CHARS
 }
 
 fn answerer_passage(passage: &Passage) -> answerer::SourcePassage {
     answerer::SourcePassage {
-        title: passage.document.title.clone(),
-        text: passage.chunk.text.clone(),
+        title: passage.title.clone(),
+        text: passage.text.clone(),
         cosine: passage.found.cosine,
     }
 }
@@ -323,24 +339,23 @@ fn no_answer(model: String, passages_read: usize) -> AskResponse {
 }
 
 fn citation(core: &CoreContext, n: usize, passage: &Passage, cited: citation::Citation) -> Citation {
-    let Passage { document, chunk, found } = passage;
-    let start = usize::try_from(chunk.start_offset).unwrap_or(0);
+    let start = usize::try_from(passage.start_offset).unwrap_or(0);
     Citation {
         n,
-        document_id: document.id,
-        chunk_id: chunk.id,
-        bookmark_id: document.bookmark_id,
-        entry_id: document.entry_id,
-        title: document.title.clone(),
-        url: core.url_of(document),
-        content_type: document.content_type,
+        document_id: passage.document,
+        chunk_id: passage.chunk,
+        bookmark_id: passage.bookmark,
+        entry_id: passage.entry,
+        title: passage.title.clone(),
+        url: core.source_url(passage.source_url.clone(), passage.document),
+        content_type: passage.content_type,
         quote: cited.quote,
         quote_start: start + cited.range.start,
         quote_end: start + cited.range.end,
-        page: chunk.page,
-        start_seconds: chunk.start_seconds,
-        end_seconds: chunk.end_seconds,
-        score: passage::rounded_score(found.score),
+        page: passage.page,
+        start_seconds: passage.start_seconds,
+        end_seconds: passage.end_seconds,
+        score: passage::rounded_score(passage.found.score),
         verified: cited.verified,
     }
 }

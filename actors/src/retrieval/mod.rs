@@ -16,6 +16,7 @@ mod search_query;
 mod vectors;
 
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
@@ -43,10 +44,16 @@ pub use vectors::Vectors;
 
 /// Changes of the index in progress at the same time.
 const MAX_CHANGES: u32 = 32;
-/// Searches in progress at the same time.
-const MAX_SEARCHES: usize = 16;
+/// Minimum number of searches in progress at the same time, on a machine with one core.
+const MIN_SEARCHES: usize = 2;
 /// Maximum time that a search waits for a permit.
 const MAX_WAIT: Duration = Duration::from_secs(5);
+
+/// Returns the number of searches in progress at the same time: one for each core. More would take turns on the cores, so that each of
+/// them would end later.
+fn max_searches() -> usize {
+    thread::available_parallelism().map_or(MIN_SEARCHES, usize::from).max(MIN_SEARCHES)
+}
 
 /// Passages of a version of a document.
 pub struct PassageBatch {
@@ -87,7 +94,7 @@ impl Retrieval {
             SupervisorConfig { name: "retrieval", permits: MAX_CHANGES, timeout: Duration::from_secs(120) };
         let (actor_db, shared) = (db.clone(), engine.clone());
         let port = supervise(on, config, move || RetrievalActor::new(actor_db.clone(), shared.clone()));
-        Self { db, port, searches: FairSemaphore::new(MAX_SEARCHES, MAX_WAIT), engine }
+        Self { db, port, searches: FairSemaphore::new(max_searches(), MAX_WAIT), engine }
     }
 
     /// Returns the best passages of the library of a user.

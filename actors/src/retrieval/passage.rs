@@ -3,13 +3,18 @@
 
 use std::collections::HashMap;
 
+use concurrency::Lane;
 use entity::{chunk, collection_bookmark, document};
 use errors::Error;
 use library::context::CoreContext;
 use schemars::JsonSchema;
 use sea_orm::sea_query::SelectStatement;
-use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait};
-use search::snippet;
+use sea_orm::{
+    ColumnTrait, Condition, EntityTrait, FromQueryResult, JoinType, QueryFilter, QuerySelect, QueryTrait,
+    RelationDef, Select,
+};
+use search::index::Filter;
+use search::snippet::{SnippetTerms, extract_snippet};
 use serde::Serialize;
 use uuid::Uuid;
 use values::id::{BookmarkId, ChunkId, DocumentId, EntryId, UserId};
@@ -17,6 +22,11 @@ use values::kind::ContentType;
 
 use super::ranked_hits::SearchHit;
 use super::search_query::SearchQuery;
+
+/// Numbers of ids in a statement: a list of ids is filled up to the next one. So a statement has one of a few texts, and stays prepared.
+const ID_LIST_LENGTHS: [usize; 6] = [8, 16, 32, 64, 256, MAX_ID_LIST_LENGTH];
+/// Maximum number of ids in a statement.
+const MAX_ID_LIST_LENGTH: usize = 1024;
 
 /// A passage that matches the query (spec.md: Search result).
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -48,18 +58,91 @@ pub struct SearchResult {
     pub end_seconds: Option<f64>,
 }
 
-/// A passage with its document.
+/// A passage with what is shown of its document, which its owner can read.
 #[derive(Clone, Debug)]
 pub struct Passage {
-    /// The document that contains the passage, which its owner can read.
-    pub document: document::Model,
-    /// The passage. It belongs to the former version until the new text of the document is indexed.
-    pub chunk: chunk::Model,
+    /// The passage, which is also the id of its point in the index.
+    pub chunk: ChunkId,
+    /// The document that contains it.
+    pub document: DocumentId,
+    /// The version of the text of the document to which it belongs. It is the former one until the new text is indexed.
+    pub version: i32,
+    /// The version of the current text of the document.
+    pub document_version: i32,
+    /// Its position in that version, from 0.
+    pub ordinal: i32,
+    /// Start offset in the text, in Unicode scalar values.
+    pub start_offset: i32,
+    /// Page of a PDF file, from 1.
+    pub page: Option<i32>,
+    /// Start time in a recording.
+    pub start_seconds: Option<f64>,
+    /// End time in a recording.
+    pub end_seconds: Option<f64>,
+    /// Its text.
+    pub text: String,
+    /// The bookmark whose text or note contains it.
+    pub bookmark: Option<BookmarkId>,
+    /// The feed entry whose text contains it.
+    pub entry: Option<EntryId>,
+    /// Type of the original of the document.
+    pub content_type: ContentType,
+    /// URL of the source of the document, if it has one.
+    pub source_url: Option<String>,
+    /// Title of the document.
+    pub title: String,
     /// The hit of the search, with its score.
     pub found: SearchHit,
 }
 
+/// The columns of a passage and of its document. Those of the document are `None` if it cannot be read.
+#[derive(Debug, FromQueryResult)]
+struct PassageColumns {
+    id: ChunkId,
+    document_id: DocumentId,
+    version: i32,
+    ordinal: i32,
+    start_offset: i32,
+    page: Option<i32>,
+    start_seconds: Option<f64>,
+    end_seconds: Option<f64>,
+    text: String,
+    document_version: Option<i32>,
+    bookmark_id: Option<BookmarkId>,
+    entry_id: Option<EntryId>,
+    content_type: Option<ContentType>,
+    url: Option<String>,
+    title: Option<String>,
+}
+
+impl PassageColumns {
+    /// Returns the passage; `None` if its document cannot be read.
+    fn into_passage(self, found: SearchHit) -> Option<Passage> {
+        Some(Passage {
+            chunk: self.id,
+            document: self.document_id,
+            version: self.version,
+            document_version: self.document_version?,
+            ordinal: self.ordinal,
+            start_offset: self.start_offset,
+            page: self.page,
+            start_seconds: self.start_seconds,
+            end_seconds: self.end_seconds,
+            text: self.text,
+            bookmark: self.bookmark_id,
+            entry: self.entry_id,
+            content_type: self.content_type?,
+            source_url: self.url,
+            title: self.title?,
+            found,
+        })
+    }
+}
+
 /// Returns the hits as results with snippets, in their order, at most `limit`.
+///
+/// # Errors
+/// [`Error::Internal`] when the database or the worker thread fails.
 pub async fn load(
     core: &CoreContext,
     user: UserId,
@@ -67,12 +150,41 @@ pub async fn load(
     hits: &[SearchHit],
     limit: usize,
 ) -> Result<Vec<SearchResult>, Error> {
-    // Only results that are shown get a snippet, because that reads the whole passage.
-    let passages = readable(core, user, search, hits).await?.into_iter().take(limit);
-    Ok(passages.map(|passage| result(core, &search.query, passage)).collect())
+    let passages = first_readable(core, user, search, hits, limit).await?;
+    if passages.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (shared, query) = (core.clone(), search.query.clone());
+    // On a worker thread, because a snippet reads the whole passage.
+    let make = move || {
+        let terms = SnippetTerms::of(&query);
+        passages.into_iter().map(|passage| result(&shared, &terms, passage)).collect()
+    };
+    core.workers.run(Lane::Foreground, make).await.map_err(Error::from)
+}
+
+/// Returns the first `limit` of the hits that can be read, in their order.
+async fn first_readable(
+    core: &CoreContext,
+    user: UserId,
+    search: &SearchQuery,
+    hits: &[SearchHit],
+    limit: usize,
+) -> Result<Vec<Passage>, Error> {
+    let (first, rest) = hits.split_at(limit.min(hits.len()));
+    let mut passages = readable(core, user, search, first).await?;
+    // The others are read only if some of the first ones are gone.
+    if passages.len() < limit && !rest.is_empty() {
+        passages.extend(readable(core, user, search, rest).await?);
+        passages.truncate(limit);
+    }
+    Ok(passages)
 }
 
 /// Returns the hits with their passages and documents, in their order, without those that cannot be read any more.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
 pub async fn readable(
     core: &CoreContext,
     user: UserId,
@@ -80,26 +192,72 @@ pub async fn readable(
     hits: &[SearchHit],
 ) -> Result<Vec<Passage>, Error> {
     let ids: Vec<ChunkId> = hits.iter().map(|hit| hit.chunk).collect();
-    let rows = chunk::Entity::owned_by(user).filter(chunk::Column::Id.is_in(ids)).all(core.db.read()).await?;
-    let mut chunks: HashMap<ChunkId, chunk::Model> = rows.into_iter().map(|row| (row.id, row)).collect();
-    let ids: Vec<DocumentId> = hits.iter().map(|hit| hit.document).collect();
-    let mut readable = document::Entity::visible_to(user).filter(document::Column::Id.is_in(ids));
-    // The filters of the search are applied to the rows too, because the labels in the index are updated later.
-    if let Some(feed) = search.within.feed {
-        readable = readable.filter(document::Column::FeedId.eq(feed));
+    let mut rows: HashMap<ChunkId, PassageColumns> = HashMap::with_capacity(ids.len());
+    for ids in ids.chunks(MAX_ID_LIST_LENGTH) {
+        let found = select_passages(user, &search.within, ids).into_model::<PassageColumns>();
+        rows.extend(found.all(core.db.read()).await?.into_iter().map(|row| (row.id, row)));
     }
-    if let Some(collection) = search.within.collection {
-        readable = readable.filter(document::Column::BookmarkId.in_subquery(filed_in(user, collection)));
-    }
-    let rows = readable.all(core.db.read()).await?;
-    let documents: HashMap<DocumentId, document::Model> = rows.into_iter().map(|row| (row.id, row)).collect();
-    let passages = hits.iter().filter_map(|hit| {
-        let chunk = chunks.remove(&hit.chunk)?;
-        // Cloned, because several passages may be of one document.
-        let document = documents.get(&chunk.document_id)?.clone();
-        Some(Passage { document, chunk, found: *hit })
-    });
+    let passages = hits.iter().filter_map(|hit| rows.remove(&hit.chunk)?.into_passage(*hit));
     Ok(passages.collect())
+}
+
+/// Selects the passages with these ids, with the columns of their documents.
+fn select_passages(user: UserId, within: &Filter, ids: &[ChunkId]) -> Select<chunk::Entity> {
+    chunk::Entity::owned_by(user)
+        .filter(chunk::Column::Id.is_in(fill_up(ids)))
+        // A left join: an inner one would let SQLite begin with the documents, and read all of the user's.
+        .join(JoinType::LeftJoin, readable_document(user, within))
+        .select_only()
+        .columns([
+            chunk::Column::Id,
+            chunk::Column::DocumentId,
+            chunk::Column::Version,
+            chunk::Column::Ordinal,
+            chunk::Column::StartOffset,
+            chunk::Column::Page,
+            chunk::Column::StartSeconds,
+            chunk::Column::EndSeconds,
+            chunk::Column::Text,
+        ])
+        .column_as(document::Column::Version, "document_version")
+        .columns([
+            document::Column::BookmarkId,
+            document::Column::EntryId,
+            document::Column::ContentType,
+            document::Column::Url,
+            document::Column::Title,
+        ])
+}
+
+/// Repeats the last id until the list has one of [`ID_LIST_LENGTHS`].
+fn fill_up(ids: &[ChunkId]) -> Vec<ChunkId> {
+    let length = ID_LIST_LENGTHS.into_iter().find(|length| *length >= ids.len()).unwrap_or(ids.len());
+    let mut filled = ids.to_vec();
+    if let Some(last) = ids.last() {
+        filled.resize(length, *last);
+    }
+    filled
+}
+
+/// Returns the join of a passage with its document, if the user may read it and it is in the searched part of the library: the labels in
+/// the index are updated later.
+fn readable_document(user: UserId, within: &Filter) -> RelationDef {
+    let (feed, collection) = (within.feed, within.collection);
+    chunk::Entity::belongs_to(document::Entity)
+        .from(chunk::Column::DocumentId)
+        .to(document::Column::Id)
+        .on_condition(move |_, _| {
+            Condition::all()
+                .add(document::Column::UserId.eq(user))
+                .add(document::Column::HiddenAt.is_null())
+                .add_option(feed.map(|feed| document::Column::FeedId.eq(feed)))
+                .add_option(
+                    collection.map(|collection| {
+                        document::Column::BookmarkId.in_subquery(filed_in(user, collection))
+                    }),
+                )
+        })
+        .into()
 }
 
 /// Selects the bookmarks of a collection.
@@ -111,24 +269,58 @@ fn filed_in(user: UserId, collection: Uuid) -> SelectStatement {
         .into_query()
 }
 
-fn result(core: &CoreContext, query: &str, Passage { document, chunk, found }: Passage) -> SearchResult {
+fn result(core: &CoreContext, terms: &SnippetTerms, passage: Passage) -> SearchResult {
     SearchResult {
-        document_id: document.id,
-        chunk_id: chunk.id,
-        bookmark_id: document.bookmark_id,
-        entry_id: document.entry_id,
-        url: core.url_of(&document),
-        title: document.title,
-        content_type: document.content_type,
-        snippet: snippet::extract_snippet(&chunk.text, query),
-        score: rounded_score(found.score),
-        page_number: chunk.page,
-        start_seconds: chunk.start_seconds,
-        end_seconds: chunk.end_seconds,
+        document_id: passage.document,
+        chunk_id: passage.chunk,
+        bookmark_id: passage.bookmark,
+        entry_id: passage.entry,
+        url: core.source_url(passage.source_url, passage.document),
+        title: passage.title,
+        content_type: passage.content_type,
+        snippet: extract_snippet(&passage.text, terms),
+        score: rounded_score(passage.found.score),
+        page_number: passage.page,
+        start_seconds: passage.start_seconds,
+        end_seconds: passage.end_seconds,
     }
 }
 
 /// Rounds a score for clients to six decimals: more are not significant, and all surfaces show the same number.
 pub fn rounded_score(score: f32) -> f64 {
     (f64::from(score) * 1e6).round() / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use sea_orm::DbBackend;
+
+    use super::*;
+
+    fn ids(count: u128) -> Vec<ChunkId> {
+        (0..count).map(|number| ChunkId(Uuid::from_u128(number))).collect()
+    }
+
+    #[test]
+    fn statement_has_one_text_for_few_ids_of_any_number() {
+        let text = |count| {
+            let select = select_passages(UserId(Uuid::nil()), &Filter::default(), &ids(count));
+            select.build(DbBackend::Sqlite).sql
+        };
+
+        assert_eq!(text(1), text(8));
+        assert_eq!(text(9), text(16));
+        assert_ne!(text(8), text(9));
+        assert_eq!(text(300), text(1_000));
+    }
+
+    #[test]
+    fn list_is_filled_with_its_last_id() {
+        let filled = fill_up(&ids(3));
+
+        assert_eq!(filled.len(), 8);
+        assert_eq!(filled.iter().filter(|id| id.0 == Uuid::from_u128(2)).count(), 6);
+        assert!(fill_up(&[]).is_empty());
+        assert_eq!(fill_up(&ids(2_000)).len(), 2_000);
+    }
 }

@@ -1,5 +1,6 @@
 //! An index of which a part fails: the searches of one user, or writes.
 
+use std::collections::HashMap;
 use std::fs;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -99,6 +100,10 @@ impl PassageIndex for FaultyIndex {
             return Err(engine_error("search", EngineFault::Damage));
         }
         self.index.search(tenant, query)
+    }
+
+    fn find_documents(&self, tenant: &Tenant, passages: &[Uuid]) -> Result<HashMap<Uuid, Uuid>, IndexError> {
+        self.index.find_documents(tenant, passages)
     }
 
     fn languages(&self, tenant: &Tenant) -> Result<Vec<Language>, IndexError> {

@@ -34,6 +34,15 @@ const MAX_PIECES_OF_KNOWN_WORDS: f32 = 2.0;
 /// From this many word pieces per word on the model spells the words out, and they mean nothing to it.
 const MIN_PIECES_OF_UNKNOWN_WORDS: f32 = 4.0;
 
+/// A passage that a leg found, with its fused score.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FusedPassage {
+    /// Id of the chunk, which is the passage in the database.
+    pub id: Uuid,
+    /// Fused score from 0 to 1.
+    pub score: f32,
+}
+
 /// A passage in a ranking.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankedPassage {
@@ -80,35 +89,73 @@ impl DenseWeight {
     }
 }
 
-/// Returns the best passages of both legs, at most `limit`; equal scores in the order of their ids.
+/// Returns the passages of both legs, best first; equal scores in the order of their ids.
 #[must_use]
-pub fn fuse(hits: &HybridHits, dense_weight: DenseWeight, limit: usize) -> Vec<RankedPassage> {
+pub fn fuse(hits: &HybridHits, dense_weight: DenseWeight) -> Vec<FusedPassage> {
     // A leg that found nothing must not halve the scores of the other one below.
     let weight = if hits.dense.is_empty() { 0.0 } else { dense_weight.0 };
-    let mut sums: BTreeMap<Uuid, RankedPassage> = BTreeMap::new();
+    let mut sums: BTreeMap<Uuid, f32> = BTreeMap::new();
     let lexical = Scale::of(&hits.lexical);
     for hit in &hits.lexical {
-        let score = lexical.normalize(hit.score);
-        sums.insert(hit.id, RankedPassage { id: hit.id, document: hit.document, score });
+        sums.insert(hit.id, lexical.normalize(hit.score));
     }
     let dense = Scale::of(&hits.dense);
     for hit in &hits.dense {
         let score = weight * dense.normalize(hit.score);
         match sums.get_mut(&hit.id) {
-            Some(sum) => sum.score += score,
+            Some(sum) => *sum += score,
             // The cosine itself is compared, because normalized scores are relative to the other hits of the same query.
             None if dense_weight.admits(hit.score) => {
-                sums.insert(hit.id, RankedPassage { id: hit.id, document: hit.document, score });
+                sums.insert(hit.id, score);
             }
             None => {}
         }
     }
-    let mut ranked: Vec<RankedPassage> = sums.into_values().collect();
+    let mut fused: Vec<FusedPassage> =
+        sums.into_iter().map(|(id, score)| FusedPassage { id, score }).collect();
     // A stable sort: equal scores stay in the order of the map, which is that of the ids.
-    ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
-    limit_per_document(ranked, limit)
-        .map(|passage| RankedPassage { score: (passage.score / (1.0 + weight)).clamp(0.0, 1.0), ..passage })
-        .collect()
+    fused.sort_by(|a, b| b.score.total_cmp(&a.score));
+    for passage in &mut fused {
+        passage.score = (passage.score / (1.0 + weight)).clamp(0.0, 1.0);
+    }
+    fused
+}
+
+/// Returns the first of these passages, at most `limit`, without those beyond the maximum of each document. `find_documents` returns the
+/// documents of passages; passages without one are left out. It is called with the passages in their order, a part at a time, until
+/// there are enough.
+///
+/// # Errors
+/// The errors of `find_documents`.
+pub fn limit_per_document<E>(
+    fused: &[FusedPassage],
+    limit: usize,
+    mut find_documents: impl FnMut(&[Uuid]) -> Result<HashMap<Uuid, Uuid>, E>,
+) -> Result<Vec<RankedPassage>, E> {
+    let mut counts: HashMap<Uuid, usize> = HashMap::new();
+    let mut ranked: Vec<RankedPassage> = Vec::new();
+    let mut rest = fused;
+    // Mostly enough: few documents have more passages among the best ones than are kept.
+    let mut part = limit.saturating_mul(2);
+    while ranked.len() < limit && !rest.is_empty() {
+        let (next, after) = rest.split_at(part.min(rest.len()));
+        (rest, part) = (after, part.saturating_mul(2));
+        let ids: Vec<Uuid> = next.iter().map(|passage| passage.id).collect();
+        let documents = find_documents(&ids)?;
+        let found = next.iter().filter_map(|passage| {
+            let document = *documents.get(&passage.id)?;
+            let count = counts.entry(document).or_default();
+            *count += 1;
+            (*count <= MAX_PASSAGES_PER_DOCUMENT).then_some(RankedPassage {
+                id: passage.id,
+                document,
+                score: passage.score,
+            })
+        });
+        ranked.extend(found);
+    }
+    ranked.truncate(limit);
+    Ok(ranked)
 }
 
 /// Returns whether a deeper search might find more results: fewer than `limit` were found because passages of a few long documents took all
@@ -116,16 +163,6 @@ pub fn fuse(hits: &HybridHits, dense_weight: DenseWeight, limit: usize) -> Vec<R
 #[must_use]
 pub fn needs_deeper_search(hits: &HybridHits, depth: usize, found: usize, limit: usize) -> bool {
     found < limit && hits.lexical.len() >= depth
-}
-
-fn limit_per_document(ranked: Vec<RankedPassage>, limit: usize) -> impl Iterator<Item = RankedPassage> {
-    let mut counts: HashMap<Uuid, usize> = HashMap::new();
-    let kept = ranked.into_iter().filter(move |passage| {
-        let count = counts.entry(passage.document).or_default();
-        *count += 1;
-        *count <= MAX_PASSAGES_PER_DOCUMENT
-    });
-    kept.take(limit)
 }
 
 /// The scale by which the scores of a leg are normalized.
@@ -168,7 +205,27 @@ mod tests {
     const FULL_WEIGHT: DenseWeight = DenseWeight(1.0);
 
     fn hit(number: u128, score: f32) -> Hit {
-        Hit { id: Uuid::from_u128(number), document: Uuid::from_u128(number), score }
+        Hit { id: Uuid::from_u128(number), score }
+    }
+
+    /// Ranks hits that are each of a document of their own.
+    fn rank(hits: &HybridHits, weight: DenseWeight, limit: usize) -> Vec<RankedPassage> {
+        rank_within(hits, weight, limit, |id| id)
+    }
+
+    fn rank_within(
+        hits: &HybridHits,
+        weight: DenseWeight,
+        limit: usize,
+        document_of: impl Fn(Uuid) -> Uuid,
+    ) -> Vec<RankedPassage> {
+        let find = |ids: &[Uuid]| Ok::<_, ()>(ids.iter().map(|id| (*id, document_of(*id))).collect());
+        limit_per_document(&fuse(hits, weight), limit, find).unwrap()
+    }
+
+    /// The document of a passage in generated hits: there are eight of them.
+    fn generated_document(id: Uuid) -> Uuid {
+        Uuid::from_u128(1_000 + id.as_u128() * 7 % 8)
     }
 
     fn numbers(ranked: &[RankedPassage]) -> Vec<u128> {
@@ -181,13 +238,13 @@ mod tests {
             lexical: vec![hit(1, 9.0), hit(2, 8.0), hit(3, 2.0)],
             dense: vec![hit(4, 0.8), hit(2, 0.7), hit(5, 0.1)],
         };
-        assert_eq!(numbers(&fuse(&hits, FULL_WEIGHT, 3)), [2, 1, 4]);
+        assert_eq!(numbers(&rank(&hits, FULL_WEIGHT, 3)), [2, 1, 4]);
     }
 
     #[test]
     fn ranking_without_dense_leg_is_the_lexical_one() {
         let hits = HybridHits { lexical: vec![hit(3, 9.0), hit(1, 8.0), hit(2, 2.0)], dense: Vec::new() };
-        assert_eq!(numbers(&fuse(&hits, FULL_WEIGHT, 9)), [3, 1, 2]);
+        assert_eq!(numbers(&rank(&hits, FULL_WEIGHT, 9)), [3, 1, 2]);
     }
 
     #[test]
@@ -196,7 +253,7 @@ mod tests {
             lexical: (1..=5).map(|n| hit(n, 3.0)).collect(),
             dense: (1..=9).map(|n| hit(n, 0.4)).collect(),
         };
-        let mut found = numbers(&fuse(&hits, FULL_WEIGHT, 20));
+        let mut found = numbers(&rank(&hits, FULL_WEIGHT, 20));
         found.sort_unstable();
         assert_eq!(found, [1, 2, 3, 4, 5]);
     }
@@ -204,15 +261,15 @@ mod tests {
     #[test]
     fn near_passage_without_the_words_is_a_result() {
         let hits = HybridHits { lexical: Vec::new(), dense: vec![hit(1, 0.6), hit(2, 0.3)] };
-        assert_eq!(numbers(&fuse(&hits, FULL_WEIGHT, 20)), [1]);
+        assert_eq!(numbers(&rank(&hits, FULL_WEIGHT, 20)), [1]);
     }
 
     #[test]
     fn word_that_the_model_spells_out_has_no_dense_weight() {
         let hits = HybridHits { lexical: Vec::new(), dense: vec![hit(1, 0.7)] };
-        assert!(fuse(&hits, DenseWeight::for_query("zebu3fa91c0d", known(8)), 20).is_empty());
-        assert!(fuse(&hits, DenseWeight::for_query("东京塔在哪里", known(6)), 20).is_empty());
-        assert!(fuse(&hits, DenseWeight::for_query("kubernetes", known(3)), 20).len() == 1);
+        assert!(rank(&hits, DenseWeight::for_query("zebu3fa91c0d", known(8)), 20).is_empty());
+        assert!(rank(&hits, DenseWeight::for_query("东京塔在哪里", known(6)), 20).is_empty());
+        assert!(rank(&hits, DenseWeight::for_query("kubernetes", known(3)), 20).len() == 1);
         assert_eq!(DenseWeight::for_query("how do I make bread at home", known(7)), FULL_WEIGHT);
         assert_eq!(DenseWeight::for_query("?!", known(2)), FULL_WEIGHT);
         // As the tokenizer counts them: actors/crates/inference/src/embedder/tests.rs.
@@ -230,9 +287,39 @@ mod tests {
 
     #[test]
     fn document_has_three_passages_at_most() {
-        let of_one = |number: u128| Hit { document: Uuid::from_u128(77), ..hit(number, 9.0) };
-        let lexical: Vec<_> = (1..=6).map(of_one).chain([hit(9, 1.0)]).collect();
-        assert_eq!(numbers(&fuse(&HybridHits { lexical, dense: Vec::new() }, FULL_WEIGHT, 20)), [1, 2, 3, 9]);
+        let lexical: Vec<_> = (1..=6).map(|number| hit(number, 9.0)).chain([hit(9, 1.0)]).collect();
+        let hits = HybridHits { lexical, dense: Vec::new() };
+        let document_of = |id: Uuid| if id.as_u128() == 9 { id } else { Uuid::from_u128(77) };
+        assert_eq!(numbers(&rank_within(&hits, FULL_WEIGHT, 20, document_of)), [1, 2, 3, 9]);
+        // Two ranks are looked up at first, and the rest only because they are of one document.
+        assert_eq!(numbers(&rank_within(&hits, FULL_WEIGHT, 1, document_of)), [1]);
+        assert_eq!(numbers(&rank_within(&hits, FULL_WEIGHT, 4, document_of)), [1, 2, 3, 9]);
+    }
+
+    #[test]
+    fn passages_without_a_document_are_replaced_by_the_next() {
+        let hits = HybridHits { lexical: (1..=9).map(|n| hit(n, 9.0)).collect(), dense: Vec::new() };
+        let find = |ids: &[Uuid]| {
+            let is_known = |id: &&Uuid| id.as_u128() > 5;
+            Ok::<_, ()>(ids.iter().filter(is_known).map(|id| (*id, *id)).collect())
+        };
+
+        let ranked = limit_per_document(&fuse(&hits, FULL_WEIGHT), 2, find).unwrap();
+
+        assert_eq!(numbers(&ranked), [6, 7]);
+    }
+
+    #[test]
+    fn documents_of_passages_that_are_not_shown_are_not_read() {
+        let hits = HybridHits { lexical: (1..=100).map(|n| hit(n, 9.0)).collect(), dense: Vec::new() };
+        let mut read = 0;
+        let find = |ids: &[Uuid]| {
+            read += ids.len();
+            Ok::<_, ()>(ids.iter().map(|id| (*id, *id)).collect())
+        };
+
+        assert_eq!(limit_per_document(&fuse(&hits, FULL_WEIGHT), 8, find).unwrap().len(), 8);
+        assert_eq!(read, 16);
     }
 
     #[test]
@@ -244,9 +331,8 @@ mod tests {
     }
 
     fn leg(scores: std::ops::Range<f32>) -> impl Strategy<Value = Vec<Hit>> {
-        proptest::collection::btree_map(0..40u128, (0..8u128, scores), 0..30).prop_map(|hits| {
-            let hit = |(id, (document, score))| Hit { document: Uuid::from_u128(document), ..hit(id, score) };
-            let mut hits: Vec<_> = hits.into_iter().map(hit).collect();
+        proptest::collection::btree_map(0..40u128, scores, 0..30).prop_map(|hits| {
+            let mut hits: Vec<_> = hits.into_iter().map(|(id, score)| hit(id, score)).collect();
             hits.sort_by(|a, b| b.score.total_cmp(&a.score));
             hits
         })
@@ -256,7 +342,7 @@ mod tests {
         #[test]
         fn any_hits_make_a_ranking(lexical in leg(0.01..60.0), dense in leg(-1.0..1.0), weight in 0.0..=1.0f32, limit in 0..25usize) {
             let hits = HybridHits { lexical, dense };
-            let ranked = fuse(&hits, DenseWeight(weight), limit);
+            let ranked = rank_within(&hits, DenseWeight(weight), limit, generated_document);
 
             prop_assert!(ranked.len() <= limit);
             prop_assert!(ranked.is_sorted_by(|a, b| a.score >= b.score));
@@ -264,13 +350,24 @@ mod tests {
             let mut ids = numbers(&ranked);
             ids.sort_unstable();
             prop_assert!(ids.is_sorted_by(|a, b| a < b));
-            prop_assert_eq!(fuse(&hits, DenseWeight(weight), limit), ranked);
+            prop_assert_eq!(rank_within(&hits, DenseWeight(weight), limit, generated_document), ranked.clone());
+            // As if all documents were known at once.
+            let mut counts = HashMap::new();
+            let all = fuse(&hits, DenseWeight(weight)).into_iter().filter(|passage| {
+                let count = counts.entry(generated_document(passage.id)).or_insert(0);
+                *count += 1;
+                *count <= MAX_PASSAGES_PER_DOCUMENT
+            });
+            let all: Vec<u128> = all.take(limit).map(|passage| passage.id.as_u128()).collect();
+            prop_assert_eq!(numbers(&ranked), all);
         }
 
         #[test]
         fn every_document_with_a_word_match_is_a_result(lexical in leg(0.01..60.0), dense in leg(-1.0..1.0), weight in 0.0..=1.0f32) {
-            let documents: std::collections::HashSet<_> = lexical.iter().map(|hit| hit.document).collect();
-            let found = fuse(&HybridHits { lexical, dense }, DenseWeight(weight), usize::MAX);
+            let documents: std::collections::HashSet<_> =
+                lexical.iter().map(|hit| generated_document(hit.id)).collect();
+            let hits = HybridHits { lexical, dense };
+            let found = rank_within(&hits, DenseWeight(weight), 1_000, generated_document);
             prop_assert!(documents.iter().all(|document| found.iter().any(|found| found.document == *document)));
         }
     }

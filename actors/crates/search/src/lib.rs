@@ -9,8 +9,8 @@
 //! | add, remove and search passages, and update their labels | [`index::PassageIndex`] |
 //! | decide whether an index must be compared with the database | [`index::Marker`], [`index::IndexFolder::examine`] |
 //! | weigh the words of a passage, or of a query | [`lexical::analyze_passage`], [`lexical::analyze_query`] |
-//! | rank what both legs found | [`fusion::fuse`] |
-//! | show the part of a passage that matches | [`snippet::extract_snippet`] |
+//! | rank what both legs found | [`fusion::fuse`], [`fusion::limit_per_document`] |
+//! | show the part of a passage that matches | [`snippet::SnippetTerms`], [`snippet::extract_snippet`] |
 //! | check the citations of an answer | [`citation::cite`] |
 //!
 //! A search has two legs: BM25 over the words of the user's own passages, and cosine similarity of vectors. [`index::EdgeIndex`] is

@@ -4,10 +4,14 @@
 //! `…` where text was left out. Words match regardless of case and accents, and by a common beginning when only their endings
 //! differ, so that `runs` shows `run`. The index knows more forms of a word than that.
 
-use text::{char_count, head, word_bounds};
+mod words;
+
+use text::{char_count, head};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
+
+use words::{Word, collapse_whitespace, split_words};
 
 /// Maximum length of a snippet in scalar values, ellipses included.
 pub const MAX_SNIPPET_CHARS: usize = 320;
@@ -17,62 +21,33 @@ const MIN_STEM_CHARS: usize = 3;
 /// Maximum length of the endings in which two forms of a word differ.
 const MAX_ENDING_CHARS: usize = 4;
 
-/// Returns the part of `passage` that contains most of the words of `query`, or its beginning if it contains none.
+/// The distinct words of a query, as snippets show them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnippetTerms(Vec<Vec<char>>);
+
+impl SnippetTerms {
+    /// Returns the words of a query.
+    #[must_use]
+    pub fn of(query: &str) -> Self {
+        let mut terms: Vec<Vec<char>> = query.unicode_words().map(fold).collect();
+        terms.sort_unstable();
+        terms.dedup();
+        Self(terms)
+    }
+}
+
+/// Returns the part of `passage` that contains most of the words of a query, or its beginning if it contains none.
 ///
 /// Takes time proportional to the length of the passage times the number of words in the query.
-pub fn extract_snippet(passage: &str, query: &str) -> String {
+#[must_use]
+pub fn extract_snippet(passage: &str, terms: &SnippetTerms) -> String {
     let text = collapse_whitespace(passage);
     if char_count(&text) <= MAX_SNIPPET_CHARS {
         return text;
     }
     let words = split_words(&text);
-    let terms = query_terms(query);
-    let (from, to) = best_range(&find_matches(&words, &terms), terms.len());
+    let (from, to) = best_range(&find_matches(&words, &terms.0), terms.0.len());
     excerpt(&text, &words, from, to)
-}
-
-/// Replaces white space by single spaces, and removes control characters.
-fn collapse_whitespace(passage: &str) -> String {
-    let mut text = String::with_capacity(passage.len());
-    for word in passage.split_whitespace() {
-        let before = text.len();
-        text.extend(word.chars().filter(|c| !c.is_control()));
-        if text.len() > before {
-            text.push(' ');
-        }
-    }
-    text.truncate(text.trim_end_matches(' ').len());
-    text
-}
-
-/// A word of the passage, or the text between two words.
-struct Word<'a> {
-    text: &'a str,
-    /// Offset of its first byte in the passage.
-    byte: usize,
-    /// Its range in scalar values.
-    from: usize,
-    to: usize,
-}
-
-/// Splits the text into words and the text between them.
-fn split_words(text: &str) -> Vec<Word<'_>> {
-    let (mut byte, mut from) = (0, 0);
-    let word = |end: usize| {
-        let word = text.get(byte..end)?;
-        let word = Word { text: word, byte, from, to: from + char_count(word) };
-        (byte, from) = (end, word.to);
-        Some(word)
-    };
-    word_bounds(text).filter_map(word).collect()
-}
-
-/// Returns the distinct words of the query.
-fn query_terms(query: &str) -> Vec<Vec<char>> {
-    let mut terms: Vec<Vec<char>> = query.unicode_words().map(fold).collect();
-    terms.sort_unstable();
-    terms.dedup();
-    terms
 }
 
 /// Converts a word to lower case and compatibility forms, without accents.
@@ -95,22 +70,37 @@ fn find_matches(words: &[Word<'_>], terms: &[Vec<char>]) -> Vec<TermMatch> {
         if !word.text.contains(char::is_alphanumeric) {
             return None;
         }
-        let folded = fold(word.text);
-        let matches = terms.iter().zip(0..).map(|(term, number)| score_match(term, &folded, number));
-        let (score, key) = matches.max()?;
+        let (score, key) = best_match(word.text, terms)?;
         (score > 0).then_some(TermMatch { from: word.from, to: word.to, key, score })
     };
     words.iter().filter_map(term_match).collect()
 }
 
-/// Returns the score of a word as a match of a term (0 if it does not match), and the key under which it counts.
-fn score_match(term: &[char], word: &[char], number: usize) -> (usize, usize) {
+/// Returns the highest score of a word as a match of a term, and the key under which it counts.
+fn best_match(word: &str, terms: &[Vec<char>]) -> Option<(usize, usize)> {
+    let terms = terms.iter().zip(0..);
+    if word.is_ascii() {
+        // ASCII has no accents and no compatibility forms.
+        let folded = || word.bytes().map(|byte| char::from(byte.to_ascii_lowercase()));
+        return terms.map(|(term, number)| score_match(term, folded(), word.len(), number)).max();
+    }
+    let folded = fold(word);
+    terms.map(|(term, number)| score_match(term, folded.iter().copied(), folded.len(), number)).max()
+}
+
+/// Returns the score of a word of this length as a match of a term (0 if it does not match), and the key under which it counts.
+fn score_match(
+    term: &[char],
+    word: impl Iterator<Item = char>,
+    length: usize,
+    number: usize,
+) -> (usize, usize) {
     let weight = term.len().min(10);
-    if term == word {
+    let common = term.iter().zip(word).take_while(|(a, b)| **a == *b).count();
+    if common == term.len() && common == length {
         return (3 * weight, 2 * number + 1);
     }
-    let common = term.iter().zip(word).take_while(|(a, b)| a == b).count();
-    let ending = term.len().max(word.len()) - common;
+    let ending = term.len().max(length) - common;
     let is_same_stem = common >= MIN_STEM_CHARS && ending <= MAX_ENDING_CHARS;
     (if is_same_stem { weight } else { 0 }, 2 * number)
 }
@@ -213,6 +203,10 @@ mod tests {
 
     use super::*;
 
+    fn extract_snippet(passage: &str, query: &str) -> String {
+        super::extract_snippet(passage, &SnippetTerms::of(query))
+    }
+
     fn filler(words: usize) -> String {
         "lorem ".repeat(words)
     }
@@ -262,6 +256,17 @@ mod tests {
         ] {
             let passage = format!("{}{word} {}", filler(100), filler(100));
             assert!(extract_snippet(&passage, query).contains(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn word_in_ascii_matches_as_if_it_were_folded() {
+        let terms = SnippetTerms::of("Running rund runs r2d2 it's");
+        for word in ["running", "RUN", "runner", "Rund", "r2D2", "It's", "x", "runningly", "runni"] {
+            let folded = fold(word);
+            let scores = terms.0.iter().zip(0..);
+            let scores = scores.map(|(term, n)| score_match(term, folded.iter().copied(), folded.len(), n));
+            assert_eq!(best_match(word, &terms.0), scores.max(), "{word}");
         }
     }
 

@@ -104,6 +104,14 @@ impl MiniLm {
         Ok(Self { name, tokenizer, encoder, pools: WorkerPools::new(options.threads)? })
     }
 
+    /// Returns the vector of the tokens of a query.
+    fn embed_tokens(&self, tokens: &[u32]) -> Result<Vec<f32>, EmbedError> {
+        let mut vectors = self
+            .pools
+            .query(|| self.encoder.run(&mut LayerScratch::new(QuantPasses::ResidualCorrected), &[tokens]))?;
+        Ok(vectors.pop().unwrap_or_default())
+    }
+
     /// Embeds one group after the other until all are embedded or a pool has failed.
     fn embed_groups(&self, batch: &Batch<'_>) {
         let mut scratch = LayerScratch::new(QuantPasses::Single);
@@ -164,11 +172,7 @@ impl Embedder for MiniLm {
     }
 
     fn embed_query(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
-        let text = self.tokenizer.encode(text).map_err(EmbedError::Tokenizer)?;
-        let mut vectors = self
-            .pools
-            .query(|| self.encoder.run(&mut LayerScratch::new(QuantPasses::ResidualCorrected), &[&text]))?;
-        Ok(vectors.pop().unwrap_or_default())
+        self.embed_tokens(&self.tokenizer.encode(text).map_err(EmbedError::Tokenizer)?)
     }
 
     fn count_tokens(&self, text: &str) -> usize {
@@ -177,5 +181,19 @@ impl Embedder for MiniLm {
 
     fn count_word_pieces(&self, query: &str) -> WordPieceCounts {
         self.tokenizer.count_word_pieces(query)
+    }
+
+    fn embed_query_if(
+        &self,
+        query: &str,
+        is_wanted: &dyn Fn(WordPieceCounts) -> bool,
+    ) -> (WordPieceCounts, Option<Result<Vec<f32>, EmbedError>>) {
+        match self.tokenizer.encode_counted(query) {
+            Ok((tokens, pieces)) => (pieces, is_wanted(pieces).then(|| self.embed_tokens(&tokens))),
+            Err(cause) => {
+                let pieces = self.tokenizer.count_word_pieces(query);
+                (pieces, is_wanted(pieces).then(|| Err(EmbedError::Tokenizer(cause))))
+            }
+        }
     }
 }

@@ -59,6 +59,17 @@ pub trait Embedder: Send + Sync {
 
     /// Counts the word pieces of a query.
     fn count_word_pieces(&self, query: &str) -> WordPieceCounts;
+
+    /// Counts the word pieces of a query and, if `is_wanted` returns true for them, computes its vector as [`Embedder::embed_query`]
+    /// does. A model splits the query into word pieces once for both.
+    fn embed_query_if(
+        &self,
+        query: &str,
+        is_wanted: &dyn Fn(WordPieceCounts) -> bool,
+    ) -> (WordPieceCounts, Option<Result<Vec<f32>, EmbedError>>) {
+        let pieces = self.count_word_pieces(query);
+        (pieces, is_wanted(pieces).then(|| self.embed_query(query)))
+    }
 }
 
 /// The number of word pieces into which a model splits a text.

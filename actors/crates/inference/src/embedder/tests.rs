@@ -183,6 +183,20 @@ fn unknown_word_pieces_are_counted() {
         ("a car 🚗🚗🚗🚗", 3, 1),
     ] {
         assert_eq!(model.count_word_pieces(query), WordPieceCounts { all, unknown }, "{query}");
+        assert_eq!(model.embed_query_if(query, &|_| false).0, WordPieceCounts { all, unknown }, "{query}");
+    }
+}
+
+#[test]
+fn query_is_embedded_alike_whether_counted_or_not() {
+    let Some(model) = open(Precision::Int8, 1) else { return };
+
+    for reference in REFERENCE_VECTORS {
+        let (pieces, vector) = model.embed_query_if(reference.text, &|pieces| pieces.all > 0);
+
+        assert_eq!(pieces, model.count_word_pieces(reference.text));
+        assert_eq!(vector.map(Result::unwrap), Some(model.embed_query(reference.text).unwrap()));
+        assert!(model.embed_query_if(reference.text, &|_| false).1.is_none());
     }
 }
 

@@ -41,14 +41,22 @@ impl WordPieceTokenizer {
     /// keeps the closing token.
     pub(super) fn encode(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
         // `encode_fast` computes no offsets into the text, which nothing reads.
-        let mut tokens = self.0.encode_fast(text, true)?.get_ids().to_vec();
-        if let Some(last) = tokens.last().copied()
-            && tokens.len() > MAX_TOKENS
-        {
-            tokens.truncate(MAX_TOKENS - 1);
-            tokens.push(last);
+        Ok(truncated(self.0.encode_fast(text, true)?.get_ids().to_vec()))
+    }
+
+    /// Returns the tokens of a text as [`Self::encode`] does, and the number of its word pieces as [`Self::count_word_pieces`] does,
+    /// with one pass over the text.
+    pub(super) fn encode_counted(&self, text: &str) -> Result<(Vec<u32>, WordPieceCounts), TokenizerError> {
+        let encoding = self.0.encode_fast(text, true)?;
+        let unknown_id = self.0.token_to_id(UNKNOWN_TOKEN);
+        // The mask is 1 for the two tokens that do not come from the text.
+        let tokens = encoding.get_ids().iter().zip(encoding.get_special_tokens_mask());
+        let mut counts = WordPieceCounts::default();
+        for (id, _) in tokens.filter(|(_, added)| **added == 0) {
+            counts.all += 1;
+            counts.unknown += usize::from(Some(*id) == unknown_id);
         }
-        Ok(tokens)
+        Ok((truncated(encoding.get_ids().to_vec()), counts))
     }
 
     /// Counts the word pieces of a text. A text on which the tokenizer fails counts as one unknown piece.
@@ -66,4 +74,15 @@ impl WordPieceTokenizer {
         // If the tokenizer fails, the number of bytes is an upper bound: a token covers at least one byte.
         self.0.encode_fast(text, false).map_or(text.len(), |tokens| tokens.len())
     }
+}
+
+/// Shortens tokens to what the model reads. The last one, which closes the text, is kept.
+fn truncated(mut tokens: Vec<u32>) -> Vec<u32> {
+    if let Some(last) = tokens.last().copied()
+        && tokens.len() > MAX_TOKENS
+    {
+        tokens.truncate(MAX_TOKENS - 1);
+        tokens.push(last);
+    }
+    tokens
 }

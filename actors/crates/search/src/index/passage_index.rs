@@ -1,5 +1,7 @@
 //! What an index of passages can do.
 
+use std::collections::HashMap;
+
 use uuid::Uuid;
 
 use super::index_error::IndexError;
@@ -52,6 +54,9 @@ pub trait PassageIndex: Send + Sync {
     /// # Errors
     /// [`IndexError::Dimension`] when the embedding has the wrong length.
     fn search(&self, tenant: &Tenant, query: &IndexQuery) -> Result<HybridHits, IndexError>;
+
+    /// Returns the document of each of these passages. Those that are not the tenant's, or not in the index any more, are left out.
+    fn find_documents(&self, tenant: &Tenant, passages: &[Uuid]) -> Result<HashMap<Uuid, Uuid>, IndexError>;
 
     /// Returns the languages of the tenant's passages. May include languages of passages that were deleted since.
     fn languages(&self, tenant: &Tenant) -> Result<Vec<Language>, IndexError>;

@@ -35,8 +35,6 @@ pub struct IndexQuery {
 pub struct Hit {
     /// Id of the chunk, which is the passage in the database.
     pub id: Uuid,
-    /// Id of the document that the passage is part of.
-    pub document: Uuid,
     /// BM25 in the lexical leg (above 0), cosine similarity in the dense one (-1 to 1).
     pub score: f32,
 }
@@ -48,4 +46,13 @@ pub struct HybridHits {
     pub lexical: Vec<Hit>,
     /// The passages nearest in meaning, at any distance.
     pub dense: Vec<Hit>,
+}
+
+impl HybridHits {
+    /// Returns the best hits of each leg, at most `depth`: what a search of this depth finds.
+    #[must_use]
+    pub fn first(&self, depth: usize) -> Self {
+        let first = |hits: &[Hit]| hits.iter().take(depth).copied().collect();
+        Self { lexical: first(&self.lexical), dense: first(&self.dense) }
+    }
 }

@@ -9,6 +9,7 @@ mod point;
 mod query;
 mod schema;
 mod shard;
+mod tenants;
 #[cfg(test)]
 mod tests;
 mod vector_model;
@@ -30,7 +31,9 @@ use uuid::Uuid;
 pub use self::vector_model::VectorModel;
 
 use self::fault::measurement_error;
+use self::query::SearchScope;
 use self::shard::Shard;
+use self::tenants::TenantRegister;
 use super::index_error::IndexError;
 use super::language::Language;
 use super::passage::{Labels, Point, Tenant};
@@ -59,8 +62,8 @@ pub struct EdgeIndex {
     optimizing: Mutex<()>,
     /// Held during every write, so that writes wait for one another.
     writing: Mutex<()>,
-    /// Languages of the tenants that were queried before, so that a search need not count them.
-    languages: Mutex<HashMap<Tenant, HashSet<Language>>>,
+    /// The tenants that have passages, and their languages. Every write of passages is noted in it first.
+    tenants: TenantRegister,
 }
 
 impl EdgeIndex {
@@ -86,7 +89,7 @@ impl EdgeIndex {
             abandoned: AtomicBool::new(false),
             optimizing: Mutex::new(()),
             writing: Mutex::new(()),
-            languages: Mutex::new(HashMap::new()),
+            tenants: TenantRegister::default(),
         })
     }
 
@@ -138,20 +141,17 @@ impl EdgeIndex {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock_languages(&self) -> MutexGuard<'_, HashMap<Tenant, HashSet<Language>>> {
-        self.languages.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn require_free(&self, bytes: u64) -> Result<(), IndexError> {
         let free = available_bytes(&self.folder).map_err(measurement_error("measure the disk of"))?;
         if free < bytes { Err(IndexError::Full) } else { Ok(()) }
     }
 
-    /// Refuses unless there is space for a second copy of everything, which optimizing may write.
+    /// Refuses unless there is space for a second copy of everything and for the short form of all vectors, which optimizing may write.
     fn require_space_to_optimize(&self) -> Result<(), IndexError> {
         let free = available_bytes(&self.folder).map_err(measurement_error("measure the disk of"))?;
         let used = allocated_bytes(&self.folder).map_err(measurement_error("measure the files of"))?;
-        if free < MIN_FREE_TO_ADD_BYTES + used { Err(IndexError::Full) } else { Ok(()) }
+        // A segment that is moved to the disk also gets the short form of its vectors, a quarter of their size.
+        if free < MIN_FREE_TO_ADD_BYTES + used + used / 3 { Err(IndexError::Full) } else { Ok(()) }
     }
 
     fn check_dimensions<'a>(
@@ -180,6 +180,33 @@ impl EdgeIndex {
         let response = self.shard.read("count", |shard| shard.facet(request))?;
         Ok(response.hits.iter().filter_map(|hit| point::facet_language(&hit.value)).collect())
     }
+
+    /// Returns the tenants of the passages of the shard. May include tenants whose passages were deleted since.
+    fn list_owners(&self) -> Result<Vec<Tenant>, IndexError> {
+        // Without a limit the engine lists all values and not only those of a sample.
+        let request =
+            FacetRequest { limit: usize::MAX, ..FacetRequest::new(schema::field_path(schema::USER)) };
+        let response = self.shard.read("count", |shard| shard.facet(request))?;
+        Ok(response.hits.iter().filter_map(|hit| point::facet_tenant(&hit.value)).collect())
+    }
+
+    /// Searches for both legs among the passages of a scope.
+    fn search_within(&self, scope: SearchScope, query: &IndexQuery) -> Result<HybridHits, IndexError> {
+        let lexical = (!query.sparse.is_empty()).then(|| query::lexical(scope, query));
+        let dense = self
+            .vector_name()
+            .zip(query.dense.as_ref())
+            .map(|(name, dense)| query::dense(scope, query, name, dense));
+        let (has_lexical, has_dense) = (lexical.is_some(), dense.is_some());
+
+        let queries: Vec<_> = lexical.into_iter().chain(dense).collect();
+        let results =
+            self.shard.read("search", |shard| shard.query_batch(QueryBatchRequest::new(queries)))?;
+
+        let mut results = results.into_iter();
+        let mut leg = |has_leg: bool| if has_leg { query::sorted_hits(results.next()) } else { Vec::new() };
+        Ok(HybridHits { lexical: leg(has_lexical), dense: leg(has_dense) })
+    }
 }
 
 impl PassageIndex for EdgeIndex {
@@ -187,11 +214,7 @@ impl PassageIndex for EdgeIndex {
         self.check_dimensions(points.iter().filter_map(|point| point.dense.as_ref()))?;
         let _writing = self.lock_writing();
         self.require_free(MIN_FREE_TO_ADD_BYTES)?;
-        // Before the write: a search must know the language of every passage that it can find. If the write fails, the entry names a
-        // language too many, which only makes queries longer.
-        if let Some(known) = self.lock_languages().get_mut(tenant) {
-            known.extend(points.iter().map(|point| point.language));
-        }
+        self.tenants.note_upsert(tenant, points.iter().map(|point| point.language));
         let name = self.vector_name();
         let stored =
             points.into_iter().map(|point| point::to_engine(tenant, point, name.as_deref())).collect();
@@ -219,7 +242,7 @@ impl PassageIndex for EdgeIndex {
         self.require_free(MIN_FREE_TO_DELETE_BYTES)?;
         let delete = PointOperations::DeletePointsByFilter(filter::owned_by(tenant));
         self.write("delete from", UpdateOperation::PointOperation(delete))?;
-        self.lock_languages().remove(tenant);
+        self.tenants.note_delete(tenant);
         Ok(())
     }
 
@@ -237,31 +260,29 @@ impl PassageIndex for EdgeIndex {
 
     fn search(&self, tenant: &Tenant, query: &IndexQuery) -> Result<HybridHits, IndexError> {
         self.check_dimensions(query.dense.iter())?;
-        let lexical = (!query.sparse.is_empty()).then(|| query::lexical(tenant, query));
-        let dense = self
-            .vector_name()
-            .zip(query.dense.as_ref())
-            .map(|(name, dense)| query::dense(tenant, query, name, dense));
-        let (has_lexical, has_dense) = (lexical.is_some(), dense.is_some());
+        self.tenants.count_owners(|| self.list_owners())?;
+        if self.tenants.is_sole_owner(tenant) {
+            let hits = self.search_within(SearchScope::SoleTenant(*tenant), query)?;
+            // A passage of another tenant is noted before it is written, so none was there if none is noted now.
+            if self.tenants.is_sole_owner(tenant) {
+                return Ok(hits);
+            }
+        }
+        self.search_within(SearchScope::Tenant(*tenant), query)
+    }
 
-        let queries: Vec<_> = lexical.into_iter().chain(dense).collect();
-        let results =
-            self.shard.read("search", |shard| shard.query_batch(QueryBatchRequest::new(queries)))?;
-
-        let mut results = results.into_iter();
-        let mut leg = |has_leg: bool| if has_leg { query::sorted_hits(results.next()) } else { Vec::new() };
-        Ok(HybridHits { lexical: leg(has_lexical), dense: leg(has_dense) })
+    fn find_documents(&self, tenant: &Tenant, passages: &[Uuid]) -> Result<HashMap<Uuid, Uuid>, IndexError> {
+        let fields = [schema::USER, schema::DOCUMENT].map(schema::field_path);
+        let request = RetrieveRequest {
+            with_payload: Some(WithPayloadInterface::Fields(fields.to_vec())),
+            ..RetrieveRequest::new(passages.iter().copied().map(PointId::Uuid).collect())
+        };
+        let records = self.shard.read("read", |shard| shard.retrieve(request))?;
+        Ok(records.into_iter().filter_map(|record| point::document_of(tenant, record)).collect())
     }
 
     fn languages(&self, tenant: &Tenant) -> Result<Vec<Language>, IndexError> {
-        let mut known = self.lock_languages();
-        if let Some(languages) = known.get(tenant) {
-            return Ok(languages.iter().copied().collect());
-        }
-        // Counts under the lock: an upsert waits meanwhile, and then adds its language to the entry.
-        let languages = self.count_languages(tenant)?;
-        known.insert(*tenant, languages.clone());
-        Ok(languages.into_iter().collect())
+        self.tenants.languages(tenant, || self.count_languages(tenant))
     }
 
     fn count(&self) -> Result<usize, IndexError> {

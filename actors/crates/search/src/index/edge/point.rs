@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use qdrant_edge::external::serde_json::{Map, Value};
 use qdrant_edge::{
-    FacetValue, Payload, PointId, PointStructPersisted, ScoredPoint, SparseVector as EngineSparseVector,
-    VectorPersisted, VectorStructPersisted,
+    FacetValue, Payload, PointId, PointStructPersisted, Record, ScoredPoint,
+    SparseVector as EngineSparseVector, VectorPersisted, VectorStructPersisted,
 };
 use uuid::Uuid;
 
@@ -50,10 +50,15 @@ pub fn sparse_to_engine(sparse: SparseVector) -> EngineSparseVector {
 }
 
 /// Converts a result of the engine; `None` if it is not a passage.
-pub fn to_hit(scored: ScoredPoint) -> Option<Hit> {
-    let document =
-        scored.payload?.0.get(schema::DOCUMENT)?.as_str().and_then(|id| Uuid::try_parse(id).ok())?;
-    Some(Hit { id: passage_id(scored.id)?, document, score: scored.score })
+pub fn to_hit(scored: &ScoredPoint) -> Option<Hit> {
+    Some(Hit { id: passage_id(scored.id)?, score: scored.score })
+}
+
+/// Returns a passage with its document, from its payload; `None` if it is not a passage of the tenant.
+pub fn document_of(tenant: &Tenant, record: Record) -> Option<(Uuid, Uuid)> {
+    let payload = record.payload?;
+    let id = |label: &str| payload.0.get(label)?.as_str().and_then(|id| Uuid::try_parse(id).ok());
+    (id(schema::USER)? == tenant.0).then_some((passage_id(record.id)?, id(schema::DOCUMENT)?))
 }
 
 /// Returns the id of a passage; `None` for a number, which no passage has.
@@ -69,6 +74,14 @@ pub fn facet_language(value: &FacetValue) -> Option<Language> {
     match value {
         FacetValue::Keyword(code) => Language::from_code(code),
         FacetValue::Int(_) | FacetValue::Uuid(_) | FacetValue::Bool(_) => None,
+    }
+}
+
+/// Returns the tenant of a facet; `None` if it is not the id of one.
+pub fn facet_tenant(value: &FacetValue) -> Option<Tenant> {
+    match value {
+        FacetValue::Uuid(id) => Some(Tenant(Uuid::from_u128(*id))),
+        FacetValue::Keyword(_) | FacetValue::Int(_) | FacetValue::Bool(_) => None,
     }
 }
 

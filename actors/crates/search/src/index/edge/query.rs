@@ -1,49 +1,91 @@
 //! The two legs of a search in the types of the engine, and their hits.
 
 use qdrant_edge::{
-    IdfCorpusParams, IdfParams, NamedQuery, QueryEnum, QueryRequest, ScoredPoint, ScoringQuery, SearchParams,
-    VectorInternal, WithPayloadInterface,
+    Filter as EngineFilter, IdfCorpusParams, IdfParams, NamedQuery, QuantizationSearchParams, QueryEnum,
+    QueryRequest, ScoredPoint, ScoringQuery, SearchParams, VectorInternal,
 };
 
 use super::{filter, point, schema};
 use crate::index::passage::{SparseVector, Tenant};
-use crate::index::query::{Hit, IndexQuery};
+use crate::index::query::{Filter, Hit, IndexQuery};
+
+/// Candidates for each hit of the dense leg, chosen by the short form of the vectors and then compared by the vectors themselves.
+/// Measured on 4,000 random vectors of 384 dimensions: cosines of the short form are wrong by 0.006 at most, and the hundredth and the
+/// four hundredth are 0.033 apart, so no hit is missed. Without more candidates than hits 6 of 100 are.
+const CANDIDATES_PER_HIT: f64 = 4.0;
+
+/// The passages among which a search runs. Both scopes find the same.
+#[derive(Clone, Copy, Debug)]
+pub enum SearchScope {
+    /// Those of the tenant, whatever else the shard contains.
+    Tenant(Tenant),
+    /// All, which are the tenant's: no passage is of another tenant. So the engine need not gather those of the tenant, which takes
+    /// longer than the search for both legs.
+    SoleTenant(Tenant),
+}
+
+impl SearchScope {
+    /// Returns the filter of a query; `None` if all passages match.
+    fn matching(self, filter: &Filter) -> Option<EngineFilter> {
+        match self {
+            SearchScope::SoleTenant(_) if *filter == Filter::default() => None,
+            SearchScope::Tenant(tenant) | SearchScope::SoleTenant(tenant) => {
+                Some(filter::matching(&tenant, filter))
+            }
+        }
+    }
+
+    /// Returns the filter of the passages whose words are counted.
+    fn corpus(self) -> EngineFilter {
+        match self {
+            SearchScope::Tenant(tenant) => filter::owned_by(&tenant),
+            // Not the frequencies without a corpus, which include those of deleted passages.
+            SearchScope::SoleTenant(_) => EngineFilter::new(),
+        }
+    }
+}
 
 /// BM25 among the tenant's passages that pass the filter, with document frequencies of all of the tenant's passages.
-pub fn lexical(tenant: &Tenant, query: &IndexQuery) -> QueryRequest {
+pub fn lexical(scope: SearchScope, query: &IndexQuery) -> QueryRequest {
     let words = VectorInternal::Sparse(point::sparse_to_engine(SparseVector::clone(&query.sparse)));
     // Measured: frequencies among the passages of all users cost up to 0.8 points of nDCG@10. Those of one user take about 3 ms of CPU
     // time with 100,000 passages.
-    let corpus = IdfParams::Corpus(IdfCorpusParams { corpus: filter::owned_by(tenant) });
+    let corpus = IdfParams::Corpus(IdfCorpusParams { corpus: scope.corpus() });
     let params = SearchParams { idf: Some(corpus), ..SearchParams::default() };
-    nearest(tenant, query, NamedQuery::new(words, schema::WORDS_VECTOR), params)
+    nearest(scope, query, NamedQuery::new(words, schema::WORDS_VECTOR), params)
 }
 
-/// Cosine similarity among the tenant's passages that pass the filter: an exact scan.
-pub fn dense(tenant: &Tenant, query: &IndexQuery, vector_name: String, dense: &[f32]) -> QueryRequest {
-    // Measured: 22 ms of CPU time among 100,000 passages of one user, and nothing is missed.
-    let params = SearchParams { exact: true, ..SearchParams::default() };
-    nearest(tenant, query, NamedQuery::new(VectorInternal::Dense(dense.to_vec()), vector_name), params)
+/// Cosine similarity among the tenant's passages that pass the filter: a scan. Segments on the disk are scanned in the short form of
+/// their vectors, and the best candidates are compared exactly; a segment in memory is scanned exactly.
+pub fn dense(scope: SearchScope, query: &IndexQuery, vector_name: String, dense: &[f32]) -> QueryRequest {
+    let quantization = QuantizationSearchParams {
+        ignore: false,
+        rescore: Some(true),
+        oversampling: Some(CANDIDATES_PER_HIT),
+    };
+    // Not `exact`, which would scan the vectors themselves: measured, 22 ms of CPU time among 100,000 passages of one user.
+    let params = SearchParams { quantization: Some(quantization), ..SearchParams::default() };
+    nearest(scope, query, NamedQuery::new(VectorInternal::Dense(dense.to_vec()), vector_name), params)
 }
 
 fn nearest(
-    tenant: &Tenant,
+    scope: SearchScope,
     query: &IndexQuery,
     vector: NamedQuery<VectorInternal>,
     params: SearchParams,
 ) -> QueryRequest {
     QueryRequest {
         query: Some(ScoringQuery::Vector(QueryEnum::Nearest(vector))),
-        filter: Some(filter::matching(tenant, &query.filter)),
+        filter: scope.matching(&query.filter),
         params: Some(params),
-        with_payload: WithPayloadInterface::Fields(vec![schema::field_path(schema::DOCUMENT)]),
+        // No payload: most hits are not shown, and reading it takes longer than finding them.
         ..QueryRequest::new(query.depth)
     }
 }
 
 /// Returns the hits of a leg, best first; equal scores in the order of their ids.
 pub fn sorted_hits(scored: Option<Vec<ScoredPoint>>) -> Vec<Hit> {
-    let mut hits: Vec<Hit> = scored.into_iter().flatten().filter_map(point::to_hit).collect();
+    let mut hits: Vec<Hit> = scored.iter().flatten().filter_map(point::to_hit).collect();
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
     hits
 }

@@ -6,8 +6,8 @@ use qdrant_edge::{
     CreateIndex, CreateVectorName, DenseVectorConfig, Distance, EdgeConfig, EdgeConfigBuilder,
     EdgeOptimizersConfig, EdgeSparseVectorParamsBuilder, EdgeVectorParamsBuilder, FieldIndexOperations,
     HnswIndexConfig, JsonPath, KeywordIndexParamsBuilder, Memory, Modifier, PayloadFieldSchema,
-    PayloadSchemaParams, UpdateOperation, UuidIndexParamsBuilder, VectorNameConfig, VectorNameOperations,
-    WalOptions,
+    PayloadSchemaParams, QuantizationConfig, ScalarQuantizationConfig, ScalarType, UpdateOperation,
+    UuidIndexParamsBuilder, VectorNameConfig, VectorNameOperations, WalOptions,
 };
 
 use super::vector_model::VectorModel;
@@ -42,7 +42,8 @@ pub fn tunable_config() -> EdgeConfigBuilder {
     EdgeConfigBuilder::new()
         .payload_memory(Memory::Cold)
         .id_tracker_memory(Memory::Cold)
-        // No HNSW graph: among the passages of one user a scan is exact and fast enough.
+        // No HNSW graph: among the passages of one user a scan misses nothing, and in the short form it is fast enough.
+        .quantization_config(short_form())
         .hnsw_config(HnswIndexConfig {
             m: 0,
             payload_m: Some(0),
@@ -63,6 +64,19 @@ pub fn tunable_config() -> EdgeConfigBuilder {
         .wal_enabled(true)
         // A read runs on its caller's thread: the number of callers is limited already.
         .max_search_threads(1)
+}
+
+/// Returns the settings of the short form of the vectors: one byte for each of their numbers. A segment gets it when it is moved to the
+/// disk. A scan of it reads a quarter of the memory, and finds the candidates whose vectors are then compared exactly.
+#[expect(deprecated, reason = "the struct has a field that another one replaces, and no default")]
+fn short_form() -> QuantizationConfig {
+    QuantizationConfig::from(ScalarQuantizationConfig {
+        r#type: ScalarType::Int8,
+        // The largest numbers of a few vectors would make the steps between the others coarse.
+        quantile: Some(0.99),
+        always_ram: None,
+        memory: Some(Memory::Cold),
+    })
 }
 
 /// Returns the settings of a new shard.

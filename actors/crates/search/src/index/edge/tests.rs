@@ -85,18 +85,28 @@ fn optimizing_changes_no_search_result() {
         index.upsert(&tenant(), (start..start + 400).map(passage).collect()).unwrap();
     }
     index.delete_document(&tenant(), id(5), None).unwrap();
-    let query = IndexQuery { dense: passage(77).dense, ..word_query(1_077) };
-    let before = index.search(&tenant(), &query).unwrap();
+    let search_all = |index: &EdgeIndex| {
+        [77, 500, 3_000].map(|n| {
+            let query = IndexQuery { dense: passage(n).dense, depth: 100, ..word_query(1_000 + n) };
+            index.search(&tenant(), &query).unwrap()
+        })
+    };
+    // Exact: segments in memory have no short form of their vectors.
+    let before = search_all(&index);
+    assert!(before.iter().all(|hits| hits.lexical.len() == 1 && hits.dense.len() == 100));
 
     assert!(index.maintain().unwrap());
     index.commit().unwrap();
 
-    assert_eq!(index.search(&tenant(), &query).unwrap(), before);
+    assert_eq!(search_all(&index), before);
     assert_eq!(index.count().unwrap(), 3_199);
     drop(index);
     let index = EdgeIndex::open(folder.path(), wide).unwrap();
-    assert_eq!(index.search(&tenant(), &query).unwrap(), before);
+    assert_eq!(search_all(&index), before);
     assert!(!index.maintain().unwrap());
+    // The short form serves a search among the passages of one of several tenants too.
+    index.upsert(&Tenant::of(id(2)), vec![Point { dense: passage(77).dense, ..point(9_999) }]).unwrap();
+    assert_eq!(search_all(&index), before);
 }
 
 #[test]

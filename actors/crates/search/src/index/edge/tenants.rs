@@ -1,0 +1,217 @@
+//! What a search must know of the tenants of a shard before it begins: whether the tenant has all of its passages, and the languages of
+//! the tenant's passages.
+//!
+//! Both are counted by the engine once and kept. Every write is noted before it begins, also while a count is in progress, so neither
+//! ever lacks a passage that a search can find. Nothing is counted under the lock.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::index::index_error::IndexError;
+use crate::index::language::Language;
+use crate::index::passage::Tenant;
+
+/// The tenants that a shard has passages of, and their languages.
+#[derive(Debug, Default)]
+pub struct TenantRegister {
+    state: Mutex<RegisterState>,
+}
+
+#[derive(Debug, Default)]
+struct RegisterState {
+    /// The tenants of all passages that were written since the shard was opened and, once `has_counted_owners`, of all others.
+    owners: Owners,
+    has_counted_owners: bool,
+    languages: HashMap<Tenant, TenantLanguages>,
+}
+
+/// How many tenants have passages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Owners {
+    #[default]
+    Nobody,
+    One(Tenant),
+    Several,
+}
+
+impl Owners {
+    fn with(self, tenant: Tenant) -> Self {
+        match self {
+            Owners::Nobody => Owners::One(tenant),
+            Owners::One(owner) if owner == tenant => self,
+            Owners::One(_) | Owners::Several => Owners::Several,
+        }
+    }
+}
+
+/// Languages of the passages of a tenant: of those that were written since the shard was opened and, once they are counted, of all
+/// others.
+#[derive(Debug, Default)]
+struct TenantLanguages {
+    languages: HashSet<Language>,
+    is_counted: bool,
+}
+
+impl TenantRegister {
+    /// Notes that passages of a tenant in these languages are about to be written. To be called before the write: a search must know
+    /// the language and the tenant of every passage that it can find. If the write fails, a language or a tenant too many is noted,
+    /// which only makes searches slower.
+    pub fn note_upsert(&self, tenant: &Tenant, languages: impl Iterator<Item = Language>) {
+        let mut state = self.state();
+        state.owners = state.owners.with(*tenant);
+        state.languages.entry(*tenant).or_default().languages.extend(languages);
+    }
+
+    /// Notes that all passages of a tenant were deleted: its languages are counted anew. No passage of it may be written meanwhile.
+    pub fn note_delete(&self, tenant: &Tenant) {
+        // The entry stays, for what is written during a count that is in progress now.
+        if let Some(known) = self.state().languages.get_mut(tenant) {
+            *known = TenantLanguages::default();
+        }
+    }
+
+    /// Returns whether every passage of the shard is of this tenant. False until [`Self::count_owners`] has succeeded once.
+    pub fn is_sole_owner(&self, tenant: &Tenant) -> bool {
+        let state = self.state();
+        state.has_counted_owners && state.owners == Owners::One(*tenant)
+    }
+
+    /// Counts the tenants of the shard, unless that was done before. `count` returns those that have passages, at least two of them if
+    /// there are more.
+    ///
+    /// # Errors
+    /// The errors of `count`.
+    pub fn count_owners(
+        &self,
+        count: impl FnOnce() -> Result<Vec<Tenant>, IndexError>,
+    ) -> Result<(), IndexError> {
+        if self.state().has_counted_owners {
+            return Ok(());
+        }
+        let counted = count()?;
+        let mut state = self.state();
+        // Those that were noted meanwhile stay.
+        state.owners = counted.into_iter().fold(state.owners, Owners::with);
+        state.has_counted_owners = true;
+        Ok(())
+    }
+
+    /// Returns the languages of a tenant, which `count` counts at the first call.
+    ///
+    /// # Errors
+    /// The errors of `count`.
+    pub fn languages(
+        &self,
+        tenant: &Tenant,
+        count: impl FnOnce() -> Result<HashSet<Language>, IndexError>,
+    ) -> Result<Vec<Language>, IndexError> {
+        if let Some(known) = self.state().languages.get(tenant).filter(|known| known.is_counted) {
+            return Ok(known.languages.iter().copied().collect());
+        }
+        let counted = count()?;
+        let mut state = self.state();
+        let known = state.languages.entry(*tenant).or_default();
+        // Those that were noted meanwhile stay.
+        known.languages.extend(counted);
+        known.is_counted = true;
+        Ok(known.languages.iter().copied().collect())
+    }
+
+    fn state(&self) -> MutexGuard<'_, RegisterState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn tenant(number: u128) -> Tenant {
+        Tenant::of(Uuid::from_u128(number))
+    }
+
+    fn upsert(register: &TenantRegister, number: u128, language: Language) {
+        register.note_upsert(&tenant(number), [language].into_iter());
+    }
+
+    #[test]
+    fn tenant_is_alone_once_counted_and_until_another_writes() {
+        let register = TenantRegister::default();
+        upsert(&register, 1, Language::Dutch);
+        assert!(!register.is_sole_owner(&tenant(1)), "there may be others that were written before");
+
+        register.count_owners(|| Ok(vec![tenant(1)])).unwrap();
+        register.count_owners(|| panic!("counted twice")).unwrap();
+        assert!(register.is_sole_owner(&tenant(1)) && !register.is_sole_owner(&tenant(2)));
+
+        upsert(&register, 1, Language::Dutch);
+        assert!(register.is_sole_owner(&tenant(1)));
+        upsert(&register, 2, Language::Dutch);
+        assert!(!register.is_sole_owner(&tenant(1)) && !register.is_sole_owner(&tenant(2)));
+    }
+
+    #[test]
+    fn first_tenant_of_an_empty_shard_is_alone() {
+        let register = TenantRegister::default();
+        register.count_owners(|| Ok(Vec::new())).unwrap();
+        assert!(!register.is_sole_owner(&tenant(1)));
+
+        upsert(&register, 1, Language::Dutch);
+
+        assert!(register.is_sole_owner(&tenant(1)));
+    }
+
+    #[test]
+    fn tenant_that_writes_during_the_count_is_counted() {
+        let register = TenantRegister::default();
+
+        let count = || {
+            upsert(&register, 2, Language::Dutch);
+            Ok(vec![tenant(1)])
+        };
+        register.count_owners(count).unwrap();
+
+        assert!(!register.is_sole_owner(&tenant(1)));
+    }
+
+    #[test]
+    fn count_that_fails_is_repeated() {
+        let register = TenantRegister::default();
+
+        assert!(register.count_owners(|| Err(IndexError::Blocked)).is_err());
+        assert!(register.languages(&tenant(1), || Err(IndexError::Blocked)).is_err());
+
+        register.count_owners(|| Ok(vec![tenant(1)])).unwrap();
+        assert!(register.is_sole_owner(&tenant(1)));
+        let counted = register.languages(&tenant(1), || Ok(HashSet::from([Language::Thai])));
+        assert_eq!(counted.unwrap(), [Language::Thai]);
+    }
+
+    #[test]
+    fn languages_include_those_written_during_the_count() {
+        let register = TenantRegister::default();
+
+        let count = || {
+            upsert(&register, 1, Language::Dutch);
+            Ok(HashSet::from([Language::Thai]))
+        };
+        let mut counted = register.languages(&tenant(1), count).unwrap();
+        counted.sort_unstable();
+
+        assert_eq!(counted, [Language::Dutch, Language::Thai]);
+        assert_eq!(register.languages(&tenant(1), || panic!("counted twice")).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn languages_are_counted_anew_after_a_deletion() {
+        let register = TenantRegister::default();
+        upsert(&register, 1, Language::Dutch);
+        register.languages(&tenant(1), || Ok(HashSet::new())).unwrap();
+
+        register.note_delete(&tenant(1));
+
+        assert!(register.languages(&tenant(1), || Ok(HashSet::new())).unwrap().is_empty());
+    }
+}
