@@ -7,6 +7,7 @@ use std::sync::Arc;
 use concurrency::Workers;
 use database::Db;
 use entity::document;
+use values::id::DocumentId;
 use values::plan::Plans;
 
 use crate::clock::Clock;
@@ -53,6 +54,11 @@ impl CoreContext {
 
     /// Returns the URL of a document's source or, if it has none, of its page in the web app.
     pub fn url_of(&self, document: &document::Model) -> String {
-        document.url.clone().unwrap_or_else(|| format!("{}/read/{}", self.base_url, document.id))
+        self.url_or_page(document.url.clone(), document.id)
+    }
+
+    /// Returns the URL of the source of a document with this id or, if it has none, of its page in the web app.
+    pub fn url_or_page(&self, url: Option<String>, document: DocumentId) -> String {
+        url.unwrap_or_else(|| format!("{}/read/{document}", self.base_url))
     }
 }
