@@ -63,9 +63,4 @@ impl Entity {
     pub fn for_operator(id: KeyId) -> Select<Entity> {
         Self::find_by_id(id)
     }
-
-    /// Returns the key whose secret has this hash, whatever its owner: for authentication.
-    pub fn by_hash(secret_hash: &[u8]) -> Select<Entity> {
-        Self::find().filter(Column::SecretHash.eq(secret_hash))
-    }
 }

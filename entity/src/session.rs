@@ -23,10 +23,3 @@ pub struct Model {
 
 crate::owned::owned_table!();
 crate::owned::newest_rows!(SessionId);
-
-impl Entity {
-    /// Returns the session whose secret has this hash, if it has not expired.
-    pub fn unexpired(secret_hash: &[u8], now: Timestamp) -> Select<Entity> {
-        Self::find().filter(Column::SecretHash.eq(secret_hash)).filter(Column::ExpiresAt.gt(now))
-    }
-}

@@ -35,7 +35,7 @@ pub async fn run(command: AiCommand, settings: &Settings) -> Result<CommandOutpu
             ai::resume(&core.db).await?;
             None
         }
-        AiCommand::Status => ai::paused_until(core.db.read()).await?.filter(|until| now < *until),
+        AiCommand::Status => ai::paused_until(&core.db).await?.filter(|until| now < *until),
     };
     let today = TokensToday {
         tokens: budget::tokens_of_day(core.db.read(), now.day()).await?,

@@ -33,15 +33,15 @@ impl Pause {
 
     /// Reads the value from the database.
     pub async fn refresh(&self, db: &Db) -> Result<(), Error> {
-        let until = paused_until(db.read()).await?;
+        let until = paused_until(db).await?;
         self.until.store(until.map_or(0, Timestamp::millis), Ordering::Relaxed);
         Ok(())
     }
 }
 
 /// Returns the time until which the AI is paused, or `None` if it was never paused or was resumed. The time may be over.
-pub async fn paused_until(db: &impl ConnectionTrait) -> Result<Option<Timestamp>, Error> {
-    let value = service_state::read_state(db, ServiceStateKey::AiPausedUntil).await?;
+pub async fn paused_until(db: &Db) -> Result<Option<Timestamp>, Error> {
+    let value = service_state::read_near(db, ServiceStateKey::AiPausedUntil).await?;
     Ok(value.and_then(|millis| millis.parse().ok()).map(Timestamp::from_millis))
 }
 
@@ -50,7 +50,7 @@ pub async fn paused_until(db: &impl ConnectionTrait) -> Result<Option<Timestamp>
 /// # Errors
 /// [`Error::AiPaused`] with the remaining time when it is.
 pub async fn check_not_paused(db: &Db, now: Timestamp) -> Result<(), Error> {
-    match paused_until(db.read()).await? {
+    match paused_until(db).await? {
         Some(until) if now < until => Err(Error::AiPaused(until.since(now))),
         Some(_) | None => Ok(()),
     }

@@ -24,4 +24,5 @@ mod last_use;
 pub mod limits;
 pub mod password;
 pub mod secret;
+mod session_row;
 pub mod sessions;

@@ -16,6 +16,7 @@ use crate::auth::caller::{Caller, Principal};
 use crate::auth::keys::Keys;
 use crate::auth::limits::network;
 use crate::auth::secret::Secret;
+use crate::auth::session_row::find_session;
 use crate::auth::{accounts, password};
 
 /// The prefix of a session's secret.
@@ -124,13 +125,11 @@ pub async fn authenticate(
     secret: &Secret,
 ) -> Result<(Caller, user::Model), Error> {
     let db = &core.accounts_db;
-    let found = session::Entity::unexpired(secret.hash().bytes(), core.clock.now()).one(db.read()).await?;
-    let session = found.ok_or(Error::NotSignedIn)?;
-    // What the user sees in the app, such as a new plan, holds for the user's keys too from then on.
+    // Before the account is read: what the user sees in the app, such as a new plan, holds for the user's keys too from then on.
     keys.catch_up(db).await?;
-    let owner = user::Entity::find_by_id(session.user_id).one(db.read()).await?;
-    let owner = owner.filter(|owner| owner.disabled_at.is_none()).ok_or(Error::NotSignedIn)?;
-    Ok((Caller::of_session(owner.id, owner.plan, session.id), owner))
+    let found = find_session(db, &secret.hash(), core.clock.now()).await?;
+    let (session, owner) = found.ok_or(Error::NotSignedIn)?;
+    Ok((Caller::of_session(owner.id, owner.plan, session), owner))
 }
 
 /// Ends the session of a caller.

@@ -1,12 +1,11 @@
 //! Reads the text of a document in pages (spec.md: GET /documents/:id, get_document).
 
 mod page;
+mod page_query;
 
-use entity::{bookmark, document};
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait, Select};
 use serde::Serialize;
-use values::id::{BookmarkId, DocumentId, EntryId, UserId};
+use values::id::{BookmarkId, DocumentId, EntryId};
 use values::kind::{ContentType, DocumentStatus};
 use values::scope::Scope;
 use values::time::Timestamp;
@@ -17,8 +16,8 @@ use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::Error;
-use library::context::CoreContext;
-use page::ReadableDocument;
+use page::PageRange;
+use page_query::PageSelector;
 use validation::{Integer, request};
 
 pub use page::DocumentHighlight;
@@ -81,28 +80,19 @@ impl ReadDocument {
             max_chars: max_chars.and_then(Integer::convert),
         }
     }
-
-    async fn find(&self, core: &CoreContext, user: UserId) -> Result<ReadableDocument, Error> {
-        let query = match &self.document {
-            DocumentRef::Document(id) => document::Entity::one_visible_to(user, *id),
-            DocumentRef::Bookmark(id) => text_of(user, bookmark::Entity::one_visible_to(user, *id)),
-            DocumentRef::Url(url) => {
-                // Like a malformed id in a path: what cannot be saved is not found (contract.md, section 1).
-                let key = PageUrl::parse(url).map_err(|_| Error::not_found())?.key();
-                let saved =
-                    bookmark::Entity::visible_to(user).filter(bookmark::Column::NormalizedUrl.eq(key));
-                text_of(user, saved)
-            }
-        };
-        ReadableDocument::find(query, core.db.read()).await?.ok_or(Error::not_found())
-    }
 }
 
-/// Selects the document that is the text of a bookmark.
-fn text_of(user: UserId, saved: Select<bookmark::Entity>) -> Select<document::Entity> {
-    // Not by `document.bookmark_id`, which the note on the bookmark has too.
-    let id = saved.select_only().column(bookmark::Column::DocumentId).into_query();
-    document::Entity::visible_to(user).filter(document::Column::Id.in_subquery(id))
+impl DocumentRef {
+    fn into_selector(self) -> Result<PageSelector, Error> {
+        Ok(match self {
+            Self::Document(id) => PageSelector::Document(id),
+            Self::Bookmark(id) => PageSelector::Bookmark(id),
+            // Like a malformed id in a path: what cannot be saved is not found (contract.md, section 1).
+            Self::Url(url) => {
+                PageSelector::NormalizedUrl(PageUrl::parse(&url).map_err(|_| Error::not_found())?.key())
+            }
+        })
+    }
 }
 
 /// A page of a document, with the user's tags, notes and highlights (spec.md: Document).
@@ -157,34 +147,30 @@ impl Operation for ReadDocument {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadDocumentResponse, Error> {
-        let mut found = self.find(&ctx.core, caller.user).await?;
-        let max_chars = self.max_chars.unwrap_or(DEFAULT_PAGE_CHARS);
-        let mut page = page::read_page(&ctx.core, &found, self.offset, max_chars).await?;
-        if page.text.is_empty() && self.offset < i64::from(found.document.total_chars) {
-            // The text was replaced between the two statements, which deleted the passages of the old one.
-            found = self.find(&ctx.core, caller.user).await?;
-            page = page::read_page(&ctx.core, &found, self.offset, max_chars).await?;
-        }
-        let (document, saved_at) = (found.document, found.saved_at);
+        let selector = self.document.into_selector()?;
+        let range =
+            PageRange { offset: self.offset, max_chars: self.max_chars.unwrap_or(DEFAULT_PAGE_CHARS) };
+        let page = page::read_page(&ctx.core.db, caller.user, selector, range).await?;
+        let page = page.ok_or(Error::not_found())?;
         Ok(ReadDocumentResponse {
-            document_id: document.id,
-            url: ctx.core.url_of(&document),
-            title: document.title,
-            content_type: document.content_type,
-            author: document.author,
-            bookmark_id: document.bookmark_id,
-            entry_id: document.entry_id,
-            saved_at: saved_at.unwrap_or(document.created_at),
+            document_id: page.document_id,
+            url: ctx.core.source_url(page.url, page.document_id),
+            title: page.title,
+            content_type: page.content_type,
+            author: page.author,
+            bookmark_id: page.bookmark_id,
+            entry_id: page.entry_id,
+            saved_at: page.saved_at,
             tags: page.tags,
             notes: page.notes,
             highlights: page.highlights,
-            status: document.status,
-            error: document.error,
+            status: page.status,
+            error: page.error,
             text: page.text,
             offset: self.offset,
             next_offset: page.next_offset,
             truncated: page.next_offset.is_some(),
-            total_chars: document.total_chars,
+            total_chars: page.total_chars,
         })
     }
 }

@@ -23,9 +23,7 @@ use actors::operations::rendition::{ReadHtml, ReadOutline};
 use actors::operations::tags::{DeleteTag, ListTags};
 use actors::operations::usage::ReadUsage;
 use database::{Db, QueryPlan};
-use entity::{
-    api_key, job, oauth_client, oauth_code, oauth_grant, oauth_sign_in, oauth_token, session, upload, user,
-};
+use entity::{job, oauth_client, oauth_code, oauth_grant, oauth_sign_in, oauth_token, upload, user};
 use jobs::{ClaimOrder, Deferral, JobKind, LeaseOwner, Priority, SlotBudget, Track};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, ExprTrait, IntoActiveModel, QueryFilter, QueryTrait, Statement,
@@ -328,8 +326,6 @@ async fn credentials_are_found_by_their_indexes() {
     let backend = db.read().get_database_backend();
 
     let statements = [
-        api_key::Entity::by_hash(&[1]).build(backend),
-        session::Entity::unexpired(&[1], NOON).build(backend),
         oauth_token::Entity::by_hash(&[1]).build(backend),
         oauth_grant::Entity::of_token(GrantId(Uuid::nil())).build(backend),
         oauth_grant::Entity::between(UserId(Uuid::nil()), ClientId(Uuid::nil())).build(backend),

@@ -23,6 +23,8 @@ impl Db {
                 return Err(fault::removed());
             }
         }
+        // Before the pools, whose last connection removes the log.
+        self.near.close();
         self.health.set_closing();
         let checkpoint = if self.is_postgres() {
             Ok(())

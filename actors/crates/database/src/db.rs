@@ -8,6 +8,7 @@ use sea_orm::{
 
 use super::connection::Connection;
 use super::health::StorageHealth;
+use super::near::NearConnections;
 use super::pools::{Pools, PoolsByWork};
 use super::session_lock::LockHolder;
 use super::transaction::Transaction;
@@ -19,6 +20,8 @@ pub struct Db {
     pub(super) write: Connection,
     /// The pools of each kind of work; `None` on SQLite, where one writer does all of it.
     pub(super) by_work: Option<Arc<PoolsByWork>>,
+    /// The connections for reads on the thread of the caller; none on PostgreSQL.
+    pub(super) near: NearConnections,
     pub(super) health: Arc<StorageHealth>,
     /// Holds the session locks of this process.
     pub(super) locks: LockHolder,

@@ -136,7 +136,7 @@ impl StorageFault {
     }
 
     /// Returns the fault for an extended result code of <https://sqlite.org/rescode.html>.
-    fn of_sqlite(code: u32) -> Option<Self> {
+    pub(super) fn of_sqlite(code: u32) -> Option<Self> {
         const IOERR_NOMEM: u32 = 3082;
         const IOERR_SHMSIZE: u32 = 4874;
         // Primary codes: 7 NOMEM, 8 READONLY, 10 IOERR, 11 CORRUPT, 13 FULL, 14 CANTOPEN, 26 NOTADB.

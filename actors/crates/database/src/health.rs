@@ -88,6 +88,12 @@ impl StorageHealth {
         at.is_some_and(|at| age > at.elapsed())
     }
 
+    /// Counts and records damage that a read outside of the pools met.
+    pub(super) fn record_damage(&self) {
+        count(StorageFault::Corrupt);
+        self.set_damaged();
+    }
+
     /// Records damage. Writes are stopped until a check finds none or the server is started on an undamaged database.
     pub fn set_damaged(&self) {
         // Every statement that reads a damaged page reports it; only the first is logged.

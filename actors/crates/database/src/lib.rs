@@ -8,6 +8,7 @@
 //! | open it and migrate the tables | [`Db::open`]; for the server [`Db::connect`] and [`Db::prepare`] |
 //! | check a URL before it is used | [`Db::check_url`] |
 //! | read | [`Db::read`] |
+//! | read a row that an index finds, without a change of threads | [`Db::near`], [`NearQuery`], [`NearRow`] |
 //! | write one statement | [`Db::write`] |
 //! | write several statements, all or none | [`Db::begin`], [`Transaction`] |
 //! | use the connections of account security or of jobs | [`Db::for_accounts`], [`Db::for_jobs`] |
@@ -22,6 +23,8 @@
 //!
 //! SQLite takes one writer at a time, and a transaction that reads before it writes fails at once when another wrote in
 //! between; so writes go through a pool of one connection and begin IMMEDIATE, and reads use separate connections.
+//! Reads of one row or a few run on the thread of their caller, through connections that belong to no pool, and through the readers
+//! where they cannot.
 //! On PostgreSQL requests, account security and jobs have separate pools, each one for reads and one for writes: a statement that waits for
 //! a lock holds its connection, and the others continue. An account has a share of them ([`on_behalf_of`]).
 //!
@@ -52,6 +55,8 @@ pub mod library_counts;
 mod lock_file;
 mod log_size;
 mod migrations;
+mod near;
+mod near_reads;
 mod open;
 mod open_error;
 mod open_files;
@@ -75,6 +80,8 @@ pub use connection_url::UrlFault;
 pub use db::Db;
 pub use fault::{DatabaseFault, StorageFault, is_reported};
 pub use health::StorageHealth;
+pub use near::{NearQuery, NearRow};
+pub use near_reads::NearReads;
 pub use open_error::{Damage, OpenError};
 pub use session_lock::SessionLock;
 #[cfg(any(test, feature = "test-support"))]

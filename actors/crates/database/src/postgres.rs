@@ -16,6 +16,7 @@ use super::connection::Connection;
 use super::db::Db;
 use super::fault::standby;
 use super::health::StorageHealth;
+use super::near::NearConnections;
 use super::pools::{Pools, PoolsByWork};
 use super::session_lock::LockHolder;
 
@@ -64,7 +65,8 @@ pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
     session.connect_lazy(true).idle_timeout(None::<Duration>).max_lifetime(None::<Duration>);
     let locks = LockHolder::Session(Database::connect(session).await?);
     let Pools { read, write } = by_work.api.clone();
-    Ok(Db { read, write, by_work: Some(Arc::new(by_work)), health, locks })
+    let by_work = Some(Arc::new(by_work));
+    Ok(Db { read, write, by_work, near: NearConnections::default(), health, locks })
 }
 
 /// Returns why no connection can be made. A pool retries a refused connection until its timeout and then reports only the timeout; a

@@ -13,14 +13,22 @@ use super::connection::Connection;
 use super::db::Db;
 use super::fault::StorageFault;
 use super::health::StorageHealth;
+use super::near::NearConnections;
 use super::retry::retry_while_locked;
 use super::session_lock::LockHolder;
 
 /// Maximum wait for another process that writes, and for a connection. It is longer than any write of this server; callers are asked to
 /// retry after it.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of connections to SQLite for reads.
-pub(super) const MAX_READERS: u32 = 8;
+/// Memory of the writer and of each reader for pages, in KiB. It is SQLite's default, which a build could change.
+const CACHE_KIB: u32 = 2048;
+
+/// Returns the number of connections to SQLite for reads. Each has a thread, and more threads than cores only switch between them; one
+/// more serves small reads while the others run long ones, such as an export.
+pub(super) fn reader_count() -> u32 {
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    u32::try_from(cores + 1).unwrap_or(u32::MAX).clamp(2, 8)
+}
 
 /// Opens the file of a URL. Creates it if the URL says so.
 pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
@@ -29,7 +37,7 @@ pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
     // syncs around the checkpoints that they run.
     let health = Arc::new(StorageHealth::default());
     let writer = || with_connection_checks(pool(url, 1, "FULL"), &health);
-    let reader = || checking_files(pool(url, MAX_READERS, "NORMAL"), &health);
+    let reader = || checking_files(pool(url, reader_count(), "NORMAL"), &health);
     let write = retry_while_locked(async || Database::connect(writer()).await).await?;
     let read = retry_while_locked(async || {
         let read = Database::connect(reader()).await?;
@@ -39,13 +47,22 @@ pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
     let read = read.await?;
     let (read, write) =
         (Connection::reader(read, health.clone()), Connection::writer(write, health.clone(), None));
-    let db = Db { read, write, by_work: None, health, locks: LockHolder::Files(Arc::default()) };
-    if let Err(error) = retry_while_locked(async || db.note_open_files().await).await {
-        if StorageFault::of(&error) == Some(StorageFault::Corrupt) {
-            // See `CheckConnection::keep_log`.
-            std::mem::forget(db);
+    let locks = LockHolder::Files(Arc::default());
+    let mut db = Db { read, write, by_work: None, near: NearConnections::default(), health, locks };
+    let near = retry_while_locked(async || {
+        db.note_open_files().await?;
+        db.open_near(url).await
+    });
+    let near = near.await;
+    match near {
+        Ok(near) => db.near = near,
+        Err(error) => {
+            if StorageFault::of(&error) == Some(StorageFault::Corrupt) {
+                // See `CheckConnection::keep_log`.
+                std::mem::forget(db);
+            }
+            return Err(error);
         }
-        return Err(error);
     }
     Ok(db)
 }
@@ -54,7 +71,7 @@ pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
 /// database: SQLite would apply the write-ahead log to that.
 async fn open_all(readers: &DatabaseConnection) -> Result<(), DbErr> {
     let pool = readers.get_sqlite_connection_pool();
-    let connections = try_join_all((0..MAX_READERS).map(|_| pool.acquire())).await;
+    let connections = try_join_all((0..reader_count()).map(|_| pool.acquire())).await;
     connections.map(drop).map_err(|cause| DbErr::Conn(RuntimeErr::SqlxError(cause.into())))
 }
 
@@ -85,6 +102,7 @@ fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOption
                 .pragma("secure_delete", "ON")
                 // 64 MiB: a log that a long read let grow is truncated to this size after a checkpoint.
                 .pragma("journal_size_limit", "67108864")
+                .pragma("cache_size", format!("-{CACHE_KIB}"))
                 .busy_timeout(BUSY_TIMEOUT)
         });
     options

@@ -15,7 +15,7 @@ use super::file_names::LOG_SUFFIX;
 use super::integrity::StartCheckBounds;
 use super::open_error::OpenError;
 use super::session_lock::{LockHolder, SessionLock};
-use super::sqlite::{self, MAX_READERS};
+use super::sqlite::{self, reader_count};
 
 pub(super) struct TestDatabase {
     pub(super) url: String,
@@ -311,7 +311,7 @@ async fn replaced_database_takes_no_writes_and_gets_no_log() {
     // A new connection would open the copy, with the log of the other file.
     db.health().distrust_writer();
     let select = || Statement::from_string(DatabaseBackend::Sqlite, "SELECT n FROM number");
-    let reads = (0..2 * MAX_READERS).map(|_| db.read().query_all_raw(select()));
+    let reads = (0..2 * reader_count()).map(|_| db.read().query_all_raw(select()));
 
     assert_is_refused_as_removed(insert(db.write(), 3).await.unwrap_err());
     for rows in futures_util::future::join_all(reads).await {
@@ -347,7 +347,7 @@ async fn removed_database_is_not_created_by_a_new_connection() {
     }
 
     let select = || Statement::from_string(DatabaseBackend::Sqlite, "SELECT n FROM number");
-    let reads = (0..2 * MAX_READERS).map(|_| db.read().query_all_raw(select()));
+    let reads = (0..2 * reader_count()).map(|_| db.read().query_all_raw(select()));
     let found = futures_util::future::join_all(reads).await;
 
     assert!(found.iter().all(|rows| rows.as_ref().is_ok_and(|rows| rows.len() == 1)));

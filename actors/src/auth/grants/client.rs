@@ -121,8 +121,12 @@ fn is_home_page(uri: &str) -> bool {
 
 /// Returns the name under which users see a client: its own, or else the host that it redirects to.
 pub fn shown_name(client: &oauth_client::Model) -> String {
-    let host = || client.redirect_uris.0.first().map_or_else(String::new, |uri| shown_host(uri));
-    client.name.clone().unwrap_or_else(host)
+    name_or_host(client.name.clone(), &client.redirect_uris)
+}
+
+/// Returns [`shown_name`] of a client with this name and these redirect URIs.
+pub(super) fn name_or_host(name: Option<String>, redirect_uris: &RedirectUris) -> String {
+    name.unwrap_or_else(|| redirect_uris.0.first().map_or_else(String::new, |uri| shown_host(uri)))
 }
 
 /// Stores a new client. Its secret, if it has one, cannot be read again.

@@ -6,6 +6,7 @@
 //! any time, whatever happens at the same time in any number of processes. Access tokens are cached under the same epoch as keys, so a
 //! revoked one stops working before its revocation is answered, and within a second if another process revoked it.
 
+mod access_row;
 mod actor;
 pub mod client;
 mod code;
@@ -31,12 +32,12 @@ use std::time::Duration;
 
 use actix::ArbiterHandle;
 use database::Db;
-use entity::{oauth_client, oauth_grant, user};
+use entity::{oauth_client, oauth_grant};
 use errors::Error;
 use library::clock::Clock;
 use moka::sync::Cache;
 use runtime::{Port, SupervisorConfig, supervise};
-use sea_orm::{DbErr, EntityTrait};
+use sea_orm::DbErr;
 use values::id::{ClientId, GrantId, UserId};
 use values::plan::Plan;
 use values::scope::Scopes;
@@ -46,6 +47,7 @@ use crate::auth::keys::cache_epoch::CacheEpoch;
 use crate::auth::limits::IpRateLimiter;
 use crate::auth::secret::{Secret, SecretHash};
 use crate::write_behind::Flush;
+use access_row::find_access;
 use actor::{GrantActor, GrantClientInfo};
 use client::{ClientCredentials, ClientMetadata, InvalidClientMetadata};
 use connection_test::ConnectionTests;
@@ -408,7 +410,7 @@ impl Grants {
         let cached = self.cache.get(&hash).filter(|access| self.ctx.cache_epoch.is_current(access.epoch));
         let access = match cached {
             Some(access) => Some(access),
-            None => self.load_access(secret, hash).await?,
+            None => self.load_access(hash).await?,
         };
         Ok(match access {
             Some(access) if self.ctx.clock.now() < access.expires_at => TokenLookup::Valid(access),
@@ -418,31 +420,18 @@ impl Grants {
     }
 
     /// Reads an access token for the cache; `None` if it is unknown or revoked, or its owner is disabled. An expired one is returned.
-    async fn load_access(
-        &self,
-        secret: &Secret,
-        hash: SecretHash,
-    ) -> Result<Option<Arc<TokenAccess>>, Error> {
+    async fn load_access(&self, hash: SecretHash) -> Result<Option<Arc<TokenAccess>>, Error> {
         // The epoch from before the read: a change meanwhile makes the entry outdated, although it is inserted after that change.
-        let (db, epoch) = (self.ctx.db.read(), self.ctx.cache_epoch.current());
-        let found = token::find_access(db, secret).await?;
-        let Some((token, grant)) = found.filter(|(token, grant)| token::is_current(&self.ctx, token, grant))
-        else {
-            return Ok(None);
-        };
-        let owner = user::Entity::find_by_id(grant.user_id).one(db).await?;
-        let Some(owner) = owner.filter(|owner| owner.disabled_at.is_none()) else { return Ok(None) };
-        let Some(client) = oauth_client::Entity::find_by_id(grant.client_id).one(db).await? else {
-            return Ok(None);
-        };
+        let epoch = self.ctx.cache_epoch.current();
+        let Some(found) = find_access(&self.ctx, &hash).await? else { return Ok(None) };
         let access = Arc::new(TokenAccess {
-            grant: grant.id,
-            user: owner.id,
-            plan: owner.plan,
-            scopes: token.scopes,
-            client_name: client::shown_name(&client),
-            mcp_client: grant.mcp_client,
-            expires_at: token.expires_at,
+            grant: found.grant,
+            user: found.user,
+            plan: found.plan,
+            scopes: found.scopes,
+            client_name: found.client_name,
+            mcp_client: found.mcp_client,
+            expires_at: found.expires_at,
             epoch,
         });
         self.cache.insert(hash, access.clone());

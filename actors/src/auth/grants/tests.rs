@@ -266,9 +266,10 @@ impl AuthorizationFlow {
     /// Returns the token family of an access token that the MCP server would accept.
     async fn valid_family(&self, access: &str) -> Option<i64> {
         let secret = Secret::parse_token(ACCESS_PREFIX, access).unwrap();
-        let (token, grant) = token::find_access(self.ctx.db.read(), &secret).await.unwrap()?;
-        let good = token::is_current(&self.ctx, &token, &grant) && self.clock.now() < token.expires_at;
-        good.then_some(token.token_family)
+        let hash = secret.hash();
+        let access = find_access(&self.ctx, &hash).await.unwrap()?;
+        let token = oauth_token::Entity::by_hash(hash.bytes()).one(self.ctx.db.read()).await.unwrap()?;
+        (self.clock.now() < access.expires_at).then_some(token.token_family)
     }
 
     /// Returns the number of token families of which an access token is accepted.

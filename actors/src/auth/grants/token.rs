@@ -231,11 +231,3 @@ pub(super) async fn revoke(
     ctx.cache_epoch.bump();
     Ok(())
 }
-
-/// Returns the access token that a caller sent, with its grant.
-pub(super) async fn find_access(
-    db: &impl ConnectionTrait,
-    secret: &Secret,
-) -> Result<Option<(oauth_token::Model, oauth_grant::Model)>, DbErr> {
-    look_up(db, secret.expose(), &[ACCESS_PREFIX]).await
-}

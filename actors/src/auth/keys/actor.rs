@@ -62,7 +62,7 @@ impl KeyActor {
     fn check_generation(&mut self, context: &mut Context<Self>) {
         // The time from before the read: another process may change the generation while it is read.
         let (db, since) = (self.db.clone(), self.clock.elapsed());
-        let read = async move { service_state::read_state(db.read(), ServiceStateKey::Generation).await };
+        let read = async move { service_state::read_near(&db, ServiceStateKey::Generation).await };
         context.spawn(read.into_actor(self).map(move |read, actor, _| match read {
             Ok(generation) => {
                 actor.cache_epoch.observe_generation(generation);

@@ -7,6 +7,7 @@
 mod actor;
 pub(crate) mod cache_epoch;
 pub mod changes;
+mod find_key;
 mod notified_keys;
 pub mod rules;
 
@@ -15,12 +16,11 @@ use std::time::Duration;
 
 use actix::ArbiterHandle;
 use database::Db;
-use entity::{api_key, user};
+use entity::api_key;
 use errors::Error;
 use library::clock::Clock;
 use moka::sync::Cache;
 use runtime::{Port, SupervisorConfig, supervise};
-use sea_orm::EntityTrait;
 use values::id::{KeyId, UserId};
 use values::plan::{Limits, Plan};
 
@@ -30,6 +30,7 @@ use crate::service_state::{self, ServiceStateKey};
 use crate::write_behind::Flush;
 use actor::{KeyActor, KeyClientInfo};
 use cache_epoch::CacheEpoch;
+use find_key::find_key;
 
 pub use actor::KeyUse;
 pub use changes::{KeyChanges, NewKey};
@@ -92,12 +93,8 @@ impl Keys {
     async fn load_row(&self, hash: SecretHash) -> Result<Option<Arc<KeyRow>>, Error> {
         // Before the read: a change meanwhile makes the row outdated, although it is inserted after that change.
         let epoch = self.cache_epoch.current();
-        let Some(key) = api_key::Entity::by_hash(hash.bytes()).one(self.db.read()).await? else {
-            return Ok(None);
-        };
-        let owner = user::Entity::find_by_id(key.user_id).one(self.db.read()).await?;
-        let Some(owner) = owner.filter(|owner| owner.disabled_at.is_none()) else { return Ok(None) };
-        let row = Arc::new(KeyRow { key, plan: owner.plan, epoch });
+        let Some((key, plan)) = find_key(&self.db, &hash).await? else { return Ok(None) };
+        let row = Arc::new(KeyRow { key, plan, epoch });
         self.cache.insert(hash, row.clone());
         Ok(Some(row))
     }
@@ -183,7 +180,7 @@ impl Keys {
 
     /// Invalidates every cached row if another process changed keys, users or plans since the last check.
     pub async fn catch_up(&self, db: &Db) -> Result<(), Error> {
-        let generation = service_state::read_state(db.read(), ServiceStateKey::Generation).await?;
+        let generation = service_state::read_near(db, ServiceStateKey::Generation).await?;
         self.cache_epoch.observe_generation(generation);
         Ok(())
     }

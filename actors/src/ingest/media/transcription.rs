@@ -300,7 +300,7 @@ async fn transcribe_window(
 ) -> Result<Transcription, JobError> {
     if transcriber.is_budgeted() {
         let now = ctx.core.clock.now();
-        if let Some(until) = ai::paused_until(ctx.core.db.read()).await?.filter(|until| now < *until) {
+        if let Some(until) = ai::paused_until(&ctx.core.db).await?.filter(|until| now < *until) {
             let millis = u64::try_from(until.millis() - now.millis()).unwrap_or_default();
             let after = Duration::from_millis(millis).min(WAIT_RETRY_DELAY);
             return Err(JobError::Blocked { reason: AI_PAUSED_REASON, after });

@@ -1,56 +1,20 @@
-//! Loads a page of a document in two statements: the row with its bookmark, then everything that the page shows. One statement
-//! for all tables is faster than one for each: a round trip costs more than the rows that it returns.
+//! Loads a page of a document in one statement, so that all of it is of one moment: the row with its bookmark, the passages that overlap
+//! the page, and the user's tags, highlights and note as JSON.
 
-use entity::document::Model;
-use entity::{bookmark, bookmark_tag, chunk, document, highlight, note};
+use database::{Db, NearRow};
 use schemars::JsonSchema;
-use sea_orm::sea_query::{Expr, Query, SelectStatement, UnionType};
-use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbErr, EntityName, EntityTrait, FromQueryResult, JoinType, QuerySelect,
-    Select,
-};
+use sea_orm::DbErr;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use text::Window;
+use values::id::{BookmarkId, DocumentId, EntryId, UserId};
+use values::kind::{ContentType, DocumentStatus};
 use values::time::Timestamp;
 
-use errors::Error;
-use library::context::CoreContext;
+use super::page_query::PageSelector;
 
 /// Characters that are loaded past the end of the page, because a grapheme cluster may cross it. Passages never split a cluster.
 const GRAPHEME_MARGIN_CHARS: i64 = 64;
-
-/// A document that the caller may read.
-pub struct ReadableDocument {
-    /// The row, with the version and length of the text.
-    pub document: Model,
-    /// When its bookmark was saved, if it has one.
-    pub saved_at: Option<Timestamp>,
-    /// Whether it is the text of a bookmark, to which tags, notes and highlights belong. The note on a bookmark is not.
-    is_bookmark_text: bool,
-}
-
-impl ReadableDocument {
-    /// Finds the document that a query selects.
-    pub async fn find(
-        query: Select<document::Entity>,
-        db: &impl ConnectionTrait,
-    ) -> Result<Option<Self>, DbErr> {
-        let saved = document::Entity::belongs_to(bookmark::Entity)
-            .from(document::Column::BookmarkId)
-            .to(bookmark::Column::Id)
-            .into();
-        let found = query.join(JoinType::LeftJoin, saved).select_also(bookmark::Entity).one(db).await?;
-        Ok(found.map(|(document, saved)| {
-            // The join is by id only; the owner of the bookmark is checked here.
-            let saved = saved.filter(|saved| saved.user_id == document.user_id);
-            Self {
-                saved_at: saved.as_ref().map(|saved| saved.saved_at),
-                is_bookmark_text: saved.is_some_and(|saved| saved.document_id == document.id),
-                document,
-            }
-        }))
-    }
-}
 
 /// A highlight of a document.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -61,9 +25,30 @@ pub struct DocumentHighlight {
     pub note: Option<String>,
 }
 
-/// The text of a page, and the user's tags, notes and highlights of the document.
-#[derive(Default)]
+/// A page of a document that the caller may read.
 pub struct DocumentPage {
+    /// Id of the document.
+    pub document_id: DocumentId,
+    /// Its URL; `None` for uploads and notes.
+    pub url: Option<String>,
+    /// Its title.
+    pub title: String,
+    /// The kind of source from which the text was extracted.
+    pub content_type: ContentType,
+    /// Names of the authors, if the source states them.
+    pub author: Option<String>,
+    /// The bookmark whose text this is, or on which the note was written.
+    pub bookmark_id: Option<BookmarkId>,
+    /// The feed entry whose text this is.
+    pub entry_id: Option<EntryId>,
+    /// When its bookmark was saved; without one, when the document was created.
+    pub saved_at: Timestamp,
+    /// Whether the text is being processed, is readable, or could not be extracted.
+    pub status: DocumentStatus,
+    /// Why the last attempt failed.
+    pub error: Option<String>,
+    /// Length of the whole text in Unicode scalar values.
+    pub total_chars: i32,
     /// Text of the page; empty past the end of the document.
     pub text: String,
     /// Offset of the next page; `None` on the last page.
@@ -76,101 +61,89 @@ pub struct DocumentPage {
     pub highlights: Vec<DocumentHighlight>,
 }
 
-/// Reads the page that begins at `offset`. Only the passages that overlap the page are loaded.
+/// The part of the text that a page shows.
+#[derive(Clone, Copy, Debug)]
+pub struct PageRange {
+    /// Where it begins, in Unicode scalar values.
+    pub offset: i64,
+    /// How long it may be, in Unicode scalar values.
+    pub max_chars: u32,
+}
+
+impl PageRange {
+    /// Returns the offset before which a passage must begin to be needed for the page.
+    fn end(self) -> i64 {
+        self.offset.saturating_add(i64::from(self.max_chars)).saturating_add(GRAPHEME_MARGIN_CHARS)
+    }
+}
+
+/// Reads a page of a document; `None` if the user has no such document.
 pub async fn read_page(
-    core: &CoreContext,
-    from: &ReadableDocument,
-    offset: i64,
-    max_chars: u32,
-) -> Result<DocumentPage, Error> {
-    let statement = select_page(from, offset, max_chars);
-    let mut rows = PageRow::find_by_statement(core.db.read().get_database_backend().build(&statement))
-        .all(core.db.read())
-        .await?;
-    // The statement is a UNION without an order: tags sort by text, passages and highlights by position.
-    rows.sort_by(|a, b| (a.position, &a.text).cmp(&(b.position, &b.text)));
-    let mut page = DocumentPage::default();
-    let mut passages = Vec::new();
-    for row in rows {
-        match row.kind {
-            PASSAGE => passages.push((row.position, row.text)),
-            TAG => page.tags.push(row.text),
-            HIGHLIGHT => page.highlights.push(DocumentHighlight { text: row.text, note: row.note }),
-            _ => page.notes = row.text,
-        }
-    }
-    let total_chars = usize::try_from(from.document.total_chars).unwrap_or(0);
-    let start = passages.first().map_or(0, |(start, _)| usize::try_from(*start).unwrap_or(0));
-    let text: String = passages.into_iter().map(|(_, text)| text).collect();
-    let window = Window { text: &text, offset: start, total_chars };
-    let slice = window.page(usize::try_from(offset).unwrap_or(usize::MAX), max_chars as usize);
-    Ok(DocumentPage { text: slice.text.to_owned(), next_offset: slice.next_offset, ..page })
+    db: &Db,
+    user: UserId,
+    selector: PageSelector,
+    range: PageRange,
+) -> Result<Option<DocumentPage>, DbErr> {
+    let (query, key) = selector.into_parts();
+    let values = [user.into(), key, range.offset.into(), range.end().into()];
+    db.near().query_one(query, values, |row| decode_page(row, range)).await
 }
 
-const PASSAGE: i32 = 0;
-const TAG: i32 = 1;
-const HIGHLIGHT: i32 = 2;
-const NOTE: i32 = 3;
-
-/// A passage, tag, highlight or note of the page.
-#[derive(FromQueryResult)]
-struct PageRow {
-    kind: i32,
-    /// Offset in the document's text; 0 for tags and notes.
-    position: i32,
-    text: String,
-    note: Option<String>,
+/// Reads the columns of the statement in the order in which [`PageSelector`] selects them.
+fn decode_page(row: &NearRow<'_>, range: PageRange) -> Result<DocumentPage, DbErr> {
+    let (created_at, saved_at): (Timestamp, Option<Timestamp>) = (row.get(7)?, row.get(11)?);
+    let total_chars: i32 = row.get(10)?;
+    let (first_offset, passages): (Option<i32>, Option<String>) = (row.get(12)?, row.get(13)?);
+    let (text, next_offset) = cut_page(first_offset, &passages.unwrap_or_default(), total_chars, range);
+    Ok(DocumentPage {
+        document_id: row.get(0)?,
+        url: row.get(1)?,
+        title: row.get(2)?,
+        content_type: row.get(3)?,
+        author: row.get(4)?,
+        bookmark_id: row.get(5)?,
+        entry_id: row.get(6)?,
+        saved_at: saved_at.unwrap_or(created_at),
+        status: row.get(8)?,
+        error: row.get(9)?,
+        total_chars,
+        text,
+        next_offset,
+        tags: sorted_tags(row, 14)?,
+        highlights: sorted_highlights(row, 15)?,
+        notes: row.get::<Option<String>>(16)?.unwrap_or_default(),
+    })
 }
 
-fn select_page(from: &ReadableDocument, offset: i64, max_chars: u32) -> SelectStatement {
-    let document = &from.document;
-    let end = offset.saturating_add(i64::from(max_chars)).saturating_add(GRAPHEME_MARGIN_CHARS);
-    let mut all =
-        select_rows(PASSAGE, chunk::Entity, Some(chunk::Column::StartOffset), chunk::Column::Text, None);
-    all.and_where(chunk::Column::UserId.eq(document.user_id))
-        .and_where(chunk::Column::DocumentId.eq(document.id))
-        .and_where(chunk::Column::Version.eq(document.version))
-        .and_where(chunk::Column::EndOffset.gt(offset))
-        .and_where(chunk::Column::StartOffset.lt(end));
-    let Some(bookmark) = document.bookmark_id.filter(|_| from.is_bookmark_text) else { return all };
-    let mut tags = select_rows(TAG, bookmark_tag::Entity, None, bookmark_tag::Column::Name, None);
-    tags.and_where(bookmark_tag::Column::UserId.eq(document.user_id))
-        .and_where(bookmark_tag::Column::BookmarkId.eq(bookmark));
-    let position = Some(highlight::Column::StartOffset);
-    let mut highlights = select_rows(
-        HIGHLIGHT,
-        highlight::Entity,
-        position,
-        highlight::Column::Text,
-        Some(highlight::Column::Note),
-    );
-    highlights
-        .and_where(highlight::Column::UserId.eq(document.user_id))
-        .and_where(highlight::Column::BookmarkId.eq(bookmark));
-    let mut notes = select_rows(NOTE, note::Entity, None, note::Column::Body, None);
-    notes
-        .and_where(note::Column::UserId.eq(document.user_id))
-        .and_where(note::Column::BookmarkId.eq(bookmark));
-    for more in [tags, highlights, notes] {
-        all.union(UnionType::All, more);
-    }
-    all
+/// Cuts the page out of the loaded passages, which begin at `first_offset`. Returns its text and the offset of the next page.
+fn cut_page(
+    first_offset: Option<i32>,
+    passages: &str,
+    total_chars: i32,
+    range: PageRange,
+) -> (String, Option<usize>) {
+    let offset = first_offset.and_then(|first| usize::try_from(first).ok()).unwrap_or(0);
+    let window = Window { text: passages, offset, total_chars: usize::try_from(total_chars).unwrap_or(0) };
+    let page = window.page(usize::try_from(range.offset).unwrap_or(usize::MAX), range.max_chars as usize);
+    (page.text.to_owned(), page.next_offset)
 }
 
-fn select_rows<E: EntityTrait + EntityName>(
-    kind: i32,
-    table: E,
-    position: Option<E::Column>,
-    text: E::Column,
-    note: Option<E::Column>,
-) -> SelectStatement {
-    let position = position.map_or(Expr::cust("0"), Expr::col);
-    let note = note.map_or(Expr::cust("CAST(NULL AS TEXT)"), Expr::col);
-    Query::select()
-        .expr_as(Expr::cust(kind.to_string()), "kind")
-        .expr_as(position, "position")
-        .expr_as(Expr::col(text), "text")
-        .expr_as(note, "note")
-        .from(table)
-        .to_owned()
+/// Sorts here, because the collation of PostgreSQL may order names in another way.
+fn sorted_tags(row: &NearRow<'_>, column: usize) -> Result<Vec<String>, DbErr> {
+    let mut tags: Vec<String> = json_array(row, column)?;
+    tags.sort_unstable();
+    Ok(tags)
+}
+
+fn sorted_highlights(row: &NearRow<'_>, column: usize) -> Result<Vec<DocumentHighlight>, DbErr> {
+    let mut highlights: Vec<(i32, String, Option<String>)> = json_array(row, column)?;
+    highlights.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+    Ok(highlights.into_iter().map(|(_, text, note)| DocumentHighlight { text, note }).collect())
+}
+
+/// Reads a JSON array that the database made; empty for NULL.
+fn json_array<T: DeserializeOwned>(row: &NearRow<'_>, column: usize) -> Result<Vec<T>, DbErr> {
+    let Some(json) = row.get::<Option<String>>(column)? else { return Ok(Vec::new()) };
+    // The error of the parser quotes the value.
+    serde_json::from_str(&json).map_err(|_| DbErr::Json(format!("column {column} is not the expected array")))
 }

@@ -1,0 +1,45 @@
+//! Finds a session with its account in one statement.
+
+use std::sync::LazyLock;
+
+use database::{Db, NearQuery, NearRow};
+use entity::user;
+use sea_orm::{DbErr, Value};
+use values::id::SessionId;
+use values::time::Timestamp;
+
+use crate::auth::secret::SecretHash;
+
+/// The session, then the columns of its account in their order. A disabled account is not signed in.
+static SESSION_WITH_USER: LazyLock<NearQuery> = LazyLock::new(|| {
+    NearQuery::of_sql(|_| {
+        r#"SELECT "session"."id", "user"."id", "user"."email", "user"."name", "user"."password_hash", "user"."plan",
+            "user"."disabled_at", "user"."created_at"
+        FROM "session" JOIN "user" ON "user"."id" = "session"."user_id" AND "user"."disabled_at" IS NULL
+        WHERE "session"."secret_hash" = $1 AND "session"."expires_at" > $2"#
+            .to_owned()
+    })
+});
+
+/// Returns the session whose secret has this hash, with its account; `None` if it has ended or the account is disabled.
+pub async fn find_session(
+    db: &Db,
+    hash: &SecretHash,
+    now: Timestamp,
+) -> Result<Option<(SessionId, user::Model)>, DbErr> {
+    let values: [Value; 2] = [hash.bytes().to_vec().into(), now.into()];
+    db.near().query_one(&SESSION_WITH_USER, values, decode_session).await
+}
+
+fn decode_session(row: &NearRow<'_>) -> Result<(SessionId, user::Model), DbErr> {
+    let owner = user::Model {
+        id: row.get(1)?,
+        email: row.get(2)?,
+        name: row.get(3)?,
+        password_hash: row.get(4)?,
+        plan: row.get(5)?,
+        disabled_at: row.get(6)?,
+        created_at: row.get(7)?,
+    };
+    Ok((row.get(0)?, owner))
+}

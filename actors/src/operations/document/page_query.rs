@@ -1,0 +1,138 @@
+//! The statement that loads a page of a document, for each way in which a request names the document.
+
+use std::sync::LazyLock;
+
+use database::NearQuery;
+use sea_orm::{DatabaseBackend, Value};
+use values::id::{BookmarkId, DocumentId};
+
+/// Which document a page is read of. The statement finds it among the documents that its user may see: `$1` is the user, `$2` the key,
+/// `$3` the offset of the page, `$4` the offset before which a passage must begin to be loaded.
+pub enum PageSelector {
+    /// The document with this id.
+    Document(DocumentId),
+    /// The document that is the text of this bookmark. The note on the bookmark is another document.
+    Bookmark(BookmarkId),
+    /// The document that is the text of the bookmark with this normalised URL.
+    NormalizedUrl(String),
+}
+
+static BY_ID: LazyLock<NearQuery> = LazyLock::new(|| page_query(r#""document"."id" = $2"#));
+
+static BY_BOOKMARK: LazyLock<NearQuery> = LazyLock::new(|| {
+    page_query(
+        r#""document"."id" IN (SELECT "saved"."document_id" FROM "bookmark" AS "saved"
+            WHERE "saved"."user_id" = $1 AND "saved"."deleted_at" IS NULL AND "saved"."id" = $2)"#,
+    )
+});
+
+static BY_URL: LazyLock<NearQuery> = LazyLock::new(|| {
+    page_query(
+        r#""document"."id" IN (SELECT "saved"."document_id" FROM "bookmark" AS "saved"
+            WHERE "saved"."user_id" = $1 AND "saved"."deleted_at" IS NULL AND "saved"."normalized_url" = $2)"#,
+    )
+});
+
+impl PageSelector {
+    /// Returns the query and the value of `$2`.
+    pub fn into_parts(self) -> (&'static NearQuery, Value) {
+        match self {
+            Self::Document(id) => (LazyLock::force(&BY_ID), id.into()),
+            Self::Bookmark(id) => (LazyLock::force(&BY_BOOKMARK), id.into()),
+            Self::NormalizedUrl(url) => (LazyLock::force(&BY_URL), url.into()),
+        }
+    }
+}
+
+fn page_query(document: &str) -> NearQuery {
+    NearQuery::of_sql(|backend| page_sql(backend, document))
+}
+
+/// The passages that overlap the page, bounded at both ends, so that those before it are not read. There is no other passage at its
+/// first offset, because passages follow one another without a gap.
+const FIRST_OFFSET: &str = r#"(SELECT MAX("chunk"."start_offset") FROM "chunk" WHERE "chunk"."document_id" = "document"."id"
+    AND "chunk"."version" = "document"."version" AND "chunk"."start_offset" <= $3)"#;
+
+/// Returns the SQL of a page of the document that a condition selects. Raw, because the query builder has no aggregates of JSON.
+///
+/// The columns are, from 0: id, URL, title, content type, author, bookmark, entry, creation, status, error and length of the document;
+/// when its bookmark was saved; where the loaded passages begin, and their text; then the tags, the highlights and the note of the
+/// bookmark. The last three are NULL for a document that is not the text of a bookmark.
+fn page_sql(backend: DatabaseBackend, document: &str) -> String {
+    let passages = format!(
+        r#"FROM "chunk" WHERE "chunk"."user_id" = "document"."user_id" AND "chunk"."document_id" = "document"."id"
+            AND "chunk"."version" = "document"."version" AND "chunk"."start_offset" >= {FIRST_OFFSET}
+            AND "chunk"."start_offset" < $4 AND "chunk"."end_offset" > $3"#
+    );
+    let (text, tags, highlights) = if backend == DatabaseBackend::Postgres {
+        (
+            format!(r#"SELECT STRING_AGG("chunk"."text", '' ORDER BY "chunk"."start_offset") {passages}"#),
+            r#"CAST(JSON_AGG("bookmark_tag"."name") AS TEXT)"#,
+            r#"CAST(JSON_AGG(JSON_BUILD_ARRAY("highlight"."start_offset", "highlight"."text", "highlight"."note")) AS TEXT)"#,
+        )
+    } else {
+        (
+            // SQLite would sort for an `ORDER BY` within the function; the index has this order already.
+            format!(
+                r#"SELECT GROUP_CONCAT("passage"."text", '') FROM (SELECT "chunk"."text" {passages}
+                    ORDER BY "chunk"."start_offset") AS "passage""#
+            ),
+            r#"JSON_GROUP_ARRAY("bookmark_tag"."name")"#,
+            r#"JSON_GROUP_ARRAY(JSON_ARRAY("highlight"."start_offset", "highlight"."text", "highlight"."note"))"#,
+        )
+    };
+    let of_bookmark = |value: &str, table: &str| {
+        format!(
+            r#"CASE WHEN "bookmark"."document_id" = "document"."id" THEN (SELECT {value} FROM "{table}"
+                WHERE "{table}"."user_id" = "bookmark"."user_id" AND "{table}"."bookmark_id" = "bookmark"."id") END"#
+        )
+    };
+    let tags = of_bookmark(tags, "bookmark_tag");
+    let highlights = of_bookmark(highlights, "highlight");
+    let note = of_bookmark(r#""note"."body""#, "note");
+    format!(
+        r#"SELECT "document"."id", "document"."url", "document"."title", "document"."content_type", "document"."author",
+            "document"."bookmark_id", "document"."entry_id", "document"."created_at", "document"."status", "document"."error",
+            "document"."total_chars", "bookmark"."saved_at", {FIRST_OFFSET}, ({text}), {tags}, {highlights}, {note}
+        FROM "document" LEFT JOIN "bookmark"
+            ON "bookmark"."id" = "document"."bookmark_id" AND "bookmark"."user_id" = "document"."user_id"
+        WHERE "document"."user_id" = $1 AND "document"."hidden_at" IS NULL AND {document}"#
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use database::QueryPlan;
+    use sea_orm::Statement;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn selectors() -> [PageSelector; 3] {
+        [
+            PageSelector::Document(DocumentId(Uuid::nil())),
+            PageSelector::Bookmark(BookmarkId(Uuid::nil())),
+            PageSelector::NormalizedUrl("https://example.com/".to_owned()),
+        ]
+    }
+
+    #[tokio::test]
+    async fn page_is_found_by_indexes_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        let db = database::Db::open(&url).await.unwrap();
+
+        for selector in selectors() {
+            let (query, key) = selector.into_parts();
+            let values: [Value; 4] = [Uuid::nil().into(), key, 0_i64.into(), 12_000_i64.into()];
+            let sql = query.sql(DatabaseBackend::Sqlite);
+            let statement = Statement::from_sql_and_values(DatabaseBackend::Sqlite, sql, values);
+            let plan = QueryPlan::of(&db, statement).await.unwrap();
+
+            assert!(plan.full_scans().is_empty() && !plan.sorts(), "{plan:#?}");
+            // Neither all tags, highlights or notes of the user, nor the passages before the page.
+            assert!(!plan.steps.iter().any(|step| step.ends_with("(user_id=?)")), "{plan:#?}");
+            assert!(plan.has_step("start_offset>? AND start_offset<?"), "{plan:#?}");
+        }
+    }
+}
