@@ -32,7 +32,7 @@ use sea_orm::{
 };
 use serde_json::json;
 use uuid::Uuid;
-use values::id::{ClientId, GrantId, UploadId, UserId};
+use values::id::{ClientId, UploadId, UserId};
 use values::kind::JobState;
 use values::plan::Plan;
 
@@ -330,8 +330,7 @@ async fn credentials_are_found_by_their_indexes() {
     let statements = [
         api_key::Entity::by_hash(&[1]).build(backend),
         session::Entity::unexpired(&[1], NOON).build(backend),
-        oauth_token::Entity::by_hash(&[1]).build(backend),
-        oauth_grant::Entity::of_token(GrantId(Uuid::nil())).build(backend),
+        oauth_token::Entity::with_grant(&[1]).build(backend),
         oauth_grant::Entity::between(UserId(Uuid::nil()), ClientId(Uuid::nil())).build(backend),
         oauth_code::Entity::by_hash(&[1]).build(backend),
         oauth_sign_in::Entity::by_hash(&[1]).build(backend),

@@ -411,8 +411,11 @@ async fn one_of_two_concurrent_steps_succeeds() {
     let refresh = oauth_token::Entity::find().filter(oauth_token::Column::Kind.eq(TokenKind::Refresh));
     let mut token = refresh.one(db).await.unwrap().unwrap();
     let mut token_too = token.clone();
-    spend_token(db, &mut token).await.unwrap();
-    assert!(matches!(spend_token(db, &mut token_too).await, Err(TransitionError::AlreadyUsed)));
+    let is_refresh = || oauth_token::Column::Kind.eq(TokenKind::Refresh);
+    let is_access = oauth_token::Column::Kind.eq(TokenKind::Access);
+    assert!(matches!(spend_token(db, &mut token, is_access).await, Err(TransitionError::AlreadyUsed)));
+    spend_token(db, &mut token, is_refresh()).await.unwrap();
+    assert!(matches!(spend_token(db, &mut token_too, is_refresh()).await, Err(TransitionError::AlreadyUsed)));
 
     let kept = oauth_code::Entity::by_hash(&code.hash).one(db).await.unwrap().unwrap();
     assert_eq!((kept.state, kept.token_family), (CodeState::Redeemed, Some(1)));
