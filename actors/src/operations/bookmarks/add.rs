@@ -84,7 +84,8 @@ impl Operation for AddBookmark {
             None => None,
         };
         let new = NewBookmark { url: self.url, tags: self.tags, ..NewBookmark::default() };
-        let (row, created) = bookmarks::save_in_transaction(&txn, user, new, Priority::Now, now).await?;
+        let saved = bookmarks::save_in_transaction(&txn, user, new, Priority::Now, now).await?;
+        let (row, created) = (saved.row, saved.is_created);
         let project = match project {
             Some(project) => {
                 let page = ResolvedItem::from_bookmark(&row, created, ItemRole::Source);
@@ -93,8 +94,14 @@ impl Operation for AddBookmark {
             }
             None => None,
         };
-        let text = document::Entity::with_hidden(user).filter(document::Column::Id.eq(row.document_id));
-        let document = text.one(&txn).await?.ok_or(Error::not_found())?;
+        let document = match saved.document {
+            Some(document) => document,
+            None => {
+                let text =
+                    document::Entity::with_hidden(user).filter(document::Column::Id.eq(row.document_id));
+                text.one(&txn).await?.ok_or(Error::not_found())?
+            }
+        };
         room.must_hold(&txn).await?;
         txn.commit().await?;
         ctx.job_signal.notify();
