@@ -23,6 +23,9 @@ impl Db {
                 return Err(fault::removed());
             }
         }
+        if let Some(queue) = &self.queue {
+            queue.end(&self.health).await;
+        }
         self.health.set_closing();
         let checkpoint = if self.is_postgres() {
             Ok(())

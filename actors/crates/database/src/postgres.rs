@@ -64,7 +64,7 @@ pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
     session.connect_lazy(true).idle_timeout(None::<Duration>).max_lifetime(None::<Duration>);
     let locks = LockHolder::Session(Database::connect(session).await?);
     let Pools { read, write } = by_work.api.clone();
-    Ok(Db { read, write, by_work: Some(Arc::new(by_work)), health, locks })
+    Ok(Db { read, write, by_work: Some(Arc::new(by_work)), queue: None, health, locks })
 }
 
 /// Returns why no connection can be made. A pool retries a refused connection until its timeout and then reports only the timeout; a

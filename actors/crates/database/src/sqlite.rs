@@ -12,6 +12,7 @@ use tracing::log::LevelFilter;
 use super::connection::Connection;
 use super::db::Db;
 use super::fault::StorageFault;
+use super::group_commit::WriterQueue;
 use super::health::StorageHealth;
 use super::retry::retry_while_locked;
 use super::session_lock::LockHolder;
@@ -39,7 +40,8 @@ pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
     let read = read.await?;
     let (read, write) =
         (Connection::reader(read, health.clone()), Connection::writer(write, health.clone(), None));
-    let db = Db { read, write, by_work: None, health, locks: LockHolder::Files(Arc::default()) };
+    let locks = LockHolder::Files(Arc::default());
+    let db = Db { read, write, by_work: None, queue: Some(WriterQueue::new(BUSY_TIMEOUT)), health, locks };
     if let Err(error) = retry_while_locked(async || db.note_open_files().await).await {
         if StorageFault::of(&error) == Some(StorageFault::Corrupt) {
             // See `CheckConnection::keep_log`.
