@@ -157,7 +157,7 @@ pub(super) async fn refresh(
     grant: oauth_grant::Model,
 ) -> Result<TokenPair, TokenError> {
     let now = ctx.clock.now();
-    let txn = on_behalf_of(grant.user_id, ctx.db.begin()).await?;
+    let txn = on_behalf_of(grant.user_id, ctx.db.begin_in_group()).await?;
     // SQLite has one writer, so its transactions are ordered without locks.
     let needs_locks = ctx.db.is_postgres();
     if needs_locks {

@@ -15,7 +15,7 @@ use errors::Error;
 use jobs::Priority;
 use library::bookmarks::{self, NewBookmark};
 use library::library_quota::LibraryRoom;
-use library::owned_transaction::begin_request;
+use library::owned_transaction::begin_request_in_group;
 use library::projects::{self, ResolvedItem};
 
 /// Saves a page for an assistant and, if it names a project, adds the page to that project.
@@ -75,7 +75,7 @@ impl Operation for AddBookmark {
             .await?;
         let (user, now) = (caller.user, ctx.core.clock.now());
         let max_items = ctx.core.plans.limits(caller.plan).items_per_project;
-        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let txn = begin_request_in_group(&ctx.core.db, &caller.owner()).await?;
         let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
         // One transaction with the save: with a foreign, archived or full project no page is saved (contract.md, section 11:
         // Projects).

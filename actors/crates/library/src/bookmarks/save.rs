@@ -25,7 +25,7 @@ use crate::documents::store_supplied_content;
 use crate::feeds::saved;
 use crate::library_quota::LibraryRoom;
 use crate::notes;
-use crate::owned_transaction::{RequestOwner, begin_request};
+use crate::owned_transaction::{RequestOwner, begin_request_in_group};
 use errors::Error;
 use jobs::{JobKind, Priority};
 
@@ -64,7 +64,7 @@ pub async fn save(
     new: NewBookmark,
     priority: Priority,
 ) -> Result<SavedPage, Error> {
-    let txn = begin_request(&core.db, owner).await?;
+    let txn = begin_request_in_group(&core.db, owner).await?;
     let room = LibraryRoom::of_request(&txn, core, owner).await?;
     if !room.fits(new.text_bytes()) {
         // Checked before megabytes are written and rolled back. Of a page that exists only the tags are new.
