@@ -37,11 +37,6 @@ pub struct Model {
 crate::owned::owned_table!(GrantId);
 
 impl Entity {
-    /// Returns the grant of a token, whatever its owner: for authentication.
-    pub fn of_token(id: GrantId) -> Select<Entity> {
-        Self::find_by_id(id)
-    }
-
     /// Returns the grants of all users, for clean-ups.
     pub fn of_all_users() -> Select<Entity> {
         Self::find()

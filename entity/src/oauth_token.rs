@@ -1,10 +1,13 @@
 //! An access or refresh token of a grant. Only its hash is stored.
 
 use sea_orm::entity::prelude::*;
+use sea_orm::{JoinType, QuerySelect, SelectTwo};
 use values::id::GrantId;
 use values::kind::{TokenKind, TokenState};
 use values::scope::Scopes;
 use values::time::Timestamp;
+
+use crate::oauth_grant;
 
 /// An access or refresh token of a grant.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
@@ -35,5 +38,12 @@ impl Entity {
     /// Returns the token with this hash, whatever its owner: for authentication.
     pub fn by_hash(hash: &[u8]) -> Select<Entity> {
         Self::find().filter(Column::Hash.eq(hash))
+    }
+
+    /// Returns the token with this hash and its grant, whatever its owner: for authentication.
+    pub fn with_grant(hash: &[u8]) -> SelectTwo<Entity, oauth_grant::Entity> {
+        let grant =
+            Self::belongs_to(oauth_grant::Entity).from(Column::GrantId).to(oauth_grant::Column::Id).into();
+        Self::by_hash(hash).join(JoinType::InnerJoin, grant).select_also(oauth_grant::Entity)
     }
 }

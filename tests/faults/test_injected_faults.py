@@ -12,7 +12,7 @@ import random
 import sqlite3
 
 import pytest
-from background import Saves, database_file, read_transaction
+from background import Saves, assert_rows_are_whole, database_file, opened, read_transaction
 from harness import Account, FaultyService, eventually
 from injector import ALWAYS, Injector
 from load import Load
@@ -154,6 +154,29 @@ def test_work_continues_once_calls_stop_failing(
 
     summarize(load.summary())
     assert load.found() == {}
+
+
+@pytest.mark.parametrize(("call", "error"), [("fsync", "EIO"), ("pwrite64", "EIO"), ("pwrite64", "ENOSPC")])
+def test_failed_commit_of_a_group_loses_nothing_acknowledged(
+        service: FaultyService, injector: Injector, call: str, error: str) -> None:
+    """Saves that wait for the writer share a commit, and all of them are refused when it fails (row 5)."""
+    account = Account(service)
+    with Saves(account, threads=8) as saves:
+        for when in range(1, 2 * ROUNDS, 2):
+            eventually(lambda least=len(saves.acknowledged) + 16: len(saves.acknowledged) >= least)
+            injector.arm(service.process.pid, call, error, when, part="carrel.db-wal")
+            eventually(lambda: injector.failed)
+            injector.disarm()
+        eventually(lambda least=len(saves.acknowledged) + 16: len(saves.acknowledged) >= least)
+    assert saves.statuses[500] == 0, saves.statuses
+    assert set(saves.statuses) - {201}, "no save met a failed commit"
+
+    assert saves.missing() == []
+    service.kill()
+    service.start()
+    assert saves.missing() == []
+    with opened(database_file(service)) as connection:
+        assert_rows_are_whole(connection)
 
 
 def test_failed_truncation_of_a_long_log_loses_nothing(service: FaultyService, injector: Injector, summarize) -> None:

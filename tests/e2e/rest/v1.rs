@@ -55,6 +55,41 @@ async fn concurrent_renames_of_same_tags_succeed() {
     );
 }
 
+/// The members of a bookmark that no job changes.
+const GIVEN_MEMBERS: [&str; 8] =
+    ["bookmarkId", "documentId", "kind", "url", "tags", "notes", "collectionIds", "savedAt"];
+
+#[actix_web::test]
+async fn answer_of_a_save_is_the_bookmark_as_read_later() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Research).await.full_key().await;
+    let (one, other) = (
+        create_collection(&key, json!({ "name": "one" })).await,
+        create_collection(&key, json!({ "name": "other" })).await,
+    );
+
+    for (n, fields) in [
+        json!({ "tags": ["b", "a", "Z"] }),
+        json!({ "collectionIds": [one] }),
+        json!({ "collectionIds": [other, one] }),
+        json!({ "notes": "on it", "tags": ["a"] }),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut body = json!({ "url": format!("https://example.com/{n}"), "text": "x" });
+        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let saved = key.save(body).await;
+
+        let path = format!("/rest/v1/bookmarks/{}", saved["bookmarkId"].as_str().unwrap());
+        let answer = key.get(&path).await;
+        let read = &answer.data(200)["bookmark"];
+        for member in GIVEN_MEMBERS {
+            assert_eq!(saved[member], read[member], "{member} of {fields}");
+        }
+    }
+}
+
 #[actix_web::test]
 async fn renamed_tag_merges_also_in_restored_bookmarks() {
     let server = Server::start().await;

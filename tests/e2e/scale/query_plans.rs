@@ -30,7 +30,7 @@ use sea_orm::{
 };
 use serde_json::json;
 use uuid::Uuid;
-use values::id::{ClientId, GrantId, UploadId, UserId};
+use values::id::{ClientId, UploadId, UserId};
 use values::kind::JobState;
 use values::plan::Plan;
 
@@ -326,8 +326,7 @@ async fn credentials_are_found_by_their_indexes() {
     let backend = db.read().get_database_backend();
 
     let statements = [
-        oauth_token::Entity::by_hash(&[1]).build(backend),
-        oauth_grant::Entity::of_token(GrantId(Uuid::nil())).build(backend),
+        oauth_token::Entity::with_grant(&[1]).build(backend),
         oauth_grant::Entity::between(UserId(Uuid::nil()), ClientId(Uuid::nil())).build(backend),
         oauth_code::Entity::by_hash(&[1]).build(backend),
         oauth_sign_in::Entity::by_hash(&[1]).build(backend),

@@ -23,6 +23,9 @@ impl Db {
                 return Err(fault::removed());
             }
         }
+        if let Some(queue) = &self.queue {
+            queue.end(&self.health).await;
+        }
         // Before the pools, whose last connection removes the log.
         self.near.close();
         self.health.set_closing();

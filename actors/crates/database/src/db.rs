@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use sea_orm::{
-    ConnectionTrait, DatabaseBackend, DbErr, SqliteTransactionMode, TransactionOptions, TransactionTrait,
-};
+use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, TransactionTrait};
 
 use super::connection::Connection;
+use super::group_commit::WriterQueue;
 use super::health::StorageHealth;
 use super::near::NearConnections;
 use super::pools::{Pools, PoolsByWork};
 use super::session_lock::LockHolder;
-use super::transaction::Transaction;
+use super::transaction::{DriverTransaction, Transaction};
 
 /// The open database. Clones share the pools.
 #[derive(Clone)]
@@ -20,6 +19,8 @@ pub struct Db {
     pub(super) write: Connection,
     /// The pools of each kind of work; `None` on SQLite, where one writer does all of it.
     pub(super) by_work: Option<Arc<PoolsByWork>>,
+    /// The transactions that wait for the writer of SQLite; `None` on PostgreSQL.
+    pub(super) queue: Option<WriterQueue>,
     /// The connections for reads on the thread of the caller; none on PostgreSQL.
     pub(super) near: NearConnections,
     pub(super) health: Arc<StorageHealth>,
@@ -66,23 +67,37 @@ impl Db {
     /// The database is damaged, removed or cannot be reached, another process writes for longer than the busy timeout, or the account
     /// for which this is done holds its share of the connections ([`on_behalf_of`](crate::on_behalf_of)).
     pub async fn begin(&self) -> Result<Transaction, DbErr> {
+        self.begin_joining(false).await
+    }
+
+    /// Begins a transaction that may write, as [`Self::begin`], and that may share its commit with those before it on SQLite. It reads
+    /// what these wrote, although their commit may still fail. So the caller tells of success only after the commit of this transaction
+    /// itself, even if it changes nothing.
+    ///
+    /// # Errors
+    /// The same as [`Self::begin`].
+    pub async fn begin_in_group(&self) -> Result<Transaction, DbErr> {
+        self.begin_joining(true).await
+    }
+
+    async fn begin_joining(&self, joins: bool) -> Result<Transaction, DbErr> {
         self.write.allow()?;
         // Before the connection: an account that waits for its share holds none.
         let share = self.write.share().await?;
-        let started = if self.is_postgres() {
-            // A caller that goes away while PostgreSQL answers BEGIN would leave a transaction open that the driver does not
-            // know of: what others write through that connection would be acknowledged and lost. So BEGIN is never cut off.
-            let pool = self.write.pool.clone();
-            let begin = tokio::spawn(async move { pool.begin().await });
-            begin.await.map_err(|cause| DbErr::Custom(format!("BEGIN was not answered: {cause}")))?
-        } else {
-            let options = TransactionOptions {
-                // A deferred transaction that reads before it writes fails at once with SQLITE_BUSY_SNAPSHOT when another process wrote
-                // in between; the busy timeout does not apply to it.
-                sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
-                ..TransactionOptions::default()
-            };
-            self.write.pool.begin_with_options(options).await
+        let started = match &self.queue {
+            Some(queue) => {
+                let begun = queue.begin(&self.write.pool, &self.health, joins).await;
+                begun.map(DriverTransaction::Member)
+            }
+            None => {
+                // A caller that goes away while PostgreSQL answers BEGIN would leave a transaction open that the driver does not
+                // know of: what others write through that connection would be acknowledged and lost. So BEGIN is never cut off.
+                let pool = self.write.pool.clone();
+                let begin = tokio::spawn(async move { pool.begin().await });
+                let begun =
+                    begin.await.map_err(|cause| DbErr::Custom(format!("BEGIN was not answered: {cause}")))?;
+                begun.map(DriverTransaction::Alone)
+            }
         };
         let inner = started.map_err(|error| {
             let error = self.health.record_write(error);

@@ -11,6 +11,7 @@
 //! | read a row that an index finds, without a change of threads | [`Db::near`], [`NearQuery`], [`NearRow`] |
 //! | write one statement | [`Db::write`] |
 //! | write several statements, all or none | [`Db::begin`], [`Transaction`] |
+//! | share a commit with those that wait too | [`Db::begin_in_group`] |
 //! | use the connections of account security or of jobs | [`Db::for_accounts`], [`Db::for_jobs`] |
 //! | bound the connections of one account | [`on_behalf_of`] |
 //! | insert many rows | [`insert_all`] |
@@ -45,8 +46,10 @@ mod close;
 mod connection;
 mod connection_url;
 mod db;
+mod failure;
 mod fault;
 mod file_names;
+mod group_commit;
 mod handles;
 mod health;
 mod hold_lock;

@@ -59,7 +59,7 @@ impl Db {
             // SQLite can create tables in a transaction, so a failed migration leaves nothing behind, and of two processes that start
             // at the same time one waits for the other.
             let txn = retry_while_locked(async || self.begin().await).await?;
-            Migrator::up(txn.inner(), None).await?;
+            Migrator::up(txn.inner()?, None).await?;
             return txn.commit().await;
         }
         let jobs = self.for_jobs();

@@ -12,6 +12,7 @@ use tracing::log::LevelFilter;
 use super::connection::Connection;
 use super::db::Db;
 use super::fault::StorageFault;
+use super::group_commit::WriterQueue;
 use super::health::StorageHealth;
 use super::near::NearConnections;
 use super::retry::retry_while_locked;
@@ -48,7 +49,8 @@ pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
     let (read, write) =
         (Connection::reader(read, health.clone()), Connection::writer(write, health.clone(), None));
     let locks = LockHolder::Files(Arc::default());
-    let mut db = Db { read, write, by_work: None, near: NearConnections::default(), health, locks };
+    let queue = Some(WriterQueue::new(BUSY_TIMEOUT));
+    let mut db = Db { read, write, by_work: None, queue, near: NearConnections::default(), health, locks };
     let near = retry_while_locked(async || {
         db.note_open_files().await?;
         db.open_near(url).await

@@ -3,12 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use sea_orm::{
-    ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement,
-};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult, Statement};
 
 use super::account_share::SharePermit;
-use super::fault::driver_error;
+use super::failure::Failure;
+use super::group_commit::{self, GroupMember};
 use super::health::StorageHealth;
 
 /// A transaction of the writer.
@@ -17,44 +16,33 @@ use super::health::StorageHealth;
 /// transaction back, so that a later statement would be committed without the others; PostgreSQL answers
 /// COMMIT with success and keeps nothing. Dropped without a commit, it is rolled back.
 pub struct Transaction {
-    inner: DatabaseTransaction,
+    inner: DriverTransaction,
     failure: OnceLock<Failure>,
     health: Arc<StorageHealth>,
     /// The connection that it holds of its account's share.
     share: Option<SharePermit>,
 }
 
-/// The first failure of a transaction, in a form that can be returned for each later statement.
-enum Failure {
-    /// An error of the driver, or of this crate in its form ([`super::fault`]), by which it is classified.
-    Driver(Arc<sqlx::Error>),
-    /// Another error, of which only the message is kept.
-    Other(String),
+/// The transaction of the driver.
+pub(super) enum DriverTransaction {
+    /// Of a connection to PostgreSQL.
+    Alone(DatabaseTransaction),
+    /// Of the writer of SQLite, whose commit it may share with others.
+    Member(GroupMember),
 }
 
-impl From<&DbErr> for Failure {
-    fn from(error: &DbErr) -> Self {
-        match driver_error(error) {
-            Some(cause) => Self::Driver(cause.clone()),
-            None => Self::Other(error.to_string()),
-        }
-    }
-}
-
-impl From<&Failure> for DbErr {
-    fn from(failure: &Failure) -> Self {
-        match failure {
-            Failure::Driver(cause) => DbErr::Exec(RuntimeErr::SqlxError(cause.clone())),
-            Failure::Other(text) => {
-                DbErr::Custom(format!("an earlier statement of the transaction failed: {text}"))
-            }
+impl DriverTransaction {
+    fn driver(&self) -> Result<&DatabaseTransaction, DbErr> {
+        match self {
+            Self::Alone(transaction) => Ok(transaction),
+            Self::Member(member) => member.outer(),
         }
     }
 }
 
 impl Transaction {
     pub(super) fn new(
-        inner: DatabaseTransaction,
+        inner: DriverTransaction,
         health: Arc<StorageHealth>,
         share: Option<SharePermit>,
     ) -> Self {
@@ -62,8 +50,8 @@ impl Transaction {
     }
 
     /// Returns the driver's own transaction, for migrations.
-    pub(super) fn inner(&self) -> &DatabaseTransaction {
-        &self.inner
+    pub(super) fn inner(&self) -> Result<&DatabaseTransaction, DbErr> {
+        self.inner.driver()
     }
 
     /// Commits the transaction. If this succeeds, its changes outlive a crash of the machine.
@@ -76,13 +64,10 @@ impl Transaction {
         self.allow()?;
         // The share is held until the commit has ended, because the commit uses the connection.
         let Self { inner, health, share: _share, .. } = self;
-        inner.commit().await.map_err(|error| {
-            // It is unknown whether SQLite has left the transaction, so the connection is not used again.
-            health.distrust_writer();
-            health.record_write(error)
-        })?;
-        // Tested after the commit, so that a write to a removed file is not acknowledged.
-        health.require_files()
+        match inner {
+            DriverTransaction::Alone(transaction) => group_commit::commit(transaction, &health).await,
+            DriverTransaction::Member(member) => member.commit().await,
+        }
     }
 
     fn allow(&self) -> Result<(), DbErr> {
@@ -98,6 +83,9 @@ impl Transaction {
             if let Some(share) = &self.share {
                 share.record(&error);
             }
+            if let DriverTransaction::Member(member) = &self.inner {
+                member.record(&error);
+            }
             // Only the first failure is kept: the later ones follow from it.
             let _ = self.failure.set((&error).into());
             error
@@ -108,26 +96,29 @@ impl Transaction {
 #[async_trait]
 impl ConnectionTrait for Transaction {
     fn get_database_backend(&self) -> DbBackend {
-        self.inner.get_database_backend()
+        match &self.inner {
+            DriverTransaction::Alone(transaction) => transaction.get_database_backend(),
+            DriverTransaction::Member(_) => DbBackend::Sqlite,
+        }
     }
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
         self.allow()?;
-        self.record(self.inner.execute_raw(statement).await)
+        self.record(self.inner.driver()?.execute_raw(statement).await)
     }
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
         self.allow()?;
-        self.record(self.inner.execute_unprepared(sql).await)
+        self.record(self.inner.driver()?.execute_unprepared(sql).await)
     }
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
         self.allow()?;
-        self.record(self.inner.query_one_raw(statement).await)
+        self.record(self.inner.driver()?.query_one_raw(statement).await)
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         self.allow()?;
-        self.record(self.inner.query_all_raw(statement).await)
+        self.record(self.inner.driver()?.query_all_raw(statement).await)
     }
 }

@@ -9,8 +9,10 @@
 
 use database::Db;
 use entity::job::{Column, Entity};
-use sea_orm::sea_query::{Expr, LockBehavior, LockType};
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect, Select};
+use sea_orm::sea_query::{Expr, LockBehavior, LockType, Query};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select,
+};
 use values::id::UserId;
 use values::kind::JobState;
 use values::time::Timestamp;
@@ -31,19 +33,22 @@ pub(crate) async fn next_position(
     kind: &str,
     (track, priority): (i16, i16),
 ) -> Result<i64, DbErr> {
-    // Both positions are read from an end of an index, so the cost does not grow with the number of waiting jobs.
-    let smallest = first_position(db, smallest_position(track, priority)).await?.unwrap_or(0);
     let last = match JobKind::named(kind).is_some_and(JobKind::serves_all_followers) {
         true => last_shared_position(track, priority),
         false => last_position_of_user(user, track, priority),
     };
-    let last = first_position(db, last).await?;
-    Ok(last.map_or(0, |position| position.saturating_add(1)).max(smallest))
-}
-
-async fn first_position(db: &impl ConnectionTrait, jobs: Select<Entity>) -> Result<Option<i64>, DbErr> {
-    let position = jobs.limit(1).into_tuple::<Option<i64>>().one(db).await?;
-    Ok(position.flatten())
+    // Both positions are read from an end of an index, so the cost does not grow with the number of waiting jobs.
+    let positions = Query::select()
+        .expr_as(smallest_position(track, priority).limit(1).into_query(), "smallest")
+        .expr_as(last.limit(1).into_query(), "last")
+        .take();
+    let row = db.query_one(&positions).await?;
+    let position = |name: &str| match &row {
+        Some(row) => row.try_get::<Option<i64>>("", name),
+        None => Ok(None),
+    };
+    let after_last = position("last")?.map_or(0, |position| position.saturating_add(1));
+    Ok(after_last.max(position("smallest")?.unwrap_or(0)))
 }
 
 /// Selects the positions of the due jobs, the smallest first.
@@ -113,7 +118,7 @@ mod tests {
     use std::time::Duration;
 
     use entity::job::Model;
-    use sea_orm::{DbBackend, QueryTrait, Statement};
+    use sea_orm::{DbBackend, Statement};
 
     use super::*;
     use crate::test_queue::{NOON, TestQueue, subject};

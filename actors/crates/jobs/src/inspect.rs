@@ -2,9 +2,11 @@
 
 use entity::job::{Column, Entity, Model};
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement, SimpleExpr};
-use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect, Select};
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select,
+};
 use uuid::Uuid;
-use values::id::{JobId, UserId};
+use values::id::UserId;
 use values::kind::JobState;
 use values::time::Timestamp;
 
@@ -15,6 +17,11 @@ use super::kind::{JobKind, Priority, Track, has_known_kind};
 /// the priority of a backlog deferred jobs count too, such as those that wait for a host. That query takes longer, and is made once
 /// for many jobs.
 pub async fn has_room(db: &impl ConnectionTrait, user: UserId, priority: Priority) -> Result<bool, DbErr> {
+    Ok(db.query_one(&beyond_room(user, priority)).await?.is_none())
+}
+
+/// Returns [`has_room`] as a query, which selects a row if there is no room.
+pub fn beyond_room(user: UserId, priority: Priority) -> SelectStatement {
     let waiting = match priority {
         Priority::Now => Condition::all()
             .add(is_due())
@@ -23,14 +30,14 @@ pub async fn has_room(db: &impl ConnectionTrait, user: UserId, priority: Priorit
         Priority::Backlog => Condition::all().add(is_pending()).add(Column::State.eq(JobState::Queued)),
     };
     // It reads as far as the bound; a count would read the whole backlog.
-    let beyond = Entity::owned_by(user)
+    Entity::owned_by(user)
         .select_only()
         .column(Column::Id)
         .filter(waiting)
         .filter(Column::Priority.eq(priority.number()))
         .offset(MAX_WAITING_JOBS - 1)
-        .limit(1);
-    Ok(beyond.into_tuple::<JobId>().one(db).await?.is_none())
+        .limit(1)
+        .into_query()
 }
 
 /// The number of jobs of all users on a track.
@@ -183,7 +190,7 @@ fn other_jobs(job: &Model) -> Select<Entity> {
 
 #[cfg(test)]
 mod tests {
-    use sea_orm::{DbBackend, QueryTrait};
+    use sea_orm::DbBackend;
 
     use super::*;
     use crate::test_queue::{NOON, TestQueue, subject};

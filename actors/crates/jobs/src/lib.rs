@@ -14,7 +14,7 @@
 //! | keep jobs of other versions | [`requeue_unknown`], [`unknown_by_kind`] |
 //! | say how an attempt failed | [`JobError`] |
 //! | retry a job that was given up | [`retry_failed`] |
-//! | look at the queue | [`depths`], [`given_up()`], [`has_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
+//! | look at the queue | [`depths`], [`given_up()`], [`has_room`], [`beyond_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
 //! | look at the jobs of documents | [`last_document_job`], [`is_document_running`], [`list_document_jobs`], [`count_document_jobs`] |
 //! | select documents and other subjects by their jobs | [`pending_documents`], [`subjects`], [`subjects_due`], [`subjects_given_up`] |
 //! | remove rows | [`sweep`], [`remove_with_subjects`] |
@@ -69,8 +69,8 @@ pub use enqueue::{enqueue, enqueue_all, remove_with_subjects, retry_failed, with
 pub use error::JobError;
 pub use fairness::promote;
 pub use inspect::{
-    Depth, depths, given_up, has_room, is_given_up, is_waiting, others_wait, subjects, subjects_due,
-    subjects_given_up, unknown_by_kind,
+    Depth, beyond_room, depths, given_up, has_room, is_given_up, is_waiting, others_wait, subjects,
+    subjects_due, subjects_given_up, unknown_by_kind,
 };
 pub use kind::{JobKind, Priority, Track};
 pub use postpone::{postpone, release_postponed};

@@ -39,12 +39,17 @@ pub struct RequestOwner {
 /// [`DbErr`] when the database fails, or another transaction of the user takes longer than the lock timeout.
 pub async fn begin_owned(db: &Db, user: UserId) -> Result<Transaction, DbErr> {
     let txn = db.begin().await?;
+    lock_owner(db, &txn, user).await?;
+    Ok(txn)
+}
+
+async fn lock_owner(db: &Db, txn: &Transaction, user: UserId) -> Result<(), DbErr> {
     // SQLite has one writer, so its transactions are ordered without a lock.
     if db.is_postgres() {
         // Not FOR UPDATE: the row's key does not change.
-        library_usage::Entity::owned_by(user).lock(LockType::NoKeyUpdate).one(&txn).await?;
+        library_usage::Entity::owned_by(user).lock(LockType::NoKeyUpdate).one(txn).await?;
     }
-    Ok(txn)
+    Ok(())
 }
 
 /// Begins a transaction that changes rows of all followers of a source, and returns the users whose rows it locked. A user who
@@ -77,10 +82,27 @@ pub async fn begin_owned_by_followers(
 /// The same as [`begin_owned`]; [`Error::StillRunning`] when the claim expired, so that another request may have the key.
 pub async fn begin_request(db: &Db, owner: &RequestOwner) -> Result<Transaction, Error> {
     let txn = begin_owned(db, owner.user).await?;
+    mark_claim(&txn, owner).await?;
+    Ok(txn)
+}
+
+/// Begins the transaction that makes the change of a request, as [`begin_request`], and that may share its commit
+/// ([`Db::begin_in_group`]): the request succeeds only if the transaction is committed.
+///
+/// # Errors
+/// The same as [`begin_request`].
+pub async fn begin_request_in_group(db: &Db, owner: &RequestOwner) -> Result<Transaction, Error> {
+    let txn = db.begin_in_group().await?;
+    lock_owner(db, &txn, owner.user).await?;
+    mark_claim(&txn, owner).await?;
+    Ok(txn)
+}
+
+async fn mark_claim(txn: &Transaction, owner: &RequestOwner) -> Result<(), Error> {
     // In the same transaction: the response is stored after the commit, and a process that died between the two would leave the
     // Idempotency-Key free, so that a retry made the change again.
-    if let Some(claim) = &owner.claim {
-        claim.mark_committed(&txn).await?;
+    match &owner.claim {
+        Some(claim) => claim.mark_committed(txn).await,
+        None => Ok(()),
     }
-    Ok(txn)
 }

@@ -1,11 +1,13 @@
 //! Registered clients: their metadata, their authentication, and the removal of unused ones (RFC 7591; spec.md: States).
 
+use std::time::Duration;
+
 use database::Db;
 use entity::oauth_client::{self, RedirectUris};
 use entity::oauth_grant;
 use errors::Error;
-use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query};
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::sea_query::{Expr, ExprTrait, LockType, OnConflict, Query};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 use subtle::ConstantTimeEq;
 use text::one_line;
 use values::id::ClientId;
@@ -21,8 +23,8 @@ pub const SECRET_PREFIX: &str = "cl_";
 const MAX_REDIRECT_URIS: usize = 20;
 const MAX_NAME_CHARS: usize = 200;
 const MAX_URI_CHARS: usize = 2048;
-/// Opened sign-in pages of a client are recorded no more often than this.
-const PAGE_VIEW_INTERVAL: std::time::Duration = std::time::Duration::from_secs(3600);
+/// Uses of a client are recorded no more often than this. A client is removed only after a much longer time without use.
+const USE_INTERVAL: Duration = Duration::from_secs(3600);
 
 /// The metadata with which a client registers (RFC 7591, section 2).
 #[derive(Clone, Debug, Default)]
@@ -199,9 +201,30 @@ pub async fn touch(db: &impl ConnectionTrait, id: ClientId, now: Timestamp) -> R
     Ok(update.rows_affected == 1)
 }
 
-/// Records that a page of a client was opened, at most once in an hour: anyone can open a page, and each record is a write.
+/// Returns whether a use of a client is recorded: at most once in an hour, because each record is a write.
+pub fn is_use_due(client: &oauth_client::Model, now: Timestamp) -> bool {
+    now.since(client.last_used_at) >= USE_INTERVAL
+}
+
+/// Locks the row of a client until the transaction ends, so that it is not removed meanwhile, and records the use if that is due.
+/// Returns whether the client still exists.
+pub async fn lock_for_use(
+    txn: &impl ConnectionTrait,
+    client: &oauth_client::Model,
+    now: Timestamp,
+) -> Result<bool, DbErr> {
+    if is_use_due(client, now) {
+        return touch(txn, client.id, now).await;
+    }
+    // KEY SHARE conflicts with a removal alone.
+    let locked = oauth_client::Entity::find_by_id(client.id).lock(LockType::KeyShare);
+    let id = locked.select_only().column(oauth_client::Column::Id).into_tuple::<ClientId>();
+    Ok(id.one(txn).await?.is_some())
+}
+
+/// Records that a page of a client was opened, if that is due: anyone can open a page.
 pub async fn record_page_view(db: &Db, client: &oauth_client::Model, now: Timestamp) -> Result<(), DbErr> {
-    if now.since(client.last_used_at) >= PAGE_VIEW_INTERVAL {
+    if is_use_due(client, now) {
         last_use_update(client.id, now).exec(db.write()).await?;
     }
     Ok(())

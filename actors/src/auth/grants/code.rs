@@ -87,7 +87,7 @@ pub(super) async fn exchange(
     let now = ctx.clock.now();
     let txn = on_behalf_of(found.user_id, ctx.db.begin()).await?;
     let owner = lock_active_owner(&txn, found.user_id).await?.ok_or(CODE_SPENT)?;
-    if !client::touch(&txn, request.client.id, now).await? {
+    if !client::lock_for_use(&txn, &request.client, now).await? {
         return Err(TokenError::InvalidClient);
     }
     match present_code(&txn, &mut found).await {

@@ -6,14 +6,15 @@
 //! and the grant's number ([`super::revocation`]).
 
 use entity::{oauth_code, oauth_token};
-use sea_orm::sea_query::Expr;
+use sea_orm::sea_query::{Expr, IntoCondition};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 use values::kind::{CodeState, TokenState};
 
 /// Why a code or token did not change its state.
 #[derive(Debug, thiserror::Error)]
 pub enum TransitionError {
-    /// The transition does not exist from the state that the code or token is in: it was presented before.
+    /// The transition does not exist from the state that the code or token is in: it was presented before. Of a token also if the
+    /// condition of the step does not hold.
     #[error("the code or token was presented before")]
     AlreadyUsed,
     /// The update failed in the database.
@@ -91,18 +92,19 @@ async fn change_state(
     Ok(())
 }
 
-/// Spends a refresh token, for which the next pair is issued.
+/// Spends a refresh token, for which the next pair is issued, if a condition on its grant holds.
 ///
 /// # Errors
-/// [`TransitionError::AlreadyUsed`] if it was spent before.
+/// [`TransitionError::AlreadyUsed`] if it was spent before, or the condition does not hold.
 pub async fn spend_token(
     db: &impl ConnectionTrait,
     token: &mut oauth_token::Model,
+    condition: impl IntoCondition,
 ) -> Result<(), TransitionError> {
     let next = after_exchange(token.state)?;
     // Conditional, as for a code: processes of one client share a refresh token and use it at the same time.
     let change = oauth_token::Entity::update_many().col_expr(oauth_token::Column::State, Expr::value(next));
-    let own = change.filter(oauth_token::Column::Hash.eq(token.hash.as_slice()));
+    let own = change.filter(oauth_token::Column::Hash.eq(token.hash.as_slice())).filter(condition);
     check_changed(own.filter(oauth_token::Column::State.eq(token.state)).exec(db).await?.rows_affected)?;
     token.state = next;
     Ok(())

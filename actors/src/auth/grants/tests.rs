@@ -393,6 +393,47 @@ async fn every_refused_refresh_takes_the_same_statements() {
 }
 
 #[tokio::test]
+async fn refresh_finds_spends_and_issues_with_one_statement_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));
+    let mut ctx = new_context(&folder, &clock).await;
+    let mut flow = AuthorizationFlow::new(&ctx, &clock).await;
+    flow.consent().await;
+    flow.exchange(0, flow.client.clone()).await;
+    let sent = ctx.db.record_statements();
+
+    let request = TokenRefresh { client: flow.client.clone(), token: flow.tokens[0].clone(), scopes: None };
+    refresh(&ctx, request).await.unwrap();
+
+    let command = |sql: &str| sql.split(' ').next().unwrap().to_owned();
+    let commands: Vec<String> = sent.take().iter().map(|sent| command(&sent.sql)).collect();
+    assert_eq!(commands, ["SELECT", "UPDATE", "INSERT"]);
+}
+
+#[tokio::test]
+async fn use_of_a_client_is_recorded_once_an_hour() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));
+    let ctx = new_context(&folder, &clock).await;
+    let mut flow = AuthorizationFlow::new(&ctx, &clock).await;
+    flow.consent().await;
+    flow.exchange(0, flow.client.clone()).await;
+    let connected = clock.now();
+    let mut recorded = Vec::new();
+
+    for (number, minutes) in [59, 1, 1].into_iter().enumerate() {
+        clock.advance(Duration::from_secs(60 * minutes));
+        let id = flow.client.id.to_string();
+        flow.client = client::find(ctx.db.read(), &id).await.unwrap().unwrap();
+        flow.refresh(number).await;
+        let client = client::find(ctx.db.read(), &id).await.unwrap().unwrap();
+        recorded.push(client.last_used_at.since(connected).as_secs() / 60);
+    }
+
+    assert_eq!(recorded, [0, 60, 60]);
+}
+
+#[tokio::test]
 async fn one_of_two_concurrent_steps_succeeds() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));
@@ -412,8 +453,11 @@ async fn one_of_two_concurrent_steps_succeeds() {
     let refresh = oauth_token::Entity::find().filter(oauth_token::Column::Kind.eq(TokenKind::Refresh));
     let mut token = refresh.one(db).await.unwrap().unwrap();
     let mut token_too = token.clone();
-    spend_token(db, &mut token).await.unwrap();
-    assert!(matches!(spend_token(db, &mut token_too).await, Err(TransitionError::AlreadyUsed)));
+    let is_refresh = || oauth_token::Column::Kind.eq(TokenKind::Refresh);
+    let is_access = oauth_token::Column::Kind.eq(TokenKind::Access);
+    assert!(matches!(spend_token(db, &mut token, is_access).await, Err(TransitionError::AlreadyUsed)));
+    spend_token(db, &mut token, is_refresh()).await.unwrap();
+    assert!(matches!(spend_token(db, &mut token_too, is_refresh()).await, Err(TransitionError::AlreadyUsed)));
 
     let kept = oauth_code::Entity::by_hash(&code.hash).one(db).await.unwrap().unwrap();
     assert_eq!((kept.state, kept.token_family), (CodeState::Redeemed, Some(1)));

@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use database::{Transaction, on_behalf_of};
-use entity::{activity, oauth_client, oauth_grant, oauth_token};
+use entity::{activity, oauth_client, oauth_grant, oauth_token, user};
 use errors::Error;
-use sea_orm::{ConnectionTrait, DbErr, EntityTrait, IntoActiveModel};
+use sea_orm::sea_query::{Expr, ExprTrait, Query};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel};
 use tracing::warn;
-use uuid::Uuid;
-use values::id::{ActivityId, GrantId};
+use values::id::ActivityId;
 use values::kind::{GrantState, MeteredSurface, TokenKind, TokenState};
 use values::scope::Scopes;
 use values::time::Timestamp;
@@ -87,8 +87,8 @@ pub(super) async fn issue(
     Ok(TokenPair { access, access_lifetime: ctx.access_lifetime, refresh, scopes })
 }
 
-/// Looks up a token with one of these prefixes, and its grant. A text that is not a token takes the same queries, so that the
-/// response time does not tell whether a token exists.
+/// Looks up a token with one of these prefixes, and its grant, with one query. A text that is not a token takes the same query, so that
+/// the response time does not tell whether a token exists.
 async fn look_up(
     db: &impl ConnectionTrait,
     sent: &str,
@@ -96,10 +96,8 @@ async fn look_up(
 ) -> Result<Option<(oauth_token::Model, oauth_grant::Model)>, DbErr> {
     let secret = prefixes.iter().find_map(|prefix| Secret::parse_token(prefix, sent));
     let hash = secret.map(|secret| *secret.hash().bytes()).unwrap_or_default();
-    let token = oauth_token::Entity::by_hash(&hash).one(db).await?;
-    let grant_id = token.as_ref().map_or(GrantId(Uuid::nil()), |token| token.grant_id);
-    let grant = oauth_grant::Entity::of_token(grant_id).one(db).await?;
-    Ok(token.zip(grant))
+    let found = oauth_token::Entity::with_grant(&hash).one(db).await?;
+    Ok(found.and_then(|(token, grant)| Some((token, grant?))))
 }
 
 /// Returns whether a token's grant is the same as when the token was issued.
@@ -107,6 +105,25 @@ pub(super) fn is_current(ctx: &GrantContext, token: &oauth_token::Model, grant: 
     grant.state == GrantState::Connected
         && grant.token_family == token.token_family
         && *grant.resource == *ctx.resource
+}
+
+/// Returns [`is_current`] as a condition on the stored grant, which also requires that the account of its owner is not disabled. The
+/// client exists as long as the grant does, because the grant is removed with it.
+fn has_current_grant(ctx: &GrantContext, token: &oauth_token::Model) -> Expr {
+    use oauth_grant::Column;
+    let owner_of_grant =
+        Expr::col((user::Entity, user::Column::Id)).equals((oauth_grant::Entity, Column::UserId));
+    let current = Query::select()
+        .column((oauth_grant::Entity, Column::Id))
+        .from(oauth_grant::Entity)
+        .inner_join(user::Entity, owner_of_grant)
+        .and_where(Column::Id.eq(token.grant_id))
+        .and_where(Column::State.eq(GrantState::Connected))
+        .and_where(Column::TokenFamily.eq(token.token_family))
+        .and_where(Column::Resource.eq(&*ctx.resource))
+        .and_where(user::Column::DisabledAt.is_null())
+        .take();
+    Expr::exists(current)
 }
 
 /// Finds the refresh token that a client sent, with its grant. Whether it was spent is decided by [`refresh`].
@@ -140,27 +157,22 @@ pub(super) async fn refresh(
     grant: oauth_grant::Model,
 ) -> Result<TokenPair, TokenError> {
     let now = ctx.clock.now();
-    let txn = on_behalf_of(grant.user_id, ctx.db.begin()).await?;
-    lock_active_owner(&txn, grant.user_id).await?.ok_or(INVALID)?;
-    if !client::touch(&txn, request.client.id, now).await? {
+    let txn = on_behalf_of(grant.user_id, ctx.db.begin_in_group()).await?;
+    // SQLite has one writer, so its transactions are ordered without locks.
+    let needs_locks = ctx.db.is_postgres();
+    if needs_locks {
+        lock_active_owner(&txn, grant.user_id).await?.ok_or(INVALID)?;
+    }
+    let needs_client = needs_locks || client::is_use_due(&request.client, now);
+    if needs_client && !client::lock_for_use(&txn, &request.client, now).await? {
         return Err(TokenError::InvalidClient);
     }
-    // Read again under the lock of the owner's row: the grant may have ended since it was read.
-    let grant = oauth_grant::Entity::one_of(grant.user_id, grant.id).one(&txn).await?.ok_or(INVALID)?;
-    if !is_current(ctx, &token, &grant) {
-        return Err(INVALID);
-    }
-    match spend_token(&txn, &mut token).await {
+    // The grant may have ended since it was read, so the statement that spends the token also checks the grant.
+    let condition = has_current_grant(ctx, &token);
+    match spend_token(&txn, &mut token, condition).await {
         Ok(()) => {}
         Err(TransitionError::AlreadyUsed) => {
-            // There is no grace period, although parallel processes of a client may race for a token: the specification wants any
-            // reuse to end the grant. The entry in the activity view tells the user why it ended.
-            end(&txn, &grant, GrantEnd::Revoked).await?;
-            record_reuse(&txn, &grant, &request.client, "TOKEN_REUSED", now).await?;
-            txn.commit().await?;
-            ctx.cache_epoch.bump();
-            warn!(grant.id = %grant.id, "ended a grant: a refresh token of it was used twice");
-            return Err(INVALID);
+            return refuse(ctx, txn, &request.client, &token, &grant, now).await;
         }
         Err(TransitionError::Database(error)) => return Err(error.into()),
     }
@@ -172,6 +184,34 @@ pub(super) async fn refresh(
     let issued = issue(&txn, ctx, &grant, scopes, now).await?;
     txn.commit().await?;
     Ok(issued)
+}
+
+/// Returns why a token was not spent. If it was spent before, the grant ends.
+async fn refuse(
+    ctx: &GrantContext,
+    txn: Transaction,
+    client: &oauth_client::Model,
+    token: &oauth_token::Model,
+    grant: &oauth_grant::Model,
+    now: Timestamp,
+) -> Result<TokenPair, TokenError> {
+    lock_active_owner(&txn, grant.user_id).await?.ok_or(INVALID)?;
+    if !client::lock_for_use(&txn, client, now).await? {
+        return Err(TokenError::InvalidClient);
+    }
+    // Read again under the lock of the owner's row.
+    let grant = oauth_grant::Entity::one_of(grant.user_id, grant.id).one(&txn).await?.ok_or(INVALID)?;
+    if !is_current(ctx, token, &grant) {
+        return Err(INVALID);
+    }
+    // The grant is current, so the token was spent. There is no grace period, although parallel processes of a client may race for a
+    // token: the specification wants any reuse to end the grant. The entry in the activity view tells the user why it ended.
+    end(&txn, &grant, GrantEnd::Revoked).await?;
+    record_reuse(&txn, &grant, client, "TOKEN_REUSED", now).await?;
+    txn.commit().await?;
+    ctx.cache_epoch.bump();
+    warn!(grant.id = %grant.id, "ended a grant: a refresh token of it was used twice");
+    Err(INVALID)
 }
 
 /// Records in the activity view that a grant ended because a secret was used twice. The cause may be an attack, or an

@@ -15,7 +15,7 @@ use errors::Error;
 use jobs::Priority;
 use library::bookmarks::{self, NewBookmark};
 use library::library_quota::LibraryRoom;
-use library::owned_transaction::begin_request;
+use library::owned_transaction::begin_request_in_group;
 use library::projects::{self, ResolvedItem};
 
 /// Saves a page for an assistant and, if it names a project, adds the page to that project.
@@ -75,7 +75,7 @@ impl Operation for AddBookmark {
             .await?;
         let (user, now) = (caller.user, ctx.core.clock.now());
         let max_items = ctx.core.plans.limits(caller.plan).items_per_project;
-        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let txn = begin_request_in_group(&ctx.core.db, &caller.owner()).await?;
         let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
         // One transaction with the save: with a foreign, archived or full project no page is saved (contract.md, section 11:
         // Projects).
@@ -84,7 +84,8 @@ impl Operation for AddBookmark {
             None => None,
         };
         let new = NewBookmark { url: self.url, tags: self.tags, ..NewBookmark::default() };
-        let (row, created) = bookmarks::save_in_transaction(&txn, user, new, Priority::Now, now).await?;
+        let saved = bookmarks::save_in_transaction(&txn, user, new, Priority::Now, now).await?;
+        let (row, created) = (saved.row, saved.is_created);
         let project = match project {
             Some(project) => {
                 let page = ResolvedItem::from_bookmark(&row, created, ItemRole::Source);
@@ -93,8 +94,14 @@ impl Operation for AddBookmark {
             }
             None => None,
         };
-        let text = document::Entity::with_hidden(user).filter(document::Column::Id.eq(row.document_id));
-        let document = text.one(&txn).await?.ok_or(Error::not_found())?;
+        let document = match saved.document {
+            Some(document) => document,
+            None => {
+                let text =
+                    document::Entity::with_hidden(user).filter(document::Column::Id.eq(row.document_id));
+                text.one(&txn).await?.ok_or(Error::not_found())?
+            }
+        };
         room.must_hold(&txn).await?;
         txn.commit().await?;
         ctx.job_signal.notify();

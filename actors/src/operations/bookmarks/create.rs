@@ -51,9 +51,17 @@ impl Operation for CreateBookmark {
             let guard = ctx.ingest.fetcher.guard();
             bookmarks::require_savable(ctx.core.db.read(), caller.user, &self.0.url, guard).await?;
         }
-        let (row, created) = bookmarks::save(&ctx.core, &caller.owner(), self.0, Priority::Now).await?;
+        let tags = self.0.tags.clone();
+        // The order of several collections is that of their rows, and notes are stored as a document.
+        let is_plain = self.0.notes.is_none() && self.0.collections.len() <= 1;
+        let collections = self.0.collections.clone();
+        let saved = bookmarks::save(&ctx.core, &caller.owner(), self.0, Priority::Now).await?;
         ctx.job_signal.notify();
-        let bookmark = view::load_view(&ctx.core, ctx.core.db.write(), row).await?;
+        let created = saved.is_created;
+        let bookmark = match saved.document.filter(|_| is_plain) {
+            Some(document) => view::view_of_new(&ctx.core, saved.row, document, tags, collections),
+            None => view::load_view(&ctx.core, ctx.core.db.read(), saved.row).await?,
+        };
         Ok(CreateBookmarkResponse { bookmark, created })
     }
 }

@@ -102,36 +102,71 @@ pub async fn load_views(
     let views = rows.into_iter().filter_map(|row| {
         // No document: both were removed after the bookmarks were read.
         let document = documents.remove(&row.document_id)?;
-        Some(BookmarkView {
-            bookmark_id: row.id,
-            document_id: row.document_id,
-            kind: row.kind,
-            // The URL of the bookmark as the user gave it, unless it has none: uploads have a page in the web app.
-            url: if document.url.is_some() { row.url } else { core.url_of(&document) },
-            title: document.title,
-            author: document.author,
-            site_name: document.site_name,
-            description: document.description,
-            image_url: document.image_url,
-            published_at: document.published_at,
-            canonical_url: document.canonical_url,
-            lacks: document.missing_reason,
-            language: document.language,
-            content_type: document.content_type,
+        let attributes = Attributes {
             tags: tags.remove(&row.id).unwrap_or_default(),
             notes: notes.remove(&row.id).unwrap_or_default(),
-            collection_ids: collections.remove(&row.id).unwrap_or_default(),
-            favorite: row.favorite,
-            archived: row.archived,
-            progress: row.progress,
-            word_count: document.word_count,
-            saved_at: row.saved_at,
-            updated_at: row.updated_at,
-            status: document.status,
-            error: document.error,
-        })
+            collections: collections.remove(&row.id).unwrap_or_default(),
+        };
+        Some(view_of(core, row, document, attributes))
     });
     Ok(views.collect())
+}
+
+/// What belongs to a bookmark in other tables.
+struct Attributes {
+    /// Sorted by name.
+    tags: Vec<String>,
+    notes: String,
+    collections: Vec<CollectionId>,
+}
+
+/// Returns the view of a bookmark that was saved just now, with at most one collection and without notes, from its rows as they were
+/// inserted.
+pub fn view_of_new(
+    core: &CoreContext,
+    row: bookmark::Model,
+    document: document::Model,
+    mut tags: Vec<String>,
+    collections: Vec<CollectionId>,
+) -> BookmarkView {
+    tags.sort_unstable();
+    view_of(core, row, document, Attributes { tags, notes: String::new(), collections })
+}
+
+fn view_of(
+    core: &CoreContext,
+    row: bookmark::Model,
+    document: document::Model,
+    attributes: Attributes,
+) -> BookmarkView {
+    BookmarkView {
+        bookmark_id: row.id,
+        document_id: row.document_id,
+        kind: row.kind,
+        // The URL of the bookmark as the user gave it, unless it has none: uploads have a page in the web app.
+        url: if document.url.is_some() { row.url } else { core.url_of(&document) },
+        title: document.title,
+        author: document.author,
+        site_name: document.site_name,
+        description: document.description,
+        image_url: document.image_url,
+        published_at: document.published_at,
+        canonical_url: document.canonical_url,
+        lacks: document.missing_reason,
+        language: document.language,
+        content_type: document.content_type,
+        tags: attributes.tags,
+        notes: attributes.notes,
+        collection_ids: attributes.collections,
+        favorite: row.favorite,
+        archived: row.archived,
+        progress: row.progress,
+        word_count: document.word_count,
+        saved_at: row.saved_at,
+        updated_at: row.updated_at,
+        status: document.status,
+        error: document.error,
+    }
 }
 
 async fn tags(

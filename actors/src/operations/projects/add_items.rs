@@ -120,13 +120,12 @@ async fn save_pages(
     let mut saved = HashSet::new();
     for (key, url, item, slot) in pages {
         let new = NewBookmark { url: url.to_owned(), ..NewBookmark::default() };
-        let (row, created) =
-            bookmarks::save_in_transaction(txn, project.user_id, new, Priority::Now, now).await?;
-        if created {
+        let page = bookmarks::save_in_transaction(txn, project.user_id, new, Priority::Now, now).await?;
+        if page.is_created {
             saved.insert(key.clone());
         }
         // If a URL is named twice, its bookmark exists the second time. Both items still count as new.
-        *slot = Some(ResolvedItem::from_bookmark(&row, saved.contains(&key), item.role));
+        *slot = Some(ResolvedItem::from_bookmark(&page.row, saved.contains(&key), item.role));
     }
     Ok(())
 }

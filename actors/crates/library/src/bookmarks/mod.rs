@@ -31,7 +31,7 @@ pub use delete::{delete, restore};
 pub use field_types::{BookmarkNotes, BookmarkTitle, CollectionIds, TagName, TagNames};
 pub use new_bookmark::{CreateBookmarkRequest, NewBookmark};
 pub use page_url::{find_by_url, require_fetchable, require_savable, require_url};
-pub use save::{add_attributes, save, save_in_transaction};
+pub use save::{SavedPage, add_attributes, save, save_in_transaction};
 pub use tags::{add_tags, normalize_tags, replace_tags};
 
 /// Locks the selected bookmarks until the transaction ends and returns their ids. A transaction that writes what belongs to

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use database::insert_all;
 use entity::{bookmark, document, entry};
-use sea_orm::sea_query::{Expr, OnConflict};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::sea_query::{Expr, OnConflict, Query};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect, QueryTrait,
+};
 use values::id::{BookmarkId, UserId};
 use values::kind::{BookmarkKind, ContentType};
 use values::time::Timestamp;
@@ -23,14 +25,35 @@ use crate::documents::store_supplied_content;
 use crate::feeds::saved;
 use crate::library_quota::LibraryRoom;
 use crate::notes;
-use crate::owned_transaction::{RequestOwner, begin_request};
+use crate::owned_transaction::{RequestOwner, begin_request_in_group};
 use errors::Error;
 use jobs::{JobKind, Priority};
+
+/// A page that was saved.
+#[derive(Debug)]
+pub struct SavedPage {
+    /// The bookmark.
+    pub row: bookmark::Model,
+    /// Whether it is new. If not, the URL was saved before and only tags were added.
+    pub is_created: bool,
+    /// The new document of a new bookmark, as it was inserted; `None` if the document existed before.
+    pub document: Option<document::Model>,
+}
+
+impl SavedPage {
+    fn existing(row: bookmark::Model) -> Self {
+        Self { row, is_created: false, document: None }
+    }
+
+    fn of_entry(row: bookmark::Model) -> Self {
+        Self { row, is_created: true, document: None }
+    }
+}
 
 /// When a client tries again while too many pages of the user wait to be fetched.
 const BACKLOG_RETRY_AFTER: Duration = Duration::from_secs(60);
 
-/// Saves a page for a request. A URL that is saved already only gets the tags. Returns the bookmark and whether it is new.
+/// Saves a page for a request. A URL that is saved already only gets the tags.
 ///
 /// # Errors
 /// [`Error::LibraryFull`] when the new texts exceed the size of the owner's library; otherwise as
@@ -40,8 +63,8 @@ pub async fn save(
     owner: &RequestOwner,
     new: NewBookmark,
     priority: Priority,
-) -> Result<(bookmark::Model, bool), Error> {
-    let txn = begin_request(&core.db, owner).await?;
+) -> Result<SavedPage, Error> {
+    let txn = begin_request_in_group(&core.db, owner).await?;
     let room = LibraryRoom::of_request(&txn, core, owner).await?;
     if !room.fits(new.text_bytes()) {
         // Checked before megabytes are written and rolled back. Of a page that exists only the tags are new.
@@ -57,8 +80,7 @@ pub async fn save(
     Ok(saved)
 }
 
-/// Saves a page in the caller's transaction. A URL that is saved already only gets the tags. Returns the bookmark
-/// and whether it is new.
+/// Saves a page in the caller's transaction. A URL that is saved already only gets the tags.
 ///
 /// # Errors
 /// [`Error::UrlRejected`] when the URL is not valid; [`Error::NotFound`] when a collection does not exist or belongs to another
@@ -70,20 +92,24 @@ pub async fn save_in_transaction(
     new: NewBookmark,
     priority: Priority,
     now: Timestamp,
-) -> Result<(bookmark::Model, bool), Error> {
+) -> Result<SavedPage, Error> {
     // Lock order: collections before bookmarks.
     lock_own_collections(txn, user, &new.collections).await?;
     let (row, document) = new_rows(user, &PageUrl::parse(&new.url)?, &new, now);
-    if let Some(existing) = lock_by_url(txn, user, &row.normalized_url).await? {
+    let url = UrlState::read(txn, user, &row.normalized_url, priority).await?;
+    if url.is_saved
+        && let Some(existing) = lock_by_url(txn, user, &row.normalized_url).await?
+    {
         let is_changed = add_tags(txn, &existing, &new.tags).await?;
-        return Ok((if is_changed { touch(txn, existing, now).await? } else { existing }, false));
+        return Ok(SavedPage::existing(if is_changed { touch(txn, existing, now).await? } else { existing }));
     }
-    // Imports, whose priority is lower, check their backlog themselves before they save.
-    if priority == Priority::Now && !jobs::has_room(txn, user, priority).await? {
+    if !url.has_room {
         return Err(Error::Busy(BACKLOG_RETRY_AFTER));
     }
     // A page that the user reads as an entry of a feed keeps its one document (contract.md, section 11: v1).
-    if let Some((entry, document)) = saved::find_unsaved_entry(txn, user, &row.normalized_url).await? {
+    if url.is_entry
+        && let Some((entry, document)) = saved::find_unsaved_entry(txn, user, &row.normalized_url).await?
+    {
         return save_entry(txn, row, &entry, document, new, priority, now).await;
     }
     // The document before the bookmark, which refers to it by a foreign key.
@@ -98,7 +124,50 @@ pub async fn save_in_transaction(
     add_attributes(txn, &row, &document, new, priority, now).await?;
     // In the same transaction, so that no saved page is left without the job that makes its text.
     jobs::enqueue(txn, row.user_id, kind, document.id.0, priority, now).await?;
-    Ok((row, true))
+    Ok(SavedPage { row, is_created: true, document: Some(document) })
+}
+
+/// What is known of a URL before it is saved.
+struct UrlState {
+    /// Whether the user has a bookmark of it.
+    is_saved: bool,
+    /// Whether an entry of a feed of the user has it.
+    is_entry: bool,
+    /// Whether the user may enqueue the job for its text.
+    has_room: bool,
+}
+
+impl UrlState {
+    /// Reads it with one query, because most URLs are new and need none of the queries that follow otherwise.
+    async fn read(
+        txn: &impl ConnectionTrait,
+        user: UserId,
+        normalized: &str,
+        priority: Priority,
+    ) -> Result<Self, Error> {
+        let bookmarks =
+            bookmark::Entity::visible_to(user).filter(bookmark::Column::NormalizedUrl.eq(normalized));
+        let entries = entry::Entity::owned_by(user).filter(entry::Column::NormalizedUrl.eq(normalized));
+        let mut query = Query::select();
+        query
+            .expr_as(
+                Expr::exists(bookmarks.select_only().column(bookmark::Column::Id).into_query()),
+                "is_saved",
+            )
+            .expr_as(Expr::exists(entries.select_only().column(entry::Column::Id).into_query()), "is_entry");
+        // Imports, whose priority is lower, check their backlog themselves before they save.
+        let checks_room = priority == Priority::Now;
+        if checks_room {
+            query.expr_as(Expr::exists(jobs::beyond_room(user, priority)), "is_full");
+        }
+        let row =
+            txn.query_one(&query).await?.ok_or(Error::internal("a query without a table found no row"))?;
+        Ok(Self {
+            is_saved: row.try_get("", "is_saved")?,
+            is_entry: row.try_get("", "is_entry")?,
+            has_room: !checks_room || !row.try_get::<bool>("", "is_full")?,
+        })
+    }
 }
 
 /// Returns the bookmark with this URL, locked; `None` if it was deleted before it could be locked.
@@ -118,11 +187,11 @@ async fn add_tags_to_existing(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
     tags: &[String],
-) -> Result<(bookmark::Model, bool), Error> {
+) -> Result<SavedPage, Error> {
     let existing =
         find_by_url(txn, row.user_id, &row.normalized_url).await?.ok_or(Error::Busy(RACE_RETRY_AFTER))?;
     add_tags(txn, &existing, tags).await?;
-    Ok((existing, false))
+    Ok(SavedPage::existing(existing))
 }
 
 /// Saves the page of a feed entry: the bookmark shares the entry's document. If the feed gave the whole text,
@@ -135,7 +204,7 @@ async fn save_entry(
     new: NewBookmark,
     priority: Priority,
     now: Timestamp,
-) -> Result<(bookmark::Model, bool), Error> {
+) -> Result<SavedPage, Error> {
     let row = bookmark::Model { document_id: document.id, ..row };
     if !insert_if_unsaved(txn, row.clone()).await? {
         return add_tags_to_existing(txn, &row, &new.tags).await;
@@ -169,7 +238,7 @@ async fn save_entry(
     } else if needs_reindex {
         jobs::enqueue(txn, row.user_id, JobKind::Index, document.id.0, priority, now).await?;
     }
-    Ok((row, true))
+    Ok(SavedPage::of_entry(row))
 }
 
 /// Stores the tags, collections, notes and content of a bookmark that was inserted just now.

@@ -28,9 +28,9 @@ pub async fn save_page(
     if let Some(existing) = bookmarks::find_by_url(txn, user, &key).await? {
         return Ok((add_to_bookmark(session, txn, existing, &new, now).await?, None));
     }
-    let (row, is_created) =
-        bookmarks::save_in_transaction(txn, user, new.clone(), Priority::Backlog, now).await?;
-    if !is_created {
+    let saved = bookmarks::save_in_transaction(txn, user, new.clone(), Priority::Backlog, now).await?;
+    let row = saved.row;
+    if !saved.is_created {
         // Another request saved it between the query and the insert.
         return Ok((add_to_bookmark(session, txn, row, &new, now).await?, None));
     }
