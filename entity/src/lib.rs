@@ -6,6 +6,7 @@
 
 mod owned;
 
+pub mod account_count;
 pub mod activity;
 pub mod ai_day;
 pub mod answer_claim;
@@ -15,12 +16,14 @@ pub mod bookmark_tag;
 pub mod chunk;
 pub mod collection;
 pub mod collection_bookmark;
+pub mod collection_count;
 pub mod decision;
 pub mod document;
 pub mod entry;
 pub mod export;
 pub mod feed;
 pub mod feed_content;
+pub mod feed_count;
 pub mod feed_push;
 pub mod feed_source;
 pub mod highlight;
@@ -44,6 +47,7 @@ pub mod service_state;
 pub mod session;
 pub mod source;
 pub mod stored_file;
+pub mod tag_count;
 pub mod transcript;
 pub mod transcript_segment;
 pub mod upload;

@@ -12,7 +12,8 @@ pub fn migration() -> SqlMigration {
 
 /// The ids of the bookmark, entry, feed and project to which a document belongs are not foreign keys: bookmarks, entries and
 /// notes refer to their document. `document_bookmark` includes the owner, as `bookmark_document` does. `document_indexed_passages`
-/// serves the sum of the indexed passages, `document_lost_by_index` the list of documents that the passage index lost.
+/// serves the sum of the indexed passages, `document_lost_by_index` the list of documents that the passage index lost,
+/// `document_failed` the count and the list of documents without a text, or whose newer text failed.
 const DOCUMENT: &str = r#"
 CREATE TABLE document (
     id UUID PRIMARY KEY,
@@ -53,7 +54,9 @@ CREATE INDEX document_bookmark ON document (bookmark_id, user_id);
 CREATE INDEX document_project ON document (project_id) WHERE project_id IS NOT NULL;
 CREATE INDEX document_feed ON document (feed_id) WHERE feed_id IS NOT NULL;
 CREATE INDEX document_indexed_passages ON document (indexed_passages) WHERE indexed_passages > 0;
-CREATE INDEX document_lost_by_index ON document (user_id, id) WHERE index_lost_at IS NOT NULL
+CREATE INDEX document_lost_by_index ON document (user_id, id) WHERE index_lost_at IS NOT NULL;
+CREATE INDEX document_failed ON document (user_id, updated_at, id)
+    WHERE hidden_at IS NULL AND (status = 'failed' OR error IS NOT NULL)
 "#;
 
 const SOURCE: &str = "

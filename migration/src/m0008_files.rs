@@ -7,7 +7,8 @@ pub fn migration() -> SqlMigration {
     SqlMigration::new("m0008_files", &[UPLOAD, IMPORT, IMPORT_ROW, EXPORT, STORED_FILE])
 }
 
-/// A document has one upload. `upload_incomplete` finds announced uploads that expire.
+/// A document has one upload. `upload_incomplete` finds announced uploads that expire, `upload_user` those of a user whose bytes have
+/// not arrived.
 const UPLOAD: &str = r#"
 CREATE TABLE upload (
     id UUID PRIMARY KEY,
@@ -24,7 +25,7 @@ CREATE TABLE upload (
     document_id UUID REFERENCES document (id) ON DELETE CASCADE,
     bookmark_id UUID
 );
-CREATE INDEX upload_user ON upload (user_id);
+CREATE INDEX upload_user ON upload (user_id, completed_at, arrived_at);
 CREATE UNIQUE INDEX upload_document ON upload (document_id);
 CREATE INDEX upload_incomplete ON upload (expires_at) WHERE completed_at IS NULL
 "#;

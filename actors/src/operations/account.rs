@@ -1,8 +1,8 @@
 //! Shows the account.
 
-use entity::{bookmark, collection, document, feed, highlight, project, upload, user};
+use entity::{account_count, user};
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter};
+use sea_orm::EntityTrait;
 use serde::Serialize;
 use values::id::UserId;
 use values::plan::Plan;
@@ -71,9 +71,9 @@ impl Operation for ShowAccount {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ShowAccountResponse, Error> {
         let (db, id) = (ctx.core.db.read(), caller.user);
-        let completed = upload::Column::CompletedAt.is_not_null();
         // The account may have been deleted after the request was authenticated.
         let row = user::Entity::find_by_id(id).one(db).await?.ok_or(Error::not_found())?;
+        let counts = account_count::Entity::owned_by(id).one(db).await?.ok_or(Error::not_found())?;
         Ok(ShowAccountResponse {
             user_id: row.id,
             email: row.email,
@@ -81,15 +81,20 @@ impl Operation for ShowAccount {
             plan: row.plan,
             created_at: row.created_at,
             counts: AccountCounts {
-                bookmarks: bookmark::Entity::visible_to(id).count(db).await?,
-                documents: document::Entity::visible_to(id).count(db).await?,
-                highlights: highlight::Entity::owned_by(id).count(db).await?,
-                collections: collection::Entity::owned_by(id).count(db).await?,
-                feeds: feed::Entity::owned_by(id).count(db).await?,
-                projects: project::Entity::owned_by(id).count(db).await?,
-                uploads: upload::Entity::owned_by(id).filter(completed).count(db).await?,
+                bookmarks: number(counts.bookmarks),
+                documents: number(counts.documents),
+                highlights: number(counts.highlights),
+                collections: number(counts.collections),
+                feeds: number(counts.feeds),
+                projects: number(counts.projects),
+                uploads: number(counts.uploads),
                 stored_bytes: stored_bytes(db, id, ctx.core.clock.now()).await?,
             },
         })
     }
+}
+
+/// Returns a kept number, which is never negative.
+fn number(kept: i64) -> u64 {
+    u64::try_from(kept).unwrap_or_default()
 }

@@ -5,12 +5,12 @@
 
 use std::collections::HashSet;
 
-use entity::{bookmark, bookmark_tag};
+use entity::{bookmark, bookmark_tag, tag_count};
 use schemars::JsonSchema;
-use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query, SelectStatement};
+use sea_orm::sea_query::{OnConflict, Query, SelectStatement};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, IntoActiveModel, QueryFilter, QueryOrder,
-    QuerySelect,
+    QuerySelect, Select,
 };
 use serde::Serialize;
 use values::id::{BookmarkId, UserId};
@@ -84,9 +84,9 @@ impl Operation for ListTags {
         let after: Option<String> = list.position()?;
         let mut tags = select_tags(caller.user);
         if let Some(after) = after {
-            tags = tags.filter(bookmark_tag::Column::Name.gt(after));
+            tags = tags.filter(tag_count::Column::Name.gt(after));
         }
-        let tags = tags.order_by_asc(bookmark_tag::Column::Name).limit(list.fetch_limit());
+        let tags = tags.order_by_asc(tag_count::Column::Name).limit(list.fetch_limit());
         let tags = tags.into_model::<TagView>().all(ctx.core.db.read()).await?;
         let ListPage { rows, next_cursor } = list.page(tags, |tag| tag.name.clone());
         Ok(ListTagsResponse { tags: rows, next_cursor })
@@ -141,7 +141,7 @@ impl Operation for RenameTag {
             bookmarks::touch_many(&txn, caller.user, &tagged, ctx.core.clock.now()).await?;
             room.must_hold(&txn).await?;
         }
-        let renamed = select_tags(caller.user).filter(bookmark_tag::Column::Name.eq(new));
+        let renamed = select_tags(caller.user).filter(tag_count::Column::Name.eq(new));
         let tag = renamed.into_model::<TagView>().one(&txn).await?.ok_or(Error::not_found())?;
         txn.commit().await?;
         Ok(TagResponse { tag })
@@ -180,19 +180,11 @@ impl Operation for DeleteTag {
 }
 
 /// Selects the tags of a user's bookmarks, without deleted ones, with their counts.
-fn select_tags(user: UserId) -> sea_orm::Select<bookmark_tag::Entity> {
-    let not_deleted = Query::select()
-        .column(bookmark::Column::Id)
-        .from(bookmark::Entity)
-        .and_where(bookmark::Column::UserId.eq(user))
-        .and_where(bookmark::Column::DeletedAt.is_null())
-        .to_owned();
-    bookmark_tag::Entity::owned_by(user)
-        .filter(bookmark_tag::Column::BookmarkId.in_subquery(not_deleted))
+fn select_tags(user: UserId) -> Select<tag_count::Entity> {
+    tag_count::Entity::owned_by(user)
         .select_only()
-        .column(bookmark_tag::Column::Name)
-        .expr_as(Expr::col(bookmark_tag::Column::BookmarkId).count(), "count")
-        .group_by(bookmark_tag::Column::Name)
+        .column(tag_count::Column::Name)
+        .column_as(tag_count::Column::Bookmarks, "count")
 }
 
 /// Locks the bookmarks with a tag, deleted ones too, until the transaction ends and returns their ids.

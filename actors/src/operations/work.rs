@@ -6,10 +6,11 @@ use std::collections::HashMap;
 
 use entity::{document, job};
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, Condition, PaginatorTrait, QueryFilter, QueryOrder};
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect, Select};
 use serde::Serialize;
 use values::id::{BookmarkId, DocumentId, UserId};
-use values::kind::{DocumentStatus, JobState};
+use values::kind::JobState;
 use values::scope::Scope;
 use values::time::Timestamp;
 
@@ -124,10 +125,6 @@ impl Operation for ListWork {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListWorkResponse, Error> {
         let (db, user) = (ctx.core.db.read(), caller.user);
-        let failed = document::Entity::visible_to(user)
-            .filter(has_failed())
-            // A failed document whose next attempt is queued is listed with its job.
-            .filter(document::Column::Id.not_in_subquery(jobs::pending_documents(user)));
         let mut work = Vec::new();
         let list = self.page.of_list(ctx, caller, ListName::new(FAILED_LIST));
         for state in [PendingState::Running, PendingState::Queued].into_iter().filter(|_| !self.only_failed) {
@@ -135,11 +132,7 @@ impl Operation for ListWork {
             work.extend(views(&ctx.core, user, first).await?);
         }
         let before: Option<(Timestamp, DocumentId)> = list.position()?;
-        let latest_failed = failed
-            .clone()
-            .filter(before.map_or_else(Condition::all, is_before))
-            .order_by_desc(document::Column::UpdatedAt)
-            .order_by_desc(document::Column::Id);
+        let latest_failed = select_latest_failed(user, before);
         let ListPage { rows, next_cursor } =
             list.fetch(latest_failed, |row| (row.updated_at, row.id)).await?;
         work.extend(rows.into_iter().map(WorkView::from_failed));
@@ -149,25 +142,46 @@ impl Operation for ListWork {
             // Counted by statements of their own, so the numbers may differ from `work` by what changed meanwhile.
             waiting: jobs::count_document_jobs(db, user, PendingState::Queued).await?,
             running: jobs::count_document_jobs(db, user, PendingState::Running).await?,
-            failed: failed.count(db).await?,
+            failed: count_failed(db, user).await?,
             work,
         })
     }
 }
 
-/// Selects the rows after this position in the list of failed documents.
-fn is_before((updated_at, id): (Timestamp, DocumentId)) -> Condition {
-    let (updated, own) = (document::Column::UpdatedAt, document::Column::Id);
-    Condition::any()
-        .add(updated.lt(updated_at))
-        .add(Condition::all().add(updated.eq(updated_at)).add(own.lt(id)))
+/// Selects the failed documents of which no job waits or runs, the latest first, after this position in the list. A failed document whose
+/// next attempt is queued is listed with its job.
+fn select_latest_failed(user: UserId, before: Option<(Timestamp, DocumentId)>) -> Select<document::Entity> {
+    let (updated_at, id) = (document::Column::UpdatedAt, document::Column::Id);
+    let mut failed =
+        document::Entity::visible_to(user).filter(has_failed()).filter(jobs::has_no_pending_job());
+    if let Some((last_updated_at, last_id)) = before {
+        // A comparison of rows, because SQLite reads the alternatives of an OR one by one and sorts them.
+        let position = Expr::tuple([updated_at.into_expr(), id.into_expr()]);
+        let last = Expr::tuple([Expr::value(last_updated_at), Expr::value(last_id)]);
+        failed = failed.filter(position.lt(last));
+    }
+    failed.order_by_desc(updated_at).order_by_desc(id)
 }
 
-/// Selects documents without a text, or whose newer text failed: a readable document keeps the reason.
-fn has_failed() -> Condition {
-    Condition::any()
-        .add(document::Column::Status.eq(DocumentStatus::Failed))
-        .add(document::Column::Error.is_not_null())
+async fn count_failed(db: &impl ConnectionTrait, user: UserId) -> Result<u64, DbErr> {
+    let failed: Option<i64> = select_failed_count(user).into_tuple().one(db).await?;
+    Ok(failed.and_then(|failed| u64::try_from(failed).ok()).unwrap_or_default())
+}
+
+/// Selects the number of failed documents of which no job waits or runs. Their list would look for the jobs of each; here the pending
+/// jobs are read once.
+fn select_failed_count(user: UserId) -> Select<document::Entity> {
+    document::Entity::visible_to(user)
+        .filter(has_failed())
+        .filter(document::Column::Id.not_in_subquery(jobs::pending_documents(user)))
+        .select_only()
+        .column_as(document::Column::Id.count(), "documents")
+}
+
+/// Selects documents without a text, or whose newer text failed: a readable document keeps the reason. It is spelled out as in the partial
+/// index `document_failed`.
+fn has_failed() -> Expr {
+    Expr::cust("(document.status = 'failed' OR document.error IS NOT NULL)")
 }
 
 async fn views(core: &CoreContext, user: UserId, jobs: Vec<job::Model>) -> Result<Vec<WorkView>, Error> {
@@ -250,5 +264,44 @@ impl Operation for RetryWork {
         txn.commit().await?;
         ctx.job_signal.notify();
         Ok(RetryWorkResponse { document_id: self.0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use database::{Db, QueryPlan};
+    use sea_orm::{DbBackend, QueryTrait};
+    use values::kind::DocumentStatus;
+
+    use super::*;
+
+    const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
+
+    #[tokio::test]
+    async fn failed_documents_are_found_in_the_order_of_an_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        let db = Db::open(&url).await.unwrap();
+        let user = UserId::new(NOON);
+
+        let later = Some((NOON, DocumentId::new(NOON)));
+        for (before, range) in [(None, "(user_id=?)"), (later, "(user_id=? AND (updated_at,id)<(?,?))")] {
+            let page = select_latest_failed(user, before).limit(1).build(DbBackend::Sqlite);
+            let plan = QueryPlan::of(&db, page).await.unwrap();
+
+            assert!(plan.has_step(&format!("document_failed {range}")) && !plan.sorts(), "{plan:#?}");
+            assert!(plan.has_step("job_subject (subject=?)"), "{plan:#?}");
+        }
+        let count = select_failed_count(user).build(DbBackend::Sqlite);
+        let plan = QueryPlan::of(&db, count).await.unwrap();
+        assert!(
+            plan.has_step("document_failed") && plan.has_step("COVERING INDEX job_user_pending"),
+            "{plan:#?}"
+        );
+    }
+
+    #[test]
+    fn failed_status_is_that_of_the_index() {
+        assert_eq!(DocumentStatus::Failed.name(), "failed");
     }
 }

@@ -7,7 +7,7 @@ use database::OpenError;
 use library::context::CoreContext;
 
 use super::check::{Check, SEE_DATABASE_FILES};
-use super::library_sizes;
+use super::{library_counts, library_sizes};
 use crate::cli::{failure, opening};
 use crate::library_database::{self, ConnectError, LostDatabase, access_advice, setting_of_database};
 use crate::settings::Settings;
@@ -59,7 +59,8 @@ pub async fn check(core: &CoreContext, repairs: bool) -> Vec<Check> {
         Ok(0) => {
             let found = format!("{kind} answers, and its tables are up to date");
             let sizes = library_sizes::check(core, repairs).await;
-            vec![Check::good(NAME, found), damage, check_accounts(core).await, sizes]
+            let counts = library_counts::check(core, repairs).await;
+            vec![Check::good(NAME, found), damage, check_accounts(core).await, sizes, counts]
         }
         Ok(pending) => {
             let found =

@@ -9,6 +9,7 @@ mod files;
 mod folders;
 mod index;
 mod jobs;
+mod library_counts;
 mod library_sizes;
 mod mail;
 mod models;
@@ -31,7 +32,7 @@ use crate::settings::{Settings, SettingsError};
 /// The arguments of `carrel doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Correct the stored sizes of libraries
+    /// Correct the stored sizes and counts of libraries
     #[arg(long)]
     repair: bool,
 }

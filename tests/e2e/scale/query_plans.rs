@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use actors::auth::{accounts, sessions};
 use actors::ingest::feed::due;
+use actors::operations::account::ShowAccount;
 use actors::operations::activity::ListActivity;
 use actors::operations::bookmarks::{ListBookmarks, ShowBookmark};
 use actors::operations::chunks::ListChunks;
@@ -22,6 +23,7 @@ use actors::operations::projects::{ListDecisions, ListItems, ListNotes, ListProj
 use actors::operations::rendition::{ReadHtml, ReadOutline};
 use actors::operations::tags::{DeleteTag, ListTags};
 use actors::operations::usage::ReadUsage;
+use actors::operations::work::ListWork;
 use database::{Db, QueryPlan};
 use entity::{job, oauth_client, oauth_code, oauth_grant, oauth_sign_in, oauth_token, upload, user};
 use jobs::{ClaimOrder, Deferral, JobKind, LeaseOwner, Priority, SlotBudget, Track};
@@ -188,6 +190,9 @@ async fn statements_of_reads_are_served_by_indexes() {
         plans.explain::<ListImportRows>(&import, "limit=1").await,
         plans.explain::<ListImportRows>(&import, "limit=1&outcome=created").await,
         plans.explain::<ReadUsage>(&[], "").await,
+        plans.explain::<ShowAccount>(&[], "").await,
+        plans.explain::<ListWork>(&[], "limit=1").await,
+        plans.explain::<ListWork>(&[], "limit=1&stage=failed").await,
     ] {
         assert_no_scan_and_no_sort(&plans);
     }

@@ -14,12 +14,15 @@ use crate::support::{
 };
 
 /// Tables without content that users read, write or ask.
-const BOOKKEEPING: [&str; 20] = [
+const BOOKKEEPING: [&str; 23] = [
+    "account_count",
     "activity",
     "ai_day",
     "answer_claim",
     "api_key",
+    "collection_count",
     "export",
+    "feed_count",
     "job",
     "library_usage",
     "notice",

@@ -16,7 +16,7 @@
 //! | bound the connections of one account | [`on_behalf_of`] |
 //! | insert many rows | [`insert_all`] |
 //! | do maintenance in one process at a time | [`Db::hold_lock`] |
-//! | compare the counted bytes of libraries with their rows | [`library_counts`] |
+//! | compare the counted bytes of libraries, and the kept counts, with the rows | [`library_counts`], [`kept_counts`] |
 //! | know what an error means | [`DatabaseFault::of`]; [`StorageFault::of`] for the storage alone |
 //! | know whether writes are stopped, and why | [`Db::health`], [`StorageHealth`] |
 //! | check for damage | [`Db::check_before_start`], [`Db::check_while_serving`], [`Db::full_check`] |
@@ -33,7 +33,7 @@
 //! everything after a failed statement, and the connection is lent only outside of any transaction, or else replaced. Damage, and a
 //! file that is not at its path, stop all writes until they are over.
 //!
-//! This crate runs the migrations and uses no table: [`library_counts`] only makes SQL. Of carrel-values it uses only the ids of
+//! This crate runs the migrations and uses no table: [`library_counts`] and [`kept_counts`] only make SQL. Of carrel-values it uses only the ids of
 //! accounts. It retries only opening a file that another process holds.
 //!
 //! The feature `test-support` adds what tests need: the statements that are sent (`Db::record_statements`), how the database runs them
@@ -54,6 +54,7 @@ mod handles;
 mod health;
 mod hold_lock;
 mod integrity;
+pub mod kept_counts;
 pub mod library_counts;
 mod lock_file;
 mod log_size;

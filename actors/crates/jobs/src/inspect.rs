@@ -56,17 +56,7 @@ pub struct Depth {
 /// Counts the jobs of each track, of the kinds that this version knows: [`unknown_by_kind`] counts the others, which would make a track
 /// appear late whose jobs all run in time.
 pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
-    let counts = Entity::of_every_user()
-        .select_only()
-        .column(Column::Track)
-        .column(Column::State)
-        .column_as(Column::Id.count(), "jobs")
-        .column_as(Column::RunAt.min(), "since")
-        .filter(is_pending())
-        .filter(has_known_kind())
-        .group_by(Column::Track)
-        .group_by(Column::State);
-    let rows: Vec<(i16, JobState, i64, Option<Timestamp>)> = counts.into_tuple().all(db).await?;
+    let rows: Vec<(i16, JobState, i64, Option<Timestamp>)> = select_depths().into_tuple().all(db).await?;
     let row = |track: Track, state: JobState| {
         rows.iter().find(|(number, found, ..)| (*number, *found) == (track.number(), state))
     };
@@ -80,6 +70,21 @@ pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
         since: row(track, JobState::Queued).and_then(|(.., since)| *since),
     };
     Ok(Track::ALL.into_iter().map(depth).collect())
+}
+
+/// Selects the numbers of jobs by track and state, each with the earliest `run_at`.
+fn select_depths() -> Select<Entity> {
+    Entity::of_every_user()
+        .select_only()
+        .column(Column::Track)
+        .column(Column::State)
+        // Not the ids, which the index `job_user_pending` does not have.
+        .column_as(Column::Subject.count(), "jobs")
+        .column_as(Column::RunAt.min(), "since")
+        .filter(is_pending())
+        .filter(has_known_kind())
+        .group_by(Column::Track)
+        .group_by(Column::State)
 }
 
 /// Counts the waiting jobs of all users of kinds that this version does not know, by kind. They run when a version that knows them does.
@@ -190,6 +195,7 @@ fn other_jobs(job: &Model) -> Select<Entity> {
 
 #[cfg(test)]
 mod tests {
+    use database::QueryPlan;
     use sea_orm::DbBackend;
 
     use super::*;
@@ -206,6 +212,16 @@ mod tests {
         let unknown = unknown_by_kind(queue.db.read()).await.unwrap();
 
         assert_eq!((waiting, unknown), (1, vec![("a_later_kind".to_owned(), 1)]));
+    }
+
+    #[tokio::test]
+    async fn depths_are_counted_in_an_index_alone() {
+        let queue = TestQueue::new().await;
+
+        let query = select_depths().build(DbBackend::Sqlite);
+        let plan = QueryPlan::of(&queue.db, query).await.unwrap();
+
+        assert!(plan.has_step("COVERING INDEX job_user_pending"), "{plan:#?}");
     }
 
     #[tokio::test]

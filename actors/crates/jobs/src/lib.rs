@@ -16,7 +16,7 @@
 //! | retry a job that was given up | [`retry_failed`] |
 //! | look at the queue | [`depths`], [`given_up()`], [`has_room`], [`beyond_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
 //! | look at the jobs of documents | [`last_document_job`], [`is_document_running`], [`list_document_jobs`], [`count_document_jobs`] |
-//! | select documents and other subjects by their jobs | [`pending_documents`], [`subjects`], [`subjects_due`], [`subjects_given_up`] |
+//! | select documents and other subjects by their jobs | [`pending_documents`], [`has_no_pending_job`], [`subjects`], [`subjects_due`], [`subjects_given_up`] |
 //! | remove rows | [`sweep`], [`remove_with_subjects`] |
 //!
 //! A job is a [`JobKind`] and a subject, such as the id of a document. Of each kind at most one job of a subject waits and
@@ -62,8 +62,8 @@ pub use complete::{
     yield_job,
 };
 pub use document_jobs::{
-    PendingState, count_document_jobs, is_document_running, last_document_job, list_document_jobs,
-    pending_documents,
+    PendingState, count_document_jobs, has_no_pending_job, is_document_running, last_document_job,
+    list_document_jobs, pending_documents,
 };
 pub use enqueue::{enqueue, enqueue_all, remove_with_subjects, retry_failed, withdraw};
 pub use error::JobError;

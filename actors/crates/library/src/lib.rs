@@ -13,6 +13,7 @@
 //! | [`clock`], [`context`] | the time, and what all row logic needs: the database, the clock, the plans |
 //! | [`owned_transaction`], [`idempotency_claim`] | how a transaction on a user's rows begins, and the order of locks |
 //! | [`library_quota`], [`transfer_quota`] | bytes of a user's texts, and of the files of imports and exports |
+//! | [`kept_counts`] | comparison and correction of the counts that triggers keep |
 //! | [`stored_files`], [`uploads`] | files of the store, and uploads from their announcement to their bookmark |
 //! | [`documents`], [`highlights`], [`notes`], [`bookmarks`] | texts and what users make of them |
 //! | [`feeds`], [`projects`] | followed feeds with their entries, and projects with their items |
@@ -44,6 +45,7 @@ pub mod feeds;
 pub mod highlights;
 pub mod idempotency_claim;
 pub mod imports;
+pub mod kept_counts;
 pub mod library_quota;
 pub mod notes;
 pub mod owned_transaction;

@@ -1,10 +1,8 @@
 //! Changes the given fields of a collection. A collection is never nested in itself.
 
-use std::collections::HashMap;
-
 use entity::{collection, user};
 use sea_orm::sea_query::LockType;
-use sea_orm::{ActiveValue::Set, ConnectionTrait, EntityTrait, IntoActiveModel, QuerySelect};
+use sea_orm::{ActiveValue::Set, ConnectionTrait, EntityTrait, IntoActiveModel, QuerySelect, Statement};
 use values::id::{CollectionId, UserId};
 use values::scope::Scope;
 
@@ -99,56 +97,130 @@ async fn require_valid_parent(
 ) -> Result<(), Error> {
     // Moves of a user's collections run one after the other: two collections that are moved into each other would both pass.
     user::Entity::find_by_id(user).lock(LockType::NoKeyUpdate).one(txn).await?;
-    let all = collection::Entity::owned_by(user)
-        .select_only()
-        .columns([collection::Column::Id, collection::Column::ParentId])
-        .into_tuple()
-        .all(txn)
-        .await?;
-    let parents: HashMap<CollectionId, Option<CollectionId>> = all.into_iter().collect();
-    if !parents.contains_key(&moved) {
-        return Err(Error::not_found());
-    }
-    if !parents.contains_key(&parent) {
-        return Err(Error::not_found().of_item("parentId"));
-    }
-    if is_within(&parents, parent, moved) {
+    collection::Entity::one_of(user, moved).one(txn).await?.ok_or(Error::not_found())?;
+    let found = collection::Entity::one_of(user, parent).one(txn).await?;
+    found.ok_or_else(|| Error::not_found().of_item("parentId"))?;
+    if is_within(txn, user, parent, moved).await? {
         return Err(Error::invalid("parentId", "must not be the collection itself or one inside it"));
     }
     Ok(())
 }
 
-/// Returns whether a collection is another one or is nested in it.
-fn is_within(
-    parents: &HashMap<CollectionId, Option<CollectionId>>,
+/// Selects the collection `$2` of the user `$1` with all collections in which it is nested, and of these the collection `$3`. `UNION`
+/// leaves out rows that were found before, so the search ends even if stored rows form a cycle.
+const OUTER_COLLECTION: &str = "\
+    WITH RECURSIVE outer_collection (id, parent_id) AS (\
+        SELECT collection.id, collection.parent_id FROM collection \
+        WHERE collection.user_id = $1 AND collection.id = $2 \
+        UNION SELECT collection.id, collection.parent_id FROM outer_collection \
+        JOIN collection ON collection.user_id = $1 AND collection.id = outer_collection.parent_id\
+    ) SELECT outer_collection.id FROM outer_collection WHERE outer_collection.id = $3";
+
+/// Returns whether a collection is another one or is nested in it. It reads only the collections in which the first is nested.
+async fn is_within(
+    db: &impl ConnectionTrait,
+    user: UserId,
     inner: CollectionId,
     outer: CollectionId,
-) -> bool {
-    let ancestors = std::iter::successors(Some(inner), |id| parents.get(id).copied().flatten());
-    // Bounded, because stored rows could form a cycle.
-    ancestors.take(parents.len() + 1).any(|id| id == outer)
+) -> Result<bool, Error> {
+    let values = [user.into(), inner.into(), outer.into()];
+    let query = Statement::from_sql_and_values(db.get_database_backend(), OUTER_COLLECTION, values);
+    Ok(db.query_one_raw(query).await?.is_some())
 }
 
 #[cfg(test)]
 mod tests {
+    use database::{Db, QueryPlan};
+    use sea_orm::sea_query::Expr;
+    use sea_orm::{ColumnTrait, QueryFilter};
+    use values::plan::Plan;
     use values::time::Timestamp;
 
     use super::*;
 
-    #[test]
-    fn collection_is_within_itself_and_its_ancestors() {
-        let [top, middle, low, other] = [(); 4].map(|()| CollectionId::new(Timestamp::from_millis(7)));
-        let parents = HashMap::from([(top, None), (middle, Some(top)), (low, Some(middle)), (other, None)]);
+    const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
 
-        assert!(is_within(&parents, top, top) && is_within(&parents, low, top));
-        assert!(!is_within(&parents, top, low) && !is_within(&parents, low, other));
+    async fn open(folder: &tempfile::TempDir) -> Db {
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        Db::open(&url).await.unwrap()
     }
 
-    #[test]
-    fn search_of_ancestors_ends_in_a_cycle() {
-        let [a, b, c] = [(); 3].map(|()| CollectionId::new(Timestamp::from_millis(7)));
-        let cycle = HashMap::from([(a, Some(b)), (b, Some(a)), (c, None)]);
+    async fn add_user(db: &Db) -> UserId {
+        let id = UserId::new(NOON);
+        let row = user::Model {
+            id,
+            email: "reader@reader.example".to_owned(),
+            name: None,
+            password_hash: String::new(),
+            plan: Plan::Pro,
+            disabled_at: None,
+            created_at: NOON,
+        };
+        user::Entity::insert(row.into_active_model()).exec_without_returning(db.write()).await.unwrap();
+        id
+    }
 
-        assert!(!is_within(&cycle, a, c));
+    async fn add_collection(db: &Db, user_id: UserId, parent_id: Option<CollectionId>) -> CollectionId {
+        let id = CollectionId::new(NOON);
+        let row = collection::Model {
+            id,
+            user_id,
+            name: "Herons".to_owned(),
+            description: None,
+            parent_id,
+            created_at: NOON,
+            updated_at: NOON,
+        };
+        collection::Entity::insert(row.into_active_model()).exec_without_returning(db.write()).await.unwrap();
+        id
+    }
+
+    #[tokio::test]
+    async fn collection_is_within_itself_and_its_ancestors() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = open(&folder).await;
+        let user = add_user(&db).await;
+        let top = add_collection(&db, user, None).await;
+        let middle = add_collection(&db, user, Some(top)).await;
+        let low = add_collection(&db, user, Some(middle)).await;
+        let other = add_collection(&db, user, None).await;
+
+        for (inner, outer, expected) in
+            [(top, top, true), (low, top, true), (top, low, false), (low, other, false)]
+        {
+            assert_eq!(is_within(db.read(), user, inner, outer).await.unwrap(), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn search_of_ancestors_ends_in_a_cycle() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = open(&folder).await;
+        let user = add_user(&db).await;
+        let first = add_collection(&db, user, None).await;
+        let second = add_collection(&db, user, Some(first)).await;
+        let other = add_collection(&db, user, None).await;
+        collection::Entity::update_owned(user)
+            .col_expr(collection::Column::ParentId, Expr::value(Some(second)))
+            .filter(collection::Column::Id.eq(first))
+            .exec(db.write())
+            .await
+            .unwrap();
+
+        assert!(!is_within(db.read(), user, first, other).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn ancestors_are_found_by_their_ids() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = open(&folder).await;
+        let (user, id) = (UserId::new(NOON), CollectionId::new(NOON));
+        let backend = db.read().get_database_backend();
+        let values = [user.into(), id.into(), id.into()];
+
+        let query = Statement::from_sql_and_values(backend, OUTER_COLLECTION, values);
+        let plan = QueryPlan::of(&db, query).await.unwrap();
+
+        assert!(plan.has_step("collection_user (user_id=? AND id=?)"), "{plan:#?}");
     }
 }

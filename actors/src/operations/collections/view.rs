@@ -1,9 +1,9 @@
 //! The view of collections: one statement reads them with their counts.
 
-use entity::{bookmark, collection, collection_bookmark};
+use entity::{collection, collection_count};
 use schemars::JsonSchema;
-use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
-use sea_orm::{ColumnTrait, ConnectionTrait, FromQueryResult, QuerySelect, Select, SelectModel, Selector};
+use sea_orm::sea_query::{Expr, ExprTrait, Func, FunctionCall, Query};
+use sea_orm::{ConnectionTrait, FromQueryResult, QuerySelect, Select, SelectModel, Selector};
 use serde::Serialize;
 use values::id::{CollectionId, UserId};
 use values::time::Timestamp;
@@ -60,17 +60,20 @@ pub(super) async fn load_view(
     Ok(CollectionResponse { collection: found.ok_or(Error::not_found())? })
 }
 
-/// Counts the bookmarks in the collection of the outer statement, without deleted ones.
-fn bookmark_count() -> SelectStatement {
-    use collection_bookmark::Column as Member;
-    Query::select()
-        .expr(Expr::col((collection_bookmark::Entity, Member::BookmarkId)).count())
-        .from(collection_bookmark::Entity)
-        .inner_join(
-            bookmark::Entity,
-            bookmark::Column::Id.into_expr().equals((collection_bookmark::Entity, Member::BookmarkId)),
-        )
-        .and_where(Member::CollectionId.into_expr().equals((collection::Entity, collection::Column::Id)))
-        .and_where(bookmark::Column::DeletedAt.is_null())
-        .to_owned()
+/// Selects the number of bookmarks in the collection of the outer statement, without deleted ones.
+fn bookmark_count() -> FunctionCall {
+    use collection_count::Column as Count;
+    let kept = Query::select()
+        .column((collection_count::Entity, Count::Bookmarks))
+        .from(collection_count::Entity)
+        // The owner too, with whom the key begins.
+        .and_where(of_count(Count::UserId).equals((collection::Entity, collection::Column::UserId)))
+        .and_where(of_count(Count::CollectionId).equals((collection::Entity, collection::Column::Id)))
+        .to_owned();
+    // A trigger creates the row with the collection, so there is none only if it was deleted by hand.
+    Func::coalesce([Expr::from(kept), Expr::value(0_i64)])
+}
+
+fn of_count(column: collection_count::Column) -> Expr {
+    Expr::col((collection_count::Entity, column))
 }

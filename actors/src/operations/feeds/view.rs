@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use entity::{entry, feed, job};
+use entity::{feed, feed_count, job};
 use errors::Error;
 use jobs::JobKind;
 use library::feeds::{display_title, source};
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use serde::Serialize;
 use values::id::{FeedId, UserId};
 use values::kind::JobState;
@@ -52,7 +52,7 @@ pub async fn load_one(db: &impl ConnectionTrait, row: feed::Model) -> Result<Fee
     load_many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())
 }
 
-/// Loads the views of feeds of one user, in their order, with four queries for any number of them.
+/// Loads the views of feeds of one user, in their order, with three queries for any number of them.
 pub async fn load_many(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -60,11 +60,11 @@ pub async fn load_many(
 ) -> Result<Vec<FeedView>, Error> {
     let sources = source::find_many(db, rows.iter().map(|row| row.source_id)).await?;
     let ids: Vec<FeedId> = rows.iter().map(|row| row.id).collect();
-    let entry_counts = count_entries(db, user, &ids, false).await?;
-    let unread_counts = count_entries(db, user, &ids, true).await?;
+    let counts = entry_counts(db, user, &ids).await?;
     let mut delivery_errors = delivery_errors(db, user, &ids).await?;
     let views = rows.into_iter().filter_map(|row| {
         let source = sources.get(&row.source_id)?;
+        let counts = counts.get(&row.id);
         Some(FeedView {
             feed_id: row.id,
             site_url: source.site_url.clone(),
@@ -72,8 +72,8 @@ pub async fn load_many(
             url: row.url,
             folder: row.folder,
             full_text: row.full_text,
-            entry_count: entry_counts.get(&row.id).copied().unwrap_or(0),
-            unread_count: unread_counts.get(&row.id).copied().unwrap_or(0),
+            entry_count: counts.map_or(0, |counts| counts.entries),
+            unread_count: counts.map_or(0, |counts| counts.unread),
             last_fetched_at: source.fetched_at,
             last_error: delivery_errors.remove(&row.id).or_else(|| source.error.clone()),
             next_fetch_at: source.next_fetch_at,
@@ -97,22 +97,14 @@ async fn delivery_errors(
     Ok(failed.into_iter().filter_map(|job| Some((FeedId(job.subject), job.error?))).collect())
 }
 
-async fn count_entries(
+async fn entry_counts(
     db: &impl ConnectionTrait,
     user: UserId,
     feeds: &[FeedId],
-    only_unread: bool,
-) -> Result<HashMap<FeedId, i64>, Error> {
-    let mut entries =
-        entry::Entity::owned_by(user).filter(entry::Column::FeedId.is_in(feeds.iter().copied()));
-    if only_unread {
-        entries = entries.filter(entry::Column::Read.eq(false));
-    }
-    let counts = entries
-        .select_only()
-        .column(entry::Column::FeedId)
-        .column_as(entry::Column::Id.count(), "entries")
-        .group_by(entry::Column::FeedId);
-    let rows: Vec<(FeedId, i64)> = counts.into_tuple().all(db).await?;
-    Ok(rows.into_iter().collect())
+) -> Result<HashMap<FeedId, feed_count::Model>, Error> {
+    let counts = feed_count::Entity::owned_by(user)
+        .filter(feed_count::Column::FeedId.is_in(feeds.iter().copied()))
+        .all(db)
+        .await?;
+    Ok(counts.into_iter().map(|row| (row.feed_id, row)).collect())
 }

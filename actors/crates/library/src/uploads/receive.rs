@@ -22,6 +22,7 @@ use super::media::MediaType;
 use super::receive_locks::ReceiveLock;
 use super::upload_store::Uploads;
 use crate::context::CoreContext;
+use crate::owned_transaction::begin_owned;
 use crate::stored_files::{self, FileLease};
 
 /// A PUT request to the URL of an upload.
@@ -237,9 +238,8 @@ async fn record_arrival(
     sha256: String,
 ) -> Result<(), Error> {
     let now = core.clock.now();
-    // The request has no credential, so its account is named here, to bound the connections that its uploads hold. Nothing that
-    // is written below is counted towards the library, so the row of `library_usage` need not be locked.
-    let txn = on_behalf_of(upload.user_id, core.db.begin()).await?;
+    // The request has no credential, so its account is named here, to bound the connections that its uploads hold.
+    let txn = on_behalf_of(upload.user_id, begin_owned(&core.db, upload.user_id)).await?;
     let arrived = Entity::update_owned(upload.user_id)
         .col_expr(Column::ArrivedAt, Expr::value(Some(now)))
         .col_expr(Column::Sha256, Expr::value(Some(sha256)))

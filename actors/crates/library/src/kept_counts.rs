@@ -1,0 +1,56 @@
+//! Compares the kept counts (`migration::kept_counts`) with the rows that they count, and corrects them.
+
+use database::{Db, kept_counts as counts};
+use errors::Error;
+use sea_orm::{ConnectionTrait, DbErr, Statement};
+use values::id::UserId;
+
+use crate::library_quota::read_slowly;
+use crate::owned_transaction::begin_owned;
+
+/// Returns the users of whom a kept count differs from the rows: none, unless the tables or their triggers were changed by hand. Reads
+/// every counted table completely.
+pub async fn find_miscounted_users(db: &Db) -> Result<Vec<UserId>, Error> {
+    let backend = db.read().get_database_backend();
+    let rows = read_slowly(db, Statement::from_string(backend, counts::differing_users_query())).await?;
+    let users: Result<Vec<UserId>, DbErr> = rows.iter().map(|row| row.try_get("", "user_id")).collect();
+    Ok(users?)
+}
+
+/// Counts the rows of a user anew. No other transaction of the user counts meanwhile; on SQLite none of any user does.
+pub async fn recount(db: &Db, user: UserId) -> Result<(), Error> {
+    let txn = begin_owned(db, user).await?;
+    if db.is_postgres() {
+        // The pool sets a timeout for every connection. SET LOCAL lifts it for this transaction alone.
+        txn.execute_unprepared("SET LOCAL statement_timeout = 0").await?;
+    }
+    let backend = txn.get_database_backend();
+    for statement in counts::recount_statements() {
+        txn.execute_raw(Statement::from_sql_and_values(backend, statement, [user.into()])).await?;
+    }
+    Ok(txn.commit().await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use database::QueryPlan;
+    use sea_orm::DbBackend;
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn rows_of_one_user_are_counted_by_indexes() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        let db = Db::open(&url).await.unwrap();
+        let user = UserId(Uuid::from_u128(7));
+
+        for statement in counts::recount_statements() {
+            let recount = Statement::from_sql_and_values(DbBackend::Sqlite, statement, [user.into()]);
+            let plan = QueryPlan::of(&db, recount).await.unwrap();
+
+            assert!(plan.full_scans().is_empty(), "{plan:#?}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The numbers of rows that a user has. Triggers of the database update them with every change of a counted row (see
+//! `migration::kept_counts`); only a repair writes them otherwise.
+
+use sea_orm::entity::prelude::*;
+use values::id::UserId;
+
+/// The numbers of rows that a user has. The row is created and deleted with the account.
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "account_count")]
+pub struct Model {
+    /// The user whose rows are counted.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub user_id: UserId,
+    /// Number of bookmarks, without deleted ones.
+    pub bookmarks: i64,
+    /// Number of documents, without hidden ones.
+    pub documents: i64,
+    /// Number of highlights, including those of deleted bookmarks.
+    pub highlights: i64,
+    /// Number of collections.
+    pub collections: i64,
+    /// Number of followed feeds.
+    pub feeds: i64,
+    /// Number of projects.
+    pub projects: i64,
+    /// Number of completed uploads.
+    pub uploads: i64,
+    /// Bytes of the uploads that are completed or whose bytes have arrived. Those of other uploads depend on the time.
+    pub upload_bytes: i64,
+}
+
+crate::owned::owned_table!();

@@ -1,0 +1,128 @@
+//! The rows that each kept count counts, as SQL that counts them anew.
+
+use super::counters::{ACCOUNT_COUNTS, Counter, CounterTable, FEED_COUNTS};
+
+/// A table of kept counts, and the rows that it counts.
+pub struct CountTable {
+    /// Its name.
+    pub table: &'static str,
+    /// The columns of its primary key, of which `user_id` is the first.
+    pub key: &'static [&'static str],
+    /// The columns with the numbers.
+    pub counts: Vec<&'static str>,
+    /// Selects of the counted rows. Each selects the columns of the key and the values that are added to the numbers, in this order.
+    /// A select of zeros stands for the rows that the table has although nothing is counted.
+    rows: Vec<RowSelect>,
+}
+
+/// A select of counted rows.
+struct RowSelect {
+    /// The select, up to the condition.
+    select: String,
+    /// The column of the owner.
+    owner: &'static str,
+    /// The condition that a row counts; `None` if all do.
+    condition: Option<&'static str>,
+}
+
+impl CountTable {
+    /// Returns a select of the right numbers: the columns of the key, then those with the numbers. With `only_of_user` it counts
+    /// those of the user `$1`; an index finds the rows.
+    pub fn right_counts(&self, only_of_user: bool) -> String {
+        let rows = self.rows.iter().map(|rows| rows.to_sql(only_of_user)).collect::<Vec<_>>();
+        let key = self.key.join(", ");
+        // On PostgreSQL the sum of BIGINT is NUMERIC, which no integer of Rust decodes.
+        let sums = self.counts.iter().map(|count| format!("CAST(SUM({count}) AS BIGINT) AS {count}"));
+        let sums = sums.collect::<Vec<_>>().join(", ");
+        format!("SELECT {key}, {sums} FROM ({}) AS counted GROUP BY {key}", rows.join(" UNION ALL "))
+    }
+}
+
+impl RowSelect {
+    fn to_sql(&self, only_of_user: bool) -> String {
+        let of_user = only_of_user.then(|| format!("{} = $1", self.owner));
+        let conditions: Vec<String> = of_user.into_iter().chain(self.condition.map(str::to_owned)).collect();
+        if conditions.is_empty() {
+            self.select.clone()
+        } else {
+            format!("{} WHERE {}", self.select, conditions.join(" AND "))
+        }
+    }
+}
+
+/// The counts of accounts.
+pub(super) fn accounts() -> CountTable {
+    let zeros =
+        "SELECT \"user\".id AS user_id, ".to_owned() + &values(&ACCOUNT_COUNTS, "") + " FROM \"user\"";
+    let owners = RowSelect { select: zeros, owner: "\"user\".id", condition: None };
+    of_counters(&ACCOUNT_COUNTS, owners)
+}
+
+/// The counts of followed feeds.
+pub(super) fn feeds() -> CountTable {
+    let zeros = "SELECT user_id, id AS feed_id, ".to_owned() + &values(&FEED_COUNTS, "") + " FROM feed";
+    of_counters(&FEED_COUNTS, RowSelect { select: zeros, owner: "user_id", condition: None })
+}
+
+fn of_counters(counts: &CounterTable, owners: RowSelect) -> CountTable {
+    let of_source = |source: &'static str| {
+        let key = counts.key.join(", ");
+        let select = format!("SELECT {key}, {} FROM {source}", values(counts, source));
+        RowSelect { select, owner: "user_id", condition: None }
+    };
+    let rows = std::iter::once(owners).chain(counts.sources().into_iter().map(of_source)).collect();
+    let names = counts.counters.iter().map(|counter| counter.column).collect();
+    CountTable { table: counts.table, key: counts.key, counts: names, rows }
+}
+
+/// The values of a row of a counted table: zero for the numbers of other tables.
+fn values(counts: &CounterTable, source: &str) -> String {
+    let value = |counter: &Counter| {
+        let value = if counter.source == source { counter.value_of("") } else { "0".to_owned() };
+        format!("{value} AS {}", counter.column)
+    };
+    counts.counters.iter().map(value).collect::<Vec<_>>().join(", ")
+}
+
+const BOOKMARK_IS_NOT_DELETED: &str = "bookmark.deleted_at IS NULL";
+
+/// The counts of tags. A tag that no bookmark has any more has no row.
+pub(super) fn tags() -> CountTable {
+    let select = "SELECT bookmark_tag.user_id AS user_id, bookmark_tag.name AS name, 1 AS bookmarks \
+                  FROM bookmark_tag JOIN bookmark ON bookmark.id = bookmark_tag.bookmark_id";
+    let tagged = RowSelect {
+        select: select.to_owned(),
+        owner: "bookmark_tag.user_id",
+        condition: Some(BOOKMARK_IS_NOT_DELETED),
+    };
+    CountTable {
+        table: "tag_count",
+        key: &["user_id", "name"],
+        counts: vec!["bookmarks"],
+        rows: vec![tagged],
+    }
+}
+
+/// The counts of collections.
+pub(super) fn collections() -> CountTable {
+    let zeros = "SELECT user_id, id AS collection_id, 0 AS bookmarks FROM collection";
+    // Through the collections, because no index of the memberships begins with the owner. A cross join, because SQLite keeps its
+    // order.
+    let select = "SELECT collection.user_id AS user_id, collection.id AS collection_id, 1 AS bookmarks \
+                  FROM collection CROSS JOIN collection_bookmark CROSS JOIN bookmark";
+    let members = RowSelect {
+        select: select.to_owned(),
+        owner: "collection.user_id",
+        condition: Some(
+            "collection_bookmark.collection_id = collection.id AND bookmark.id = collection_bookmark.bookmark_id \
+             AND bookmark.deleted_at IS NULL",
+        ),
+    };
+    let rows = vec![RowSelect { select: zeros.to_owned(), owner: "user_id", condition: None }, members];
+    CountTable {
+        table: "collection_count",
+        key: &["user_id", "collection_id"],
+        counts: vec!["bookmarks"],
+        rows,
+    }
+}
