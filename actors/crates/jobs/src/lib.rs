@@ -10,13 +10,14 @@
 //! | keep a lease | [`renew`], [`advance`] |
 //! | end an attempt | [`finish`], [`yield_job`], [`defer`], [`release`], [`give_up`], [`give_up_crashed`] |
 //! | end all attempts of a process that stops | [`release_all`] |
+//! | work on many short jobs together | [`BatchBudget`], [`renew_all`], [`reload_all`], [`continue_as_index`], [`finish_all`] |
 //! | postpone jobs until their user lets them run | [`postpone()`], [`release_postponed`] |
 //! | keep jobs of other versions | [`requeue_unknown`], [`unknown_by_kind`] |
 //! | say how an attempt failed | [`JobError`] |
 //! | retry a job that was given up | [`retry_failed`] |
 //! | look at the queue | [`depths`], [`given_up()`], [`has_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
 //! | look at the jobs of documents | [`last_document_job`], [`is_document_running`], [`list_document_jobs`], [`count_document_jobs`] |
-//! | select documents and other subjects by their jobs | [`pending_documents`], [`subjects`], [`subjects_due`], [`subjects_given_up`] |
+//! | select documents and other subjects by their jobs | [`pending_documents`], [`subjects`], [`subjects_due`], [`subjects_given_up`], [`queued_subjects`] |
 //! | remove rows | [`sweep`], [`remove_with_subjects`] |
 //!
 //! A job is a [`JobKind`] and a subject, such as the id of a document. Of each kind at most one job of a subject waits and
@@ -40,6 +41,8 @@
 //!
 //! This crate runs nothing: the actor that runs jobs and the table of their handlers are in carrel-actors (`worker`).
 
+mod batch;
+mod choice;
 mod claim;
 mod complete;
 mod document_jobs;
@@ -55,7 +58,8 @@ mod test_queue;
 
 use std::time::Duration;
 
-pub use claim::{ClaimOrder, ClaimedJob, ClaimedJobs, LeaseOwner, SlotBudget, claim, end_leases};
+pub use batch::{continue_as_index, finish_all, queued_subjects, reload_all, renew_all};
+pub use claim::{BatchBudget, ClaimOrder, ClaimedJob, ClaimedJobs, LeaseOwner, SlotBudget, claim, end_leases};
 pub use complete::{
     Deferral, REPEATED_CRASH, advance, backoff, crash_reason, defer, end_wait, finish, give_up,
     give_up_crashed, record_document_reason, release, release_all, reload, renew, requeue_unknown, sweep,
