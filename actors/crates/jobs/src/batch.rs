@@ -11,9 +11,9 @@ use values::kind::JobState;
 use values::time::Timestamp;
 
 use super::LEASE_DURATION;
-use super::claim::ClaimedJob;
 use super::inspect::has_state;
 use super::kind::JobKind;
+use super::slots::ClaimedJob;
 
 /// Renews the leases of jobs. Those that have ended, or whose lease is lost, stay as they are.
 pub async fn renew_all(db: &impl ConnectionTrait, jobs: &[ClaimedJob], now: Timestamp) -> Result<(), DbErr> {

@@ -6,15 +6,15 @@ use entity::job::Model;
 use uuid::Uuid;
 use values::kind::JobState;
 
-use super::claim::{BatchBudget, ClaimedJob, ClaimedJobs, SlotBudget};
 use super::kind::{JobKind, Priority};
+use super::slots::{BatchBudget, ClaimedJob, ClaimedJobs, SlotBudget};
 use super::{MAX_ATTEMPTS, MAX_CRASHES};
 
 /// The jobs that a claim has taken so far, and the slots that are left.
 pub(crate) struct JobChoice {
     slots: SlotBudget,
     /// Subjects of the jobs that were taken: the jobs of one result were selected before any of them was leased.
-    subjects: HashSet<Uuid>,
+    pub(crate) subjects: HashSet<Uuid>,
     /// The leased jobs, and those whose last attempt crashed.
     pub(crate) claimed: ClaimedJobs,
 }
@@ -29,6 +29,11 @@ pub(crate) struct ChosenJobs {
 }
 
 impl ChosenJobs {
+    /// Returns whether it has jobs of the backlog that share a slot.
+    pub(crate) fn is_batch_of_backlog(&self) -> bool {
+        self.batch.first().is_some_and(|job| Priority::of(&job.row) == Priority::Backlog)
+    }
+
     fn used_slots(&self) -> u64 {
         self.jobs.len() as u64 + u64::from(!self.batch.is_empty())
     }
@@ -159,7 +164,7 @@ mod tests {
 
         assert!(claimed.jobs.is_empty(), "{claimed:?}");
         let [batch] = claimed.batches.as_slice() else { panic!("{claimed:?}") };
-        assert_eq!(subjects(batch), (0..4).map(subject).collect::<Vec<_>>());
+        assert_eq!(subjects(batch), [5, 4, 3, 2].map(subject));
         for job in batch {
             assert_eq!(queue.job(job.row.id).await.unwrap().lease_token, job.row.lease_token);
             assert_eq!((job.row.state, job.row.attempts), (JobState::Running, 1));
@@ -207,7 +212,7 @@ mod tests {
 
         assert_eq!(subjects(&claimed.jobs), [subject(2)]);
         let batches: Vec<_> = claimed.batches.iter().map(|batch| subjects(batch)).collect();
-        assert_eq!(batches, [[0, 1, 4, 5].map(subject)]);
+        assert_eq!(batches, [[5, 4, 1, 0].map(subject)]);
     }
 
     #[tokio::test]

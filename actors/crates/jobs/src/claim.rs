@@ -6,15 +6,15 @@
 //!
 //! Only kinds that this version knows are claimed. A job of another kind stays as it is, for a version that can run it.
 //!
-//! Many short jobs of kinds that [run in batches](JobKind::runs_in_batches) may share a slot ([`BatchBudget`]). The order in which a
-//! claim takes jobs, and so the fairness among users, is the same with and without batches.
+//! Many short jobs of kinds that [run in batches](super::JobKind::runs_in_batches) may share a slot ([`super::BatchBudget`]). How many
+//! jobs of each user a claim takes is decided by their queue positions, with and without batches.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use database::Db;
 use entity::job::{Column, Entity, Model};
-use sea_orm::sea_query::{Expr, LockBehavior, LockType, Query};
+use sea_orm::sea_query::{Expr, LockBehavior, LockType};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select, SqlErr,
 };
@@ -25,8 +25,10 @@ use values::time::Timestamp;
 
 use super::LEASE_DURATION;
 use super::choice::{ChosenJobs, JobChoice, is_first_attempt};
-use super::inspect::{has_state, is_due};
-use super::kind::{JobKind, Priority, Track};
+use super::inspect::{has_state, is_due, without_running_subjects};
+use super::kind::{Priority, Track};
+use super::newest::prefer_newest;
+use super::slots::{ClaimedJobs, SlotBudget};
 
 /// Which due jobs a claim takes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,91 +43,6 @@ pub enum ClaimOrder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseOwner(pub Uuid);
 
-/// A job that a claim returned.
-#[derive(Clone, Debug)]
-pub struct ClaimedJob {
-    /// Kind of the job, which this version of the server knows.
-    pub kind: JobKind,
-    /// Row of the job, as the claim left it.
-    pub row: Model,
-}
-
-/// The result of a claim.
-#[derive(Debug, Default)]
-pub struct ClaimedJobs {
-    /// Jobs to run. They are leased to the caller, who must end or renew each of them.
-    pub jobs: Vec<ClaimedJob>,
-    /// Jobs to run together, two or more of one priority in each batch. They are leased to the caller as the others.
-    pub batches: Vec<Vec<ClaimedJob>>,
-    /// Jobs whose last attempt crashed the process, to be given up with [`super::give_up_crashed`].
-    pub crashed: Vec<ClaimedJob>,
-}
-
-/// How many batches a claim may form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BatchBudget {
-    /// Number of batches of the backlog that may be added to those that run. Jobs of the backlog that may share a slot wait while it
-    /// is 0. Batches of jobs that users wait for are limited by their slots alone.
-    pub free: u64,
-    /// Maximum number of jobs in a batch.
-    pub max_jobs: u64,
-}
-
-/// The free slots of a track, and which jobs may use them. It only counts what a claim may
-/// lease: a job holds its slot by its lease, which outlives the process, and not by a permit.
-#[derive(Clone, Debug, Default)]
-pub struct SlotBudget {
-    /// Number of slots of the track that no job uses now.
-    pub free: u64,
-    /// Number of free slots that jobs of the backlog may use.
-    pub free_for_backlog: u64,
-    /// Maximum number of slots that the jobs of one user may use at a time.
-    pub max_per_user: u64,
-    /// Number of slots that running jobs of each user use now; absent users use none.
-    pub used_by_user: HashMap<UserId, u64>,
-    /// Whether jobs that change the index are left to another server.
-    pub skips_index_jobs: bool,
-    /// Whether only jobs that delete are claimed, because the disk is below its floor.
-    pub only_deletions: bool,
-    /// How jobs may share slots; `None` if each job has its own.
-    pub batches: Option<BatchBudget>,
-}
-
-impl SlotBudget {
-    /// Returns a budget of free slots that all jobs of all users may use.
-    pub fn unrestricted(free: u64) -> Self {
-        Self { free, free_for_backlog: free, max_per_user: free, ..Self::default() }
-    }
-
-    /// Takes a slot for a job. Returns `false` if there is none for it.
-    pub(super) fn try_acquire(&mut self, job: &Model) -> bool {
-        let is_backlog = Priority::of(job) == Priority::Backlog;
-        let used = self.used_by_user.entry(job.user_id).or_default();
-        if self.free == 0 || *used >= self.max_per_user || (is_backlog && self.free_for_backlog == 0) {
-            return false;
-        }
-        *used += 1;
-        self.free -= 1;
-        self.free_for_backlog -= u64::from(is_backlog);
-        true
-    }
-
-    /// Restricts a query to the kinds of jobs that may be claimed: kinds that this version of the server knows, without those that the
-    /// budget excludes.
-    fn select_claimable_kinds(&self, jobs: Select<Entity>) -> Select<Entity> {
-        let may_claim = |kind: &JobKind| {
-            !(self.skips_index_jobs && kind.changes_index()) && (!self.only_deletions || kind.only_deletes())
-        };
-        jobs.filter(Column::Kind.is_in(JobKind::ALL.into_iter().filter(may_claim).map(JobKind::name)))
-    }
-
-    /// Returns the users that have all their slots.
-    fn users_at_maximum(&self) -> Vec<UserId> {
-        let at_maximum = self.used_by_user.iter().filter(|(_, used)| **used >= self.max_per_user);
-        at_maximum.map(|(user, _)| *user).collect()
-    }
-}
-
 /// Claims due jobs of a track under a lease, as many as there are slots: first jobs whose lease has expired, then waiting
 /// jobs by priority and queue position. Jobs of kinds that this version does not know stay as they are. Two jobs of one subject never
 /// run at the same time, because the slower one could overwrite a newer version with an older one.
@@ -139,12 +56,13 @@ pub async fn claim(
 ) -> Result<ClaimedJobs, DbErr> {
     let expired = slots.select_claimable_kinds(jobs_with_expired_lease(track, now));
     let waiting = slots.select_claimable_kinds(waiting_jobs(track, &slots.users_at_maximum()));
+    let (all, for_backlog) = (slots.free, slots.free_for_backlog);
+    let (interactive, backlog) = (select_interactive(waiting.clone()), select_backlog(waiting.clone()));
     // A read first: most of the time there is nothing to claim, and the transaction below would take the lock of the database.
-    if expired.clone().one(db.read()).await?.is_none() && waiting.clone().one(db.read()).await?.is_none() {
+    let claimable = if for_backlog == 0 { interactive.clone() } else { waiting };
+    if expired.clone().one(db.read()).await?.is_none() && claimable.one(db.read()).await?.is_none() {
         return Ok(ClaimedJobs::default());
     }
-    let (all, for_backlog) = (slots.free, slots.free_for_backlog);
-    let (interactive, backlog) = (select_interactive(waiting.clone()), select_backlog(waiting));
     let queries = match order {
         ClaimOrder::InteractiveFirst => vec![(expired, all), (interactive, all), (backlog, for_backlog)],
         ClaimOrder::BacklogFirst => vec![
@@ -180,6 +98,9 @@ async fn lease_jobs(
         // has no row locks, only one transaction writes at a time.
         let jobs = query.limit(limit).lock_with_behavior(LockType::Update, LockBehavior::SkipLocked);
         let mut chosen = choice.choose(jobs.all(&txn).await?, max_slots);
+        if chosen.is_batch_of_backlog() {
+            prefer_newest(&txn, &mut chosen.batch, &mut choice.subjects).await?;
+        }
         lease_all(&txn, owner, &mut chosen, now).await?;
         choice.add(chosen);
     }
@@ -198,16 +119,8 @@ fn jobs_with_expired_lease(track: Track, now: Timestamp) -> Select<Entity> {
 /// Selects due jobs in the order of their queue positions, without those whose subject another job works on, and without those of
 /// users that have all their slots. A job whose worker crashed counts as running until its own track claims it again.
 fn waiting_jobs(track: Track, users_at_maximum: &[UserId]) -> Select<Entity> {
-    let running_subjects = Query::select()
-        .column(Column::Subject)
-        .from(Entity)
-        .and_where(has_state(JobState::Running))
-        .to_owned();
-    let mut waiting = Entity::of_every_user()
-        .filter(is_due())
-        .filter(Column::Track.eq(track.number()))
-        // The index `job_running` would refuse the lease of such a job and so roll back the whole claim.
-        .filter(Column::Subject.not_in_subquery(running_subjects));
+    let due = Entity::of_every_user().filter(is_due()).filter(Column::Track.eq(track.number()));
+    let mut waiting = without_running_subjects(due);
     if !users_at_maximum.is_empty() {
         // `try_acquire` would refuse these jobs too, but at the head of the queue they would use up the limit of the query.
         waiting = waiting.filter(Column::UserId.is_not_in(users_at_maximum.iter().copied()));
@@ -303,13 +216,15 @@ async fn write_lease(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use sea_orm::{DbBackend, QueryTrait};
 
     use super::*;
     use crate::test_queue::{NOON, OWNER, TestQueue, subject};
     use crate::{
-        Deferral, MAX_ATTEMPTS, MAX_CRASHES, REPEATED_CRASH, advance, crash_reason, defer, enqueue, finish,
-        give_up, give_up_crashed, is_given_up, promote, release, renew,
+        Deferral, JobKind, MAX_ATTEMPTS, MAX_CRASHES, REPEATED_CRASH, advance, crash_reason, defer, enqueue,
+        finish, give_up, give_up_crashed, is_given_up, promote, release, renew,
     };
 
     /// The first time at which a lease that begins at `since` has expired.

@@ -28,7 +28,8 @@
 //! one that does: it is not claimed, and neither its queue position nor its wait counts for other jobs.
 //!
 //! Due jobs of a [`Track`] run by [`Priority`] and, among users, by start-time fair queueing: the column
-//! `queue_position` holds the virtual start time of a job.
+//! `queue_position` holds the virtual start time of a job. Of the backlog of a user, the jobs of the newest documents run first if they run
+//! in batches.
 //!
 //! | Bound | |
 //! |---|---|
@@ -51,15 +52,19 @@ mod error;
 mod fairness;
 mod inspect;
 mod kind;
+mod newest;
 mod postpone;
 mod signal;
+mod slots;
 #[cfg(test)]
 mod test_queue;
 
 use std::time::Duration;
 
 pub use batch::{continue_as_index, finish_all, queued_subjects, reload_all, renew_all};
-pub use claim::{BatchBudget, ClaimOrder, ClaimedJob, ClaimedJobs, LeaseOwner, SlotBudget, claim, end_leases};
+pub use claim::{
+    BatchBudget, ClaimOrder, ClaimedJob, ClaimedJobs, LeaseOwner, SlotBudget, claim, end_leases,
+};
 pub use complete::{
     Deferral, REPEATED_CRASH, advance, backoff, crash_reason, defer, end_wait, finish, give_up,
     give_up_crashed, record_document_reason, release, release_all, reload, renew, requeue_unknown, sweep,
@@ -79,6 +84,7 @@ pub use inspect::{
 pub use kind::{JobKind, Priority, Track};
 pub use postpone::{postpone, release_postponed};
 pub use signal::JobSignal;
+pub use slots::{BatchBudget, ClaimedJob, ClaimedJobs, SlotBudget};
 
 /// An attempt whose lease is not renewed for this long counts as crashed. Its worker renews it three times as often.
 pub const LEASE_DURATION: Duration = Duration::from_secs(12);

@@ -8,6 +8,7 @@
 //! Documents that are not short, or need more than one step for each, such as those with HTML or with a former text, are left to jobs that
 //! run alone. So are all documents of a step that failed: nothing of it is kept, and the one at fault is found.
 
+mod groups;
 mod passages;
 mod texts;
 
@@ -19,9 +20,6 @@ use values::id::UserId;
 
 use super::extraction_context::ExtractionContext;
 use super::indexing_context::IndexingContext;
-
-/// Bytes of sources, or characters of texts, that are in memory at the same time for one batch.
-const MAX_GROUP_SIZE: i64 = 1 << 20;
 
 /// The jobs of one user in a batch.
 #[derive(Default)]
@@ -69,36 +67,4 @@ async fn run_of_user(
         passages::index(indexing, user, stored).await?;
     }
     passages::index_stored(indexing, user, jobs.documents).await
-}
-
-/// Divides items into groups of at most [`MAX_GROUP_SIZE`], in their order. An item that is larger is a group of its own.
-fn group_by_size<T>(items: impl IntoIterator<Item = (T, i64)>) -> Vec<Vec<T>> {
-    let (mut groups, mut group, mut total) = (Vec::new(), Vec::new(), 0_i64);
-    for (item, size) in items {
-        if !group.is_empty() && total.saturating_add(size) > MAX_GROUP_SIZE {
-            groups.push(std::mem::take(&mut group));
-            total = 0;
-        }
-        total = total.saturating_add(size);
-        group.push(item);
-    }
-    if !group.is_empty() {
-        groups.push(group);
-    }
-    groups
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn groups_are_bounded_by_their_size() {
-        let half = MAX_GROUP_SIZE / 2;
-
-        let groups = group_by_size([('a', half), ('b', half), ('c', 1), ('d', 2 * MAX_GROUP_SIZE), ('e', 1)]);
-
-        assert_eq!(groups, [vec!['a', 'b'], vec!['c'], vec!['d'], vec!['e']]);
-        assert!(group_by_size(Vec::<(char, i64)>::new()).is_empty());
-    }
 }

@@ -17,7 +17,7 @@ use values::id::{BookmarkId, DocumentId, UserId};
 use values::kind::{BudgetGroup, DocumentStatus};
 use values::time::Timestamp;
 
-use super::group_by_size;
+use super::groups::group_by_size;
 use crate::ai::budget;
 use crate::ingest::index::{document_source, is_deleted, language_of, model_use, prepend_title};
 use crate::ingest::indexing_context::IndexingContext;

@@ -17,7 +17,7 @@ use values::id::{DocumentId, UserId};
 use values::kind::SourceFormat;
 use values::time::Timestamp;
 
-use super::group_by_size;
+use super::groups::group_by_size;
 use super::passages::PendingDocument;
 use crate::ingest::extraction_context::ExtractionContext;
 
