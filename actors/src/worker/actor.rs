@@ -125,7 +125,6 @@ struct RunningJob {
 
 /// Jobs that share a slot.
 struct RunningBatch {
-    jobs: HashSet<JobId>,
     track: Track,
     priority: Priority,
     task: AbortHandle,
@@ -347,7 +346,11 @@ impl WorkerActor {
             context.spawn(release(self.ctx.clone(), job).into_actor(self));
             return;
         }
-        self.abort_older_attempt(job.row.id);
+        // After a jump of the clock, or the machine's sleep, a lease of this process can expire while its job still runs. The
+        // older attempt must not run at the same time.
+        if let Some(older) = self.running.remove(&job.row.id) {
+            older.task.abort();
+        }
         let (ctx, attempted) = (self.ctx.clone(), job.clone());
         // In a separate task, so that a panic ends the attempt, but neither the actor nor another job.
         let task = actix_rt::spawn(async move { attempt::run(&ctx, &attempted).await });
@@ -368,19 +371,8 @@ impl WorkerActor {
         }));
     }
 
-    /// Ends an earlier attempt of a job that was claimed again. After a jump of the clock, or the machine's sleep, a lease of this process
-    /// can expire while its job still runs, and the two attempts must not run at the same time.
-    fn abort_older_attempt(&mut self, job: JobId) {
-        if let Some(older) = self.running.remove(&job) {
-            older.task.abort();
-        }
-        // The other jobs of the batch are due again when their leases expire, if they have not expired already.
-        for (_, older) in self.batches.extract_if(|_, running| running.jobs.contains(&job)) {
-            older.task.abort();
-        }
-    }
-
-    /// Starts jobs that share a slot.
+    /// Starts jobs that share a slot. The batch continues if one of its jobs is claimed again, because that one was put back or its lease
+    /// has expired: every transaction of the batch checks the leases.
     fn start_batch(&mut self, claimed: Vec<ClaimedJob>, context: &mut Context<Self>) {
         let Some(first) = claimed.first() else { return };
         if self.is_stopped() {
@@ -391,15 +383,11 @@ impl WorkerActor {
             return;
         }
         let (track, priority) = (first.kind.track(), Priority::of(&first.row));
-        let jobs: HashSet<JobId> = claimed.iter().map(|job| job.row.id).collect();
-        for job in &jobs {
-            self.abort_older_attempt(*job);
-        }
         let ctx = self.ctx.clone();
         let task = actix_rt::spawn(async move { batch::run(&ctx, &claimed).await });
         self.started_batches += 1;
         let number = self.started_batches;
-        self.batches.insert(number, RunningBatch { jobs, track, priority, task: task.abort_handle() });
+        self.batches.insert(number, RunningBatch { track, priority, task: task.abort_handle() });
         context.spawn(task.into_actor(self).map(move |end, actor, context| {
             if end.is_err_and(|error| error.is_panic()) {
                 warn!("jobs that ran together are due again when their leases expire, because the worker panicked");

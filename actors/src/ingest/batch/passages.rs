@@ -41,7 +41,7 @@ pub(super) struct PendingDocument {
 }
 
 /// A document whose passages are in the index.
-struct IndexedDocument {
+struct CompletedDocument {
     job: job::Model,
     document: document::Model,
     /// The model that made the vectors; none if there are no vectors.
@@ -171,7 +171,7 @@ async fn index_group(
         let passages = sources.last().and_then(|source| source.passages.last());
         let passages = passages.map_or(0, |last| last.ordinal.saturating_add(1));
         let model = model.clone().filter(|_| has_vectors);
-        indexed.push(IndexedDocument { job, document, model, passages });
+        indexed.push(CompletedDocument { job, document, model, passages });
     }
     let batches =
         ctx.core.workers.run(Lane::Background, move || build_batches(user, sources, vectors)).await?;
@@ -244,7 +244,7 @@ fn build_batches(user: UserId, sources: Vec<PointSource>, vectors: Option<Vector
 }
 
 /// Ends the jobs and marks their documents as ready, in one transaction.
-async fn finish(ctx: &IndexingContext, user: UserId, indexed: &[IndexedDocument]) -> Result<(), JobError> {
+async fn finish(ctx: &IndexingContext, user: UserId, indexed: &[CompletedDocument]) -> Result<(), JobError> {
     let now = ctx.core.clock.now();
     let txn = begin_owned(&ctx.core.db, user).await?;
     let jobs: Vec<&job::Model> = indexed.iter().map(|indexed| &indexed.job).collect();
@@ -315,10 +315,10 @@ impl IndexState {
 }
 
 /// Groups documents whose rows get the same values: most short documents have one passage, and their first version.
-fn group_by_state(ctx: &IndexingContext, indexed: &[IndexedDocument]) -> Vec<(IndexState, Vec<DocumentId>)> {
+fn group_by_state(ctx: &IndexingContext, indexed: &[CompletedDocument]) -> Vec<(IndexState, Vec<DocumentId>)> {
     let has_model = ctx.retrieval.engine().model().is_some();
     let mut groups: Vec<(IndexState, Vec<DocumentId>)> = Vec::new();
-    for IndexedDocument { document, model, passages, .. } in indexed {
+    for CompletedDocument { document, model, passages, .. } in indexed {
         // The model may be loaded after the start of the server. If there has never been one, no vectors are expected.
         let is_awaiting_vectors =
             model.is_none() && (!is_words_only(document) || document.embedding_model.is_some() || has_model);
