@@ -510,6 +510,17 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn failure_of_changes_together_does_not_count_as_damage() {
+        let damaged = DamagedEngine::new();
+        let request = RequestKey::UpsertPassages(DocumentId(Uuid::from_u128(1)), 1, None);
+
+        let failed = damaged.engine.change_together(vec![request], |_| Err(IndexError::Panicked)).await;
+
+        assert!(is_blocked(&failed.unwrap_err()));
+        assert_eq!(damaged.engine.damage_failures(), 0);
+    }
+
+    #[tokio::test]
     async fn index_that_its_change_keeps_unloaded_uses_up_attempts() {
         let damaged = DamagedEngine::new();
         let unloaded = || IndexError::Unloaded(EngineFault::Damage);

@@ -8,6 +8,7 @@
 //! Documents that are not short, or need more than one step for each, such as those with HTML or with a former text, are left to jobs that
 //! run alone. So are all documents of a step that failed: nothing of it is kept, and the one at fault is found.
 
+mod completion;
 mod groups;
 mod passages;
 mod texts;

@@ -65,7 +65,8 @@ pub(super) async fn select_short(
     Ok(group_by_size(short))
 }
 
-/// Stores the first texts of the documents of these jobs, which then are the jobs that index them. A job whose source is gone stays as it is.
+/// Stores the first texts of the documents of these jobs, which then are the jobs that index them. A job whose source is gone stays as
+/// it is.
 ///
 /// # Errors
 /// [`JobError::LeaseLost`] when another worker has one of the jobs, or a document changed meanwhile; [`JobError::Internal`] with
