@@ -58,9 +58,22 @@ impl Entity {
         document: DocumentId,
         now: Timestamp,
     ) -> Result<(), DbErr> {
+        Self::touch_for_documents(db, user, [document], now).await
+    }
+
+    /// Records that the bookmarks of these documents changed now.
+    ///
+    /// # Errors
+    /// [`DbErr`] when the database fails.
+    pub async fn touch_for_documents(
+        db: &impl ConnectionTrait,
+        user: UserId,
+        documents: impl IntoIterator<Item = DocumentId>,
+        now: Timestamp,
+    ) -> Result<(), DbErr> {
         Self::update_owned(user)
             .col_expr(Column::UpdatedAt, Expr::value(now))
-            .filter(Column::DocumentId.eq(document))
+            .filter(Column::DocumentId.is_in(documents))
             .exec(db)
             .await
             .map(drop)

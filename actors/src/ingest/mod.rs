@@ -6,8 +6,10 @@
 //!
 //! There are four groups of stages, and each takes a separate context: [`sequencer`] makes the text of a document
 //! ([`extraction_context`]), [`index`] and [`index_removal`] change the index ([`indexing_context`]), [`feed`] follows feeds,
-//! and [`repair`] keeps the index complete. Requests use the parts in [`context`].
+//! and [`repair`] keeps the index complete. Requests use the parts in [`context`]. [`batch`] does the work of the first two for many short
+//! documents together.
 
+pub mod batch;
 mod completion;
 pub mod context;
 mod document_row;

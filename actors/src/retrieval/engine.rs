@@ -233,6 +233,34 @@ impl Engine {
         change: impl FnOnce(&dyn PassageIndex) -> Result<(), IndexError> + Send + 'static,
     ) -> Result<(), Error> {
         let index = self.index()?;
+        let done = self.apply(&index, change).await?;
+        self.note_outcome(&index, request, &done);
+        done.map_err(|error| self.change_error(request, error))
+    }
+
+    /// Makes several changes of the index together, which are made one by one if they fail: only then a failure counts as damage. This is
+    /// background work.
+    pub(super) async fn change_together(
+        &self,
+        requests: Vec<RequestKey>,
+        change: impl FnOnce(&dyn PassageIndex) -> Result<(), IndexError> + Send + 'static,
+    ) -> Result<(), Error> {
+        let index = self.index()?;
+        let done = self.apply(&index, change).await?;
+        if done.is_ok() {
+            for request in requests {
+                self.note_outcome(&index, Some(request), &done);
+            }
+        }
+        done.map_err(write_error)
+    }
+
+    /// Changes the index and makes the change durable. The inner error is that of the index.
+    async fn apply(
+        &self,
+        index: &Arc<dyn PassageIndex>,
+        change: impl FnOnce(&dyn PassageIndex) -> Result<(), IndexError> + Send + 'static,
+    ) -> Result<Result<(), IndexError>, Error> {
         let shared = index.clone();
         let done = self.workers.run(Lane::Background, move || {
             catch_engine_panic(|| {
@@ -248,9 +276,7 @@ impl Engine {
         }
         // Also for a change that failed: it may have taken effect in part.
         self.changes.fetch_add(1, Ordering::Relaxed);
-        let done = done?;
-        self.note_outcome(&index, request, &done);
-        done.map_err(|error| self.change_error(request, error))
+        done
     }
 
     /// Makes all changes of the index durable, also those that other requests have made.
@@ -481,6 +507,17 @@ mod tests {
         assert_eq!(damaged.engine.damage_failures(), 1, "it does not count again");
         let disk_failed = damaged.fail_change(1, || engine_error(EngineFault::DiskFailure)).await;
         assert!(is_blocked(&disk_failed), "{disk_failed:?}");
+    }
+
+    #[tokio::test]
+    async fn failure_of_changes_together_does_not_count_as_damage() {
+        let damaged = DamagedEngine::new();
+        let request = RequestKey::UpsertPassages(DocumentId(Uuid::from_u128(1)), 1, None);
+
+        let failed = damaged.engine.change_together(vec![request], |_| Err(IndexError::Panicked)).await;
+
+        assert!(is_blocked(&failed.unwrap_err()));
+        assert_eq!(damaged.engine.damage_failures(), 0);
     }
 
     #[tokio::test]

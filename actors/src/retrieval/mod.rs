@@ -69,6 +69,14 @@ pub struct PassageBatch {
     pub last: bool,
 }
 
+impl PassageBatch {
+    /// Returns the key by which a repetition of this change is recognised.
+    fn request(&self) -> RequestKey {
+        let first = self.points.first().map(|point| point.id);
+        RequestKey::UpsertPassages(self.document, self.version, first)
+    }
+}
+
 /// The handle of the passage index: of its actor, within whose permits the changes run, and of the [`Engine`], which answers reads. Clones
 /// are cheap.
 #[derive(Clone)]
@@ -129,8 +137,7 @@ impl Retrieval {
     /// # Errors
     /// The same errors as [`Self::delete_passages`].
     pub async fn upsert_passages(&self, batch: PassageBatch) -> Result<(), Error> {
-        let first = batch.points.first().map(|point| point.id);
-        let request = RequestKey::UpsertPassages(batch.document, batch.version, first);
+        let request = batch.request();
         self.change(Some(request), move |index| {
             let tenant = Tenant::of(batch.user.0);
             index.upsert(&tenant, batch.points)?;
@@ -141,6 +148,35 @@ impl Retrieval {
             Ok(())
         })
         .await
+    }
+
+    /// Adds all passages of several documents of a user, each of one version, and removes those of their other versions. The change is
+    /// durable when it returns; when it fails, any part of it may have taken effect, and the documents are to be added one by one. A
+    /// failure does not count as damage of the index: those that follow tell whether the cause is one of the documents.
+    ///
+    /// # Errors
+    /// The same errors as [`Self::delete_passages`].
+    pub async fn upsert_documents(&self, user: UserId, batches: Vec<PassageBatch>) -> Result<(), Error> {
+        let requests: Vec<RequestKey> = batches.iter().map(PassageBatch::request).collect();
+        let change = move |index: &dyn PassageIndex| -> Result<(), IndexError> {
+            let tenant = Tenant::of(user.0);
+            let (mut points, mut replaced) = (Vec::new(), Vec::new());
+            for batch in batches {
+                // The first version of a text replaces nothing.
+                if batch.version > 1 {
+                    replaced.push((batch.document, batch.version));
+                }
+                points.extend(batch.points);
+            }
+            index.upsert(&tenant, points)?;
+            // Only after the passages of the new versions, so that search finds the former ones until then.
+            for (document, version) in replaced {
+                index.delete_document(&tenant, document.0, Some(version))?;
+            }
+            Ok(())
+        };
+        let engine = self.engine.clone();
+        self.port.run_within_timeout(async move || engine.change_together(requests, change).await).await?
     }
 
     /// Removes all passages of a document. Without any nothing happens.

@@ -12,7 +12,7 @@ use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, Resp
 use database::is_reported;
 use disk::SpaceLevel;
 use errors::Error;
-use jobs::{ClaimOrder, ClaimedJob, ClaimedJobs, Priority, SlotBudget, Track};
+use jobs::{BatchBudget, ClaimOrder, ClaimedJob, ClaimedJobs, Priority, SlotBudget, Track};
 use library::stored_files;
 use sea_orm::DbErr;
 use tokio::sync::Mutex;
@@ -22,7 +22,7 @@ use tracing::warn;
 use values::id::{JobId, UserId};
 
 use super::context::WorkerContext;
-use super::{attempt, maintenance};
+use super::{attempt, batch, maintenance};
 use crate::ingest::{feed, repair};
 
 /// Interval of looks at the queue. It bounds the delay after a lost signal, and of jobs of other processes.
@@ -50,6 +50,13 @@ const MAX_IMPORTS: usize = 2;
 const MAX_EXPORTS: usize = 2;
 /// Recordings that are in progress at the same time: one is transcribed, and others are fetched meanwhile.
 const MAX_RECORDINGS: usize = 4;
+
+/// Batches of the backlog that run at the same time: while one waits for the database or the disk, the other computes.
+const MAX_BATCHES: usize = 2;
+/// Jobs of a batch without an embedding model: a quarter of a second of work.
+const MAX_BATCH_JOBS: u64 = 128;
+/// Jobs of a batch with an embedding model, which takes about a thousand times as long for a passage.
+const MAX_EMBEDDED_BATCH_JOBS: u64 = 32;
 
 /// The maximum numbers of jobs that run at the same time.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +108,8 @@ pub struct WorkerActor {
     ctx: Arc<WorkerContext>,
     limits: ConcurrencyLimits,
     running: HashMap<JobId, RunningJob>,
+    batches: HashMap<u64, RunningBatch>,
+    started_batches: u64,
     tasks: HashSet<MaintenanceTask>,
     /// Held by the claim in progress, of which there is one at a time.
     claim_lock: Arc<Mutex<()>>,
@@ -114,12 +123,21 @@ struct RunningJob {
     task: AbortHandle,
 }
 
+/// Jobs that share a slot.
+struct RunningBatch {
+    track: Track,
+    priority: Priority,
+    task: AbortHandle,
+}
+
 impl WorkerActor {
     pub(super) fn new(ctx: Arc<WorkerContext>, limits: ConcurrencyLimits) -> Self {
         Self {
             ctx,
             limits,
             running: HashMap::new(),
+            batches: HashMap::new(),
+            started_batches: 0,
             tasks: HashSet::new(),
             claim_lock: Arc::default(),
             claims: 0,
@@ -232,18 +250,27 @@ impl WorkerActor {
             all
         };
         context.spawn(claim.into_actor(self).map(|all, actor, context| {
+            let has_batch = all.iter().flatten().any(|claimed| !claimed.batches.is_empty());
             for claimed in all {
                 actor.start_claimed(claimed, context);
             }
             drop(claim_guard);
+            // A claim takes a batch or two, and more may be due.
+            if has_batch {
+                actor.claim(context);
+            }
         }));
     }
 
     /// Returns the free slots of a track. On tracks whose jobs take long, such as fetches from slow hosts, the backlog leaves a third
-    /// of the slots to jobs that a user waits for, and each user leaves one slot to the others.
+    /// of the slots to jobs that a user waits for, and each user leaves one slot to the others. While a batch runs, there is one more
+    /// slot for jobs that a user waits for, because a batch takes longer than the jobs of its track.
     fn slots(&self, track: Track) -> SlotBudget {
         let own = || self.running.values().filter(|running| running.job.kind.track() == track);
-        let backlog = own().filter(|running| Priority::of(&running.job.row) == Priority::Backlog).count();
+        let batches = || self.batches.values().filter(|running| running.track == track);
+        let backlog_batches = batches().filter(|running| running.priority == Priority::Backlog).count();
+        let backlog_jobs =
+            own().filter(|running| Priority::of(&running.job.row) == Priority::Backlog).count();
         let mut used_by_user: HashMap<UserId, u64> = HashMap::new();
         for running in own() {
             *used_by_user.entry(running.job.row.user_id).or_default() += 1;
@@ -254,14 +281,28 @@ impl WorkerActor {
             Track::Library | Track::Imports => (limit, limit),
             Track::Exports => (limit, 1),
         };
+        let more_slots = usize::from(batches().next().is_some());
+        let used = own().count() + batches().count();
         SlotBudget {
-            free: limit.saturating_sub(own().count()) as u64,
-            free_for_backlog: max_backlog.saturating_sub(backlog) as u64,
-            max_per_user: max_per_user as u64,
+            free: (limit + more_slots).saturating_sub(used) as u64,
+            free_for_backlog: max_backlog.saturating_sub(backlog_jobs + backlog_batches) as u64,
+            max_per_user: (max_per_user + more_slots) as u64,
             used_by_user,
             skips_index_jobs: !self.ctx.index_watch.is_maintainer(),
             only_deletions: false,
+            batches: self.batch_budget(track, backlog_batches),
         }
+    }
+
+    /// Returns how jobs of a track may share slots. A server that does not maintain the index leaves the second half of the work of a batch
+    /// to the one that does.
+    fn batch_budget(&self, track: Track, backlog_batches: usize) -> Option<BatchBudget> {
+        if track != Track::Library || !self.ctx.index_watch.is_maintainer() {
+            return None;
+        }
+        let has_model = self.ctx.indexing.retrieval.engine().embedder().is_some();
+        let max_jobs = if has_model { MAX_EMBEDDED_BATCH_JOBS } else { MAX_BATCH_JOBS };
+        Some(BatchBudget { free: MAX_BATCHES.saturating_sub(backlog_batches) as u64, max_jobs })
     }
 
     fn start_claimed(&mut self, claimed: Result<ClaimedJobs, DbErr>, context: &mut Context<Self>) {
@@ -272,6 +313,9 @@ impl WorkerActor {
                 }
                 for job in claimed.jobs {
                     self.start(job, context);
+                }
+                for batch in claimed.batches {
+                    self.start_batch(batch, context);
                 }
             }
             Err(error) if is_reported(&error) => {}
@@ -327,6 +371,32 @@ impl WorkerActor {
         }));
     }
 
+    /// Starts jobs that share a slot. The batch continues if one of its jobs is claimed again, because that one was put back or its lease
+    /// has expired: every transaction of the batch checks the leases.
+    fn start_batch(&mut self, claimed: Vec<ClaimedJob>, context: &mut Context<Self>) {
+        let Some(first) = claimed.first() else { return };
+        if self.is_stopped() {
+            // They were claimed while the worker stopped.
+            for job in claimed {
+                context.spawn(release(self.ctx.clone(), job).into_actor(self));
+            }
+            return;
+        }
+        let (track, priority) = (first.kind.track(), Priority::of(&first.row));
+        let ctx = self.ctx.clone();
+        let task = actix_rt::spawn(async move { batch::run(&ctx, &claimed).await });
+        self.started_batches += 1;
+        let number = self.started_batches;
+        self.batches.insert(number, RunningBatch { track, priority, task: task.abort_handle() });
+        context.spawn(task.into_actor(self).map(move |end, actor, context| {
+            if end.is_err_and(|error| error.is_panic()) {
+                warn!("jobs that ran together are due again when their leases expire, because the worker panicked");
+            }
+            actor.batches.remove(&number);
+            actor.claim(context);
+        }));
+    }
+
     fn clean_up(&mut self, context: &mut Context<Self>) {
         self.begin(MaintenanceTask::CleanUp, context, |ctx| async move {
             maintenance::clean_up(&ctx).await;
@@ -367,7 +437,7 @@ impl WorkerActor {
     /// Packs the index while nothing runs.
     fn pack(&mut self, context: &mut Context<Self>) {
         // Packing takes the index exclusively, so jobs that change it would wait.
-        if self.running.is_empty() {
+        if self.running.is_empty() && self.batches.is_empty() {
             self.begin_with_room(MaintenanceTask::PackIndex, context, |ctx| async move {
                 ctx.retrieval.maintain().await.map(drop)
             });
@@ -398,6 +468,9 @@ impl Actor for WorkerActor {
         for running in self.running.values() {
             running.task.abort();
         }
+        for running in self.batches.values() {
+            running.task.abort();
+        }
     }
 }
 
@@ -413,6 +486,9 @@ impl Handler<Stop> for WorkerActor {
         // Before anything is released: a claim in progress sees it, and no job starts after the release.
         self.is_stopped.store(true, Ordering::SeqCst);
         for (_, running) in self.running.drain() {
+            running.task.abort();
+        }
+        for (_, running) in self.batches.drain() {
             running.task.abort();
         }
         let (ctx, claim_lock) = (self.ctx.clone(), self.claim_lock.clone());

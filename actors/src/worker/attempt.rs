@@ -22,7 +22,7 @@ const MIN_BUSY_DELAY: Duration = Duration::from_secs(2);
 /// Attempts of a file whose parser crashes, hangs or runs out of memory.
 const MAX_PARSER_CRASHES: i32 = 3;
 /// Failed renewals in a row after which an attempt is ended. The lease would expire before another one.
-const MAX_FAILED_RENEWALS: u32 = 3;
+pub(super) const MAX_FAILED_RENEWALS: u32 = 3;
 
 /// The reason of a job that waits for its host.
 const HOST_BUSY: &str = "waiting, because other requests to the same host come first";
@@ -67,34 +67,87 @@ pub(super) async fn record_end(
         // Aborted by `Stop`, which releases the job, or in favour of a later attempt.
         Err(stopped) if stopped.is_cancelled() => return,
         Ok(Err(error)) => error,
-        Err(_panicked) => JobError::Internal(Error::internal("the job panicked")),
+        Err(_panicked) => panic_error(),
     };
-    if let Err(error) = record_error(ctx, job, error).await
-        && !is_reported(&error)
-    {
-        warn!(
-            job.id = %job.row.id, job.kind = %job.kind.name(), job.subject = %job.row.subject, %error,
-            "could not record the failure of a job"
-        );
+    record_failure(ctx, job, error).await;
+}
+
+/// Returns the error of an attempt that panicked.
+pub(super) fn panic_error() -> JobError {
+    JobError::Internal(Error::internal("the job panicked"))
+}
+
+/// Records that an attempt failed. Returns what the job waits for if it is not the cause.
+pub(super) async fn record_failure(ctx: &WorkerContext, job: &ClaimedJob, error: JobError) -> Option<Wait> {
+    let recorded = record_disposition(ctx, job, |job| disposition(job, error)).await;
+    match recorded? {
+        Disposition::Deferred { delay, reason } => Some(Wait { delay, reason, is_shown: false }),
+        Disposition::Blocked { delay, reason } => Some(Wait { delay, reason: Some(reason), is_shown: true }),
+        Disposition::LeaseLost | Disposition::Retry { .. } | Disposition::GivenUp { .. } => None,
     }
 }
 
-async fn record_error(ctx: &WorkerContext, job: &ClaimedJob, error: JobError) -> Result<(), DbErr> {
+/// Puts a job back that would have met what another job met, as if there had been no attempt.
+pub(super) async fn record_wait(ctx: &WorkerContext, job: &ClaimedJob, wait: Wait) {
+    let Wait { delay, reason, is_shown } = wait;
+    let blocking_reason = reason.filter(|_| is_shown);
+    let _ = record_disposition(ctx, job, |_| match blocking_reason {
+        Some(reason) => Disposition::Blocked { delay, reason },
+        None => Disposition::Deferred { delay, reason },
+    })
+    .await;
+}
+
+/// What jobs wait for, whatever they are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wait {
+    delay: Duration,
+    reason: Option<&'static str>,
+    /// Whether the subject has the reason too.
+    is_shown: bool,
+}
+
+/// Records the treatment of a job. A failure to do so is logged: its lease expires then. Returns the treatment, or `None` if it was not
+/// recorded because of that, or because the lease is lost.
+async fn record_disposition(
+    ctx: &WorkerContext,
+    job: &ClaimedJob,
+    decide: impl FnOnce(&ClaimedJob) -> Disposition,
+) -> Option<Disposition> {
+    match try_record(ctx, job, decide).await {
+        Ok(disposition) => disposition,
+        Err(error) => {
+            if !is_reported(&error) {
+                warn!(
+                    job.id = %job.row.id, job.kind = %job.kind.name(), job.subject = %job.row.subject, %error,
+                    "could not record the failure of a job"
+                );
+            }
+            None
+        }
+    }
+}
+
+async fn try_record(
+    ctx: &WorkerContext,
+    job: &ClaimedJob,
+    decide: impl FnOnce(&ClaimedJob) -> Disposition,
+) -> Result<Option<Disposition>, DbErr> {
     let now = ctx.core.clock.now();
     let txn = begin_owned(&ctx.core.db, job.row.user_id).await?;
     // Read again: progress during the attempt has reset the number of attempts, which decides whether this was the last one.
-    let Some(row) = jobs::reload(&txn, &job.row).await? else { return Ok(()) };
+    let Some(row) = jobs::reload(&txn, &job.row).await? else { return Ok(None) };
     let job = ClaimedJob { kind: job.kind, row };
-    let disposition = disposition(&job, error);
+    let disposition = decide(&job);
     if !write_job(&txn, &job.row, &disposition, now).await? {
-        return Ok(());
+        return Ok(None);
     }
     write_subject(&txn, &job, &disposition, now).await?;
     txn.commit().await?;
     if let Disposition::GivenUp { .. } = disposition {
         count_given_up(job.kind);
     }
-    Ok(())
+    Ok(Some(disposition))
 }
 
 /// The treatment of a job after a failed attempt.

@@ -5,6 +5,7 @@
 
 mod actor;
 mod attempt;
+mod batch;
 mod context;
 mod handlers;
 mod maintenance;

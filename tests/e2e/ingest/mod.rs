@@ -1,5 +1,6 @@
 //! The ingest of pages, uploads and recordings, and its job queue.
 
+mod batches;
 mod job_queue;
 mod job_retries;
 mod presigned_uploads;

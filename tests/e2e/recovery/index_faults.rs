@@ -41,6 +41,8 @@ struct FaultyIndex {
     failing_tenant: Option<Tenant>,
     /// How passages fail to be added.
     write_fault: Mutex<Option<EngineFault>>,
+    /// The document whose passages are refused.
+    refused_document: Mutex<Option<Uuid>>,
     failed_writes: AtomicI32,
 }
 
@@ -57,10 +59,20 @@ impl FaultyIndex {
         let index = server.context().retrieval.engine().abandon().await.unwrap();
         assert!(index.resume());
         let write_fault = Mutex::new(write_fault);
-        let faulty = Arc::new(Self { index, failing_tenant, write_fault, failed_writes: AtomicI32::new(0) });
+        let faulty = Arc::new(Self {
+            index,
+            failing_tenant,
+            write_fault,
+            refused_document: Mutex::default(),
+            failed_writes: AtomicI32::new(0),
+        });
         server.context().retrieval.engine().replace_index(faulty.clone());
         server.service().worker.port().crash();
         faulty
+    }
+
+    fn refuse_document(&self, document: Option<Uuid>) {
+        *self.refused_document.lock().unwrap() = document;
     }
 
     fn end_write_fault(&self) {
@@ -74,7 +86,10 @@ fn engine_error(action: &'static str, fault: EngineFault) -> IndexError {
 
 impl PassageIndex for FaultyIndex {
     fn upsert(&self, tenant: &Tenant, points: Vec<Point>) -> Result<(), IndexError> {
-        match *self.write_fault.lock().unwrap() {
+        let refused = *self.refused_document.lock().unwrap();
+        let is_refused = points.iter().any(|point| Some(point.document) == refused);
+        let fault = is_refused.then_some(EngineFault::InvalidRequest);
+        match fault.or(*self.write_fault.lock().unwrap()) {
             Some(fault) => {
                 self.failed_writes.fetch_add(1, Ordering::SeqCst);
                 Err(engine_error("add to", fault))
@@ -283,6 +298,75 @@ async fn document_that_every_index_fails_is_given_up_after_a_rebuild() {
     assert_eq!(index_job(&server, &saved).await.unwrap().state, JobState::GivenUp);
     assert_eq!(server.context().retrieval.engine().damage_failures(), 0);
     assert_eq!(list_set_aside(&server.context().core.data_dir), set_aside);
+}
+
+/// Saves texts while no job runs, so that their jobs are claimed together, and returns the bookmarks. The worker starts again after
+/// `prepare`, which receives them.
+async fn save_together(server: &Server, key: &Key, prepare: impl FnOnce(&[Value])) -> Vec<Value> {
+    server.service().stop_worker().await;
+    let mut saved = Vec::new();
+    for bird in ["heron", "kingfisher", "curlew", "avocet"] {
+        let text = format!("The {bird} stands still in the water for an hour.");
+        saved.push(key.save_text(&format!("https://example.org/{bird}"), &text).await);
+    }
+    prepare(&saved);
+    server.service().worker.port().crash();
+    saved
+}
+
+#[actix_web::test]
+async fn refused_document_of_a_batch_fails_alone() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let faulty = FaultyIndex::install(&server, None, None).await;
+
+    let saved = save_together(&server, &key, |saved| {
+        faulty.refuse_document(Some(saved[1]["documentId"].as_str().unwrap().parse().unwrap()));
+    })
+    .await;
+
+    for (bookmark, bird) in [(&saved[0], "heron"), (&saved[2], "curlew"), (&saved[3], "avocet")] {
+        key.wait_for(bookmark, "ready").await;
+        assert!(is_found(&key, bird, bookmark).await, "{bird}");
+    }
+    let failed = eventually("the refused document has failed", async || {
+        index_job(&server, &saved[1]).await.filter(|job| job.state == JobState::Queued && job.error.is_some())
+    })
+    .await;
+    assert_eq!((failed.attempts, faulty.failed_writes.load(Ordering::SeqCst)), (1, 2));
+    assert_eq!(key.search("kingfisher").await, Vec::<String>::new());
+
+    faulty.refuse_document(None);
+    server.clock.advance(Duration::from_secs(3600));
+    key.wait_for(&saved[1], "ready").await;
+    assert!(is_found(&key, "kingfisher", &saved[1]).await);
+}
+
+#[actix_web::test]
+async fn batch_waits_for_the_end_of_a_storage_fault() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let faulty = FaultyIndex::install(&server, None, Some(EngineFault::DiskFailure)).await;
+
+    let saved = save_together(&server, &key, |_| {}).await;
+    for bookmark in &saved {
+        let waiting = eventually("the job waits for the storage", async || {
+            let is_waiting =
+                |job: &job::Model| job.state == JobState::Queued && job.run_at > server.clock.now();
+            index_job(&server, bookmark).await.filter(is_waiting)
+        })
+        .await;
+        assert_eq!(waiting.attempts, 0);
+    }
+    // The batch, and two of its documents alone: the others would have met the same.
+    assert_eq!(faulty.failed_writes.load(Ordering::SeqCst), 3);
+
+    faulty.end_write_fault();
+    server.clock.advance(Duration::from_secs(3600));
+    for (bookmark, bird) in saved.iter().zip(["heron", "kingfisher", "curlew", "avocet"]) {
+        key.wait_for(bookmark, "ready").await;
+        assert!(is_found(&key, bird, bookmark).await, "{bird}");
+    }
 }
 
 #[actix_web::test]

@@ -5,13 +5,16 @@
 //! match the row any more and changes nothing.
 //!
 //! Only kinds that this version knows are claimed. A job of another kind stays as it is, for a version that can run it.
+//!
+//! Many short jobs of kinds that [run in batches](super::JobKind::runs_in_batches) may share a slot ([`super::BatchBudget`]). How many
+//! jobs of each user a claim takes is decided by their queue positions, with and without batches.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use database::Db;
 use entity::job::{Column, Entity, Model};
-use sea_orm::sea_query::{Expr, LockBehavior, LockType, Query};
+use sea_orm::sea_query::{Expr, LockBehavior, LockType};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select, SqlErr,
 };
@@ -20,9 +23,12 @@ use values::id::{JobId, UserId};
 use values::kind::JobState;
 use values::time::Timestamp;
 
-use super::inspect::{has_state, is_due};
-use super::kind::{JobKind, Priority, Track};
-use super::{LEASE_DURATION, MAX_ATTEMPTS, MAX_CRASHES};
+use super::LEASE_DURATION;
+use super::choice::{ChosenJobs, JobChoice, is_first_attempt};
+use super::inspect::{has_state, is_due, without_running_subjects};
+use super::kind::{Priority, Track};
+use super::newest::prefer_newest;
+use super::slots::{ClaimedJobs, SlotBudget};
 
 /// Which due jobs a claim takes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,77 +43,6 @@ pub enum ClaimOrder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseOwner(pub Uuid);
 
-/// A job that a claim returned.
-#[derive(Clone, Debug)]
-pub struct ClaimedJob {
-    /// Kind of the job, which this version of the server knows.
-    pub kind: JobKind,
-    /// Row of the job, as the claim left it.
-    pub row: Model,
-}
-
-/// The result of a claim.
-#[derive(Debug, Default)]
-pub struct ClaimedJobs {
-    /// Jobs to run. They are leased to the caller, who must end or renew each of them.
-    pub jobs: Vec<ClaimedJob>,
-    /// Jobs whose last attempt crashed the process, to be given up with [`super::give_up_crashed`].
-    pub crashed: Vec<ClaimedJob>,
-}
-
-/// The free slots of a track, and which jobs may use them. It only counts what a claim may
-/// lease: a job holds its slot by its lease, which outlives the process, and not by a permit.
-#[derive(Clone, Debug, Default)]
-pub struct SlotBudget {
-    /// Number of slots of the track that no job uses now.
-    pub free: u64,
-    /// Number of free slots that jobs of the backlog may use.
-    pub free_for_backlog: u64,
-    /// Maximum number of slots that the jobs of one user may use at a time.
-    pub max_per_user: u64,
-    /// Number of slots that running jobs of each user use now; absent users use none.
-    pub used_by_user: HashMap<UserId, u64>,
-    /// Whether jobs that change the index are left to another server.
-    pub skips_index_jobs: bool,
-    /// Whether only jobs that delete are claimed, because the disk is below its floor.
-    pub only_deletions: bool,
-}
-
-impl SlotBudget {
-    /// Returns a budget of free slots that all jobs of all users may use.
-    pub fn unrestricted(free: u64) -> Self {
-        Self { free, free_for_backlog: free, max_per_user: free, ..Self::default() }
-    }
-
-    /// Takes a slot for a job. Returns `false` if there is none for it.
-    fn try_acquire(&mut self, job: &Model) -> bool {
-        let is_backlog = Priority::of(job) == Priority::Backlog;
-        let used = self.used_by_user.entry(job.user_id).or_default();
-        if self.free == 0 || *used >= self.max_per_user || (is_backlog && self.free_for_backlog == 0) {
-            return false;
-        }
-        *used += 1;
-        self.free -= 1;
-        self.free_for_backlog -= u64::from(is_backlog);
-        true
-    }
-
-    /// Restricts a query to the kinds of jobs that may be claimed: kinds that this version of the server knows, without those that the
-    /// budget excludes.
-    fn select_claimable_kinds(&self, jobs: Select<Entity>) -> Select<Entity> {
-        let may_claim = |kind: &JobKind| {
-            !(self.skips_index_jobs && kind.changes_index()) && (!self.only_deletions || kind.only_deletes())
-        };
-        jobs.filter(Column::Kind.is_in(JobKind::ALL.into_iter().filter(may_claim).map(JobKind::name)))
-    }
-
-    /// Returns the users that have all their slots.
-    fn users_at_maximum(&self) -> Vec<UserId> {
-        let at_maximum = self.used_by_user.iter().filter(|(_, used)| **used >= self.max_per_user);
-        at_maximum.map(|(user, _)| *user).collect()
-    }
-}
-
 /// Claims due jobs of a track under a lease, as many as there are slots: first jobs whose lease has expired, then waiting
 /// jobs by priority and queue position. Jobs of kinds that this version does not know stay as they are. Two jobs of one subject never
 /// run at the same time, because the slower one could overwrite a newer version with an older one.
@@ -121,12 +56,13 @@ pub async fn claim(
 ) -> Result<ClaimedJobs, DbErr> {
     let expired = slots.select_claimable_kinds(jobs_with_expired_lease(track, now));
     let waiting = slots.select_claimable_kinds(waiting_jobs(track, &slots.users_at_maximum()));
+    let (all, for_backlog) = (slots.free, slots.free_for_backlog);
+    let (interactive, backlog) = (select_interactive(waiting.clone()), select_backlog(waiting.clone()));
     // A read first: most of the time there is nothing to claim, and the transaction below would take the lock of the database.
-    if expired.clone().one(db.read()).await?.is_none() && waiting.clone().one(db.read()).await?.is_none() {
+    let claimable = if for_backlog == 0 { interactive.clone() } else { waiting };
+    if expired.clone().one(db.read()).await?.is_none() && claimable.one(db.read()).await?.is_none() {
         return Ok(ClaimedJobs::default());
     }
-    let (all, for_backlog) = (slots.free, slots.free_for_backlog);
-    let (interactive, backlog) = (select_interactive(waiting.clone()), select_backlog(waiting));
     let queries = match order {
         ClaimOrder::InteractiveFirst => vec![(expired, all), (interactive, all), (backlog, for_backlog)],
         ClaimOrder::BacklogFirst => vec![
@@ -146,46 +82,30 @@ pub async fn claim(
     }
 }
 
-/// Leases the jobs of the queries in their order; of each query at most as many as its number says.
+/// Leases the jobs of the queries in their order; of each query at most as many as its number of slots takes.
 async fn lease_jobs(
     db: &Db,
     owner: LeaseOwner,
     queries: Vec<(Select<Entity>, u64)>,
     now: Timestamp,
-    mut slots: SlotBudget,
+    slots: SlotBudget,
 ) -> Result<ClaimedJobs, DbErr> {
     let txn = db.begin().await?;
-    let (mut claimed, mut subjects) = (ClaimedJobs::default(), HashSet::new());
-    for (query, max_jobs) in queries {
-        let limit = slots.free.min(max_jobs);
+    let mut choice = JobChoice::new(slots);
+    for (query, max_slots) in queries {
+        let Some(limit) = choice.rows_to_read(max_slots) else { continue };
         // Another process may claim at the same time: it takes other rows instead of waiting for these. On SQLite, which
         // has no row locks, only one transaction writes at a time.
         let jobs = query.limit(limit).lock_with_behavior(LockType::Update, LockBehavior::SkipLocked);
-        for row in jobs.all(&txn).await? {
-            // The queries select known kinds alone (`SlotBudget::select_claimable_kinds`).
-            let Some(kind) = JobKind::named(&row.kind) else { continue };
-            // The jobs of one result were selected before any of them was leased.
-            if subjects.contains(&row.subject) {
-                continue;
-            }
-            if row.state == JobState::Running && has_no_attempts_left(&row) {
-                subjects.insert(row.subject);
-                claimed.crashed.push(ClaimedJob { kind, row });
-            } else if slots.try_acquire(&row) {
-                subjects.insert(row.subject);
-                let row = lease(&txn, owner, row, now).await?;
-                claimed.jobs.push(ClaimedJob { kind, row });
-            }
+        let mut chosen = choice.choose(jobs.all(&txn).await?, max_slots);
+        if chosen.is_batch_of_backlog() {
+            prefer_newest(&txn, &mut chosen.batch, &mut choice.subjects).await?;
         }
+        lease_all(&txn, owner, &mut chosen, now).await?;
+        choice.add(chosen);
     }
     txn.commit().await?;
-    Ok(claimed)
-}
-
-/// Returns whether a job whose last attempt crashed is given up: it crashed as many processes as it may, or used all attempts.
-fn has_no_attempts_left(job: &Model) -> bool {
-    // `crashes` does not include the last attempt: a claim would count it, and there is none for a job that is given up.
-    job.crashes + 1 >= MAX_CRASHES || job.attempts >= MAX_ATTEMPTS
+    Ok(choice.claimed)
 }
 
 fn jobs_with_expired_lease(track: Track, now: Timestamp) -> Select<Entity> {
@@ -199,16 +119,8 @@ fn jobs_with_expired_lease(track: Track, now: Timestamp) -> Select<Entity> {
 /// Selects due jobs in the order of their queue positions, without those whose subject another job works on, and without those of
 /// users that have all their slots. A job whose worker crashed counts as running until its own track claims it again.
 fn waiting_jobs(track: Track, users_at_maximum: &[UserId]) -> Select<Entity> {
-    let running_subjects = Query::select()
-        .column(Column::Subject)
-        .from(Entity)
-        .and_where(has_state(JobState::Running))
-        .to_owned();
-    let mut waiting = Entity::of_every_user()
-        .filter(is_due())
-        .filter(Column::Track.eq(track.number()))
-        // The index `job_running` would refuse the lease of such a job and so roll back the whole claim.
-        .filter(Column::Subject.not_in_subquery(running_subjects));
+    let due = Entity::of_every_user().filter(is_due()).filter(Column::Track.eq(track.number()));
+    let mut waiting = without_running_subjects(due);
     if !users_at_maximum.is_empty() {
         // `try_acquire` would refuse these jobs too, but at the head of the queue they would use up the limit of the query.
         waiting = waiting.filter(Column::UserId.is_not_in(users_at_maximum.iter().copied()));
@@ -242,47 +154,77 @@ pub async fn end_leases(db: &impl ConnectionTrait, owner: LeaseOwner, now: Times
     Ok(ended.exec(db).await?.rows_affected)
 }
 
-async fn lease(
+/// Leases jobs that this transaction read, and changes their models to what the rows then hold. All of them get one fencing token: a
+/// lease is identified by the job and its token.
+async fn lease_all(
     txn: &impl ConnectionTrait,
     owner: LeaseOwner,
-    mut job: Model,
+    chosen: &mut ChosenJobs,
     now: Timestamp,
-) -> Result<Model, DbErr> {
-    // The reason why it waited before its first attempt no longer holds. The reason why an attempt failed is kept.
-    job.error = job.error.take().filter(|_| job.attempts > 0);
-    // A row that is still marked as running was never ended by its worker: its process crashed, froze or lost its database.
-    job.crashes += i32::from(job.state == JobState::Running);
-    job.attempts += 1;
-    job.state = JobState::Running;
-    job.queue_position = None;
-    // The fencing token: ids are unique, so no other claim writes the same one.
-    job.lease_token = Some(JobId::new(now).0);
-    job.lease_owner = Some(owner.0);
-    // The id identifies the row: this transaction has locked it on PostgreSQL, and is the only writer on SQLite.
-    Entity::update_owned(job.user_id)
-        .col_expr(Column::State, Expr::value(job.state))
-        .col_expr(Column::QueuePosition, Expr::value(job.queue_position))
-        .col_expr(Column::Attempts, Expr::value(job.attempts))
-        .col_expr(Column::Crashes, Expr::value(job.crashes))
-        .col_expr(Column::Error, Expr::value(job.error.clone()))
-        .col_expr(Column::LeaseToken, Expr::value(job.lease_token))
-        .col_expr(Column::LeaseOwner, Expr::value(job.lease_owner))
+) -> Result<(), DbErr> {
+    // Ids are unique, so no other claim writes the same token.
+    let token = JobId::new(now).0;
+    // Most jobs are attempted once. Their rows get the same values, so those of a user are written by one statement.
+    let mut first_attempts: BTreeMap<UserId, (Model, Vec<JobId>)> = BTreeMap::new();
+    for job in chosen.jobs.iter_mut().chain(chosen.batch.iter_mut()) {
+        let row = &mut job.row;
+        let is_first = is_first_attempt(row);
+        // The reason why it waited before its first attempt no longer holds. The reason why an attempt failed is kept.
+        row.error = row.error.take().filter(|_| row.attempts > 0);
+        // A row that is still marked as running was never ended by its worker: its process crashed, froze or lost its database.
+        row.crashes += i32::from(row.state == JobState::Running);
+        row.attempts += 1;
+        row.state = JobState::Running;
+        row.queue_position = None;
+        row.lease_token = Some(token);
+        row.lease_owner = Some(owner.0);
+        if is_first {
+            let (_, ids) = first_attempts.entry(row.user_id).or_insert_with(|| (row.clone(), Vec::new()));
+            ids.push(row.id);
+        } else {
+            write_lease(txn, row, [row.id], now).await?;
+        }
+    }
+    for (row, ids) in first_attempts.into_values() {
+        write_lease(txn, &row, ids, now).await?;
+    }
+    Ok(())
+}
+
+/// Writes the lease that `row` has to the rows of its user with these ids. An id identifies the row: this transaction has locked it on
+/// PostgreSQL, and is the only writer on SQLite.
+async fn write_lease(
+    txn: &impl ConnectionTrait,
+    row: &Model,
+    ids: impl IntoIterator<Item = JobId>,
+    now: Timestamp,
+) -> Result<(), DbErr> {
+    Entity::update_owned(row.user_id)
+        .col_expr(Column::State, Expr::value(row.state))
+        .col_expr(Column::QueuePosition, Expr::value(row.queue_position))
+        .col_expr(Column::Attempts, Expr::value(row.attempts))
+        .col_expr(Column::Crashes, Expr::value(row.crashes))
+        .col_expr(Column::Error, Expr::value(row.error.clone()))
+        .col_expr(Column::LeaseToken, Expr::value(row.lease_token))
+        .col_expr(Column::LeaseOwner, Expr::value(row.lease_owner))
         .col_expr(Column::LeaseUntil, Expr::value(now + LEASE_DURATION))
-        .filter(Column::Id.eq(job.id))
+        .filter(Column::Id.is_in(ids))
         .exec(txn)
-        .await?;
-    Ok(job)
+        .await
+        .map(drop)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use sea_orm::{DbBackend, QueryTrait};
 
     use super::*;
     use crate::test_queue::{NOON, OWNER, TestQueue, subject};
     use crate::{
-        Deferral, REPEATED_CRASH, advance, crash_reason, defer, enqueue, finish, give_up, give_up_crashed,
-        is_given_up, promote, release, renew,
+        Deferral, JobKind, MAX_ATTEMPTS, MAX_CRASHES, REPEATED_CRASH, advance, crash_reason, defer, enqueue,
+        finish, give_up, give_up_crashed, is_given_up, promote, release, renew,
     };
 
     /// The first time at which a lease that begins at `since` has expired.

@@ -131,6 +131,17 @@ pub(crate) fn is_pending() -> SimpleExpr {
     Expr::cust("job.state IN ('queued', 'running')")
 }
 
+/// Leaves out jobs whose subject another job works on: the index `job_running` would refuse the lease of such a job and so roll back the
+/// whole claim.
+pub(crate) fn without_running_subjects(jobs: Select<Entity>) -> Select<Entity> {
+    let running_subjects = Query::select()
+        .column(Column::Subject)
+        .from(Entity)
+        .and_where(has_state(JobState::Running))
+        .to_owned();
+    jobs.filter(Column::Subject.not_in_subquery(running_subjects))
+}
+
 /// Selects the subjects of jobs of a kind that run or are due.
 pub fn subjects_due(kind: JobKind, now: Timestamp) -> SelectStatement {
     let due = has_state(JobState::Queued).and(Column::RunAt.lte(now));

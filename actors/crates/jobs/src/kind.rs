@@ -131,6 +131,12 @@ impl JobKind {
         Self::ALL.into_iter().filter(|kind| kind.makes_document()).map(Self::name)
     }
 
+    /// Returns whether many short jobs of this kind are worked on together: those that make passages of supplied texts, and those that put
+    /// passages into the index. All of these kinds share a track.
+    pub fn runs_in_batches(self) -> bool {
+        matches!(self, JobKind::ProcessText | JobKind::Index)
+    }
+
     /// Returns whether it changes the passage index and the rows that describe its content. Only the server that maintains the index
     /// runs such jobs.
     pub fn changes_index(self) -> bool {
@@ -273,5 +279,12 @@ mod tests {
 
         assert_eq!(found, JobKind::ALL.map(Some));
         assert_eq!(JobKind::named("a_later_kind"), None);
+    }
+
+    #[test]
+    fn kinds_that_run_in_batches_share_a_track() {
+        let tracks = JobKind::ALL.into_iter().filter(|kind| kind.runs_in_batches()).map(JobKind::track);
+
+        assert_eq!(tracks.collect::<Vec<_>>(), [Track::Library, Track::Library]);
     }
 }

@@ -10,13 +10,14 @@
 //! | keep a lease | [`renew`], [`advance`] |
 //! | end an attempt | [`finish`], [`yield_job`], [`defer`], [`release`], [`give_up`], [`give_up_crashed`] |
 //! | end all attempts of a process that stops | [`release_all`] |
+//! | work on many short jobs together | [`BatchBudget`], [`renew_all`], [`reload_all`], [`continue_as_index`], [`finish_all`] |
 //! | postpone jobs until their user lets them run | [`postpone()`], [`release_postponed`] |
 //! | keep jobs of other versions | [`requeue_unknown`], [`unknown_by_kind`] |
 //! | say how an attempt failed | [`JobError`] |
 //! | retry a job that was given up | [`retry_failed`] |
 //! | look at the queue | [`depths`], [`given_up()`], [`has_room`], [`beyond_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
 //! | look at the jobs of documents | [`last_document_job`], [`is_document_running`], [`list_document_jobs`], [`count_document_jobs`] |
-//! | select documents and other subjects by their jobs | [`pending_documents`], [`has_no_pending_job`], [`subjects`], [`subjects_due`], [`subjects_given_up`] |
+//! | select documents and other subjects by their jobs | [`pending_documents`], [`has_no_pending_job`], [`subjects`], [`subjects_due`], [`subjects_given_up`], [`queued_subjects`] |
 //! | remove rows | [`sweep`], [`remove_with_subjects`] |
 //!
 //! A job is a [`JobKind`] and a subject, such as the id of a document. Of each kind at most one job of a subject waits and
@@ -27,7 +28,8 @@
 //! one that does: it is not claimed, and neither its queue position nor its wait counts for other jobs.
 //!
 //! Due jobs of a [`Track`] run by [`Priority`] and, among users, by start-time fair queueing: the column
-//! `queue_position` holds the virtual start time of a job.
+//! `queue_position` holds the virtual start time of a job. Of the backlog of a user, the jobs of the newest documents run first if they run
+//! in batches.
 //!
 //! | Bound | |
 //! |---|---|
@@ -40,6 +42,8 @@
 //!
 //! This crate runs nothing: the actor that runs jobs and the table of their handlers are in carrel-actors (`worker`).
 
+mod batch;
+mod choice;
 mod claim;
 mod complete;
 mod document_jobs;
@@ -48,14 +52,19 @@ mod error;
 mod fairness;
 mod inspect;
 mod kind;
+mod newest;
 mod postpone;
 mod signal;
+mod slots;
 #[cfg(test)]
 mod test_queue;
 
 use std::time::Duration;
 
-pub use claim::{ClaimOrder, ClaimedJob, ClaimedJobs, LeaseOwner, SlotBudget, claim, end_leases};
+pub use batch::{continue_as_index, finish_all, queued_subjects, reload_all, renew_all};
+pub use claim::{
+    BatchBudget, ClaimOrder, ClaimedJob, ClaimedJobs, LeaseOwner, SlotBudget, claim, end_leases,
+};
 pub use complete::{
     Deferral, REPEATED_CRASH, advance, backoff, crash_reason, defer, end_wait, finish, give_up,
     give_up_crashed, record_document_reason, release, release_all, reload, renew, requeue_unknown, sweep,
@@ -75,6 +84,7 @@ pub use inspect::{
 pub use kind::{JobKind, Priority, Track};
 pub use postpone::{postpone, release_postponed};
 pub use signal::JobSignal;
+pub use slots::{BatchBudget, ClaimedJob, ClaimedJobs, SlotBudget};
 
 /// An attempt whose lease is not renewed for this long counts as crashed. Its worker renews it three times as often.
 pub const LEASE_DURATION: Duration = Duration::from_secs(12);

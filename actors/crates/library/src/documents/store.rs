@@ -53,9 +53,9 @@ pub struct ExtractedDocument {
 /// A text with its passages. Splitting takes time that grows with the text, so it is done before a transaction begins.
 #[derive(Debug)]
 pub struct ChunkedDocument {
-    document: ExtractedDocument,
-    pieces: Vec<Piece>,
-    words: usize,
+    pub(super) document: ExtractedDocument,
+    pub(super) pieces: Vec<Piece>,
+    pub(super) words: usize,
 }
 
 impl ChunkedDocument {
@@ -64,8 +64,9 @@ impl ChunkedDocument {
         Self { words: text::word_count(&document.text), document, pieces }
     }
 
-    /// Splits a text into passages. Blocks.
-    pub fn split(document: ExtractedDocument) -> Self {
+    /// Splits a text into passages, and detects its language if that is not known. Blocks.
+    pub fn split(mut document: ExtractedDocument) -> Self {
+        document.language = document.language.or_else(|| text::language(&document.text).map(str::to_owned));
         let mut headings: Vec<usize> = document.outline.iter().map(|heading| heading.offset).collect();
         headings.sort_unstable();
         let pieces = document.source_map.split(&document.text, &headings, &Sizing::default());
@@ -168,7 +169,7 @@ async fn update_transcripts(
     Ok(())
 }
 
-fn chunk_rows(
+pub(super) fn chunk_rows(
     document: &document::Model,
     version: i32,
     text: &str,

@@ -1,0 +1,94 @@
+//! What a claim may take, and what it returns.
+
+use std::collections::HashMap;
+
+use entity::job::{Column, Entity, Model};
+use sea_orm::{ColumnTrait, QueryFilter, Select};
+use values::id::UserId;
+
+use super::kind::{JobKind, Priority};
+
+/// A job that a claim returned.
+#[derive(Clone, Debug)]
+pub struct ClaimedJob {
+    /// Kind of the job, which this version of the server knows.
+    pub kind: JobKind,
+    /// Row of the job, as the claim left it.
+    pub row: Model,
+}
+
+/// The result of a claim.
+#[derive(Debug, Default)]
+pub struct ClaimedJobs {
+    /// Jobs to run. They are leased to the caller, who must end or renew each of them.
+    pub jobs: Vec<ClaimedJob>,
+    /// Jobs to run together, two or more of one priority in each batch. They are leased to the caller as the others.
+    pub batches: Vec<Vec<ClaimedJob>>,
+    /// Jobs whose last attempt crashed the process, to be given up with [`super::give_up_crashed`].
+    pub crashed: Vec<ClaimedJob>,
+}
+
+/// How many batches a claim may form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchBudget {
+    /// Number of batches of the backlog that may be added to those that run. Jobs of the backlog that may share a slot wait while it
+    /// is 0. Batches of jobs that users wait for are limited by their slots alone.
+    pub free: u64,
+    /// Maximum number of jobs in a batch.
+    pub max_jobs: u64,
+}
+
+/// The free slots of a track, and which jobs may use them. It only counts what a claim may
+/// lease: a job holds its slot by its lease, which outlives the process, and not by a permit.
+#[derive(Clone, Debug, Default)]
+pub struct SlotBudget {
+    /// Number of slots of the track that no job uses now.
+    pub free: u64,
+    /// Number of free slots that jobs of the backlog may use.
+    pub free_for_backlog: u64,
+    /// Maximum number of slots that the jobs of one user may use at a time.
+    pub max_per_user: u64,
+    /// Number of slots that running jobs of each user use now; absent users use none.
+    pub used_by_user: HashMap<UserId, u64>,
+    /// Whether jobs that change the index are left to another server.
+    pub skips_index_jobs: bool,
+    /// Whether only jobs that delete are claimed, because the disk is below its floor.
+    pub only_deletions: bool,
+    /// How jobs may share slots; `None` if each job has its own.
+    pub batches: Option<BatchBudget>,
+}
+
+impl SlotBudget {
+    /// Returns a budget of free slots that all jobs of all users may use.
+    pub fn unrestricted(free: u64) -> Self {
+        Self { free, free_for_backlog: free, max_per_user: free, ..Self::default() }
+    }
+
+    /// Takes a slot for a job. Returns `false` if there is none for it.
+    pub(super) fn try_acquire(&mut self, job: &Model) -> bool {
+        let is_backlog = Priority::of(job) == Priority::Backlog;
+        let used = self.used_by_user.entry(job.user_id).or_default();
+        if self.free == 0 || *used >= self.max_per_user || (is_backlog && self.free_for_backlog == 0) {
+            return false;
+        }
+        *used += 1;
+        self.free -= 1;
+        self.free_for_backlog -= u64::from(is_backlog);
+        true
+    }
+
+    /// Restricts a query to the kinds of jobs that may be claimed: kinds that this version of the server knows, without those that the
+    /// budget excludes.
+    pub(super) fn select_claimable_kinds(&self, jobs: Select<Entity>) -> Select<Entity> {
+        let may_claim = |kind: &JobKind| {
+            !(self.skips_index_jobs && kind.changes_index()) && (!self.only_deletions || kind.only_deletes())
+        };
+        jobs.filter(Column::Kind.is_in(JobKind::ALL.into_iter().filter(may_claim).map(JobKind::name)))
+    }
+
+    /// Returns the users that have all their slots.
+    pub(super) fn users_at_maximum(&self) -> Vec<UserId> {
+        let at_maximum = self.used_by_user.iter().filter(|(_, used)| **used >= self.max_per_user);
+        at_maximum.map(|(user, _)| *user).collect()
+    }
+}

@@ -1,0 +1,105 @@
+//! Stores the first texts of many documents with a few statements, as a batch of short texts needs it.
+
+use std::collections::HashSet;
+
+use database::insert_all;
+use entity::{chunk, document, highlight, rendition};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
+use values::id::{BookmarkId, UserId};
+use values::kind::DocumentStatus;
+use values::time::Timestamp;
+
+use super::store::{ChunkedDocument, chunk_rows};
+use crate::highlights;
+use errors::Error;
+
+/// Rows of a statement that inserts passages. Statements of one length have one text, which the driver prepares once.
+const PASSAGES_PER_STATEMENT: usize = 64;
+
+/// A text that was stored.
+#[derive(Clone, Debug)]
+pub struct StoredText {
+    /// The document, as its row is now.
+    pub document: document::Model,
+    /// The passages of the text, in order.
+    pub passages: Vec<chunk::Model>,
+}
+
+/// Stores the first versions of the texts of a user's documents in the caller's transaction, as [`replace_text`](super::replace_text)
+/// does it for one of any version. The caller indexes them. The documents are the rows as this transaction read them: they have neither a
+/// text nor a transcript. Of the metadata of the texts only the language is stored: texts that were supplied have no other.
+pub async fn store_first_texts(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    texts: Vec<(document::Model, ChunkedDocument)>,
+    now: Timestamp,
+) -> Result<Vec<StoredText>, Error> {
+    let highlighted = highlighted_bookmarks(db, user, &texts).await?;
+    let (mut stored, mut renditions) = (Vec::with_capacity(texts.len()), Vec::new());
+    for (document, ChunkedDocument { document: new, pieces, words }) in texts {
+        let passages = chunk_rows(&document, document.version + 1, &new.text, pieces, now);
+        if document.bookmark_id.is_some_and(|bookmark| highlighted.contains(&bookmark)) {
+            highlights::relocate(db, &document, &new.text).await?;
+        }
+        if new.html.is_some() || !new.outline.is_empty() {
+            let outline = serde_json::to_string(&new.outline).map_err(Error::internal)?;
+            let row = rendition::Model { document_id: document.id, user_id: user, html: new.html, outline };
+            renditions.push(row);
+        }
+        let document = document::Model {
+            version: document.version + 1,
+            total_chars: passages.last().map_or(0, |last| last.end_offset),
+            word_count: i32::try_from(words).ok(),
+            language: new.language,
+            status: DocumentStatus::Processing,
+            error: None,
+            updated_at: now,
+            ..document
+        };
+        write_text_columns(db, &document).await?;
+        stored.push(StoredText { document, passages });
+    }
+    let passages: Vec<&chunk::Model> = stored.iter().flat_map(|text| &text.passages).collect();
+    for rows in passages.chunks(PASSAGES_PER_STATEMENT) {
+        insert_all::<chunk::Entity>(db, rows.iter().copied().cloned(), None).await?;
+    }
+    // Deleted in any case: the HTML of a former text must not outlive it.
+    rendition::Entity::delete_owned(user)
+        .filter(rendition::Column::DocumentId.is_in(stored.iter().map(|text| text.document.id)))
+        .exec(db)
+        .await?;
+    insert_all::<rendition::Entity>(db, renditions, None).await?;
+    Ok(stored)
+}
+
+/// Returns the bookmarks of these documents that have highlights.
+async fn highlighted_bookmarks(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    texts: &[(document::Model, ChunkedDocument)],
+) -> Result<HashSet<BookmarkId>, Error> {
+    let bookmarks = texts.iter().filter_map(|(document, _)| document.bookmark_id);
+    let highlighted = highlight::Entity::owned_by(user)
+        .filter(highlight::Column::BookmarkId.is_in(bookmarks))
+        .select_only()
+        .column(highlight::Column::BookmarkId)
+        .distinct();
+    Ok(highlighted.into_tuple::<BookmarkId>().all(db).await?.into_iter().collect())
+}
+
+/// Writes the columns that describe the text of a document. Only these: the others are counted towards the library, and have not changed.
+async fn write_text_columns(db: &impl ConnectionTrait, document: &document::Model) -> Result<(), Error> {
+    document::Entity::update_owned(document.user_id)
+        .col_expr(document::Column::Version, Expr::value(document.version))
+        .col_expr(document::Column::TotalChars, Expr::value(document.total_chars))
+        .col_expr(document::Column::WordCount, Expr::value(document.word_count))
+        .col_expr(document::Column::Language, Expr::value(document.language.clone()))
+        .col_expr(document::Column::Status, Expr::value(document.status))
+        .col_expr(document::Column::Error, Expr::value(None::<String>))
+        .col_expr(document::Column::UpdatedAt, Expr::value(document.updated_at))
+        .filter(document::Column::Id.eq(document.id))
+        .exec(db)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! Marks many documents as ready whose passages are in the index, and ends their jobs.
+
+use entity::{bookmark, chunk, document, job};
+use errors::Error;
+use jobs::{JobError, JobKind, Priority};
+use library::owned_transaction::begin_owned;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use values::id::{DocumentId, UserId};
+use values::kind::DocumentStatus;
+use values::time::Timestamp;
+
+use crate::ingest::index::is_deleted;
+use crate::ingest::indexing_context::IndexingContext;
+
+/// A document whose passages are in the index.
+pub(super) struct CompletedDocument {
+    /// The leased job.
+    pub(super) job: job::Model,
+    /// The document, with the version of the passages.
+    pub(super) document: document::Model,
+    /// The model that made the vectors; none if there are no vectors.
+    pub(super) model: Option<String>,
+    /// The number of its passages.
+    pub(super) passages: i32,
+}
+
+/// Returns whether a document is indexed by its words only. Documents that the index lost are restored for search by words first: this
+/// takes milliseconds per document, vectors take seconds.
+pub(super) fn is_words_only(document: &document::Model) -> bool {
+    document.index_lost_at.is_some() && document.indexed_version == 0
+}
+
+/// Ends the jobs and marks their documents as ready, in one transaction.
+///
+/// # Errors
+/// [`JobError::LeaseLost`] when another worker has one of the jobs, or a document changed meanwhile; [`JobError::Internal`] when the
+/// database fails. Nothing is written then.
+pub(super) async fn finish(
+    ctx: &IndexingContext,
+    user: UserId,
+    indexed: &[CompletedDocument],
+) -> Result<(), JobError> {
+    let now = ctx.core.clock.now();
+    let txn = begin_owned(&ctx.core.db, user).await?;
+    let jobs: Vec<&job::Model> = indexed.iter().map(|indexed| &indexed.job).collect();
+    if !jobs::finish_all(&txn, user, &jobs, now).await? {
+        drop(txn);
+        repair_lost(ctx, user, &jobs, now).await?;
+        return Err(JobError::LeaseLost);
+    }
+    // A bookmark that was ready and stays ready has not changed for clients that ask for changes.
+    let is_changed = |row: &&document::Model| row.status != DocumentStatus::Ready || row.error.is_some();
+    let changed = indexed.iter().map(|indexed| &indexed.document).filter(is_changed).map(|row| row.id);
+    // Lock order: bookmark before document, as its deletion does. This prevents a deadlock.
+    bookmark::Entity::touch_for_documents(&txn, user, changed, now).await?;
+    for (state, documents) in group_by_state(ctx, indexed) {
+        if !state.write(&txn, user, &documents, now).await? {
+            // A newer text was stored, or a document deleted, meanwhile. Its job finds that out when it runs alone.
+            return Err(JobError::LeaseLost);
+        }
+        if state.lost_at.is_some() && ctx.retrieval.engine().model().is_some() {
+            // After the words of all other documents. Without a model, its loading enqueues the vectors.
+            let subjects = documents.iter().map(|id| id.0);
+            jobs::enqueue_all(&txn, user, JobKind::Index, subjects, Priority::Backlog, now).await?;
+        }
+    }
+    for row in indexed.iter().map(|indexed| &indexed.document).filter(|row| row.version > 1) {
+        // The rows of the former version are kept until here, because search results of its passages are read from them.
+        chunk::Entity::delete_owned(user)
+            .filter(chunk::Column::DocumentId.eq(row.id))
+            .filter(chunk::Column::Version.lt(row.version))
+            .exec(&txn)
+            .await?;
+    }
+    Ok(txn.commit().await?)
+}
+
+/// What the rows of indexed documents say of the index.
+#[derive(Clone, Debug, PartialEq)]
+struct IndexState {
+    version: i32,
+    passages: i32,
+    model: Option<String>,
+    lost_at: Option<Timestamp>,
+}
+
+impl IndexState {
+    /// Writes the state of documents. Returns whether all of them still have this version of their texts.
+    async fn write(
+        &self,
+        txn: &impl ConnectionTrait,
+        user: UserId,
+        documents: &[DocumentId],
+        now: Timestamp,
+    ) -> Result<bool, Error> {
+        let updated = document::Entity::update_owned(user)
+            .col_expr(document::Column::IndexedVersion, Expr::value(self.version))
+            .col_expr(document::Column::EmbeddingModel, Expr::value(self.model.clone()))
+            .col_expr(document::Column::IndexedPassages, Expr::value(self.passages))
+            .col_expr(document::Column::IndexedAt, Expr::value(Some(now)))
+            .col_expr(document::Column::IndexLostAt, Expr::value(self.lost_at))
+            .col_expr(document::Column::Status, Expr::value(DocumentStatus::Ready))
+            .col_expr(document::Column::Error, Expr::value(None::<String>))
+            .filter(document::Column::Id.is_in(documents.iter().copied()))
+            .filter(document::Column::Version.eq(self.version))
+            .exec(txn)
+            .await?;
+        Ok(updated.rows_affected == documents.len() as u64)
+    }
+}
+
+/// Groups documents whose rows get the same values: most short documents have one passage, and their first version.
+fn group_by_state(
+    ctx: &IndexingContext,
+    indexed: &[CompletedDocument],
+) -> Vec<(IndexState, Vec<DocumentId>)> {
+    let has_model = ctx.retrieval.engine().model().is_some();
+    let mut groups: Vec<(IndexState, Vec<DocumentId>)> = Vec::new();
+    for CompletedDocument { document, model, passages, .. } in indexed {
+        // The model may be loaded after the start of the server. If there has never been one, no vectors are expected.
+        let is_awaiting_vectors =
+            model.is_none() && (!is_words_only(document) || document.embedding_model.is_some() || has_model);
+        let state = IndexState {
+            version: document.version,
+            passages: *passages,
+            model: model.clone(),
+            lost_at: document.index_lost_at.filter(|_| is_awaiting_vectors),
+        };
+        match groups.iter_mut().find(|(known, _)| *known == state) {
+            Some((_, documents)) => documents.push(document.id),
+            None => groups.push((state, vec![document.id])),
+        }
+    }
+    groups
+}
+
+/// Corrects the index for the documents whose jobs this attempt has lost after it added their passages: those of a removed account leave
+/// it, and others, of which this attempt may have replaced newer passages, are indexed again.
+async fn repair_lost(
+    ctx: &IndexingContext,
+    user: UserId,
+    jobs: &[&job::Model],
+    now: Timestamp,
+) -> Result<(), JobError> {
+    for job in jobs {
+        if jobs::reload(ctx.core.db.read(), job).await?.is_some() {
+            continue;
+        }
+        let id = DocumentId(job.subject);
+        let txn = begin_owned(&ctx.core.db, user).await?;
+        if is_deleted(&txn, user, id).await? {
+            drop(txn);
+            ctx.retrieval.delete_document(user, id).await?;
+        } else {
+            jobs::enqueue(&txn, user, JobKind::Index, job.subject, Priority::Now, now).await?;
+            txn.commit().await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! Works on many short documents together: supplied texts are split, stored and indexed, and stored texts are indexed, with a few
+//! statements and one change of the index for all documents of a user.
+//!
+//! A text goes from its source to the index in one attempt. The transaction that stores its passages turns its job into the job that
+//! indexes it ([`jobs::continue_as_index`]), so after a crash the passages are indexed as those of any other document. Each step may run
+//! twice, as the steps of a job that runs alone ([`super::sequencer`], [`super::index`]).
+//!
+//! Documents that are not short, or need more than one step for each, such as those with HTML or with a former text, are left to jobs that
+//! run alone. So are all documents of a step that failed: nothing of it is kept, and the one at fault is found.
+
+mod completion;
+mod groups;
+mod passages;
+mod texts;
+
+use std::collections::BTreeMap;
+
+use entity::job;
+use jobs::{ClaimedJob, JobError, JobKind};
+use values::id::UserId;
+
+use super::extraction_context::ExtractionContext;
+use super::indexing_context::IndexingContext;
+
+/// The jobs of one user in a batch.
+#[derive(Default)]
+struct UserJobs {
+    /// Jobs of kind [`JobKind::ProcessText`].
+    texts: Vec<job::Model>,
+    /// Jobs of kind [`JobKind::Index`].
+    documents: Vec<job::Model>,
+}
+
+/// Runs leased jobs of kinds that [run in batches](JobKind::runs_in_batches), and ends them. Jobs that have not ended when it returns,
+/// with or without an error, are to be run alone.
+///
+/// # Errors
+/// [`JobError::LeaseLost`] when the job or the document of one of them changed meanwhile; [`JobError::Internal`] when the database, the
+/// model or the index fails, or a library is full. The documents of other users are worked on all the same.
+pub async fn run(
+    extraction: &ExtractionContext,
+    indexing: &IndexingContext,
+    jobs: &[ClaimedJob],
+) -> Result<(), JobError> {
+    let mut by_user: BTreeMap<UserId, UserJobs> = BTreeMap::new();
+    for job in jobs {
+        let of_user = by_user.entry(job.row.user_id).or_default();
+        let of_kind =
+            if job.kind == JobKind::ProcessText { &mut of_user.texts } else { &mut of_user.documents };
+        of_kind.push(job.row.clone());
+    }
+    let mut outcome = Ok(());
+    for (user, jobs) in by_user {
+        let done = run_of_user(extraction, indexing, user, jobs).await;
+        outcome = outcome.and(done);
+    }
+    outcome
+}
+
+async fn run_of_user(
+    extraction: &ExtractionContext,
+    indexing: &IndexingContext,
+    user: UserId,
+    jobs: UserJobs,
+) -> Result<(), JobError> {
+    for texts in texts::select_short(&extraction.core, user, jobs.texts).await? {
+        let stored = texts::store(extraction, user, texts).await?;
+        passages::index(indexing, user, stored).await?;
+    }
+    passages::index_stored(indexing, user, jobs.documents).await
+}

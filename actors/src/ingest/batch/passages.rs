@@ -1,0 +1,227 @@
+//! Puts the passages of many short documents of a user into the index, with one change of it.
+
+use std::collections::HashMap;
+
+use concurrency::Lane;
+use entity::{chunk, collection_bookmark, document, job};
+use errors::Error;
+use jobs::JobError;
+use library::context::CoreContext;
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
+use search::index::{Labels, Point};
+use search::lexical;
+use uuid::Uuid;
+use values::id::{BookmarkId, DocumentId, UserId};
+use values::kind::BudgetGroup;
+
+use super::completion::{CompletedDocument, finish, is_words_only};
+use super::groups::group_by_size;
+use crate::ai::budget;
+use crate::ingest::index::{document_source, language_of, model_use, prepend_title};
+use crate::ingest::indexing_context::IndexingContext;
+use crate::retrieval::{PassageBatch, Vectors};
+
+/// Length of a text that counts as short, in characters.
+const MAX_TEXT_CHARS: i32 = 64 << 10;
+/// Passages that are indexed together without a model: tens of milliseconds for the index.
+const MAX_PASSAGES: usize = 512;
+/// Passages that are embedded together: enough to fill the matrices of the model, and seconds of work, as a turn of a long document.
+const MAX_EMBEDDED_PASSAGES: usize = 48;
+
+/// A document whose passages are stored and to be put into the index, with the job that does it.
+pub(super) struct PendingDocument {
+    /// The leased job.
+    pub(super) job: job::Model,
+    /// The document, with the version of these passages.
+    pub(super) document: document::Model,
+    /// All passages of that version, in order.
+    pub(super) passages: Vec<chunk::Model>,
+}
+
+/// What the points of a document are made from.
+struct PointSource {
+    id: DocumentId,
+    version: i32,
+    title: String,
+    language: Option<String>,
+    labels: Labels,
+    has_vectors: bool,
+    passages: Vec<chunk::Model>,
+}
+
+/// Indexes the short documents of these jobs, whose texts are stored. Jobs of others, and of hidden ones, stay as they are.
+///
+/// # Errors
+/// The same as [`index`].
+pub(super) async fn index_stored(
+    ctx: &IndexingContext,
+    user: UserId,
+    jobs: Vec<job::Model>,
+) -> Result<(), JobError> {
+    if jobs.is_empty() {
+        return Ok(());
+    }
+    let mut jobs: HashMap<DocumentId, job::Model> =
+        jobs.into_iter().map(|job| (DocumentId(job.subject), job)).collect();
+    let short = document::Entity::visible_to(user)
+        .filter(document::Column::Id.is_in(jobs.keys().copied()))
+        .filter(document::Column::Version.gt(0))
+        .filter(document::Column::TotalChars.lte(MAX_TEXT_CHARS))
+        .all(ctx.core.db.read())
+        .await?;
+    let sized = short.into_iter().map(|row| {
+        let chars = i64::from(row.total_chars);
+        (row, chars)
+    });
+    for documents in group_by_size(sized) {
+        let mut passages = load_passages(&ctx.core, user, &documents).await?;
+        let pending = documents.into_iter().filter_map(|document| {
+            let passages = passages.remove(&document.id).unwrap_or_default();
+            Some(PendingDocument { job: jobs.remove(&document.id)?, document, passages })
+        });
+        index(ctx, user, pending.collect()).await?;
+    }
+    Ok(())
+}
+
+/// Returns the passages of the documents' versions, those of each in order.
+async fn load_passages(
+    core: &CoreContext,
+    user: UserId,
+    documents: &[document::Model],
+) -> Result<HashMap<DocumentId, Vec<chunk::Model>>, Error> {
+    let versions: HashMap<DocumentId, i32> = documents.iter().map(|row| (row.id, row.version)).collect();
+    let rows = chunk::Entity::owned_by(user)
+        .filter(chunk::Column::DocumentId.is_in(versions.keys().copied()))
+        .order_by_asc(chunk::Column::DocumentId)
+        .order_by_asc(chunk::Column::Version)
+        .order_by_asc(chunk::Column::Ordinal)
+        .all(core.db.read())
+        .await?;
+    let mut passages: HashMap<DocumentId, Vec<chunk::Model>> = HashMap::new();
+    for row in rows {
+        // The passages of the former version are kept until the new ones are indexed.
+        if versions.get(&row.document_id) == Some(&row.version) {
+            passages.entry(row.document_id).or_default().push(row);
+        }
+    }
+    Ok(passages)
+}
+
+/// Puts the passages of a user's documents into the index, and ends their jobs.
+///
+/// # Errors
+/// [`JobError::LeaseLost`] when another worker has one of the jobs, or a document changed meanwhile; [`JobError::Internal`] when the
+/// database, the model or the index fails.
+pub(super) async fn index(
+    ctx: &IndexingContext,
+    user: UserId,
+    documents: Vec<PendingDocument>,
+) -> Result<(), JobError> {
+    let has_model = ctx.retrieval.engine().embedder().is_some();
+    let max_passages = if has_model { MAX_EMBEDDED_PASSAGES } else { MAX_PASSAGES };
+    let (mut group, mut passages) = (Vec::new(), 0);
+    for document in documents {
+        if !group.is_empty() && passages + document.passages.len() > max_passages {
+            index_group(ctx, user, std::mem::take(&mut group)).await?;
+            passages = 0;
+        }
+        passages += document.passages.len();
+        group.push(document);
+    }
+    if group.is_empty() { Ok(()) } else { index_group(ctx, user, group).await }
+}
+
+async fn index_group(
+    ctx: &IndexingContext,
+    user: UserId,
+    documents: Vec<PendingDocument>,
+) -> Result<(), JobError> {
+    let mut collections = load_collections(&ctx.core, user, &documents).await?;
+    let vectors = embed(ctx, &documents).await?;
+    let model = vectors.as_ref().map(|vectors| vectors.model.clone());
+    let spent = vectors.as_ref().map(model_use);
+    let (mut indexed, mut sources) = (Vec::with_capacity(documents.len()), Vec::new());
+    for PendingDocument { job, document, passages } in documents {
+        let has_vectors = !is_words_only(&document);
+        sources.push(PointSource {
+            id: document.id,
+            version: document.version,
+            title: document.title.clone(),
+            language: document.language.clone(),
+            labels: Labels {
+                source: document_source(&document),
+                feed: document.feed_id.map(|feed| feed.0),
+                collections: document.bookmark_id.and_then(|id| collections.remove(&id)).unwrap_or_default(),
+            },
+            has_vectors,
+            passages,
+        });
+        let passages = sources.last().and_then(|source| source.passages.last());
+        let passages = passages.map_or(0, |last| last.ordinal.saturating_add(1));
+        let model = model.clone().filter(|_| has_vectors);
+        indexed.push(CompletedDocument { job, document, model, passages });
+    }
+    let batches =
+        ctx.core.workers.run(Lane::Background, move || build_batches(user, sources, vectors)).await?;
+    // Before the rows say that the passages are there: a crash in between repeats this, and points with the same ids replace each other.
+    ctx.retrieval.upsert_documents(user, batches).await?;
+    if let Some(spent) = spent {
+        // Charge the tokens even if the jobs fail later: the model has used them.
+        let month = ctx.core.clock.now().month();
+        budget::spend(ctx.core.db.write(), user, month, BudgetGroup::Embedding, spent).await?;
+    }
+    finish(ctx, user, &indexed).await
+}
+
+/// Embeds the passages of all documents that get vectors, in order; `None` without a model.
+async fn embed(ctx: &IndexingContext, documents: &[PendingDocument]) -> Result<Option<Vectors>, Error> {
+    let with_vectors = documents.iter().filter(|pending| !is_words_only(&pending.document));
+    let texts: Vec<String> = with_vectors
+        .flat_map(|pending| {
+            pending.passages.iter().map(|row| prepend_title(&pending.document.title, &row.text))
+        })
+        .collect();
+    if texts.is_empty() { Ok(None) } else { ctx.retrieval.engine().embed(texts).await }
+}
+
+/// Loads the collections of the documents' bookmarks, by which searches are filtered.
+async fn load_collections(
+    core: &CoreContext,
+    user: UserId,
+    documents: &[PendingDocument],
+) -> Result<HashMap<BookmarkId, Vec<Uuid>>, Error> {
+    let bookmarks = documents.iter().filter_map(|pending| pending.document.bookmark_id);
+    let filed = collection_bookmark::Entity::owned_by(user)
+        .filter(collection_bookmark::Column::BookmarkId.is_in(bookmarks))
+        .all(core.db.read())
+        .await?;
+    let mut collections: HashMap<BookmarkId, Vec<Uuid>> = HashMap::new();
+    for row in filed {
+        collections.entry(row.bookmark_id).or_default().push(row.collection_id.0);
+    }
+    Ok(collections)
+}
+
+/// Analyses the words of all passages. Blocks. The vectors are those of the documents that have vectors, in order.
+fn build_batches(user: UserId, sources: Vec<PointSource>, vectors: Option<Vectors>) -> Vec<PassageBatch> {
+    let mut vectors = vectors.map(|vectors| vectors.vectors.into_iter());
+    let to_batch = |source: PointSource| {
+        let PointSource { id, version, title, language, labels, has_vectors, passages } = source;
+        let version = i64::from(version);
+        let points = passages.into_iter().map(|row| {
+            let language = language_of(language.as_deref(), &row.text);
+            Point {
+                id: row.id.0,
+                document: id.0,
+                version,
+                labels: labels.clone(),
+                language,
+                sparse: lexical::analyze_passage(&title, &row.text, language),
+                dense: vectors.as_mut().filter(|_| has_vectors).and_then(Iterator::next),
+            }
+        });
+        PassageBatch { user, document: id, version, points: points.collect(), last: true }
+    };
+    sources.into_iter().map(to_batch).collect()
+}
