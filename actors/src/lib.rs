@@ -26,7 +26,7 @@
 //! | Module | Content |
 //! |---|---|
 //! | [`service_state`] | facts about the whole service that every process reads |
-//! | `write_behind` | how an actor gathers small changes and writes them together, one batch after another |
+//! | `write_behind`, `user_shards` | how an actor gathers small changes and writes them together; state that the threads of requests share |
 //! | [`ai`] | the pause of the AI and the budgets |
 //! | [`activity`], [`notices`] | the activity view, notices in the app and by e-mail |
 //! | [`retrieval`], [`answerer`] | search: the passage index, with its changes within the permits of a port; answers to questions |
@@ -57,5 +57,6 @@ pub mod service;
 pub mod service_state;
 pub mod target;
 mod throttle;
+mod user_shards;
 pub mod worker;
 mod write_behind;

@@ -216,14 +216,8 @@ async fn count_call(auth: &AuthContext, caller: &Caller, weight: u32) -> Result<
         MeteredSurface::Rest => (limits.rest_per_day, 1),
         MeteredSurface::Mcp => (limits.mcp_per_day, weight),
     };
-    let request = RateLimitRequest {
-        bucket: caller.principal.clone(),
-        hourly,
-        user: caller.user,
-        surface,
-        daily,
-        weight,
-    };
+    let request =
+        RateLimitRequest { bucket: caller.principal, hourly, user: caller.user, surface, daily, weight };
     auth.limits.admit(request).await.map(Some)
 }
 

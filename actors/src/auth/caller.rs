@@ -65,7 +65,7 @@ impl From<MeteredSurface> for Surface {
 }
 
 /// The credential with which the caller authenticated: an API key, an OAuth grant, or a browser session.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Principal {
     /// An API key, by which REST and MCP clients authenticate.
     Key(KeyId),

@@ -18,6 +18,7 @@ pub mod accounts;
 pub mod authenticate;
 pub mod caller;
 pub mod context;
+pub(crate) mod existing_users;
 pub mod grants;
 pub mod keys;
 mod last_use;
