@@ -149,11 +149,11 @@ async fn record_use(auth: &AuthContext, caller: &mut Caller, message: Option<&Rp
     let authenticator = auth.authenticator();
     let Some(RpcMessage::Request(rpc)) = message else { return authenticator.record_use(caller) };
     if let Some(client) = generation::client_of_request(&rpc.params) {
-        caller.client = Some(client);
+        caller.client = Some(client.into());
     }
     let Some(client) = generation::client_of_handshake(rpc) else { return authenticator.record_use(caller) };
     // The name is for the activity view only, so the request goes on without it.
-    if let Err(error) = authenticator.record_client_info(caller, client).await {
+    if let Err(error) = authenticator.record_client_info(caller, client.into()).await {
         warn!(cause = error.chain(), "could not store the name of a client");
     }
 }

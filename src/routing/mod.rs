@@ -4,6 +4,7 @@
 
 mod builder;
 mod route;
+mod route_name;
 mod surface;
 
 pub use route::{DescribedRoute, PendingResponse, ReplyStatus, RequestType, Route, undescribed};
