@@ -48,7 +48,7 @@ impl RouteSurface for Rest {
                 Ok(ctx) => ctx,
                 Err(response) => return response,
             };
-            let parse = async |caller: &Caller| parse::<O>(&request, caller, payload).await;
+            let parse = async |caller: &Caller| parse::<O>(&request, route.pattern, caller, payload).await;
             let outcome = execute::<O>(&ctx, &request, route.name(), &success, parse).await;
             respond::<O>(&request, &ctx, &success, outcome).await
         })
@@ -116,7 +116,12 @@ fn activity_status<O: Operation>(
 }
 
 /// Reads the operation and the Idempotency-Key of a request. An error names every fault of both.
-async fn parse<O: FromRequest>(request: &HttpRequest, caller: &Caller, payload: Payload) -> ParsedRequest<O> {
+async fn parse<O: FromRequest>(
+    request: &HttpRequest,
+    pattern: &str,
+    caller: &Caller,
+    payload: Payload,
+) -> ParsedRequest<O> {
     // From here on the bytes of body and response count for the account, not for its address.
     Sender::note(request, caller.user);
     let body = match read_body(request, caller, payload).await {
@@ -129,7 +134,8 @@ async fn parse<O: FromRequest>(request: &HttpRequest, caller: &Caller, payload: 
         Err(fault) => (None, Err(fault)),
     };
     let fields = Invalid::together(fields, is_key_valid).map(|(fields, ())| fields);
-    let operation = fields.map_err(Error::from).and_then(|fields| O::from_request(&target(request), fields));
+    let operation =
+        fields.map_err(Error::from).and_then(|fields| O::from_request(&target(request, pattern), fields));
     ParsedRequest { operation, idempotency_key, slot_wait: slot_wait::<O>(request, caller) }
 }
 
