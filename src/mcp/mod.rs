@@ -29,6 +29,7 @@ use values::kind::MeteredSurface;
 use crate::http::budget::Sender;
 use crate::http::task::run_to_end;
 use crate::http::{body, credential, peer};
+use crate::routing::RouteMeter;
 use cors::OriginCheck;
 use error::{METHODS, refusal};
 use headers::McpHeaders;
@@ -44,7 +45,12 @@ const MAX_MESSAGE_BYTES: usize = 2 << 20;
 
 /// Mounts /mcp, with and without a slash at its end: clients that are redirected lose their body.
 pub fn mount(config: &mut ServiceConfig) {
-    config.service(web::resource(["/mcp", "/mcp/"]).to(serve));
+    let meter = RouteMeter::default();
+    let handler = move |request: HttpRequest, ctx, origins, payload| {
+        meter.note(&request);
+        serve(request, ctx, origins, payload)
+    };
+    config.service(web::resource(["/mcp", "/mcp/"]).to(handler));
 }
 
 async fn serve(
