@@ -26,11 +26,13 @@
 //! | Module | Content |
 //! |---|---|
 //! | [`service_state`] | facts about the whole service that every process reads |
-//! | `write_behind` | how an actor gathers small changes and writes them together, one batch after another |
+//! | `write_behind`, `user_shards` | how an actor gathers small changes and writes them together; state that the threads of requests share |
 //! | [`ai`] | the pause of the AI and the budgets |
-//! | [`activity`], [`notices`] | the activity view, notices in the app and by e-mail |
+//! | [`ledger`] | what is to be written about each call, until it is |
+//! | [`notices`] | notices in the app and by e-mail |
 //! | [`retrieval`], [`answerer`] | search: the passage index, with its changes within the permits of a port; answers to questions |
 //! | [`auth`] | accounts, keys, OAuth grants, sessions, limits |
+//! | [`activity`] | writes the ledger: the activity view, and the last uses of keys and grants |
 //! | [`idempotency`], [`cursor`], [`batch_slots`] | repeated requests, pages of lists, batches at the same time |
 //! | [`ingest`] | the stages from a URL or a file to passages, feeds, and the repair of the index |
 //! | [`target`], [`context`], [`operation`] | what operations are made from, what they work with, and what they declare |
@@ -48,6 +50,7 @@ pub mod context;
 pub mod cursor;
 pub mod idempotency;
 pub mod ingest;
+pub mod ledger;
 pub mod notices;
 pub mod operation;
 pub mod operations;
@@ -57,5 +60,6 @@ pub mod service;
 pub mod service_state;
 pub mod target;
 mod throttle;
+mod user_shards;
 pub mod worker;
 mod write_behind;

@@ -11,12 +11,11 @@
 use std::panic::AssertUnwindSafe;
 
 use database::on_behalf_of;
-use entity::activity;
 use errors::{Error, named_scopes};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use library::context::CoreContext;
-use values::id::{ActivityId, KeyId};
+use values::id::KeyId;
 use values::kind::MeteredSurface;
 use values::scope::Scopes;
 
@@ -25,24 +24,18 @@ use crate::auth::context::AuthContext;
 use crate::auth::limits::{Quota, RateLimitRequest};
 use crate::context::OperationContext;
 use crate::idempotency::{Claim, ClaimOutcome, Idempotency, IdempotencyKey, StoredResponse};
+use crate::ledger::{LedgerEntry, RecordedCall};
 use crate::operation::Operation;
 
-/// The endpoint that was called, as the activity view names it.
-#[derive(Clone, Copy, Debug)]
-pub enum Endpoint<'a> {
-    /// Method and pattern of a route, without the version.
-    Route(&'a str),
-    /// The name of an MCP tool.
-    Tool(&'static str),
-}
+pub use crate::ledger::{CallStatus, Endpoint};
 
 /// Returns the status that a surface responds to a result with.
-pub type StatusOf<'a, R> = &'a dyn Fn(&Result<Response<R>, Error>) -> String;
+pub type StatusOf<'a, R> = &'a dyn Fn(&Result<Response<R>, Error>) -> CallStatus;
 
 /// The line of the activity view for a call whose reply is an `R`.
 pub struct ActivityEntry<'a, R> {
     /// The endpoint that was called.
-    pub endpoint: Endpoint<'a>,
+    pub endpoint: Endpoint,
     /// The status that the surface responds with.
     pub status: StatusOf<'a, R>,
 }
@@ -216,14 +209,8 @@ async fn count_call(auth: &AuthContext, caller: &Caller, weight: u32) -> Result<
         MeteredSurface::Rest => (limits.rest_per_day, 1),
         MeteredSurface::Mcp => (limits.mcp_per_day, weight),
     };
-    let request = RateLimitRequest {
-        bucket: caller.principal.clone(),
-        hourly,
-        user: caller.user,
-        surface,
-        daily,
-        weight,
-    };
+    let request =
+        RateLimitRequest { bucket: caller.principal, hourly, user: caller.user, surface, daily, weight };
     auth.limits.admit(request).await.map(Some)
 }
 
@@ -285,42 +272,29 @@ async fn restore<O: Operation>(
     Ok(StoredResponse { body: O::restore_body(body, caller, ctx).await?.to_string(), ..stored })
 }
 
+/// Records a call with the use of its credential.
 fn record(
     ctx: &OperationContext,
     caller: &Caller,
-    endpoint: Endpoint<'_>,
-    status: String,
+    endpoint: Endpoint,
+    status: CallStatus,
     count: Option<usize>,
     is_counted: bool,
 ) {
     let Some(surface) = caller.surface.metered() else { return };
-    let (key_id, grant_id) = match caller.principal {
-        Principal::Key(key) => (Some(key), None),
-        Principal::Grant(grant) => (None, Some(grant)),
-        Principal::Session(_) => return,
-    };
-    let now = ctx.core.clock.now();
-    let (route, tool) = match endpoint {
-        Endpoint::Route(route) => (Some(route.to_owned()), None),
-        Endpoint::Tool(tool) => (None, Some(tool.to_owned())),
-    };
-    let line = activity::Model {
-        id: ActivityId::new(now),
-        user_id: caller.user,
-        at: now,
+    let Some(credential) = caller.principal.used_credential() else { return };
+    let call = RecordedCall {
         surface,
-        key_id,
-        grant_id,
-        key_name: caller.key.as_ref().map(|key| key.name.clone()),
-        route,
-        tool,
+        endpoint,
         status,
-        client: caller.client.clone(),
+        key_name: caller.key.as_ref().map(|key| key.name.clone()),
         result_count: count.and_then(|count| i32::try_from(count).ok()),
     };
+    let (at, client) = (ctx.core.clock.now(), caller.client.clone());
+    let entry = LedgerEntry { user: caller.user, credential, at, client, call: Some(call) };
     if is_counted {
-        ctx.requests.activity.record(line);
+        ctx.requests.activity.record(entry);
     } else {
-        ctx.requests.activity.record_uncounted(line);
+        ctx.requests.activity.record_uncounted(entry);
     }
 }

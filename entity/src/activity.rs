@@ -13,6 +13,7 @@ pub struct Model {
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: ActivityId,
     /// The user whose library was called.
+    #[sea_orm(primary_key, auto_increment = false)]
     pub user_id: UserId,
     /// Time of the call; the view lists the latest calls first.
     pub at: Timestamp,

@@ -8,10 +8,11 @@ pub fn migration() -> SqlMigration {
 }
 
 /// No column is a foreign key: rows are written in batches and outlive the key or the grant to which they refer. A
-/// separate statement deletes the rows of an account.
+/// separate statement deletes the rows of an account. Ids sort by the time of the call, so the primary key lists the calls of a user;
+/// the other index is for the clean-up.
 const ACTIVITY: &str = "
 CREATE TABLE activity (
-    id UUID PRIMARY KEY,
+    id UUID NOT NULL,
     user_id UUID NOT NULL,
     at BIGINT NOT NULL,
     surface TEXT NOT NULL,
@@ -22,9 +23,9 @@ CREATE TABLE activity (
     tool TEXT,
     status TEXT NOT NULL,
     client TEXT,
-    result_count INTEGER
-);
-CREATE INDEX activity_user ON activity (user_id, at, id);
+    result_count INTEGER,
+    PRIMARY KEY (user_id, id)
+) WITHOUT ROWID;
 CREATE INDEX activity_at ON activity (at)
 ";
 

@@ -73,14 +73,17 @@ pub async fn lift_timeouts(manager: &SchemaManager<'_>) -> Result<(), DbErr> {
     Ok(())
 }
 
-/// Runs statements that are separated by `;`, which none of them contains. The word `BYTES` is replaced by the type of raw bytes.
+/// Runs statements that are separated by `;`, which none of them contains. The word `BYTES` is replaced by the type of raw bytes, and
+/// `WITHOUT ROWID`, which only SQLite knows, is left out on PostgreSQL.
 ///
 /// # Errors
 /// [`DbErr`] when the database refuses one of the statements.
 pub async fn run(manager: &SchemaManager<'_>, sql: &str) -> Result<(), DbErr> {
     let db = manager.get_connection();
-    let bytes = if db.get_database_backend() == DatabaseBackend::Postgres { "BYTEA" } else { "BLOB" };
-    for statement in sql.replace("BYTES", bytes).split(';').map(str::trim).filter(|s| !s.is_empty()) {
+    let is_postgres = db.get_database_backend() == DatabaseBackend::Postgres;
+    let (bytes, row_id) = if is_postgres { ("BYTEA", "") } else { ("BLOB", "WITHOUT ROWID") };
+    let sql = sql.replace("BYTES", bytes).replace("WITHOUT ROWID", row_id);
+    for statement in sql.split(';').map(str::trim).filter(|s| !s.is_empty()) {
         db.execute_unprepared(statement).await?;
     }
     Ok(())

@@ -21,7 +21,7 @@ pub struct WebApp;
 
 impl RouteSurface for WebApp {
     async fn handle<O: FromRequest>(
-        _: &'static Route,
+        route: &'static Route,
         status: ReplyStatus<O::Reply>,
         request: HttpRequest,
         payload: Payload,
@@ -31,7 +31,7 @@ impl RouteSurface for WebApp {
                 Ok(ctx) => ctx,
                 Err(response) => return response,
             };
-            match execute::<O>(&ctx, &request, payload).await {
+            match execute::<O>(&ctx, &request, route.pattern, payload).await {
                 Ok(reply) => success(&request, &ctx, status.for_reply(&reply), &reply),
                 Err(error) => failure(&request, &ctx, &error),
             }
@@ -51,6 +51,7 @@ impl RouteSurface for WebApp {
 async fn execute<O: FromRequest>(
     ctx: &OperationContext,
     request: &HttpRequest,
+    pattern: &str,
     payload: Payload,
 ) -> Result<O::Reply, Error> {
     // Before the session is looked up: a request that another site caused must not even be a use of it.
@@ -59,7 +60,7 @@ async fn execute<O: FromRequest>(
     let parse = async |caller: &Caller| {
         let operation = async {
             let body = read_body(request, caller, payload).await?;
-            O::from_request(&target(request), read_fields(request, &body)?)
+            O::from_request(&target(request, pattern), read_fields(request, &body)?)
         };
         ParsedRequest {
             operation: operation.await,

@@ -1,11 +1,13 @@
 //! Reads the credential of a request (spec.md: Authentication; contract.md, sections 2 and 3).
 
 use actix_web::HttpRequest;
-use actix_web::http::header::AUTHORIZATION;
+use actix_web::http::header::{AUTHORIZATION, HeaderName};
 use actors::auth::caller::Credential;
 use actors::auth::grants::ACCESS_PREFIX;
 use actors::auth::secret::Secret;
 use errors::Error;
+
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// The credential in `Authorization: Bearer` or `X-API-Key`; `None` if there is none.
 ///
@@ -21,7 +23,7 @@ pub fn credential(request: &HttpRequest) -> Result<Option<Credential>, Error> {
     for header in request.headers().get_all(AUTHORIZATION) {
         presented.push(bearer(header.to_str().map_err(|_| Error::KeyInvalid)?)?);
     }
-    for header in request.headers().get_all("X-API-Key") {
+    for header in request.headers().get_all(API_KEY) {
         presented.push(header.to_str().map_err(|_| Error::KeyInvalid)?.trim().to_owned());
     }
     let Some(first) = presented.first() else { return Ok(None) };

@@ -46,15 +46,34 @@ pub fn read_fields<R: Request>(request: &HttpRequest, body: &[u8]) -> Result<R, 
     Invalid::together(query, body).map(|(_, body)| body)
 }
 
-/// Returns the variable parts of the path, in order, percent-decoded once. A part that is not UTF-8
-/// becomes empty, and then names nothing.
-pub fn target(request: &HttpRequest) -> Target {
-    // Not `match_info`: its parts are decoded but for `%2F`, `%25` and `%2B`, so they are neither plain nor as sent.
-    let pattern = request.match_pattern().unwrap_or_default();
-    let parts = pattern.split('/').zip(request.uri().path().split('/'));
+/// Returns the variable parts of the path of a request that matched this pattern of a route, in order, percent-decoded once. A part
+/// that is not UTF-8 becomes empty, and then names nothing.
+pub fn target(request: &HttpRequest, pattern: &str) -> Target {
+    // Not `match_info`: its parts are decoded but for `%2F`, `%25` and `%2B`, so they are neither plain nor as sent. From the end,
+    // because the pattern lacks the prefix of the scope in which the route is mounted.
+    let parts = pattern.rsplit('/').zip(request.uri().path().rsplit('/'));
     let variable = parts.filter(|(pattern, _)| pattern.starts_with('{'));
     let decoded = variable.map(|(_, part)| {
         percent_encoding::percent_decode_str(part).decode_utf8().map(Cow::into_owned).unwrap_or_default()
     });
-    Target(decoded.collect())
+    let mut parts: Vec<String> = decoded.collect();
+    parts.reverse();
+    Target(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    #[test]
+    fn variable_parts_of_a_path_are_decoded_in_order() {
+        let request = TestRequest::with_uri("/rest/v1/projects/a%20b/items/%252F?x=y/z").to_http_request();
+
+        let Target(parts) = target(&request, "/projects/{projectId}/items/{itemId}");
+
+        assert_eq!(parts, ["a b", "%2F"]);
+        assert!(target(&request, "/items/none").0.is_empty());
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! The crate tracing-actix-web does not fit: its root span has the path, the host and the IP address of the client.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use actix_web::body::MessageBody;
@@ -9,37 +10,58 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage};
+use actix_web::{Error, web};
 use tracing::{Instrument, debug, info_span};
 use uuid::Uuid;
+
+use crate::routing::RouteMeter;
 
 /// The header with the id of a request, which the log has too.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The id of a request, in the extensions of the request.
-#[derive(Clone, Copy, Debug)]
-pub struct RequestId(pub Uuid);
+/// The bits of an id that count.
+const COUNTER_BITS: u32 = 48;
+const COUNTER_MASK: u128 = (1 << COUNTER_BITS) - 1;
+
+/// Makes the ids of the requests of one worker thread: UUIDs of a random part that they share, and a counter. So no request waits for
+/// random numbers of the system.
+pub struct RequestIds {
+    random: u128,
+    count: AtomicU64,
+}
+
+impl Default for RequestIds {
+    fn default() -> Self {
+        Self { random: Uuid::new_v4().as_u128() & !COUNTER_MASK, count: AtomicU64::new(0) }
+    }
+}
+
+impl RequestIds {
+    fn next_id(&self) -> Uuid {
+        let count = u128::from(self.count.fetch_add(1, Ordering::Relaxed));
+        Uuid::from_u128(self.random | (count & COUNTER_MASK))
+    }
+}
 
 /// Gives each request an id, in its response and in the log.
 pub async fn request(
     request: ServiceRequest,
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    let (id, started_at, method) = (Uuid::new_v4(), Instant::now(), method_label(request.method()));
-    request.extensions_mut().insert(RequestId(id));
+    let (started_at, method) = (Instant::now(), method_label(request.method()));
+    let ids = request.app_data::<web::Data<RequestIds>>();
+    let id = ids.map_or_else(Uuid::new_v4, |ids| ids.next_id()).to_string();
     let span = info_span!("request", request.id = %id);
     let mut response = next.call(request).instrument(span.clone()).await?;
-    if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
+    if let Ok(value) = HeaderValue::try_from(id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
+    let (served, status) = (response.request(), response.status().as_u16());
+    let meter = RouteMeter::of(served);
+    meter.record(served, method, status, started_at.elapsed().as_secs_f64());
     // The path itself has ids and the tokens of callbacks, which belong in no log, and each would be a time series of
     // its own.
-    let pattern = response.request().match_pattern().unwrap_or_else(|| "unknown".to_owned());
-    let status = response.status().as_u16();
-    metrics::counter!("carrel_requests_total", "method" => method, "route" => pattern.clone(), "status" => status.to_string())
-        .increment(1);
-    metrics::histogram!("carrel_request_seconds", "route" => pattern.clone())
-        .record(started_at.elapsed().as_secs_f64());
+    let pattern = meter.pattern(served);
     span.in_scope(|| {
         debug!(method, pattern, status, duration_ms = started_at.elapsed().as_millis(), "request finished")
     });
@@ -69,6 +91,36 @@ mod tests {
 
     use super::*;
     use crate::log::tests::Sink;
+
+    #[test]
+    fn ids_of_requests_differ_and_have_the_form_of_random_uuids() {
+        let (one, other) = (RequestIds::default(), RequestIds::default());
+
+        let mut ids = vec![one.next_id(), one.next_id(), other.next_id(), other.next_id()];
+
+        assert!(ids.iter().all(|id| id.get_version_num() == 4 && id.get_variant() == uuid::Variant::RFC4122));
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), 4);
+    }
+
+    #[actix_web::test]
+    async fn meter_of_a_route_has_the_pattern_of_its_path() {
+        let meter = RouteMeter::default();
+        let noted = meter.clone();
+        let handler = move |request: actix_web::HttpRequest| {
+            noted.note(&request);
+            async { HttpResponse::Ok().finish() }
+        };
+        let scope = web::scope("/rest").route("/documents/{id}", web::get().to(handler));
+        let service = init_service(App::new().wrap(middleware::from_fn(request)).service(scope)).await;
+
+        for path in ["/rest/documents/1", "/rest/documents/2"] {
+            let response = call_service(&service, TestRequest::get().uri(path).to_request()).await;
+            assert!(response.headers().contains_key(REQUEST_ID));
+            assert_eq!(meter.pattern(response.request()), "/rest/documents/{id}");
+        }
+    }
 
     /// Covers the threat table (row H6).
     #[actix_web::test]

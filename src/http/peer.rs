@@ -1,6 +1,7 @@
 //! The client of a request: its IP address and its name.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use actix_web::HttpRequest;
 use actix_web::http::header::USER_AGENT;
@@ -42,11 +43,11 @@ pub fn ip_address(request: &HttpRequest) -> Option<IpAddr> {
 }
 
 /// The first product of the User-Agent, as a name to show: without control characters, and of at most 100 characters.
-pub fn client(request: &HttpRequest) -> Option<String> {
+pub fn client(request: &HttpRequest) -> Option<Arc<str>> {
     let header = request.headers().get(USER_AGENT)?.to_str().ok()?;
     let product = header.split_whitespace().next()?;
     let shown: String = one_line(product).chars().take(MAX_CLIENT_CHARS).collect();
-    (!shown.is_empty()).then_some(shown)
+    (!shown.is_empty()).then(|| shown.into())
 }
 
 #[cfg(test)]

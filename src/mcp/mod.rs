@@ -29,6 +29,7 @@ use values::kind::MeteredSurface;
 use crate::http::budget::Sender;
 use crate::http::task::run_to_end;
 use crate::http::{body, credential, peer};
+use crate::routing::RouteMeter;
 use cors::OriginCheck;
 use error::{METHODS, refusal};
 use headers::McpHeaders;
@@ -44,7 +45,12 @@ const MAX_MESSAGE_BYTES: usize = 2 << 20;
 
 /// Mounts /mcp, with and without a slash at its end: clients that are redirected lose their body.
 pub fn mount(config: &mut ServiceConfig) {
-    config.service(web::resource(["/mcp", "/mcp/"]).to(serve));
+    let meter = RouteMeter::default();
+    let handler = move |request: HttpRequest, ctx, origins, payload| {
+        meter.note(&request);
+        serve(request, ctx, origins, payload)
+    };
+    config.service(web::resource(["/mcp", "/mcp/"]).to(handler));
 }
 
 async fn serve(
@@ -149,11 +155,11 @@ async fn record_use(auth: &AuthContext, caller: &mut Caller, message: Option<&Rp
     let authenticator = auth.authenticator();
     let Some(RpcMessage::Request(rpc)) = message else { return authenticator.record_use(caller) };
     if let Some(client) = generation::client_of_request(&rpc.params) {
-        caller.client = Some(client);
+        caller.client = Some(client.into());
     }
     let Some(client) = generation::client_of_handshake(rpc) else { return authenticator.record_use(caller) };
     // The name is for the activity view only, so the request goes on without it.
-    if let Err(error) = authenticator.record_client_info(caller, client).await {
+    if let Err(error) = authenticator.record_client_info(caller, client.into()).await {
         warn!(cause = error.chain(), "could not store the name of a client");
     }
 }

@@ -10,7 +10,7 @@ use actors::context::OperationContext;
 use actors::idempotency::{Claim, Idempotency, IdempotencyKey, StoredResponse};
 use actors::operation::{FromRequest, Operation};
 use actors::operations::unknown::UnmatchedRequest;
-use actors::pipeline::{self, ActivityEntry, Endpoint, Outcome, ParsedRequest, Response};
+use actors::pipeline::{self, ActivityEntry, CallStatus, Endpoint, Outcome, ParsedRequest, Response};
 use database::on_behalf_of;
 use errors::{Error, ErrorBody};
 use serde_json::Value;
@@ -48,8 +48,8 @@ impl RouteSurface for Rest {
                 Ok(ctx) => ctx,
                 Err(response) => return response,
             };
-            let parse = async |caller: &Caller| parse::<O>(&request, caller, payload).await;
-            let outcome = execute::<O>(&ctx, &request, &route.name(), &success, parse).await;
+            let parse = async |caller: &Caller| parse::<O>(&request, route.pattern, caller, payload).await;
+            let outcome = execute::<O>(&ctx, &request, route.name(), &success, parse).await;
             respond::<O>(&request, &ctx, &success, outcome).await
         })
         .await
@@ -77,7 +77,7 @@ impl RouteSurface for Rest {
 async fn execute<O: Operation>(
     ctx: &OperationContext,
     request: &HttpRequest,
-    name: &str,
+    name: &'static str,
     success: &ReplyStatus<O::Reply>,
     parse: impl AsyncFnOnce(&Caller) -> ParsedRequest<O>,
 ) -> Outcome<O::Reply> {
@@ -88,7 +88,7 @@ async fn execute<O: Operation>(
         Err(error) => return Outcome::uncounted(error),
     };
     // Before the limits: a refused request is a use of the key too.
-    authenticator.record_use(&caller);
+    authenticator.notify_first_use(&caller);
     let status = |result: &Result<Response<O::Reply>, Error>| activity_status::<O>(result, success);
     let activity = ActivityEntry { endpoint: Endpoint::Route(name), status: &status };
     pipeline::execute(ctx, &caller, Some(activity), parse).await
@@ -107,16 +107,21 @@ fn request_info(request: &HttpRequest) -> RequestInfo {
 fn activity_status<O: Operation>(
     result: &Result<Response<O::Reply>, Error>,
     success: &ReplyStatus<O::Reply>,
-) -> String {
-    match result {
-        Ok(Response::Fresh(reply)) => success.for_reply(reply).as_str().to_owned(),
-        Ok(Response::Replayed(stored)) => stored.status.to_string(),
-        Err(error) => status(error).as_str().to_owned(),
-    }
+) -> CallStatus {
+    CallStatus::Http(match result {
+        Ok(Response::Fresh(reply)) => success.for_reply(reply).as_u16(),
+        Ok(Response::Replayed(stored)) => stored.status,
+        Err(error) => status(error).as_u16(),
+    })
 }
 
 /// Reads the operation and the Idempotency-Key of a request. An error names every fault of both.
-async fn parse<O: FromRequest>(request: &HttpRequest, caller: &Caller, payload: Payload) -> ParsedRequest<O> {
+async fn parse<O: FromRequest>(
+    request: &HttpRequest,
+    pattern: &str,
+    caller: &Caller,
+    payload: Payload,
+) -> ParsedRequest<O> {
     // From here on the bytes of body and response count for the account, not for its address.
     Sender::note(request, caller.user);
     let body = match read_body(request, caller, payload).await {
@@ -129,7 +134,8 @@ async fn parse<O: FromRequest>(request: &HttpRequest, caller: &Caller, payload: 
         Err(fault) => (None, Err(fault)),
     };
     let fields = Invalid::together(fields, is_key_valid).map(|(fields, ())| fields);
-    let operation = fields.map_err(Error::from).and_then(|fields| O::from_request(&target(request), fields));
+    let operation =
+        fields.map_err(Error::from).and_then(|fields| O::from_request(&target(request, pattern), fields));
     ParsedRequest { operation, idempotency_key, slot_wait: slot_wait::<O>(request, caller) }
 }
 

@@ -4,17 +4,18 @@ use actix_web::http::{Method, StatusCode};
 use actors::operation::{CreatesIfAbsent, FromRequest};
 
 use super::route::{DescribedRoute, ReplyStatus, RequestType, Route};
+use super::route_name::RouteName;
 use super::surface::RouteSurface;
 
 impl Route {
     /// Builds a GET route that runs an operation.
     pub const fn get<S: RouteSurface, O: FromRequest>(pattern: &'static str) -> Self {
-        Self::new::<S, O>(Method::GET, pattern)
+        Self::new::<S, O>(Method::GET, "GET", pattern)
     }
 
     /// Builds a POST route that runs an operation.
     pub const fn post<S: RouteSurface, O: FromRequest>(pattern: &'static str) -> Self {
-        Self::new::<S, O>(Method::POST, pattern)
+        Self::new::<S, O>(Method::POST, "POST", pattern)
     }
 
     /// Builds a POST route that runs an operation which may find that its item exists already. The status of a successful response
@@ -22,7 +23,7 @@ impl Route {
     pub const fn post_if_absent<S: RouteSurface, O: FromRequest + CreatesIfAbsent>(
         pattern: &'static str,
     ) -> Self {
-        let mut route = Self::new::<S, O>(Method::POST, pattern);
+        let mut route = Self::new::<S, O>(Method::POST, "POST", pattern);
         route.success = StatusCode::CREATED;
         route.finds_existing = true;
         route.handle = |route, request, payload| {
@@ -33,23 +34,29 @@ impl Route {
 
     /// Builds a PUT route that runs an operation.
     pub const fn put<S: RouteSurface, O: FromRequest>(pattern: &'static str) -> Self {
-        Self::new::<S, O>(Method::PUT, pattern)
+        Self::new::<S, O>(Method::PUT, "PUT", pattern)
     }
 
     /// Builds a PATCH route that runs an operation.
     pub const fn patch<S: RouteSurface, O: FromRequest>(pattern: &'static str) -> Self {
-        Self::new::<S, O>(Method::PATCH, pattern)
+        Self::new::<S, O>(Method::PATCH, "PATCH", pattern)
     }
 
     /// Builds a DELETE route that runs an operation.
     pub const fn delete<S: RouteSurface, O: FromRequest>(pattern: &'static str) -> Self {
-        Self::new::<S, O>(Method::DELETE, pattern)
+        Self::new::<S, O>(Method::DELETE, "DELETE", pattern)
     }
 
-    const fn new<S: RouteSurface, O: FromRequest>(method: Method, pattern: &'static str) -> Self {
+    /// `method_name` is the name of the method: that of a [`Method`] is not known when the program is compiled.
+    const fn new<S: RouteSurface, O: FromRequest>(
+        method: Method,
+        method_name: &str,
+        pattern: &'static str,
+    ) -> Self {
         Self {
             method,
             pattern,
+            name: RouteName::new(method_name, pattern),
             request: RequestType::of::<O::Request>(),
             scopes: O::SCOPES,
             errors: O::ERRORS,

@@ -4,7 +4,10 @@
 
 mod builder;
 mod route;
+mod route_meter;
+mod route_name;
 mod surface;
 
 pub use route::{DescribedRoute, PendingResponse, ReplyStatus, RequestType, Route, undescribed};
+pub use route_meter::RouteMeter;
 pub use surface::{RouteSurface, mount, refuse};

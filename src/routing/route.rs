@@ -10,6 +10,8 @@ use serde_json::Value;
 use validation::{Invalid, Request, read_json, read_query, schema_of};
 use values::scope::Scope;
 
+use super::route_name::RouteName;
+
 /// The response that a route is making.
 pub type PendingResponse = Pin<Box<dyn Future<Output = HttpResponse>>>;
 
@@ -20,6 +22,7 @@ pub struct Route {
     /// The pattern of the path within the table's scope, in the syntax of actix-web. Its variables are named as in the OpenAPI
     /// document.
     pub pattern: &'static str,
+    pub(super) name: RouteName,
     /// The type of a request: of the query for GET and DELETE, of the body otherwise.
     pub request: RequestType,
     /// The scopes that every call needs. Some requests need more, which the operation itself decides.
@@ -101,7 +104,7 @@ impl Route {
     }
 
     /// Returns the name in the activity view: the method and the pattern, with variables as `:id`.
-    pub fn name(&self) -> String {
-        format!("{} {}", self.method, self.pattern.replace('{', ":").replace('}', ""))
+    pub fn name(&self) -> &str {
+        self.name.as_str()
     }
 }

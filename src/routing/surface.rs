@@ -6,6 +6,7 @@ use actix_web::{HttpRequest, HttpResponse, Resource};
 use actors::operation::FromRequest;
 
 use super::route::{ReplyStatus, Route};
+use super::route_meter::RouteMeter;
 
 /// A surface that serves tables of routes.
 pub trait RouteSurface: 'static {
@@ -42,7 +43,11 @@ pub fn mount<S: RouteSurface>(config: &mut ServiceConfig, routes: impl IntoItera
             if route.method == Method::GET {
                 methods.push(Method::HEAD.to_string());
             }
-            let handler = move |request, payload| (route.handle)(route, request, payload);
+            let meter = RouteMeter::default();
+            let handler = move |request: HttpRequest, payload: Payload| {
+                meter.note(&request);
+                (route.handle)(route, request, payload)
+            };
             resource = resource.route(web::method(route.method.clone()).to(handler));
         }
         // The fallback is that of the resource: the router would otherwise respond with 405 by

@@ -22,7 +22,7 @@ const MODEL_CHANGES: [&str; 4] = [".update(", ".delete(", ".save(", ".update_wit
 const CONNECTIONS: [&str; 3] = ["txn", "db", "write("];
 
 /// Functions that change rows of owned tables without their owner: file, name and reason.
-const CHANGES_WITHOUT_OWNER: [(&str, &str, &str); 27] = [
+const CHANGES_WITHOUT_OWNER: [(&str, &str, &str); 25] = [
     ("actors/crates/jobs/src/claim.rs", "end_leases", "a process that crashed ran jobs of many users"),
     ("actors/crates/jobs/src/complete.rs", "end_wait", "jobs of many users wait for the same resource"),
     (
@@ -54,18 +54,8 @@ const CHANGES_WITHOUT_OWNER: [(&str, &str, &str); 27] = [
     ("actors/src/auth/accounts.rs", "set_disabled", "the row of an account has no other owner"),
     ("actors/src/auth/accounts.rs", "set_password", "the row of an account has no other owner"),
     ("actors/src/auth/accounts.rs", "set_plan", "the row of an account has no other owner"),
-    (
-        "actors/src/auth/grants/actor.rs",
-        "write_uses",
-        "the last uses of grants of many users are written together",
-    ),
     ("actors/src/auth/grants/sweep.rs", "end_expired", "the clean-up ends expired grants of all users"),
     ("actors/src/auth/grants/sweep.rs", "run", "the clean-up deletes expired rows of all users"),
-    (
-        "actors/src/auth/keys/actor.rs",
-        "write_uses",
-        "the last uses of keys of many users are written together",
-    ),
     ("actors/src/auth/limits/mod.rs", "sweep", "the clean-up deletes the counts of past days of all users"),
     ("actors/src/auth/sessions.rs", "open_session", "a session is found by the hash of its secret"),
     ("actors/src/auth/sessions.rs", "sweep", "the clean-up deletes expired sessions of all users"),

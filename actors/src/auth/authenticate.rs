@@ -1,16 +1,18 @@
 //! Authentication of API keys and access tokens: from the credential of a request to its caller, and the record of its use.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use errors::Error;
 use library::context::CoreContext;
 use values::kind::{KeyKind, MeteredSurface};
 
 use crate::auth::caller::{Caller, CallerKey, Credential, Principal};
-use crate::auth::grants::{GrantUse, Grants, TokenLookup};
-use crate::auth::keys::{KeyUse, Keys, rules};
+use crate::auth::grants::{Grants, TokenLookup};
+use crate::auth::keys::{FirstKeyUse, Keys, rules};
 use crate::auth::limits::AuthFailures;
 use crate::auth::secret::Secret;
+use crate::ledger::{Ledger, LedgerEntry};
 
 /// The parts of a request that authenticate its caller.
 pub struct RequestInfo {
@@ -21,7 +23,7 @@ pub struct RequestInfo {
     /// The IP address of the client.
     pub ip_address: Option<IpAddr>,
     /// The name by which the client identifies itself: the first product of the User-Agent.
-    pub client: Option<String>,
+    pub client: Option<Arc<str>>,
 }
 
 /// Authenticates API keys and access tokens.
@@ -35,11 +37,13 @@ pub struct Authenticator<'a> {
     pub grants: &'a Grants,
     /// Failed authentications, by IP address.
     pub failures: &'a AuthFailures,
+    /// The ledger of the uses of keys and grants.
+    pub ledger: &'a Ledger,
 }
 
 impl Authenticator<'_> {
-    /// Authenticates the caller of a request. The surface records the use with [`Self::record_use`] or
-    /// [`Self::record_client_info`], once it knows the name of the client.
+    /// Authenticates the caller of a request. Once the surface knows the name of the client, it records the use with
+    /// [`Self::record_use`] or [`Self::record_client_info`], or with [`Self::notify_first_use`] if the pipeline records the call.
     ///
     /// # Errors
     /// [`Error::KeyInvalid`] for a missing or invalid credential; [`Error::TooManyFailures`] after too many invalid ones from the same
@@ -66,7 +70,7 @@ impl Authenticator<'_> {
         secret: &Secret,
         surface: MeteredSurface,
         ip_address: Option<IpAddr>,
-        client: Option<String>,
+        client: Option<Arc<str>>,
     ) -> Result<Caller, Error> {
         let row = match self.keys.authenticate(secret).await {
             Ok(row) => row,
@@ -74,12 +78,12 @@ impl Authenticator<'_> {
             Err(other) => return Err(other),
         };
         let client = match surface {
-            MeteredSurface::Mcp => row.key.mcp_client.clone().or(client),
+            MeteredSurface::Mcp => row.mcp_client.clone().or(client),
             MeteredSurface::Rest => client,
         };
         let key = CallerKey {
             id: row.key.id,
-            name: row.key.name.clone(),
+            name: row.name.clone(),
             kind: row.key.kind,
             scopes: row.key.scopes.clone(),
             hourly_limit: rules::hourly_limit(row.key.hourly_limit, self.core.plans.limits(row.plan)),
@@ -99,7 +103,7 @@ impl Authenticator<'_> {
         &self,
         secret: &Secret,
         ip_address: Option<IpAddr>,
-        user_agent: Option<String>,
+        user_agent: Option<Arc<str>>,
     ) -> Result<Caller, Error> {
         let access = match self.grants.authenticate(secret).await? {
             TokenLookup::Valid(access) => access,
@@ -112,49 +116,46 @@ impl Authenticator<'_> {
         Ok(Caller::of_grant(access.user, access.plan, access.grant, &access.scopes, client))
     }
 
-    /// Records that the caller's key or grant was used.
+    /// Records that the caller's key or grant was used, and notifies the first use of a key.
     pub fn record_use(&self, caller: &Caller) {
-        if let Some(used) = self.grant_use(caller, None) {
-            self.grants.record_use(used);
-        }
-        if let Some(used) = self.key_use(caller, None) {
-            self.keys.record_use(used);
-        }
+        self.push_use(caller, caller.client.clone());
+        self.notify_first_use(caller);
+    }
+
+    /// Notifies the first use of the caller's key, if it is one. The use itself is recorded by the pipeline.
+    pub fn notify_first_use(&self, caller: &Caller) {
+        self.notify_first_use_by(caller, caller.client.clone());
     }
 
     /// Records a use with the name that the client stated in an MCP `initialize`. Later calls that do not state a name have this one.
     ///
     /// # Errors
     /// [`Error::Busy`] or [`Error::Internal`] if the name could not be written.
-    pub async fn record_client_info(&self, caller: &Caller, client: String) -> Result<(), Error> {
+    pub async fn record_client_info(&self, caller: &Caller, client: Arc<str>) -> Result<(), Error> {
         if caller.client.as_deref() == Some(&*client) {
             self.record_use(caller);
             return Ok(());
         }
-        if let Some(used) = self.grant_use(caller, Some(client.clone())) {
-            self.grants.record_client_info(used).await?;
+        self.push_use(caller, Some(client.clone()));
+        self.notify_first_use_by(caller, Some(client.clone()));
+        match caller.principal {
+            Principal::Grant(grant) => self.grants.record_client_name(caller.user, grant, client).await,
+            Principal::Key(key) => self.keys.record_client_name(caller.user, key, client).await,
+            Principal::Session(_) => Ok(()),
         }
-        if let Some(used) = self.key_use(caller, Some(client)) {
-            self.keys.record_client_info(used).await?;
-        }
-        Ok(())
     }
 
-    fn grant_use(&self, caller: &Caller, mcp_client: Option<String>) -> Option<GrantUse> {
-        let Principal::Grant(grant) = caller.principal else { return None };
-        Some(GrantUse { grant, at: self.core.clock.now(), mcp_client })
+    /// Adds a use without a line of the activity view to the ledger.
+    fn push_use(&self, caller: &Caller, client: Option<Arc<str>>) {
+        if let Some(credential) = caller.principal.used_credential() {
+            let at = self.core.clock.now();
+            self.ledger.push(LedgerEntry { user: caller.user, credential, at, client, call: None });
+        }
     }
 
-    fn key_use(&self, caller: &Caller, mcp_client: Option<String>) -> Option<KeyUse> {
-        let key = caller.key.as_ref()?;
-        Some(KeyUse {
-            key: key.id,
-            user: caller.user,
-            name: key.name.clone(),
-            first: key.is_new,
-            at: self.core.clock.now(),
-            client: mcp_client.clone().or_else(|| caller.client.clone()),
-            mcp_client,
-        })
+    fn notify_first_use_by(&self, caller: &Caller, client: Option<Arc<str>>) {
+        let Some(key) = caller.key.as_ref().filter(|key| key.is_new) else { return };
+        let (user, name, at) = (caller.user, key.name.clone(), self.core.clock.now());
+        self.keys.notify_first_use(FirstKeyUse { key: key.id, user, name, at, client });
     }
 }

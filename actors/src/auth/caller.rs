@@ -1,5 +1,7 @@
 //! The caller of a request: the credential that it presented, and the identity that this proved.
 
+use std::sync::Arc;
+
 use library::idempotency_claim::ClaimId;
 use library::owned_transaction::RequestOwner;
 use values::id::{GrantId, KeyId, SessionId, UserId};
@@ -8,6 +10,7 @@ use values::plan::Plan;
 use values::scope::{Scope, Scopes};
 
 use crate::auth::secret::Secret;
+use crate::ledger::UsedCredential;
 
 /// The credential that a request presents.
 #[derive(Debug)]
@@ -65,7 +68,7 @@ impl From<MeteredSurface> for Surface {
 }
 
 /// The credential with which the caller authenticated: an API key, an OAuth grant, or a browser session.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Principal {
     /// An API key, by which REST and MCP clients authenticate.
     Key(KeyId),
@@ -73,6 +76,17 @@ pub enum Principal {
     Grant(GrantId),
     /// A signed-in browser, which only the web app serves.
     Session(SessionId),
+}
+
+impl Principal {
+    /// Returns the credential whose uses are written down; `None` for a session.
+    pub fn used_credential(self) -> Option<UsedCredential> {
+        match self {
+            Principal::Key(key) => Some(UsedCredential::Key(key)),
+            Principal::Grant(grant) => Some(UsedCredential::Grant(grant)),
+            Principal::Session(_) => None,
+        }
+    }
 }
 
 /// An authenticated caller. Only the modules of [`crate::auth`] that check a credential can create one, so a value proves that check.
@@ -91,7 +105,7 @@ pub struct Caller {
     /// The surface of the request.
     pub surface: Surface,
     /// The name by which the client identifies itself.
-    pub client: Option<String>,
+    pub client: Option<Arc<str>>,
     /// The claim of the request's Idempotency-Key. The transaction that makes the change marks it as committed
     /// ([`library::owned_transaction::begin_request`]).
     claim: Option<ClaimId>,
@@ -104,7 +118,7 @@ impl Caller {
         plan: Plan,
         key: CallerKey,
         surface: MeteredSurface,
-        client: Option<String>,
+        client: Option<Arc<str>>,
     ) -> Self {
         Self {
             user,
@@ -124,7 +138,7 @@ impl Caller {
         plan: Plan,
         grant: GrantId,
         scopes: &Scopes,
-        client: Option<String>,
+        client: Option<Arc<str>>,
     ) -> Self {
         Self {
             user,
@@ -169,7 +183,7 @@ pub struct CallerKey {
     /// The id of the key.
     pub id: KeyId,
     /// The name that the user gave the key.
-    pub name: String,
+    pub name: Arc<str>,
     /// Whether the key is for REST or MCP.
     pub kind: KeyKind,
     /// The scopes that the user ticked.

@@ -11,6 +11,7 @@ use super::grants::Grants;
 use super::keys::Keys;
 use super::limits::{AuthFailures, IpRateLimiter, RateLimits};
 use super::sessions::SignIns;
+use crate::ledger::Ledger;
 
 /// Everything that authentication and the management of accounts, keys and grants need. Clones share it.
 #[derive(Clone)]
@@ -25,6 +26,8 @@ pub struct AuthContext {
     pub limits: RateLimits,
     /// Failed authentications by IP address; too many refuse further ones.
     pub failures: Arc<AuthFailures>,
+    /// The ledger of the uses of keys and grants, and of calls.
+    pub ledger: Arc<Ledger>,
     /// Failed sign-ins by account and IP address; too many refuse further ones for a while.
     pub sign_ins: Arc<SignIns>,
     /// Limits the accounts that are created from one IP address.
@@ -36,8 +39,8 @@ pub struct AuthContext {
 impl AuthContext {
     /// Returns what authenticates API keys and access tokens.
     pub fn authenticator(&self) -> Authenticator<'_> {
-        let Self { core, keys, grants, failures, .. } = self;
-        Authenticator { core, keys, grants, failures }
+        let Self { core, keys, grants, failures, ledger, .. } = self;
+        Authenticator { core, keys, grants, failures, ledger }
     }
 
     /// Returns the plan of new accounts.

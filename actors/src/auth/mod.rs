@@ -17,10 +17,12 @@
 pub mod accounts;
 pub mod authenticate;
 pub mod caller;
+mod client_names;
 pub mod context;
+pub(crate) mod existing_users;
 pub mod grants;
 pub mod keys;
-mod last_use;
+pub(crate) mod last_use;
 pub mod limits;
 pub mod password;
 pub mod secret;

@@ -111,7 +111,6 @@ pub struct ListActivityResponse {
 
 #[derive(Serialize, Deserialize)]
 struct ActivityPosition {
-    at: Timestamp,
     id: ActivityId,
 }
 
@@ -128,19 +127,14 @@ impl Operation for ListActivity {
         let page = PageRequest::new(limit, cursor, DEFAULT_LIMIT);
         let list = page.of_list(ctx, caller, name);
         let before: Option<ActivityPosition> = list.position()?;
-        let older = before.map(|last| {
-            // Several calls may have the same millisecond, so the id decides between them.
-            let same_time = Condition::all().add(C::At.eq(last.at)).add(C::Id.lt(last.id));
-            Condition::any().add(C::At.lt(last.at)).add(same_time)
-        });
         let filter = Condition::all()
-            .add_option(older)
+            // Ids sort by the time of the call.
+            .add_option(before.map(|last| C::Id.lt(last.id)))
             .add_option(key_id.map(|key| C::KeyId.eq(key.into_inner())))
             .add_option(app_id.map(|grant| C::GrantId.eq(grant.into_inner())))
             .add_option(surface.map(|surface| C::Surface.eq(surface.into_inner())));
-        let query =
-            activity::Entity::owned_by(caller.user).filter(filter).order_by_desc(C::At).order_by_desc(C::Id);
-        let position = |row: &activity::Model| ActivityPosition { at: row.at, id: row.id };
+        let query = activity::Entity::owned_by(caller.user).filter(filter).order_by_desc(C::Id);
+        let position = |row: &activity::Model| ActivityPosition { id: row.id };
         let ListPage { rows, next_cursor } = list.fetch(query, position).await?;
         Ok(ListActivityResponse { activity: rows.into_iter().map(ActivityView::from).collect(), next_cursor })
     }

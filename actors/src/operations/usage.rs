@@ -188,8 +188,8 @@ impl Operation for ReadUsage {
 
 async fn key_usage(caller: &Caller, limits: &RateLimits) -> Result<Option<KeyUsage>, Error> {
     let Some(key) = caller.key.clone() else { return Ok(None) };
-    let remaining = limits.remaining(caller.principal.clone(), key.hourly_limit).await?;
-    let (id, name, kind) = (key.id, key.name, key.kind);
+    let remaining = limits.remaining(caller.user, caller.principal, key.hourly_limit).await?;
+    let (id, name, kind) = (key.id, key.name.to_string(), key.kind);
     Ok(Some(KeyUsage { id, name, kind, scopes: key.scopes, hourly_limit: key.hourly_limit, remaining }))
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use disk::SpaceLevel;
 use errors::{Error, StorageFailure};
-use runtime::{Health, HealthReport};
+use runtime::HealthReport;
 use tracing::{error, info};
 
 use super::Service;
@@ -63,16 +63,15 @@ impl Service {
     /// Returns how each actor is doing.
     pub fn health(&self) -> Vec<HealthReport> {
         let ctx = &self.context;
-        let all: [&Health; 7] = [
-            ctx.auth.keys.port().health(),
-            ctx.auth.grants.port().health(),
-            ctx.auth.limits.port().health(),
-            ctx.requests.activity.port().health(),
-            self.notices.port().health(),
-            ctx.retrieval.port().health(),
-            self.worker.port().health(),
-        ];
-        all.into_iter().map(Health::report).collect()
+        vec![
+            ctx.auth.keys.port().health().report(),
+            ctx.auth.grants.port().health().report(),
+            ctx.auth.limits.port().health().report(),
+            ctx.requests.activity.health(),
+            self.notices.port().health().report(),
+            ctx.retrieval.port().health().report(),
+            self.worker.port().health().report(),
+        ]
     }
 
     /// Checks by a test write whether writes are kept, and logs a failure if `log` has it due. One check runs at a time. The write is

@@ -30,6 +30,7 @@ use crate::cursor::Cursors;
 use crate::idempotency::Idempotency;
 use crate::ingest::indexing_context::IndexingContext;
 use crate::ingest::repair::{IndexWatch, RepairContext};
+use crate::ledger::Ledger;
 use crate::notices::Notices;
 use crate::retrieval::Retrieval;
 use crate::service_state::{self, ServiceStateKey};
@@ -98,6 +99,7 @@ struct ShortActors {
     keys: Keys,
     grants: Grants,
     limits: RateLimits,
+    ledger: Arc<Ledger>,
     activity: Activity,
 }
 
@@ -117,9 +119,10 @@ impl ShortActors {
         let cache_epoch = keys.cache_epoch();
         let grants = Grants::start(on, accounts_db.clone(), clock(), cache_epoch, &core.base_url, grants);
         let limits = RateLimits::start(on, accounts_db.clone(), clock());
-        let ActivitySettings { retention, disk } = activity;
-        let activity = Activity::start(on, jobs_db.clone(), clock(), retention, disk);
-        Self { notices, keys, grants, limits, activity }
+        let (ledger, ActivitySettings { retention, disk }) = (Arc::<Ledger>::default(), activity);
+        let (of_calls, of_limits) = (ledger.clone(), limits.clone());
+        let activity = Activity::start(on, jobs_db.clone(), clock(), retention, disk, of_calls, of_limits);
+        Self { notices, keys, grants, limits, ledger, activity }
     }
 }
 
@@ -194,7 +197,7 @@ fn operation_context(
     settings: OperationSettings,
 ) -> Result<OperationContext, Error> {
     let SharedParts { retrieval, disk, job_signal, .. } = shared;
-    let ShortActors { keys, grants, limits, activity, .. } = actors;
+    let ShortActors { keys, grants, limits, ledger, activity, .. } = actors;
     let clock = core.clock.clone();
     let answers = AnswerContext {
         answerer: answerer(settings.chat, &retrieval, core.workers.clone(), &clock)?,
@@ -206,6 +209,7 @@ fn operation_context(
         grants,
         limits,
         failures: Arc::new(AuthFailures::new(settings.auth_failures_per_minute, clock.clone())),
+        ledger,
         sign_ins: Arc::new(SignIns::default()),
         sign_ups: Arc::new(IpRateLimiter::per_hour(MAX_SIGN_UPS_PER_HOUR, clock.clone())),
         signup: settings.signup,

@@ -16,7 +16,7 @@ use actors::operations::document::ReadDocument;
 use actors::operations::notes::CreateNote;
 use actors::operations::projects::{ListProjects, ReadContext};
 use actors::operations::search::Search;
-use actors::pipeline::{self, ActivityEntry, Endpoint, ParsedRequest, Response};
+use actors::pipeline::{self, ActivityEntry, CallStatus, Endpoint, ParsedRequest, Response};
 use errors::Error;
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Map, Value, json};
@@ -223,11 +223,11 @@ impl<'a> ToolCall<'a> {
 }
 
 /// Returns the status that the activity view shows: `ok`, or the code of the error.
-fn activity_status<R>(result: &Result<Response<R>, Error>) -> String {
-    match result {
-        Ok(Response::Fresh(_) | Response::Replayed(_)) => "ok".to_owned(),
-        Err(error) => error.spec().mcp_code.to_owned(),
-    }
+fn activity_status<R>(result: &Result<Response<R>, Error>) -> CallStatus {
+    CallStatus::Outcome(match result {
+        Ok(Response::Fresh(_) | Response::Replayed(_)) => "ok",
+        Err(error) => error.spec().mcp_code,
+    })
 }
 
 fn arguments_object(arguments: Option<Value>) -> Result<Map<String, Value>, Error> {

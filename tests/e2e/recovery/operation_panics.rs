@@ -9,7 +9,7 @@ use actors::auth::caller::{Caller, Credential};
 use actors::auth::secret::Secret;
 use actors::context::OperationContext;
 use actors::operation::{FromRequest, Operation};
-use actors::pipeline::{ActivityEntry, Endpoint, Response, execute};
+use actors::pipeline::{ActivityEntry, CallStatus, Endpoint, Response, execute};
 use actors::target::Target;
 use carrel::http::body::BodyLimits;
 use carrel::rest::Rest;
@@ -104,8 +104,7 @@ async fn panic_of_tool_is_recorded_in_the_activity() {
     let caller = ctx.auth.authenticator().authenticate(info).await.unwrap();
 
     let status = |result: &Result<Response<()>, Error>| {
-        let status = if result.is_ok() { "ok" } else { "INTERNAL" };
-        status.to_owned()
+        CallStatus::Outcome(if result.is_ok() { "ok" } else { "INTERNAL" })
     };
     let activity_entry = ActivityEntry { endpoint: Endpoint::Tool("panics"), status: &status };
     let parse = async |_: &Caller| Ok(PanickingOperation).into();

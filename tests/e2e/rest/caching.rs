@@ -39,7 +39,7 @@ async fn rest_responses_vary_by_key_and_are_not_stored() {
             assert_not_cached(
                 &request.send(client).await,
                 &["authorization", "x-api-key"],
-                &request.route.name(),
+                request.route.name(),
             );
         }
     }
@@ -60,7 +60,7 @@ async fn app_responses_vary_by_cookie_and_are_not_stored() {
     let all = [routes("/app/api"), routes("/app/api/library")];
     for request in all.into_iter().flatten().filter(|request| request.route.method.as_str() == "GET") {
         for client in [&anonymous, &browser] {
-            assert_not_cached(&request.send(client).await, &["cookie"], &request.route.name());
+            assert_not_cached(&request.send(client).await, &["cookie"], request.route.name());
         }
     }
     for path in ["/app/api/session", "/app/api/nowhere", "/app/api/exports/none/file"] {

@@ -122,7 +122,7 @@ async fn every_route_requires_exactly_its_scope() {
 
     for request in routes() {
         let response = request.send(&none).await;
-        let Some(scope) = scope_of(&request.route.name()) else {
+        let Some(scope) = scope_of(request.route.name()) else {
             response.data(200);
             continue;
         };
@@ -137,11 +137,11 @@ async fn every_route_requires_exactly_its_scope() {
     for scope in Scope::ALL
         .iter()
         .copied()
-        .filter(|scope| routes().iter().any(|request| scope_of(&request.route.name()) == Some(*scope)))
+        .filter(|scope| routes().iter().any(|request| scope_of(request.route.name()) == Some(*scope)))
     {
         // A user may have five keys.
         let key = server.user(Plan::Pro).await.key([scope]).await;
-        for request in routes().into_iter().filter(|request| scope_of(&request.route.name()) == Some(scope)) {
+        for request in routes().into_iter().filter(|request| scope_of(request.route.name()) == Some(scope)) {
             let response = request.send(&key).await;
 
             assert!(

@@ -1,7 +1,6 @@
 //! Scopes, the permissions of a key, and sets of scopes (spec.md: Scopes).
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -78,6 +77,11 @@ impl Scope {
 }
 
 impl Scope {
+    /// Returns the bit of the scope in a set of scopes.
+    const fn bit(self) -> u16 {
+        1 << self as u16
+    }
+
     /// Returns whether the scope permits changes of the library.
     pub const fn is_write(self) -> bool {
         match self {
@@ -156,14 +160,15 @@ impl Plan {
 }
 
 /// A set of scopes, stored as names separated by spaces.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+// A bit for each scope: sets are made and compared several times in each request.
+#[derive(Clone, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "sea-orm", derive(sea_orm::DeriveValueType), sea_orm(value_type = "String"))]
-pub struct Scopes(BTreeSet<Scope>);
+pub struct Scopes(u16);
 
 impl Scopes {
     /// Returns whether the scope is in the set.
     pub fn has(&self, scope: Scope) -> bool {
-        self.0.contains(&scope)
+        self.0 & scope.bit() != 0
     }
 
     /// Returns the scopes that the plan includes. The others are ignored until an upgrade, not deleted.
@@ -183,29 +188,29 @@ impl Scopes {
 
     /// Returns the scopes that are in both sets.
     pub fn intersection(&self, other: &Scopes) -> Scopes {
-        self.iter().filter(|scope| other.has(*scope)).collect()
+        Self(self.0 & other.0)
     }
 
     /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0 == 0
     }
 
     /// Returns the set with the scope added.
     pub fn with(mut self, scope: Scope) -> Scopes {
-        self.0.insert(scope);
+        self.0 |= scope.bit();
         self
     }
 
     /// Iterates over the scopes in the order of the specification.
     pub fn iter(&self) -> impl Iterator<Item = Scope> + '_ {
-        self.0.iter().copied()
+        Scope::ALL.iter().copied().filter(|scope| self.has(*scope))
     }
 }
 
 impl FromIterator<Scope> for Scopes {
     fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
-        Self(scopes.into_iter().collect())
+        scopes.into_iter().fold(Self::default(), Self::with)
     }
 }
 
@@ -217,7 +222,13 @@ impl From<&[Scope]> for Scopes {
 
 impl fmt::Display for Scopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.iter().map(|s| s.name()).collect::<Vec<_>>().join(" "))
+        f.write_str(&self.iter().map(Scope::name).collect::<Vec<_>>().join(" "))
+    }
+}
+
+impl fmt::Debug for Scopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
     }
 }
 
@@ -260,6 +271,19 @@ mod tests {
         assert_eq!(scopes.to_string(), "mcp read:projects");
         assert_eq!(scopes.to_string().parse(), Ok(scopes));
         assert_eq!("mcp write:everything".parse::<Scopes>(), Err(UnknownName));
+    }
+
+    #[test]
+    fn set_of_scopes_has_each_once_in_the_order_of_the_specification() {
+        let all: Scopes = Scope::ALL.iter().rev().chain(Scope::ALL).copied().collect();
+
+        assert!(all.iter().eq(Scope::ALL.iter().copied()));
+        for scope in Scope::ALL {
+            let one: Scopes = [*scope].as_slice().into();
+            assert_eq!(one.missing(&all).len(), Scope::ALL.len() - 1);
+            assert_eq!((all.intersection(&one), one.clone().with(*scope)), (one.clone(), one));
+        }
+        assert!(Scopes::default().is_empty() && !all.is_empty());
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! The actor of grants: writes last uses in batches, and cleans up. The steps that issue or end tokens touch no state of it:
-//! [`super::Grants`] runs them beside it, under the port's permits for work.
+//! The actor of grants: writes the names of clients, and cleans up. The steps that issue or end tokens touch no state of it:
+//! [`super::Grants`] runs them beside it, under the port's permits for work. Last uses are in the ledger ([`crate::ledger`]).
 //!
-//! A crash loses at most one unwritten batch of last uses.
+//! A crash loses at most one unwritten batch of names.
 
 use std::time::Duration;
 
@@ -12,14 +12,13 @@ use database::Db;
 use entity::oauth_grant;
 use errors::Error;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, QueryFilter};
 use tracing::warn;
 use values::id::GrantId;
-use values::time::Timestamp;
 
 use super::context::GrantContext;
 use super::sweep;
-use crate::auth::last_use::{LastUse, LastUseBuffer, client_info_throttle};
+use crate::auth::client_names::{ClientName, ClientNames, client_name_throttle};
 use crate::throttle::KeyedThrottle;
 use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
@@ -28,8 +27,8 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
 
 pub struct GrantActor {
     ctx: GrantContext,
-    uses: LastUseBuffer<GrantId>,
-    client_info_throttle: KeyedThrottle<GrantId>,
+    names: ClientNames<GrantId>,
+    name_throttle: KeyedThrottle<GrantId>,
     write_lock: WriteLock,
 }
 
@@ -37,8 +36,8 @@ impl GrantActor {
     pub(super) fn new(ctx: GrantContext) -> Self {
         Self {
             ctx,
-            uses: LastUseBuffer::default(),
-            client_info_throttle: client_info_throttle(),
+            names: ClientNames::default(),
+            name_throttle: client_name_throttle(),
             write_lock: WriteLock::default(),
         }
     }
@@ -54,52 +53,51 @@ impl GrantActor {
 }
 
 impl WriteBehind for GrantActor {
-    type Batch = LastUseBuffer<GrantId>;
+    type Batch = ClientNames<GrantId>;
     type Output = ();
-    const BATCH_NAME: &'static str = "the last uses of grants";
+    const BATCH_NAME: &'static str = "the names of the clients of grants";
 
     fn write_lock(&self) -> WriteLock {
         self.write_lock.clone()
     }
 
     fn take_batch(&mut self) -> Self::Batch {
-        std::mem::take(&mut self.uses)
+        std::mem::take(&mut self.names)
     }
 
-    fn write(&self, uses: Self::Batch) -> WriteFuture<Self::Batch, ()> {
+    fn write(&self, names: Self::Batch) -> WriteFuture<Self::Batch, ()> {
         let db = self.ctx.db.clone();
         Box::pin(async move {
-            let written = write_uses(&db, &uses).await;
-            (uses, written)
+            let written = write_names(&db, &names).await;
+            (names, written)
         })
     }
 
-    fn on_written(&mut self, uses: Self::Batch, (): ()) {
-        if uses.has_client_info() {
-            self.ctx.cache_epoch.bump();
+    fn on_written(&mut self, names: Self::Batch, (): ()) {
+        // Calls get the stated name from the cached token.
+        for (_, written) in names.iter() {
+            self.ctx.cache_epoch.bump_user(written.user);
         }
     }
 
     fn put_back(&mut self, unwritten: Self::Batch) {
-        self.uses.put_back(unwritten);
+        self.names.put_back(unwritten);
     }
 }
 
-/// Writes absolute times and names, so a batch that is written again changes nothing.
-async fn write_uses(db: &Db, uses: &LastUseBuffer<GrantId>) -> Result<(), Error> {
-    if uses.is_empty() {
+/// Writes whole names, so a batch that is written again changes nothing.
+async fn write_names(db: &Db, names: &ClientNames<GrantId>) -> Result<(), Error> {
+    if names.is_empty() {
         return Ok(());
     }
     let txn = db.begin().await?;
-    for (grant, used) in uses.iter() {
+    for (grant, stated) in names.iter() {
         // A grant that was removed meanwhile matches no row, which is no error.
-        let mut update = oauth_grant::Entity::update_many()
-            .col_expr(oauth_grant::Column::LastUsedAt, Expr::value(used.at))
-            .filter(oauth_grant::Column::Id.eq(grant));
-        if let Some(client) = &used.mcp_client {
-            update = update.col_expr(oauth_grant::Column::McpClient, Expr::value(client.clone()));
-        }
-        update.exec(&txn).await?;
+        oauth_grant::Entity::update_owned(stated.user)
+            .col_expr(oauth_grant::Column::McpClient, Expr::value(stated.name.to_string()))
+            .filter(oauth_grant::Column::Id.eq(grant))
+            .exec(&txn)
+            .await?;
     }
     Ok(txn.commit().await?)
 }
@@ -114,44 +112,23 @@ impl Actor for GrantActor {
     }
 }
 
-/// A use of a grant.
-#[derive(Clone, Debug, Message)]
-#[rtype(result = "()")]
-pub struct GrantUse {
-    /// The grant that was used.
-    pub grant: GrantId,
-    /// The time of the use, which its row gets as the last one.
-    pub at: Timestamp,
-    /// Name and version that the client stated in an MCP `initialize`.
-    pub mcp_client: Option<String>,
-}
-
-impl GrantActor {
-    fn record(&mut self, used: GrantUse) {
-        self.uses.record(used.grant, LastUse { at: used.at, client: None, mcp_client: used.mcp_client });
-    }
-}
-
-impl Handler<GrantUse> for GrantActor {
-    type Result = ();
-
-    fn handle(&mut self, used: GrantUse, _: &mut Self::Context) {
-        self.record(used);
-    }
-}
-
-/// A use of a grant whose client stated its name. Later calls that do not state a name have this one, once this is answered.
+/// Name and version that the client of a grant stated in an MCP `initialize`. Later calls that do not state a name have this one, once
+/// this is answered.
 #[derive(Message)]
 #[rtype(result = "Result<(), Error>")]
-pub struct GrantClientInfo(pub GrantUse);
+pub struct GrantClientName {
+    pub(super) grant: GrantId,
+    pub(super) stated: ClientName,
+}
 
-impl Handler<GrantClientInfo> for GrantActor {
+impl Handler<GrantClientName> for GrantActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
-    fn handle(&mut self, GrantClientInfo(used): GrantClientInfo, _: &mut Self::Context) -> Self::Result {
-        let is_immediate = self.client_info_throttle.try_acquire(&used.grant);
-        self.record(used);
-        // Each write makes every cached row be read again, so a client cannot cause it all the time.
+    fn handle(&mut self, message: GrantClientName, _: &mut Self::Context) -> Self::Result {
+        let GrantClientName { grant, stated } = message;
+        let is_immediate = self.name_throttle.try_acquire(&grant);
+        self.names.record(grant, stated);
+        // Each write makes the cached rows of the user be read again, so a client cannot cause it all the time.
         if is_immediate { self.flush() } else { Box::pin(ready(Ok(()))) }
     }
 }

@@ -13,6 +13,7 @@ mod code;
 mod connection_test;
 mod consent;
 mod context;
+mod last_uses;
 mod lifecycle;
 pub mod pkce;
 pub mod redirect;
@@ -43,22 +44,23 @@ use values::plan::Plan;
 use values::scope::Scopes;
 use values::time::Timestamp;
 
+use crate::auth::client_names::ClientName;
 use crate::auth::keys::cache_epoch::CacheEpoch;
 use crate::auth::limits::IpRateLimiter;
 use crate::auth::secret::{Secret, SecretHash};
 use crate::write_behind::Flush;
 use access_row::find_access;
-use actor::{GrantActor, GrantClientInfo};
+use actor::{GrantActor, GrantClientName};
 use client::{ClientCredentials, ClientMetadata, InvalidClientMetadata};
 use connection_test::ConnectionTests;
 use context::GrantContext;
 use redirect::RedirectRules;
 
-pub use actor::GrantUse;
 pub use code::CodeExchange;
 pub use connection_test::ConnectionTestLock;
 pub use consent::{AuthorizationRequest, Browser, ConsentDecision, TICKET_PREFIX};
 pub use context::GrantSettings;
+pub(crate) use last_uses::write_last_uses;
 pub(crate) use revocation::end_all_grants;
 pub use sign_in_ticket::SIGN_IN_PREFIX;
 pub use token::{ACCESS_PREFIX, TokenPair, TokenRefresh};
@@ -98,9 +100,9 @@ pub struct TokenAccess {
     /// The scopes of the token.
     pub scopes: Scopes,
     /// The name of the client.
-    pub client_name: String,
+    pub client_name: Arc<str>,
     /// Name and version that the client stated in its latest MCP `initialize`.
-    pub mcp_client: Option<String>,
+    pub mcp_client: Option<Arc<str>>,
     expires_at: Timestamp,
     epoch: u64,
 }
@@ -391,7 +393,7 @@ impl Grants {
     pub async fn disconnect(&self, user: UserId, grant: GrantId) -> Result<(), Error> {
         let ctx = self.ctx.clone();
         let ended = self.port.run_to_end(async move || {
-            disconnect(&ctx.db, user, grant).await.inspect(|()| ctx.cache_epoch.bump())
+            disconnect(&ctx.db, user, grant).await.inspect(|()| ctx.cache_epoch.bump_user(user))
         });
         ended.await?
     }
@@ -407,7 +409,9 @@ impl Grants {
     /// Returns what an access token grants.
     pub async fn authenticate(&self, secret: &Secret) -> Result<TokenLookup, Error> {
         let hash = secret.hash();
-        let cached = self.cache.get(&hash).filter(|access| self.ctx.cache_epoch.is_current(access.epoch));
+        let is_current =
+            |access: &Arc<TokenAccess>| self.ctx.cache_epoch.is_current(access.user, access.epoch);
+        let cached = self.cache.get(&hash).filter(is_current);
         let access = match cached {
             Some(access) => Some(access),
             None => self.load_access(hash).await?,
@@ -429,8 +433,8 @@ impl Grants {
             user: found.user,
             plan: found.plan,
             scopes: found.scopes,
-            client_name: found.client_name,
-            mcp_client: found.mcp_client,
+            client_name: found.client_name.into(),
+            mcp_client: found.mcp_client.map(Arc::from),
             expires_at: found.expires_at,
             epoch,
         });
@@ -438,20 +442,20 @@ impl Grants {
         Ok(Some(access))
     }
 
-    /// Records a use. While the actor is overloaded, uses are dropped.
-    pub fn record_use(&self, used: GrantUse) {
-        self.port.tell(used);
-    }
-
-    /// Records a use with the name that its client stated. Later calls have that name when this returns.
+    /// Stores the name that the client of a user's grant stated. Later calls have that name when this returns.
     ///
     /// # Errors
     /// [`Error::Busy`] when the actor does not answer in time.
-    pub async fn record_client_info(&self, used: GrantUse) -> Result<(), Error> {
-        self.port.ask(GrantClientInfo(used)).await?
+    pub async fn record_client_name(
+        &self,
+        user: UserId,
+        grant: GrantId,
+        name: Arc<str>,
+    ) -> Result<(), Error> {
+        self.port.ask(GrantClientName { grant, stated: ClientName { user, name } }).await?
     }
 
-    /// Writes the uses that are in memory alone.
+    /// Writes the names of clients that are in memory alone.
     ///
     /// # Errors
     /// [`Error::Busy`] when the actor does not answer in time.

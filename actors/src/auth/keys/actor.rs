@@ -1,7 +1,8 @@
-//! The actor of API keys: checks the generation of the database, and writes last uses in batches. Look-ups and changes of keys touch
-//! no state of it: [`super::Keys`] runs changes beside it, under the port's permits for work.
+//! The actor of API keys: checks the generation of the database, notifies first uses, and writes the names of clients. Look-ups and
+//! changes of keys touch no state of it: [`super::Keys`] runs changes beside it, under the port's permits for work. Last uses are in
+//! the ledger ([`crate::ledger`]).
 //!
-//! While the actor restarts after a crash, keys are read from the table. At most one unwritten batch of last uses is lost. A first use
+//! While the actor restarts after a crash, keys are read from the table. At most one unwritten batch of names is lost. A first use
 //! without a notice causes one at the next use, because the row of the key still says that it is new.
 
 use std::sync::Arc;
@@ -15,14 +16,14 @@ use entity::api_key;
 use errors::Error;
 use library::clock::Clock;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, QueryFilter};
 use tracing::warn;
 use values::id::{KeyId, UserId};
 use values::time::Timestamp;
 
 use super::cache_epoch::CacheEpoch;
 use super::notified_keys::NotifiedKeys;
-use crate::auth::last_use::{LastUse, LastUseBuffer, client_info_throttle};
+use crate::auth::client_names::{ClientName, ClientNames, client_name_throttle};
 use crate::notices::{FirstUse, Notices};
 use crate::service_state::{self, ServiceStateKey};
 use crate::throttle::KeyedThrottle;
@@ -37,24 +38,23 @@ pub struct KeyActor {
     clock: Arc<dyn Clock>,
     cache_epoch: Arc<CacheEpoch>,
     notices: Notices,
-    uses: LastUseBuffer<KeyId>,
-    client_info_throttle: KeyedThrottle<KeyId>,
+    names: ClientNames<KeyId>,
+    name_throttle: KeyedThrottle<KeyId>,
     write_lock: WriteLock,
     notified: NotifiedKeys,
 }
 
 impl KeyActor {
     pub(super) fn new(db: Db, clock: Arc<dyn Clock>, cache_epoch: Arc<CacheEpoch>, notices: Notices) -> Self {
-        let (uses, notified) = (LastUseBuffer::default(), NotifiedKeys::default());
         Self {
             db,
             clock,
             cache_epoch,
             notices,
-            uses,
-            client_info_throttle: client_info_throttle(),
+            names: ClientNames::default(),
+            name_throttle: client_name_throttle(),
             write_lock: WriteLock::default(),
-            notified,
+            notified: NotifiedKeys::default(),
         }
     }
 
@@ -74,13 +74,19 @@ impl KeyActor {
     }
 
     /// Writes the notice of a first use. If that fails, the next use tries again.
-    fn notify_first_use(&self, used: &KeyUse, context: &mut Context<Self>) {
-        let (key, notices) = (used.key, self.notices.clone());
-        let (name, client) = (used.name.clone(), used.client.clone());
-        let first = FirstUse { key, user: used.user, name, client, at: used.at };
+    fn notify_first_use(&mut self, used: FirstKeyUse, context: &mut Context<Self>) {
+        // Cached rows say that a key is new until its row is read again, and each notice that is begun is a transaction.
+        if !self.notified.insert(used.key) {
+            return;
+        }
+        let (key, user, notices) = (used.key, used.user, self.notices.clone());
+        let client = used.client.map(|client| client.to_string());
+        let first = FirstUse { key, user, name: used.name.to_string(), client, at: used.at };
         let write = async move { notices.first_use(first).await };
-        context.spawn(write.into_actor(self).map(move |notified, actor, _| {
-            if let Err(error) = notified {
+        context.spawn(write.into_actor(self).map(move |notified, actor, _| match notified {
+            // From the next use on, the row says that the key is not new, so that a use sends no message any more.
+            Ok(()) => actor.cache_epoch.bump_user(user),
+            Err(error) => {
                 warn!(cause = error.chain(), key.id = %key, "could not store the notice of the first use of a key");
                 actor.notified.remove(key);
             }
@@ -89,56 +95,51 @@ impl KeyActor {
 }
 
 impl WriteBehind for KeyActor {
-    type Batch = LastUseBuffer<KeyId>;
+    type Batch = ClientNames<KeyId>;
     type Output = ();
-    const BATCH_NAME: &'static str = "the last uses of keys";
+    const BATCH_NAME: &'static str = "the names of the clients of keys";
 
     fn write_lock(&self) -> WriteLock {
         self.write_lock.clone()
     }
 
     fn take_batch(&mut self) -> Self::Batch {
-        std::mem::take(&mut self.uses)
+        std::mem::take(&mut self.names)
     }
 
-    fn write(&self, uses: Self::Batch) -> WriteFuture<Self::Batch, ()> {
+    fn write(&self, names: Self::Batch) -> WriteFuture<Self::Batch, ()> {
         let db = self.db.clone();
         Box::pin(async move {
-            let written = write_uses(&db, &uses).await;
-            (uses, written)
+            let written = write_names(&db, &names).await;
+            (names, written)
         })
     }
 
-    fn on_written(&mut self, uses: Self::Batch, (): ()) {
-        // Calls get the stated name from the cached row. Its time of the last use is never read.
-        if uses.has_client_info() {
-            self.cache_epoch.bump();
+    fn on_written(&mut self, names: Self::Batch, (): ()) {
+        // Calls get the stated name from the cached row.
+        for (_, written) in names.iter() {
+            self.cache_epoch.bump_user(written.user);
         }
     }
 
     fn put_back(&mut self, unwritten: Self::Batch) {
-        self.uses.put_back(unwritten);
+        self.names.put_back(unwritten);
     }
 }
 
-/// Writes absolute times and names, so a batch that is written again changes nothing.
-async fn write_uses(db: &Db, uses: &LastUseBuffer<KeyId>) -> Result<(), Error> {
-    if uses.is_empty() {
+/// Writes whole names, so a batch that is written again changes nothing.
+async fn write_names(db: &Db, names: &ClientNames<KeyId>) -> Result<(), Error> {
+    if names.is_empty() {
         return Ok(());
     }
     let txn = db.begin().await?;
-    for (key, used) in uses.iter() {
+    for (key, stated) in names.iter() {
         // A key that was revoked meanwhile matches no row, which is no error.
-        let mut update = api_key::Entity::update_many()
-            .col_expr(api_key::Column::LastUsedAt, Expr::value(used.at))
-            .filter(api_key::Column::Id.eq(key));
-        if let Some(client) = &used.client {
-            update = update.col_expr(api_key::Column::LastClient, Expr::value(client.clone()));
-        }
-        if let Some(client) = &used.mcp_client {
-            update = update.col_expr(api_key::Column::McpClient, Expr::value(client.clone()));
-        }
-        update.exec(&txn).await?;
+        api_key::Entity::update_owned(stated.user)
+            .col_expr(api_key::Column::McpClient, Expr::value(stated.name.to_string()))
+            .filter(api_key::Column::Id.eq(key))
+            .exec(&txn)
+            .await?;
     }
     Ok(txn.commit().await?)
 }
@@ -153,56 +154,47 @@ impl Actor for KeyActor {
     }
 }
 
-/// A use of a key.
+/// A use of a key of which no use has been written down yet.
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "()")]
-pub struct KeyUse {
+pub struct FirstKeyUse {
     /// The key that was used.
     pub key: KeyId,
-    /// The owner of the key, who gets the notice of a first use.
+    /// The owner of the key, who gets the notice.
     pub user: UserId,
     /// The name that the user gave the key.
-    pub name: String,
-    /// Whether no use of the key has been written down yet.
-    pub first: bool,
-    /// The time of the use, which the row of the key gets as the last one.
+    pub name: Arc<str>,
+    /// The time of the use.
     pub at: Timestamp,
     /// The name by which the client identified itself.
-    pub client: Option<String>,
-    /// Name and version that the client stated in an MCP `initialize`.
-    pub mcp_client: Option<String>,
+    pub client: Option<Arc<str>>,
 }
 
-impl KeyActor {
-    fn record(&mut self, used: KeyUse, context: &mut Context<Self>) {
-        // Cached rows say that a key is new until its row is read again, and each notice that is begun is a transaction.
-        if used.first && self.notified.insert(used.key) {
-            self.notify_first_use(&used, context);
-        }
-        self.uses.record(used.key, LastUse { at: used.at, client: used.client, mcp_client: used.mcp_client });
-    }
-}
-
-impl Handler<KeyUse> for KeyActor {
+impl Handler<FirstKeyUse> for KeyActor {
     type Result = ();
 
-    fn handle(&mut self, used: KeyUse, context: &mut Self::Context) {
-        self.record(used, context);
+    fn handle(&mut self, used: FirstKeyUse, context: &mut Self::Context) {
+        self.notify_first_use(used, context);
     }
 }
 
-/// A use of a key whose client stated its name. Later calls that do not state a name have this one, once this is answered.
+/// Name and version that the client of a key stated in an MCP `initialize`. Later calls that do not state a name have this one, once
+/// this is answered.
 #[derive(Message)]
 #[rtype(result = "Result<(), Error>")]
-pub struct KeyClientInfo(pub KeyUse);
+pub struct KeyClientName {
+    pub(super) key: KeyId,
+    pub(super) stated: ClientName,
+}
 
-impl Handler<KeyClientInfo> for KeyActor {
+impl Handler<KeyClientName> for KeyActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
-    fn handle(&mut self, KeyClientInfo(used): KeyClientInfo, context: &mut Self::Context) -> Self::Result {
-        let is_immediate = self.client_info_throttle.try_acquire(&used.key);
-        self.record(used, context);
-        // Each write makes every cached row be read again, so a client cannot cause it all the time.
+    fn handle(&mut self, message: KeyClientName, _: &mut Self::Context) -> Self::Result {
+        let KeyClientName { key, stated } = message;
+        let is_immediate = self.name_throttle.try_acquire(&key);
+        self.names.record(key, stated);
+        // Each write makes the cached rows of the user be read again, so a client cannot cause it all the time.
         if is_immediate { self.flush() } else { Box::pin(ready(Ok(()))) }
     }
 }

@@ -1,13 +1,14 @@
 //! API keys: finds the owner of a secret, and makes every change of a key.
 //!
-//! [`Keys`] answers from its cache without asking its actor. A cached row counts only while nothing was changed since its read began
-//! (all keys share one epoch) and while the last check of the database's generation is younger than a second. So a revoked secret
+//! [`Keys`] answers from its cache without asking its actor. A cached row counts only while nothing of its user was changed since its
+//! read began and while the last check of the database's generation is younger than a second. So a revoked secret
 //! stops working before the revocation is answered, and within a second if another process revoked it.
 
 mod actor;
 pub(crate) mod cache_epoch;
 pub mod changes;
 mod find_key;
+mod last_uses;
 mod notified_keys;
 pub mod rules;
 
@@ -24,16 +25,18 @@ use runtime::{Port, SupervisorConfig, supervise};
 use values::id::{KeyId, UserId};
 use values::plan::{Limits, Plan};
 
+use crate::auth::client_names::ClientName;
 use crate::auth::secret::{Secret, SecretHash};
 use crate::notices::Notices;
 use crate::service_state::{self, ServiceStateKey};
 use crate::write_behind::Flush;
-use actor::{KeyActor, KeyClientInfo};
+use actor::{KeyActor, KeyClientName};
 use cache_epoch::CacheEpoch;
 use find_key::find_key;
 
-pub use actor::KeyUse;
+pub use actor::FirstKeyUse;
 pub use changes::{KeyChanges, NewKey};
+pub(crate) use last_uses::write_last_uses;
 
 const MAX_CACHED_KEYS: u64 = 10_000;
 /// A key that is unused for this long leaves the cache.
@@ -46,6 +49,10 @@ pub struct KeyRow {
     pub key: api_key::Model,
     /// The plan of its owner.
     pub plan: Plan,
+    /// The name of the key, which every call shares.
+    pub name: Arc<str>,
+    /// Name and version that the client stated in its latest MCP `initialize`.
+    pub mcp_client: Option<Arc<str>>,
     epoch: u64,
 }
 
@@ -78,7 +85,8 @@ impl Keys {
     /// [`Error::KeyInvalid`] for unknown, revoked and expired keys and disabled accounts alike (contract.md, section 3).
     pub async fn authenticate(&self, secret: &Secret) -> Result<Arc<KeyRow>, Error> {
         let hash = secret.hash();
-        let cached = self.cache.get(&hash).filter(|row| self.cache_epoch.is_current(row.epoch));
+        let cached =
+            self.cache.get(&hash).filter(|row| self.cache_epoch.is_current(row.key.user_id, row.epoch));
         let row = match cached {
             Some(row) => row,
             None => self.load_row(hash).await?.ok_or(Error::KeyInvalid)?,
@@ -94,7 +102,8 @@ impl Keys {
         // Before the read: a change meanwhile makes the row outdated, although it is inserted after that change.
         let epoch = self.cache_epoch.current();
         let Some((key, plan)) = find_key(&self.db, &hash).await? else { return Ok(None) };
-        let row = Arc::new(KeyRow { key, plan, epoch });
+        let (name, mcp_client) = (key.name.as_str().into(), key.mcp_client.as_deref().map(Arc::from));
+        let row = Arc::new(KeyRow { key, plan, name, mcp_client, epoch });
         self.cache.insert(hash, row.clone());
         Ok(Some(row))
     }
@@ -124,7 +133,7 @@ impl Keys {
         key: KeyId,
         changes: KeyChanges,
     ) -> Result<api_key::Model, Error> {
-        self.run_change(async move |db| changes::change(db, user, plan, key, changes).await).await
+        self.run_change(user, async move |db| changes::change(db, user, plan, key, changes).await).await
     }
 
     /// Gives a key a new secret. The old one no longer works when this returns.
@@ -132,7 +141,7 @@ impl Keys {
     /// # Errors
     /// The errors of [`changes::regenerate`]; [`Error::Busy`] when too many changes are in progress.
     pub async fn regenerate(&self, user: UserId, key: KeyId) -> Result<(api_key::Model, Secret), Error> {
-        self.run_change(async move |db| changes::regenerate(db, user, key).await).await
+        self.run_change(user, async move |db| changes::regenerate(db, user, key).await).await
     }
 
     /// Revokes a key. Its secret no longer works when this returns.
@@ -140,19 +149,20 @@ impl Keys {
     /// # Errors
     /// The errors of [`changes::revoke`]; [`Error::Busy`] when too many changes are in progress.
     pub async fn revoke(&self, user: UserId, key: KeyId) -> Result<(), Error> {
-        self.run_change(async move |db| changes::revoke(db, user, key).await).await
+        self.run_change(user, async move |db| changes::revoke(db, user, key).await).await
     }
 
-    /// Runs a change of a cached row to its end, and advances the epoch once it is committed. Without this a caller that is dropped
+    /// Runs a change of a cached row of this user to its end, and advances the epoch once it is committed. Without this a caller that is dropped
     /// between the two would leave the former row current until the next check of the generation. A change is one transaction of few
     /// statements, which the timeouts of the database bound: on SQLite 5 s to begin; on PostgreSQL 8 s to begin, 2 s for a lock and
     /// 30 s for a statement.
     async fn run_change<T: Send + 'static>(
         &self,
+        user: UserId,
         change: impl AsyncFnOnce(&Db) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let (db, cache_epoch) = (self.db.clone(), self.cache_epoch.clone());
-        self.port.run_to_end(async move || change(&db).await.inspect(|_| cache_epoch.bump())).await?
+        self.port.run_to_end(async move || change(&db).await.inspect(|_| cache_epoch.bump_user(user))).await?
     }
 
     /// Returns the epoch of cached keys, which cached access tokens share.
@@ -165,17 +175,17 @@ impl Keys {
         self.cache_epoch.bump();
     }
 
-    /// Records a use. While the actor is overloaded, uses are dropped.
-    pub fn record_use(&self, used: KeyUse) {
+    /// Notifies the first use of a key, once. While the actor is overloaded, nothing happens: the next use of the key does the same.
+    pub fn notify_first_use(&self, used: FirstKeyUse) {
         self.port.tell(used);
     }
 
-    /// Records a use with the name that its client stated. Later calls have that name when this returns.
+    /// Stores the name that the client of a user's key stated. Later calls have that name when this returns.
     ///
     /// # Errors
     /// [`Error::Busy`] when the actor does not answer in time.
-    pub async fn record_client_info(&self, used: KeyUse) -> Result<(), Error> {
-        self.port.ask(KeyClientInfo(used)).await?
+    pub async fn record_client_name(&self, user: UserId, key: KeyId, name: Arc<str>) -> Result<(), Error> {
+        self.port.ask(KeyClientName { key, stated: ClientName { user, name } }).await?
     }
 
     /// Invalidates every cached row if another process changed keys, users or plans since the last check.
@@ -185,7 +195,7 @@ impl Keys {
         Ok(())
     }
 
-    /// Writes the uses that are in memory alone.
+    /// Writes the names of clients that are in memory alone.
     ///
     /// # Errors
     /// [`Error::Busy`] when the actor does not answer in time.

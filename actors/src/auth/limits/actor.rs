@@ -1,13 +1,14 @@
-//! The actor of rate limits: it owns the hourly buckets of keys and grants, and the counts of the day.
+//! The actor of rate limits: it owns the hourly buckets of keys and grants, and the counts of the day, which it shares with the threads of
+//! requests ([`super::limit_table`]).
 //!
-//! Counts are written once a second and at the drain, each as an absolute number in the row of its counter. So a batch whose
-//! COMMIT was not answered can be written again and still counts once. The usage of a day is the sum of its rows. No call is admitted before
-//! the rows of today have been read. Each day has its own counts, so a clock that jumps back over midnight resets none
-//! ([`super::day_counts`]).
+//! Counts are written once a second and at the drain, and together with the activity, each as an absolute number in the row of its
+//! counter. So a batch whose COMMIT was not answered can be written again and still counts once. The usage of a day is the sum of its
+//! rows. No call is admitted before the rows of today have been read. Each day has its own counts, so a clock that jumps back over
+//! midnight resets none ([`super::day_counts`]).
 //!
 //! A crash loses the counts of at most a second, and the hourly buckets start full.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,22 +16,22 @@ use actix::{
     Actor, ActorFutureExt, AsyncContext, AtomicResponse, Context, Handler, Message, ResponseActFuture,
     fut::{ready, wrap_future},
 };
-use database::{Db, insert_all};
-use entity::{usage_day, user};
+use database::Db;
+use entity::usage_day;
 use errors::{Error, RateLimitExceeded, RateWindow};
 use library::clock::Clock;
-use sea_orm::sea_query::OnConflict;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, QueryFilter};
 use tracing::warn;
-use values::id::{UsageCounterId, UserId};
-use values::kind::MeteredSurface;
-use values::time::{Day, Timestamp};
+use values::id::UserId;
+use values::time::Day;
 
-use super::day_counts::{DayChange, DayCounter, DayCounts, RecentDays};
-use super::hour_bucket::HourBucket;
+use super::count_rows::write_counts;
+use super::day_counts::{DayChange, DayCounts, RecentDays};
+use super::limit_table::{CountBatch, LimitTable};
 use super::quota::Quota;
 use super::rate_limit_request::RateLimitRequest;
 use crate::auth::caller::Principal;
+use crate::auth::existing_users::lock_existing_users;
 use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
 // A crash loses at most the counts of this time.
@@ -39,88 +40,46 @@ const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(300);
 /// A call on an earlier day than before may be retried after this time, once the rows of the day have been read.
 const DAY_READ_DELAY: Duration = Duration::from_secs(1);
-/// Maximum number of users that a statement names. Each is a bound value: SQLite takes 32,766 of them, and PostgreSQL 65,535.
-const MAX_STATEMENT_USERS: usize = 2_000;
-
-/// Whose calls a counter counts.
-type CounterKey = (UserId, MeteredSurface, Day);
-
-/// The row of a counter that is to be written: the counter, and all calls that it counted.
-type Batch = HashMap<CounterKey, (UsageCounterId, i64)>;
 
 /// The actor of rate limits.
 pub struct LimitActor {
     db: Db,
     clock: Arc<dyn Clock>,
-    hours: HashMap<Principal, HourBucket>,
-    counts: HashMap<CounterKey, DayCounter>,
+    table: Arc<LimitTable>,
     days: RecentDays,
-    write_lock: WriteLock,
 }
 
 impl LimitActor {
-    pub(super) fn new(db: Db, clock: Arc<dyn Clock>) -> Self {
-        Self {
-            db,
-            clock,
-            hours: HashMap::new(),
-            counts: HashMap::new(),
-            days: RecentDays::default(),
-            write_lock: WriteLock::default(),
-        }
-    }
-
-    fn admit(&mut self, request: RateLimitRequest, now: Timestamp) -> Result<Quota, RateLimitExceeded> {
-        let to_midnight = now.day().end().since(now);
-        let hour = hour_of(&mut self.hours, &self.clock, request.bucket, request.hourly);
-        let key = (request.user, request.surface, now.day());
-        let day = self.counts.entry(key).or_insert_with(|| DayCounter::new(now));
-        if !day.has_room(request.weight, request.daily) {
-            let retry_after = to_midnight.max(hour.wait());
-            return Err(RateLimitExceeded {
-                limit: request.daily,
-                window: RateWindow::Day,
-                retry_after,
-                reset: to_midnight,
-            });
-        }
-        if let Err(retry_after) = hour.take() {
-            return Err(RateLimitExceeded {
-                limit: request.hourly,
-                window: RateWindow::Hour,
-                retry_after,
-                reset: hour.reset(),
-            });
-        }
-        day.count(request.weight);
-        let of_hour = Quota { limit: request.hourly, remaining: hour.left(), reset: hour.reset() };
-        let of_day = Quota {
-            limit: request.daily,
-            remaining: request.daily.saturating_sub(day.total()),
-            reset: to_midnight,
-        };
-        Ok(if of_day.remaining < of_hour.remaining { of_day } else { of_hour })
+    /// Creates the actor, for which the table is cleared: what an actor that crashed left in it may lack the rows of today.
+    pub(super) fn new(db: Db, clock: Arc<dyn Clock>, table: Arc<LimitTable>) -> Self {
+        table.clear();
+        Self { db, clock, table, days: RecentDays::default() }
     }
 
     /// Makes this day today. If its counts are not in memory, no further message is handled before its rows were read.
     fn enter_day(&mut self, day: Day, context: &mut Context<Self>) -> DayChange {
         let entered = self.days.enter(day);
-        if entered != DayChange::Known {
-            let read = self.read_day(day, entered);
-            context.wait(read.map(|_, _: &mut Self, _: &mut Context<Self>| ()));
+        match entered {
+            DayChange::Known => self.table.open(day),
+            DayChange::Later | DayChange::Earlier => {
+                let read = self.read_day(day, entered);
+                context.wait(read.map(|_, _: &mut Self, _: &mut Context<Self>| ()));
+            }
         }
         entered
     }
 
     /// Reads the counts of the day that has just begun. Nothing may be counted until this completes.
     fn read_day(&self, day: Day, entered: DayChange) -> ResponseActFuture<Self, Result<(), Error>> {
+        self.table.close();
         let db = self.db.clone();
         let read = async move {
             usage_day::Entity::of_every_user().filter(usage_day::Column::Day.eq(day)).all(db.read()).await
         };
         Box::pin(wrap_future::<_, Self>(read).map(move |rows, actor, _| match rows {
             Ok(rows) => {
-                actor.merge_rows(rows);
+                actor.table.merge_rows(rows);
+                actor.table.open(day);
                 Ok(())
             }
             // The supervisor restarts the actor, which reads again: counting from zero would grant the daily limit twice.
@@ -135,47 +94,30 @@ impl LimitActor {
             }
         }))
     }
+}
 
-    /// Adds what other counters have written.
-    fn merge_rows(&mut self, rows: Vec<usage_day::Model>) {
-        let (now, mut others) = (self.clock.now(), HashMap::<CounterKey, i64>::new());
-        for row in rows {
-            let key = (row.user_id, row.surface, row.day);
-            let own = self.counts.entry(key).or_insert_with(|| DayCounter::new(now));
-            if row.counter_id != own.id() {
-                *others.entry(key).or_default() += row.calls;
-            }
-        }
-        for (key, calls) in others {
-            if let Some(count) = self.counts.get_mut(&key) {
-                count.merge_others(calls);
-            }
-        }
-    }
-
-    fn counts_of(&self, user: UserId, day: Day) -> DayCounts {
-        let total = |surface| self.counts.get(&(user, surface, day)).map_or(0, DayCounter::total);
-        DayCounts { rest: total(MeteredSurface::Rest), mcp: total(MeteredSurface::Mcp) }
+impl Drop for LimitActor {
+    fn drop(&mut self) {
+        // While there is no actor, calls are refused, as nothing would write what they count.
+        self.table.close();
     }
 }
 
 impl WriteBehind for LimitActor {
-    type Batch = Batch;
+    type Batch = CountBatch;
     /// All rows of the users and days of the batch.
     type Output = Vec<usage_day::Model>;
     const BATCH_NAME: &'static str = "the counts of the day";
 
     fn write_lock(&self) -> WriteLock {
-        self.write_lock.clone()
+        self.table.write_lock()
     }
 
-    fn take_batch(&mut self) -> Batch {
-        let unwritten =
-            self.counts.iter().filter_map(|(key, count)| Some((*key, (count.id(), count.unwritten()?))));
-        unwritten.collect()
+    fn take_batch(&mut self) -> CountBatch {
+        self.table.unwritten()
     }
 
-    fn write(&self, batch: Batch) -> WriteFuture<Batch, Self::Output> {
+    fn write(&self, batch: CountBatch) -> WriteFuture<CountBatch, Self::Output> {
         let db = self.db.clone();
         Box::pin(async move {
             let written = write(&db, &batch).await;
@@ -183,17 +125,12 @@ impl WriteBehind for LimitActor {
         })
     }
 
-    fn on_written(&mut self, batch: Batch, rows: Self::Output) {
-        for (key, (_, calls)) in batch {
-            if let Some(count) = self.counts.get_mut(&key) {
-                count.mark_written(calls);
-            }
-        }
-        self.merge_rows(rows);
+    fn on_written(&mut self, batch: CountBatch, rows: Self::Output) {
+        self.table.record_written(batch, rows);
     }
 
     /// The counters hold the calls until they are marked as written.
-    fn put_back(&mut self, _: Batch) {}
+    fn put_back(&mut self, _: CountBatch) {}
 }
 
 #[expect(clippy::panic, reason = "the supervisor turns it into a restart")]
@@ -201,64 +138,17 @@ fn panic_for_restart(error: &sea_orm::DbErr) -> ! {
     panic!("could not read today's counts: {error}");
 }
 
-fn hour_of<'a>(
-    hours: &'a mut HashMap<Principal, HourBucket>,
-    clock: &Arc<dyn Clock>,
-    bucket: Principal,
-    hourly: u32,
-) -> &'a mut HourBucket {
-    let hour = hours.entry(bucket).or_insert_with(|| HourBucket::new(hourly, clock.clone()));
-    hour.set_limit(hourly);
-    hour
-}
-
 /// Writes the rows of the counters, and returns all rows of their users and days, also those of other processes.
-async fn write(db: &Db, batch: &Batch) -> Result<Vec<usage_day::Model>, Error> {
+async fn write(db: &Db, batch: &CountBatch) -> Result<Vec<usage_day::Model>, Error> {
     if batch.is_empty() {
         return Ok(Vec::new());
     }
     let txn = db.begin().await?;
-    // No row of an account that was removed is written.
-    let users: HashSet<UserId> = batch.keys().map(|(user, _, _)| *user).collect();
-    let users = lock_existing_users(&txn, users).await?;
-    let days: HashSet<Day> = batch.keys().map(|(_, _, day)| *day).collect();
-    let rows =
-        batch.iter().filter(|((user, _, _), _)| users.contains(user)).map(|(key, (counter, calls))| {
-            let (user_id, surface, day) = *key;
-            usage_day::Model { user_id, day, surface, counter_id: *counter, calls: *calls }
-        });
-    let key = [
-        usage_day::Column::UserId,
-        usage_day::Column::Day,
-        usage_day::Column::Surface,
-        usage_day::Column::CounterId,
-    ];
-    let replace = OnConflict::columns(key).update_column(usage_day::Column::Calls).to_owned();
-    insert_all::<usage_day::Entity>(&txn, rows, Some(&replace)).await?;
-    let users: Vec<UserId> = users.into_iter().collect();
-    let mut rows = Vec::new();
-    // Each user is named once, so that no row is returned twice.
-    for users in users.chunks(MAX_STATEMENT_USERS) {
-        let of_users = usage_day::Entity::of_users(users.iter().copied())
-            .filter(usage_day::Column::Day.is_in(days.iter().copied()));
-        rows.extend(of_users.all(&txn).await?);
-    }
+    let users: HashSet<UserId> = batch.keys().map(|(user, ..)| *user).collect();
+    let existing = lock_existing_users(&txn, users).await?;
+    let rows = write_counts(&txn, batch, &existing).await?;
     txn.commit().await?;
     Ok(rows)
-}
-
-/// Returns the users that still exist. Their rows are locked, so none is removed before the counts are written.
-async fn lock_existing_users(
-    txn: &impl ConnectionTrait,
-    users: HashSet<UserId>,
-) -> Result<HashSet<UserId>, Error> {
-    let users: Vec<UserId> = users.into_iter().collect();
-    let mut existing = HashSet::new();
-    for users in users.chunks(MAX_STATEMENT_USERS) {
-        let named = user::Entity::find().filter(user::Column::Id.is_in(users.iter().copied())).lock_shared();
-        existing.extend(named.all(txn).await?.into_iter().map(|row| row.id));
-    }
-    Ok(existing)
 }
 
 impl Actor for LimitActor {
@@ -268,16 +158,12 @@ impl Actor for LimitActor {
         self.enter_day(self.clock.now().day(), context);
         Self::flush_every(context, FLUSH_INTERVAL);
         context.run_interval(SWEEP_INTERVAL, |actor, _| {
-            let LimitActor { hours, counts, days, .. } = actor;
-            hours.retain(|_, hour| !hour.reset().is_zero());
-            // Unwritten calls are kept whatever their day: the next flush writes them.
-            let is_kept = |day: Day, count: &DayCounter| days.contains(day) && count.total() > 0;
-            counts.retain(|(_, _, day), count| count.unwritten().is_some() || is_kept(*day, count));
+            actor.table.sweep(|day| actor.days.contains(day));
         });
     }
 }
 
-/// Admits a call and counts it.
+/// Admits a call and counts it. Sent where [`LimitTable::try_admit`] does not decide.
 #[derive(Message)]
 #[rtype(result = "Result<Quota, RateLimitExceeded>")]
 pub struct Admission(pub RateLimitRequest);
@@ -296,7 +182,7 @@ impl Handler<Admission> for LimitActor {
                 reset,
             });
         }
-        self.admit(request, now)
+        self.table.admit(&request, now)
     }
 }
 
@@ -316,7 +202,7 @@ impl Handler<DayCountsQuery> for LimitActor {
         };
         // Atomic: nothing is counted on the new day before its rows were read.
         let answer = move |read: Result<(), Error>, actor: &mut Self, _: &mut Context<Self>| {
-            read.map(|()| actor.counts_of(user, day))
+            read.map(|()| actor.table.counts_of(user, day))
         };
         AtomicResponse::new(Box::pin(read.map(answer)))
     }
@@ -326,6 +212,7 @@ impl Handler<DayCountsQuery> for LimitActor {
 #[derive(Message)]
 #[rtype(result = "u32")]
 pub struct RemainingQuery {
+    pub(super) user: UserId,
     pub(super) bucket: Principal,
     pub(super) hourly: u32,
 }
@@ -334,7 +221,7 @@ impl Handler<RemainingQuery> for LimitActor {
     type Result = u32;
 
     fn handle(&mut self, request: RemainingQuery, _: &mut Self::Context) -> Self::Result {
-        hour_of(&mut self.hours, &self.clock, request.bucket, request.hourly).left()
+        self.table.remaining(request.user, request.bucket, request.hourly)
     }
 }
 
@@ -348,10 +235,14 @@ impl Handler<Flush> for LimitActor {
 
 #[cfg(test)]
 mod tests {
-    use database::QueryPlan;
+    use database::{QueryPlan, insert_all};
+    use entity::user;
     use library::clock::TestClock;
-    use sea_orm::IntoActiveModel;
+    use sea_orm::{EntityTrait, IntoActiveModel};
+    use values::id::{KeyId, UsageCounterId};
+    use values::kind::MeteredSurface;
     use values::plan::Plan;
+    use values::time::Timestamp;
 
     use super::super::{RateLimits, sweep};
     use super::*;
@@ -392,7 +283,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ((mut db, id), clock) = (database_with_user(&folder).await, Arc::new(TestClock::at(NOON)));
         let (unrecorded, sent) = (db.clone(), db.record_statements());
-        let batch = Batch::from([((id, MeteredSurface::Rest, NOON.day()), (UsageCounterId::new(NOON), 3))]);
+        let batch =
+            CountBatch::from([((id, MeteredSurface::Rest, NOON.day()), (UsageCounterId::new(NOON), 3))]);
 
         write(&db, &batch).await.unwrap();
         sweep(&db, NOON).await.unwrap();
@@ -430,9 +322,46 @@ mod tests {
         assert_eq!(limits.today(id).await.unwrap().rest, 3);
     }
 
-    fn count(actor: &mut LimitActor, user: UserId, weight: u32) {
-        let key = (user, MeteredSurface::Rest, NOON.day());
-        actor.counts.entry(key).or_insert_with(|| DayCounter::new(NOON)).count(weight);
+    /// Asks again until the actor has read its rows.
+    async fn when_ready<T>(mut ask: impl AsyncFnMut() -> Result<T, Error>) -> T {
+        loop {
+            match ask().await {
+                Err(Error::Busy(_)) => tokio::time::sleep(Duration::from_millis(10)).await,
+                answer => return answer.unwrap(),
+            }
+        }
+    }
+
+    #[actix::test]
+    async fn restarted_actor_reads_the_counts_of_today_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let ((db, user), clock) = (database_with_user(&folder).await, Arc::new(TestClock::at(NOON)));
+        let limits = RateLimits::start(&actix::Arbiter::current(), db, clock);
+        let (surface, bucket) = (MeteredSurface::Rest, Principal::Key(KeyId::new(NOON)));
+        let request = RateLimitRequest { bucket, hourly: 10, user, surface, daily: 100, weight: 1 };
+        for left in [9, 8] {
+            let quota = when_ready(async || limits.admit(request.clone()).await).await;
+            assert_eq!(quota.remaining, left);
+        }
+        limits.flush().await.unwrap();
+
+        limits.port().crash();
+        while limits.port().health().report().restarts == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+
+        assert_eq!(when_ready(async || limits.today(user).await).await.rest, 2);
+        // The hour starts full.
+        assert_eq!(when_ready(async || limits.admit(request.clone()).await).await.remaining, 9);
+        assert_eq!(limits.today(user).await.unwrap().rest, 3);
+    }
+
+    fn new_actor(db: &Db, clock: Arc<TestClock>) -> LimitActor {
+        LimitActor::new(db.clone(), clock.clone(), Arc::new(LimitTable::new(clock)))
+    }
+
+    fn count(actor: &LimitActor, user: UserId, weight: u32) {
+        actor.table.count((user, MeteredSurface::Rest, NOON.day()), weight);
     }
 
     /// Writes the unwritten counts as a flush does.
@@ -451,18 +380,18 @@ mod tests {
     async fn batch_whose_commit_went_unanswered_counts_once() {
         let folder = tempfile::tempdir().unwrap();
         let (db, id) = database_with_user(&folder).await;
-        let mut actor = LimitActor::new(db.clone(), Arc::new(TestClock::at(NOON)));
-        count(&mut actor, id, 3);
+        let mut actor = new_actor(&db, Arc::new(TestClock::at(NOON)));
+        count(&actor, id, 3);
         let batch = actor.take_batch();
 
         // The rows are written, and the actor handles the batch as if the write had failed.
         write(&db, &batch).await.unwrap();
         actor.put_back(batch);
-        count(&mut actor, id, 1);
+        count(&actor, id, 1);
         write_counts(&mut actor).await;
 
         assert_eq!(written_calls(&db, id).await, 4);
-        assert_eq!(actor.counts_of(id, NOON.day()).rest, 4);
+        assert_eq!(actor.table.counts_of(id, NOON.day()).rest, 4);
         assert!(actor.take_batch().is_empty());
     }
 
@@ -474,16 +403,16 @@ mod tests {
         let others: Vec<_> = (0..SQLITE_BOUND_VALUES).map(|number| user_row(format!("{number}@b"))).collect();
         insert_all::<user::Entity>(db.write(), others.clone(), None).await.unwrap();
         write_row(&db, id, NOON.day(), 5).await;
-        let mut actor = LimitActor::new(db.clone(), Arc::new(TestClock::at(NOON)));
+        let mut actor = new_actor(&db, Arc::new(TestClock::at(NOON)));
         for user in others.iter().map(|row| row.id).chain([id]) {
-            count(&mut actor, user, 1);
+            count(&actor, user, 1);
         }
 
         write_counts(&mut actor).await;
 
         assert!(actor.take_batch().is_empty());
         assert_eq!(written_calls(&db, id).await, 6);
-        assert_eq!(actor.counts_of(id, NOON.day()).rest, 6);
+        assert_eq!(actor.table.counts_of(id, NOON.day()).rest, 6);
         assert_eq!(written_calls(&db, others[0].id).await, 1);
     }
 
@@ -505,17 +434,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (db, id) = database_with_user(&folder).await;
         let clock = Arc::new(TestClock::at(NOON));
-        let mut one = LimitActor::new(db.clone(), clock.clone());
-        let mut other = LimitActor::new(db.clone(), clock);
+        let mut one = new_actor(&db, clock.clone());
+        let mut other = new_actor(&db, clock);
 
         for (actor, weight) in [(&mut one, 3), (&mut other, 2)] {
             count(actor, id, weight);
             write_counts(actor).await;
         }
-        count(&mut one, id, 1);
+        count(&one, id, 1);
         write_counts(&mut one).await;
 
         assert_eq!(written_calls(&db, id).await, 6);
-        assert_eq!(one.counts_of(id, NOON.day()).rest, 6);
+        assert_eq!(one.table.counts_of(id, NOON.day()).rest, 6);
     }
 }

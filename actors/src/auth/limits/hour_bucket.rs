@@ -86,7 +86,12 @@ impl HourBucket {
 
     /// Returns the time until the bucket is full again.
     pub fn reset(&self) -> Duration {
-        self.interval() * (self.limit.get() - self.left())
+        self.reset_from(self.left())
+    }
+
+    /// Returns the time until the bucket is full again, if this many calls are left now.
+    pub fn reset_from(&self, left: u32) -> Duration {
+        self.interval() * self.limit.get().saturating_sub(left)
     }
 
     /// Returns the time until the next call is allowed, as far as the last call tells.
@@ -95,9 +100,14 @@ impl HourBucket {
         if self.left() == 0 { self.interval().saturating_sub(since) } else { Duration::ZERO }
     }
 
+    /// Returns whether [`Self::set_limit`] with this limit changes nothing.
+    pub fn has_limit(&self, limit: u32) -> bool {
+        limit == self.limit.get() || limit == 0
+    }
+
     /// Changes the limit. Calls that were used stay used.
     pub fn set_limit(&mut self, limit: u32) {
-        if limit == self.limit.get() || limit == 0 {
+        if self.has_limit(limit) {
             return;
         }
         // Calls beyond the new limit are remembered. Otherwise a key whose limit is lowered and raised again would have a full bucket.

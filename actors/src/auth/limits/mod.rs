@@ -2,12 +2,18 @@
 //!
 //! A call first checks the limit of the day without counting, then takes one call of the hour, and then counts its weight in the
 //! day. So a call that either limit refuses counts in neither.
+//!
+//! The thread of a request takes the call itself. Only a call whose bucket or counter does not exist or has another limit, or that is
+//! the first of a day, waits for the actor.
 
 mod actor;
 mod auth_failures;
+mod count_rows;
+mod count_write;
 mod day_counts;
 mod hour_bucket;
 mod ip_rate_limiter;
+mod limit_table;
 mod quota;
 mod rate_limit_request;
 
@@ -27,8 +33,10 @@ use values::time::Timestamp;
 use crate::auth::caller::Principal;
 use crate::write_behind::Flush;
 use actor::{Admission, DayCountsQuery, LimitActor, RemainingQuery};
+use limit_table::LimitTable;
 
 pub use auth_failures::AuthFailures;
+pub(crate) use count_write::CountWrite;
 pub use day_counts::DayCounts;
 pub use ip_rate_limiter::{IpRateLimiter, network};
 pub use quota::Quota;
@@ -46,17 +54,24 @@ pub async fn sweep(db: &Db, now: Timestamp) -> Result<(), Error> {
     Ok(())
 }
 
-/// Handle of the actor that counts calls. Clones share it.
+/// Handle of the actor that counts calls, with the table that it shares. Clones share both.
 #[derive(Clone)]
 pub struct RateLimits {
+    clock: Arc<dyn Clock>,
+    table: Arc<LimitTable>,
     port: Port<LimitActor>,
 }
 
 impl RateLimits {
-    /// Starts the actor, which admits no call before it has read today's counts.
+    /// Starts the actor. No call is admitted before it has read today's counts.
     pub fn start(on: &ArbiterHandle, db: Db, clock: Arc<dyn Clock>) -> Self {
         let config = SupervisorConfig { name: "limits", permits: 1024, timeout: Duration::from_secs(8) };
-        Self { port: supervise(on, config, move || LimitActor::new(db.clone(), clock.clone())) }
+        let table = Arc::new(LimitTable::new(clock.clone()));
+        let (actor_clock, actor_table) = (clock.clone(), table.clone());
+        let port = supervise(on, config, move || {
+            LimitActor::new(db.clone(), actor_clock.clone(), actor_table.clone())
+        });
+        Self { clock, table, port }
     }
 
     /// Admits a call and counts it.
@@ -64,7 +79,11 @@ impl RateLimits {
     /// # Errors
     /// [`Error::RateLimited`] with the time to wait; [`Error::Busy`] when the actor does not answer in time.
     pub async fn admit(&self, request: RateLimitRequest) -> Result<Quota, Error> {
-        let admitted: Result<Quota, RateLimitExceeded> = self.port.ask(Admission(request)).await?;
+        let admitted: Result<Quota, RateLimitExceeded> =
+            match self.table.try_admit(&request, self.clock.now()) {
+                Some(admitted) => admitted,
+                None => self.port.ask(Admission(request)).await?,
+            };
         admitted.map_err(Error::RateLimited)
     }
 
@@ -73,15 +92,27 @@ impl RateLimits {
     /// # Errors
     /// [`Error::Busy`] when the actor does not answer in time; [`Error::Internal`] when the counts of a new day cannot be read.
     pub async fn today(&self, user: UserId) -> Result<DayCounts, Error> {
-        self.port.ask(DayCountsQuery(user)).await?
+        match self.table.try_counts(user, self.clock.now().day()) {
+            Some(counts) => Ok(counts),
+            None => self.port.ask(DayCountsQuery(user)).await?,
+        }
     }
 
-    /// Returns the calls that are left of a bucket's hour, without taking any.
+    /// Returns the calls that are left of the hour of a user's bucket, without taking any.
     ///
     /// # Errors
     /// [`Error::Busy`] when the actor does not answer in time.
-    pub async fn remaining(&self, bucket: Principal, hourly: u32) -> Result<u32, Error> {
-        Ok(self.port.ask(RemainingQuery { bucket, hourly }).await?)
+    pub async fn remaining(&self, user: UserId, bucket: Principal, hourly: u32) -> Result<u32, Error> {
+        match self.table.try_remaining(user, bucket, hourly) {
+            Some(remaining) => Ok(remaining),
+            None => Ok(self.port.ask(RemainingQuery { user, bucket, hourly }).await?),
+        }
+    }
+
+    /// Begins a write of the counts that are in memory alone, for a transaction that writes other data of the same calls; `None` if there
+    /// are none, or if they are being written.
+    pub(crate) fn begin_write(&self) -> Option<CountWrite> {
+        CountWrite::begin(&self.table)
     }
 
     /// Writes the counts that are in memory alone.
