@@ -28,7 +28,9 @@ mod m0009_requests;
 mod m0010_activity;
 mod m0011_service_state;
 mod m0012_library_usage;
+mod m0014_title_search;
 mod sql_migration;
+mod title_search;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
 
@@ -50,6 +52,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0010_activity::migration()),
             Box::new(m0011_service_state::migration()),
             Box::new(m0012_library_usage::migration()),
+            Box::new(m0014_title_search::migration()),
         ]
     }
 }
