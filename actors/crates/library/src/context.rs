@@ -7,6 +7,7 @@ use std::sync::Arc;
 use concurrency::Workers;
 use database::Db;
 use entity::document;
+use values::id::DocumentId;
 use values::plan::Plans;
 
 use crate::clock::Clock;
@@ -53,6 +54,11 @@ impl CoreContext {
 
     /// Returns the URL of a document's source or, if it has none, of its page in the web app.
     pub fn url_of(&self, document: &document::Model) -> String {
-        document.url.clone().unwrap_or_else(|| format!("{}/read/{}", self.base_url, document.id))
+        document.url.clone().unwrap_or_else(|| self.app_url_of(document.id))
+    }
+
+    /// Returns the URL of a document's page in the web app.
+    pub fn app_url_of(&self, document: DocumentId) -> String {
+        format!("{}/read/{document}", self.base_url)
     }
 }
