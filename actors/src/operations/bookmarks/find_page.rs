@@ -29,9 +29,19 @@ pub(super) async fn find_page(
     filter: &BookmarkFilter,
     page: PageBounds<'_>,
 ) -> Result<Vec<BookmarkPosition>, DbErr> {
+    find_page_by(db, filter, page, MAX_CANDIDATES).await
+}
+
+/// Finds a page by candidates if there are at most `max_candidates`.
+async fn find_page_by(
+    db: &impl ConnectionTrait,
+    filter: &BookmarkFilter,
+    page: PageBounds<'_>,
+    max_candidates: u64,
+) -> Result<Vec<BookmarkPosition>, DbErr> {
     let walked = filter.walked_set(page.sort);
     for candidates in filter.candidates(page.sort, walked.as_ref(), db.get_database_backend()) {
-        if are_few(db, candidates.clone()).await? {
+        if are_few(db, candidates.clone(), max_candidates).await? {
             return fetch(db, filter.select_from_candidates(candidates, page), page).await;
         }
     }
@@ -42,16 +52,20 @@ pub(super) async fn find_page(
     fetch(db, statement, page).await
 }
 
-/// Returns whether a statement selects at most [`MAX_CANDIDATES`] rows. Stops at the first row beyond.
-async fn are_few(db: &impl ConnectionTrait, mut candidates: SelectStatement) -> Result<bool, DbErr> {
-    candidates.limit(MAX_CANDIDATES + 1);
+/// Returns whether a statement selects at most `max` rows. Stops at the first row beyond.
+async fn are_few(
+    db: &impl ConnectionTrait,
+    mut candidates: SelectStatement,
+    max: u64,
+) -> Result<bool, DbErr> {
+    candidates.limit(max.saturating_add(1));
     let count = Query::select()
         .expr_as(Expr::cust("COUNT(*)"), "found")
         .from_subquery(candidates, "candidate")
         .to_owned();
     let row = db.query_one(&count).await?;
     let found: i64 = row.map_or(Ok(0), |row| row.try_get("", "found"))?;
-    Ok(u64::try_from(found).is_ok_and(|found| found <= MAX_CANDIDATES))
+    Ok(u64::try_from(found).is_ok_and(|found| found <= max))
 }
 
 async fn fetch(
@@ -62,3 +76,6 @@ async fn fetch(
     let rows = db.query_all(&statement).await?;
     rows.iter().map(|row| page.sort.read(row)).collect()
 }
+
+#[cfg(test)]
+mod tests;

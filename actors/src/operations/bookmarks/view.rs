@@ -99,7 +99,7 @@ pub(super) async fn load_visible_view(
     id: BookmarkId,
 ) -> Result<BookmarkView, Error> {
     let visible = bookmark::Entity::one_visible_to(user, id);
-    let row = select_rows(visible, db.get_database_backend()).one(db).await?;
+    let row = select_rows(visible, db.get_database_backend()).all(db).await?.pop();
     row.ok_or(Error::not_found())?.into_view(core)
 }
 
