@@ -1,5 +1,6 @@
 //! Many requests, large responses and several servers at the same time.
 
+mod bookmark_lists;
 mod large_responses;
 mod lock_order;
 mod query_plans;

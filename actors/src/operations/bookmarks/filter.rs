@@ -58,8 +58,11 @@ impl BookmarkFilter {
     }
 
     /// Selects a page from the bookmarks in the order of the list.
-    pub(super) fn select_bookmarks(&self, page: PageBounds<'_>) -> SelectStatement {
-        let mut ranges = self.mark_ranges().into_iter().map(|range| {
+    pub(super) fn select_bookmarks(&self, page: PageBounds<'_>, backend: DbBackend) -> SelectStatement {
+        let mark_ranges = self.mark_ranges();
+        // SQLite merges ranges that are in the order of an index. PostgreSQL does not see their order, unless each range has its own.
+        let sorts_ranges = mark_ranges.len() > 1 && backend == DbBackend::Postgres;
+        let mut ranges = mark_ranges.into_iter().map(|range| {
             let mut rows = bookmark_rows(page.sort.key());
             add_conditions(&mut rows, self.is_visible());
             add_conditions(&mut rows, range);
@@ -67,7 +70,7 @@ impl BookmarkFilter {
             add_conditions(&mut rows, self.in_sets(None));
             add_conditions(&mut rows, self.has_words());
             add_conditions(&mut rows, is_after(page, page.sort.key(), bookmark::Column::Id.into_expr()));
-            rows
+            if sorts_ranges { sorted_range(rows, page) } else { rows }
         });
         // There is at least one range: a flag can be set or not.
         let mut statement = ranges.next().unwrap_or_default();
@@ -272,6 +275,12 @@ fn bookmark_ids() -> SelectStatement {
     let mut rows = Query::select();
     rows.expr_as(bookmark::Column::Id.into_expr(), ID).from(bookmark::Entity);
     rows
+}
+
+/// Selects the first rows of a range.
+fn sorted_range(mut rows: SelectStatement, page: PageBounds<'_>) -> SelectStatement {
+    page.sort.sort(&mut rows, page.limit);
+    Query::select().column(SORT_KEY).column(ID).from_subquery(rows, "range").take()
 }
 
 /// Returns the condition that the bookmark of the statement has this id.

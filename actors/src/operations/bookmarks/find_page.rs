@@ -47,7 +47,7 @@ async fn find_page_by(
     }
     let statement = match &walked {
         Some(set) => filter.select_members(set, page),
-        None => filter.select_bookmarks(page),
+        None => filter.select_bookmarks(page, db.get_database_backend()),
     };
     fetch(db, statement, page).await
 }
