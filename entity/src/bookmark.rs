@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sea_orm::entity::prelude::*;
 use values::id::{BookmarkId, DocumentId, UserId};
-use values::kind::BookmarkKind;
+use values::kind::{BookmarkKind, ContentType};
 use values::time::Timestamp;
 
 /// A saved page or an uploaded file, with its place in the user's library. The text belongs to its document.
@@ -20,12 +20,18 @@ pub struct Model {
     pub document_id: DocumentId,
     /// Whether it is a saved page or an upload.
     pub kind: BookmarkKind,
+    /// The content type of the document. A trigger keeps the copy equal (migration `m0014_title_search`).
+    pub content_type: ContentType,
     /// The URL as the user gave it.
     #[sea_orm(column_type = "Text")]
     pub url: String,
     /// The normalised URL, by which bookmarks are compared; unique among a user's bookmarks that are not deleted.
     #[sea_orm(column_type = "Text")]
     pub normalized_url: String,
+    /// The title of the document, by which lists are sorted and searched. A trigger keeps the copy equal (migration
+    /// `m0014_title_search`).
+    #[sea_orm(column_type = "Text")]
+    pub title: String,
     /// Whether it is a favourite.
     pub favorite: bool,
     /// Whether the user has archived it.
@@ -41,6 +47,24 @@ pub struct Model {
     /// Time of the deletion. A deleted bookmark is in no list, and is removed permanently after 30 days.
     pub deleted_at: Option<Timestamp>,
 }
+
+/// Columns that the database computes, so no row is written with them. Lists are ordered and filtered by them.
+#[derive(Clone, Copy, Debug, DeriveIden)]
+pub enum ComputedColumn {
+    /// The first 600 characters of the title: a row of an index of PostgreSQL has 2,704 bytes at most.
+    TitleKey,
+    /// Which of [`FAVORITE_FLAG`], [`ARCHIVED_FLAG`] and [`UNREAD_FLAG`] the bookmark has, as their sum.
+    Flags,
+}
+
+/// The bit of a favourite in [`ComputedColumn::Flags`].
+pub const FAVORITE_FLAG: i32 = 4;
+/// The bit of an archived bookmark in [`ComputedColumn::Flags`].
+pub const ARCHIVED_FLAG: i32 = 2;
+/// The bit of a bookmark with a progress below 1 in [`ComputedColumn::Flags`].
+pub const UNREAD_FLAG: i32 = 1;
+/// The number of values that [`ComputedColumn::Flags`] can have: 0 to 7.
+pub const FLAGS_VALUES: i32 = 8;
 
 /// Time within which a deleted bookmark can be restored (spec.md: Bookmark).
 pub const RESTORE_PERIOD: Duration = Duration::from_secs(30 * 24 * 3600);

@@ -2,6 +2,7 @@
 
 use sea_orm::entity::prelude::*;
 use values::id::{BookmarkId, UserId};
+use values::time::Timestamp;
 
 /// A tag on a bookmark.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
@@ -15,6 +16,9 @@ pub struct Model {
     pub name: String,
     /// The user who owns it.
     pub user_id: UserId,
+    /// The time at which the bookmark was saved, by which the bookmarks of a tag are listed. A trigger keeps the copy equal (migration
+    /// `m0014_title_search`).
+    pub saved_at: Timestamp,
 }
 
 crate::owned::owned_table!();

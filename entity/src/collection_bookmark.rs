@@ -18,6 +18,9 @@ pub struct Model {
     pub user_id: UserId,
     /// Time at which the bookmark was added.
     pub added_at: Timestamp,
+    /// The time at which the bookmark was saved, by which the bookmarks of a collection are listed. A trigger keeps the copy equal
+    /// (migration `m0014_title_search`).
+    pub saved_at: Timestamp,
 }
 
 crate::owned::owned_table!();

@@ -30,7 +30,9 @@ mod m0010_activity;
 mod m0011_service_state;
 mod m0012_library_usage;
 mod m0013_kept_counts;
+mod m0014_title_search;
 mod sql_migration;
+mod title_search;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
 
@@ -53,6 +55,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0011_service_state::migration()),
             Box::new(m0012_library_usage::migration()),
             Box::new(m0013_kept_counts::migration()),
+            Box::new(m0014_title_search::migration()),
         ]
     }
 }

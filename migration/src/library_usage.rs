@@ -100,6 +100,7 @@ impl CountedTable {
 /// - Their rows are bounded in number or deleted by age: accounts, keys, sessions and connections of apps, counters, claims of answers,
 ///   activity, and jobs, of which a failed one may stay as long as its document.
 /// - Their rows are few, because each takes several requests: a notice tells of the first use of a key, or of a new connection.
+/// - They index counted texts: the tables of `title_search`.
 /// - They serve all users: `feed_source`, `feed_content` and `feed_push` have one row for all followers of a URL. The feed and the entries
 ///   of each follower are counted, and a source is not fetched while no follower has room for its entries.
 pub const COUNTED_TABLES: [CountedTable; 18] = [

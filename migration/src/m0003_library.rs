@@ -13,14 +13,25 @@ pub fn migration() -> SqlMigration {
 /// A user has one bookmark of a URL, deleted ones not counted. `bookmark_document` serves the foreign key and, because it includes the
 /// owner, the queries of a user: without statistics SQLite prefers an index that begins with the owner to one on the document alone,
 /// and reads all bookmarks of the user. `bookmark_user` serves those that name many ids, which would be read in the same way.
+///
+/// The other indexes serve the list of bookmarks: each order alone, with flags, and with a content type (and flags). They contain all
+/// columns that find a page, so that only the rows of the page are read. `title` and `content_type` are those of the document:
+/// `m0014_title_search` keeps them equal. `title_key` is short enough for a row of an index of PostgreSQL, 2,704 bytes at most.
+/// `flags` adds up 4 for a favourite, 2 for an archived bookmark and 1 for an unread one.
 const BOOKMARK: &str = r#"
 CREATE TABLE bookmark (
     id UUID PRIMARY KEY,
     user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
     document_id UUID NOT NULL REFERENCES document (id) ON DELETE CASCADE,
     kind TEXT NOT NULL,
+    content_type TEXT NOT NULL,
     url TEXT NOT NULL,
     normalized_url TEXT NOT NULL,
+    title TEXT NOT NULL,
+    title_key TEXT NOT NULL GENERATED ALWAYS AS (substr(title, 1, 600)) STORED,
+    flags INTEGER NOT NULL GENERATED ALWAYS AS (
+        CASE WHEN favorite THEN 4 ELSE 0 END + CASE WHEN archived THEN 2 ELSE 0 END + CASE WHEN progress < 1 THEN 1 ELSE 0 END
+    ) STORED,
     favorite BOOLEAN NOT NULL,
     archived BOOLEAN NOT NULL,
     progress DOUBLE PRECISION NOT NULL,
@@ -30,24 +41,33 @@ CREATE TABLE bookmark (
     deleted_at BIGINT
 );
 CREATE UNIQUE INDEX bookmark_normalized_url ON bookmark (user_id, normalized_url) WHERE deleted_at IS NULL;
-CREATE INDEX bookmark_saved ON bookmark (user_id, saved_at, id);
-CREATE INDEX bookmark_updated ON bookmark (user_id, updated_at, id);
+CREATE INDEX bookmark_saved ON bookmark (user_id, saved_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX bookmark_updated ON bookmark (user_id, updated_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX bookmark_title ON bookmark (user_id, title_key, id) WHERE deleted_at IS NULL;
+CREATE INDEX bookmark_flags_saved ON bookmark (user_id, flags, saved_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX bookmark_flags_updated ON bookmark (user_id, flags, updated_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX bookmark_flags_title ON bookmark (user_id, flags, title_key, id) WHERE deleted_at IS NULL;
+CREATE INDEX bookmark_type_saved ON bookmark (user_id, content_type, flags, saved_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX bookmark_type_updated ON bookmark (user_id, content_type, flags, updated_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX bookmark_type_title ON bookmark (user_id, content_type, flags, title_key, id) WHERE deleted_at IS NULL;
 CREATE INDEX bookmark_deleted ON bookmark (deleted_at, id) WHERE deleted_at IS NOT NULL;
 CREATE INDEX bookmark_user ON bookmark (user_id, id);
 CREATE INDEX bookmark_document ON bookmark (document_id, user_id);
-CREATE INDEX bookmark_user_deleted ON bookmark (user_id, deleted_at) WHERE deleted_at IS NOT NULL
+CREATE INDEX bookmark_user_deleted ON bookmark (user_id, deleted_at, id) WHERE deleted_at IS NOT NULL
 "#;
 
 /// `bookmark_tag_bookmark` includes the owner: without statistics SQLite prefers an index on `(user_id, name)` to the primary key
-/// for a query that names the bookmark and its owner, and reads all tags of the user.
+/// for a query that names the bookmark and its owner, and reads all tags of the user. `saved_at` is that of the bookmark, so that
+/// `bookmark_tag_user` has the bookmarks of a tag in the order of a list; `m0014_title_search` keeps them equal.
 const BOOKMARK_TAG: &str = "
 CREATE TABLE bookmark_tag (
     bookmark_id UUID NOT NULL REFERENCES bookmark (id) ON DELETE CASCADE,
     name TEXT NOT NULL,
     user_id UUID NOT NULL,
+    saved_at BIGINT NOT NULL,
     PRIMARY KEY (bookmark_id, name)
 );
-CREATE INDEX bookmark_tag_user ON bookmark_tag (user_id, name);
+CREATE INDEX bookmark_tag_user ON bookmark_tag (user_id, name, saved_at, bookmark_id);
 CREATE INDEX bookmark_tag_bookmark ON bookmark_tag (bookmark_id, user_id, name)
 ";
 
@@ -81,15 +101,19 @@ CREATE INDEX collection_user ON collection (user_id, id);
 CREATE INDEX collection_parent ON collection (parent_id)
 "#;
 
+/// `saved_at` is that of the bookmark, as in `bookmark_tag`. `collection_bookmark_saved` begins with the collection, which has one owner:
+/// an index that begins with the owner would be preferred to the other one for the collections of a bookmark.
 const COLLECTION_BOOKMARK: &str = "
 CREATE TABLE collection_bookmark (
     collection_id UUID NOT NULL REFERENCES collection (id) ON DELETE CASCADE,
     bookmark_id UUID NOT NULL REFERENCES bookmark (id) ON DELETE CASCADE,
     user_id UUID NOT NULL,
     added_at BIGINT NOT NULL,
+    saved_at BIGINT NOT NULL,
     PRIMARY KEY (collection_id, bookmark_id)
 );
-CREATE INDEX collection_bookmark_bookmark ON collection_bookmark (bookmark_id)
+CREATE INDEX collection_bookmark_bookmark ON collection_bookmark (bookmark_id, user_id);
+CREATE INDEX collection_bookmark_saved ON collection_bookmark (collection_id, user_id, saved_at, bookmark_id)
 ";
 
 /// A bookmark has one note. `note_document` includes the owner, as `bookmark_document` does.

@@ -35,14 +35,17 @@ pub async fn set_content_type(
     job: &job::Model,
     content_type: ContentType,
 ) -> Result<(), Error> {
+    // A transaction of the owner, because a trigger also changes the bookmark: on PostgreSQL a single statement, which locks the document
+    // first, and a deletion, which locks the bookmark first, would deadlock.
+    let txn = begin_owned(&core.db, job.user_id).await?;
     document::Entity::update_owned(job.user_id)
         .col_expr(document::Column::ContentType, Expr::value(content_type))
         .filter(document::Column::Id.eq(job.subject))
         // Most documents have their type already, and a row that is not matched is not written.
         .filter(document::Column::ContentType.ne(content_type))
-        .exec(core.db.write())
+        .exec(&txn)
         .await?;
-    Ok(())
+    Ok(txn.commit().await?)
 }
 
 /// Gives the job's document a title if its title is still its URL. `title_of` receives

@@ -15,6 +15,7 @@ use sea_orm::{
 use serde::Serialize;
 use values::id::{BookmarkId, UserId};
 use values::scope::Scope;
+use values::time::Timestamp;
 
 use super::page::{CursorText, ListName, ListPage, PageLimit, PageRequest};
 use crate::auth::caller::Caller;
@@ -241,9 +242,15 @@ async fn add_tag(
 ) -> Result<(), Error> {
     let unique = [bookmark_tag::Column::BookmarkId, bookmark_tag::Column::Name];
     for batch in tagged.chunks(BATCH_ROWS) {
-        let row =
-            |id: &BookmarkId| bookmark_tag::Model { bookmark_id: *id, name: name.to_owned(), user_id: user };
-        let rows = batch.iter().map(|id| row(id).into_active_model());
+        let saved = bookmark::Entity::with_deleted(user)
+            .filter(bookmark::Column::Id.is_in(batch.iter().copied()))
+            .select_only()
+            .columns([bookmark::Column::Id, bookmark::Column::SavedAt]);
+        let saved: Vec<(BookmarkId, Timestamp)> = saved.into_tuple().all(txn).await?;
+        let rows = saved.into_iter().map(|(bookmark_id, saved_at)| {
+            let row = bookmark_tag::Model { bookmark_id, name: name.to_owned(), user_id: user, saved_at };
+            row.into_active_model()
+        });
         // A bookmark may have the new tag already, when two tags are merged.
         bookmark_tag::Entity::insert_many(rows)
             .on_conflict(OnConflict::columns(unique).do_nothing().to_owned())

@@ -755,13 +755,15 @@ const INSERTS: [(&str, &str); 21] = [
     ),
     (
         "bookmark",
-        "INSERT INTO bookmark (id, user_id, document_id, kind, url, normalized_url, favorite, archived, progress, \
-         saved_at, created_at, updated_at) SELECT {id}, user_id, document.id, 'page', {text}, {hex}, false, false, 0, 1, 1, 1 \
+        "INSERT INTO bookmark (id, user_id, document_id, kind, content_type, title, url, normalized_url, favorite, archived, \
+         progress, saved_at, created_at, updated_at) \
+         SELECT {id}, user_id, document.id, 'page', content_type, title, {text}, {hex}, false, false, 0, 1, 1, 1 \
          FROM document ORDER BY document.id LIMIT 1 OFFSET {row}",
     ),
     (
         "bookmark_tag",
-        "INSERT INTO bookmark_tag (bookmark_id, name, user_id) SELECT bookmark.id, {text}, user_id FROM bookmark \
+        "INSERT INTO bookmark_tag (bookmark_id, name, user_id, saved_at) \
+         SELECT bookmark.id, {text}, user_id, saved_at FROM bookmark \
          WHERE true ORDER BY bookmark.id LIMIT 3 OFFSET {row} ON CONFLICT DO NOTHING",
     ),
     (
@@ -777,8 +779,8 @@ const INSERTS: [(&str, &str); 21] = [
     ),
     (
         "collection_bookmark",
-        "INSERT INTO collection_bookmark (collection_id, bookmark_id, user_id, added_at) \
-         SELECT collection.id, bookmark.id, collection.user_id, {number} FROM collection JOIN bookmark \
+        "INSERT INTO collection_bookmark (collection_id, bookmark_id, user_id, added_at, saved_at) \
+         SELECT collection.id, bookmark.id, collection.user_id, {number}, bookmark.saved_at FROM collection JOIN bookmark \
          ON bookmark.user_id = collection.user_id WHERE true ORDER BY bookmark.id, collection.id LIMIT 3 OFFSET {row} \
          ON CONFLICT DO NOTHING",
     ),

@@ -1,6 +1,7 @@
 //! Many requests, large responses and several servers at the same time.
 
 mod kept_counts;
+mod bookmark_lists;
 mod large_responses;
 mod lock_order;
 mod query_plans;

@@ -40,21 +40,32 @@ use super::small_library::{SmallLibrary, text_of};
 use crate::import::imports::{post_step, wait_for};
 use crate::support::{Client, Home, Key, NOON, OperationPlans, Server, Site, eventually};
 
-/// Filters of the list of bookmarks that do not depend on the order. Both bookmarks of the library match each of them.
-const FILTERS: [&str; 8] = [
-    "",
-    "&tag=heron",
-    "&archived=false",
-    "&favorite=false",
-    "&unread=true",
-    "&contentType=article",
-    "&q=reeds",
-    "&archived=false&unread=true&tag=heron",
+/// Orders of the list of bookmarks, and how the names of their indexes end.
+const ORDERS: [(&str, &str); 5] = [
+    ("savedAt", "saved"),
+    ("-savedAt", "saved"),
+    ("updatedAt", "updated"),
+    ("-updatedAt", "updated"),
+    ("title", "title"),
 ];
-/// Filters by the time of saving.
-const SAVED_FILTERS: [&str; 2] = ["&savedAfter=2024-01-01T00:00:00Z", "&savedBefore=2030-01-01T00:00:00Z"];
-/// Filters by the time of the last change.
-const UPDATED_FILTERS: [&str; 1] = ["&updatedSince=2024-01-01T00:00:00Z&includeDeleted=true"];
+/// Filters whose pages are ranges of an index in every order, and how the names of the indexes begin. Both bookmarks of the library match
+/// each of them, as they do the filters below.
+const RANGE_FILTERS: [(&str, &str); 6] = [
+    ("", "bookmark_"),
+    ("&archived=false", "bookmark_flags_"),
+    ("&favorite=false&unread=true", "bookmark_flags_"),
+    ("&contentType=article", "bookmark_type_"),
+    ("&contentType=article&archived=false", "bookmark_type_"),
+    // Without a trigram: the words are tested on the bookmarks in the order of the list.
+    ("&q=r", "bookmark_"),
+];
+/// Filters of a small library, whose matches are sorted.
+const CANDIDATE_FILTERS: [&str; 4] = [
+    "&q=reeds",
+    "&q=reeds&tag=heron",
+    "&archived=false&unread=true&tag=heron",
+    "&updatedSince=2024-01-01T00:00:00Z",
+];
 
 /// The clean-up of sources that no user follows.
 const SOURCES_CLEAN_UP: &str = r#"FROM "feed" WHERE "feed"."source_id" = "feed_source"."id""#;
@@ -130,26 +141,73 @@ async fn pages_of_bookmarks_are_read_in_the_order_of_an_index() {
     let library = SmallLibrary::create(&user.full_key().await, &user.sign_in().await, &site).await;
     let plans = OperationPlans::of_user(&server, &user).await;
     let of_collection = format!("&collectionId={}", library.collection);
-    let filters = || FILTERS.into_iter().chain([of_collection.as_str()]);
+    let is_sqlite = server.home().database_file().is_some();
 
-    for sort in ["savedAt", "-savedAt"] {
-        for filter in filters().chain(SAVED_FILTERS) {
+    for (sort, order) in ORDERS {
+        for (filter, kind) in RANGE_FILTERS {
             let listed = plans.explain::<ListBookmarks>(&[], &format!("limit=1&sort={sort}{filter}")).await;
-            assert_uses(&listed, "bookmark_saved");
+            assert_pages_are_ranges(&listed, &format!("{kind}{order}"), is_sqlite);
         }
     }
+    for (filter, index) in [
+        ("&tag=heron", "bookmark_tag_user"),
+        (of_collection.as_str(), "collection_bookmark_saved"),
+        ("&savedAfter=2024-01-01T00:00:00Z", "bookmark_saved"),
+        ("&savedBefore=2030-01-01T00:00:00Z", "bookmark_saved"),
+    ] {
+        for sort in ["savedAt", "-savedAt"] {
+            let listed = plans.explain::<ListBookmarks>(&[], &format!("limit=1&sort={sort}{filter}")).await;
+            assert_pages_are_ranges(&listed, index, is_sqlite);
+        }
+    }
+    let since = "updatedSince=2024-01-01T00:00:00Z&includeDeleted=true";
     for sort in ["updatedAt", "-updatedAt"] {
-        for filter in filters().chain(UPDATED_FILTERS) {
-            let listed = plans.explain::<ListBookmarks>(&[], &format!("limit=1&sort={sort}{filter}")).await;
-            assert_uses(&listed, "bookmark_updated");
-        }
+        let listed = plans.explain::<ListBookmarks>(&[], &format!("limit=1&sort={sort}&{since}")).await;
+        assert_pages_are_ranges(&listed, "bookmark_updated", is_sqlite);
+        assert!(
+            !is_sqlite || listed.iter().any(|plan| plan.has_step("bookmark_user_deleted (user_id=? AND"))
+        );
     }
-    // The title is a column of the document, so no index has the order of the bookmarks of a user. By one time and sorted by the other,
-    // the database chooses which of the two an index serves.
-    for query in
-        ["sort=title", "sort=-updatedAt&savedAfter=2024-01-01T00:00:00Z", "updatedSince=2024-01-01T00:00:00Z"]
-    {
-        assert_no_full_scan(&plans.explain::<ListBookmarks>(&[], &format!("limit=1&{query}")).await);
+}
+
+/// Asserts that the statements of a list, read to its end, use this index, and on SQLite begin after the cursor.
+fn assert_pages_are_ranges(plans: &[QueryPlan], index: &str, is_sqlite: bool) {
+    // The statements that load the rows, count candidates or test the collection name no order.
+    let pages: Vec<&QueryPlan> =
+        plans.iter().filter(|plan| plan.sql.contains(r#"ORDER BY "sort_key""#)).collect();
+    assert_no_scan_and_no_sort(plans);
+    assert!(pages.len() >= 2, "{plans:#?}");
+    // PostgreSQL chooses by its statistics between indexes that have the order.
+    if is_sqlite {
+        assert!(pages.iter().all(|plan| plan.has_step(index)), "no {index}: {pages:#?}");
+        let begins_after_cursor =
+            pages.iter().any(|plan| plan.has_step(",id)") || plan.has_step(",bookmark_id)"));
+        assert!(begins_after_cursor, "{pages:#?}");
+    }
+}
+
+#[actix_web::test]
+async fn matches_of_rare_filters_are_found_by_their_index() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let user = server.user(Plan::Research).await;
+    SmallLibrary::create(&user.full_key().await, &user.sign_in().await, &site).await;
+    let plans = OperationPlans::of_user(&server, &user).await;
+
+    for sort in ["title", "-savedAt"] {
+        for filter in CANDIDATE_FILTERS {
+            let listed = plans.explain::<ListBookmarks>(&[], &format!("limit=1&sort={sort}{filter}")).await;
+            let is_of_candidates = |plan: &QueryPlan| {
+                [r#"AS "candidate""#, r#"ORDER BY "sort_key""#].iter().all(|part| plan.sql.contains(part))
+            };
+            assert_no_full_scan(&listed);
+            assert!(listed.iter().any(is_of_candidates), "no candidates for {filter}: {listed:#?}");
+            if filter == "&q=reeds" && server.home().database_file().is_some() {
+                assert!(
+                    listed.iter().any(|plan| plan.has_step("title_search VIRTUAL TABLE INDEX 0:M")),
+                    "{listed:#?}"
+                );
+            }
+        }
     }
 }
 

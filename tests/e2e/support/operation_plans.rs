@@ -33,19 +33,27 @@ impl OperationPlans {
     /// page.
     pub async fn explain<O: FromRequest>(&self, path: &[&str], query: &str) -> Vec<QueryPlan> {
         self.sent.take();
-        let mut next = self.run::<O>(path, query).await;
-        while let Some(cursor) = next {
-            next = self.run::<O>(path, &format!("{query}&cursor={cursor}")).await;
-        }
+        self.pages::<O>(path, query).await;
         QueryPlan::of_each(&self.db, self.sent.take()).await.unwrap()
     }
 
-    /// Runs an operation and returns the cursor of the next page.
-    async fn run<O: FromRequest>(&self, path: &[&str], query: &str) -> Option<String> {
+    /// Runs an operation with these variables of the path and this query, and returns its reply. A list is read to its last page; each
+    /// page is a reply.
+    pub async fn pages<O: FromRequest>(&self, path: &[&str], query: &str) -> Vec<Value> {
+        let mut reply = self.run::<O>(path, query).await;
+        let mut pages = Vec::new();
+        while let Some(cursor) = reply.get("nextCursor").and_then(Value::as_str) {
+            let next = self.run::<O>(path, &format!("{query}&cursor={cursor}")).await;
+            pages.push(std::mem::replace(&mut reply, next));
+        }
+        pages.push(reply);
+        pages
+    }
+
+    async fn run<O: FromRequest>(&self, path: &[&str], query: &str) -> Value {
         let request = read_query::<O::Request>(query).unwrap();
         let target = Target(path.iter().map(|part| (*part).to_owned()).collect());
         let operation = O::from_request(&target, request).unwrap();
-        let reply = operation.run(&self.caller, &self.ctx).await.unwrap();
-        to_value(reply).unwrap().get("nextCursor").and_then(Value::as_str).map(str::to_owned)
+        to_value(operation.run(&self.caller, &self.ctx).await.unwrap()).unwrap()
     }
 }

@@ -59,6 +59,11 @@ impl CoreContext {
 
     /// Returns the URL of the source of a document or, if it has none, that of the document's page in the web app.
     pub fn source_url(&self, source: Option<String>, document: DocumentId) -> String {
-        source.unwrap_or_else(|| format!("{}/read/{document}", self.base_url))
+        source.unwrap_or_else(|| self.app_url_of(document))
+    }
+
+    /// Returns the URL of a document's page in the web app.
+    pub fn app_url_of(&self, document: DocumentId) -> String {
+        format!("{}/read/{document}", self.base_url)
     }
 }

@@ -1,17 +1,17 @@
 //! Lists bookmarks, with filters and in several orders (contract.md, section 6: GET /bookmarks).
 
-use entity::{bookmark, bookmark_tag, collection, collection_bookmark, document};
+use entity::{bookmark, collection};
 use schemars::JsonSchema;
-use sea_orm::sea_query::{Expr, ExprTrait, Func, LikeExpr, Query};
-use sea_orm::{
-    ColumnTrait, Condition, EntityTrait, JoinType, Order, QueryFilter, QueryOrder, QuerySelect, Select,
-};
-use serde::{Deserialize, Serialize};
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
+use serde::Serialize;
 use values::id::{BookmarkId, CollectionId, UserId};
 use values::kind::ContentType;
 use values::scope::Scope;
 use values::time::Timestamp;
 
+use super::filter::{BookmarkFilter, PageBounds};
+use super::find_page::find_page;
+use super::order::{BookmarkPosition, BookmarkSort};
 use super::view::{self, BookmarkView};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
@@ -20,7 +20,7 @@ use crate::operations::page::{CursorText, ListName, ListPage, PageLimit, PageReq
 use crate::target::Target;
 use errors::Error;
 use library::context::CoreContext;
-use validation::{Choice, Flag, Id, Time, Words, choices, request};
+use validation::{Choice, Flag, Id, Time, Words, request};
 
 const DEFAULT_LIMIT: u64 = 50;
 /// Deletions in one response. A client that missed more repeats the request with the time of the last one.
@@ -29,28 +29,6 @@ const MAX_DELETED_ROWS: u64 = 1000;
 /// Lists bookmarks that match all filters, in one of several orders.
 #[derive(Debug)]
 pub struct ListBookmarks(ListBookmarksRequest);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
-    Ascending,
-    Descending,
-}
-
-choices! {
-    /// The order of a list of bookmarks.
-    pub enum BookmarkSort {
-        /// By the time of saving, oldest first.
-        SavedAt = "savedAt",
-        /// By the time of saving, newest first.
-        SavedAtDescending = "-savedAt",
-        /// By title, in ascending order.
-        Title = "title",
-        /// By the time of the last change, oldest first.
-        UpdatedAt = "updatedAt",
-        /// By the time of the last change, newest first.
-        UpdatedAtDescending = "-updatedAt",
-    }
-}
 
 request! {
     /// A page of bookmarks, with filters and an order.
@@ -114,14 +92,6 @@ struct DeletedBookmark {
     deleted_at: Timestamp,
 }
 
-/// The last row of the page before: its sort key, and its id for rows with the same key.
-#[derive(Serialize, Deserialize)]
-struct BookmarkPosition {
-    number: i64,
-    title: String,
-    id: BookmarkId,
-}
-
 impl Operation for ListBookmarks {
     type Reply = ListBookmarksResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
@@ -141,51 +111,35 @@ impl Operation for ListBookmarks {
             let found = collection::Entity::one_of(user, id.into_inner()).one(ctx.core.db.read()).await?;
             found.ok_or_else(|| Error::not_found().of_item("collectionId"))?;
         }
-        let mut query = bookmark::Entity::visible_to(user).filter(request.condition(user));
-        // The title and the content type, by which the list is sorted and filtered, are columns of the document.
-        query = query.join(JoinType::InnerJoin, document_of_bookmark());
-        if let Some(after) = &after {
-            query = query.filter(sort.is_after(after));
-        }
-        let query = sort.order(query).limit(list.fetch_limit());
-        let rows: Vec<(bookmark::Model, Option<document::Model>)> =
-            query.select_also(document::Entity).all(ctx.core.db.read()).await?;
-        let rows: Vec<(bookmark::Model, String)> = rows
-            .into_iter()
-            .map(|(row, document)| (row, document.map(|document| document.title).unwrap_or_default()))
-            .collect();
-        let position = |(row, title): &(bookmark::Model, String)| sort.position(row, title);
-        let ListPage { rows, next_cursor } = list.page(rows, position);
-        let rows = rows.into_iter().map(|(row, _)| row).collect();
+        let bounds = PageBounds { sort, after: after.as_ref(), limit: list.fetch_limit() };
+        let rows = find_page(ctx.core.db.read(), &request.filter(user), bounds).await?;
+        let ListPage { rows, next_cursor } = list.page(rows, BookmarkPosition::clone);
+        let ids: Vec<BookmarkId> = rows.into_iter().map(|row| row.id).collect();
         let deleted = match request.updated_since.filter(|_| request.includes_deleted()) {
             Some(since) => Some(deleted(&ctx.core, user, since.into_inner()).await?),
             None => None,
         };
         Ok(ListBookmarksResponse {
-            bookmarks: view::load_views(&ctx.core, ctx.core.db.read(), user, rows).await?,
+            bookmarks: view::load_views(&ctx.core, ctx.core.db.read(), user, &ids).await?,
             next_cursor,
             deleted,
         })
     }
 }
 
-fn document_of_bookmark() -> sea_orm::RelationDef {
-    bookmark::Entity::belongs_to(document::Entity)
-        .from(bookmark::Column::DocumentId)
-        .to(document::Column::Id)
-        .into()
-}
-
 async fn deleted(core: &CoreContext, user: UserId, since: Timestamp) -> Result<Vec<DeletedBookmark>, Error> {
+    use bookmark::Column as C;
     let rows = bookmark::Entity::with_deleted(user)
-        .filter(bookmark::Column::DeletedAt.gte(since))
-        .order_by_asc(bookmark::Column::DeletedAt)
-        .limit(MAX_DELETED_ROWS)
-        .all(core.db.read())
-        .await?;
-    let deleted = rows
-        .into_iter()
-        .filter_map(|row| Some(DeletedBookmark { bookmark_id: row.id, deleted_at: row.deleted_at? }));
+        .filter(C::DeletedAt.gte(since))
+        .select_only()
+        .columns([C::Id, C::DeletedAt])
+        .order_by_asc(C::DeletedAt)
+        .order_by_asc(C::Id)
+        .limit(MAX_DELETED_ROWS);
+    let rows: Vec<(BookmarkId, Option<Timestamp>)> = rows.into_tuple().all(core.db.read()).await?;
+    let deleted = rows.into_iter().filter_map(|(bookmark_id, deleted_at)| {
+        Some(DeletedBookmark { bookmark_id, deleted_at: deleted_at? })
+    });
     Ok(deleted.collect())
 }
 
@@ -232,117 +186,20 @@ impl ListBookmarksRequest {
             .with("includeDeleted", Some(self.includes_deleted()))
     }
 
-    /// Returns the condition of the filters, on bookmarks of this user joined with their documents.
-    fn condition(&self, user: UserId) -> Condition {
-        use bookmark::Column as C;
-        let with_tag = |tag: &Words<1, 100>| {
-            let of_tag = Query::select()
-                .column(bookmark_tag::Column::BookmarkId)
-                .from(bookmark_tag::Entity)
-                .and_where(bookmark_tag::Column::UserId.eq(user))
-                .and_where(bookmark_tag::Column::Name.eq(tag.as_str()))
-                .to_owned();
-            C::Id.in_subquery(of_tag)
-        };
-        let in_collection = |collection: Id<CollectionId>| {
-            let of_collection = Query::select()
-                .column(collection_bookmark::Column::BookmarkId)
-                .from(collection_bookmark::Entity)
-                .and_where(collection_bookmark::Column::UserId.eq(user))
-                .and_where(collection_bookmark::Column::CollectionId.eq(collection.into_inner()))
-                .to_owned();
-            C::Id.in_subquery(of_collection)
-        };
-        let is_unread =
-            |unread: Flag| if unread.into_inner() { C::Progress.lt(1.0) } else { C::Progress.gte(1.0) };
-        Condition::all()
-            .add_option(self.words.as_ref().map(|words| contains_words(words.as_str())))
-            .add_option(self.tag.as_ref().map(with_tag))
-            .add_option(self.collection_id.map(in_collection))
-            .add_option(self.archived.map(|archived| C::Archived.eq(archived.into_inner())))
-            .add_option(self.favorite.map(|favorite| C::Favorite.eq(favorite.into_inner())))
-            .add_option(self.unread.map(is_unread))
-            .add_option(self.content_type.map(|kind| document::Column::ContentType.eq(kind.into_inner())))
-            .add_option(self.saved_after.map(|after| C::SavedAt.gt(after.into_inner())))
-            .add_option(self.saved_before.map(|before| C::SavedAt.lt(before.into_inner())))
-            .add_option(self.updated_since.map(|since| C::UpdatedAt.gte(since.into_inner())))
-    }
-}
-
-/// Selects bookmarks whose title or URL contains every word.
-fn contains_words(words: &str) -> Condition {
-    // Compared in lower case, because `LIKE` ignores case on SQLite, for ASCII letters only, and not on PostgreSQL.
-    words.split_whitespace().fold(Condition::all(), |all, word| {
-        let like = || LikeExpr::new(format!("%{}%", escape_like(&word.to_lowercase()))).escape('\\');
-        let title = Expr::expr(Func::lower(document::Column::Title.into_expr())).like(like());
-        let url = Expr::expr(Func::lower(bookmark::Column::Url.into_expr())).like(like());
-        all.add(Condition::any().add(title).add(url))
-    })
-}
-
-fn escape_like(word: &str) -> String {
-    word.chars().flat_map(|c| matches!(c, '%' | '_' | '\\').then_some('\\').into_iter().chain([c])).collect()
-}
-
-impl BookmarkSort {
-    fn column(self) -> Expr {
-        match self {
-            Self::SavedAt | Self::SavedAtDescending => bookmark::Column::SavedAt.into_expr(),
-            Self::UpdatedAt | Self::UpdatedAtDescending => bookmark::Column::UpdatedAt.into_expr(),
-            Self::Title => document::Column::Title.into_expr(),
-        }
-    }
-
-    fn direction(self) -> Direction {
-        match self {
-            Self::SavedAt | Self::UpdatedAt | Self::Title => Direction::Ascending,
-            Self::SavedAtDescending | Self::UpdatedAtDescending => Direction::Descending,
-        }
-    }
-
-    fn order(self, query: Select<bookmark::Entity>) -> Select<bookmark::Entity> {
-        let order = self.direction().order();
-        query.order_by(self.column(), order.clone()).order_by(bookmark::Column::Id, order)
-    }
-
-    fn is_after(self, after: &BookmarkPosition) -> Condition {
-        let key: sea_orm::Value = match self {
-            Self::SavedAt | Self::SavedAtDescending | Self::UpdatedAt | Self::UpdatedAtDescending => {
-                Timestamp::from_millis(after.number).into()
-            }
-            Self::Title => after.title.as_str().into(),
-        };
-        let direction = self.direction();
-        let same = self.column().eq(Expr::value(key.clone()));
-        let later = direction.is_after(self.column(), key);
-        let later_id = direction.is_after(bookmark::Column::Id.into_expr(), after.id);
-        Condition::any().add(later).add(Condition::all().add(same).add(later_id))
-    }
-
-    fn position(self, row: &bookmark::Model, title: &str) -> BookmarkPosition {
-        // Only the key of this order is part of the cursor, so that cursors by time are short.
-        let (number, title) = match self {
-            Self::SavedAt | Self::SavedAtDescending => (row.saved_at.millis(), ""),
-            Self::UpdatedAt | Self::UpdatedAtDescending => (row.updated_at.millis(), ""),
-            Self::Title => (0, title),
-        };
-        BookmarkPosition { number, title: title.to_owned(), id: row.id }
-    }
-}
-
-impl Direction {
-    fn order(self) -> Order {
-        match self {
-            Direction::Ascending => Order::Asc,
-            Direction::Descending => Order::Desc,
-        }
-    }
-
-    fn is_after(self, column: Expr, value: impl Into<sea_orm::Value>) -> Expr {
-        let value = Expr::value(value);
-        match self {
-            Direction::Ascending => column.gt(value),
-            Direction::Descending => column.lt(value),
+    fn filter(&self, user: UserId) -> BookmarkFilter {
+        let words = self.words.as_ref().map_or("", Words::as_str);
+        BookmarkFilter {
+            user,
+            words: words.split_whitespace().map(str::to_lowercase).collect(),
+            tag: self.tag.as_ref().map(|tag| tag.as_str().to_owned()),
+            collection: self.collection_id.map(Id::into_inner),
+            archived: self.archived.map(Flag::into_inner),
+            favorite: self.favorite.map(Flag::into_inner),
+            unread: self.unread.map(Flag::into_inner),
+            content_type: self.content_type.map(Choice::into_inner),
+            saved_after: self.saved_after.map(Time::into_inner),
+            saved_before: self.saved_before.map(Time::into_inner),
+            updated_since: self.updated_since.map(Time::into_inner),
         }
     }
 }

@@ -2,13 +2,18 @@
 
 mod add;
 mod batch;
+mod bookmark_set;
 mod change;
 mod create;
 mod exists;
+mod filter;
+mod find_page;
 mod list;
+mod order;
 mod refetch;
 mod remove;
 mod show;
+mod title_words;
 mod view;
 
 pub use add::{AddBookmark, AddBookmarkResponse, ProjectMembership};

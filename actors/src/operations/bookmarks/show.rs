@@ -1,6 +1,5 @@
 //! Shows a bookmark.
 
-use entity::bookmark;
 use values::id::BookmarkId;
 use values::scope::Scope;
 
@@ -29,9 +28,7 @@ impl Operation for ShowBookmark {
     const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BookmarkResponse, Error> {
-        let found = bookmark::Entity::one_visible_to(caller.user, self.0).one(ctx.core.db.read()).await?;
-        let bookmark =
-            view::load_view(&ctx.core, ctx.core.db.read(), found.ok_or(Error::not_found())?).await?;
+        let bookmark = view::load_visible_view(&ctx.core, ctx.core.db.read(), caller.user, self.0).await?;
         Ok(BookmarkResponse { bookmark })
     }
 }

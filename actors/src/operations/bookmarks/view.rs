@@ -4,8 +4,13 @@ use std::collections::HashMap;
 
 use entity::{bookmark, bookmark_tag, collection_bookmark, document, note};
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, Select};
+use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, FromQueryResult, JoinType, QueryFilter,
+    QuerySelect, Select, SelectModel, Selector,
+};
 use serde::Serialize;
+use uuid::Uuid;
 use values::id::{BookmarkId, CollectionId, DocumentId, UserId};
 use values::kind::{BookmarkKind, ContentType, DocumentStatus};
 use values::time::Timestamp;
@@ -71,53 +76,47 @@ pub struct BookmarkResponse {
     pub bookmark: BookmarkView,
 }
 
-/// Returns the view of one bookmark.
+/// Returns the view of one bookmark, as the database has it now.
 ///
 /// # Errors
-/// [`Error::NotFound`] when its document is gone; the database fails.
+/// [`Error::NotFound`] when it is gone; the database fails.
 pub async fn load_view(
     core: &CoreContext,
     db: &impl ConnectionTrait,
     row: bookmark::Model,
 ) -> Result<BookmarkView, Error> {
-    load_views(core, db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())
+    load_views(core, db, row.user_id, &[row.id]).await?.pop().ok_or(Error::not_found())
 }
 
-/// Returns the views of bookmarks of one user, in their order, with four queries.
+/// Returns the view of a bookmark with this id.
+///
+/// # Errors
+/// [`Error::NotFound`] when it does not exist, is deleted, or belongs to another user; the database fails.
+pub(super) async fn load_visible_view(
+    core: &CoreContext,
+    db: &impl ConnectionTrait,
+    user: UserId,
+    id: BookmarkId,
+) -> Result<BookmarkView, Error> {
+    let visible = bookmark::Entity::one_visible_to(user, id);
+    let row = select_rows(visible, db.get_database_backend()).all(db).await?.pop();
+    row.ok_or(Error::not_found())?.into_view(core)
+}
+
+/// Returns the views of bookmarks of one user, in the order of the ids, with one statement. Leaves out those that are gone.
 pub async fn load_views(
     core: &CoreContext,
     db: &impl ConnectionTrait,
     user: UserId,
-    rows: Vec<bookmark::Model>,
+    ids: &[BookmarkId],
 ) -> Result<Vec<BookmarkView>, Error> {
-    let ids: Vec<BookmarkId> = rows.iter().map(|row| row.id).collect();
-    let documents: Vec<DocumentId> = rows.iter().map(|row| row.document_id).collect();
-    let documents =
-        document::Entity::with_hidden(user).filter(document::Column::Id.is_in(documents)).all(db).await?;
-    let mut documents: HashMap<DocumentId, document::Model> =
-        documents.into_iter().map(|row| (row.id, row)).collect();
-    let mut tags = tags(db, user, &ids).await?;
-    let mut notes = notes(db, user, &ids).await?;
-    let mut collections = collections(db, user, &ids).await?;
-    let views = rows.into_iter().filter_map(|row| {
-        // No document: both were removed after the bookmarks were read.
-        let document = documents.remove(&row.document_id)?;
-        let attributes = Attributes {
-            tags: tags.remove(&row.id).unwrap_or_default(),
-            notes: notes.remove(&row.id).unwrap_or_default(),
-            collections: collections.remove(&row.id).unwrap_or_default(),
-        };
-        Some(view_of(core, row, document, attributes))
-    });
-    Ok(views.collect())
-}
-
-/// What belongs to a bookmark in other tables.
-struct Attributes {
-    /// Sorted by name.
-    tags: Vec<String>,
-    notes: String,
-    collections: Vec<CollectionId>,
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let of_ids = bookmark::Entity::with_deleted(user).filter(bookmark::Column::Id.is_in(padded(ids)));
+    let rows = select_rows(of_ids, db.get_database_backend()).all(db).await?;
+    let mut rows: HashMap<BookmarkId, ViewRow> = rows.into_iter().map(|row| (row.id, row)).collect();
+    ids.iter().filter_map(|id| rows.remove(id)).map(|row| row.into_view(core)).collect()
 }
 
 /// Returns the view of a bookmark that was saved just now, with at most one collection and without notes, from its rows as they were
@@ -127,18 +126,9 @@ pub fn view_of_new(
     row: bookmark::Model,
     document: document::Model,
     mut tags: Vec<String>,
-    collections: Vec<CollectionId>,
+    collection_ids: Vec<CollectionId>,
 ) -> BookmarkView {
     tags.sort_unstable();
-    view_of(core, row, document, Attributes { tags, notes: String::new(), collections })
-}
-
-fn view_of(
-    core: &CoreContext,
-    row: bookmark::Model,
-    document: document::Model,
-    attributes: Attributes,
-) -> BookmarkView {
     BookmarkView {
         bookmark_id: row.id,
         document_id: row.document_id,
@@ -155,9 +145,9 @@ fn view_of(
         lacks: document.missing_reason,
         language: document.language,
         content_type: document.content_type,
-        tags: attributes.tags,
-        notes: attributes.notes,
-        collection_ids: attributes.collections,
+        tags,
+        notes: String::new(),
+        collection_ids,
         favorite: row.favorite,
         archived: row.archived,
         progress: row.progress,
@@ -169,69 +159,208 @@ fn view_of(
     }
 }
 
-async fn tags(
-    db: &impl ConnectionTrait,
-    user: UserId,
-    ids: &[BookmarkId],
-) -> Result<HashMap<BookmarkId, Vec<String>>, Error> {
-    let mut found: HashMap<BookmarkId, Vec<String>> = HashMap::new();
-    for row in tag_rows(user, ids).all(db).await? {
-        found.entry(row.bookmark_id).or_default().push(row.name);
-    }
-    for names in found.values_mut() {
-        // Sorted here: for an ORDER BY, SQLite would walk all tags of the user by the index of their names.
-        names.sort_unstable();
-    }
-    Ok(found)
+/// Repeats the last id up to one of a few numbers of ids: statements with other numbers of values are other statements, and the driver
+/// keeps a limited number prepared.
+fn padded(ids: &[BookmarkId]) -> Vec<BookmarkId> {
+    const COUNTS: [usize; 4] = [1, 10, 50, 100];
+    let count = COUNTS.into_iter().find(|count| *count >= ids.len()).unwrap_or(ids.len());
+    let repeated = ids.last().into_iter().cycle().copied();
+    ids.iter().copied().chain(repeated).take(count).collect()
 }
 
-/// Selects the tags of bookmarks, in no order: with an order by name SQLite reads all tags of the user from `bookmark_tag_user`.
-fn tag_rows(user: UserId, ids: &[BookmarkId]) -> Select<bookmark_tag::Entity> {
-    bookmark_tag::Entity::owned_by(user).filter(bookmark_tag::Column::BookmarkId.is_in(ids.iter().copied()))
+/// The columns of a view, with its tags and collections as JSON.
+#[derive(FromQueryResult)]
+struct ViewRow {
+    id: BookmarkId,
+    document_id: DocumentId,
+    kind: BookmarkKind,
+    url: String,
+    favorite: bool,
+    archived: bool,
+    progress: f64,
+    saved_at: Timestamp,
+    updated_at: Timestamp,
+    /// `None` for uploads.
+    document_url: Option<String>,
+    title: String,
+    author: Option<String>,
+    site_name: Option<String>,
+    description: Option<String>,
+    image_url: Option<String>,
+    published_at: Option<String>,
+    canonical_url: Option<String>,
+    missing_reason: Option<String>,
+    language: Option<String>,
+    content_type: ContentType,
+    word_count: Option<i32>,
+    status: DocumentStatus,
+    error: Option<String>,
+    /// An array of names, in no order.
+    tags: Option<String>,
+    /// An array of ids, in the order in which the bookmark was added. The ids have hyphens on PostgreSQL alone.
+    collection_ids: Option<String>,
+    notes: Option<String>,
 }
 
-async fn notes(
-    db: &impl ConnectionTrait,
-    user: UserId,
-    ids: &[BookmarkId],
-) -> Result<HashMap<BookmarkId, String>, Error> {
-    let selected = note::Entity::owned_by(user).filter(note::Column::BookmarkId.is_in(ids.iter().copied()));
-    let rows = selected.all(db).await?.into_iter();
-    Ok(rows.filter_map(|row| Some((row.bookmark_id?, row.body))).collect())
+/// Selects the columns of the views of bookmarks.
+fn select_rows(bookmarks: Select<bookmark::Entity>, backend: DbBackend) -> Selector<SelectModel<ViewRow>> {
+    use bookmark::Column as B;
+    use document::Column as D;
+    let document = bookmark::Entity::belongs_to(document::Entity).from(B::DocumentId).to(D::Id);
+    bookmarks
+        .join(JoinType::InnerJoin, document.into())
+        .select_only()
+        .columns([B::Id, B::DocumentId, B::Kind, B::Url, B::Favorite, B::Archived, B::Progress])
+        .columns([B::SavedAt, B::UpdatedAt])
+        .column_as(D::Url, "document_url")
+        .columns([D::Title, D::Author, D::SiteName, D::Description, D::ImageUrl, D::PublishedAt])
+        .columns([D::CanonicalUrl, D::MissingReason, D::Language, D::ContentType, D::WordCount])
+        .columns([D::Status, D::Error])
+        .expr_as(tags(backend), "tags")
+        .expr_as(collection_ids(backend), "collection_ids")
+        .expr_as(notes(), "notes")
+        .into_model()
 }
 
-async fn collections(
-    db: &impl ConnectionTrait,
-    user: UserId,
-    ids: &[BookmarkId],
-) -> Result<HashMap<BookmarkId, Vec<CollectionId>>, Error> {
-    let own = collection_bookmark::Entity::owned_by(user);
-    let selected = own.filter(collection_bookmark::Column::BookmarkId.is_in(ids.iter().copied()));
-    let mut found: HashMap<BookmarkId, Vec<CollectionId>> = HashMap::new();
-    for row in selected.order_by_asc(collection_bookmark::Column::AddedAt).all(db).await? {
-        found.entry(row.bookmark_id).or_default().push(row.collection_id);
+/// Selects the tags of the bookmark of the outer statement as JSON. They are sorted in Rust: for an order SQLite would walk all tags of the
+/// user by the index of their names.
+fn tags(backend: DbBackend) -> SelectStatement {
+    let names = if backend == DbBackend::Postgres {
+        r#"CAST(json_agg("bookmark_tag"."name") AS TEXT)"#
+    } else {
+        r#"json_group_array("bookmark_tag"."name")"#
+    };
+    Query::select()
+        .expr(Expr::cust(names))
+        .from(bookmark_tag::Entity)
+        .and_where(is_bookmark(bookmark_tag::Column::BookmarkId.into_expr()))
+        .and_where(is_owner(bookmark_tag::Column::UserId.into_expr()))
+        .take()
+}
+
+/// Selects the collections of the bookmark of the outer statement as JSON.
+fn collection_ids(backend: DbBackend) -> SelectStatement {
+    let (member, added_at) =
+        (r#""collection_bookmark"."collection_id""#, r#""collection_bookmark"."added_at""#);
+    let ids = if backend == DbBackend::Postgres {
+        format!("CAST(json_agg({member} ORDER BY {added_at}) AS TEXT)")
+    } else {
+        // JSON has no bytes, as which SQLite stores ids.
+        format!("json_group_array(hex({member}) ORDER BY {added_at})")
+    };
+    Query::select()
+        .expr(Expr::cust(ids))
+        .from(collection_bookmark::Entity)
+        .and_where(is_bookmark(collection_bookmark::Column::BookmarkId.into_expr()))
+        .and_where(is_owner(collection_bookmark::Column::UserId.into_expr()))
+        .take()
+}
+
+/// Selects the note on the bookmark of the outer statement; it has one at most.
+fn notes() -> SelectStatement {
+    Query::select()
+        .expr(note::Column::Body.into_expr())
+        .from(note::Entity)
+        .and_where(is_bookmark(note::Column::BookmarkId.into_expr()))
+        .and_where(is_owner(note::Column::UserId.into_expr()))
+        .take()
+}
+
+fn is_bookmark(id: Expr) -> Expr {
+    id.equals((bookmark::Entity, bookmark::Column::Id))
+}
+
+fn is_owner(user: Expr) -> Expr {
+    user.equals((bookmark::Entity, bookmark::Column::UserId))
+}
+
+impl ViewRow {
+    fn into_view(self, core: &CoreContext) -> Result<BookmarkView, Error> {
+        let mut tags = read_texts(self.tags.as_deref())?;
+        tags.sort_unstable();
+        let collections = read_texts(self.collection_ids.as_deref())?;
+        let parsed = collections.iter().map(|id| Uuid::try_parse(id).map(CollectionId));
+        Ok(BookmarkView {
+            bookmark_id: self.id,
+            document_id: self.document_id,
+            kind: self.kind,
+            // The URL of the bookmark as the user gave it, unless it has none: uploads have a page in the web app.
+            url: match self.document_url {
+                Some(_) => self.url,
+                None => core.app_url_of(self.document_id),
+            },
+            title: self.title,
+            author: self.author,
+            site_name: self.site_name,
+            description: self.description,
+            image_url: self.image_url,
+            published_at: self.published_at,
+            canonical_url: self.canonical_url,
+            lacks: self.missing_reason,
+            language: self.language,
+            content_type: self.content_type,
+            tags,
+            notes: self.notes.unwrap_or_default(),
+            collection_ids: parsed.collect::<Result<_, _>>().map_err(Error::internal)?,
+            favorite: self.favorite,
+            archived: self.archived,
+            progress: self.progress,
+            word_count: self.word_count,
+            saved_at: self.saved_at,
+            updated_at: self.updated_at,
+            status: self.status,
+            error: self.error,
+        })
     }
-    Ok(found)
+}
+
+/// Reads an array of texts; `None` is an empty one.
+fn read_texts(json: Option<&str>) -> Result<Vec<String>, Error> {
+    json.map_or(Ok(Vec::new()), |json| serde_json::from_str(json).map_err(Error::internal))
 }
 
 #[cfg(test)]
 mod tests {
     use database::{Db, QueryPlan};
-    use sea_orm::{DbBackend, QueryTrait};
 
     use super::*;
 
+    fn ids(count: usize) -> Vec<BookmarkId> {
+        let now = Timestamp::from_millis(1);
+        (0..count).map(|_| BookmarkId::new(now)).collect()
+    }
+
+    #[test]
+    fn number_of_selected_ids_is_one_of_a_few() {
+        for (given, selected) in [(1, 1), (2, 10), (50, 50), (51, 100), (101, 101)] {
+            let ids = ids(given);
+
+            let padded = padded(&ids);
+
+            assert_eq!(padded.len(), selected);
+            assert_eq!(padded.get(..given), ids.get(..));
+            assert!(padded.get(given..).into_iter().flatten().all(|id| Some(id) == ids.last()));
+        }
+    }
+
     #[actix::test]
-    async fn tags_of_a_list_page_are_found_by_their_bookmarks() {
+    async fn rows_of_views_are_found_by_their_bookmarks() {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
         let db = Db::open(&url).await.unwrap();
-        let now = Timestamp::from_millis(1);
-        let ids = [BookmarkId::new(now), BookmarkId::new(now)];
-        let select = tag_rows(UserId::new(now), &ids).build(DbBackend::Sqlite);
+        let user = UserId::new(Timestamp::from_millis(1));
+        let bookmarks = bookmark::Entity::with_deleted(user).filter(bookmark::Column::Id.is_in(ids(2)));
+        let select = select_rows(bookmarks, DbBackend::Sqlite).into_statement(DbBackend::Sqlite);
 
         let plan = QueryPlan::of(&db, select).await.unwrap();
 
-        assert!(plan.has_step("bookmark_tag_bookmark (bookmark_id=? AND user_id=?)"), "{plan:#?}");
+        for index in [
+            "bookmark_user (user_id=? AND id=?)",
+            "bookmark_tag_bookmark (bookmark_id=? AND user_id=?)",
+            "collection_bookmark_bookmark (bookmark_id=? AND user_id=?)",
+        ] {
+            assert!(plan.has_step(index), "{plan:#?}");
+        }
+        assert!(plan.full_scans().is_empty(), "{plan:#?}");
     }
 }

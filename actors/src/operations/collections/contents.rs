@@ -80,7 +80,7 @@ impl Operation for PutIntoCollection {
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let row = self.0.lock(&txn, caller).await?;
         let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
-        bookmarks::add_to_collection(&txn, caller.user, self.0.collection, row.id, now).await?;
+        bookmarks::add_to_collection(&txn, &row, self.0.collection, now).await?;
         record_change(&txn, &self.0, &row, now).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;

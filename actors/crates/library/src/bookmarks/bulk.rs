@@ -137,6 +137,7 @@ async fn add_attributes(
             bookmark_id: page.row.id,
             name: name.clone(),
             user_id: user,
+            saved_at: page.row.saved_at,
         };
         page.new.tags.iter().map(row)
     });
@@ -147,6 +148,7 @@ async fn add_attributes(
             bookmark_id: page.row.id,
             user_id: user,
             added_at: now,
+            saved_at: page.row.saved_at,
         };
         page.new.collections.iter().map(row)
     });

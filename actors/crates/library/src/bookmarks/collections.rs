@@ -6,7 +6,7 @@ use database::insert_all;
 use entity::{bookmark, collection, collection_bookmark};
 use sea_orm::sea_query::{LockType, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
-use values::id::{BookmarkId, CollectionId, UserId};
+use values::id::{CollectionId, UserId};
 use values::time::Timestamp;
 
 use super::enqueue_label_update;
@@ -15,18 +15,18 @@ use errors::Error;
 /// Adds a bookmark to a collection. If it is in it already, nothing changes.
 pub async fn add_to_collection(
     txn: &impl ConnectionTrait,
-    user: UserId,
+    row: &bookmark::Model,
     collection: CollectionId,
-    bookmark: BookmarkId,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let row = collection_bookmark::Model {
+    let membership = collection_bookmark::Model {
         collection_id: collection,
-        bookmark_id: bookmark,
-        user_id: user,
+        bookmark_id: row.id,
+        user_id: row.user_id,
         added_at: now,
+        saved_at: row.saved_at,
     };
-    insert_all::<collection_bookmark::Entity>(txn, [row], Some(&skip_existing_membership())).await?;
+    insert_all::<collection_bookmark::Entity>(txn, [membership], Some(&skip_existing_membership())).await?;
     Ok(())
 }
 
@@ -40,7 +40,7 @@ pub async fn replace_collections(
     let old = collection_bookmark::Entity::delete_owned(row.user_id);
     old.filter(collection_bookmark::Column::BookmarkId.eq(row.id)).exec(txn).await?;
     for collection in collections {
-        add_to_collection(txn, row.user_id, *collection, row.id, now).await?;
+        add_to_collection(txn, row, *collection, now).await?;
     }
     enqueue_label_update(txn, row, now).await
 }

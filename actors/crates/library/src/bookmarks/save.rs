@@ -205,7 +205,8 @@ async fn save_entry(
     priority: Priority,
     now: Timestamp,
 ) -> Result<SavedPage, Error> {
-    let row = bookmark::Model { document_id: document.id, ..row };
+    let (content_type, title) = (document.content_type, document.title.clone());
+    let row = bookmark::Model { document_id: document.id, content_type, title, ..row };
     if !insert_if_unsaved(txn, row.clone()).await? {
         return add_tags_to_existing(txn, &row, &new.tags).await;
     }
@@ -252,7 +253,7 @@ pub async fn add_attributes(
 ) -> Result<(), Error> {
     add_tags(txn, row, &new.tags).await?;
     for collection in new.collections {
-        add_to_collection(txn, row.user_id, collection, row.id, now).await?;
+        add_to_collection(txn, row, collection, now).await?;
     }
     if let Some(body) = new.notes {
         notes::write_on_bookmark(txn, row, &body, priority, now).await?;
@@ -287,8 +288,10 @@ pub(super) fn new_rows(
         user_id: user,
         document_id: document.id,
         kind: BookmarkKind::Page,
+        content_type: document.content_type,
         url: url.as_str().to_owned(),
         normalized_url: url.key(),
+        title: document.title.clone(),
         favorite: new.favorite,
         archived: new.archived,
         progress: new.progress,

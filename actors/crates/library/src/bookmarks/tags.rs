@@ -27,7 +27,12 @@ pub async fn add_tags(
         .iter()
         .collect::<BTreeSet<_>>()
         .into_iter()
-        .map(|name| bookmark_tag::Model { bookmark_id: row.id, name: name.clone(), user_id: row.user_id })
+        .map(|name| bookmark_tag::Model {
+            bookmark_id: row.id,
+            name: name.clone(),
+            user_id: row.user_id,
+            saved_at: row.saved_at,
+        })
         .collect();
     Ok(insert_all::<bookmark_tag::Entity>(txn, rows, Some(&skip_existing_tag())).await? > 0)
 }

@@ -41,7 +41,7 @@ pub async fn add_to_bookmark(
     let has_new_notes = add_notes(txn, &row, page.notes.as_deref().unwrap_or_default(), now).await?;
     bookmarks::add_tags(txn, &row, &missing.tags).await?;
     for collection in &missing.collections {
-        bookmarks::add_to_collection(txn, user, *collection, row.id, now).await?;
+        bookmarks::add_to_collection(txn, &row, *collection, now).await?;
     }
     let id = row.id;
     let is_changed = has_new_notes || missing.is_some();

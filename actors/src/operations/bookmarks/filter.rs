@@ -1,0 +1,300 @@
+//! The filters of a list of bookmarks, and the statements that find its rows.
+//!
+//! | Rows of | are found by | in the order of |
+//! |---|---|---|
+//! | the bookmarks | `bookmark_saved`, `bookmark_updated`, `bookmark_title` | the list |
+//! | those with flags | `bookmark_flags_*`: one range for each matching combination, merged | the list |
+//! | those with a content type | `bookmark_type_*`, in the same way | the list |
+//! | a tag or a collection | `bookmark_tag_user`, `collection_bookmark_saved` | the time of saving |
+//! | a few candidates | the index of the rarest filter | none: they are sorted |
+//!
+//! Each statement tests all filters, also those that its index does not serve.
+
+use entity::bookmark;
+use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement, UnionType};
+use sea_orm::{ColumnTrait, Condition, DbBackend, JoinType};
+use values::id::{CollectionId, UserId};
+use values::kind::ContentType;
+use values::time::Timestamp;
+
+use super::bookmark_set::BookmarkSet;
+use super::order::{BookmarkPosition, BookmarkSort, ID, SORT_KEY};
+use super::title_words;
+
+/// The name of the candidates in a statement.
+const CANDIDATE: &str = "candidate";
+
+/// Which bookmarks of a user are in the list; `None` and no words select all.
+#[derive(Clone, Debug)]
+pub(super) struct BookmarkFilter {
+    pub user: UserId,
+    /// Words that the title or the URL contains, in lower case.
+    pub words: Vec<String>,
+    pub tag: Option<String>,
+    pub collection: Option<CollectionId>,
+    pub archived: Option<bool>,
+    pub favorite: Option<bool>,
+    pub unread: Option<bool>,
+    pub content_type: Option<ContentType>,
+    pub saved_after: Option<Timestamp>,
+    pub saved_before: Option<Timestamp>,
+    pub updated_since: Option<Timestamp>,
+}
+
+/// The part of a list that a statement returns.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PageBounds<'a> {
+    pub sort: BookmarkSort,
+    /// The row after which the page begins; `None` for the first page.
+    pub after: Option<&'a BookmarkPosition>,
+    /// Maximum number of rows.
+    pub limit: u64,
+}
+
+impl BookmarkFilter {
+    /// Returns the set in whose order the list can be read, if it is sorted by the time of saving.
+    pub(super) fn walked_set(&self, sort: BookmarkSort) -> Option<BookmarkSet> {
+        self.sets().into_iter().next().filter(|_| sort.is_by_saving())
+    }
+
+    /// Selects a page from the bookmarks in the order of the list.
+    pub(super) fn select_bookmarks(&self, page: PageBounds<'_>, backend: DbBackend) -> SelectStatement {
+        let mark_ranges = self.mark_ranges();
+        // SQLite merges ranges that are in the order of an index. PostgreSQL does not see their order, unless each range has its own.
+        let sorts_ranges = mark_ranges.len() > 1 && backend == DbBackend::Postgres;
+        let mut ranges = mark_ranges.into_iter().map(|range| {
+            let mut rows = bookmark_rows(page.sort.key());
+            add_conditions(&mut rows, self.is_visible());
+            add_conditions(&mut rows, range);
+            add_conditions(&mut rows, self.times(bookmark::Column::SavedAt.into_expr(), page));
+            add_conditions(&mut rows, self.in_sets(None));
+            add_conditions(&mut rows, self.has_words());
+            add_conditions(&mut rows, is_after(page, page.sort.key(), bookmark::Column::Id.into_expr()));
+            if sorts_ranges { sorted_range(rows, page) } else { rows }
+        });
+        // There is at least one range: a flag can be set or not.
+        let mut statement = ranges.next().unwrap_or_default();
+        for range in ranges {
+            statement.union(UnionType::All, range);
+        }
+        page.sort.sort(&mut statement, page.limit);
+        statement
+    }
+
+    /// Selects a page from the rows of a set, in the order of saving.
+    pub(super) fn select_members(&self, set: &BookmarkSet, page: PageBounds<'_>) -> SelectStatement {
+        let mut rows = set.select(self.user);
+        rows.expr_as(set.saved_at(), SORT_KEY)
+            .expr_as(set.bookmark_id(), ID)
+            // SQLite keeps the order of a cross join.
+            .join(JoinType::CrossJoin, bookmark::Entity, Condition::all())
+            .and_where(is_bookmark(set.bookmark_id()))
+            .and_where(bookmark::Column::DeletedAt.is_null());
+        add_conditions(&mut rows, self.has_marks());
+        add_conditions(&mut rows, self.times(set.saved_at(), page));
+        add_conditions(&mut rows, self.in_sets(Some(set)));
+        add_conditions(&mut rows, self.has_words());
+        add_conditions(&mut rows, is_after(page, set.saved_at(), set.bookmark_id()));
+        page.sort.sort(&mut rows, page.limit);
+        rows
+    }
+
+    /// Selects a page from candidates, which another statement selects, and sorts it.
+    pub(super) fn select_from_candidates(
+        &self,
+        candidates: SelectStatement,
+        page: PageBounds<'_>,
+    ) -> SelectStatement {
+        let mut rows = Query::select();
+        rows.expr_as(page.sort.key(), SORT_KEY)
+            .expr_as(bookmark::Column::Id.into_expr(), ID)
+            .from_subquery(candidates, CANDIDATE)
+            // SQLite keeps the order of a cross join. Otherwise it could read all bookmarks, because an index has the order of the list.
+            .join(JoinType::CrossJoin, bookmark::Entity, Condition::all())
+            .and_where(is_bookmark(Expr::col((CANDIDATE, ID))));
+        add_conditions(&mut rows, self.is_visible());
+        add_conditions(&mut rows, self.has_marks());
+        add_conditions(&mut rows, self.times(bookmark::Column::SavedAt.into_expr(), page));
+        add_conditions(&mut rows, self.in_sets(None));
+        add_conditions(&mut rows, self.has_words());
+        add_conditions(&mut rows, is_after(page, page.sort.key(), bookmark::Column::Id.into_expr()));
+        page.sort.sort(&mut rows, page.limit);
+        rows
+    }
+
+    /// Selects the ids of candidates in each way that an index serves and the order of the list does not. If the list is read in the
+    /// order of `walked`, that set is not one of them.
+    pub(super) fn candidates(
+        &self,
+        sort: BookmarkSort,
+        walked: Option<&BookmarkSet>,
+        backend: DbBackend,
+    ) -> Vec<SelectStatement> {
+        let mut candidates = Vec::new();
+        candidates.extend(title_words::select_candidates(self.user, &self.words, backend));
+        for set in self.sets().iter().filter(|set| Some(*set) != walked) {
+            let mut rows = set.select(self.user);
+            rows.expr_as(set.bookmark_id(), ID);
+            candidates.push(rows);
+        }
+        let saved = bookmark::Column::SavedAt.into_expr();
+        let by_saving = [
+            self.saved_after.map(|after| saved.clone().gt(after)),
+            self.saved_before.map(|before| saved.clone().lt(before)),
+        ];
+        let by_change = [self.updated_since.map(|since| bookmark::Column::UpdatedAt.gte(since))];
+        if !sort.is_by_saving() {
+            candidates.extend(self.select_range(by_saving));
+        }
+        if !sort.is_by_change() {
+            candidates.extend(self.select_range(by_change));
+        }
+        if walked.is_some() && !self.has_marks().is_empty() {
+            candidates.push(self.select_marked());
+        }
+        candidates
+    }
+
+    /// Selects the ids of the bookmarks in a range of times; `None` without a bound.
+    fn select_range(&self, bounds: impl IntoIterator<Item = Option<Expr>>) -> Option<SelectStatement> {
+        let bounds: Vec<Expr> = bounds.into_iter().flatten().collect();
+        if bounds.is_empty() {
+            return None;
+        }
+        let mut rows = bookmark_ids();
+        add_conditions(&mut rows, self.is_visible());
+        add_conditions(&mut rows, bounds);
+        Some(rows)
+    }
+
+    /// Selects the ids of the bookmarks with the flags and the content type of the filter.
+    fn select_marked(&self) -> SelectStatement {
+        let mut ranges = self.mark_ranges().into_iter().map(|range| {
+            let mut rows = bookmark_ids();
+            add_conditions(&mut rows, self.is_visible());
+            add_conditions(&mut rows, range);
+            rows
+        });
+        let mut statement = ranges.next().unwrap_or_default();
+        for range in ranges {
+            statement.union(UnionType::All, range);
+        }
+        statement
+    }
+
+    fn sets(&self) -> Vec<BookmarkSet> {
+        let tag = self.tag.clone().map(BookmarkSet::Tag);
+        let collection = self.collection.map(BookmarkSet::Collection);
+        [tag, collection].into_iter().flatten().collect()
+    }
+
+    fn is_visible(&self) -> Vec<Expr> {
+        vec![bookmark::Column::UserId.eq(self.user), bookmark::Column::DeletedAt.is_null()]
+    }
+
+    /// Returns the conditions on the flags and the content type.
+    fn has_marks(&self) -> Vec<Expr> {
+        use bookmark::Column as C;
+        let unread = |unread| if unread { C::Progress.lt(1.0) } else { C::Progress.gte(1.0) };
+        [
+            self.archived.map(|archived| C::Archived.eq(archived)),
+            self.favorite.map(|favorite| C::Favorite.eq(favorite)),
+            self.unread.map(unread),
+            self.content_type.map(|kind| C::ContentType.eq(kind)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// Returns the same conditions as ranges of an index: each has the conditions of one range.
+    fn mark_ranges(&self) -> Vec<Vec<Expr>> {
+        let has_flags = |flags: i32| Expr::col((bookmark::Entity, bookmark::ComputedColumn::Flags)).eq(flags);
+        let is_of_type = |kind: ContentType| bookmark::Column::ContentType.eq(kind);
+        match (self.flags(), self.content_type) {
+            (None, None) => vec![Vec::new()],
+            (Some(flags), None) => flags.into_iter().map(|flags| vec![has_flags(flags)]).collect(),
+            (flags, Some(kind)) => {
+                let flags = flags.unwrap_or_else(|| (0..bookmark::FLAGS_VALUES).collect());
+                flags.into_iter().map(|flags| vec![is_of_type(kind), has_flags(flags)]).collect()
+            }
+        }
+    }
+
+    /// Returns the values of the flags that match; `None` if all do.
+    fn flags(&self) -> Option<Vec<i32>> {
+        let filters = [
+            (bookmark::FAVORITE_FLAG, self.favorite),
+            (bookmark::ARCHIVED_FLAG, self.archived),
+            (bookmark::UNREAD_FLAG, self.unread),
+        ];
+        let matches = |flags: &i32| {
+            filters.iter().all(|(flag, wanted)| wanted.is_none_or(|wanted| (flags & flag != 0) == wanted))
+        };
+        let is_filtered = filters.iter().any(|(_, wanted)| wanted.is_some());
+        is_filtered.then(|| (0..bookmark::FLAGS_VALUES).filter(matches).collect())
+    }
+
+    /// Returns the conditions on times. A bound that the position before the page implies is left out: SQLite searches an index by one
+    /// lower and one upper bound, and the position is the narrower one.
+    fn times(&self, saved_at: Expr, page: PageBounds<'_>) -> Vec<Expr> {
+        let begun = page.after.map(|_| page.sort);
+        let after = self.saved_after.filter(|_| begun != Some(BookmarkSort::SavedAt));
+        let before = self.saved_before.filter(|_| begun != Some(BookmarkSort::SavedAtDescending));
+        let since = self.updated_since.filter(|_| begun != Some(BookmarkSort::UpdatedAt));
+        [
+            after.map(|after| saved_at.clone().gt(after)),
+            before.map(|before| saved_at.clone().lt(before)),
+            since.map(|since| bookmark::Column::UpdatedAt.gte(since)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    fn in_sets(&self, except: Option<&BookmarkSet>) -> Vec<Expr> {
+        let sets = self.sets();
+        let others = sets.iter().filter(|set| Some(*set) != except);
+        others.map(|set| set.contains(self.user)).collect()
+    }
+
+    fn has_words(&self) -> Vec<Expr> {
+        self.words.iter().map(|word| title_words::contains(word)).collect()
+    }
+}
+
+/// Selects the sort key and the id of bookmarks.
+fn bookmark_rows(key: Expr) -> SelectStatement {
+    let mut rows = Query::select();
+    rows.expr_as(key, SORT_KEY).expr_as(bookmark::Column::Id.into_expr(), ID).from(bookmark::Entity);
+    rows
+}
+
+/// Selects the ids of bookmarks.
+fn bookmark_ids() -> SelectStatement {
+    let mut rows = Query::select();
+    rows.expr_as(bookmark::Column::Id.into_expr(), ID).from(bookmark::Entity);
+    rows
+}
+
+/// Selects the first rows of a range.
+fn sorted_range(mut rows: SelectStatement, page: PageBounds<'_>) -> SelectStatement {
+    page.sort.sort(&mut rows, page.limit);
+    Query::select().column(SORT_KEY).column(ID).from_subquery(rows, "range").take()
+}
+
+/// Returns the condition that the bookmark of the statement has this id.
+fn is_bookmark(id: Expr) -> Expr {
+    id.equals((bookmark::Entity, bookmark::Column::Id))
+}
+
+fn is_after(page: PageBounds<'_>, key: Expr, id: Expr) -> Option<Expr> {
+    page.after.map(|after| page.sort.is_after(key, id, after))
+}
+
+/// Adds conditions to a statement.
+fn add_conditions(statement: &mut SelectStatement, conditions: impl IntoIterator<Item = Expr>) {
+    for condition in conditions {
+        statement.and_where(condition);
+    }
+}

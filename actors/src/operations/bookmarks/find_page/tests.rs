@@ -1,0 +1,308 @@
+//! Compares pages with rows that are filtered and sorted here, with every order, one or two filters, and both ways to find a page.
+
+use database::{Db, insert_all};
+use entity::{bookmark, bookmark_tag, collection, collection_bookmark, document, user};
+use proptest::prelude::*;
+use sea_orm::{ColumnTrait, QueryFilter};
+use values::id::{BookmarkId, CollectionId, UserId};
+use values::kind::{BookmarkKind, ContentType};
+use values::plan::Plan;
+use values::time::Timestamp;
+
+use super::super::order::BookmarkSort;
+use super::*;
+
+const NOW: Timestamp = Timestamp::from_millis(1_714_996_800_000);
+const SORTS: [BookmarkSort; 5] = [
+    BookmarkSort::SavedAt,
+    BookmarkSort::SavedAtDescending,
+    BookmarkSort::UpdatedAt,
+    BookmarkSort::UpdatedAtDescending,
+    BookmarkSort::Title,
+];
+/// Titles with letters whose case SQLite ignores, does not know, and with characters that mean something to LIKE and to FTS5.
+const TITLES: [&str; 8] =
+    ["heron", "Heron Reeds", "H\u{c9}RON", "h\u{e9}ron", "100%_\\", "say \"ibis\"", "", "reeds of the heron"];
+const WORDS: [&str; 9] = ["heron", "Reeds", "h\u{c9}ron", "0%_", "\"ibis", "re", "example", "x", "ibis\""];
+
+/// A bookmark with what the filters test.
+#[derive(Clone, Debug)]
+struct StoredBookmark {
+    bookmark: bookmark::Model,
+    is_tagged: bool,
+    is_filed: bool,
+}
+
+/// The numbers from which a row is made: its title, times, marks, and the sets it is in.
+type BookmarkSeed = (usize, i64, i64, [bool; 3], bool, bool, bool, bool);
+
+fn seeds() -> impl Strategy<Value = Vec<BookmarkSeed>> {
+    let seed = (
+        0..TITLES.len(),
+        0..4i64,
+        0..4i64,
+        any::<[bool; 3]>(),
+        any::<bool>(),
+        any::<bool>(),
+        any::<bool>(),
+        prop::bool::weighted(0.1),
+    );
+    prop::collection::vec(seed, 0..30)
+}
+
+fn row(owner: UserId, number: usize, seed: &BookmarkSeed) -> (StoredBookmark, document::Model) {
+    let (title, saved, updated, [favorite, archived, is_read], is_pdf, is_tagged, is_filed, is_deleted) =
+        *seed;
+    let content_type = if is_pdf { ContentType::Pdf } else { ContentType::Article };
+    let document = document::Model::pending(owner, content_type, TITLES[title].to_owned(), NOW);
+    let url = format!("https://Example.org/{number}");
+    let at = |offset| Timestamp::from_millis(NOW.millis() + offset);
+    let bookmark = bookmark::Model {
+        id: BookmarkId::new(NOW),
+        user_id: owner,
+        document_id: document.id,
+        kind: BookmarkKind::Page,
+        content_type,
+        normalized_url: url.clone(),
+        url,
+        title: document.title.clone(),
+        favorite,
+        archived,
+        progress: if is_read { 1.0 } else { 0.5 },
+        saved_at: at(saved),
+        created_at: NOW,
+        updated_at: at(updated),
+        deleted_at: is_deleted.then_some(NOW),
+    };
+    (StoredBookmark { bookmark, is_tagged, is_filed }, document)
+}
+
+/// Stores the rows for a user, whose collection has this id.
+async fn store(
+    db: &Db,
+    owner: UserId,
+    filed_in: CollectionId,
+    seeds: &[BookmarkSeed],
+) -> Vec<StoredBookmark> {
+    let account = user::Model {
+        id: owner,
+        email: format!("{owner}@reader.example"),
+        name: None,
+        password_hash: String::new(),
+        plan: Plan::Pro,
+        disabled_at: None,
+        created_at: NOW,
+    };
+    insert_all::<user::Entity>(db.write(), [account], None).await.unwrap();
+    let named = collection::Model {
+        id: filed_in,
+        user_id: owner,
+        name: "Waders".to_owned(),
+        description: None,
+        parent_id: None,
+        created_at: NOW,
+        updated_at: NOW,
+    };
+    insert_all::<collection::Entity>(db.write(), [named], None).await.unwrap();
+    let (rows, documents): (Vec<StoredBookmark>, Vec<document::Model>) =
+        seeds.iter().enumerate().map(|(number, seed)| row(owner, number, seed)).unzip();
+    insert_all::<document::Entity>(db.write(), documents, None).await.unwrap();
+    insert_all::<bookmark::Entity>(db.write(), rows.iter().map(|row| row.bookmark.clone()), None)
+        .await
+        .unwrap();
+    let tags = rows.iter().filter(|row| row.is_tagged).map(|row| bookmark_tag::Model {
+        bookmark_id: row.bookmark.id,
+        name: "bird".to_owned(),
+        user_id: owner,
+        saved_at: row.bookmark.saved_at,
+    });
+    insert_all::<bookmark_tag::Entity>(db.write(), tags, None).await.unwrap();
+    let filed = rows.iter().filter(|row| row.is_filed).map(|row| collection_bookmark::Model {
+        collection_id: filed_in,
+        bookmark_id: row.bookmark.id,
+        user_id: owner,
+        added_at: NOW,
+        saved_at: row.bookmark.saved_at,
+    });
+    insert_all::<collection_bookmark::Entity>(db.write(), filed, None).await.unwrap();
+    rows
+}
+
+fn no_filter(user: UserId) -> BookmarkFilter {
+    BookmarkFilter {
+        user,
+        words: Vec::new(),
+        tag: None,
+        collection: None,
+        archived: None,
+        favorite: None,
+        unread: None,
+        content_type: None,
+        saved_after: None,
+        saved_before: None,
+        updated_since: None,
+    }
+}
+
+type FilterChange = Box<dyn Fn(&mut BookmarkFilter)>;
+
+/// Returns a change of the filter for each field and some of its values.
+fn changes(collection: CollectionId) -> Vec<FilterChange> {
+    let at = |offset| Timestamp::from_millis(NOW.millis() + offset);
+    let mut changes: Vec<FilterChange> = vec![
+        Box::new(|_| {}),
+        Box::new(|filter| filter.tag = Some("bird".to_owned())),
+        Box::new(|filter| filter.tag = Some("fish".to_owned())),
+        Box::new(move |filter| filter.collection = Some(collection)),
+        Box::new(|filter| filter.archived = Some(true)),
+        Box::new(|filter| filter.archived = Some(false)),
+        Box::new(|filter| filter.favorite = Some(true)),
+        Box::new(|filter| filter.favorite = Some(false)),
+        Box::new(|filter| filter.unread = Some(true)),
+        Box::new(|filter| filter.unread = Some(false)),
+        Box::new(|filter| filter.content_type = Some(ContentType::Pdf)),
+        Box::new(move |filter| filter.saved_after = Some(at(0))),
+        Box::new(move |filter| filter.saved_before = Some(at(3))),
+        Box::new(move |filter| filter.updated_since = Some(at(2))),
+    ];
+    for word in WORDS {
+        changes.push(Box::new(move |filter| filter.words.push(word.to_lowercase())));
+    }
+    changes
+}
+
+/// The rule of the database for lower case: of ASCII letters.
+fn has_word(row: &StoredBookmark, word: &str) -> bool {
+    let bookmark = &row.bookmark;
+    [&bookmark.title, &bookmark.url].iter().any(|text| text.to_ascii_lowercase().contains(word))
+}
+
+fn matches(row: &StoredBookmark, filter: &BookmarkFilter) -> bool {
+    let bookmark = &row.bookmark;
+    bookmark.deleted_at.is_none()
+        && filter.words.iter().all(|word| has_word(row, word))
+        && filter.tag.as_ref().is_none_or(|tag| tag == "bird" && row.is_tagged)
+        && filter.collection.is_none_or(|_| row.is_filed)
+        && filter.archived.is_none_or(|archived| bookmark.archived == archived)
+        && filter.favorite.is_none_or(|favorite| bookmark.favorite == favorite)
+        && filter.unread.is_none_or(|unread| (bookmark.progress < 1.0) == unread)
+        && filter.content_type.is_none_or(|kind| bookmark.content_type == kind)
+        && filter.saved_after.is_none_or(|after| bookmark.saved_at > after)
+        && filter.saved_before.is_none_or(|before| bookmark.saved_at < before)
+        && filter.updated_since.is_none_or(|since| bookmark.updated_at >= since)
+}
+
+fn expected(rows: &[StoredBookmark], filter: &BookmarkFilter, sort: BookmarkSort) -> Vec<BookmarkId> {
+    let mut found: Vec<&bookmark::Model> =
+        rows.iter().filter(|row| matches(row, filter)).map(|row| &row.bookmark).collect();
+    found.sort_by(|a, b| match sort {
+        BookmarkSort::SavedAt => (a.saved_at, a.id).cmp(&(b.saved_at, b.id)),
+        BookmarkSort::SavedAtDescending => (b.saved_at, b.id).cmp(&(a.saved_at, a.id)),
+        BookmarkSort::UpdatedAt => (a.updated_at, a.id).cmp(&(b.updated_at, b.id)),
+        BookmarkSort::UpdatedAtDescending => (b.updated_at, b.id).cmp(&(a.updated_at, a.id)),
+        BookmarkSort::Title => (&a.title, a.id).cmp(&(&b.title, b.id)),
+    });
+    found.into_iter().map(|row| row.id).collect()
+}
+
+/// Reads a list page by page.
+async fn list(db: &Db, filter: &BookmarkFilter, sort: BookmarkSort, max_candidates: u64) -> Vec<BookmarkId> {
+    let (mut ids, mut after) = (Vec::new(), None::<BookmarkPosition>);
+    loop {
+        let page = PageBounds { sort, after: after.as_ref(), limit: 11 };
+        let rows = find_page_by(db.read(), filter, page, max_candidates).await.unwrap();
+        ids.extend(rows.iter().map(|row| row.id));
+        match rows.last() {
+            Some(last) => after = Some(last.clone()),
+            None => return ids,
+        }
+    }
+}
+
+async fn compare(seeds: &[BookmarkSeed]) {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+    let db = Db::open(&url).await.unwrap();
+    let (owner, other) = (UserId::new(NOW), UserId::new(NOW));
+    let (filed_in, of_other) = (CollectionId::new(NOW), CollectionId::new(NOW));
+    // Another user has the same titles and tags.
+    store(&db, other, of_other, seeds).await;
+    let rows = store(&db, owner, filed_in, seeds).await;
+    let changes = changes(filed_in);
+
+    for (number, first) in changes.iter().enumerate() {
+        for second in &changes[number..] {
+            let mut filter = no_filter(owner);
+            first(&mut filter);
+            second(&mut filter);
+            for sort in SORTS {
+                let expected = expected(&rows, &filter, sort);
+                for max_candidates in [0, 1000] {
+                    let listed = list(&db, &filter, sort, max_candidates).await;
+                    assert_eq!(listed, expected, "{filter:?} {sort} {max_candidates}");
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2, max_shrink_iters: 10, ..ProptestConfig::default() })]
+
+    #[test]
+    fn pages_are_the_filtered_rows_in_order(drawn in seeds()) {
+        actix::System::new().block_on(compare(&drawn));
+    }
+}
+
+/// Stores one row and returns its user, document and bookmark.
+async fn store_one(db: &Db) -> (UserId, bookmark::Model) {
+    let (owner, filed_in) = (UserId::new(NOW), CollectionId::new(NOW));
+    let seed = (0, 0, 0, [false; 3], false, true, true, false);
+    let rows = store(db, owner, filed_in, &[seed]).await;
+    (owner, rows[0].bookmark.clone())
+}
+
+async fn found(db: &Db, user: UserId, word: &str) -> usize {
+    let filter = BookmarkFilter { words: vec![word.to_owned()], ..no_filter(user) };
+    list(db, &filter, BookmarkSort::Title, 1000).await.len()
+}
+
+#[actix::test]
+async fn changed_title_is_found_and_the_former_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+    let db = Db::open(&url).await.unwrap();
+    let (owner, row) = store_one(&db).await;
+    assert_eq!((found(&db, owner, "heron").await, found(&db, owner, "gull").await), (1, 0));
+
+    document::Entity::update_owned(owner)
+        .col_expr(document::Column::Title, Expr::value("A Gull"))
+        .filter(document::Column::Id.eq(row.document_id))
+        .exec(db.write())
+        .await
+        .unwrap();
+
+    assert_eq!((found(&db, owner, "heron").await, found(&db, owner, "gull").await), (0, 1));
+}
+
+#[actix::test]
+async fn changed_time_of_saving_moves_the_bookmark_in_its_tag() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+    let db = Db::open(&url).await.unwrap();
+    let (owner, row) = store_one(&db).await;
+    let later = Timestamp::from_millis(NOW.millis() + 9);
+
+    bookmark::Entity::update_owned(owner)
+        .col_expr(bookmark::Column::SavedAt, Expr::value(later))
+        .filter(bookmark::Column::Id.eq(row.id))
+        .exec(db.write())
+        .await
+        .unwrap();
+
+    let tags = bookmark_tag::Entity::owned_by(owner).all(db.read()).await.unwrap();
+    let filed = collection_bookmark::Entity::owned_by(owner).all(db.read()).await.unwrap();
+    assert!(tags.iter().all(|tag| tag.saved_at == later) && filed.iter().all(|row| row.saved_at == later));
+    assert_eq!((tags.len(), filed.len()), (1, 1));
+}
