@@ -1,7 +1,7 @@
 //! Many requests, large responses and several servers at the same time.
 
-mod kept_counts;
 mod bookmark_lists;
+mod kept_counts;
 mod large_responses;
 mod lock_order;
 mod query_plans;
