@@ -1,5 +1,7 @@
 //! Results of methods and tools, in the form of the protocol generation.
 
+use std::iter;
+
 use errors::Error;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -138,11 +140,8 @@ impl MethodResult {
             Self::ToolReply { reply, has_third_party_text } => {
                 let capacity = reply_capacity(reply.get());
                 // As text too, for clients that do not read structured content.
-                let mut content = Vec::with_capacity(2);
-                content.push(TextContent::new(reply.get()));
-                if has_third_party_text {
-                    content.push(TextContent::new(THIRD_PARTY));
-                }
+                let warning = has_third_party_text.then_some(TextContent::new(THIRD_PARTY));
+                let content = iter::once(TextContent::new(reply.get())).chain(warning).collect();
                 rpc::write_success(id, &ReplyResult { content, structured_content: &reply, modern }, capacity)
             }
             Self::ToolList(tools) => {
