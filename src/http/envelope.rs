@@ -1,7 +1,7 @@
 //! The envelope of every JSON response of REST and the web app (spec.md: Conventions for REST; contract.md, section 2).
 
 use actix_web::http::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE,
+    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
@@ -9,7 +9,6 @@ use actors::auth::limits::Quota;
 use actors::context::OperationContext;
 use errors::{Error, ErrorBody, HeaderRule, retry_after_seconds, whole_seconds};
 use serde::Serialize;
-use serde_json::value::RawValue;
 use tracing::error;
 use values::time::Timestamp;
 
@@ -18,10 +17,13 @@ use super::error::status;
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
-/// Memory that is taken at first for the body of a response.
-const INITIAL_BODY_BYTES: usize = 4 << 10;
 /// The largest number of seconds in [`RESET`] of a successful response: a day.
 const MAX_RESET_SECONDS: u64 = 86_400;
+
+/// Bytes that are reserved for a body before it is written. Most responses have fewer.
+const INITIAL_BODY_BYTES: usize = 1024;
+/// Reserved bytes of a body that may stay unused while it is sent.
+const MAX_SPARE_BYTES: usize = 1024;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -41,10 +43,10 @@ struct SuccessEnvelope<'a, T: ?Sized> {
 
 /// The envelope of an error. `()` becomes the `null` of `data`.
 #[derive(Serialize)]
-struct FailureEnvelope<'a> {
+struct FailureEnvelope<'a, E> {
     success: bool,
     data: (),
-    error: &'a RawValue,
+    error: &'a E,
     meta: ResponseMeta<'a>,
 }
 
@@ -100,13 +102,8 @@ pub fn failure_with_body(
     status: StatusCode,
     error: &impl Serialize,
 ) -> HttpResponse {
-    match serde_json::value::to_raw_value(error) {
-        Ok(error) => json(
-            status,
-            &FailureEnvelope { success: false, data: (), error: &error, meta: meta(request, ctx, status) },
-        ),
-        Err(_) => HttpResponse::InternalServerError().finish(),
-    }
+    let body = FailureEnvelope { success: false, data: (), error, meta: meta(request, ctx, status) };
+    json(status, &body)
 }
 
 /// Adds the headers of the limit that is nearest to its end (contract.md, section 2).
@@ -130,15 +127,16 @@ fn meta<'a>(request: &'a HttpRequest, ctx: &OperationContext, status: StatusCode
 }
 
 fn json(status: StatusCode, body: &impl Serialize) -> HttpResponse {
-    // Not grown from nothing: most responses fit, and their spare memory is given back.
     let mut bytes = Vec::with_capacity(INITIAL_BODY_BYTES);
     match serde_json::to_writer(&mut bytes, body) {
         Ok(()) => {
             // The buffer grew by doubling: half of it may be spare, and would stay in memory while a slow client reads.
-            bytes.shrink_to_fit();
+            if bytes.capacity() - bytes.len() > MAX_SPARE_BYTES {
+                bytes.shrink_to_fit();
+            }
             HttpResponseBuilder::new(status)
-                .insert_header((CONTENT_TYPE, "application/json"))
-                .insert_header((CACHE_CONTROL, "no-store"))
+                .insert_header((CONTENT_TYPE, HeaderValue::from_static("application/json")))
+                .insert_header((CACHE_CONTROL, HeaderValue::from_static("no-store")))
                 .body(bytes)
         }
         Err(cause) => {

@@ -19,9 +19,66 @@ use crate::http::cors::{ALLOWED_HEADERS, EXPOSED_HEADERS};
 /// The request headers on which a response depends: the origin that may read it, and the credential (as `http::cache::BY_KEY`).
 const VARY_HEADERS: &str = "Origin, Authorization, X-API-Key";
 
-/// Origins that may use MCP in addition to the server's own (`mcp.allowed_origins`).
+/// The origins that may use MCP and the server's own host, which are parsed once at the start.
 #[derive(Clone, Debug)]
-pub struct AllowedOrigins(pub Vec<String>);
+pub struct AllowedOrigins {
+    /// The server's own origin and those that the operator listed (`mcp.allowed_origins`), without a slash at their ends.
+    origins: Vec<String>,
+    /// The host of the base URL; `None` if that is no URL.
+    own_host: Option<Host<String>>,
+    /// The usual spellings of the hosts that a request may name, without a port.
+    plain_hosts: Vec<String>,
+}
+
+impl AllowedOrigins {
+    /// Allows the origin of the base URL and the listed origins.
+    pub fn new(base_url: &str, listed: impl IntoIterator<Item = String>) -> Self {
+        let base = Url::parse(base_url).ok();
+        let own_origin = base.as_ref().map(|base| base.origin().ascii_serialization());
+        let listed = listed.into_iter().map(|origin| origin.trim_end_matches('/').to_owned());
+        let own_host = base.as_ref().and_then(Url::host).map(|host| host.to_owned());
+        let this_machine = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
+        Self {
+            origins: own_origin.into_iter().chain(listed).collect(),
+            plain_hosts: own_host.iter().map(ToString::to_string).chain(this_machine).collect(),
+            own_host,
+        }
+    }
+
+    /// Returns whether this is the origin of the server or one of the listed ones.
+    fn has_origin(&self, origin: &str) -> bool {
+        self.origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin))
+    }
+
+    /// Returns whether `Host` names the server, or this machine, as a proxy on it does. Ports are not compared:
+    /// DNS rebinding shows in the name.
+    fn has_host(&self, host: &str) -> bool {
+        // Nearly every request has one of these, and they need no parser.
+        let is_plain = |name: &String| host.strip_prefix(name.as_str()).is_some_and(is_port);
+        self.plain_hosts.iter().any(is_plain) || self.has_parsed_host(host)
+    }
+
+    fn has_parsed_host(&self, host: &str) -> bool {
+        let Ok(url) = Url::parse(&format!("http://{host}/")) else { return false };
+        let Some(sent) = url.host() else { return false };
+        if self.own_host.as_ref().is_some_and(|own| *own == sent) {
+            return true;
+        }
+        match sent {
+            // A proxy on this machine may pass on its own target as `Host`.
+            Host::Domain(name) => name == "localhost",
+            Host::Ipv4(address) => address.is_loopback(),
+            Host::Ipv6(address) => address.is_loopback(),
+        }
+    }
+}
+
+/// Returns whether this is what may follow a name in `Host`: nothing, or a colon and the number of a port.
+fn is_port(rest: &str) -> bool {
+    let is_number =
+        |port: &str| port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok();
+    rest.is_empty() || rest.strip_prefix(':').is_some_and(is_number)
+}
 
 /// The verdict on `Origin` and `Host` of a request.
 pub struct OriginCheck {
@@ -31,20 +88,20 @@ pub struct OriginCheck {
 }
 
 impl OriginCheck {
-    /// Checks `Origin` and `Host` of a request. `listed` are the origins that are allowed besides that of `base_url`.
-    pub fn of(request: &HttpRequest, base_url: &str, listed: &[String]) -> Self {
-        let origin = match single_header(request, ORIGIN.as_str()) {
+    /// Checks `Origin` and `Host` of a request.
+    pub fn of(request: &HttpRequest, allowed: &AllowedOrigins) -> Self {
+        let origin = match single_header(request, ORIGIN) {
             // Only browsers send `Origin`, and DNS rebinding needs a browser.
             SingleHeader::Missing => Some(None),
-            SingleHeader::Value(origin) if is_listed(origin, base_url, listed) => {
+            SingleHeader::Value(origin) if allowed.has_origin(origin) => {
                 HeaderValue::from_str(origin).ok().map(Some)
             }
             SingleHeader::Value(_) | SingleHeader::Malformed => None,
         };
-        let is_host_known = match single_header(request, HOST.as_str()) {
+        let is_host_known = match single_header(request, HOST) {
             SingleHeader::Missing => true,
             // A page of an attacker whose name resolves to this server sends that name here, whatever its origin is (row O9).
-            SingleHeader::Value(host) => is_own_host(host, base_url),
+            SingleHeader::Value(host) => allowed.has_host(host),
             SingleHeader::Malformed => false,
         };
         Self { is_allowed: origin.is_some() && is_host_known, origin: origin.flatten() }
@@ -81,30 +138,6 @@ pub fn preflight() -> HttpResponse {
     response
 }
 
-/// Returns whether this is the origin of the server or one of the listed ones.
-fn is_listed(origin: &str, base_url: &str, listed: &[String]) -> bool {
-    let own = Url::parse(base_url)
-        .is_ok_and(|base| base.origin().ascii_serialization().eq_ignore_ascii_case(origin));
-    own || listed.iter().any(|listed| listed.trim_end_matches('/').eq_ignore_ascii_case(origin))
-}
-
-/// Returns whether `Host` names the server, or this machine, as a proxy on it does. Ports are not compared:
-/// DNS rebinding shows in the name.
-fn is_own_host(host: &str, base_url: &str) -> bool {
-    let Ok(sent) = Url::parse(&format!("http://{host}/")) else { return false };
-    let base = Url::parse(base_url).ok();
-    if base.as_ref().is_some_and(|base| base.host() == sent.host()) {
-        return true;
-    }
-    match sent.host() {
-        // A proxy on this machine may pass on its own target as `Host`.
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use actix_web::test::TestRequest;
@@ -116,7 +149,11 @@ mod tests {
     fn check(headers: &[(&str, &str)]) -> OriginCheck {
         let request =
             headers.iter().fold(TestRequest::default(), |request, header| request.append_header(*header));
-        OriginCheck::of(&request.to_http_request(), BASE, &["https://inspector.example/".to_owned()])
+        OriginCheck::of(&request.to_http_request(), &allowed(BASE))
+    }
+
+    fn allowed(base_url: &str) -> AllowedOrigins {
+        AllowedOrigins::new(base_url, ["https://inspector.example/".to_owned()])
     }
 
     #[test]
@@ -169,6 +206,25 @@ mod tests {
             ["evil.example", "carrel.example.evil", "10.0.0.1", "carrel.example@evil.example", "a b", ""]
         {
             assert!(!check(&[("Host", host)]).is_allowed(), "{host}");
+        }
+    }
+
+    /// Covers the threat table (row O9).
+    #[test]
+    fn host_is_judged_alike_with_and_without_the_parser() {
+        for base in
+            [BASE, "http://127.0.0.1:8080", "http://[2001:db8::1]:8080", "https://b\u{fc}cher.example"]
+        {
+            let allowed = allowed(base);
+            for name in allowed.plain_hosts.iter().map(String::as_str).chain(["evil.example", "", "[::2]"]) {
+                for rest in [
+                    "", ":", ":0", ":443", ":00080", ":65535", ":65536", ":+1", ":8a", ".", ".evil", "@b",
+                    ":1:2",
+                ] {
+                    let host = format!("{name}{rest}");
+                    assert_eq!(allowed.has_host(&host), allowed.has_parsed_host(&host), "{base} {host}");
+                }
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Reads the headers of a request: the three that mirror the body, and the accepted media types.
 
 use actix_web::HttpRequest;
-use actix_web::http::header::{ACCEPT, Accept, Header as _, Quality};
+use actix_web::http::header::{ACCEPT, Accept, Header as _, HeaderName, Quality};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -11,6 +11,14 @@ pub const VERSION: &str = "MCP-Protocol-Version";
 pub const METHOD: &str = "Mcp-Method";
 /// The header that repeats `params.name` of the body, possibly encoded ([`decode_name`]).
 pub const NAME: &str = "Mcp-Name";
+
+// The same names in the form in which headers are stored, so that none is parsed for each request.
+const VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD_HEADER: HeaderName = HeaderName::from_static("mcp-method");
+const NAME_HEADER: HeaderName = HeaderName::from_static("mcp-name");
+
+/// The values of `Accept` that MCP clients and HTTP libraries send. Both accept JSON.
+const COMMON_ACCEPT_VALUES: [&[u8]; 2] = [b"application/json, text/event-stream", b"*/*"];
 
 /// A header that may be sent once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,15 +46,15 @@ impl<'a> McpHeaders<'a> {
     /// Reads the three headers of a request; whether they agree with the body is checked later.
     pub fn from_request(request: &'a HttpRequest) -> Self {
         Self {
-            version: single_header(request, VERSION),
-            method: single_header(request, METHOD),
-            name: single_header(request, NAME),
+            version: single_header(request, VERSION_HEADER),
+            method: single_header(request, METHOD_HEADER),
+            name: single_header(request, NAME_HEADER),
         }
     }
 }
 
-/// Reads the header of this name, ignoring the case of the name.
-pub fn single_header<'a>(request: &'a HttpRequest, name: &str) -> SingleHeader<'a> {
+/// Reads the header of this name.
+pub fn single_header(request: &HttpRequest, name: HeaderName) -> SingleHeader<'_> {
     let mut values = request.headers().get_all(name);
     match (values.next(), values.next()) {
         (None, _) => SingleHeader::Missing,
@@ -68,7 +76,9 @@ pub fn decode_name(text: &str) -> Option<String> {
 
 /// Returns whether the client accepts a JSON response. A missing or invalid `Accept` accepts it; only a list without JSON does not.
 pub fn accepts_json(request: &HttpRequest) -> bool {
-    if !request.headers().contains_key(ACCEPT) {
+    let mut values = request.headers().get_all(ACCEPT).peekable();
+    // One range of JSON suffices, whatever the other values are.
+    if values.peek().is_none() || values.any(|value| COMMON_ACCEPT_VALUES.contains(&value.as_bytes())) {
         return true;
     }
     // The specification requires two media types in `Accept`. Requiring them here would only
@@ -101,6 +111,13 @@ mod tests {
         assert_eq!(headers.version, SingleHeader::Value("2026-07-28"));
         assert_eq!(headers.method, SingleHeader::Malformed);
         assert_eq!(headers.name, SingleHeader::Missing);
+    }
+
+    #[test]
+    fn stored_names_are_those_that_messages_show() {
+        for (stored, shown) in [(VERSION_HEADER, VERSION), (METHOD_HEADER, METHOD), (NAME_HEADER, NAME)] {
+            assert!(stored.as_str().eq_ignore_ascii_case(shown), "{shown}");
+        }
     }
 
     #[test]

@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 use super::error::{refusal, tool_error};
 use super::generation::{LEGACY, McpMethod, ProtocolGeneration, SUPPORTED};
-use super::result::{self, CachePolicy, members, server_info};
+use super::result::{self, CachePolicy, MethodResult, members, server_info};
 use super::rpc::{self, INVALID_PARAMS, RpcError, RpcRequest};
-use super::tools::{TOOLS, Tool};
+use super::tools::Tool;
 
 /// Instructions to the model, which clients show it before it uses a tool. They name saved text as data,
 /// against prompt injection (row I1).
@@ -31,17 +31,17 @@ pub async fn handle(
     caller: &Caller,
     generation: ProtocolGeneration,
     method: McpMethod,
-    mut request: RpcRequest,
+    request: &mut RpcRequest,
 ) -> Result<HttpResponse, RpcError> {
     let params = &mut request.params;
     let (result, cache) = match method {
-        McpMethod::Initialize => (initialize(params), None),
-        McpMethod::Ping => (Map::new(), None),
-        McpMethod::Discover => (discover(), Some(DISCOVERY_CACHE)),
+        McpMethod::Initialize => (MethodResult::Members(initialize(params)), None),
+        McpMethod::Ping => (MethodResult::Members(Map::new()), None),
+        McpMethod::Discover => (MethodResult::Members(discover()), Some(DISCOVERY_CACHE)),
         McpMethod::ListTools => (list(caller, params)?, Some(TOOL_LIST_CACHE)),
         McpMethod::CallTool => (call(http, ctx, caller, params).await?, None),
     };
-    Ok(rpc::success(&request.id, result::for_generation(generation, result, cache)))
+    Ok(rpc::into_response(result.write(&request.id, generation, cache)))
 }
 
 /// The handshake. Only the name of the client is stored.
@@ -73,7 +73,7 @@ fn discover() -> Map<String, Value> {
 }
 
 /// The tools that the caller may use, all on one page.
-fn list(caller: &Caller, params: &Map<String, Value>) -> Result<Map<String, Value>, RpcError> {
+fn list(caller: &Caller, params: &Map<String, Value>) -> Result<MethodResult, RpcError> {
     match params.get("cursor") {
         None | Some(Value::Null) => {}
         Some(Value::String(cursor)) if cursor.is_empty() => {}
@@ -81,10 +81,7 @@ fn list(caller: &Caller, params: &Map<String, Value>) -> Result<Map<String, Valu
             return Err(RpcError::bad_request(INVALID_PARAMS, "params.cursor is not a cursor of this list"));
         }
     }
-    let listed: Vec<_> =
-        // The table's order, because lists should be the same each time.
-        TOOLS.iter().filter(|tool| tool.is_allowed(&caller.scopes)).map(Tool::description).collect();
-    Ok(members([("tools", json!(listed))]))
+    Ok(MethodResult::ToolList(Tool::listed(&caller.scopes)))
 }
 
 async fn call(
@@ -92,7 +89,7 @@ async fn call(
     ctx: &OperationContext,
     caller: &Caller,
     params: &mut Map<String, Value>,
-) -> Result<Map<String, Value>, RpcError> {
+) -> Result<MethodResult, RpcError> {
     let Some(name) = params.get("name").and_then(Value::as_str) else {
         return Err(RpcError::bad_request(
             INVALID_PARAMS,
@@ -106,11 +103,13 @@ async fn call(
         return Err(RpcError::new(StatusCode::OK, INVALID_PARAMS, format!("Unknown tool: {shown}")));
     };
     let error = match tool.call(http, ctx, caller, params.remove("arguments")).await {
-        Ok(structured) => return Ok(result::tool_success(structured, tool.has_third_party_text)),
+        Ok(reply) => {
+            return Ok(MethodResult::ToolReply { reply, has_third_party_text: tool.has_third_party_text });
+        }
         Err(error) => error,
     };
     match tool_error(&error) {
-        Some(members) => Ok(result::tool_failure(&error, members, &ctx.core.base_url)),
+        Some(members) => Ok(MethodResult::Members(result::tool_failure(&error, members, &ctx.core.base_url))),
         // An invalid key is answered by HTTP, never in a result: only a 401 makes a client refresh its token.
         None => Err(refusal(&error, &ctx.core.base_url, true)),
     }

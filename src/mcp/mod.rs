@@ -50,6 +50,9 @@ pub fn mount(config: &mut ServiceConfig) {
         meter.note(&request);
         serve(request, ctx, origins, payload)
     };
+    // One path is compared as it is; several are a set of regular expressions, which costs more. The set has both paths nevertheless,
+    // because its first one names the route of a request in metrics and in the log.
+    config.service(web::resource("/mcp").to(handler.clone()));
     config.service(web::resource(["/mcp", "/mcp/"]).to(handler));
 }
 
@@ -70,7 +73,7 @@ async fn respond(
 ) -> HttpResponse {
     // Before authentication: a page that reached the server by DNS rebinding must not learn whether a
     // key is valid (row O9).
-    let check = OriginCheck::of(&request, &ctx.core.base_url, &origins.0);
+    let check = OriginCheck::of(&request, &origins);
     // A preflight carries no key, and clients in browsers give up if it is refused.
     let mut response = if request.method() == Method::OPTIONS {
         cors::preflight()
@@ -102,9 +105,9 @@ async fn handle(
     record_use(&ctx.auth, &mut caller, message.as_ref().ok()).await;
     match message? {
         RpcMessage::Notification => Ok(HttpResponse::new(StatusCode::ACCEPTED)),
-        RpcMessage::Request(rpc) => {
-            let id = rpc.id.clone();
-            dispatch(request, ctx, &caller, rpc).await.map_err(|error| error.with_id(Some(id)))
+        RpcMessage::Request(mut rpc) => {
+            let response = dispatch(request, ctx, &caller, &mut rpc).await;
+            response.map_err(|error| error.with_id(Some(rpc.id)))
         }
     }
 }
@@ -168,8 +171,8 @@ async fn dispatch(
     request: &HttpRequest,
     ctx: &OperationContext,
     caller: &Caller,
-    rpc: RpcRequest,
+    rpc: &mut RpcRequest,
 ) -> Result<HttpResponse, RpcError> {
-    let (generation, method) = generation::identify(&McpHeaders::from_request(request), &rpc)?;
+    let (generation, method) = generation::identify(&McpHeaders::from_request(request), rpc)?;
     methods::handle(request, ctx, caller, generation, method, rpc).await
 }

@@ -4,9 +4,10 @@ use std::fmt;
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
-use actix_web::http::header::{HeaderName, HeaderValue};
+use actix_web::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use serde::Serialize;
 use serde_json::{Map, Number, Value, json};
+use tracing::error;
 use validation::parse_json;
 
 /// The body is not JSON.
@@ -115,9 +116,35 @@ impl RpcError {
     }
 }
 
-/// Returns the successful response to the request with this id.
-pub fn success(id: &RpcId, result: Value) -> HttpResponse {
-    HttpResponse::Ok().json(json!({ "jsonrpc": "2.0", "id": id, "result": result }))
+/// A successful response.
+#[derive(Serialize)]
+struct SuccessMessage<'a, R> {
+    jsonrpc: &'static str,
+    id: &'a RpcId,
+    result: &'a R,
+}
+
+/// Writes the successful response to the request with this id. `capacity` bytes are reserved for it.
+///
+/// # Errors
+/// The error of serde_json when the result cannot be written as JSON.
+pub fn write_success(id: &RpcId, result: &impl Serialize, capacity: usize) -> serde_json::Result<Vec<u8>> {
+    let mut body = Vec::with_capacity(capacity);
+    serde_json::to_writer(&mut body, &SuccessMessage { jsonrpc: "2.0", id, result })?;
+    Ok(body)
+}
+
+/// Returns the HTTP response with this body.
+pub fn into_response(body: serde_json::Result<Vec<u8>>) -> HttpResponse {
+    match body {
+        Ok(body) => HttpResponse::Ok()
+            .insert_header((CONTENT_TYPE, HeaderValue::from_static("application/json")))
+            .body(body),
+        Err(cause) => {
+            error!(%cause, "could not write a response as JSON");
+            HttpResponse::InternalServerError().finish()
+        }
+    }
 }
 
 /// Parses the body of a request.
@@ -134,21 +161,21 @@ pub fn parse(body: &[u8]) -> Result<RpcMessage, RpcError> {
         ));
     };
     let id = members.remove("id");
+    let is_notification = id.is_none();
     // Read before anything is refused, because the response to a refused request repeats its id.
-    let readable = id.clone().and_then(parse_id);
-    let refused = |message: &str| RpcError::bad_request(INVALID_REQUEST, message).with_id(readable.clone());
+    let id = id.and_then(parse_id);
     if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-        return Err(refused("jsonrpc must be the string 2.0"));
+        return Err(RpcError::bad_request(INVALID_REQUEST, "jsonrpc must be the string 2.0").with_id(id));
     }
     let Some(Value::String(method)) = members.remove("method") else {
-        return Err(refused("method must be a string"));
+        return Err(RpcError::bad_request(INVALID_REQUEST, "method must be a string").with_id(id));
     };
     // A notification is not answered, so nothing more of it is checked.
-    if id.is_none() {
+    if is_notification {
         return Ok(RpcMessage::Notification);
     }
-    let Some(id) = readable.clone() else {
-        return Err(refused("id must be a string or a whole number"));
+    let Some(id) = id else {
+        return Err(RpcError::bad_request(INVALID_REQUEST, "id must be a string or a whole number"));
     };
     match members.remove("params") {
         None | Some(Value::Null) => Ok(RpcMessage::Request(RpcRequest { id, method, params: Map::new() })),

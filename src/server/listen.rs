@@ -82,7 +82,7 @@ fn main_server(
     let body_limits = Data::new(BodyLimits::new(settings.server.max_body_bytes, settings.server.body_grace));
     let proxies = Data::new(TrustedProxies(settings.server.trusted_proxies.clone()));
     let origins = settings.mcp.allowed_origins.iter().map(|origin| origin.as_str().to_owned());
-    let origins = Data::new(AllowedOrigins(origins.collect()));
+    let origins = Data::new(AllowedOrigins::new(&ctx.core.base_url, origins));
     let response_slots = Data::new(wire.response_slots().clone());
     let recorder = Data::new(recorder);
     let job_counts = Data::new(health::JobCounts::default());

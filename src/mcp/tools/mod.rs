@@ -7,6 +7,8 @@ mod get_project_context;
 mod list_projects;
 mod search_library;
 
+use std::sync::LazyLock;
+
 use actix_web::HttpRequest;
 use actors::auth::caller::Caller;
 use actors::context::OperationContext;
@@ -19,6 +21,7 @@ use actors::operations::search::Search;
 use actors::pipeline::{self, ActivityEntry, CallStatus, Endpoint, ParsedRequest, Response};
 use errors::Error;
 use futures_util::future::LocalBoxFuture;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 use validation::{Request, read_object};
 use values::scope::{Scope, Scopes};
@@ -39,7 +42,7 @@ pub struct Tool {
     scopes: &'static [Scope],
     /// Whether its results may contain text that the user did not write.
     pub has_third_party_text: bool,
-    call: for<'a> fn(ToolCall<'a>) -> LocalBoxFuture<'a, Result<Value, Error>>,
+    call: for<'a> fn(ToolCall<'a>) -> LocalBoxFuture<'a, Result<Box<RawValue>, Error>>,
 }
 
 /// The annotations of a tool: what a client may assume before it calls the tool.
@@ -144,7 +147,24 @@ pub static TOOLS: &[Tool] = &[
     },
 ];
 
+/// The entries of `tools/list` as JSON, in the order of [`TOOLS`]. They are written once: their schemas take far longer to make than
+/// all else of a list.
+static LIST_ENTRIES: LazyLock<Vec<Box<RawValue>>> =
+    LazyLock::new(|| TOOLS.iter().map(Tool::list_entry).collect());
+
 impl Tool {
+    /// Returns the entries of `tools/list` for a caller with these scopes, as JSON. Their order is that of [`TOOLS`], because lists
+    /// should be the same each time.
+    pub fn listed(scopes: &Scopes) -> Vec<&'static RawValue> {
+        let entries = TOOLS.iter().zip(LIST_ENTRIES.iter());
+        entries.filter(|(tool, _)| tool.is_allowed(scopes)).map(|(_, entry)| &**entry).collect()
+    }
+
+    #[expect(clippy::expect_used, reason = "a value of serde_json can always be written as JSON")]
+    fn list_entry(&self) -> Box<RawValue> {
+        to_raw_value(&self.description()).expect("the description of a tool is a value of serde_json")
+    }
+
     /// Returns the tool of this name; `None` if there is none.
     pub fn find(name: &str) -> Option<&'static Self> {
         TOOLS.iter().find(|tool| tool.name == name)
@@ -156,7 +176,7 @@ impl Tool {
     }
 
     /// Returns its entry in `tools/list`.
-    pub fn description(&self) -> Value {
+    fn description(&self) -> Value {
         json!({
             "name": self.name,
             "title": self.title,
@@ -174,7 +194,7 @@ impl Tool {
         })
     }
 
-    /// Runs the tool; `http` is the HTTP request that carried the call.
+    /// Runs the tool and returns its reply as compact JSON; `http` is the HTTP request that carried the call.
     ///
     /// # Errors
     /// The errors of [`execute`](actors::pipeline::execute) and those of the operation.
@@ -184,7 +204,7 @@ impl Tool {
         ctx: &OperationContext,
         caller: &Caller,
         arguments: Option<Value>,
-    ) -> Result<Value, Error> {
+    ) -> Result<Box<RawValue>, Error> {
         (self.call)(ToolCall { http, ctx, caller, tool: self, arguments }).await
     }
 }
@@ -202,7 +222,7 @@ impl<'a> ToolCall<'a> {
     fn run<O: Operation, R: Request>(
         self,
         read: fn(R) -> Result<O, Error>,
-    ) -> LocalBoxFuture<'a, Result<Value, Error>> {
+    ) -> LocalBoxFuture<'a, Result<Box<RawValue>, Error>> {
         Box::pin(async move {
             let ToolCall { http, ctx, caller, tool, arguments } = self;
             // Faults of the arguments are an error of the tool, not of the protocol, so that the
@@ -217,7 +237,8 @@ impl<'a> ToolCall<'a> {
             let activity =
                 ActivityEntry { endpoint: Endpoint::Tool(tool.name), status: &activity_status::<O::Reply> };
             let outcome = pipeline::execute(ctx, caller, Some(activity), parse).await;
-            serde_json::to_value(outcome.into_reply()?).map_err(Error::internal)
+            // Written here, once: the result repeats these bytes.
+            to_raw_value(&outcome.into_reply()?).map_err(Error::internal)
         })
     }
 }
@@ -267,6 +288,18 @@ mod tests {
             assert!(fields.values().all(is_described), "{}", tool.name);
             assert!(tool.description.len() > 100 && !tool.description.contains("  "), "{}", tool.name);
         }
+    }
+
+    #[test]
+    fn list_has_the_entries_of_allowed_tools_in_their_order() {
+        let scopes = [Scope::Mcp, Scope::ReadLibrary, Scope::ReadProjects];
+        let scopes: Scopes = scopes.as_slice().into();
+
+        let listed: Vec<String> = Tool::listed(&scopes).iter().map(|entry| entry.get().to_owned()).collect();
+
+        let allowed = TOOLS.iter().filter(|tool| tool.is_allowed(&scopes));
+        assert_eq!(listed, allowed.map(|tool| tool.description().to_string()).collect::<Vec<_>>());
+        assert!(!listed.is_empty() && listed.len() < TOOLS.len());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::fmt;
 
 use deserr::{Deserr, deserialize};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value as Json};
 
 use super::faults::{FaultList, Faults, ImportMode, JsonMode, MAX_FAULTS, MAX_NAME_CHARS, ReadMode};
@@ -213,10 +214,15 @@ impl<'de> Visitor<'de> for ValueBuilder<'_> {
         while let Some(name) = members.next_key::<String>()? {
             let path = JsonPath::Member(self.path, &name);
             let value = members.next_value_seed(ValueBuilder { state: self.state, path: &path })?;
-            if object.contains_key(&name) {
-                self.state.add_repeated(&path)?;
+            match object.entry(name) {
+                Entry::Vacant(vacant) => {
+                    vacant.insert(value);
+                }
+                Entry::Occupied(mut occupied) => {
+                    self.state.add_repeated(&JsonPath::Member(self.path, occupied.key()))?;
+                    occupied.insert(value);
+                }
             }
-            object.insert(name, value);
         }
         Ok(Json::Object(object))
     }

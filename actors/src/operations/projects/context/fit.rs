@@ -1,6 +1,8 @@
 //! Shortens a context to its maximum length: drops sources first, then passages, notes and decisions, each list from its end. The
 //! project itself is never dropped (spec.md: GET /projects/:id/context; contract.md, section 11).
 
+use std::io::{self, Write};
+
 use serde::Serialize;
 
 use super::response::ReadContextResponse;
@@ -51,8 +53,25 @@ fn shrink<T: Serialize>(
 
 /// Counts the characters of the compact JSON.
 fn chars(part: &impl Serialize) -> Result<usize, Error> {
-    let json = serde_json::to_value(part).map_err(Error::internal)?;
-    Ok(json.to_string().chars().count())
+    let mut counter = CharCounter(0);
+    serde_json::to_writer(&mut counter, part).map_err(Error::internal)?;
+    Ok(counter.0)
+}
+
+/// A writer of UTF-8 that counts the characters and keeps nothing.
+struct CharCounter(usize);
+
+impl Write for CharCounter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // A character has one byte that is not a continuation byte (`10xxxxxx`), so characters that are cut between two calls are
+        // counted once too.
+        self.0 += bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -169,5 +188,7 @@ mod tests {
     #[test]
     fn length_is_counted_in_characters() {
         assert_eq!(chars(&"𝒳é\n\"").unwrap(), 8);
+        let passage = passage("𝒳é€\n\u{1}\u{7f}".to_owned());
+        assert_eq!(chars(&passage).unwrap(), serde_json::to_string(&passage).unwrap().chars().count());
     }
 }
