@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(with(code::PROJECT_ARCHIVED), ["POST /projects/:id/items", "POST /projects/:id/notes"]);
         assert_eq!(with(code::UPLOAD_EXPIRED), ["POST /uploads/:id/complete"]);
         assert_eq!(with(code::AI_PAUSED), ["POST /ask"]);
-        assert!(with(code::URL_REJECTED).contains(&"POST /bookmarks/:id/refetch".to_owned()));
+        assert!(with(code::URL_REJECTED).contains(&"POST /bookmarks/:id/refetch"));
     }
 
     #[test]

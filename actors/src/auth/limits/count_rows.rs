@@ -6,7 +6,7 @@ use database::insert_all;
 use entity::usage_day;
 use errors::Error;
 use sea_orm::sea_query::OnConflict;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use values::id::UserId;
 use values::time::Day;
 
