@@ -6,6 +6,7 @@
 mod actor;
 mod attempt;
 mod context;
+mod due;
 mod handlers;
 mod maintenance;
 

@@ -10,6 +10,7 @@ use sea_orm::{
 use super::account_share::SharePermit;
 use super::fault::driver_error;
 use super::health::StorageHealth;
+use super::statement_counts::StatementRoute;
 
 /// A transaction of the writer.
 ///
@@ -76,6 +77,7 @@ impl Transaction {
         self.allow()?;
         // The share is held until the commit has ended, because the commit uses the connection.
         let Self { inner, health, share: _share, .. } = self;
+        health.statements.add(StatementRoute::Write);
         inner.commit().await.map_err(|error| {
             // It is unknown whether SQLite has left the transaction, so the connection is not used again.
             health.distrust_writer();
@@ -113,21 +115,25 @@ impl ConnectionTrait for Transaction {
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
         self.allow()?;
+        self.health.statements.add(StatementRoute::Write);
         self.record(self.inner.execute_raw(statement).await)
     }
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
         self.allow()?;
+        self.health.statements.add(StatementRoute::Write);
         self.record(self.inner.execute_unprepared(sql).await)
     }
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
         self.allow()?;
+        self.health.statements.add(StatementRoute::Write);
         self.record(self.inner.query_one_raw(statement).await)
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         self.allow()?;
+        self.health.statements.add(StatementRoute::Write);
         self.record(self.inner.query_all_raw(statement).await)
     }
 }

@@ -22,9 +22,10 @@ use values::time::Timestamp;
 
 use super::cache_epoch::CacheEpoch;
 use super::notified_keys::NotifiedKeys;
+use crate::ai::Pause;
 use crate::auth::last_use::{LastUse, LastUseBuffer, client_info_throttle};
 use crate::notices::{FirstUse, Notices};
-use crate::service_state::{self, ServiceStateKey};
+use crate::service_state;
 use crate::throttle::KeyedThrottle;
 use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
@@ -36,6 +37,7 @@ pub struct KeyActor {
     db: Db,
     clock: Arc<dyn Clock>,
     cache_epoch: Arc<CacheEpoch>,
+    pause: Pause,
     notices: Notices,
     uses: LastUseBuffer<KeyId>,
     client_info_throttle: KeyedThrottle<KeyId>,
@@ -44,12 +46,19 @@ pub struct KeyActor {
 }
 
 impl KeyActor {
-    pub(super) fn new(db: Db, clock: Arc<dyn Clock>, cache_epoch: Arc<CacheEpoch>, notices: Notices) -> Self {
+    pub(super) fn new(
+        db: Db,
+        clock: Arc<dyn Clock>,
+        cache_epoch: Arc<CacheEpoch>,
+        notices: Notices,
+        pause: Pause,
+    ) -> Self {
         let (uses, notified) = (LastUseBuffer::default(), NotifiedKeys::default());
         Self {
             db,
             clock,
             cache_epoch,
+            pause,
             notices,
             uses,
             client_info_throttle: client_info_throttle(),
@@ -58,14 +67,16 @@ impl KeyActor {
         }
     }
 
-    /// Reads the generation of the database. If it changed, another process changed keys, users or plans.
+    /// Reads the generation of the database. If it changed, another process changed keys, users or plans. The same statement reads whether
+    /// the AI is paused, which is needed as often.
     fn check_generation(&mut self, context: &mut Context<Self>) {
         // The time from before the read: another process may change the generation while it is read.
         let (db, since) = (self.db.clone(), self.clock.elapsed());
-        let read = async move { service_state::read_near(&db, ServiceStateKey::Generation).await };
+        let read = async move { service_state::read_watched(&db).await };
         context.spawn(read.into_actor(self).map(move |read, actor, _| match read {
-            Ok(generation) => {
-                actor.cache_epoch.observe_generation(generation);
+            Ok(watched) => {
+                actor.pause.observe(watched.ai_paused_until.as_deref());
+                actor.cache_epoch.observe_generation(watched.generation);
                 actor.cache_epoch.mark_checked(since);
             }
             Err(error) if is_reported(&error) => {}
