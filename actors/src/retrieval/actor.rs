@@ -1,5 +1,5 @@
-//! The actor of retrieval. The changes of the index touch no state of it. They run on its thread within the permits of its port, which bound
-//! how many are in progress.
+//! The actor of retrieval. The changes of the index touch no state of it. They run on its thread within the permits of its port, which
+//! bound how many are in progress.
 //!
 //! A crash loses nothing: the changes in progress continue, and the next actor uses the index that is open.
 

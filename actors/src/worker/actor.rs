@@ -29,8 +29,10 @@ use crate::ingest::{feed, repair};
 /// Interval of looks for everything that is due: jobs, feeds, and accounts that were removed. It bounds the delay after a lost signal, and
 /// of what other processes make due.
 const DUE_WORK_INTERVAL: Duration = Duration::from_secs(1);
-/// Interval of the clean-ups, which also run at the start.
+/// Interval of the clean-ups, which also run after the start.
 const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(3600);
+/// Delay of the first clean-up. A server is ready once it has written to the database, and a write would wait for those of the clean-up.
+const FIRST_CLEAN_UP_DELAY: Duration = Duration::from_secs(1);
 /// Interval of looks for stored files that nothing refers to.
 const FILES_INTERVAL: Duration = Duration::from_secs(5);
 /// Interval of looks whether the index can be packed because nothing runs.
@@ -393,9 +395,13 @@ impl WorkerActor {
     }
 
     fn repair(&mut self, context: &mut Context<Self>) {
-        self.begin(MaintenanceTask::CheckMaintainer, context, |ctx| async move {
-            repair::check_maintainer(&ctx.repair).await
-        });
+        // A check of the index begins with the lock of the maintainer. The lock is checked by itself only while that goes on, as during a
+        // comparison, which takes minutes.
+        if self.tasks.contains(&MaintenanceTask::RepairIndex) {
+            self.begin(MaintenanceTask::CheckMaintainer, context, |ctx| async move {
+                repair::check_maintainer(&ctx.repair).await
+            });
+        }
         self.begin(MaintenanceTask::RepairIndex, context, |ctx| async move {
             repair::check_index(&ctx.repair).await
         });
@@ -417,8 +423,8 @@ impl Actor for WorkerActor {
 
     fn started(&mut self, context: &mut Self::Context) {
         self.find_due_work(context);
-        // At the start too: a server that is restarted more often than every hour would never clean up.
-        self.clean_up(context);
+        // After the start too: a server that is restarted more often than every hour would never clean up.
+        context.run_later(FIRST_CLEAN_UP_DELAY, Self::clean_up);
         self.repair(context);
         self.await_signal(context);
         context.run_interval(DUE_WORK_INTERVAL, Self::find_due_work);
