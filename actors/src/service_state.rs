@@ -4,13 +4,13 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use database::{Db, NearQuery};
+use database::{Db, NearQuery, NearRow};
 use entity::service_state::{ActiveModel, Column, Entity};
 use errors::Error;
 use jobs::LeaseOwner;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, OnConflict};
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, Value};
 use uuid::Uuid;
 use values::id::{DataFolderId, UserId};
 
@@ -35,6 +35,9 @@ pub enum ServiceStateKey {
 
 /// The prefix of the names of [`ServiceStateKey::RemovedUser`].
 const REMOVED_USER_PREFIX: &str = "removed_user:";
+/// The condition, as SQL, that a row of the service state is a [`ServiceStateKey::RemovedUser`]. It reads all rows, which are few: with
+/// most collations of PostgreSQL no range of names is a prefix.
+pub(crate) const REMOVED_USER_CONDITION: &str = r#""service_state"."name" LIKE 'removed_user:%'"#;
 
 impl ServiceStateKey {
     fn name(self) -> Cow<'static, str> {
@@ -64,6 +67,34 @@ static VALUE: LazyLock<NearQuery> = LazyLock::new(|| {
 /// Returns a value as [`read_state`] does, by a near read: for values that are read again and again.
 pub async fn read_near(db: &Db, key: ServiceStateKey) -> Result<Option<String>, DbErr> {
     db.near().query_one(&VALUE, [key.name().into_owned().into()], |row| row.get(0)).await
+}
+
+/// The values that every process looks at all the time, because any process may change them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WatchedValues {
+    /// The value of [`ServiceStateKey::Generation`].
+    pub generation: Option<String>,
+    /// The value of [`ServiceStateKey::AiPausedUntil`].
+    pub ai_paused_until: Option<String>,
+}
+
+static WATCHED: LazyLock<NearQuery> = LazyLock::new(|| {
+    let value = |number: usize| {
+        format!(
+            r#"(SELECT "service_state"."value" FROM "service_state" WHERE "service_state"."name" = ${number})"#
+        )
+    };
+    NearQuery::of_sql(|_| format!("SELECT {}, {}", value(1), value(2)))
+});
+
+/// Reads the watched values, all with one statement.
+pub async fn read_watched(db: &Db) -> Result<WatchedValues, DbErr> {
+    let keys = [ServiceStateKey::Generation, ServiceStateKey::AiPausedUntil];
+    let names = keys.map(|key| Value::from(key.name().into_owned()));
+    let decode =
+        |row: &NearRow<'_>| Ok(WatchedValues { generation: row.get(0)?, ai_paused_until: row.get(1)? });
+    // The statement reads from no table, so it has one row.
+    Ok(db.near().query_one(&WATCHED, names, decode).await?.unwrap_or_default())
 }
 
 /// Writes a value, in place of an earlier one.
@@ -133,11 +164,31 @@ mod tests {
 
     const PROCESS: LeaseOwner = LeaseOwner(Uuid::from_u128(1));
 
+    async fn open_database(folder: &tempfile::TempDir) -> Db {
+        let file = folder.path().join("a.db");
+        Db::open(&format!("sqlite://{}?mode=rwc", file.display())).await.unwrap()
+    }
+
+    #[actix::test]
+    async fn watched_values_are_read_with_one_statement() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut db = open_database(&folder).await;
+        assert_eq!(read_watched(&db).await.unwrap(), WatchedValues::default());
+        raise_generation(db.write()).await.unwrap();
+        write(db.write(), ServiceStateKey::AiPausedUntil, "9".to_owned()).await.unwrap();
+        let sent = db.record_statements();
+
+        let watched = read_watched(&db).await.unwrap();
+
+        let expected =
+            WatchedValues { generation: Some("1".to_owned()), ai_paused_until: Some("9".to_owned()) };
+        assert_eq!((watched, sent.take().len()), (expected, 1));
+    }
+
     #[actix::test]
     async fn write_that_is_not_kept_fails_the_check() {
         let folder = tempfile::tempdir().unwrap();
-        let db =
-            Db::open(&format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display())).await.unwrap();
+        let db = open_database(&folder).await;
         check_round_trip(&db, PROCESS).await.unwrap();
         check_round_trip(&db, LeaseOwner(Uuid::from_u128(2))).await.unwrap();
 

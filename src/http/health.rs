@@ -8,6 +8,7 @@ use actix_web::web::{Data, ServiceConfig};
 use actix_web::{HttpResponse, Responder, web};
 use actors::retrieval::{Completeness, IndexProbe};
 use actors::service::{Service, StorageErrorLog, StorageState};
+use database::StatementRoute;
 use jobs::Depth;
 use library::context::CoreContext;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -259,6 +260,10 @@ async fn metrics(
         metrics::gauge!("carrel_actor_up", "actor" => actor.name).set(if actor.up { 1.0 } else { 0.0 });
         metrics::counter!("carrel_actor_restarts_total", "actor" => actor.name).absolute(actor.restarts);
         metrics::counter!("carrel_actor_refused_total", "actor" => actor.name).absolute(actor.refused);
+    }
+    for route in StatementRoute::ALL {
+        let sent = service.context.core.db.statement_count(route);
+        metrics::counter!("carrel_database_statements_total", "connection" => route.name()).absolute(sent);
     }
     let left = service.context.retrieval.engine().completeness().documents_left();
     metrics::gauge!("carrel_index_documents_left").set(left as f64);

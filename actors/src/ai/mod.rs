@@ -2,7 +2,8 @@
 //! operator sets or which begins when the daily allowance of the server is used up (contract.md, section 4).
 //!
 //! The pause is stored in the database, so that it is the same for the command line and every server. Search uses a value that
-//! is at most half a second old ([`Pause`]); a question reads the database ([`check_not_paused`]).
+//! is at most half a second old ([`Pause`]), which the actor of keys reads together with the generation of the keys; a question reads
+//! the database ([`check_not_paused`]).
 
 pub mod answers;
 pub mod budget;
@@ -25,7 +26,7 @@ pub struct Pause {
 }
 
 impl Pause {
-    /// Returns whether the AI is paused at this time, according to the last [`Self::refresh`].
+    /// Returns whether the AI is paused at this time, according to the last value that was read.
     pub fn is_active(&self, now: Timestamp) -> bool {
         // Relaxed is enough: no other memory depends on this number.
         now.millis() < self.until.load(Ordering::Relaxed)
@@ -33,16 +34,26 @@ impl Pause {
 
     /// Reads the value from the database.
     pub async fn refresh(&self, db: &Db) -> Result<(), Error> {
-        let until = paused_until(db).await?;
-        self.until.store(until.map_or(0, Timestamp::millis), Ordering::Relaxed);
+        let value = service_state::read_near(db, ServiceStateKey::AiPausedUntil).await?;
+        self.observe(value.as_deref());
         Ok(())
+    }
+
+    /// Takes the value of [`ServiceStateKey::AiPausedUntil`] that was just read from the database.
+    pub fn observe(&self, value: Option<&str>) {
+        let until = value.and_then(parse_time).map_or(0, Timestamp::millis);
+        self.until.store(until, Ordering::Relaxed);
     }
 }
 
 /// Returns the time until which the AI is paused, or `None` if it was never paused or was resumed. The time may be over.
 pub async fn paused_until(db: &Db) -> Result<Option<Timestamp>, Error> {
     let value = service_state::read_near(db, ServiceStateKey::AiPausedUntil).await?;
-    Ok(value.and_then(|millis| millis.parse().ok()).map(Timestamp::from_millis))
+    Ok(value.as_deref().and_then(parse_time))
+}
+
+fn parse_time(millis: &str) -> Option<Timestamp> {
+    millis.parse().ok().map(Timestamp::from_millis)
 }
 
 /// Checks that the AI is not paused, with a read of the database.

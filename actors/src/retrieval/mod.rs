@@ -100,8 +100,7 @@ impl Retrieval {
         let engine = Arc::new(Engine::new(index, clock, pause, workers));
         let config =
             SupervisorConfig { name: "retrieval", permits: MAX_CHANGES, timeout: Duration::from_secs(120) };
-        let (actor_db, shared) = (db.clone(), engine.clone());
-        let port = supervise(on, config, move || RetrievalActor::new(actor_db.clone(), shared.clone()));
+        let port = supervise(on, config, || RetrievalActor);
         Self { db, port, searches: FairSemaphore::new(max_searches(), MAX_WAIT), engine }
     }
 

@@ -54,7 +54,7 @@ impl Service {
         pause.refresh(&core.db).await?;
 
         let activity = ActivitySettings { retention: config.activity_retention, disk: config.disk.clone() };
-        let actors = ShortActors::start(&short, &core, &jobs_core, config.grants, activity);
+        let actors = ShortActors::start(&short, &core, &jobs_core, config.grants, activity, pause.clone());
         let index = config.index.opened.as_ref().map(|opened| opened.index.clone());
         let (db, clock) = (core.db.clone(), core.clock.clone());
         let retrieval = Retrieval::start(&long, db, clock, core.workers.clone(), index, pause);
@@ -110,11 +110,12 @@ impl ShortActors {
         jobs_core: &CoreContext,
         grants: GrantSettings,
         activity: ActivitySettings,
+        pause: Pause,
     ) -> Self {
         let (accounts_db, jobs_db) = (&core.accounts_db, &jobs_core.db);
         let clock = || core.clock.clone();
         let notices = Notices::start(on, jobs_db.clone(), clock());
-        let keys = Keys::start(on, accounts_db.clone(), clock(), notices.clone());
+        let keys = Keys::start(on, accounts_db.clone(), clock(), notices.clone(), pause);
         // One epoch for keys and access tokens: a change of an account or its plan invalidates both.
         let cache_epoch = keys.cache_epoch();
         let grants = Grants::start(on, accounts_db.clone(), clock(), cache_epoch, &core.base_url, grants);

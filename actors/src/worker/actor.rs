@@ -22,17 +22,17 @@ use tracing::warn;
 use values::id::{JobId, UserId};
 
 use super::context::WorkerContext;
+use super::due::DueWork;
 use super::{attempt, batch, maintenance};
 use crate::ingest::{feed, repair};
 
-/// Interval of looks at the queue. It bounds the delay after a lost signal, and of jobs of other processes.
-const CLAIM_INTERVAL: Duration = Duration::from_secs(1);
-/// Interval of looks for removed accounts whose passages are in the index.
-const REMOVED_USERS_INTERVAL: Duration = Duration::from_secs(1);
-/// Interval of looks for feeds that are due.
-const FEEDS_INTERVAL: Duration = Duration::from_secs(1);
-/// Interval of the clean-ups, which also run at the start.
+/// Interval of looks for everything that is due: jobs, feeds, and accounts that were removed. It bounds the delay after a lost signal, and
+/// of what other processes make due.
+const DUE_WORK_INTERVAL: Duration = Duration::from_secs(1);
+/// Interval of the clean-ups, which also run after the start.
 const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(3600);
+/// Delay of the first clean-up. A server is ready once it has written to the database, and a write would wait for those of the clean-up.
+const FIRST_CLEAN_UP_DELAY: Duration = Duration::from_secs(1);
 /// Interval of looks for stored files that nothing refers to.
 const FILES_INTERVAL: Duration = Duration::from_secs(5);
 /// Interval of looks whether the index can be packed because nothing runs.
@@ -85,6 +85,8 @@ impl ConcurrencyLimits {
 /// A task that runs at an interval. Of each kind one runs at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum MaintenanceTask {
+    /// Looks for what is due.
+    FindDueWork,
     /// Gives queue positions to deferred jobs that are due, and puts back crashed jobs of unknown kinds.
     PromoteDueJobs,
     /// Removes the passages of removed accounts from the index.
@@ -199,6 +201,37 @@ impl WorkerActor {
         }));
     }
 
+    /// Looks for everything that is due, and begins it.
+    fn find_due_work(&mut self, context: &mut Context<Self>) {
+        if self.is_stopped() || !self.tasks.insert(MaintenanceTask::FindDueWork) {
+            return;
+        }
+        let ctx = self.ctx.clone();
+        let find = async move { DueWork::find(&ctx.core.db, ctx.core.clock.now()).await };
+        context.spawn(find.into_actor(self).map(|found, actor, context| {
+            actor.tasks.remove(&MaintenanceTask::FindDueWork);
+            match found {
+                Ok(due) => actor.begin_due_work(due, context),
+                Err(error) if is_reported(&error) => {}
+                Err(error) => warn!(%error, "could not look for what is due"),
+            }
+        }));
+    }
+
+    fn begin_due_work(&mut self, due: DueWork, context: &mut Context<Self>) {
+        if due.jobs.has_deferred || due.jobs.has_expired_lease {
+            self.promote_and_claim(context);
+        } else if due.jobs.is_any_claimable() {
+            self.claim(context);
+        }
+        if due.has_removed_users {
+            self.purge_removed_users(context);
+        }
+        if due.has_feeds {
+            self.enqueue_due_feeds(context);
+        }
+    }
+
     /// Gives queue positions to deferred jobs that are due, then claims jobs; [`Self::begin`] claims when the task ends.
     ///
     /// Crashed jobs of kinds that this version does not know are put back too: a claim leaves them, and each blocks the other jobs of
@@ -239,6 +272,12 @@ impl WorkerActor {
         let (ctx, is_stopped) = (self.ctx.clone(), self.is_stopped.clone());
         let claim = async move {
             let mut all = Vec::new();
+            // Most tracks have no due job, and a claim takes two statements to find that out.
+            let due = match DueWork::find(&ctx.core.db, ctx.core.clock.now()).await {
+                Ok(due) => due.jobs,
+                Err(error) => return vec![Err(error)],
+            };
+            free.retain(|(track, _)| due.is_claimable(*track));
             for (track, slots) in free {
                 // Checked before each track, so that a stop does not wait for the claims of all of them.
                 if is_stopped.load(Ordering::SeqCst) {
@@ -426,9 +465,13 @@ impl WorkerActor {
     }
 
     fn repair(&mut self, context: &mut Context<Self>) {
-        self.begin(MaintenanceTask::CheckMaintainer, context, |ctx| async move {
-            repair::check_maintainer(&ctx.repair).await
-        });
+        // A check of the index begins with the lock of the maintainer. The lock is checked by itself only while that goes on, as during a
+        // comparison, which takes minutes.
+        if self.tasks.contains(&MaintenanceTask::RepairIndex) {
+            self.begin(MaintenanceTask::CheckMaintainer, context, |ctx| async move {
+                repair::check_maintainer(&ctx.repair).await
+            });
+        }
         self.begin(MaintenanceTask::RepairIndex, context, |ctx| async move {
             repair::check_index(&ctx.repair).await
         });
@@ -449,17 +492,15 @@ impl Actor for WorkerActor {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Self::Context) {
-        self.promote_and_claim(context);
-        // At the start too: a server that is restarted more often than every hour would never clean up.
-        self.clean_up(context);
+        self.find_due_work(context);
+        // After the start too: a server that is restarted more often than every hour would never clean up.
+        context.run_later(FIRST_CLEAN_UP_DELAY, Self::clean_up);
         self.repair(context);
         self.await_signal(context);
-        context.run_interval(CLAIM_INTERVAL, Self::promote_and_claim);
+        context.run_interval(DUE_WORK_INTERVAL, Self::find_due_work);
         context.run_interval(CLEAN_UP_INTERVAL, Self::clean_up);
         context.run_interval(PACK_INTERVAL, Self::pack);
         context.run_interval(REPAIR_INTERVAL, Self::repair);
-        context.run_interval(REMOVED_USERS_INTERVAL, Self::purge_removed_users);
-        context.run_interval(FEEDS_INTERVAL, Self::enqueue_due_feeds);
         context.run_interval(FILES_INTERVAL, Self::delete_unused_files);
     }
 

@@ -1,4 +1,4 @@
-//! The clean-ups that run at the start and every hour.
+//! The clean-ups that run soon after the start and every hour.
 
 use std::time::Duration;
 

@@ -7,6 +7,7 @@ mod actor;
 mod attempt;
 mod batch;
 mod context;
+mod due;
 mod handlers;
 mod maintenance;
 

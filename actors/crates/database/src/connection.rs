@@ -7,6 +7,7 @@ use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult,
 
 use super::account_share::{AccountShares, SharePermit};
 use super::health::StorageHealth;
+use super::statement_counts::StatementRoute;
 
 /// The access of a pool: reading, or writing too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,14 @@ impl Connection {
         }
     }
 
+    /// Counts a statement that is about to be sent.
+    fn count_statement(&self) {
+        self.health.statements.add(match self.access {
+            Access::Read => StatementRoute::Read,
+            Access::Write => StatementRoute::Write,
+        });
+    }
+
     pub(super) fn allow(&self) -> Result<(), DbErr> {
         match self.access {
             Access::Read => Ok(()),
@@ -85,24 +94,28 @@ impl ConnectionTrait for Connection {
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
         self.allow()?;
         let share = self.share().await?;
+        self.count_statement();
         self.record(share, self.pool.execute_raw(statement).await)
     }
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
         self.allow()?;
         let share = self.share().await?;
+        self.count_statement();
         self.record(share, self.pool.execute_unprepared(sql).await)
     }
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
         self.allow()?;
         let share = self.share().await?;
+        self.count_statement();
         self.record(share, self.pool.query_one_raw(statement).await)
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         self.allow()?;
         let share = self.share().await?;
+        self.count_statement();
         self.record(share, self.pool.query_all_raw(statement).await)
     }
 }

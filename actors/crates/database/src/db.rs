@@ -10,6 +10,7 @@ use super::health::StorageHealth;
 use super::near::NearConnections;
 use super::pools::{Pools, PoolsByWork};
 use super::session_lock::LockHolder;
+use super::statement_counts::StatementRoute;
 use super::transaction::{DriverTransaction, Transaction};
 
 /// The open database. Clones share the pools.
@@ -61,6 +62,11 @@ impl Db {
         &self.health
     }
 
+    /// Returns how many statements were sent this way since the database was opened, through this clone and all others.
+    pub fn statement_count(&self, route: StatementRoute) -> u64 {
+        self.health.statements.get(route)
+    }
+
     /// Begins a transaction that may write. On SQLite no other write is possible until it ends.
     ///
     /// # Errors
@@ -84,6 +90,7 @@ impl Db {
         self.write.allow()?;
         // Before the connection: an account that waits for its share holds none.
         let share = self.write.share().await?;
+        self.health.statements.add(StatementRoute::Write);
         let started = match &self.queue {
             Some(queue) => {
                 let begun = queue.begin(&self.write.pool, &self.health, joins).await;

@@ -12,6 +12,7 @@ use tracing::{error, info};
 use super::fault::{StorageFault, damaged, is_not_opened, is_read_only, opened_read_only, removed};
 use super::handles::HandleReport;
 use super::open_files::{DatabasePath, OpenFiles};
+use super::statement_counts::StatementCounts;
 
 /// Shared by every connection of one open database.
 #[derive(Debug, Default)]
@@ -31,6 +32,8 @@ pub struct StorageHealth {
     handles: HandleReport,
     /// When the server of PostgreSQL last refused a write because it is read-only.
     read_only_at: Mutex<Option<Instant>>,
+    /// The statements that were sent. They are here because every connection has this.
+    pub(super) statements: StatementCounts,
 }
 
 impl StorageHealth {

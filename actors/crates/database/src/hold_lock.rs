@@ -20,8 +20,8 @@ impl Db {
         match &self.locks {
             LockHolder::Session(session) => hold_in_session(session, lock).await,
             LockHolder::Files(files) => {
-                let Some(database) = self.file().await? else { return Ok(true) };
-                let files = files.clone();
+                let Some(database) = self.health.database_file() else { return Ok(true) };
+                let (files, database) = (files.clone(), database.to_owned());
                 let held = tokio::task::spawn_blocking(move || {
                     files.lock().unwrap_or_else(PoisonError::into_inner).hold(lock, &database)
                 });

@@ -19,6 +19,7 @@
 //! | compare the counted bytes of libraries, and the kept counts, with the rows | [`library_counts`], [`kept_counts`] |
 //! | know what an error means | [`DatabaseFault::of`]; [`StorageFault::of`] for the storage alone |
 //! | know whether writes are stopped, and why | [`Db::health`], [`StorageHealth`] |
+//! | know how many statements were sent | [`Db::statement_count`] |
 //! | check for damage | [`Db::check_before_start`], [`Db::check_while_serving`], [`Db::full_check`] |
 //! | watch the storage in the background | [`Db::watch_files`], [`Db::watch_log`], [`Db::verify_after_damage`], [`checkpoint_below_floor`] |
 //!
@@ -70,6 +71,7 @@ mod rescue;
 mod retry;
 mod session_lock;
 mod sqlite;
+mod statement_counts;
 #[cfg(any(test, feature = "test-support"))]
 mod test_support;
 mod transaction;
@@ -88,6 +90,7 @@ pub use near::{NearQuery, NearRow};
 pub use near_reads::NearReads;
 pub use open_error::{Damage, OpenError};
 pub use session_lock::SessionLock;
+pub use statement_counts::StatementRoute;
 #[cfg(any(test, feature = "test-support"))]
 pub use test_support::{QueryPlan, StatementLog, refusal_with_code};
 pub use transaction::Transaction;

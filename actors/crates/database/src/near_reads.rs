@@ -8,6 +8,7 @@ use url::form_urlencoded;
 
 use super::db::Db;
 use super::near::{NearConnections, NearFailure, NearQuery, NearRow};
+use super::statement_counts::StatementRoute;
 
 /// Runs queries on the thread of their caller ([`Db::near`]).
 pub struct NearReads<'a> {
@@ -119,7 +120,10 @@ impl NearReads<'_> {
             return None;
         }
         let failure = match near.read(query, values, max_rows, decode) {
-            Ok(found) => return Some(Ok(found)),
+            Ok(found) => {
+                self.db.health.statements.add(StatementRoute::Near);
+                return Some(Ok(found));
+            }
             Err(NearFailure::Decode(error)) => return Some(Err(error)),
             Err(failure) => failure,
         };

@@ -9,6 +9,7 @@ use super::account_share::SharePermit;
 use super::failure::Failure;
 use super::group_commit::{self, GroupMember};
 use super::health::StorageHealth;
+use super::statement_counts::StatementRoute;
 
 /// A transaction of the writer.
 ///
@@ -64,6 +65,7 @@ impl Transaction {
         self.allow()?;
         // The share is held until the commit has ended, because the commit uses the connection.
         let Self { inner, health, share: _share, .. } = self;
+        health.statements.add(StatementRoute::Write);
         match inner {
             DriverTransaction::Alone(transaction) => group_commit::commit(transaction, &health).await,
             DriverTransaction::Member(member) => member.commit().await,
@@ -104,21 +106,25 @@ impl ConnectionTrait for Transaction {
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
         self.allow()?;
+        self.health.statements.add(StatementRoute::Write);
         self.record(self.inner.driver()?.execute_raw(statement).await)
     }
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
         self.allow()?;
+        self.health.statements.add(StatementRoute::Write);
         self.record(self.inner.driver()?.execute_unprepared(sql).await)
     }
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
         self.allow()?;
+        self.health.statements.add(StatementRoute::Write);
         self.record(self.inner.driver()?.query_one_raw(statement).await)
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         self.allow()?;
+        self.health.statements.add(StatementRoute::Write);
         self.record(self.inner.driver()?.query_all_raw(statement).await)
     }
 }

@@ -16,6 +16,7 @@
 //! | say how an attempt failed | [`JobError`] |
 //! | retry a job that was given up | [`retry_failed`] |
 //! | look at the queue | [`depths`], [`given_up()`], [`has_room`], [`beyond_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
+//! | know whether anything is due | [`DueJobs`] |
 //! | look at the jobs of documents | [`last_document_job`], [`is_document_running`], [`list_document_jobs`], [`count_document_jobs`] |
 //! | select documents and other subjects by their jobs | [`pending_documents`], [`has_no_pending_job`], [`subjects`], [`subjects_due`], [`subjects_given_up`], [`queued_subjects`] |
 //! | remove rows | [`sweep`], [`remove_with_subjects`] |
@@ -47,6 +48,7 @@ mod choice;
 mod claim;
 mod complete;
 mod document_jobs;
+mod due;
 mod enqueue;
 mod error;
 mod fairness;
@@ -72,6 +74,7 @@ pub use document_jobs::{
     PendingState, count_document_jobs, has_no_pending_job, is_document_running, last_document_job,
     list_document_jobs, pending_documents,
 };
+pub use due::DueJobs;
 pub use enqueue::{enqueue, enqueue_all, remove_with_subjects, retry_failed, withdraw};
 pub use error::JobError;
 pub use fairness::promote;

@@ -23,9 +23,10 @@ use values::time::Timestamp;
 
 use super::cache_epoch::CacheEpoch;
 use super::notified_keys::NotifiedKeys;
+use crate::ai::Pause;
 use crate::auth::client_names::{ClientName, ClientNames, client_name_throttle};
 use crate::notices::{FirstUse, Notices};
-use crate::service_state::{self, ServiceStateKey};
+use crate::service_state;
 use crate::throttle::KeyedThrottle;
 use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
@@ -37,6 +38,7 @@ pub struct KeyActor {
     db: Db,
     clock: Arc<dyn Clock>,
     cache_epoch: Arc<CacheEpoch>,
+    pause: Pause,
     notices: Notices,
     names: ClientNames<KeyId>,
     name_throttle: KeyedThrottle<KeyId>,
@@ -45,11 +47,18 @@ pub struct KeyActor {
 }
 
 impl KeyActor {
-    pub(super) fn new(db: Db, clock: Arc<dyn Clock>, cache_epoch: Arc<CacheEpoch>, notices: Notices) -> Self {
+    pub(super) fn new(
+        db: Db,
+        clock: Arc<dyn Clock>,
+        cache_epoch: Arc<CacheEpoch>,
+        notices: Notices,
+        pause: Pause,
+    ) -> Self {
         Self {
             db,
             clock,
             cache_epoch,
+            pause,
             notices,
             names: ClientNames::default(),
             name_throttle: client_name_throttle(),
@@ -58,14 +67,16 @@ impl KeyActor {
         }
     }
 
-    /// Reads the generation of the database. If it changed, another process changed keys, users or plans.
+    /// Reads the generation of the database. If it changed, another process changed keys, users or plans. The same statement reads whether
+    /// the AI is paused, which is needed as often.
     fn check_generation(&mut self, context: &mut Context<Self>) {
         // The time from before the read: another process may change the generation while it is read.
         let (db, since) = (self.db.clone(), self.clock.elapsed());
-        let read = async move { service_state::read_near(&db, ServiceStateKey::Generation).await };
+        let read = async move { service_state::read_watched(&db).await };
         context.spawn(read.into_actor(self).map(move |read, actor, _| match read {
-            Ok(generation) => {
-                actor.cache_epoch.observe_generation(generation);
+            Ok(watched) => {
+                actor.pause.observe(watched.ai_paused_until.as_deref());
+                actor.cache_epoch.observe_generation(watched.generation);
                 actor.cache_epoch.mark_checked(since);
             }
             Err(error) if is_reported(&error) => {}

@@ -25,6 +25,7 @@ use runtime::{Port, SupervisorConfig, supervise};
 use values::id::{KeyId, UserId};
 use values::plan::{Limits, Plan};
 
+use crate::ai::Pause;
 use crate::auth::client_names::ClientName;
 use crate::auth::secret::{Secret, SecretHash};
 use crate::notices::Notices;
@@ -67,14 +68,15 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Starts the actor, which begins to check the generation of the database.
-    pub fn start(on: &ArbiterHandle, db: Db, clock: Arc<dyn Clock>, notices: Notices) -> Self {
+    /// Starts the actor, which begins to check the generation of the database, and to read the pause of the AI with it.
+    pub fn start(on: &ArbiterHandle, db: Db, clock: Arc<dyn Clock>, notices: Notices, pause: Pause) -> Self {
         let cache = Cache::builder().max_capacity(MAX_CACHED_KEYS).time_to_idle(CACHE_IDLE).build();
         let cache_epoch = Arc::new(CacheEpoch::new(clock.clone()));
         let config = SupervisorConfig { name: "keys", permits: 1024, timeout: Duration::from_secs(8) };
         let (actor_db, actor_clock, actor_epoch) = (db.clone(), clock.clone(), cache_epoch.clone());
         let port = supervise(on, config, move || {
-            KeyActor::new(actor_db.clone(), actor_clock.clone(), actor_epoch.clone(), notices.clone())
+            let (db, clock, epoch) = (actor_db.clone(), actor_clock.clone(), actor_epoch.clone());
+            KeyActor::new(db, clock, epoch, notices.clone(), pause.clone())
         });
         Self { db, cache, cache_epoch, clock, port }
     }

@@ -1,0 +1,91 @@
+//! How many statements were sent to the database.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The connections through which a statement runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatementRoute {
+    /// The thread of its caller ([`crate::Db::near`]).
+    Near,
+    /// The readers.
+    Read,
+    /// The writer. BEGIN and COMMIT are counted too.
+    Write,
+}
+
+impl StatementRoute {
+    /// All of them.
+    pub const ALL: [StatementRoute; 3] = [Self::Near, Self::Read, Self::Write];
+
+    /// Returns the name in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Near => "near",
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+}
+
+/// The numbers of statements since the database was opened. What this crate sends of its own accord, such as migrations and checks of
+/// connections, is not among them.
+#[derive(Debug, Default)]
+pub(super) struct StatementCounts {
+    near: AtomicU64,
+    read: AtomicU64,
+    write: AtomicU64,
+}
+
+impl StatementCounts {
+    /// Counts a statement.
+    pub fn add(&self, route: StatementRoute) {
+        self.of(route).fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the number of statements that were sent this way.
+    pub fn get(&self, route: StatementRoute) -> u64 {
+        self.of(route).load(Ordering::Relaxed)
+    }
+
+    fn of(&self, route: StatementRoute) -> &AtomicU64 {
+        match route {
+            StatementRoute::Near => &self.near,
+            StatementRoute::Read => &self.read,
+            StatementRoute::Write => &self.write,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use sea_orm::ConnectionTrait;
+
+    use super::*;
+    use crate::db::Db;
+    use crate::near::NearQuery;
+
+    static ONE: LazyLock<NearQuery> = LazyLock::new(|| NearQuery::of_sql(|_| "SELECT 1".to_owned()));
+
+    fn counts(db: &Db) -> [u64; 3] {
+        StatementRoute::ALL.map(|route| db.statement_count(route))
+    }
+
+    #[tokio::test]
+    async fn statements_are_counted_by_their_route() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        let db = Db::connect(&url).await.unwrap();
+        let [near, read, write] = counts(&db);
+
+        db.near().query_one(&ONE, [], |row| row.get::<i64>(0)).await.unwrap();
+        db.read().execute_unprepared("SELECT 1").await.unwrap();
+        db.write().execute_unprepared("CREATE TABLE number (n INTEGER)").await.unwrap();
+        let txn = db.begin().await.unwrap();
+        txn.execute_unprepared("INSERT INTO number VALUES (1)").await.unwrap();
+        txn.commit().await.unwrap();
+
+        assert_eq!(counts(&db), [near + 1, read + 1, write + 4]);
+    }
+}
