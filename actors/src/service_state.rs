@@ -109,8 +109,12 @@ pub async fn get_or_insert(
     Ok(read_state(db, key).await?.unwrap_or(value))
 }
 
-/// Increments the generation, within the transaction that changes keys, users or plans.
-pub async fn raise_generation(db: &impl ConnectionTrait) -> Result<(), DbErr> {
+/// Increments the generation, within the transaction that changes keys, users or plans. Returns the new number: the transactions that
+/// raise it wait for each other, so no other change that is committed has the same one.
+///
+/// # Errors
+/// [`DbErr`] when a statement fails.
+pub async fn raise_generation(txn: &impl ConnectionTrait) -> Result<i64, DbErr> {
     let row = ActiveModel {
         name: Set(ServiceStateKey::Generation.name().into_owned()),
         value: Set("1".to_owned()),
@@ -118,7 +122,10 @@ pub async fn raise_generation(db: &impl ConnectionTrait) -> Result<(), DbErr> {
     // Values are texts, and the increment is one statement, so that no two changes leave the same number.
     let next = Expr::cust("CAST(CAST(service_state.value AS BIGINT) + 1 AS TEXT)");
     let raise = OnConflict::column(Column::Name).value(Column::Value, next).to_owned();
-    Entity::insert(row).on_conflict(raise).exec_without_returning(db).await.map(drop)
+    Entity::insert(row).on_conflict(raise).exec_without_returning(txn).await?;
+    let raised = read_state(txn, ServiceStateKey::Generation).await?;
+    let number = raised.and_then(|raised| raised.parse().ok());
+    number.ok_or_else(|| DbErr::Type("the generation in the database is not a number".to_owned()))
 }
 
 /// Returns the removed users whose passages are still in the index.
@@ -132,6 +139,21 @@ mod tests {
     use super::*;
 
     const PROCESS: LeaseOwner = LeaseOwner(Uuid::from_u128(1));
+
+    #[actix::test]
+    async fn each_raise_returns_the_number_that_it_leaves() {
+        let folder = tempfile::tempdir().unwrap();
+        let db =
+            Db::open(&format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display())).await.unwrap();
+
+        for expected in [1, 2, 3] {
+            let txn = db.begin().await.unwrap();
+            assert_eq!(raise_generation(&txn).await.unwrap(), expected);
+            txn.commit().await.unwrap();
+            let stored = read_near(&db, ServiceStateKey::Generation).await.unwrap();
+            assert_eq!(stored, Some(expected.to_string()));
+        }
+    }
 
     #[actix::test]
     async fn write_that_is_not_kept_fails_the_check() {

@@ -393,7 +393,9 @@ impl Grants {
     pub async fn disconnect(&self, user: UserId, grant: GrantId) -> Result<(), Error> {
         let ctx = self.ctx.clone();
         let ended = self.port.run_to_end(async move || {
-            disconnect(&ctx.db, user, grant).await.inspect(|()| ctx.cache_epoch.bump_user(user))
+            let generation = disconnect(&ctx.db, user, grant).await?;
+            ctx.cache_epoch.record_own_change(user, generation);
+            Ok::<(), Error>(())
         });
         ended.await?
     }
