@@ -39,8 +39,9 @@ pub use changes::{KeyChanges, NewKey};
 pub(crate) use last_uses::write_last_uses;
 
 const MAX_CACHED_KEYS: u64 = 10_000;
-/// A key that is unused for this long leaves the cache.
-const CACHE_IDLE: Duration = Duration::from_secs(600);
+/// A row leaves the cache after this time. So the name that a client stated to another process, which begins no epoch here, is read at
+/// last, also while no key or account changes.
+pub(crate) const CACHE_LIFETIME: Duration = Duration::from_secs(600);
 
 /// A key whose secret was presented.
 #[derive(Clone, Debug)]
@@ -69,7 +70,7 @@ pub struct Keys {
 impl Keys {
     /// Starts the actor, which begins to check the generation of the database.
     pub fn start(on: &ArbiterHandle, db: Db, clock: Arc<dyn Clock>, notices: Notices) -> Self {
-        let cache = Cache::builder().max_capacity(MAX_CACHED_KEYS).time_to_idle(CACHE_IDLE).build();
+        let cache = Cache::builder().max_capacity(MAX_CACHED_KEYS).time_to_live(CACHE_LIFETIME).build();
         let cache_epoch = Arc::new(CacheEpoch::new(clock.clone()));
         let config = SupervisorConfig { name: "keys", permits: 1024, timeout: Duration::from_secs(8) };
         let (actor_db, actor_clock, actor_epoch) = (db.clone(), clock.clone(), cache_epoch.clone());
