@@ -19,7 +19,7 @@ const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 /// Memory that is taken at first for the body of a response: a page of 12,000 ASCII characters fits.
-const INITIAL_BODY_BYTES: usize = 16 << 10;
+const INITIAL_BODY_BYTES: usize = 14 << 10;
 /// The largest number of seconds in [`RESET`] of a successful response: a day.
 const MAX_RESET_SECONDS: u64 = 86_400;
 
