@@ -122,10 +122,8 @@ pub async fn raise_generation(txn: &impl ConnectionTrait) -> Result<i64, DbErr> 
     // Values are texts, and the increment is one statement, so that no two changes leave the same number.
     let next = Expr::cust("CAST(CAST(service_state.value AS BIGINT) + 1 AS TEXT)");
     let raise = OnConflict::column(Column::Name).value(Column::Value, next).to_owned();
-    Entity::insert(row).on_conflict(raise).exec_without_returning(txn).await?;
-    let raised = read_state(txn, ServiceStateKey::Generation).await?;
-    let number = raised.and_then(|raised| raised.parse().ok());
-    number.ok_or_else(|| DbErr::Type("the generation in the database is not a number".to_owned()))
+    let raised = Entity::insert(row).on_conflict(raise).exec_with_returning(txn).await?;
+    raised.value.parse().map_err(|_| DbErr::Type("the generation in the database is not a number".to_owned()))
 }
 
 /// Returns the removed users whose passages are still in the index.
