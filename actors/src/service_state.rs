@@ -140,8 +140,12 @@ pub async fn get_or_insert(
     Ok(read_state(db, key).await?.unwrap_or(value))
 }
 
-/// Increments the generation, within the transaction that changes keys, users or plans.
-pub async fn raise_generation(db: &impl ConnectionTrait) -> Result<(), DbErr> {
+/// Increments the generation, within the transaction that changes keys, users or plans. Returns the new number: the transactions that
+/// raise it wait for each other, so no other change that is committed has the same one.
+///
+/// # Errors
+/// [`DbErr`] when a statement fails.
+pub async fn raise_generation(txn: &impl ConnectionTrait) -> Result<i64, DbErr> {
     let row = ActiveModel {
         name: Set(ServiceStateKey::Generation.name().into_owned()),
         value: Set("1".to_owned()),
@@ -149,7 +153,8 @@ pub async fn raise_generation(db: &impl ConnectionTrait) -> Result<(), DbErr> {
     // Values are texts, and the increment is one statement, so that no two changes leave the same number.
     let next = Expr::cust("CAST(CAST(service_state.value AS BIGINT) + 1 AS TEXT)");
     let raise = OnConflict::column(Column::Name).value(Column::Value, next).to_owned();
-    Entity::insert(row).on_conflict(raise).exec_without_returning(db).await.map(drop)
+    let raised = Entity::insert(row).on_conflict(raise).exec_with_returning(txn).await?;
+    raised.value.parse().map_err(|_| DbErr::Type("the generation in the database is not a number".to_owned()))
 }
 
 /// Returns the removed users whose passages are still in the index.
@@ -183,6 +188,21 @@ mod tests {
         let expected =
             WatchedValues { generation: Some("1".to_owned()), ai_paused_until: Some("9".to_owned()) };
         assert_eq!((watched, sent.take().len()), (expected, 1));
+    }
+
+    #[actix::test]
+    async fn each_raise_returns_the_number_that_it_leaves() {
+        let folder = tempfile::tempdir().unwrap();
+        let db =
+            Db::open(&format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display())).await.unwrap();
+
+        for expected in [1, 2, 3] {
+            let txn = db.begin().await.unwrap();
+            assert_eq!(raise_generation(&txn).await.unwrap(), expected);
+            txn.commit().await.unwrap();
+            let stored = read_near(&db, ServiceStateKey::Generation).await.unwrap();
+            assert_eq!(stored, Some(expected.to_string()));
+        }
     }
 
     #[actix::test]

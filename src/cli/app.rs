@@ -58,7 +58,7 @@ async fn disconnect_app(
 ) -> Result<CommandOutput, Failure> {
     let owner = owner.find(core).await?;
     match disconnect(&core.accounts_db, owner.id, id).await {
-        Ok(()) => CommandOutput::of(&DisconnectedApp { id, disconnected: true }),
+        Ok(_) => CommandOutput::of(&DisconnectedApp { id, disconnected: true }),
         Err(Error::NotFound(_)) => Err(Failure::NoApp),
         Err(other) => Err(other.into()),
     }

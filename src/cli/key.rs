@@ -106,7 +106,7 @@ async fn revoke(core: &CoreContext, id: KeyId) -> Result<CommandOutput, Failure>
         changes::revoke(&core.accounts_db, owner, id).await
     };
     match revoked.await {
-        Ok(()) => CommandOutput::of(&RevokedKey { id, revoked: true }),
+        Ok(_) => CommandOutput::of(&RevokedKey { id, revoked: true }),
         Err(Error::NotFound(_)) => Err(Failure::NoKey),
         Err(other) => Err(other.into()),
     }

@@ -39,7 +39,10 @@ pub fn credential(request: &HttpRequest) -> Result<Option<Credential>, Error> {
 
 /// Returns whether the query has an `api_key`, with any value and in any case.
 fn in_query(query: &str) -> bool {
-    url::form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name.eq_ignore_ascii_case("api_key"))
+    // Few queries are parsed here and again for their fields: the underscore of the name stands as it is or percent-encoded.
+    let has_underscore = query.bytes().any(|byte| matches!(byte, b'_' | b'%'));
+    has_underscore
+        && url::form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name.eq_ignore_ascii_case("api_key"))
 }
 
 /// Returns the token of a Bearer header. The scheme is compared without case (RFC 9110, section 11.1).

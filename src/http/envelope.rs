@@ -20,8 +20,8 @@ const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 /// The largest number of seconds in [`RESET`] of a successful response: a day.
 const MAX_RESET_SECONDS: u64 = 86_400;
 
-/// Bytes that are reserved for a body before it is written. Most responses have fewer.
-const INITIAL_BODY_BYTES: usize = 1024;
+/// Bytes that are reserved for a body before it is written: a page of 12,000 ASCII characters fits.
+const INITIAL_BODY_BYTES: usize = 14 << 10;
 /// Reserved bytes of a body that may stay unused while it is sent.
 const MAX_SPARE_BYTES: usize = 1024;
 
@@ -130,7 +130,7 @@ fn json(status: StatusCode, body: &impl Serialize) -> HttpResponse {
     let mut bytes = Vec::with_capacity(INITIAL_BODY_BYTES);
     match serde_json::to_writer(&mut bytes, body) {
         Ok(()) => {
-            // The buffer grew by doubling: half of it may be spare, and would stay in memory while a slow client reads.
+            // Much of the buffer may be spare, and would stay in memory while a slow client reads.
             if bytes.capacity() - bytes.len() > MAX_SPARE_BYTES {
                 bytes.shrink_to_fit();
             }

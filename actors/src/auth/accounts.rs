@@ -146,7 +146,7 @@ pub async fn set_disabled(core: &CoreContext, user: UserId, disabled: bool) -> R
     Ok(txn.commit().await?)
 }
 
-/// Sets a password and ends all grants of the account, and all sessions except `kept_session`.
+/// Sets a password and ends all grants of the account, and all sessions except `kept_session`. Returns the generation that this raised.
 ///
 /// # Errors
 /// [`Error::Invalid`] for an unacceptable password; [`Error::NotFound`].
@@ -155,7 +155,7 @@ pub async fn set_password(
     user: UserId,
     password: String,
     kept_session: Option<SessionId>,
-) -> Result<(), Error> {
+) -> Result<i64, Error> {
     password::check_strength(&password).map_err(|reason| Error::invalid("password", reason))?;
     let hash = hash(core, password).await?;
     let txn = on_behalf_of(user, core.accounts_db.begin()).await?;
@@ -168,8 +168,9 @@ pub async fn set_password(
     }
     ended.exec(&txn).await?;
     grants::end_all_grants(&txn, user).await?;
-    service_state::raise_generation(&txn).await?;
-    Ok(txn.commit().await?)
+    let generation = service_state::raise_generation(&txn).await?;
+    txn.commit().await?;
+    Ok(generation)
 }
 
 /// Attempts to remove an account. Jobs of the account may run meanwhile; PostgreSQL ends one of two transactions that wait for each
@@ -179,11 +180,12 @@ const DELETE_RETRY_DELAY: Duration = Duration::from_millis(100);
 /// An attempt that waited this long met no deadlock, but a lock that is held for longer.
 const MAX_DEADLOCK_WAIT: Duration = Duration::from_secs(2);
 
-/// Removes an account with everything that belongs to it. A background task of the server removes its passages from the index.
+/// Removes an account with everything that belongs to it. A background task of the server removes its passages from the index. Returns
+/// the generation that this raised.
 ///
 /// # Errors
 /// [`Error::NotFound`]; [`Error::Busy`] while transactions of the account hold locks.
-pub async fn delete(core: &CoreContext, user: UserId) -> Result<(), Error> {
+pub async fn delete(core: &CoreContext, user: UserId) -> Result<i64, Error> {
     let mut attempt = 1;
     loop {
         let start = Instant::now();
@@ -197,7 +199,7 @@ pub async fn delete(core: &CoreContext, user: UserId) -> Result<(), Error> {
     }
 }
 
-async fn remove(core: &CoreContext, user: UserId) -> Result<(), Error> {
+async fn remove(core: &CoreContext, user: UserId) -> Result<i64, Error> {
     let txn = on_behalf_of(user, begin_owned(&core.db, user)).await?;
     let row = lock_account(&txn, user).await?;
     activity::Entity::delete_owned(user).exec(&txn).await?;
@@ -205,8 +207,9 @@ async fn remove(core: &CoreContext, user: UserId) -> Result<(), Error> {
     // The server removes the user's passages from the index because of this row.
     service_state::write(&txn, ServiceStateKey::RemovedUser(user), String::new()).await?;
     row.into_active_model().delete(&txn).await?;
-    service_state::raise_generation(&txn).await?;
-    Ok(txn.commit().await?)
+    let generation = service_state::raise_generation(&txn).await?;
+    txn.commit().await?;
+    Ok(generation)
 }
 
 /// Returns all accounts, oldest first.

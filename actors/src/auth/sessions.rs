@@ -155,8 +155,8 @@ pub async fn change_password(
     let Principal::Session(session) = &caller.principal else { return Err(Error::NotSignedIn) };
     confirm_password(core, sign_ins, caller, "current", current).await?;
     password::check_strength(&new).map_err(|reason| Error::invalid("new", reason))?;
-    accounts::set_password(core, caller.user, new, Some(*session)).await?;
-    keys.invalidate_cache();
+    let generation = accounts::set_password(core, caller.user, new, Some(*session)).await?;
+    keys.record_account_change(caller.user, generation);
     Ok(())
 }
 
@@ -172,8 +172,8 @@ pub async fn remove_account(
     password: String,
 ) -> Result<(), Error> {
     confirm_password(core, sign_ins, caller, "password", password).await?;
-    accounts::delete(core, caller.user).await?;
-    keys.invalidate_cache();
+    let generation = accounts::delete(core, caller.user).await?;
+    keys.record_account_change(caller.user, generation);
     Ok(())
 }
 

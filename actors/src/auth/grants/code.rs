@@ -93,9 +93,9 @@ pub(super) async fn exchange(
     match present_code(&txn, &mut found).await {
         Ok(()) => {}
         Err(TransitionError::AlreadyUsed) => {
-            if end_reused(&txn, &found.hash, &request.client, now).await? {
+            if let Some(generation) = end_reused(&txn, &found.hash, &request.client, now).await? {
                 txn.commit().await?;
-                ctx.cache_epoch.bump();
+                ctx.cache_epoch.record_own_change(owner.id, generation);
             }
             return Err(CODE_SPENT);
         }
@@ -110,25 +110,28 @@ pub(super) async fn exchange(
     redeem_code(&txn, &mut found, grant.token_family).await?;
     let issued = issue(&txn, ctx, &grant, grant.scopes.clone(), now).await?;
     notices::app_connected(&txn, owner.id, &client::shown_name(&request.client), now).await?;
-    service_state::raise_generation(&txn).await?;
+    let generation = service_state::raise_generation(&txn).await?;
     txn.commit().await?;
-    ctx.cache_epoch.bump();
+    ctx.cache_epoch.record_own_change(owner.id, generation);
     Ok(issued)
 }
 
-/// Ends the grant that a code made, if it is still the same one. Returns whether it did.
+/// Ends the grant that a code made, if it is still the same one. Returns the generation that this raised; `None` if no grant ended.
 async fn end_reused(
     txn: &Transaction,
     hash: &[u8],
     client: &oauth_client::Model,
     now: Timestamp,
-) -> Result<bool, DbErr> {
-    let Some(code) = oauth_code::Entity::by_hash(hash).one(txn).await? else { return Ok(false) };
+) -> Result<Option<i64>, DbErr> {
+    let Some(code) = oauth_code::Entity::by_hash(hash).one(txn).await? else { return Ok(None) };
     let Some(grant) = oauth_grant::Entity::between(code.user_id, code.client_id).one(txn).await? else {
-        return Ok(false);
+        return Ok(None);
     };
-    let ended = code.token_family == Some(grant.token_family) && end(txn, &grant, GrantEnd::Revoked).await?;
-    if ended {
+    if code.token_family != Some(grant.token_family) {
+        return Ok(None);
+    }
+    let ended = end(txn, &grant, GrantEnd::Revoked).await?;
+    if ended.is_some() {
         record_reuse(txn, &grant, client, "CODE_REUSED", now).await?;
         warn!(grant.id = %grant.id, "ended a grant: its authorization code was used twice");
     }

@@ -45,6 +45,7 @@ use values::scope::Scopes;
 use values::time::Timestamp;
 
 use crate::auth::client_names::ClientName;
+use crate::auth::keys::CACHE_LIFETIME;
 use crate::auth::keys::cache_epoch::CacheEpoch;
 use crate::auth::limits::IpRateLimiter;
 use crate::auth::secret::{Secret, SecretHash};
@@ -68,8 +69,6 @@ pub use token_error::{INVALID_CLIENT, SCOPE_EXCEEDED, TokenError};
 pub use user_grants::{disconnect, list_grants};
 
 const MAX_CACHED_TOKENS: u64 = 10_000;
-/// A token that is unused for this long leaves the cache.
-const CACHE_IDLE: Duration = Duration::from_secs(600);
 /// Sign-in pages that may be opened from one IP address within a minute; an office opens fewer. Each stores a row until the clean-up.
 const MAX_SIGN_IN_PAGES_PER_MINUTE: u32 = 600;
 /// A client metadata document is not read again within this time.
@@ -189,7 +188,7 @@ impl Grants {
             document_reads: Arc::new(IpRateLimiter::per_hour(settings.registrations_per_hour, clock.clone())),
             sign_in_pages: Arc::new(IpRateLimiter::per_minute(MAX_SIGN_IN_PAGES_PER_MINUTE, clock)),
             connection_tests: ConnectionTests::new(),
-            cache: Cache::builder().max_capacity(MAX_CACHED_TOKENS).time_to_idle(CACHE_IDLE).build(),
+            cache: Cache::builder().max_capacity(MAX_CACHED_TOKENS).time_to_live(CACHE_LIFETIME).build(),
             port: supervise(on, config, move || GrantActor::new(actor_ctx.clone())),
         }
     }
@@ -393,7 +392,9 @@ impl Grants {
     pub async fn disconnect(&self, user: UserId, grant: GrantId) -> Result<(), Error> {
         let ctx = self.ctx.clone();
         let ended = self.port.run_to_end(async move || {
-            disconnect(&ctx.db, user, grant).await.inspect(|()| ctx.cache_epoch.bump_user(user))
+            let generation = disconnect(&ctx.db, user, grant).await?;
+            ctx.cache_epoch.record_own_change(user, generation);
+            Ok::<(), Error>(())
         });
         ended.await?
     }

@@ -50,12 +50,13 @@ pub fn end_update(
         .filter(Column::State.eq(GrantState::Connected))
 }
 
-/// Ends a grant, unless it has ended or was made again since it was read. Returns whether it did.
+/// Ends a grant, unless it has ended or was made again since it was read. Returns the generation that this raised; `None` if the grant
+/// was not ended.
 pub async fn end(
     txn: &impl ConnectionTrait,
     grant: &oauth_grant::Model,
     ending: GrantEnd,
-) -> Result<bool, DbErr> {
+) -> Result<Option<i64>, DbErr> {
     // The number of the grant does not invalidate a code without a grant: its exchange would connect the client again.
     remove_pending_codes(txn, grant.user_id, grant.client_id).await?;
     let ended = end_update(oauth_grant::Entity::update_owned(grant.user_id), ending)
@@ -64,10 +65,9 @@ pub async fn end(
         .exec(txn)
         .await?;
     if ended.rows_affected == 0 {
-        return Ok(false);
+        return Ok(None);
     }
-    service_state::raise_generation(txn).await?;
-    Ok(true)
+    service_state::raise_generation(txn).await.map(Some)
 }
 
 /// Ends every grant of a user, and removes pending consents and codes. The caller must lock the user's row before, and raise the

@@ -18,6 +18,7 @@ use super::consent::{create_ticket, decide};
 use super::lifecycle::{TransitionError, present_code, redeem_code, spend_token};
 use super::revocation::{end_all_grants, lock_active_owner};
 use super::*;
+use crate::service_state::{self, ServiceStateKey};
 use library::clock::TestClock;
 
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -408,6 +409,41 @@ async fn refresh_finds_spends_and_issues_with_one_statement_each() {
     let command = |sql: &str| sql.split(' ').next().unwrap().to_owned();
     let commands: Vec<String> = sent.take().iter().map(|sent| command(&sent.sql)).collect();
     assert_eq!(commands, ["SELECT", "UPDATE", "INSERT"]);
+}
+
+/// Asserts that a step has made the cached rows of this user alone outdated, those read in this epoch, also once the generation is read.
+async fn assert_outdated_alone(ctx: &GrantContext, user: UserId, read: u64) {
+    let generation = service_state::read_state(ctx.db.read(), ServiceStateKey::Generation).await.unwrap();
+    ctx.cache_epoch.observe_generation(generation);
+    let mut bytes = *user.0.as_bytes();
+    bytes[15] ^= 1;
+    let other = UserId(uuid::Uuid::from_bytes(bytes));
+    assert!(!ctx.cache_epoch.is_current(user, read), "a row of the user is still current");
+    assert!(ctx.cache_epoch.is_current(other, read), "rows of other users are read again");
+}
+
+#[tokio::test]
+async fn change_of_a_grant_makes_the_rows_of_its_user_alone_outdated() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));
+    let ctx = new_context(&folder, &clock).await;
+    let mut flow = AuthorizationFlow::new(&ctx, &clock).await;
+    let user = flow.browser.user;
+    flow.consent().await;
+
+    let read = ctx.cache_epoch.current();
+    flow.exchange(0, flow.client.clone()).await;
+    assert_outdated_alone(&ctx, user, read).await;
+
+    let read = ctx.cache_epoch.current();
+    revoke(&ctx, flow.client.clone(), flow.tokens[0].clone()).await.unwrap();
+    assert_outdated_alone(&ctx, user, read).await;
+
+    // A code that is presented twice ends its grant.
+    reconnect(&mut flow).await;
+    let read = ctx.cache_epoch.current();
+    flow.exchange(1, flow.client.clone()).await;
+    assert_outdated_alone(&ctx, user, read).await;
 }
 
 #[tokio::test]

@@ -206,10 +206,10 @@ async fn refuse(
     }
     // The grant is current, so the token was spent. There is no grace period, although parallel processes of a client may race for a
     // token: the specification wants any reuse to end the grant. The entry in the activity view tells the user why it ended.
-    end(&txn, &grant, GrantEnd::Revoked).await?;
+    let generation = end(&txn, &grant, GrantEnd::Revoked).await?.ok_or(INVALID)?;
     record_reuse(&txn, &grant, client, "TOKEN_REUSED", now).await?;
     txn.commit().await?;
-    ctx.cache_epoch.bump();
+    ctx.cache_epoch.record_own_change(grant.user_id, generation);
     warn!(grant.id = %grant.id, "ended a grant: a refresh token of it was used twice");
     Err(INVALID)
 }
@@ -266,8 +266,8 @@ pub(super) async fn revoke(
     if !is_current(ctx, &token, &grant) {
         return Ok(());
     }
-    end(&txn, &grant, GrantEnd::Revoked).await?;
+    let Some(generation) = end(&txn, &grant, GrantEnd::Revoked).await? else { return Ok(()) };
     txn.commit().await?;
-    ctx.cache_epoch.bump();
+    ctx.cache_epoch.record_own_change(grant.user_id, generation);
     Ok(())
 }

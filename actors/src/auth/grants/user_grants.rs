@@ -32,17 +32,17 @@ pub async fn list_grants(
     Ok(rows.into_iter().filter_map(of).collect())
 }
 
-/// Ends a grant of a user: no token of it works any more.
+/// Ends a grant of a user: no token of it works any more. Returns the generation that this raised.
 ///
 /// # Errors
 /// [`Error::NotFound`] if the user has no such grant, it has ended already, or the account is disabled; [`Error::Internal`] when
 /// the database fails.
-pub async fn disconnect(db: &Db, user: UserId, id: GrantId) -> Result<(), Error> {
+pub async fn disconnect(db: &Db, user: UserId, id: GrantId) -> Result<i64, Error> {
     let txn = on_behalf_of(user, db.begin()).await?;
     lock_active_owner(&txn, user).await?.ok_or(Error::not_found())?;
     let grant = oauth_grant::Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found())?;
-    if !end(&txn, &grant, GrantEnd::Disconnected).await? {
-        return Err(Error::not_found());
-    }
-    Ok(txn.commit().await?)
+    let ended = end(&txn, &grant, GrantEnd::Disconnected).await?;
+    let generation = ended.ok_or(Error::not_found())?;
+    txn.commit().await?;
+    Ok(generation)
 }

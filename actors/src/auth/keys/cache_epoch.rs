@@ -24,6 +24,7 @@ pub struct CacheEpoch {
     /// The last change that concerned a user of each group.
     last_of_users: Vec<AtomicU64>,
     checked_ms: AtomicU64,
+    /// The generation of the database up to which every change has begun an epoch.
     generation: Mutex<Option<String>>,
 }
 
@@ -61,11 +62,25 @@ impl CacheEpoch {
     }
 
     /// Begins a new epoch after a change of a key, a grant or the account of this user: no row of the user that was read before is
-    /// current any more. Few rows of others are read again too.
+    /// current any more. Few rows of others are read again too. For a change that raised the generation there is
+    /// [`Self::record_own_change`].
     pub fn bump_user(&self, user: UserId) {
         // Committed before: a read that notes this epoch or a later one finds the change.
         let change = self.changes.fetch_add(1, Ordering::SeqCst) + 1;
         self.group_of(user).fetch_max(change, Ordering::SeqCst);
+    }
+
+    /// Begins a new epoch as [`Self::bump_user`] does, after a change that this process has committed and that raised the generation to
+    /// this number. So that change is not taken for one of another process when the generation is read again.
+    pub fn record_own_change(&self, user: UserId, generation: i64) {
+        self.bump_user(user);
+        let mut known = self.generation.lock().unwrap_or_else(PoisonError::into_inner);
+        // Any other number means that a change before this one was not noticed yet, such as one of another process. Then the known
+        // generation stays, so that the next check finds a difference and all rows are read again.
+        let number = known.as_deref().map_or(Some(0), |known| known.parse::<i64>().ok());
+        if number.and_then(|number| number.checked_add(1)) == Some(generation) {
+            *known = Some(generation.to_string());
+        }
     }
 
     fn group_of(&self, user: UserId) -> &AtomicU64 {
@@ -128,6 +143,47 @@ mod tests {
         epoch.bump();
         assert!(!epoch.is_current(user, read));
         assert!(epoch.is_current(user, epoch.current()));
+    }
+
+    #[test]
+    fn own_change_is_not_taken_for_one_of_another_process() {
+        let ((_, epoch), user, other) = (new_epoch(), user_of_group(1), user_of_group(2));
+        epoch.observe_generation(Some("7".to_owned()));
+        let read = epoch.current();
+
+        epoch.record_own_change(user, 8);
+        epoch.observe_generation(Some("8".to_owned()));
+        assert!(!epoch.is_current(user, read) && epoch.is_current(other, read));
+
+        // Another process made the change 9.
+        epoch.record_own_change(user, 10);
+        assert!(epoch.is_current(other, read));
+        epoch.observe_generation(Some("10".to_owned()));
+        assert!(!epoch.is_current(other, read));
+    }
+
+    #[test]
+    fn own_change_that_was_read_before_it_is_recorded_stays_known() {
+        let ((_, epoch), user, other) = (new_epoch(), user_of_group(1), user_of_group(2));
+        epoch.observe_generation(Some("1".to_owned()));
+
+        epoch.record_own_change(user, 1);
+        let read = epoch.current();
+        epoch.observe_generation(Some("1".to_owned()));
+
+        assert!(epoch.is_current(user, read) && epoch.is_current(other, read));
+    }
+
+    #[test]
+    fn first_change_of_a_new_database_is_an_own_change() {
+        let ((_, epoch), user, other) = (new_epoch(), user_of_group(1), user_of_group(2));
+        epoch.observe_generation(None);
+        let read = epoch.current();
+
+        epoch.record_own_change(user, 1);
+        epoch.observe_generation(Some("1".to_owned()));
+
+        assert!(!epoch.is_current(user, read) && epoch.is_current(other, read));
     }
 
     #[test]

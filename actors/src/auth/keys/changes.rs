@@ -148,14 +148,14 @@ pub async fn remove_expired_test_keys(db: &Db, now: Timestamp) -> Result<(), Err
     for key in api_key::Entity::expired_tests(now).all(db.read()).await? {
         match revoke(db, key.user_id, key.id).await {
             // Another process was faster.
-            Ok(()) | Err(Error::NotFound(_)) => {}
+            Ok(_) | Err(Error::NotFound(_)) => {}
             Err(error) => return Err(error),
         }
     }
     Ok(())
 }
 
-/// Changes attributes of a key.
+/// Changes attributes of a key. Returns its row, and the generation that the change raised; `None` if it changed nothing.
 ///
 /// # Errors
 /// [`Error::NotFound`] if the user has no such key; as [`create`] for scopes.
@@ -165,7 +165,7 @@ pub async fn change(
     plan: Plan,
     key: KeyId,
     changes: KeyChanges,
-) -> Result<api_key::Model, Error> {
+) -> Result<(api_key::Model, Option<i64>), Error> {
     let txn = on_behalf_of(user, db.begin()).await?;
     let row = one_of(&txn, user, key).await?;
     let kind = row.kind;
@@ -183,33 +183,33 @@ pub async fn change(
         changed.expires_at = Set(expires_at);
     }
     if !changed.is_changed() {
-        return Ok(row);
+        return Ok((row, None));
     }
     let changed = api_key::Entity::update_owned_row(&txn, user, changed).await?;
-    commit(txn).await?;
-    Ok(changed)
+    let generation = commit(txn).await?;
+    Ok((changed, Some(generation)))
 }
 
-/// Gives a key a new secret. Its id, scopes and history stay.
+/// Gives a key a new secret. Its id, scopes and history stay. Returns its row, the secret, and the generation that the change raised.
 ///
 /// # Errors
 /// [`Error::NotFound`] if the user has no such key.
-pub async fn regenerate(db: &Db, user: UserId, key: KeyId) -> Result<(api_key::Model, Secret), Error> {
+pub async fn regenerate(db: &Db, user: UserId, key: KeyId) -> Result<((api_key::Model, Secret), i64), Error> {
     let txn = on_behalf_of(user, db.begin()).await?;
     let secret = Secret::new_key().map_err(Error::internal)?;
     let mut row = one_of(&txn, user, key).await?.into_active_model();
     row.secret_hash = Set(secret.hash().bytes().to_vec());
     row.display = Set(secret.display());
     let changed = api_key::Entity::update_owned_row(&txn, user, row).await?;
-    commit(txn).await?;
-    Ok((changed, secret))
+    let generation = commit(txn).await?;
+    Ok(((changed, secret), generation))
 }
 
-/// Revokes a key. Its entries in the activity view stay.
+/// Revokes a key. Its entries in the activity view stay. Returns the generation that the change raised.
 ///
 /// # Errors
 /// [`Error::NotFound`] if the user has no such key.
-pub async fn revoke(db: &Db, user: UserId, key: KeyId) -> Result<(), Error> {
+pub async fn revoke(db: &Db, user: UserId, key: KeyId) -> Result<i64, Error> {
     // An owned transaction, because the stored responses of the key, which count in the quota, are removed with it.
     let txn = on_behalf_of(user, begin_owned(db, user)).await?;
     let row = one_of(&txn, user, key).await?;
@@ -240,9 +240,11 @@ async fn lock_owner(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Erro
     user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.map(drop).ok_or(Error::not_found())
 }
 
-async fn commit(txn: Transaction) -> Result<(), Error> {
-    service_state::raise_generation(&txn).await?;
-    Ok(txn.commit().await?)
+/// Raises the generation and commits. Returns the generation.
+async fn commit(txn: Transaction) -> Result<i64, Error> {
+    let generation = service_state::raise_generation(&txn).await?;
+    txn.commit().await?;
+    Ok(generation)
 }
 
 #[cfg(test)]

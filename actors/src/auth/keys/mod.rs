@@ -40,8 +40,9 @@ pub use changes::{KeyChanges, NewKey};
 pub(crate) use last_uses::write_last_uses;
 
 const MAX_CACHED_KEYS: u64 = 10_000;
-/// A key that is unused for this long leaves the cache.
-const CACHE_IDLE: Duration = Duration::from_secs(600);
+/// A row leaves the cache after this time. So the name that a client stated to another process, which begins no epoch here, is read at
+/// last, also while no key or account changes.
+pub(crate) const CACHE_LIFETIME: Duration = Duration::from_secs(600);
 
 /// A key whose secret was presented.
 #[derive(Clone, Debug)]
@@ -70,7 +71,7 @@ pub struct Keys {
 impl Keys {
     /// Starts the actor, which begins to check the generation of the database, and to read the pause of the AI with it.
     pub fn start(on: &ArbiterHandle, db: Db, clock: Arc<dyn Clock>, notices: Notices, pause: Pause) -> Self {
-        let cache = Cache::builder().max_capacity(MAX_CACHED_KEYS).time_to_idle(CACHE_IDLE).build();
+        let cache = Cache::builder().max_capacity(MAX_CACHED_KEYS).time_to_live(CACHE_LIFETIME).build();
         let cache_epoch = Arc::new(CacheEpoch::new(clock.clone()));
         let config = SupervisorConfig { name: "keys", permits: 1024, timeout: Duration::from_secs(8) };
         let (actor_db, actor_clock, actor_epoch) = (db.clone(), clock.clone(), cache_epoch.clone());
@@ -143,7 +144,11 @@ impl Keys {
     /// # Errors
     /// The errors of [`changes::regenerate`]; [`Error::Busy`] when too many changes are in progress.
     pub async fn regenerate(&self, user: UserId, key: KeyId) -> Result<(api_key::Model, Secret), Error> {
-        self.run_change(user, async move |db| changes::regenerate(db, user, key).await).await
+        self.run_change(user, async move |db| {
+            let (changed, generation) = changes::regenerate(db, user, key).await?;
+            Ok::<_, Error>((changed, Some(generation)))
+        })
+        .await
     }
 
     /// Revokes a key. Its secret no longer works when this returns.
@@ -151,20 +156,31 @@ impl Keys {
     /// # Errors
     /// The errors of [`changes::revoke`]; [`Error::Busy`] when too many changes are in progress.
     pub async fn revoke(&self, user: UserId, key: KeyId) -> Result<(), Error> {
-        self.run_change(user, async move |db| changes::revoke(db, user, key).await).await
+        self.run_change(user, async move |db| {
+            let generation = changes::revoke(db, user, key).await?;
+            Ok::<_, Error>(((), Some(generation)))
+        })
+        .await
     }
 
-    /// Runs a change of a cached row of this user to its end, and advances the epoch once it is committed. Without this a caller that is dropped
-    /// between the two would leave the former row current until the next check of the generation. A change is one transaction of few
-    /// statements, which the timeouts of the database bound: on SQLite 5 s to begin; on PostgreSQL 8 s to begin, 2 s for a lock and
-    /// 30 s for a statement.
+    /// Runs a change of a cached row of this user to its end, and advances the epoch once it is committed. Without this a caller that is
+    /// dropped between the two would leave the former row current until the next check of the generation. `change` returns the generation
+    /// that it raised; `None` if it changed nothing. It is one transaction of few statements, which the timeouts of the database bound:
+    /// on SQLite 5 s to begin; on PostgreSQL 8 s to begin, 2 s for a lock and 30 s for a statement.
     async fn run_change<T: Send + 'static>(
         &self,
         user: UserId,
-        change: impl AsyncFnOnce(&Db) -> Result<T, Error> + Send + 'static,
+        change: impl AsyncFnOnce(&Db) -> Result<(T, Option<i64>), Error> + Send + 'static,
     ) -> Result<T, Error> {
         let (db, cache_epoch) = (self.db.clone(), self.cache_epoch.clone());
-        self.port.run_to_end(async move || change(&db).await.inspect(|_| cache_epoch.bump_user(user))).await?
+        let changed = self.port.run_to_end(async move || {
+            let (changed, generation) = change(&db).await?;
+            if let Some(generation) = generation {
+                cache_epoch.record_own_change(user, generation);
+            }
+            Ok::<T, Error>(changed)
+        });
+        changed.await?
     }
 
     /// Returns the epoch of cached keys, which cached access tokens share.
@@ -175,6 +191,11 @@ impl Keys {
     /// Invalidates every cached row, after users or plans were changed.
     pub fn invalidate_cache(&self) {
         self.cache_epoch.bump();
+    }
+
+    /// Invalidates the cached rows of a user, after this process has changed the account and raised the generation to this number.
+    pub(crate) fn record_account_change(&self, user: UserId, generation: i64) {
+        self.cache_epoch.record_own_change(user, generation);
     }
 
     /// Notifies the first use of a key, once. While the actor is overloaded, nothing happens: the next use of the key does the same.

@@ -94,7 +94,7 @@ fn decode_page(row: &NearRow<'_>, range: PageRange) -> Result<DocumentPage, DbEr
     let (created_at, saved_at): (Timestamp, Option<Timestamp>) = (row.get(7)?, row.get(11)?);
     let total_chars: i32 = row.get(10)?;
     let (first_offset, passages): (Option<i32>, Option<String>) = (row.get(12)?, row.get(13)?);
-    let (text, next_offset) = cut_page(first_offset, &passages.unwrap_or_default(), total_chars, range);
+    let (text, next_offset) = cut_page(first_offset, passages.unwrap_or_default(), total_chars, range);
     Ok(DocumentPage {
         document_id: row.get(0)?,
         url: row.get(1)?,
@@ -118,14 +118,21 @@ fn decode_page(row: &NearRow<'_>, range: PageRange) -> Result<DocumentPage, DbEr
 /// Cuts the page out of the loaded passages, which begin at `first_offset`. Returns its text and the offset of the next page.
 fn cut_page(
     first_offset: Option<i32>,
-    passages: &str,
+    mut passages: String,
     total_chars: i32,
     range: PageRange,
 ) -> (String, Option<usize>) {
     let offset = first_offset.and_then(|first| usize::try_from(first).ok()).unwrap_or(0);
-    let window = Window { text: passages, offset, total_chars: usize::try_from(total_chars).unwrap_or(0) };
-    let page = window.page(usize::try_from(range.offset).unwrap_or(usize::MAX), range.max_chars as usize);
-    (page.text.to_owned(), page.next_offset)
+    let from = usize::try_from(range.offset).unwrap_or(usize::MAX);
+    let window = Window { text: &passages, offset, total_chars: usize::try_from(total_chars).unwrap_or(0) };
+    let page = window.page(from, range.max_chars as usize);
+    let (bytes, next_offset) = (page.text.len(), page.next_offset);
+    if from != offset {
+        return (page.text.to_owned(), next_offset);
+    }
+    // The page begins with the passages, as the first one of each document does: it is cut off in place, not copied.
+    passages.truncate(bytes);
+    (passages, next_offset)
 }
 
 /// Sorts here, because the collation of PostgreSQL may order names in another way.
@@ -146,4 +153,22 @@ fn json_array<T: DeserializeOwned>(row: &NearRow<'_>, column: usize) -> Result<V
     let Some(json) = row.get::<Option<String>>(column)? else { return Ok(Vec::new()) };
     // The error of the parser quotes the value.
     serde_json::from_str(&json).map_err(|_| DbErr::Json(format!("column {column} is not the expected array")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn page_is_the_same_text_wherever_its_passages_begin() {
+        let (text, range) = ("äöü e\u{301} x", |offset, max_chars| PageRange { offset, max_chars });
+
+        let cut = |first, passages: &str, range| cut_page(first, passages.to_owned(), 8, range);
+
+        assert_eq!(cut(Some(0), text, range(0, 5)), ("äöü ".to_owned(), Some(4)));
+        assert_eq!(cut(Some(0), text, range(1, 3)), ("öü ".to_owned(), Some(4)));
+        assert_eq!(cut(Some(3), " e\u{301} x", range(3, 20)), (" e\u{301} x".to_owned(), None));
+        assert_eq!(cut(None, "", range(9, 5)), (String::new(), None));
+        assert_eq!(cut(None, "", range(0, 5)), (String::new(), None));
+    }
 }
