@@ -14,7 +14,7 @@
 //! | keep jobs of other versions | [`requeue_unknown`], [`unknown_by_kind`] |
 //! | say how an attempt failed | [`JobError`] |
 //! | retry a job that was given up | [`retry_failed`] |
-//! | look at the queue | [`depths`], [`given_up()`], [`has_room`], [`beyond_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
+//! | look at the queue | [`depths`], [`given_up()`], [`has_room`], [`beyond_room`], [`backlog_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
 //! | look at the jobs of documents | [`last_document_job`], [`is_document_running`], [`list_document_jobs`], [`count_document_jobs`] |
 //! | select documents and other subjects by their jobs | [`pending_documents`], [`subjects`], [`subjects_due`], [`subjects_given_up`] |
 //! | remove rows | [`sweep`], [`remove_with_subjects`] |
@@ -49,6 +49,7 @@ mod fairness;
 mod inspect;
 mod kind;
 mod postpone;
+mod room;
 mod signal;
 #[cfg(test)]
 mod test_queue;
@@ -74,6 +75,7 @@ pub use inspect::{
 };
 pub use kind::{JobKind, Priority, Track};
 pub use postpone::{postpone, release_postponed};
+pub use room::backlog_room;
 pub use signal::JobSignal;
 
 /// An attempt whose lease is not renewed for this long counts as crashed. Its worker renews it three times as often.

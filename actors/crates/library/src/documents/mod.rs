@@ -1,8 +1,9 @@
 //! The texts of documents: how an extracted text replaces the one before it, and how it maps to its source.
 //!
 //! A text is stored as passages (`chunk` rows) of one version. [`replace_text`] stores the next version in the caller's transaction
-//! and moves the highlights to it ([`crate::highlights`]).
+//! and moves the highlights to it ([`crate::highlights`]). [`insert_with_texts`] inserts new documents together with their texts.
 
+mod new_texts;
 mod parser_error;
 mod rendition;
 mod retry;
@@ -10,6 +11,7 @@ mod source_map;
 mod store;
 mod supplied_content;
 
+pub use new_texts::insert_with_texts;
 pub use parser_error::parser_job_error;
 pub use rendition::parse_outline;
 pub use retry::retry_document;

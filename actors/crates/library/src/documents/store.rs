@@ -53,9 +53,9 @@ pub struct ExtractedDocument {
 /// A text with its passages. Splitting takes time that grows with the text, so it is done before a transaction begins.
 #[derive(Debug)]
 pub struct ChunkedDocument {
-    document: ExtractedDocument,
-    pieces: Vec<Piece>,
-    words: usize,
+    pub(super) document: ExtractedDocument,
+    pub(super) pieces: Vec<Piece>,
+    pub(super) words: usize,
 }
 
 impl ChunkedDocument {
@@ -168,7 +168,7 @@ async fn update_transcripts(
     Ok(())
 }
 
-fn chunk_rows(
+pub(super) fn chunk_rows(
     document: &document::Model,
     version: i32,
     text: &str,

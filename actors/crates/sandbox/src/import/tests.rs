@@ -33,7 +33,7 @@ async fn read(path: &Path) -> Result<(Format, usize), SandboxError> {
     let mut import = sandbox().open_import(File::open(path).unwrap(), None).await?;
     let mut saves = 0;
     loop {
-        let rows = import.next_rows().await?;
+        let rows = import.next_rows(100).await?;
         if rows.is_empty() {
             return Ok((import.format(), saves));
         }
