@@ -20,6 +20,9 @@ use crate::notes::{self, NewBookmarkNote};
 use errors::Error;
 use jobs::{JobKind, Priority};
 
+#[cfg(test)]
+mod tests;
+
 /// The result of a bulk save for one page.
 #[derive(Debug)]
 pub enum SaveResult {

@@ -15,10 +15,12 @@ const BASE_ROWS: usize = 100;
 const MAX_ROWS: usize = 4 * BASE_ROWS;
 /// Time of a transaction from which on the next batch is smaller. Other writes wait for that long.
 const MAX_TIME: Duration = Duration::from_millis(100);
-/// The bytes of the library that a row may take up for each of its bytes: its URL is stored in several columns and in normalized forms.
+/// The bytes of the library that a row takes up at most for each of its bytes, unless it has very many tags or folders: its URL is stored in
+/// several columns and in normalized forms.
 const MOST_BYTES_PER_BYTE: u64 = 12;
-/// Rows of the library that a row of the file may become, apart from its texts: bookmark, document, tags, collections, note, records.
-const MOST_ROWS_PER_ROW: u64 = 40;
+/// Rows of the library that a row of the file becomes at most: bookmark, documents, tags, collections, records of the import. More of them
+/// have texts, by which they are counted too.
+const MOST_ROWS_PER_ROW: u64 = 20;
 
 /// The number of rows of the next batch.
 #[derive(Debug)]
