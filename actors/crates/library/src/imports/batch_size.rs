@@ -17,10 +17,10 @@ const MAX_ROWS: usize = 4 * BASE_ROWS;
 const MAX_TIME: Duration = Duration::from_millis(100);
 /// The bytes of the library that a row takes up at most for each of its bytes, unless it has very many tags or folders: its URL is stored in
 /// several columns and in normalized forms.
-const MOST_BYTES_PER_BYTE: u64 = 12;
+const MAX_BYTES_PER_BYTE: u64 = 12;
 /// Rows of the library that a row of the file becomes at most: bookmark, documents, tags, collections, records of the import. More of them
 /// have texts, by which they are counted too.
-const MOST_ROWS_PER_ROW: u64 = 20;
+const MAX_ROWS_PER_ROW: u64 = 20;
 
 /// The number of rows of the next batch.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ pub fn most_bytes(rows: &[RowInput]) -> u64 {
             Ok(()) => length.0,
             Err(_) => u64::MAX,
         };
-        bytes.saturating_mul(MOST_BYTES_PER_BYTE).saturating_add(MOST_ROWS_PER_ROW * ROW_BYTES as u64)
+        bytes.saturating_mul(MAX_BYTES_PER_BYTE).saturating_add(MAX_ROWS_PER_ROW * ROW_BYTES as u64)
     };
     rows.iter().map(most_of).fold(0, u64::saturating_add)
 }
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_grow_while_they_are_fast_and_shrink_when_they_are_slow() {
+    fn fast_batches_grow_and_slow_ones_shrink() {
         let (fast, slow) = (Duration::from_millis(10), MAX_TIME * 2);
         let mut size = BatchSize::default();
 
@@ -140,7 +140,7 @@ mod tests {
         let row = |reason: &str| Row { line: 1, content: RowContent::skipped(reason) };
         let bytes = |reason: &str| most_bytes(&[RowInput::without_file(row(reason))]);
 
-        assert_eq!(bytes(&"a".repeat(1000)) - bytes(""), 1000 * MOST_BYTES_PER_BYTE);
-        assert!(bytes("") >= MOST_ROWS_PER_ROW * ROW_BYTES as u64);
+        assert_eq!(bytes(&"a".repeat(1000)) - bytes(""), 1000 * MAX_BYTES_PER_BYTE);
+        assert!(bytes("") >= MAX_ROWS_PER_ROW * ROW_BYTES as u64);
     }
 }
