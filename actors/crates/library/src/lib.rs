@@ -45,6 +45,7 @@ pub mod highlights;
 pub mod idempotency_claim;
 pub mod imports;
 pub mod library_quota;
+mod list_lengths;
 pub mod notes;
 pub mod owned_transaction;
 pub mod projects;

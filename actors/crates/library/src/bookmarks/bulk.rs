@@ -16,6 +16,7 @@ use super::save::{new_rows, skip_saved_url, text_job};
 use super::tags::skip_existing_tag;
 use crate::BATCH_ROWS;
 use crate::documents::store_supplied_content;
+use crate::list_lengths::padded;
 use crate::notes::{self, NewBookmarkNote};
 use errors::Error;
 use jobs::{JobKind, Priority};
@@ -96,7 +97,7 @@ async fn existing_urls(
     let (mut existing, urls) = (HashSet::new(), urls.collect::<Vec<_>>());
     for batch in urls.chunks(BATCH_ROWS) {
         let bookmarks = bookmark::Entity::visible_to(user)
-            .filter(bookmark::Column::NormalizedUrl.is_in(batch))
+            .filter(bookmark::Column::NormalizedUrl.is_in(padded(batch)))
             .select_only()
             .column(bookmark::Column::NormalizedUrl)
             .order_by_asc(bookmark::Column::Id)
@@ -104,7 +105,7 @@ async fn existing_urls(
             .lock(LockType::NoKeyUpdate);
         existing.extend(bookmarks.into_tuple::<String>().all(txn).await?);
         let entries = entry::Entity::owned_by(user)
-            .filter(entry::Column::NormalizedUrl.is_in(batch))
+            .filter(entry::Column::NormalizedUrl.is_in(padded(batch)))
             .select_only()
             .column(entry::Column::NormalizedUrl);
         existing.extend(entries.into_tuple::<String>().all(txn).await?);

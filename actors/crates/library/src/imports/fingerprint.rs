@@ -29,6 +29,7 @@ use values::kind::{ContentType, ImportedKind};
 
 use crate::BATCH_ROWS;
 use crate::highlights::match_key;
+use crate::list_lengths::padded;
 use errors::Error;
 
 /// Computes the current fingerprints of objects of a kind, by their ids. An object that does not exist has none, nor does one that is
@@ -41,7 +42,8 @@ pub async fn compute(
 ) -> Result<HashMap<Uuid, String>, Error> {
     let mut fingerprints = HashMap::new();
     for ids in ids.chunks(BATCH_ROWS) {
-        fingerprints.extend(compute_batch(txn, user, kind, ids).await?);
+        let ids: Vec<Uuid> = padded(ids).collect();
+        fingerprints.extend(compute_batch(txn, user, kind, &ids).await?);
     }
     Ok(fingerprints)
 }

@@ -5,8 +5,6 @@ use std::time::{Duration, Instant};
 use database::Transaction;
 use entity::{import, job, stored_file};
 use jobs::{JobError, Priority};
-use parse::bookmarks::Row;
-use sandbox::SandboxError;
 use sandbox::import::ImportReader;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
@@ -19,7 +17,7 @@ use super::batch_size::{self, BatchSize};
 use super::context::ImportContext;
 use super::library_lock::lock_library;
 use super::queue_room::QueueRoom;
-use super::reading::{self, ReadError, RowInput};
+use super::reading::{ReadAhead, ReadError, RowInput};
 use super::retention::release_file;
 use super::session::ImportSession;
 use super::undo;
@@ -32,9 +30,6 @@ use errors::Error;
 /// Time after which the job yields to others. If it took longer to skip the rows that were done before, four times as long:
 /// otherwise a long file would be read for nothing else.
 const RUN_TIME: Duration = Duration::from_secs(30);
-
-/// The next rows of a file, as its reader returned them.
-type NextRows = Result<Vec<Row>, SandboxError>;
 
 /// Runs the job of an import, or of its undo.
 ///
@@ -66,34 +61,24 @@ async fn apply_file(
     session.skip_done_rows(&mut reader).await.map_err(job_error)?;
     let run_time = RUN_TIME.max(began.elapsed() * 4);
     began = Instant::now();
-    let (mut size, mut room) = (BatchSize::default(), QueueRoom::default());
-    // Rows that were read: those whose files are in the store, and the following ones, read while the batch before was applied.
-    let (mut batch, mut next): (Vec<RowInput>, Option<NextRows>) = (Vec::new(), None);
+    let (mut size, mut room, mut file) = (BatchSize::default(), QueueRoom::default(), ReadAhead::new(reader));
+    let mut batch = Vec::new();
     loop {
         room.require(core.db.read(), session.import()).await?;
         if batch.is_empty() {
-            let rows = match next.take() {
-                Some(rows) => rows,
-                None => reader.next_rows(size.rows()).await,
-            };
-            let rows = rows.map_err(|error| job_error(error.into()))?;
             // Before the transaction: it may copy files of gigabytes from the archive.
-            batch =
-                reading::add_files(context, session.import(), &mut reader, rows).await.map_err(job_error)?;
+            let next = file.next_batch(context, session.import(), size.rows()).await;
+            batch = next.map_err(job_error)?;
         }
         if batch.is_empty() {
             return finish(core, job, session).await;
         }
         let (read, max_rows) = (batch.len(), size.rows());
-        let applying = apply_batch(context, job, &mut session, &mut size, batch);
-        let applied = if next.is_some() {
-            applying.await
-        } else {
-            // The child parses the next rows meanwhile.
-            let (applied, rows) = tokio::join!(applying, reader.next_rows(max_rows));
-            next = Some(rows);
-            applied
-        };
+        // The child parses the next rows meanwhile.
+        let (applied, ()) = tokio::join!(
+            apply_batch(context, job, &mut session, &mut size, batch),
+            file.read_ahead(max_rows)
+        );
         let Some(rest) = applied? else { return Ok(()) };
         room.take(read - rest.len());
         batch = rest;

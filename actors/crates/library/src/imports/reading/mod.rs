@@ -3,6 +3,7 @@
 
 pub mod archive_file;
 mod error;
+mod read_ahead;
 
 use entity::import;
 use parse::archive::FileRecord;
@@ -16,6 +17,7 @@ use self::archive_file::ArchiveFile;
 use super::context::ImportContext;
 
 pub use error::ReadError;
+pub use read_ahead::ReadAhead;
 
 /// A row of a file, with the file of the archive that it names.
 pub struct RowInput {
