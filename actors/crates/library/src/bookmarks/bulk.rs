@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use database::insert_all;
 use entity::{bookmark, bookmark_tag, collection_bookmark, document, entry};
 use sea_orm::sea_query::LockType;
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, DatabaseBackend, QueryFilter, QueryOrder, QuerySelect, Select};
 use values::id::{BookmarkId, UserId};
 use values::time::Timestamp;
 use web::PageUrl;
@@ -96,13 +96,11 @@ async fn existing_urls(
 ) -> Result<HashSet<String>, Error> {
     let (mut existing, urls) = (HashSet::new(), urls.collect::<Vec<_>>());
     for batch in urls.chunks(BATCH_ROWS) {
-        let bookmarks = bookmark::Entity::visible_to(user)
-            .filter(bookmark::Column::NormalizedUrl.is_in(padded(batch)))
-            .select_only()
-            .column(bookmark::Column::NormalizedUrl)
-            .order_by_asc(bookmark::Column::Id)
-            // As in `super::lock`.
-            .lock(LockType::NoKeyUpdate);
+        let mut bookmarks = saved_urls(user, batch);
+        // As in `super::lock`. SQLite has no locks of rows, and for this order it would read all bookmarks of the user.
+        if txn.get_database_backend() == DatabaseBackend::Postgres {
+            bookmarks = bookmarks.order_by_asc(bookmark::Column::Id).lock(LockType::NoKeyUpdate);
+        }
         existing.extend(bookmarks.into_tuple::<String>().all(txn).await?);
         let entries = entry::Entity::owned_by(user)
             .filter(entry::Column::NormalizedUrl.is_in(padded(batch)))
@@ -111,6 +109,14 @@ async fn existing_urls(
         existing.extend(entries.into_tuple::<String>().all(txn).await?);
     }
     Ok(existing)
+}
+
+/// Selects those of these normalised URLs that belong to a bookmark.
+fn saved_urls(user: UserId, urls: &[String]) -> Select<bookmark::Entity> {
+    bookmark::Entity::visible_to(user)
+        .filter(bookmark::Column::NormalizedUrl.is_in(padded(urls)))
+        .select_only()
+        .column(bookmark::Column::NormalizedUrl)
 }
 
 /// Removes and returns the pages that another process saved after they were looked up.

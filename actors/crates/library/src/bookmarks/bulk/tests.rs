@@ -1,8 +1,8 @@
 //! Pages that are saved together, compared with pages that are saved one by one.
 
-use database::Db;
+use database::{Db, QueryPlan};
 use entity::{chunk, collection, job, note, user};
-use sea_orm::{EntityTrait, IntoActiveModel};
+use sea_orm::{EntityTrait, IntoActiveModel, QueryTrait};
 use uuid::Uuid;
 use values::id::CollectionId;
 use values::kind::SourceFormat;
@@ -145,4 +145,16 @@ async fn page_that_is_saved_already_or_again_is_deferred() {
 
     let is_created = |result: &SaveResult| matches!(result, SaveResult::Created(_));
     assert_eq!(results.iter().map(is_created).collect::<Vec<_>>(), [true, false, false, true]);
+}
+
+#[tokio::test]
+async fn saved_urls_of_a_batch_are_found_by_their_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = opened(&folder).await;
+    let urls: Vec<String> = (0..400).map(|n| format!("https://example.org/{n}")).collect();
+
+    let query = saved_urls(UserId::new(NOON), &urls).build(DatabaseBackend::Sqlite);
+    let plan = QueryPlan::of(&db, query).await.unwrap();
+
+    assert!(plan.has_step("bookmark_normalized_url (user_id=? AND normalized_url=?)"), "{plan:#?}");
 }
