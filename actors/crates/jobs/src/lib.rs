@@ -5,6 +5,7 @@
 //! | To | Call |
 //! |---|---|
 //! | request work, in the transaction that makes it necessary | [`enqueue()`], [`enqueue_all`], [`withdraw`] |
+//! | ask how much may be requested | [`backlog_room`] |
 //! | wake the worker | [`JobSignal`] |
 //! | take due jobs under a lease | [`promote`], [`claim()`], [`end_leases`] |
 //! | keep a lease | [`renew`], [`advance`] |
@@ -14,7 +15,7 @@
 //! | keep jobs of other versions | [`requeue_unknown`], [`unknown_by_kind`] |
 //! | say how an attempt failed | [`JobError`] |
 //! | retry a job that was given up | [`retry_failed`] |
-//! | look at the queue | [`depths`], [`given_up()`], [`has_room`], [`beyond_room`], [`backlog_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
+//! | look at the queue | [`depths`], [`given_up()`], [`has_room`], [`beyond_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
 //! | look at the jobs of documents | [`last_document_job`], [`is_document_running`], [`list_document_jobs`], [`count_document_jobs`] |
 //! | select documents and other subjects by their jobs | [`pending_documents`], [`subjects`], [`subjects_due`], [`subjects_given_up`] |
 //! | remove rows | [`sweep`], [`remove_with_subjects`] |

@@ -1,20 +1,20 @@
 //! The texts of documents: how an extracted text replaces the one before it, and how it maps to its source.
 //!
 //! A text is stored as passages (`chunk` rows) of one version. [`replace_text`] stores the next version in the caller's transaction
-//! and moves the highlights to it ([`crate::highlights`]). [`insert_with_texts`] inserts new documents together with their texts.
+//! and moves the highlights to it ([`crate::highlights`]).
 
-mod new_texts;
 mod parser_error;
 mod rendition;
 mod retry;
 mod source_map;
 mod store;
 mod supplied_content;
+mod with_texts;
 
-pub use new_texts::insert_with_texts;
 pub use parser_error::parser_job_error;
 pub use rendition::parse_outline;
 pub use retry::retry_document;
 pub use source_map::{PageSpan, SourceMap, SpokenSegment, TimedSpan};
 pub use store::{ChunkedDocument, ExtractedDocument, current_text, replace_text};
 pub use supplied_content::{SuppliedContent, store_supplied_content};
+pub use with_texts::insert_with_texts;
