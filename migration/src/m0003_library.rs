@@ -97,6 +97,7 @@ CREATE TABLE collection (
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL
 );
+CREATE INDEX collection_name ON collection (user_id, name, id);
 CREATE INDEX collection_user ON collection (user_id, id);
 CREATE INDEX collection_parent ON collection (parent_id)
 "#;

@@ -1,4 +1,5 @@
 //! Imports from other programs, and their undo.
 
+mod batches;
 pub mod imports;
 mod undo;

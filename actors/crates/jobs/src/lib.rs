@@ -5,6 +5,7 @@
 //! | To | Call |
 //! |---|---|
 //! | request work, in the transaction that makes it necessary | [`enqueue()`], [`enqueue_all`], [`withdraw`] |
+//! | ask how much may be requested | [`backlog_room`] |
 //! | wake the worker | [`JobSignal`] |
 //! | take due jobs under a lease | [`promote`], [`claim()`], [`end_leases`] |
 //! | keep a lease | [`renew`], [`advance`] |
@@ -56,6 +57,7 @@ mod inspect;
 mod kind;
 mod newest;
 mod postpone;
+mod room;
 mod signal;
 mod slots;
 #[cfg(test)]
@@ -84,6 +86,7 @@ pub use inspect::{
 };
 pub use kind::{JobKind, Priority, Track};
 pub use postpone::{postpone, release_postponed};
+pub use room::backlog_room;
 pub use signal::JobSignal;
 pub use slots::{BatchBudget, ClaimedJob, ClaimedJobs, SlotBudget};
 

@@ -47,6 +47,7 @@ pub mod idempotency_claim;
 pub mod imports;
 pub mod kept_counts;
 pub mod library_quota;
+mod list_lengths;
 pub mod notes;
 pub mod owned_transaction;
 pub mod projects;

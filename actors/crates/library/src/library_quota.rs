@@ -104,6 +104,11 @@ impl LibraryRoom {
         self.used.saturating_add(bytes.max(1) as u64) <= self.limit
     }
 
+    /// Returns how many bytes were free when the transaction began.
+    pub fn free_bytes(&self) -> u64 {
+        self.limit.saturating_sub(self.used)
+    }
+
     /// Refuses an addition before it is written.
     ///
     /// # Errors

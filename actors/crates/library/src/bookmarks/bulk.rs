@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use database::insert_all;
 use entity::{bookmark, bookmark_tag, collection_bookmark, document, entry};
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
+use sea_orm::sea_query::LockType;
+use sea_orm::{ColumnTrait, ConnectionTrait, DatabaseBackend, QueryFilter, QueryOrder, QuerySelect, Select};
 use values::id::{BookmarkId, UserId};
 use values::time::Timestamp;
 use web::PageUrl;
@@ -15,9 +16,13 @@ use super::save::{new_rows, skip_saved_url, text_job};
 use super::tags::skip_existing_tag;
 use crate::BATCH_ROWS;
 use crate::documents::store_supplied_content;
-use crate::notes;
+use crate::list_lengths::padded;
+use crate::notes::{self, NewBookmarkNote};
 use errors::Error;
 use jobs::{JobKind, Priority};
+
+#[cfg(test)]
+mod tests;
 
 /// The result of a bulk save for one page.
 #[derive(Debug)]
@@ -39,7 +44,8 @@ struct PendingRow {
 }
 
 /// Saves the new pages of a batch in the caller's transaction, which has locked their collections. Returns the results in
-/// the order of the pages.
+/// the order of the pages. The bookmarks that exist already are locked, in the order in which every transaction does, if there are at
+/// most [`BATCH_ROWS`] pages; their pages are deferred.
 ///
 /// # Errors
 /// [`Error::UrlRejected`] when a URL is not an absolute http or https URL.
@@ -82,7 +88,7 @@ pub async fn save_new_pages(
     Ok(results)
 }
 
-/// Returns which of these normalised URLs belong to a bookmark or a feed entry.
+/// Returns which of these normalised URLs belong to a bookmark, which is locked then, or to a feed entry.
 async fn existing_urls(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -90,18 +96,27 @@ async fn existing_urls(
 ) -> Result<HashSet<String>, Error> {
     let (mut existing, urls) = (HashSet::new(), urls.collect::<Vec<_>>());
     for batch in urls.chunks(BATCH_ROWS) {
-        let bookmarks = bookmark::Entity::visible_to(user)
-            .filter(bookmark::Column::NormalizedUrl.is_in(batch))
-            .select_only()
-            .column(bookmark::Column::NormalizedUrl);
+        let mut bookmarks = saved_urls(user, batch);
+        // As in `super::lock`. SQLite has no locks of rows, and for this order it would read all bookmarks of the user.
+        if txn.get_database_backend() == DatabaseBackend::Postgres {
+            bookmarks = bookmarks.order_by_asc(bookmark::Column::Id).lock(LockType::NoKeyUpdate);
+        }
         existing.extend(bookmarks.into_tuple::<String>().all(txn).await?);
         let entries = entry::Entity::owned_by(user)
-            .filter(entry::Column::NormalizedUrl.is_in(batch))
+            .filter(entry::Column::NormalizedUrl.is_in(padded(batch)))
             .select_only()
             .column(entry::Column::NormalizedUrl);
         existing.extend(entries.into_tuple::<String>().all(txn).await?);
     }
     Ok(existing)
+}
+
+/// Selects those of these normalised URLs that belong to a bookmark.
+fn saved_urls(user: UserId, urls: &[String]) -> Select<bookmark::Entity> {
+    bookmark::Entity::visible_to(user)
+        .filter(bookmark::Column::NormalizedUrl.is_in(padded(urls)))
+        .select_only()
+        .column(bookmark::Column::NormalizedUrl)
 }
 
 /// Removes and returns the pages that another process saved after they were looked up.
@@ -153,11 +168,14 @@ async fn add_attributes(
         page.new.collections.iter().map(row)
     });
     insert_all::<collection_bookmark::Entity>(txn, memberships, Some(&skip_existing_membership())).await?;
+    let mut notes = Vec::new();
     for page in &mut pending {
         if let Some(body) = page.new.notes.take() {
-            notes::write_on_bookmark(txn, &page.row, &body, priority, now).await?;
+            let title = page.document.title.clone();
+            notes.push(NewBookmarkNote { bookmark: page.row.id, title, body });
         }
     }
+    notes::insert_on_new_bookmarks(txn, user, notes, priority, now).await?;
     for kind in [JobKind::FetchPage, JobKind::ProcessText] {
         let of_kind = pending.iter().filter(|page| text_job(&page.new) == kind);
         jobs::enqueue_all(txn, user, kind, of_kind.map(|page| page.document.id.0), priority, now).await?;

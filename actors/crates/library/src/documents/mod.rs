@@ -10,6 +10,7 @@ mod retry;
 mod source_map;
 mod store;
 mod supplied_content;
+mod with_texts;
 
 pub use first_texts::{StoredText, store_first_texts};
 pub use parser_error::parser_job_error;
@@ -18,3 +19,4 @@ pub use retry::retry_document;
 pub use source_map::{PageSpan, SourceMap, SpokenSegment, TimedSpan};
 pub use store::{ChunkedDocument, ExtractedDocument, current_text, replace_text};
 pub use supplied_content::{SuppliedContent, store_supplied_content};
+pub use with_texts::insert_with_texts;

@@ -17,7 +17,7 @@ use values::time::Timestamp;
 
 use super::bookmark_rows::PageRow;
 use super::bookmark_rows::fields::{self, URL_NOT_FETCHABLE};
-use super::reading::{ReadError, RowInput, read_batch};
+use super::reading::{self, ReadError, RowInput};
 use super::report::shown_name;
 use super::rows::faults::{self, RowFaults};
 use super::rows::result::{ProcessedRow, RowResult};
@@ -57,7 +57,8 @@ impl ImportSession {
             return Ok(reader.skip_rows(left).await?);
         }
         while left > 0 {
-            let batch = read_batch(self.context(), self.import(), reader).await?;
+            let rows = reader.next_rows(usize::try_from(left).unwrap_or(usize::MAX)).await?;
+            let batch = reading::add_files(self.context(), self.import(), reader, rows).await?;
             if batch.is_empty() {
                 break;
             }

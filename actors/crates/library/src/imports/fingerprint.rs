@@ -20,15 +20,16 @@ use entity::{
     bookmark, bookmark_tag, collection, collection_bookmark, decision, document, feed, highlight, note,
     project,
 };
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
-use values::id::{BookmarkId, UserId};
+use values::id::{BookmarkId, CollectionId, UserId};
 use values::kind::{ContentType, ImportedKind};
 
 use crate::BATCH_ROWS;
 use crate::highlights::match_key;
+use crate::list_lengths::padded;
 use errors::Error;
 
 /// Computes the current fingerprints of objects of a kind, by their ids. An object that does not exist has none, nor does one that is
@@ -41,7 +42,8 @@ pub async fn compute(
 ) -> Result<HashMap<Uuid, String>, Error> {
     let mut fingerprints = HashMap::new();
     for ids in ids.chunks(BATCH_ROWS) {
-        fingerprints.extend(compute_batch(txn, user, kind, ids).await?);
+        let ids: Vec<Uuid> = padded(ids).collect();
+        fingerprints.extend(compute_batch(txn, user, kind, &ids).await?);
     }
     Ok(fingerprints)
 }
@@ -94,10 +96,19 @@ async fn bookmark_digests(
     user: UserId,
     ids: &[Uuid],
 ) -> Result<Vec<(Uuid, String)>, Error> {
-    /// The rows of a table that belong to these bookmarks.
+    /// Selects the rows of a table that belong to these bookmarks.
     macro_rules! rows_of {
         ($entity:ident) => {
             $entity::Entity::owned_by(user).filter($entity::Column::BookmarkId.is_in(ids.iter().copied()))
+        };
+    }
+    /// Selects one column of those rows, besides the id of the bookmark. An import reads them for each bookmark that it creates.
+    macro_rules! column_of {
+        ($entity:ident, $column:ident) => {
+            rows_of!($entity)
+                .select_only()
+                .column($entity::Column::BookmarkId)
+                .column($entity::Column::$column)
         };
     }
     let mut parts: BTreeMap<BookmarkId, BookmarkParts> = BTreeMap::new();
@@ -106,22 +117,26 @@ async fn bookmark_digests(
     let titled = document::Entity::with_hidden(user)
         .filter(document::Column::BookmarkId.is_in(ids.iter().copied()))
         .filter(document::Column::HasUserTitle.eq(true))
-        .filter(document::Column::ContentType.ne(ContentType::Note));
-    for row in titled.all(txn).await? {
-        if let Some(id) = row.bookmark_id {
-            parts.entry(id).or_default().title = Some(row.title);
-        }
+        .filter(document::Column::ContentType.ne(ContentType::Note))
+        .select_only()
+        .column(document::Column::BookmarkId)
+        .column(document::Column::Title);
+    let titles: Vec<(BookmarkId, String)> = titled.into_tuple().all(txn).await?;
+    for (id, title) in titles {
+        parts.entry(id).or_default().title = Some(title);
     }
-    for row in rows_of!(bookmark_tag).all(txn).await? {
-        parts.entry(row.bookmark_id).or_default().tags.push(row.name);
+    let tags: Vec<(BookmarkId, String)> = column_of!(bookmark_tag, Name).into_tuple().all(txn).await?;
+    for (id, name) in tags {
+        parts.entry(id).or_default().tags.push(name);
     }
-    for row in rows_of!(note).all(txn).await? {
-        if let Some(id) = row.bookmark_id {
-            parts.entry(id).or_default().notes = Some(row.body);
-        }
+    let notes: Vec<(BookmarkId, String)> = column_of!(note, Body).into_tuple().all(txn).await?;
+    for (id, body) in notes {
+        parts.entry(id).or_default().notes = Some(body);
     }
-    for row in rows_of!(collection_bookmark).all(txn).await? {
-        parts.entry(row.bookmark_id).or_default().collections.push(row.collection_id.0);
+    let filed: Vec<(BookmarkId, CollectionId)> =
+        column_of!(collection_bookmark, CollectionId).into_tuple().all(txn).await?;
+    for (id, collection) in filed {
+        parts.entry(id).or_default().collections.push(collection.0);
     }
     for row in rows_of!(highlight).all(txn).await? {
         parts.entry(row.bookmark_id).or_default().highlights.push(highlight_digest(&row));

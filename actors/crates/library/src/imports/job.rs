@@ -7,15 +7,17 @@ use entity::{import, job, stored_file};
 use jobs::{JobError, Priority};
 use sandbox::import::ImportReader;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use storage::blobs::BlobError;
 use values::id::ImportId;
 use values::kind::ImportState;
 use values::time::Timestamp;
 
+use super::batch_size::{self, BatchSize};
 use super::context::ImportContext;
 use super::library_lock::lock_library;
-use super::reading::{ReadError, RowInput, read_batch};
+use super::queue_room::QueueRoom;
+use super::reading::{ReadAhead, ReadError, RowInput};
 use super::retention::release_file;
 use super::session::ImportSession;
 use super::undo;
@@ -28,10 +30,6 @@ use errors::Error;
 /// Time after which the job yields to others. If it took longer to skip the rows that were done before, four times as long:
 /// otherwise a long file would be read for nothing else.
 const RUN_TIME: Duration = Duration::from_secs(30);
-/// The reason that an import shows while the user's queue of documents is full.
-const QUEUE_FULL: &str = "waiting until fewer documents are in the queue";
-/// Time after which a job that waits for the queue of documents is tried again.
-const QUEUE_RETRY_DELAY: Duration = Duration::from_secs(60);
 
 /// Runs the job of an import, or of its undo.
 ///
@@ -63,33 +61,32 @@ async fn apply_file(
     session.skip_done_rows(&mut reader).await.map_err(job_error)?;
     let run_time = RUN_TIME.max(began.elapsed() * 4);
     began = Instant::now();
+    let (mut size, mut room, mut file) = (BatchSize::default(), QueueRoom::default(), ReadAhead::new(reader));
+    let mut batch = Vec::new();
     loop {
-        require_queue_room(core.db.read(), job, &session).await?;
-        // Before the transaction: it may copy files of gigabytes from the archive.
-        let batch = read_batch(context, session.import(), &mut reader).await.map_err(job_error)?;
+        room.require(core.db.read(), session.import()).await?;
+        if batch.is_empty() {
+            // Before the transaction: it may copy files of gigabytes from the archive.
+            let next = file.next_batch(context, session.import(), size.rows()).await;
+            batch = next.map_err(job_error)?;
+        }
         if batch.is_empty() {
             return finish(core, job, session).await;
         }
-        if !apply_batch(context, job, &mut session, batch).await? {
-            return Ok(());
-        }
+        let (read, max_rows) = (batch.len(), size.rows());
+        // The child parses the next rows meanwhile.
+        let (applied, ()) = tokio::join!(
+            apply_batch(context, job, &mut session, &mut size, batch),
+            file.read_ahead(max_rows)
+        );
+        let Some(rest) = applied? else { return Ok(()) };
+        room.take(read - rest.len());
+        batch = rest;
         if began.elapsed() > run_time {
             let yielded = jobs::yield_job(core.db.write(), job, 0, Priority::of(job), core.clock.now());
             return Ok(yielded.await.map(drop)?);
         }
     }
-}
-
-/// Refuses to apply more rows while the user's queue of documents is full. A dry run adds none to it.
-async fn require_queue_room(
-    db: &impl ConnectionTrait,
-    job: &job::Model,
-    session: &ImportSession,
-) -> Result<(), JobError> {
-    if session.import().is_dry_run || jobs::has_room(db, job.user_id, Priority::Backlog).await? {
-        return Ok(());
-    }
-    Err(JobError::Blocked { reason: QUEUE_FULL, after: QUEUE_RETRY_DELAY })
 }
 
 /// Begins the transaction of a batch, which locks the import. Returns `None` if the import runs no more; its job has ended then.
@@ -115,23 +112,26 @@ async fn begin_batch(
     Ok(None)
 }
 
-/// Applies a batch and keeps the progress. Returns `false` if the job has ended: the import runs no more, or a run of faults stopped
-/// it.
+/// Applies a batch and keeps the progress. Returns the rows of the batch that are left to the next one; `None` if the job has ended: the
+/// import runs no more, or a run of faults stopped it.
 async fn apply_batch(
     context: &ImportContext,
     job: &job::Model,
     session: &mut ImportSession,
-    batch: Vec<RowInput>,
-) -> Result<bool, JobError> {
+    size: &mut BatchSize,
+    mut batch: Vec<RowInput>,
+) -> Result<Option<Vec<RowInput>>, JobError> {
     let (core, now) = (&context.core, context.core.clock.now());
-    let Some(txn) = begin_batch(core, job, session, now).await? else { return Ok(false) };
-    // Asked again under the lock, because other jobs may have filled the queue while the batch was read.
-    require_queue_room(&txn, job, session).await?;
+    let most_bytes = batch_size::most_bytes(&batch);
+    let Some(txn) = begin_batch(core, job, session, now).await? else { return Ok(None) };
+    let began = Instant::now();
     // Also counts as progress: crashes before it are forgotten, and only a batch that crashes every time ends the job.
     if !jobs::advance(&txn, job, now).await? {
         return Err(JobError::LeaseLost);
     }
     let room = LibraryRoom::of_owner(&txn, core, job.user_id).await?;
+    let rows = batch_size::rows_within_bounds(batch.len(), most_bytes, room.free_bytes(), session.import());
+    let rest = batch.split_off(rows);
     session.apply(&txn, batch).await?;
     // A batch that does not fit is rolled back as a whole: the import fails, and continues with this batch when it is resumed.
     room.must_hold(&txn).await?;
@@ -139,8 +139,9 @@ async fn apply_batch(
         jobs::finish(&txn, job, now).await?;
     }
     txn.commit().await?;
+    size.record(rows, began.elapsed());
     context.job_signal.notify();
-    Ok(!session.is_stopped())
+    Ok((!session.is_stopped()).then_some(rest))
 }
 
 /// Ends the import after its last row, and its job.

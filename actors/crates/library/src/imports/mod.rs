@@ -10,7 +10,7 @@
 //! |---|---|
 //! | receive the file, one per user at a time | `file` |
 //! | create the import and its job | `begin`; rows of a request: `from_request` |
-//! | run the job, batch by batch | `job` |
+//! | run the job, batch by batch | `job`, `batch_size`, `queue_room` |
 //! | read a batch of rows, with the files of an archive | `reading` |
 //! | apply it, or preview it in a dry run | `apply`, `dry_run` |
 //! | what a row becomes | `bookmark_rows`, `notes`, `restore` (lines of an export) |
@@ -19,6 +19,7 @@
 
 mod apply;
 mod archived_document;
+mod batch_size;
 mod begin;
 mod bookmark_rows;
 mod context;
@@ -33,6 +34,7 @@ mod library_lock;
 mod limits;
 mod notes;
 mod pause;
+mod queue_room;
 mod reading;
 mod report;
 mod restore;

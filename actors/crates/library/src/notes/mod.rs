@@ -17,7 +17,9 @@ use errors::Error;
 use jobs::{JobKind, Priority};
 
 pub use body::{MAX_BODY_CHARS, chunk_body, chunk_body_in_worker, derive_title};
-pub use on_bookmark::{document_on_bookmark, lock_on_bookmark, write_on_bookmark};
+pub use on_bookmark::{
+    NewBookmarkNote, document_on_bookmark, insert_on_new_bookmarks, lock_on_bookmark, write_on_bookmark,
+};
 pub use owner::{LockedNote, NoteOwner, delete, lock_for_change};
 
 /// A note to be added to a project.

@@ -1,5 +1,6 @@
 //! The note on a bookmark.
 
+use database::insert_all;
 use entity::{bookmark, document, note};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 use values::id::{BookmarkId, DocumentId, NoteId, UserId};
@@ -7,6 +8,7 @@ use values::time::Timestamp;
 
 use super::body::chunk_body;
 use super::{empty_document, rewrite};
+use crate::documents::insert_with_texts;
 use errors::Error;
 use jobs::Priority;
 
@@ -57,6 +59,42 @@ pub async fn write_on_bookmark(
     rewrite(txn, note, body.to_owned(), chunk_body(body), priority, now).await.map(Some)
 }
 
+/// The note on a bookmark that is new.
+#[derive(Clone, Debug)]
+pub struct NewBookmarkNote {
+    /// The bookmark, which this transaction has inserted.
+    pub bookmark: BookmarkId,
+    /// Title of the bookmark's document.
+    pub title: String,
+    /// Text as Markdown.
+    pub body: String,
+}
+
+/// Inserts the notes on new bookmarks, as [`write_on_bookmark`] does for one, with a few statements for all of them. No bookmark may
+/// occur twice. An empty text makes no note.
+pub async fn insert_on_new_bookmarks(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    new: Vec<NewBookmarkNote>,
+    priority: Priority,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let (mut notes, mut texts) = (Vec::with_capacity(new.len()), Vec::with_capacity(new.len()));
+    for NewBookmarkNote { bookmark, title, body } in new.into_iter().filter(|note| !note.body.is_empty()) {
+        let document = document::Model { bookmark_id: Some(bookmark), ..empty_document(user, title, now) };
+        let text = chunk_body(&body);
+        notes.push(note::Model { body, ..empty_note(user, document.id, bookmark, now) });
+        texts.push((document, text));
+    }
+    if notes.is_empty() {
+        return Ok(());
+    }
+    // The documents before the notes, which refer to them by a foreign key.
+    insert_with_texts(txn, user, texts, priority, now).await?;
+    insert_all::<note::Entity>(txn, notes, None).await?;
+    Ok(())
+}
+
 async fn insert_on_bookmark(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
@@ -66,18 +104,22 @@ async fn insert_on_bookmark(
     let title = page.one(txn).await?.map(|page| page.title).unwrap_or_default();
     let document = document::Model { bookmark_id: Some(row.id), ..empty_document(row.user_id, title, now) };
     document::Entity::insert(document.clone().into_active_model()).exec_without_returning(txn).await?;
-    let note = note::Model {
+    let note = empty_note(row.user_id, document.id, row.id, now);
+    note::Entity::insert(note.clone().into_active_model()).exec_without_returning(txn).await?;
+    Ok(note)
+}
+
+fn empty_note(user: UserId, document: DocumentId, bookmark: BookmarkId, now: Timestamp) -> note::Model {
+    note::Model {
         id: NoteId::new(now),
-        user_id: row.user_id,
-        document_id: document.id,
-        bookmark_id: Some(row.id),
+        user_id: user,
+        document_id: document,
+        bookmark_id: Some(bookmark),
         project_id: None,
         title: String::new(),
         body: String::new(),
         pinned: false,
         created_at: now,
         updated_at: now,
-    };
-    note::Entity::insert(note.clone().into_active_model()).exec_without_returning(txn).await?;
-    Ok(note)
+    }
 }

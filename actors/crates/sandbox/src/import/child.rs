@@ -28,7 +28,7 @@ pub fn serve_file(mut parent: UnixStream, mut meter: CpuMeter) -> Result<(), Wir
                 *slot = Some(opened);
                 (response, Vec::new())
             }),
-            (ImportRequest::Rows, Some(import)) => import.next_rows(),
+            (ImportRequest::Rows { max }, Some(import)) => import.next_rows(max),
             (ImportRequest::Skip { rows }, Some(import)) => {
                 // Rows after the last one are not an error: the file may end within the rows to skip.
                 (0..rows).take_while(|_| import.rows.next().is_some()).for_each(drop);
@@ -37,7 +37,7 @@ pub fn serve_file(mut parent: UnixStream, mut meter: CpuMeter) -> Result<(), Wir
             (ImportRequest::OpenFile { name }, Some(import)) => import.open_file(&name),
             (ImportRequest::Piece, Some(import)) => import.next_piece(),
             (
-                ImportRequest::Rows
+                ImportRequest::Rows { .. }
                 | ImportRequest::Skip { .. }
                 | ImportRequest::OpenFile { .. }
                 | ImportRequest::Piece,
@@ -66,10 +66,10 @@ fn open_import(format: Option<Format>) -> Result<(ImportResponse, OpenImport), I
 }
 
 impl OpenImport {
-    /// Some rows as a JSON array: up to [`MAX_ROWS`], but no more once there are [`TARGET_BATCH_BYTES`].
-    fn next_rows(&mut self) -> Result<(ImportResponse, Vec<u8>), ImportError> {
+    /// Some rows as a JSON array: up to this number and [`MAX_ROWS`], but no more once there are [`TARGET_BATCH_BYTES`].
+    fn next_rows(&mut self, max: usize) -> Result<(ImportResponse, Vec<u8>), ImportError> {
         let mut body = vec![b'['];
-        for n in 0..MAX_ROWS {
+        for n in 0..max.min(MAX_ROWS) {
             if body.len() > TARGET_BATCH_BYTES || self.rows.peek().is_none() {
                 break;
             }

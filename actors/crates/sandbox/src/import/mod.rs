@@ -17,7 +17,7 @@ use parse::bookmarks::{Format, Row};
 use super::pool::{Pool, Worker};
 use super::sandbox_error::SandboxError;
 use super::wire::WorkerMode;
-use wire::{ImportRequest, ImportResponse, MAX_BODY_BYTES, MAX_ROWS, PIECE_BYTES};
+use wire::{ImportRequest, ImportResponse, MAX_BODY_BYTES, MAX_SKIPPED_ROWS, PIECE_BYTES};
 
 /// A file that is being read. Its child ends when this is dropped.
 pub struct ImportReader {
@@ -49,12 +49,12 @@ impl ImportReader {
         &self.unread_columns
     }
 
-    /// Returns the next rows; empty at the end.
+    /// Returns the next rows, at most `max` of them and at most 500; empty at the end. `max` is at least 1. Rows with long texts are fewer.
     ///
     /// # Errors
     /// The same errors as [`super::Sandbox::open_import`].
-    pub async fn next_rows(&mut self) -> Result<Vec<Row>, SandboxError> {
-        match self.request(ImportRequest::Rows).await? {
+    pub async fn next_rows(&mut self, max: usize) -> Result<Vec<Row>, SandboxError> {
+        match self.request(ImportRequest::Rows { max }).await? {
             (ImportResponse::Rows, body) => serde_json::from_slice(&body).map_err(|_| SandboxError::Crashed),
             (response, _) => Err(unexpected(response)),
         }
@@ -66,7 +66,7 @@ impl ImportReader {
     /// The same errors as [`super::Sandbox::open_import`].
     pub async fn skip_rows(&mut self, mut rows: u64) -> Result<(), SandboxError> {
         while rows > 0 {
-            let some = rows.min(MAX_ROWS as u64);
+            let some = rows.min(MAX_SKIPPED_ROWS);
             match self.request(ImportRequest::Skip { rows: some }).await? {
                 (ImportResponse::Skipped, _) => rows -= some,
                 (response, _) => return Err(unexpected(response)),

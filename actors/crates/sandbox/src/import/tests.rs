@@ -1,10 +1,12 @@
 //! Files as other programs wrote them, through a real child.
 
 use std::fs::File;
+use std::io::{Seek, Write};
 use std::path::Path;
 
 use parse::bookmarks::{Format, ImportError, RowContent};
 
+use super::wire::MAX_ROWS;
 use crate::SandboxError;
 use crate::tests::{sandbox, shared};
 
@@ -33,7 +35,7 @@ async fn read(path: &Path) -> Result<(Format, usize), SandboxError> {
     let mut import = sandbox().open_import(File::open(path).unwrap(), None).await?;
     let mut saves = 0;
     loop {
-        let rows = import.next_rows().await?;
+        let rows = import.next_rows(100).await?;
         if rows.is_empty() {
             return Ok((import.format(), saves));
         }
@@ -73,4 +75,21 @@ async fn every_row_of_shared_files_of_other_programs_is_read() {
             (Err(error), _) => panic!("{name}: {error}"),
         }
     }
+}
+
+#[tokio::test]
+async fn response_has_at_most_as_many_rows_as_were_requested() {
+    let mut file = tempfile::tempfile().unwrap();
+    for n in 0..MAX_ROWS + 200 {
+        writeln!(file, "{{\"url\": \"https://k.example/{n}\"}}").unwrap();
+    }
+    file.rewind().unwrap();
+    let mut import = sandbox().open_import(file, Some(Format::Jsonl)).await.unwrap();
+
+    let mut lengths = Vec::new();
+    for max in [1, 99, usize::MAX, 1000, 1] {
+        lengths.push(import.next_rows(max).await.unwrap().len());
+    }
+
+    assert_eq!(lengths, [1, 99, MAX_ROWS, 100, 0]);
 }

@@ -5,7 +5,9 @@ use parse::bookmarks::{Format, ImportError, MAX_CONTENT_BYTES};
 use serde::{Deserialize, Serialize};
 
 /// The maximum number of rows in one response.
-pub const MAX_ROWS: usize = 100;
+pub const MAX_ROWS: usize = 500;
+/// The maximum number of rows that one request skips. Their bytes are not bounded, as those of a response are.
+pub const MAX_SKIPPED_ROWS: u64 = 100;
 /// Bytes after which no further row is added to a response.
 pub const TARGET_BATCH_BYTES: usize = 4 << 20;
 /// The maximum length of the body of a response, in bytes.
@@ -22,11 +24,14 @@ pub enum ImportRequest {
         /// The program that wrote it, if the user named one.
         format: Option<Format>,
     },
-    /// Return the next rows, up to [`MAX_ROWS`].
-    Rows,
+    /// Return the next rows.
+    Rows {
+        /// The maximum number of rows; the response has at most [`MAX_ROWS`].
+        max: usize,
+    },
     /// Skip rows that an earlier run of the import has taken.
     Skip {
-        /// The number of rows to skip. The server requests at most [`MAX_ROWS`] at a time.
+        /// The number of rows to skip. The server requests at most [`MAX_SKIPPED_ROWS`] at a time.
         rows: u64,
     },
     /// Begin to unpack a file of the archive.

@@ -1,15 +1,13 @@
 //! The saved pages of a batch: new ones are inserted with a few statements, the others one by one. A page that came with a file
 //! of the archive becomes an upload.
 
-use entity::bookmark;
 use jobs::Priority;
 use parse::archive::{DocumentRecord, FileRecord};
 use parse::bookmarks::{Annotation, BookmarkDraft};
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use sea_orm::ConnectionTrait;
 use values::id::{BookmarkId, CollectionId};
 use values::kind::{ContentType, ImportedKind};
 use values::time::Timestamp;
-use web::PageUrl;
 
 use super::super::reading::archive_file::ArchiveFile;
 use super::super::rows::result::{ProcessedRow, RowResult};
@@ -70,7 +68,6 @@ impl ImportSession {
             self.claim(&result);
             processed.push(self.complete_page(txn, page, result, now).await?);
         }
-        self.lock_existing(txn, &pages).await?;
         let new = pages.iter_mut().map(|page| std::mem::take(&mut page.new)).collect();
         let saved = bookmarks::save_new_pages(txn, user, new, Priority::Backlog, now).await?;
         for (page, saved) in pages.into_iter().zip(saved) {
@@ -209,16 +206,5 @@ impl ImportSession {
             Err(Error::NotFound(_)) => Ok(false),
             Err(error) => Err(error),
         }
-    }
-
-    /// Locks the bookmarks that exist already, in the order in which every transaction does.
-    async fn lock_existing(&self, txn: &impl ConnectionTrait, pages: &[PageDraft]) -> Result<(), Error> {
-        let mut urls = Vec::with_capacity(pages.len());
-        for page in pages {
-            urls.push(PageUrl::parse(&page.new.url)?.key());
-        }
-        let existing = bookmark::Entity::visible_to(self.import().user_id)
-            .filter(bookmark::Column::NormalizedUrl.is_in(urls));
-        bookmarks::lock(txn, existing).await.map(drop)
     }
 }

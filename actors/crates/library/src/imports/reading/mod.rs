@@ -3,6 +3,7 @@
 
 pub mod archive_file;
 mod error;
+mod read_ahead;
 
 use entity::import;
 use parse::archive::FileRecord;
@@ -16,6 +17,7 @@ use self::archive_file::ArchiveFile;
 use super::context::ImportContext;
 
 pub use error::ReadError;
+pub use read_ahead::ReadAhead;
 
 /// A row of a file, with the file of the archive that it names.
 pub struct RowInput {
@@ -53,17 +55,16 @@ impl RowInput {
     }
 }
 
-/// Reads the next rows of an import, with the files that they name. Returns no rows at the end of the file. For a dry run only the
-/// digests of the files are computed.
+/// Adds the files that they name to rows that the reader returned last. For a dry run only the digests of the files are computed.
 ///
 /// # Errors
 /// [`ReadError::Sandbox`] when the file cannot be read any further; [`ReadError::Internal`] when the store or the database fails.
-pub async fn read_batch(
+pub async fn add_files(
     context: &ImportContext,
     import: &import::Model,
     reader: &mut ImportReader,
+    rows: Vec<Row>,
 ) -> Result<Vec<RowInput>, ReadError> {
-    let rows = reader.next_rows().await?;
     let (mut batch, mut copied_bytes) = (Vec::with_capacity(rows.len()), 0);
     for mut row in rows {
         if import.is_dry_run {
