@@ -15,8 +15,8 @@ mod tags;
 use entity::{bookmark, document};
 use sea_orm::sea_query::LockType;
 use sea_orm::{
-    ActiveValue::Set, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
-    Select,
+    ActiveValue::Set, ColumnTrait, ConnectionTrait, DatabaseBackend, IntoActiveModel, QueryFilter,
+    QueryOrder, QuerySelect, Select,
 };
 use values::id::{BookmarkId, UserId};
 use values::time::Timestamp;
@@ -40,7 +40,12 @@ pub async fn lock(
     txn: &impl ConnectionTrait,
     selection: Select<bookmark::Entity>,
 ) -> Result<Vec<BookmarkId>, Error> {
-    let ids = selection.select_only().column(bookmark::Column::Id).order_by_asc(bookmark::Column::Id);
+    let mut ids = selection.select_only().column(bookmark::Column::Id);
+    if txn.get_database_backend() == DatabaseBackend::Postgres {
+        // In one order, so that two transactions cannot wait for each other. SQLite has one writer, and would read all bookmarks of the
+        // user to return a few in this order.
+        ids = ids.order_by_asc(bookmark::Column::Id);
+    }
     // NO KEY UPDATE: rows that refer to the bookmark may be inserted meanwhile, because their foreign keys only lock its key.
     Ok(ids.lock(LockType::NoKeyUpdate).into_tuple().all(txn).await?)
 }
