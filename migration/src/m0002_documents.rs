@@ -11,7 +11,7 @@ pub fn migration() -> SqlMigration {
 }
 
 /// The ids of the bookmark, entry, feed and project to which a document belongs are not foreign keys: bookmarks, entries and
-/// notes refer to their document. `document_bookmark` includes the owner, as `bookmark_document` does. `document_indexed_passages`
+/// notes refer to their document. The indexes on them include the owner, as `bookmark_document` does. `document_indexed_passages`
 /// serves the sum of the indexed passages, `document_lost_by_index` the list of documents that the passage index lost.
 const DOCUMENT: &str = r#"
 CREATE TABLE document (
@@ -50,8 +50,8 @@ CREATE TABLE document (
 );
 CREATE INDEX document_user ON document (user_id, id);
 CREATE INDEX document_bookmark ON document (bookmark_id, user_id);
-CREATE INDEX document_project ON document (project_id) WHERE project_id IS NOT NULL;
-CREATE INDEX document_feed ON document (feed_id) WHERE feed_id IS NOT NULL;
+CREATE INDEX document_project ON document (project_id, user_id) WHERE project_id IS NOT NULL;
+CREATE INDEX document_feed ON document (feed_id, user_id) WHERE feed_id IS NOT NULL;
 CREATE INDEX document_indexed_passages ON document (indexed_passages) WHERE indexed_passages > 0;
 CREATE INDEX document_lost_by_index ON document (user_id, id) WHERE index_lost_at IS NOT NULL
 "#;
@@ -85,6 +85,8 @@ CREATE UNIQUE INDEX chunk_ordinal ON chunk (document_id, version, ordinal);
 CREATE INDEX chunk_offset ON chunk (document_id, version, start_offset)
 ";
 
+/// `rendition_user` includes the document, for queries that name many documents of their owner. So do `transcript_user` and
+/// `transcript_segment_user`.
 const RENDITION: &str = r#"
 CREATE TABLE rendition (
     document_id UUID PRIMARY KEY REFERENCES document (id) ON DELETE CASCADE,
@@ -92,7 +94,7 @@ CREATE TABLE rendition (
     html TEXT,
     outline TEXT NOT NULL
 );
-CREATE INDEX rendition_user ON rendition (user_id)
+CREATE INDEX rendition_user ON rendition (user_id, document_id)
 "#;
 
 const TRANSCRIPT: &str = r#"
@@ -110,7 +112,7 @@ CREATE TABLE transcript (
     is_finished BOOLEAN NOT NULL,
     PRIMARY KEY (document_id, version)
 );
-CREATE INDEX transcript_user ON transcript (user_id)
+CREATE INDEX transcript_user ON transcript (user_id, document_id)
 "#;
 
 const TRANSCRIPT_SEGMENT: &str = r#"
@@ -125,5 +127,5 @@ CREATE TABLE transcript_segment (
     PRIMARY KEY (document_id, version, ordinal),
     FOREIGN KEY (document_id, version) REFERENCES transcript (document_id, version) ON DELETE CASCADE
 );
-CREATE INDEX transcript_segment_user ON transcript_segment (user_id)
+CREATE INDEX transcript_segment_user ON transcript_segment (user_id, document_id)
 "#;

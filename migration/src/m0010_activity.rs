@@ -28,6 +28,7 @@ CREATE INDEX activity_user ON activity (user_id, at, id);
 CREATE INDEX activity_at ON activity (at)
 ";
 
+/// `notice_unread` counts the unread notices of a user, and finds them to mark them as read.
 const NOTICE: &str = r#"
 CREATE TABLE notice (
     id UUID PRIMARY KEY,
@@ -39,5 +40,6 @@ CREATE TABLE notice (
     created_at BIGINT NOT NULL,
     read_at BIGINT
 );
-CREATE INDEX notice_user ON notice (user_id, id)
+CREATE INDEX notice_user ON notice (user_id, id);
+CREATE INDEX notice_unread ON notice (user_id) WHERE read_at IS NULL
 "#;
