@@ -29,6 +29,7 @@ CREATE INDEX feed_source_due ON feed_source (next_fetch_at) WHERE next_fetch_at 
 const FEED_CONTENT: &str = "
 CREATE TABLE feed_content (
     source_id UUID PRIMARY KEY REFERENCES feed_source (id) ON DELETE CASCADE,
+    version BIGINT NOT NULL,
     body TEXT NOT NULL
 )
 ";

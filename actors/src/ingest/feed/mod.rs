@@ -15,6 +15,7 @@ mod fetch;
 pub mod fetch_source;
 pub mod remove;
 pub mod search;
+pub mod stored_copy;
 pub mod websub;
 pub mod websub_secrets;
 

@@ -97,7 +97,7 @@ impl Operation for FollowFeed {
         if created {
             // Refuses a full library before the entries are written, which would be rolled back.
             room.must_fit(0)?;
-            deliver::deliver_entries(&txn, &row, incoming, now).await?;
+            deliver::deliver_entries(&txn, &row, &incoming, now).await?;
             room.must_hold(&txn).await?;
         }
         let feed = view::load_one(&txn, row).await?;
