@@ -1,5 +1,6 @@
 //! Many requests, large responses and several servers at the same time.
 
+mod full_use;
 mod large_responses;
 mod lock_order;
 mod query_plans;

@@ -128,114 +128,34 @@ fn is_behind((at, id): ListedEntry) -> Expr {
 #[cfg(test)]
 mod tests {
     use database::{Db, QueryPlan, insert_all};
-    use entity::{document, entry, feed, feed_source, user};
-    use sea_orm::{ConnectionTrait, EntityTrait, FromQueryResult, IntoActiveModel};
-    use values::id::{DocumentId, FeedSourceId};
-    use values::kind::ContentType;
-    use values::plan::Plan;
+    use entity::entry;
+    use sea_orm::{ConnectionTrait, FromQueryResult};
 
+    use super::super::test_feeds::{FollowedFeeds, NOW, at, open};
     use super::*;
 
-    const NOW: Timestamp = Timestamp::from_millis(1_714_996_800_000);
-
-    fn at(millis: i64) -> Timestamp {
-        Timestamp::from_millis(millis)
-    }
-
-    async fn open(folder: &tempfile::TempDir) -> Db {
-        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
-        Db::open(&url).await.unwrap()
-    }
-
-    /// Inserts a user with two feeds and one document, which all entries of the test share.
-    async fn insert_feeds(db: &Db) -> (UserId, [FeedId; 2], DocumentId) {
-        let user = UserId::new(NOW);
-        let row = user::Model {
-            id: user,
-            email: "reader@reader.example".to_owned(),
-            name: None,
-            password_hash: String::new(),
-            plan: Plan::Pro,
-            disabled_at: None,
-            created_at: NOW,
-        };
-        user::Entity::insert(row.into_active_model()).exec_without_returning(db.write()).await.unwrap();
-        let feeds = [FeedId::new(NOW), FeedId::new(NOW)];
-        for id in feeds {
-            let source = feed_source::Model {
-                id: FeedSourceId::new(NOW),
-                url: format!("https://reeds.example/{id}"),
-                title: None,
-                site_url: None,
-                etag: None,
-                last_modified: None,
-                fetched_at: None,
-                next_fetch_at: None,
-                wait_until: None,
-                interval_seconds: 1,
-                failures: 0,
-                error: None,
-                created_at: NOW,
-            };
-            let feed = feed::Model {
-                id,
-                user_id: user,
-                source_id: source.id,
-                url: source.url.clone(),
-                title: None,
-                folder: None,
-                full_text: false,
-                created_at: NOW,
-            };
-            let source = feed_source::Entity::insert(source.into_active_model());
-            source.exec_without_returning(db.write()).await.unwrap();
-            feed::Entity::insert(feed.into_active_model()).exec_without_returning(db.write()).await.unwrap();
-        }
-        let document = document::Model::pending(user, ContentType::Article, String::new(), NOW);
-        let id = document.id;
-        let document = document::Entity::insert(document.into_active_model());
-        document.exec_without_returning(db.write()).await.unwrap();
-        (user, feeds, id)
-    }
-
     /// Returns entries of all feeds and marks, of which some are dated in the future, some have no date, and some share their time.
-    fn entries(user: UserId, feeds: [FeedId; 2], document: DocumentId) -> Vec<entry::Model> {
-        (0..96)
-            .map(|n: i64| {
-                // Three entries share each time.
-                let arrived = at(n / 3 * 3);
-                let published = match n % 6 {
-                    0 => None,
-                    1 => Some(at(n + 40)),
-                    2 => Some(at(n / 2)),
-                    _ => Some(arrived),
-                };
-                // Those that the feed dated anew keep their place.
-                let sorted = if n % 6 == 2 { arrived } else { published.unwrap_or(arrived).min(arrived) };
-                entry::Model {
-                    id: EntryId::new(NOW),
-                    user_id: user,
-                    feed_id: feeds[usize::from(n % 5 == 0)],
-                    document_id: document,
-                    key_hash: n.to_be_bytes().to_vec(),
-                    content_hash: Vec::new(),
-                    url: String::new(),
-                    normalized_url: String::new(),
-                    title: String::new(),
-                    author: None,
-                    summary: None,
-                    has_full_text: false,
-                    enclosure_url: None,
-                    enclosure_type: None,
-                    enclosure_bytes: None,
-                    published_at: published,
-                    sorted_at: sorted,
-                    read: n % 4 == 0,
-                    starred: n % 7 == 0,
-                    created_at: arrived,
-                }
-            })
-            .collect()
+    fn entries(feeds: &FollowedFeeds) -> Vec<entry::Model> {
+        let times = |n: i64| {
+            // Three entries share each time.
+            let arrived = at(n / 3 * 3);
+            let published = match n % 6 {
+                0 => None,
+                1 => Some(at(n + 40)),
+                2 => Some(at(n / 2)),
+                _ => Some(arrived),
+            };
+            // Those that the feed dated anew keep their place.
+            let sorted = if n % 6 == 2 { arrived } else { published.unwrap_or(arrived).min(arrived) };
+            (published, sorted, arrived)
+        };
+        let row = |n: i64| {
+            let (published_at, sorted_at, created_at) = times(n);
+            let feed_id = feeds.ids[usize::from(n % 5 == 0)];
+            let (read, starred) = (n % 4 == 0, n % 7 == 0);
+            entry::Model { feed_id, published_at, sorted_at, created_at, read, starred, ..feeds.entry(n) }
+        };
+        (0..96).map(row).collect()
     }
 
     /// Returns all filters of two feeds, marks and times.
@@ -271,12 +191,12 @@ mod tests {
     async fn pages_of_each_filter_have_the_matching_entries_in_order() {
         let folder = tempfile::tempdir().unwrap();
         let db = open(&folder).await;
-        let (user, feeds, document) = insert_feeds(&db).await;
-        let mut all = entries(user, feeds, document);
+        let feeds = FollowedFeeds::insert(&db).await;
+        let mut all = entries(&feeds);
         insert_all::<entry::Entity>(db.write(), all.clone(), None).await.unwrap();
         all.sort_by_key(|row| std::cmp::Reverse((row.sorted_at, row.id)));
 
-        for filter in filters(user, feeds[1]) {
+        for filter in filters(feeds.user, feeds.ids[1]) {
             let expected: Vec<EntryId> =
                 all.iter().filter(|row| is_match(&filter, row)).map(|row| row.id).collect();
             let (mut found, mut last) = (Vec::new(), None);

@@ -179,16 +179,49 @@ async fn mark(txn: &impl ConnectionTrait, user: UserId, unread: Select<entry::En
 
 #[cfg(test)]
 mod tests {
-    use database::QueryPlan;
+    use database::{QueryPlan, insert_all};
     use uuid::Uuid;
 
+    use super::super::test_feeds::{FollowedFeeds, open};
     use super::*;
+
+    /// Returns the ids of the unread entries.
+    async fn unread_ids(db: &Db, user: UserId) -> Vec<EntryId> {
+        let unread = entry::Entity::owned_by(user).filter(entry::Column::Read.eq(false));
+        select_ids(&unread).into_tuple().all(db.read()).await.unwrap()
+    }
+
+    #[actix::test]
+    async fn full_batches_are_marked_and_the_rest_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = open(&folder).await;
+        let feeds = FollowedFeeds::insert(&db).await;
+        let count = i64::try_from(BATCH_ROWS).unwrap() * 2 + 10;
+        let rows = (0..count).map(|n| entry::Model { read: n < 5, ..feeds.entry(n) });
+        insert_all::<entry::Entity>(db.write(), rows, None).await.unwrap();
+        let filter = EntryFilter {
+            user: feeds.user,
+            feed: Some(feeds.ids[0]),
+            read: Some(false),
+            starred: Some(false),
+            after: None,
+            before: None,
+        };
+        let parts = filter.parts(None);
+        let [unread] = &parts[..] else { panic!("{}", parts.len()) };
+
+        let marked = mark_full_batches(&db, feeds.user, unread).await.unwrap();
+        let left = unread_ids(&db, feeds.user).await.len();
+        let rest = mark(db.write(), feeds.user, select_ids(unread)).await.unwrap();
+
+        assert_eq!((marked, left, rest), (BATCH_ROWS * 2, 5, 5));
+        assert!(unread_ids(&db, feeds.user).await.is_empty());
+    }
 
     #[actix::test]
     async fn entries_to_mark_are_found_by_their_marks() {
         let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
-        let db = Db::open(&url).await.unwrap();
+        let db = open(&folder).await;
         let backend = db.read().get_database_backend();
         let user = UserId(Uuid::nil());
 

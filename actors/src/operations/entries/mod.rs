@@ -3,6 +3,8 @@
 mod filter;
 mod list;
 mod mark;
+#[cfg(test)]
+mod test_feeds;
 mod transcribe;
 mod view;
 
