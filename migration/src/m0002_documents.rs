@@ -11,7 +11,8 @@ pub fn migration() -> SqlMigration {
 }
 
 /// The ids of the bookmark, entry, feed and project to which a document belongs are not foreign keys: bookmarks, entries and
-/// notes refer to their document. The indexes on them include the owner, as `bookmark_document` does. `document_indexed_passages`
+/// notes refer to their document. The indexes on them include the owner, as `bookmark_document` does, and
+/// the id, in whose order documents are locked. `document_indexed_passages`
 /// serves the sum of the indexed passages, `document_lost_by_index` the list of documents that the passage index lost.
 const DOCUMENT: &str = r#"
 CREATE TABLE document (
@@ -49,9 +50,9 @@ CREATE TABLE document (
     updated_at BIGINT NOT NULL
 );
 CREATE INDEX document_user ON document (user_id, id);
-CREATE INDEX document_bookmark ON document (bookmark_id, user_id);
-CREATE INDEX document_project ON document (project_id, user_id) WHERE project_id IS NOT NULL;
-CREATE INDEX document_feed ON document (feed_id, user_id) WHERE feed_id IS NOT NULL;
+CREATE INDEX document_bookmark ON document (bookmark_id, user_id, id);
+CREATE INDEX document_project ON document (project_id, user_id, id) WHERE project_id IS NOT NULL;
+CREATE INDEX document_feed ON document (feed_id, user_id, id) WHERE feed_id IS NOT NULL;
 CREATE INDEX document_indexed_passages ON document (indexed_passages) WHERE indexed_passages > 0;
 CREATE INDEX document_lost_by_index ON document (user_id, id) WHERE index_lost_at IS NOT NULL
 "#;

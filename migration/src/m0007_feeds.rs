@@ -64,6 +64,7 @@ CREATE UNIQUE INDEX feed_follower ON feed (source_id, user_id)
 
 /// A feed has each entry once; `entry_key` serves the foreign key of the feed too. It includes the owner, and so do the other indexes
 /// by which a delivery finds entries: without statistics SQLite prefers an index on the feed and its owner, and reads the whole feed.
+/// `entry_document` ends with the id, because the entries of a document are read in the order of their ids, which `entry_user_id` has too.
 ///
 /// Lists are in the order of `sorted_at`. `entry_user_marks` and `entry_feed_marks` have this order for each combination of marks.
 /// `entry_user_moved` has the few entries whose publication time differs from it, which lists by publication time need besides.
@@ -100,5 +101,5 @@ CREATE INDEX entry_user_moved ON entry (user_id, sorted_at, id) WHERE sorted_at 
 CREATE INDEX entry_feed_content ON entry (user_id, feed_id, content_hash);
 CREATE INDEX entry_feed_published ON entry (user_id, feed_id, published_at);
 CREATE INDEX entry_normalized_url ON entry (user_id, normalized_url, id);
-CREATE INDEX entry_document ON entry (document_id, user_id, feed_id, id)
+CREATE INDEX entry_document ON entry (document_id, user_id, id)
 "#;

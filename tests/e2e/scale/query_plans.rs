@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use actors::auth::{accounts, sessions};
-use actors::ingest::feed::due;
+use actors::ingest::feed::{deliver, due};
 use actors::operations::activity::ListActivity;
 use actors::operations::bookmarks::{ListBookmarks, ShowBookmark};
 use actors::operations::chunks::ListChunks;
@@ -24,15 +24,17 @@ use actors::operations::tags::{DeleteTag, ListTags};
 use actors::operations::usage::ReadUsage;
 use database::{Db, QueryPlan};
 use entity::{
-    api_key, job, oauth_client, oauth_code, oauth_grant, oauth_sign_in, oauth_token, session, upload, user,
+    api_key, feed, job, oauth_client, oauth_code, oauth_grant, oauth_sign_in, oauth_token, session, upload,
+    user,
 };
 use jobs::{ClaimOrder, Deferral, JobKind, LeaseOwner, Priority, SlotBudget, Track};
+use parse::feed::{Feed, Item};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, ExprTrait, IntoActiveModel, QueryFilter, QueryTrait, Statement,
 };
 use serde_json::json;
 use uuid::Uuid;
-use values::id::{ClientId, GrantId, UploadId, UserId};
+use values::id::{ClientId, FeedId, GrantId, UploadId, UserId};
 use values::kind::JobState;
 use values::plan::Plan;
 
@@ -363,6 +365,41 @@ async fn due_feeds_are_found_by_their_index() {
     due::enqueue_due(&feeds).await.unwrap();
 
     assert_uses(&QueryPlan::of_each(&db, sent.take()).await.unwrap(), "feed_source_due");
+}
+
+#[actix_web::test]
+async fn delivery_looks_up_only_what_it_delivers() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let user = server.user(Plan::Research).await;
+    let library = SmallLibrary::create(&user.full_key().await, &user.sign_in().await, &site).await;
+    let mut db = server.context().core.db.clone();
+    let explained = db.clone();
+    let id = FeedId(library.feed.parse().unwrap());
+    let followed = feed::Entity::one_of(user.id(), id).one(db.read()).await.unwrap().unwrap();
+    let item = |n: i64| Item {
+        key: n.to_string(),
+        url: Some(format!("https://reeds.example/new-{n}")),
+        title: format!("Heron {n}"),
+        published_at: Some(n),
+        ..Item::default()
+    };
+    // As many as an index is used for at all: SQLite chooses it by the number of values.
+    let copy = Feed { items: (1..=200).map(item).collect(), ..Feed::default() };
+    let incoming = deliver::prepare_entries(copy, &followed.url);
+    let sent = db.record_statements();
+
+    deliver::deliver_entries(db.write(), &followed, &incoming, NOON).await.unwrap();
+    let new = QueryPlan::of_each(&explained, sent.take()).await.unwrap();
+    deliver::deliver_entries(db.write(), &followed, &incoming, NOON).await.unwrap();
+    let unchanged = sent.take();
+
+    assert_eq!(unchanged.len(), 1, "entries that exist unchanged are only looked up: {unchanged:#?}");
+    assert_no_full_scan(&new);
+    if server.home().database_file().is_some() {
+        assert_uses(&new, "entry_key (feed_id=? AND user_id=? AND key_hash=?)");
+        assert_uses(&new, "entry_feed_content (user_id=? AND feed_id=? AND content_hash=?)");
+        assert_uses(&new, "entry_feed_published (user_id=? AND feed_id=? AND published_at=?)");
+    }
 }
 
 #[actix_web::test]
