@@ -125,9 +125,14 @@ pub async fn deliver_entries(
             None => new.push(incoming),
         }
     }
-    lock_unsaved(txn, feed, &changed).await?;
+    if !changed.is_empty() {
+        lock_unsaved(txn, feed, &changed).await?;
+    }
     for (row, incoming) in changed {
         update_entry(txn, feed, row, incoming, now).await?;
+    }
+    if new.is_empty() {
+        return Ok(());
     }
     insert_entries(txn, feed, new, now).await
 }
