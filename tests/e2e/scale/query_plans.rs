@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use actors::auth::{accounts, sessions};
+use actors::ingest::feed::incoming_entry::prepare_entries;
 use actors::ingest::feed::{deliver, due};
 use actors::operations::activity::ListActivity;
 use actors::operations::bookmarks::{ListBookmarks, ShowBookmark};
@@ -385,7 +386,7 @@ async fn delivery_looks_up_only_what_it_delivers() {
     };
     // As many as an index is used for at all: SQLite chooses it by the number of values.
     let copy = Feed { items: (1..=200).map(item).collect(), ..Feed::default() };
-    let incoming = deliver::prepare_entries(copy, &followed.url);
+    let incoming = prepare_entries(copy, &followed.url);
     let sent = db.record_statements();
 
     deliver::deliver_entries(db.write(), &followed, &incoming, NOON).await.unwrap();

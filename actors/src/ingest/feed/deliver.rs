@@ -11,32 +11,19 @@ use jobs::{JobError, JobKind, Priority};
 use library::documents::{SuppliedContent, store_supplied_content};
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_owned;
-use parse::feed::{Feed, Item};
+use parse::feed::Item;
 use sea_orm::ActiveValue::NotSet;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
 };
-use sha2::{Digest, Sha256};
 use values::id::{DocumentId, EntryId, FeedId};
 use values::kind::{ContentType, SourceFormat};
 use values::time::Timestamp;
-use web::PageUrl;
 
 use super::context::FeedContext;
-use super::stored_copy::load_prepared;
+use super::incoming_entry::IncomingEntry;
 use crate::ingest::media;
-
-/// An entry of a fetched feed, with the values by which it is compared with existing entries.
-#[derive(Debug)]
-pub struct IncomingEntry {
-    item: Item,
-    url: String,
-    /// The URL by which pages are compared; empty if the entry has no separate page.
-    normalized_url: String,
-    key_hash: Vec<u8>,
-    content_hash: Vec<u8>,
-}
 
 /// Runs a job of kind [`JobKind::DeliverEntries`]: delivers the copy of a source to one of its followers.
 ///
@@ -46,7 +33,7 @@ pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
     let own = || feed::Entity::one_of(job.user_id, FeedId(job.subject));
     // Prepared before the transaction, because parsing and hashing a large feed takes long.
     let incoming = match own().one(ctx.core.db.read()).await? {
-        Some(feed) => load_prepared(ctx, feed.source_id, feed.url).await?,
+        Some(feed) => ctx.prepared_copies.load(&ctx.core, feed.source_id, feed.url).await?,
         None => Arc::default(),
     };
     let now = ctx.core.clock.now();
@@ -63,45 +50,6 @@ pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
     txn.commit().await?;
     ctx.job_signal.notify();
     Ok(())
-}
-
-/// Computes the values by which the entries of a feed are compared. An entry without a separate page gets the URL of the
-/// feed's site. Hashes all texts, so it runs on a worker.
-pub fn prepare_entries(feed: Feed, feed_url: &str) -> Vec<IncomingEntry> {
-    let site_url = feed.site_url.unwrap_or_else(|| feed_url.to_owned());
-    let incoming = feed.items.into_iter().map(|item| {
-        let url = item.url.clone().unwrap_or_else(|| site_url.clone());
-        // Empty instead of the URL of the site: a bookmark of the site is not a bookmark of such an entry.
-        let page = item.url.as_deref().map(PageUrl::parse);
-        let normalized_url =
-            page.map_or_else(String::new, |page| page.map_or_else(|_| url.clone(), |page| page.key()));
-        IncomingEntry {
-            key_hash: hash_parts([item.key.as_str()]),
-            content_hash: content_hash(&item),
-            item,
-            url,
-            normalized_url,
-        }
-    });
-    incoming.collect()
-}
-
-fn content_hash(item: &Item) -> Vec<u8> {
-    let Item { url, title, author, summary, text, enclosure, .. } = item;
-    let enclosure = enclosure.as_ref().map(|enclosure| enclosure.url.as_str());
-    let parts =
-        [url.as_deref(), Some(title.as_str()), author.as_deref(), summary.as_deref(), Some(text), enclosure];
-    hash_parts(parts.map(Option::unwrap_or_default))
-}
-
-fn hash_parts<'a>(parts: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
-    let mut hash = Sha256::new();
-    for part in parts {
-        // Each part with its length: otherwise ["ab", "c"] and ["a", "bc"] would have one hash.
-        hash.update((part.len() as u64).to_be_bytes());
-        hash.update(part.as_bytes());
-    }
-    hash.finalize().to_vec()
 }
 
 /// Inserts or updates the entries of a follower's feed, in the caller's transaction.

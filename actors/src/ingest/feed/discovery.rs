@@ -135,7 +135,7 @@ async fn fetch_feed_or_page(ctx: &FeedContext, url: &PageUrl) -> Result<FeedOrPa
     ctx.fetcher.guard().check_url(url)?;
     let source = source::find_by_url(ctx.core.db.read(), &url.normalized()).await?;
     let copy = match &source {
-        Some(source) => load_copy(ctx, Lane::Foreground, source.id).await?,
+        Some(source) => load_copy(&ctx.core, Lane::Foreground, source.id).await?,
         None => None,
     };
     if let (Some(source), Some(copy)) = (&source, &copy)

@@ -63,7 +63,7 @@ pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
                 return Err(JobError::HostBusy(*wait));
             }
             // Without a copy a 304 would leave nothing to deliver.
-            let has_copy = load_copy(ctx, Lane::Background, id).await?.is_some();
+            let has_copy = load_copy(&ctx.core, Lane::Background, id).await?.is_some();
             let validators = if has_copy { source::validators(&source) } else { Validators::default() };
             let result = fetch::fetch(ctx, &url, validators).await;
             if let Err(FeedFetchError::Fetch(error)) = &result {
@@ -110,7 +110,7 @@ async fn store(
     // Before the transaction: a large copy takes long to read.
     let copy_interval = match &result {
         Ok(FetchedUrl { content: FetchedContent::Unchanged, .. }) => {
-            let copy = load_copy(ctx, Lane::Background, fetched.id).await?.unwrap_or_default();
+            let copy = load_copy(&ctx.core, Lane::Background, fetched.id).await?.unwrap_or_default();
             Some(source::fetch_interval(&copy, now))
         }
         Ok(_) | Err(_) => None,

@@ -13,6 +13,7 @@ mod discovery;
 pub mod due;
 mod fetch;
 pub mod fetch_source;
+pub mod incoming_entry;
 pub mod remove;
 pub mod search;
 pub mod stored_copy;

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use concurrency::Lane;
 use errors::Error;
+use library::context::CoreContext;
 use library::feeds::source;
 use moka::sync::Cache;
 use parse::feed::Feed;
 use values::id::FeedSourceId;
 
-use super::context::FeedContext;
-use super::deliver::{IncomingEntry, prepare_entries};
+use super::incoming_entry::{IncomingEntry, prepare_entries};
 
 /// Bytes of copies whose prepared entries stay in memory.
 const MAX_PREPARED_BYTES: u64 = 32 << 20;
@@ -24,12 +24,12 @@ const PREPARED_IDLE: Duration = Duration::from_secs(60);
 /// # Errors
 /// [`Error::Internal`] when the database or the worker fails.
 pub(super) async fn load_copy(
-    ctx: &FeedContext,
+    core: &CoreContext,
     lane: Lane,
     source: FeedSourceId,
 ) -> Result<Option<Feed>, Error> {
-    let Some(copy) = source::load_content(ctx.core.db.read(), source).await? else { return Ok(None) };
-    Ok(ctx.core.workers.run(lane, move || source::parse_content(&copy.body)).await?)
+    let Some(copy) = source::load_content(core.db.read(), source).await? else { return Ok(None) };
+    Ok(core.workers.run(lane, move || source::parse_content(&copy.body)).await?)
 }
 
 /// A version of a source's copy, for the followers who entered the same URL. An entry without a page has the URL of the feed if the
@@ -63,33 +63,36 @@ impl Default for PreparedCopies {
     }
 }
 
-/// Returns the entries of a source's copy, prepared for a feed with this URL. Without a copy that can be read there are none.
-///
-/// # Errors
-/// [`Error::Internal`] when the database or the worker fails.
-pub(super) async fn load_prepared(
-    ctx: &FeedContext,
-    source: FeedSourceId,
-    feed_url: String,
-) -> Result<Arc<PreparedEntries>, Error> {
-    let db = ctx.core.db.read();
-    let Some(version) = source::content_version(db, source).await? else { return Ok(Arc::default()) };
-    let name = CopyVersion { source, version, feed_url };
-    if let Some(prepared) = ctx.prepared_copies.0.get(&name) {
-        return Ok(prepared);
+impl PreparedCopies {
+    /// Returns the entries of a source's copy, prepared for a feed with this URL. Without a copy that can be read there are none.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database or the worker fails.
+    pub(super) async fn load(
+        &self,
+        core: &CoreContext,
+        source: FeedSourceId,
+        feed_url: String,
+    ) -> Result<Arc<PreparedEntries>, Error> {
+        let db = core.db.read();
+        let Some(version) = source::content_version(db, source).await? else { return Ok(Arc::default()) };
+        let name = CopyVersion { source, version, feed_url };
+        if let Some(prepared) = self.0.get(&name) {
+            return Ok(prepared);
+        }
+        let Some(copy) = source::load_content(db, source).await? else { return Ok(Arc::default()) };
+        // Of the version that was read now: a fetch may have replaced the other meanwhile.
+        let name = CopyVersion { version: copy.version, ..name };
+        let cache = self.0.clone();
+        let prepare = move || {
+            let feed_url = name.feed_url.clone();
+            // Deliveries at the same time wait for the first of them.
+            cache.get_with(name, || {
+                let feed = source::parse_content(&copy.body).unwrap_or_default();
+                let entries = prepare_entries(feed, &feed_url);
+                Arc::new(PreparedEntries { entries, bytes: copy.body.len() })
+            })
+        };
+        Ok(core.workers.run(Lane::Background, prepare).await?)
     }
-    let Some(copy) = source::load_content(db, source).await? else { return Ok(Arc::default()) };
-    // Of the version that was read now: a fetch may have replaced the other meanwhile.
-    let name = CopyVersion { version: copy.version, ..name };
-    let cache = ctx.prepared_copies.0.clone();
-    let prepare = move || {
-        let feed_url = name.feed_url.clone();
-        // Deliveries at the same time wait for the first of them.
-        cache.get_with(name, || {
-            let feed = source::parse_content(&copy.body).unwrap_or_default();
-            let entries = prepare_entries(feed, &feed_url);
-            Arc::new(PreparedEntries { entries, bytes: copy.body.len() })
-        })
-    };
-    Ok(ctx.core.workers.run(Lane::Background, prepare).await?)
 }
