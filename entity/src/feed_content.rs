@@ -10,6 +10,8 @@ pub struct Model {
     /// The source from which it was fetched.
     #[sea_orm(primary_key, auto_increment = false)]
     pub source_id: FeedSourceId,
+    /// Number of successful fetches that stored a body, this one included.
+    pub version: i64,
     /// The parsed feed, as JSON of the type `Feed` of crate parse.
     #[sea_orm(column_type = "Text")]
     pub body: String,

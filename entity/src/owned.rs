@@ -12,6 +12,7 @@
 //! | `visible_to` | the rows that the user may see: without deleted and hidden ones |
 //! | `one_visible_to` | of these, the one with this id |
 //! | `one_of_document` | the row that belongs to a document with this id |
+//! | `of_documents` | the rows that belong to documents with these ids |
 //! | `of_every_user`, `with_hidden_of_every_user`, `visible_of_every_user` | as `owned_by`, `with_hidden` and `visible_to`, of all users |
 //! | `is_beyond_newest` | a condition: the rows of the user that are older than a number of newest ones |
 

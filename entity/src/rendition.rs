@@ -27,4 +27,9 @@ impl Entity {
     pub fn one_of_document(user: UserId, document: DocumentId) -> Select<Entity> {
         Self::find_by_id(document).filter(Column::UserId.eq(user))
     }
+
+    /// Returns the renditions of these documents, those that belong to this user and have one.
+    pub fn of_documents(user: UserId, documents: impl IntoIterator<Item = DocumentId>) -> Select<Entity> {
+        Self::find().filter(Column::UserId.eq(user)).filter(Column::DocumentId.is_in(documents))
+    }
 }

@@ -11,9 +11,9 @@ pub fn migration() -> SqlMigration {
 }
 
 /// The ids of the bookmark, entry, feed and project to which a document belongs are not foreign keys: bookmarks, entries and
-/// notes refer to their document. `document_bookmark` includes the owner, as `bookmark_document` does. `document_indexed_passages`
-/// serves the sum of the indexed passages, `document_lost_by_index` the list of documents that the passage index lost,
-/// `document_failed` the count and the list of documents without a text, or whose newer text failed.
+/// notes refer to their document. The indexes on them include the owner, as `bookmark_document` does, and the id, in whose order documents
+/// are locked. `document_indexed_passages` serves the sum of the indexed passages, `document_lost_by_index` the list of documents that
+/// the passage index lost, `document_failed` the count and the list of documents without a text, or whose newer text failed.
 const DOCUMENT: &str = r#"
 CREATE TABLE document (
     id UUID PRIMARY KEY,
@@ -50,9 +50,9 @@ CREATE TABLE document (
     updated_at BIGINT NOT NULL
 );
 CREATE INDEX document_user ON document (user_id, id);
-CREATE INDEX document_bookmark ON document (bookmark_id, user_id);
-CREATE INDEX document_project ON document (project_id) WHERE project_id IS NOT NULL;
-CREATE INDEX document_feed ON document (feed_id) WHERE feed_id IS NOT NULL;
+CREATE INDEX document_bookmark ON document (bookmark_id, user_id, id);
+CREATE INDEX document_project ON document (project_id, user_id, id) WHERE project_id IS NOT NULL;
+CREATE INDEX document_feed ON document (feed_id, user_id, id) WHERE feed_id IS NOT NULL;
 CREATE INDEX document_indexed_passages ON document (indexed_passages) WHERE indexed_passages > 0;
 CREATE INDEX document_lost_by_index ON document (user_id, id) WHERE index_lost_at IS NOT NULL;
 CREATE INDEX document_failed ON document (user_id, updated_at, id)
@@ -88,6 +88,8 @@ CREATE UNIQUE INDEX chunk_ordinal ON chunk (document_id, version, ordinal);
 CREATE INDEX chunk_offset ON chunk (document_id, version, start_offset)
 ";
 
+/// `rendition_user` includes the document, for queries that name many documents of their owner. So do `transcript_user` and
+/// `transcript_segment_user`.
 const RENDITION: &str = r#"
 CREATE TABLE rendition (
     document_id UUID PRIMARY KEY REFERENCES document (id) ON DELETE CASCADE,
@@ -95,7 +97,7 @@ CREATE TABLE rendition (
     html TEXT,
     outline TEXT NOT NULL
 );
-CREATE INDEX rendition_user ON rendition (user_id)
+CREATE INDEX rendition_user ON rendition (user_id, document_id)
 "#;
 
 const TRANSCRIPT: &str = r#"
@@ -113,7 +115,7 @@ CREATE TABLE transcript (
     is_finished BOOLEAN NOT NULL,
     PRIMARY KEY (document_id, version)
 );
-CREATE INDEX transcript_user ON transcript (user_id)
+CREATE INDEX transcript_user ON transcript (user_id, document_id)
 "#;
 
 const TRANSCRIPT_SEGMENT: &str = r#"
@@ -128,5 +130,5 @@ CREATE TABLE transcript_segment (
     PRIMARY KEY (document_id, version, ordinal),
     FOREIGN KEY (document_id, version) REFERENCES transcript (document_id, version) ON DELETE CASCADE
 );
-CREATE INDEX transcript_segment_user ON transcript_segment (user_id)
+CREATE INDEX transcript_segment_user ON transcript_segment (user_id, document_id)
 "#;

@@ -71,6 +71,7 @@ CREATE INDEX bookmark_tag_user ON bookmark_tag (user_id, name, saved_at, bookmar
 CREATE INDEX bookmark_tag_bookmark ON bookmark_tag (bookmark_id, user_id, name)
 ";
 
+/// `highlight_user` lists all highlights of a user, for exports.
 const HIGHLIGHT: &str = r#"
 CREATE TABLE highlight (
     id UUID PRIMARY KEY,
@@ -84,7 +85,8 @@ CREATE TABLE highlight (
     created_at BIGINT NOT NULL
 );
 CREATE INDEX highlight_bookmark ON highlight (bookmark_id, start_offset);
-CREATE INDEX highlight_user_bookmark ON highlight (user_id, bookmark_id, start_offset, id)
+CREATE INDEX highlight_user_bookmark ON highlight (user_id, bookmark_id, start_offset, id);
+CREATE INDEX highlight_user ON highlight (user_id, id)
 "#;
 
 const COLLECTION: &str = r#"
@@ -117,7 +119,8 @@ CREATE INDEX collection_bookmark_bookmark ON collection_bookmark (bookmark_id, u
 CREATE INDEX collection_bookmark_saved ON collection_bookmark (collection_id, user_id, saved_at, bookmark_id)
 ";
 
-/// A bookmark has one note. `note_document` includes the owner, as `bookmark_document` does.
+/// A bookmark has one note. `note_document` and `note_project` include the owner, as `bookmark_document` does. `note_project_pinned`
+/// has the order in which a context takes the notes of a project.
 const NOTE: &str = r#"
 CREATE TABLE note (
     id UUID PRIMARY KEY,
@@ -133,6 +136,7 @@ CREATE TABLE note (
 );
 CREATE INDEX note_user ON note (user_id, id);
 CREATE INDEX note_document ON note (document_id, user_id);
-CREATE INDEX note_project ON note (project_id, id) WHERE project_id IS NOT NULL;
+CREATE INDEX note_project ON note (project_id, user_id, id) WHERE project_id IS NOT NULL;
+CREATE INDEX note_project_pinned ON note (project_id, user_id, pinned, id) WHERE project_id IS NOT NULL;
 CREATE INDEX note_user_bookmark ON note (user_id, bookmark_id)
 "#;

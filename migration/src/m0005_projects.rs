@@ -7,6 +7,7 @@ pub fn migration() -> SqlMigration {
     SqlMigration::new("m0005_projects", &[PROJECT, PROJECT_ITEM, DECISION])
 }
 
+/// `project_user` lists all projects of a user, for exports.
 const PROJECT: &str = r#"
 CREATE TABLE project (
     id UUID PRIMARY KEY,
@@ -18,7 +19,8 @@ CREATE TABLE project (
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL
 );
-CREATE INDEX project_user_status ON project (user_id, status, updated_at, id)
+CREATE INDEX project_user_status ON project (user_id, status, updated_at, id);
+CREATE INDEX project_user ON project (user_id, id)
 "#;
 
 /// A project contains each object once. `object_id` repeats `highlight_id`, or else `document_id`, so that one index makes both

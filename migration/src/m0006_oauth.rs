@@ -91,6 +91,7 @@ CREATE UNIQUE INDEX oauth_grant_user_client ON oauth_grant (user_id, client_id);
 CREATE INDEX oauth_grant_client ON oauth_grant (client_id)
 "#;
 
+/// `oauth_token_expires` begins with the kind, because each kind is kept for another time after it expires.
 const OAUTH_TOKEN: &str = "
 CREATE TABLE oauth_token (
     hash BYTES PRIMARY KEY,
@@ -103,5 +104,5 @@ CREATE TABLE oauth_token (
     state TEXT NOT NULL DEFAULT 'issued'
 );
 CREATE INDEX oauth_token_grant ON oauth_token (grant_id, token_family);
-CREATE INDEX oauth_token_expires ON oauth_token (expires_at)
+CREATE INDEX oauth_token_expires ON oauth_token (kind, expires_at)
 ";

@@ -29,6 +29,7 @@ CREATE INDEX feed_source_due ON feed_source (next_fetch_at) WHERE next_fetch_at 
 const FEED_CONTENT: &str = "
 CREATE TABLE feed_content (
     source_id UUID PRIMARY KEY REFERENCES feed_source (id) ON DELETE CASCADE,
+    version BIGINT NOT NULL,
     body TEXT NOT NULL
 )
 ";
@@ -61,7 +62,12 @@ CREATE INDEX feed_user ON feed (user_id, id);
 CREATE UNIQUE INDEX feed_follower ON feed (source_id, user_id)
 "#;
 
-/// A feed has each entry once; `entry_key` serves the foreign key of the feed too.
+/// A feed has each entry once; `entry_key` serves the foreign key of the feed too. It includes the owner, and so do the other indexes
+/// by which a delivery finds entries: without statistics SQLite prefers an index on the feed and its owner, and reads the whole feed.
+/// `entry_document` ends with the id, because the entries of a document are read in the order of their ids, which `entry_user_id` has too.
+///
+/// Lists are in the order of `sorted_at`. `entry_user_marks` and `entry_feed_marks` have this order for each combination of marks.
+/// `entry_user_moved` has the few entries whose publication time differs from it, which lists by publication time need besides.
 const ENTRY: &str = r#"
 CREATE TABLE entry (
     id UUID PRIMARY KEY,
@@ -85,9 +91,15 @@ CREATE TABLE entry (
     starred BOOLEAN NOT NULL,
     created_at BIGINT NOT NULL
 );
-CREATE UNIQUE INDEX entry_key ON entry (feed_id, key_hash);
+CREATE UNIQUE INDEX entry_key ON entry (feed_id, user_id, key_hash);
+CREATE INDEX entry_user_id ON entry (user_id, id);
 CREATE INDEX entry_user ON entry (user_id, sorted_at, id);
-CREATE INDEX entry_normalized_url ON entry (user_id, normalized_url);
-CREATE INDEX entry_document ON entry (document_id);
-CREATE INDEX entry_user_feed ON entry (user_id, feed_id, sorted_at, id)
+CREATE INDEX entry_user_feed ON entry (user_id, feed_id, sorted_at, id);
+CREATE INDEX entry_user_marks ON entry (user_id, read, starred, sorted_at, id);
+CREATE INDEX entry_feed_marks ON entry (user_id, feed_id, read, starred, sorted_at, id);
+CREATE INDEX entry_user_moved ON entry (user_id, sorted_at, id) WHERE sorted_at <> COALESCE(published_at, created_at);
+CREATE INDEX entry_feed_content ON entry (user_id, feed_id, content_hash);
+CREATE INDEX entry_feed_published ON entry (user_id, feed_id, published_at);
+CREATE INDEX entry_normalized_url ON entry (user_id, normalized_url, id);
+CREATE INDEX entry_document ON entry (document_id, user_id, id)
 "#;

@@ -7,8 +7,9 @@ pub fn migration() -> SqlMigration {
     SqlMigration::new("m0008_files", &[UPLOAD, IMPORT, IMPORT_ROW, EXPORT, STORED_FILE])
 }
 
-/// A document has one upload. `upload_incomplete` finds announced uploads that expire, `upload_user` those of a user whose bytes have
-/// not arrived.
+/// A document has one upload. `upload_incomplete` finds announced uploads that expire, `upload_user_incomplete` those of a user, and
+/// `upload_user_arrival` those of a user whose bytes have not arrived. `upload_user` includes the document, for queries that name many
+/// documents of their owner.
 const UPLOAD: &str = r#"
 CREATE TABLE upload (
     id UUID PRIMARY KEY,
@@ -25,9 +26,11 @@ CREATE TABLE upload (
     document_id UUID REFERENCES document (id) ON DELETE CASCADE,
     bookmark_id UUID
 );
-CREATE INDEX upload_user ON upload (user_id, completed_at, arrived_at);
+CREATE INDEX upload_user ON upload (user_id, document_id);
+CREATE INDEX upload_user_arrival ON upload (user_id, completed_at, arrived_at);
 CREATE UNIQUE INDEX upload_document ON upload (document_id);
-CREATE INDEX upload_incomplete ON upload (expires_at) WHERE completed_at IS NULL
+CREATE INDEX upload_incomplete ON upload (expires_at) WHERE completed_at IS NULL;
+CREATE INDEX upload_user_incomplete ON upload (user_id, expires_at) WHERE completed_at IS NULL
 "#;
 
 const IMPORT: &str = r#"
@@ -68,7 +71,7 @@ CREATE TABLE import_row (
     name TEXT,
     detail TEXT
 );
-CREATE INDEX import_row_import ON import_row (import_id, outcome, line);
+CREATE INDEX import_row_import ON import_row (import_id, outcome, line, id);
 CREATE INDEX import_row_source ON import_row (import_id, source_id) WHERE source_id IS NOT NULL;
 CREATE INDEX import_row_object ON import_row (object_id) WHERE object_id IS NOT NULL;
 CREATE INDEX import_row_line ON import_row (import_id, line, id)

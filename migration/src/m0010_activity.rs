@@ -29,6 +29,7 @@ CREATE TABLE activity (
 CREATE INDEX activity_at ON activity (at)
 ";
 
+/// `notice_unread` counts the unread notices of a user, and finds them to mark them as read.
 const NOTICE: &str = r#"
 CREATE TABLE notice (
     id UUID PRIMARY KEY,
@@ -40,5 +41,6 @@ CREATE TABLE notice (
     created_at BIGINT NOT NULL,
     read_at BIGINT
 );
-CREATE INDEX notice_user ON notice (user_id, id)
+CREATE INDEX notice_user ON notice (user_id, id);
+CREATE INDEX notice_unread ON notice (user_id) WHERE read_at IS NULL
 "#;

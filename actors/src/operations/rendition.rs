@@ -4,6 +4,7 @@ use entity::{document, rendition};
 use library::documents::parse_outline;
 use parse::html::Heading;
 use schemars::JsonSchema;
+use sea_orm::{QuerySelect, Select};
 use serde::Serialize;
 use values::id::DocumentId;
 use values::scope::Scope;
@@ -79,8 +80,10 @@ impl Operation for ReadHtml {
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadHtmlResponse, Error> {
-        let rendition = find_rendition(self.document, caller, &ctx.core).await?;
-        Ok(ReadHtmlResponse { document_id: self.document, html: rendition.and_then(|row| row.html) })
+        let rendition = select_rendition(self.document, caller, &ctx.core).await?;
+        let html = rendition.select_only().column(rendition::Column::Html).into_tuple::<Option<String>>();
+        let html = html.one(ctx.core.db.read()).await?;
+        Ok(ReadHtmlResponse { document_id: self.document, html: html.flatten() })
     }
 }
 
@@ -93,8 +96,11 @@ impl Operation for ReadOutline {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadOutlineResponse, Error> {
-        let rendition = find_rendition(self.document, caller, &ctx.core).await?;
-        let outline = rendition.as_ref().map(parse_outline).transpose()?.unwrap_or_default();
+        let rendition = select_rendition(self.document, caller, &ctx.core).await?;
+        // Without the HTML, which may have 4 MiB.
+        let outline = rendition.select_only().column(rendition::Column::Outline).into_tuple::<String>();
+        let outline = outline.one(ctx.core.db.read()).await?;
+        let outline = outline.as_deref().map(parse_outline).transpose()?.unwrap_or_default();
         Ok(ReadOutlineResponse {
             document_id: self.document,
             outline: outline.into_iter().map(OutlineHeading::from).collect(),
@@ -102,15 +108,19 @@ impl Operation for ReadOutline {
     }
 }
 
-async fn find_rendition(
+/// Selects the rendition of a document that the caller may read.
+///
+/// # Errors
+/// [`Error::NotFound`] when there is no such document; the database fails.
+async fn select_rendition(
     id: DocumentId,
     caller: &Caller,
     core: &CoreContext,
-) -> Result<Option<rendition::Model>, Error> {
+) -> Result<Select<rendition::Entity>, Error> {
     // The row of the rendition does not tell whether the document may still be read: one of a deleted bookmark is hidden.
     let found = document::Entity::one_visible_to(caller.user, id).one(core.db.read()).await?;
     let document = found.ok_or(Error::not_found())?;
-    Ok(rendition::Entity::one_of_document(caller.user, document.id).one(core.db.read()).await?)
+    Ok(rendition::Entity::one_of_document(caller.user, document.id))
 }
 
 impl From<Heading> for OutlineHeading {

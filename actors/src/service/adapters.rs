@@ -21,6 +21,7 @@ use crate::ingest::context::IngestContext;
 use crate::ingest::extraction_context::ExtractionContext;
 use crate::ingest::feed::context::FeedContext;
 use crate::ingest::feed::search::FeedSearches;
+use crate::ingest::feed::stored_copy::PreparedCopies;
 use crate::ingest::feed::websub_secrets::WebSubSecrets;
 
 /// The adapters to the outside. Every context gets clones of them, which share their state.
@@ -69,6 +70,7 @@ impl Adapters {
             host_throttle: self.host_throttle.clone(),
             sandbox: self.sandbox.clone(),
             websub_secrets: self.websub_secrets.clone(),
+            prepared_copies: PreparedCopies::default(),
             job_signal: job_signal.clone(),
         }
     }

@@ -1,6 +1,7 @@
 //! Many requests, large responses and several servers at the same time.
 
 mod bookmark_lists;
+mod full_use;
 mod idle;
 mod kept_counts;
 mod large_responses;

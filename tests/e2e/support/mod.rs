@@ -30,7 +30,7 @@ pub use server::{NOON, Server};
 pub use service_home::{Home, files, has_postgres, holds};
 pub use site::{Reply, Site, article};
 pub use transcription_endpoint::TranscriptionEndpoint;
-pub use user::{Key, PASSWORD};
+pub use user::{Key, PASSWORD, User};
 pub use websub_hub::{Hub, HubRequest};
 
 /// How long [`eventually`] waits: longer than any expected state takes on a busy machine.

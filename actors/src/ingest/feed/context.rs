@@ -6,6 +6,7 @@ use sandbox::Sandbox;
 use values::id::UserId;
 use web::{Fetcher, HostThrottle};
 
+use super::stored_copy::PreparedCopies;
 use super::websub_secrets::WebSubSecrets;
 
 /// Everything that fetching, searching and delivering feeds needs. Clones share the state.
@@ -21,6 +22,8 @@ pub struct FeedContext {
     pub sandbox: Sandbox,
     /// Derives the secrets of WebSub subscriptions; `None` if hubs cannot reach this server.
     pub websub_secrets: Option<WebSubSecrets>,
+    /// The entries of copies that are being delivered.
+    pub prepared_copies: PreparedCopies,
     /// Tells the worker that a job may be due.
     pub job_signal: JobSignal,
 }

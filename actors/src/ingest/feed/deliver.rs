@@ -1,43 +1,29 @@
 //! Gives a follower the entries of a source's copy as separate rows: new entries with documents, changed ones as updates.
 //! Entries that exist unchanged are left as they are, so a delivery may run twice.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
-use concurrency::Lane;
 use database::insert_all;
 use entity::{bookmark, document, entry, feed, job};
 use errors::Error;
 use jobs::{JobError, JobKind, Priority};
 use library::documents::{SuppliedContent, store_supplied_content};
-use library::feeds::source;
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_owned;
-use parse::feed::{Feed, Item};
+use parse::feed::Item;
 use sea_orm::ActiveValue::NotSet;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{
-    ActiveModelTrait, ColumnTrait, Condition, ConnectionTrait, IntoActiveModel, QueryFilter, QueryOrder,
-    QuerySelect,
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
 };
-use sha2::{Digest, Sha256};
 use values::id::{DocumentId, EntryId, FeedId};
 use values::kind::{ContentType, SourceFormat};
 use values::time::Timestamp;
-use web::PageUrl;
 
 use super::context::FeedContext;
+use super::incoming_entry::IncomingEntry;
 use crate::ingest::media;
-
-/// An entry of a fetched feed, with the values by which it is compared with existing entries.
-#[derive(Debug)]
-pub struct IncomingEntry {
-    item: Item,
-    url: String,
-    /// The URL by which pages are compared; empty if the entry has no separate page.
-    normalized_url: String,
-    key_hash: Vec<u8>,
-    content_hash: Vec<u8>,
-}
 
 /// Runs a job of kind [`JobKind::DeliverEntries`]: delivers the copy of a source to one of its followers.
 ///
@@ -45,15 +31,10 @@ pub struct IncomingEntry {
 /// [`Error::LibraryFull`] when the library has no room for the entries; [`JobError::LeaseLost`]; the database fails.
 pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
     let own = || feed::Entity::one_of(job.user_id, FeedId(job.subject));
-    // Prepared before the transaction, because hashing a large feed takes long.
+    // Prepared before the transaction, because parsing and hashing a large feed takes long.
     let incoming = match own().one(ctx.core.db.read()).await? {
-        Some(feed) => match source::load_content(ctx.core.db.read(), feed.source_id).await? {
-            Some(copy) => {
-                ctx.core.workers.run(Lane::Background, move || prepare_entries(copy, &feed.url)).await?
-            }
-            None => Vec::new(),
-        },
-        None => Vec::new(),
+        Some(feed) => ctx.prepared_copies.load(&ctx.core, feed.source_id, feed.url).await?,
+        None => Arc::default(),
     };
     let now = ctx.core.clock.now();
     let txn = begin_owned(&ctx.core.db, job.user_id).await?;
@@ -63,7 +44,7 @@ pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
     // Lock order: the feed before its entries and documents, as in `library::feeds::unfollow` (prevents deadlocks).
     if let Some(feed) = own().lock(LockType::KeyShare).one(&txn).await? {
         let room = LibraryRoom::of_owner(&txn, &ctx.core, job.user_id).await?;
-        deliver_entries(&txn, &feed, incoming, now).await?;
+        deliver_entries(&txn, &feed, &incoming.entries, now).await?;
         room.must_hold(&txn).await?;
     }
     txn.commit().await?;
@@ -71,69 +52,35 @@ pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
     Ok(())
 }
 
-/// Computes the values by which the entries of a feed are compared. An entry without a separate page gets the URL of the
-/// feed's site. Hashes all texts, so it runs on a worker.
-pub fn prepare_entries(feed: Feed, feed_url: &str) -> Vec<IncomingEntry> {
-    let site_url = feed.site_url.unwrap_or_else(|| feed_url.to_owned());
-    let incoming = feed.items.into_iter().map(|item| {
-        let url = item.url.clone().unwrap_or_else(|| site_url.clone());
-        // Empty instead of the URL of the site: a bookmark of the site is not a bookmark of such an entry.
-        let page = item.url.as_deref().map(PageUrl::parse);
-        let normalized_url =
-            page.map_or_else(String::new, |page| page.map_or_else(|_| url.clone(), |page| page.key()));
-        IncomingEntry {
-            key_hash: hash_parts([item.key.as_str()]),
-            content_hash: content_hash(&item),
-            item,
-            url,
-            normalized_url,
-        }
-    });
-    incoming.collect()
-}
-
-fn content_hash(item: &Item) -> Vec<u8> {
-    let Item { url, title, author, summary, text, enclosure, .. } = item;
-    let enclosure = enclosure.as_ref().map(|enclosure| enclosure.url.as_str());
-    let parts =
-        [url.as_deref(), Some(title.as_str()), author.as_deref(), summary.as_deref(), Some(text), enclosure];
-    hash_parts(parts.map(Option::unwrap_or_default))
-}
-
-fn hash_parts<'a>(parts: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
-    let mut hash = Sha256::new();
-    for part in parts {
-        // Each part with its length: otherwise ["ab", "c"] and ["a", "bc"] would have one hash.
-        hash.update((part.len() as u64).to_be_bytes());
-        hash.update(part.as_bytes());
-    }
-    hash.finalize().to_vec()
-}
-
 /// Inserts or updates the entries of a follower's feed, in the caller's transaction.
 pub async fn deliver_entries(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,
-    incoming: Vec<IncomingEntry>,
+    incoming: &[IncomingEntry],
     now: Timestamp,
 ) -> Result<(), Error> {
     if incoming.is_empty() {
         return Ok(());
     }
-    let mut existing = load_existing(txn, feed, &incoming).await?;
+    let mut existing = load_existing(txn, feed, incoming).await?;
     let (mut new, mut changed) = (Vec::new(), Vec::new());
     for incoming in incoming {
-        match existing.take_match(&incoming) {
+        match existing.take_match(incoming) {
             Some(row) if row.content_hash == incoming.content_hash => {
-                update_key(txn, &row, &incoming).await?;
+                update_key(txn, &row, incoming).await?;
             }
             Some(row) => changed.push((row, incoming)),
             None => new.push(incoming),
         }
     }
-    lock_unsaved(txn, feed, &changed).await?;
+    if !changed.is_empty() {
+        lock_unsaved(txn, feed, &changed).await?;
+    }
     for (row, incoming) in changed {
         update_entry(txn, feed, row, incoming, now).await?;
+    }
+    if new.is_empty() {
+        return Ok(());
     }
     insert_entries(txn, feed, new, now).await
 }
@@ -158,7 +105,7 @@ async fn update_key(
 struct ExistingEntries {
     /// Those whose ids are among the incoming ones, by id.
     by_key: HashMap<Vec<u8>, entry::Model>,
-    /// Those whose ids the feed no longer contains.
+    /// Those whose ids the feed no longer contains, in the order of their own ids.
     others: Vec<entry::Model>,
 }
 
@@ -171,7 +118,7 @@ impl ExistingEntries {
             return Some(row);
         }
         let at = self.others.iter().position(|row| is_same_entry(row, incoming))?;
-        Some(self.others.swap_remove(at))
+        Some(self.others.remove(at))
     }
 }
 
@@ -191,33 +138,44 @@ fn has_same_time(row: &entry::Model, incoming: &IncomingEntry) -> bool {
     published_at.is_some() && row.published_at == published_at
 }
 
+/// Loads the existing entries that may be among the incoming ones, each kind of match by its own index: one condition for all of them
+/// would read every entry of the feed.
 async fn load_existing(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,
     incoming: &[IncomingEntry],
 ) -> Result<ExistingEntries, Error> {
+    use entry::Column;
+    let of_feed = || entry::Entity::owned_by(feed.user_id).filter(Column::FeedId.eq(feed.id));
     let keys = incoming.iter().map(|incoming| incoming.key_hash.clone());
-    let pages = incoming.iter().map(|incoming| incoming.normalized_url.clone());
-    let pages = pages.filter(|page| !page.is_empty());
-    let without_page = incoming.iter().filter(|incoming| incoming.normalized_url.is_empty());
-    let without_page = without_page.map(|incoming| incoming.content_hash.clone());
-    let candidates = Condition::any()
-        .add(entry::Column::KeyHash.is_in(keys))
-        .add(entry::Column::NormalizedUrl.is_in(pages))
-        .add(
-            Condition::all()
-                .add(entry::Column::NormalizedUrl.eq(""))
-                .add(entry::Column::ContentHash.is_in(without_page)),
-        );
-    let own = entry::Entity::owned_by(feed.user_id).filter(entry::Column::FeedId.eq(feed.id));
-    let incoming_keys: HashSet<&Vec<u8>> = incoming.iter().map(|incoming| &incoming.key_hash).collect();
-    let rows = own.filter(candidates).all(txn).await?;
-    let (by_key, others) =
-        rows.into_iter().partition::<Vec<_>, _>(|row| incoming_keys.contains(&row.key_hash));
-    Ok(ExistingEntries {
-        by_key: by_key.into_iter().map(|row| (row.key_hash.clone(), row)).collect(),
-        others,
-    })
+    let by_key = of_feed().filter(Column::KeyHash.is_in(keys)).all(txn).await?;
+    let by_key: HashMap<Vec<u8>, entry::Model> =
+        by_key.into_iter().map(|row| (row.key_hash.clone(), row)).collect();
+    let unknown: Vec<_> =
+        incoming.iter().filter(|incoming| !by_key.contains_key(&incoming.key_hash)).collect();
+    let mut others = Vec::new();
+    if !unknown.is_empty() {
+        // What `is_same_entry` requires, except the title and the fragment: the same content, or the same page and time.
+        let contents = unknown.iter().map(|incoming| incoming.content_hash.clone());
+        others.extend(of_feed().filter(Column::ContentHash.is_in(contents)).all(txn).await?);
+        let dated = unknown.iter().filter(|incoming| !incoming.normalized_url.is_empty());
+        let (pages, times): (Vec<_>, Vec<_>) = dated
+            .filter_map(|incoming| Some((incoming.normalized_url.clone(), incoming.item.published_at?)))
+            .unzip();
+        if !times.is_empty() {
+            let times = times.into_iter().map(Timestamp::from_millis);
+            let same =
+                of_feed().filter(Column::PublishedAt.is_in(times)).filter(Column::NormalizedUrl.is_in(pages));
+            others.extend(same.all(txn).await?);
+        }
+    }
+    // Each once, and in an order that does not depend on the index.
+    let others: BTreeMap<EntryId, entry::Model> = others
+        .into_iter()
+        .filter(|row| !by_key.contains_key(&row.key_hash))
+        .map(|row| (row.id, row))
+        .collect();
+    Ok(ExistingEntries { by_key, others: others.into_values().collect() })
 }
 
 /// Locks the documents of these entries, except bookmarked ones, whose texts stay. A transcript that is stored at the same time
@@ -226,7 +184,7 @@ async fn load_existing(
 async fn lock_unsaved(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,
-    changed: &[(entry::Model, IncomingEntry)],
+    changed: &[(entry::Model, &IncomingEntry)],
 ) -> Result<(), Error> {
     let _: Vec<DocumentId> = document::Entity::with_hidden(feed.user_id)
         .filter(document::Column::Id.is_in(changed.iter().map(|(row, _)| row.document_id)))
@@ -247,7 +205,7 @@ async fn update_entry(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,
     row: entry::Model,
-    incoming: IncomingEntry,
+    incoming: &IncomingEntry,
     now: Timestamp,
 ) -> Result<(), Error> {
     let bookmark = bookmark::Entity::with_deleted(feed.user_id)
@@ -256,7 +214,7 @@ async fn update_entry(
         .await?;
     let is_bookmarked = bookmark.is_some();
     let is_transcribed = media::has_transcript(txn, feed.user_id, row.document_id).await?;
-    let fresh = entry_row(feed, row.document_id, &incoming, now);
+    let fresh = entry_row(feed, row.document_id, incoming, now);
     let updated = entry::Model {
         id: row.id,
         has_full_text: if is_bookmarked || is_transcribed { row.has_full_text } else { fresh.has_full_text },
@@ -291,7 +249,7 @@ async fn update_entry(
     let kind = if needs_page { JobKind::FetchPage } else { JobKind::ProcessText };
     // A text of the feed would be read in place of the page.
     if !needs_page {
-        store_texts(txn, feed, vec![(row.document_id, incoming.item)]).await?;
+        store_texts(txn, feed, vec![(row.document_id, &incoming.item)]).await?;
     }
     jobs::enqueue(txn, feed.user_id, kind, row.document_id.0, Priority::Backlog, now).await?;
     Ok(())
@@ -300,7 +258,7 @@ async fn update_entry(
 async fn insert_entries(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,
-    new: Vec<IncomingEntry>,
+    new: Vec<&IncomingEntry>,
     now: Timestamp,
 ) -> Result<(), Error> {
     let bookmarked = bookmarked_pages(txn, feed, &new).await?;
@@ -308,14 +266,14 @@ async fn insert_entries(
     for incoming in new {
         if let Some(document) = bookmarked.get(&incoming.normalized_url) {
             // The bookmark has the page already, so there is nothing to fetch.
-            let row = entry::Model { has_full_text: true, ..entry_row(feed, *document, &incoming, now) };
+            let row = entry::Model { has_full_text: true, ..entry_row(feed, *document, incoming, now) };
             share_document(txn, &row, now).await?;
             entries.push(row);
             continue;
         }
-        let document = document_row(feed, &incoming, now);
-        let row = entry_row(feed, document.id, &incoming, now);
-        texts.push((document.id, incoming.item));
+        let document = document_row(feed, incoming, now);
+        let row = entry_row(feed, document.id, incoming, now);
+        texts.push((document.id, &incoming.item));
         documents.push(document::Model { entry_id: Some(row.id), ..document });
         entries.push(row);
     }
@@ -333,7 +291,7 @@ async fn insert_entries(
 async fn bookmarked_pages(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,
-    new: &[IncomingEntry],
+    new: &[&IncomingEntry],
 ) -> Result<HashMap<String, DocumentId>, Error> {
     let (mut seen, mut repeated) = (HashSet::new(), HashSet::new());
     for incoming in new {
@@ -372,12 +330,12 @@ async fn share_document(txn: &impl ConnectionTrait, row: &entry::Model, now: Tim
 async fn store_texts(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,
-    items: Vec<(DocumentId, Item)>,
+    items: Vec<(DocumentId, &Item)>,
 ) -> Result<(), Error> {
-    let content = |item: Item| SuppliedContent {
+    let content = |item: &Item| SuppliedContent {
         format: SourceFormat::Text,
-        body: item.text,
-        html: item.html,
+        body: item.text.clone(),
+        html: item.html.clone(),
         outline: serde_json::to_string(&item.outline).ok(),
     };
     let contents = items.into_iter().map(|(id, item)| (id, content(item)));

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use concurrency::Lane;
 use entity::feed_source;
 use errors::Error;
 use library::feeds::source::{self, Validators};
@@ -11,6 +12,7 @@ use web::{FetchError, PageUrl};
 
 use super::context::FeedContext;
 use super::fetch::{self, FeedFetchError, FetchedContent, FetchedUrl, MALFORMED_FEED};
+use super::stored_copy::load_copy;
 
 /// Longest search. A user waits for it.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(25);
@@ -133,7 +135,7 @@ async fn fetch_feed_or_page(ctx: &FeedContext, url: &PageUrl) -> Result<FeedOrPa
     ctx.fetcher.guard().check_url(url)?;
     let source = source::find_by_url(ctx.core.db.read(), &url.normalized()).await?;
     let copy = match &source {
-        Some(source) => source::load_content(ctx.core.db.read(), source.id).await?,
+        Some(source) => load_copy(&ctx.core, Lane::Foreground, source.id).await?,
         None => None,
     };
     if let (Some(source), Some(copy)) = (&source, &copy)

@@ -2,7 +2,9 @@
 //! the source, which schedules the next fetch, and the entries stay. So it is if no follower has room for the entries.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
+use concurrency::Lane;
 use database::Transaction;
 use entity::{feed, feed_source, job};
 use errors::Error;
@@ -10,6 +12,7 @@ use jobs::{JobError, Priority};
 use library::feeds::source::{self, FetchFailure, Validators};
 use library::library_quota;
 use library::owned_transaction::begin_owned_by_followers;
+use parse::feed::Feed;
 use sandbox::SandboxError;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use values::id::{FeedSourceId, UserId};
@@ -18,6 +21,7 @@ use web::{FetchError, PageUrl};
 
 use super::context::FeedContext;
 use super::fetch::{self, FeedFetchError, FetchedContent, FetchedUrl, MALFORMED_FEED};
+use super::stored_copy::load_copy;
 use super::websub_secrets::MIN_PUSH_INTERVAL;
 use crate::ingest::fetch_rules::reason_of_url;
 
@@ -59,7 +63,7 @@ pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
                 return Err(JobError::HostBusy(*wait));
             }
             // Without a copy a 304 would leave nothing to deliver.
-            let has_copy = source::load_content(ctx.core.db.read(), id).await?.is_some();
+            let has_copy = load_copy(&ctx.core, Lane::Background, id).await?.is_some();
             let validators = if has_copy { source::validators(&source) } else { Validators::default() };
             let result = fetch::fetch(ctx, &url, validators).await;
             if let Err(FeedFetchError::Fetch(error)) = &result {
@@ -103,6 +107,14 @@ async fn store(
     result: Result<FetchedUrl, NotFetched>,
 ) -> Result<(), JobError> {
     let now = ctx.core.clock.now();
+    // Before the transaction: a large copy takes long to read.
+    let copy_interval = match &result {
+        Ok(FetchedUrl { content: FetchedContent::Unchanged, .. }) => {
+            let copy = load_copy(&ctx.core, Lane::Background, fetched.id).await?.unwrap_or_default();
+            Some(source::fetch_interval(&copy, now))
+        }
+        Ok(_) | Err(_) => None,
+    };
     let (txn, locked_users) = begin(ctx, fetched, &result).await?;
     if !jobs::finish(&txn, job, now).await? {
         return Err(JobError::LeaseLost);
@@ -112,7 +124,7 @@ async fn store(
         let was_notified = times.is_some_and(|(now, before)| now < before);
         match result {
             Ok(response) => {
-                store_response(&txn, job, source, &locked_users, response, now).await?;
+                store_response(&txn, job, source, &locked_users, (response, copy_interval), now).await?;
                 if was_notified {
                     // The hub notified during the fetch, so the response may be older than what it announced.
                     source::advance_next_fetch(&txn, fetched.id, now + MIN_PUSH_INTERVAL).await?;
@@ -181,7 +193,7 @@ async fn store_response(
     job: &job::Model,
     row: feed_source::Model,
     locked_users: &HashSet<UserId>,
-    response: FetchedUrl,
+    (response, copy_interval): (FetchedUrl, Option<Duration>),
     now: Timestamp,
 ) -> Result<(), Error> {
     let FetchedUrl { content, url, has_moved } = response;
@@ -204,8 +216,8 @@ async fn store_response(
             source::enqueue_deliveries(txn, id, first, now).await
         }
         FetchedContent::Unchanged => {
-            let copy = source::load_content(txn, row.id).await?.unwrap_or_default();
-            source::record_unchanged(txn, row, &copy, now).await
+            let interval = copy_interval.unwrap_or_else(|| source::fetch_interval(&Feed::default(), now));
+            source::record_unchanged(txn, row, interval, now).await
         }
         FetchedContent::Page(_) => {
             record_unreadable(txn, row, "the URL returns something other than a feed", now).await

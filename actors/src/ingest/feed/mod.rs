@@ -13,8 +13,10 @@ mod discovery;
 pub mod due;
 mod fetch;
 pub mod fetch_source;
+pub mod incoming_entry;
 pub mod remove;
 pub mod search;
+pub mod stored_copy;
 pub mod websub;
 pub mod websub_secrets;
 

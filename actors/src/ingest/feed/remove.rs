@@ -3,6 +3,7 @@
 use entity::{bookmark, document, job};
 use jobs::JobError;
 use library::owned_transaction::begin_owned;
+use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait};
 use values::id::FeedId;
 
@@ -18,14 +19,16 @@ const BATCH_ROWS: u64 = 100;
 /// [`JobError::Internal`] when the index fails.
 pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError> {
     // A document that was bookmarked while the feed was removed stays, whatever its row says of the feed.
+    let document_of_bookmark = Expr::col((bookmark::Entity, bookmark::Column::DocumentId));
     let bookmarked = bookmark::Entity::with_deleted(job.user_id)
+        .filter(document_of_bookmark.equals((document::Entity, document::Column::Id)))
         .select_only()
-        .column(bookmark::Column::DocumentId)
+        .column(bookmark::Column::Id)
         .into_query();
     let unfollowed = document::Entity::with_hidden(job.user_id)
         .filter(document::Column::FeedId.eq(FeedId(job.subject)))
         .filter(document::Column::HiddenAt.is_not_null())
-        .filter(document::Column::Id.not_in_subquery(bookmarked));
+        .filter(Expr::exists(bookmarked).not());
     loop {
         let batch = unfollowed.clone().limit(BATCH_ROWS).all(ctx.core.db.read()).await?;
         if batch.is_empty() {

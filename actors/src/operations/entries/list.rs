@@ -3,15 +3,14 @@
 use entity::{entry, feed};
 use errors::Error;
 use schemars::JsonSchema;
-use sea_orm::sea_query::ExprTrait;
-use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder};
+use sea_orm::{ConnectionTrait, FromQueryResult};
 use serde::{Deserialize, Serialize};
 use validation::{Flag, Id, NoFields, Time, request};
 use values::id::{EntryId, FeedId};
 use values::scope::Scope;
 use values::time::Timestamp;
 
-use super::publication_time;
+use super::filter::EntryFilter;
 use super::view::{self, EntryResponse, EntryView};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
@@ -91,22 +90,20 @@ impl Operation for ListEntries {
         if let Some(id) = feed_id {
             feed::Entity::one_of(user, id.into_inner()).one(db).await?.ok_or(Error::not_found())?;
         }
-        let filter = Condition::all()
-            .add_option(feed_id.map(|feed| entry::Column::FeedId.eq(feed.into_inner())))
-            .add_option(unread.map(|unread| entry::Column::Read.eq(!unread.into_inner())))
-            .add_option(starred.map(|starred| entry::Column::Starred.eq(starred.into_inner())))
-            .add_option(after.map(|after| publication_time().gt(after.into_inner())))
-            .add_option(before.map(|before| publication_time().lt(before.into_inner())));
-        let mut query = entry::Entity::owned_by(user).filter(filter);
-        if let Some(EntryPosition(at, id)) = last {
-            let at = Timestamp::from_millis(at);
-            let same = Condition::all().add(entry::Column::SortedAt.eq(at)).add(entry::Column::Id.lt(id));
-            query = query.filter(Condition::any().add(entry::Column::SortedAt.lt(at)).add(same));
-        }
-        // Not by the publication time: an entry that is dated in the future would stay first until then.
-        let query = query.order_by_desc(entry::Column::SortedAt).order_by_desc(entry::Column::Id);
+        let filter = EntryFilter {
+            user,
+            feed: feed_id.map(Id::into_inner),
+            read: unread.map(|unread| !unread.into_inner()),
+            starred: starred.map(Flag::into_inner),
+            after: after.map(Time::into_inner),
+            before: before.map(Time::into_inner),
+        };
+        let last = last.map(|EntryPosition(at, id)| (Timestamp::from_millis(at), id));
+        let statement = filter.page(last, list.fetch_limit());
+        let rows =
+            entry::Model::find_by_statement(db.get_database_backend().build(&statement)).all(db).await?;
         let position = |row: &entry::Model| EntryPosition(row.sorted_at.millis(), row.id);
-        let ListPage { rows, next_cursor } = list.fetch(query, position).await?;
+        let ListPage { rows, next_cursor } = list.page(rows, position);
         Ok(ListEntriesResponse { entries: view::load_many(db, user, rows).await?, next_cursor })
     }
 }

@@ -15,6 +15,7 @@ use super::view::{self, FeedView};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::ingest::feed::deliver;
+use crate::ingest::feed::incoming_entry::prepare_entries;
 use crate::operation::{CreatesIfAbsent, FromRequest, Operation};
 use crate::target::Target;
 
@@ -84,7 +85,7 @@ impl Operation for FollowFeed {
         // Fetched before the transaction, which must not wait for another server.
         let search = ctx.ingest.feed_searches.find_feed(&ctx.ingest.feeds, user, url).await?;
         let (feed, feed_url) = (search.found.feed.clone(), search.found.url.as_str().to_owned());
-        let prepare = move || deliver::prepare_entries(feed, &feed_url);
+        let prepare = move || prepare_entries(feed, &feed_url);
         let incoming = ctx.core.workers.run(Lane::Foreground, prepare).await?;
         let now = ctx.core.clock.now();
         let txn = begin_request(&ctx.core.db, &owner).await?;
@@ -97,7 +98,7 @@ impl Operation for FollowFeed {
         if created {
             // Refuses a full library before the entries are written, which would be rolled back.
             room.must_fit(0)?;
-            deliver::deliver_entries(&txn, &row, incoming, now).await?;
+            deliver::deliver_entries(&txn, &row, &incoming, now).await?;
             room.must_hold(&txn).await?;
         }
         let feed = view::load_one(&txn, row).await?;

@@ -2,8 +2,8 @@
 
 use entity::{bookmark, highlight};
 use schemars::JsonSchema;
-use sea_orm::sea_query::ExprTrait;
-use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder};
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use serde::Serialize;
 use values::id::{BookmarkId, HighlightId};
 use values::scope::Scope;
@@ -71,8 +71,10 @@ impl Operation for ListHighlights {
         bookmark::Entity::one_visible_to(user, self.bookmark).one(db).await?.ok_or(Error::not_found())?;
         let mut own = highlight::Entity::owned_by(user).filter(C::BookmarkId.eq(self.bookmark));
         if let Some((start, id)) = after {
-            let same = Condition::all().add(C::StartOffset.eq(start)).add(C::Id.gt(id));
-            own = own.filter(Condition::any().add(C::StartOffset.into_expr().gt(start)).add(same));
+            // A comparison of pairs, of which both databases make one range of an index.
+            let place =
+                Expr::tuple([C::StartOffset, C::Id].map(|column| Expr::col((highlight::Entity, column))));
+            own = own.filter(place.gt(Expr::tuple([Expr::value(start), Expr::value(id)])));
         }
         let ordered = own.order_by_asc(C::StartOffset).order_by_asc(C::Id);
         let ListPage { rows, next_cursor } = list.fetch(ordered, |row| (row.start_offset, row.id)).await?;

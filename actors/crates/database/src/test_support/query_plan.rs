@@ -21,6 +21,8 @@ pub struct QueryPlan {
     pub steps: Vec<String>,
     /// The steps that read every row of a table.
     full_scans: Vec<String>,
+    /// The tables of which a step reads every row of an owner.
+    owner_walks: Vec<String>,
 }
 
 impl QueryPlan {
@@ -35,16 +37,20 @@ impl QueryPlan {
         } else {
             explain_on_sqlite(db, statement).await?
         };
-        let mut full_scans = Vec::new();
+        let (mut full_scans, mut owner_walks) = (Vec::new(), Vec::new());
         for step in &steps {
-            let is_full = if db.is_postgres() {
-                step.contains("Seq Scan on ")
-            } else {
-                is_full_scan_on_sqlite(db, &sql, step).await?
-            };
-            full_scans.extend(is_full.then(|| step.clone()));
+            if db.is_postgres() {
+                full_scans.extend(step.contains("Seq Scan on ").then(|| step.clone()));
+            } else if let Some(scan) = step.strip_prefix("SCAN ") {
+                full_scans.extend(table_read_on_sqlite(db, &sql, scan).await?.map(|_| step.clone()));
+            } else if let Some(search) = step.strip_prefix("SEARCH ").filter(|search| is_by_owner(search)) {
+                owner_walks.extend(table_read_on_sqlite(db, &sql, search).await?);
+            }
         }
-        Ok(Self { sql, steps, full_scans })
+        let plan = Self { sql, steps, full_scans, owner_walks: Vec::new() };
+        // A page of a list, and what concerns all rows, read no more rows of the owner than they are to return or to change.
+        let reads_needed_rows = (plan.has_limit() && !plan.sorts()) || plan.has_only_owner();
+        Ok(if reads_needed_rows { plan } else { Self { owner_walks, ..plan } })
     }
 
     /// Explains each of these statements once, whatever its values are. Commands without a plan, such as `PRAGMA`, are left out.
@@ -74,6 +80,23 @@ impl QueryPlan {
     /// end to end.
     pub fn full_scans(&self) -> &[String] {
         &self.full_scans
+    }
+
+    /// Returns the tables of which it reads all rows of an owner, in the table or in an index of all rows, to find some of them or to
+    /// count. Only plans of SQLite are looked at: PostgreSQL chooses between indexes by statistics, which a test does not have.
+    pub fn owner_walks(&self) -> &[String] {
+        &self.owner_walks
+    }
+
+    /// Returns whether the only condition is the owner, and the rows are not merely counted.
+    fn has_only_owner(&self) -> bool {
+        let counts = ["COUNT(", "SUM(", "MAX(", "MIN("].iter().any(|function| self.sql.contains(function));
+        let condition = self.sql.split_once(" WHERE ").map_or("", |(_, condition)| condition);
+        let condition = condition.split(" ORDER BY ").next().unwrap_or_default();
+        !counts
+            && condition.ends_with("\"user_id\" = ?")
+            && !condition.contains(" AND ")
+            && !condition.contains("SELECT")
     }
 
     /// Returns whether the rows are sorted, because no index has their order.
@@ -137,25 +160,30 @@ fn precedes_table(word: &str) -> bool {
     word.ends_with(',') || ["FROM", "JOIN", "UPDATE"].iter().any(|keyword| word.eq_ignore_ascii_case(keyword))
 }
 
-/// Returns whether a step of SQLite reads a whole table. `SCAN` is also how it reads a constant row, a subquery or a partial index.
-async fn is_full_scan_on_sqlite(db: &Db, sql: &str, step: &str) -> Result<bool, DbErr> {
-    let Some(scan) = step.strip_prefix("SCAN ") else { return Ok(false) };
+/// Returns whether a step of SQLite searches an index by the owner alone.
+fn is_by_owner(search: &str) -> bool {
+    search.contains("(user_id=?)")
+}
+
+/// Returns the table that a step of SQLite reads, in itself or in an index of all rows. `step` is what follows `SCAN` or `SEARCH`. It may
+/// also read a constant row, a subquery or a partial index.
+async fn table_read_on_sqlite(db: &Db, sql: &str, step: &str) -> Result<Option<String>, DbErr> {
     // How FTS5 names its plan: `M` stands for MATCH, by which it reads the rows with these words.
-    if scan.contains(" VIRTUAL TABLE INDEX 0:M") {
-        return Ok(false);
+    if step.contains(" VIRTUAL TABLE INDEX 0:M") {
+        return Ok(None);
     }
-    let name = scan.split(' ').next().unwrap_or(scan);
-    let index = scan.split_once("INDEX ").and_then(|(_, index)| index.split(' ').next()).unwrap_or_default();
+    let name = step.split(' ').next().unwrap_or(step);
+    let index = step.split_once("INDEX ").and_then(|(_, index)| index.split(' ').next()).unwrap_or_default();
     let named = "SELECT 1 FROM sqlite_master AS tables WHERE type = 'table' AND name = ? AND NOT EXISTS
         (SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = ? AND sql LIKE '%WHERE %')";
     let backend = db.read().get_database_backend();
     for table in tables_named(sql, name) {
-        let named = Statement::from_sql_and_values(backend, named, [table.into(), index.into()]);
+        let named = Statement::from_sql_and_values(backend, named, [table.as_str().into(), index.into()]);
         if db.read().query_one_raw(named).await?.is_some() {
-            return Ok(true);
+            return Ok(Some(table));
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 #[cfg(test)]
@@ -201,6 +229,42 @@ mod tests {
         assert!(sorted.full_scans() == ["SCAN bird"] && sorted.sorts() && sorted.has_limit(), "{sorted:#?}");
         assert!(heard.full_scans().is_empty() && songs.full_scans() == songs.steps, "{heard:#?} {songs:#?}");
         assert!(red.full_scans().is_empty() && red.has_step("bird_red") && !red.sorts(), "{red:#?}");
+    }
+
+    #[tokio::test]
+    async fn owner_walk_is_told_from_a_page_and_a_look_up() {
+        let database = TestDatabase::new();
+        let db = database.with_numbers().await;
+        for sql in [
+            "CREATE TABLE bird (id INTEGER, user_id INTEGER, color TEXT)",
+            "CREATE INDEX bird_user ON bird (user_id, id)",
+            "CREATE INDEX bird_red ON bird (user_id) WHERE color = 'red'",
+        ] {
+            db.write().execute_unprepared(sql).await.unwrap();
+        }
+        let by_user = "FROM bird WHERE \"user_id\" = ?";
+        let walks = async |sql: &str| {
+            let values: Vec<sea_orm::Value> = vec![1_i64.into(); sql.matches('?').count()];
+            let statement = Statement::from_sql_and_values(DatabaseBackend::Sqlite, sql, values);
+            QueryPlan::of(&db, statement).await.unwrap().owner_walks().to_vec()
+        };
+
+        for sql in [
+            format!("SELECT COUNT(*) {by_user}"),
+            format!("SELECT id {by_user} AND color = 'blue'"),
+            format!("SELECT id {by_user} ORDER BY color LIMIT 1"),
+            format!("DELETE {by_user} AND color = 'blue'"),
+        ] {
+            assert_eq!(walks(&sql).await, ["bird"], "{sql}");
+        }
+        for sql in [
+            format!("SELECT id {by_user} AND id = ?"),
+            format!("SELECT id {by_user} ORDER BY id LIMIT 1"),
+            format!("SELECT COUNT(*) {by_user} AND color = 'red'"),
+            format!("DELETE {by_user}"),
+        ] {
+            assert!(walks(&sql).await.is_empty(), "{sql}");
+        }
     }
 
     #[test]

@@ -6,12 +6,12 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryF
 
 use errors::Error;
 
-/// Returns the headings of a rendition.
+/// Returns the headings of the stored outline of a rendition.
 ///
 /// # Errors
 /// [`Error::Internal`] when the stored JSON is not a list of headings.
-pub fn parse_outline(rendition: &rendition::Model) -> Result<Vec<Heading>, Error> {
-    serde_json::from_str(&rendition.outline).map_err(Error::internal)
+pub fn parse_outline(outline: &str) -> Result<Vec<Heading>, Error> {
+    serde_json::from_str(outline).map_err(Error::internal)
 }
 
 /// Replaces the rendition of a document; a text with neither HTML nor headings has none.

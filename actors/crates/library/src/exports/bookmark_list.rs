@@ -7,8 +7,8 @@ use database::Connection;
 use entity::{bookmark, collection, collection_bookmark};
 use parse::archive::BookmarkRecord;
 use quick_xml::escape::escape;
-use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
-use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::sea_query::{Expr, ExprTrait, Query};
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect, Select};
 use values::id::{BookmarkId, CollectionId, UserId};
 use values::kind::BookmarkKind;
 
@@ -48,11 +48,7 @@ pub(super) async fn write(db: &Connection, user: UserId, archive: ArchiveSender<
             FolderStep::Open(folder) => {
                 let heading = format!("<DT><H3>{}</H3>\n<DL><p>\n", escape(folder.name.as_str()));
                 archive.write_text(&heading).await?;
-                let in_folder = bookmarks_in_collections(user)
-                    .and_where(Expr::col(collection_bookmark::Column::CollectionId).eq(folder.id))
-                    .to_owned();
-                let filter = Condition::all().add(bookmark::Column::Id.in_subquery(in_folder));
-                write_pages(db, user, archive, filter).await?;
+                write_folder(db, user, archive, folder.id).await?;
                 steps.push(FolderStep::Close);
                 steps.extend(children.remove(&Some(folder.id)).unwrap_or_default());
             }
@@ -60,44 +56,78 @@ pub(super) async fn write(db: &Connection, user: UserId, archive: ArchiveSender<
         }
     }
     let bookmark_of_row = Expr::col((collection_bookmark::Entity, collection_bookmark::Column::BookmarkId));
-    let in_any_folder = bookmarks_in_collections(user)
-        .and_where(bookmark_of_row.equals((bookmark::Entity, bookmark::Column::Id)))
-        .to_owned();
-    write_pages(db, user, archive, Condition::all().add(Expr::exists(in_any_folder).not())).await?;
-    archive.write_text(LIST_END).await
-}
-
-fn bookmarks_in_collections(user: UserId) -> SelectStatement {
-    Query::select()
+    let in_any_folder = Query::select()
         .column(collection_bookmark::Column::BookmarkId)
         .from(collection_bookmark::Entity)
         .and_where(Expr::col(collection_bookmark::Column::UserId).eq(user))
-        .to_owned()
+        .and_where(bookmark_of_row.equals((bookmark::Entity, bookmark::Column::Id)))
+        .to_owned();
+    write_unfiled(db, user, archive, Expr::exists(in_any_folder).not()).await?;
+    archive.write_text(LIST_END).await
 }
 
-/// Writes the saved pages among these bookmarks, batch by batch.
-async fn write_pages(
+/// Writes the saved pages in a collection, batch by batch. The batches are of the rows of the collection: a query of bookmarks would
+/// read all of the user for each collection.
+async fn write_folder(
     db: &Connection,
     user: UserId,
     archive: ArchiveSender<'_>,
-    filter: Condition,
+    collection: CollectionId,
 ) -> Result<(), Error> {
-    let pages = bookmark::Entity::visible_to(user)
-        .filter(bookmark::Column::Kind.eq(BookmarkKind::Page))
-        .filter(filter)
-        .order_by_asc(bookmark::Column::Id)
-        .limit(BATCH_ROWS);
+    use collection_bookmark::Column;
+    let filed = collection_bookmark::Entity::owned_by(user)
+        .filter(Column::CollectionId.eq(collection))
+        .order_by_asc(Column::BookmarkId)
+        .limit(BATCH_ROWS)
+        .select_only()
+        .column(Column::BookmarkId);
+    let mut after: Option<BookmarkId> = None;
+    loop {
+        let next = after.map(|after| Column::BookmarkId.gt(after));
+        let next = next.into_iter().fold(filed.clone(), QueryFilter::filter);
+        let ids: Vec<BookmarkId> = next.into_tuple().all(db).await?;
+        let Some(last) = ids.last() else { return Ok(()) };
+        after = Some(*last);
+        let mut batch = pages(user).filter(bookmark::Column::Id.is_in(ids)).all(db).await?;
+        batch.sort_by_key(|row| row.id);
+        write_batch(db, user, archive, &batch).await?;
+    }
+}
+
+/// Selects the saved pages of a user.
+fn pages(user: UserId) -> Select<bookmark::Entity> {
+    bookmark::Entity::visible_to(user).filter(bookmark::Column::Kind.eq(BookmarkKind::Page))
+}
+
+/// Writes the saved pages that fulfil the condition, batch by batch.
+async fn write_unfiled(
+    db: &Connection,
+    user: UserId,
+    archive: ArchiveSender<'_>,
+    condition: Expr,
+) -> Result<(), Error> {
+    let pages = pages(user).filter(condition).order_by_asc(bookmark::Column::Id).limit(BATCH_ROWS);
     let mut after: Option<BookmarkId> = None;
     loop {
         let next = after.map(|after| bookmark::Column::Id.gt(after));
         let batch = next.into_iter().fold(pages.clone(), QueryFilter::filter).all(db).await?;
         let Some(last) = batch.last() else { return Ok(()) };
         after = Some(last.id);
-        let relations = BookmarkRelations::load(db, user, &batch).await?;
-        for row in &batch {
-            archive.write_text(&list_item(&relations.record(row), relations.title(row))).await?;
-        }
+        write_batch(db, user, archive, &batch).await?;
     }
+}
+
+async fn write_batch(
+    db: &Connection,
+    user: UserId,
+    archive: ArchiveSender<'_>,
+    batch: &[bookmark::Model],
+) -> Result<(), Error> {
+    let relations = BookmarkRelations::load(db, user, batch).await?;
+    for row in batch {
+        archive.write_text(&list_item(&relations.record(row), relations.title(row))).await?;
+    }
+    Ok(())
 }
 
 /// Returns the list item of a bookmark.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use database::Connection;
 use entity::{bookmark, bookmark_tag, collection_bookmark, document, note, stored_file, upload};
 use parse::archive::{BookmarkRecord, FileRecord};
-use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 use values::id::{BookmarkId, DocumentId, UserId};
 
@@ -31,14 +31,19 @@ impl BookmarkRelations {
         let ids: Vec<BookmarkId> = bookmarks.iter().map(|row| row.id).collect();
         let documents: Vec<DocumentId> = bookmarks.iter().map(|row| row.document_id).collect();
         let mut relations = Self::default();
-        let rows = document::Entity::visible_to(user).filter(document::Column::Id.is_in(documents.clone()));
-        relations.titles = rows.all(db).await?.into_iter().map(|row| (row.id, row.title)).collect();
-        let rows = bookmark_tag::Entity::owned_by(user)
-            .filter(bookmark_tag::Column::BookmarkId.is_in(ids.clone()))
-            .order_by_asc(bookmark_tag::Column::Name);
+        let rows = document::Entity::visible_to(user)
+            .filter(document::Column::Id.is_in(documents.clone()))
+            .select_only()
+            .columns([document::Column::Id, document::Column::Title]);
+        let titles: Vec<(DocumentId, String)> = rows.into_tuple().all(db).await?;
+        relations.titles = titles.into_iter().collect();
+        let rows =
+            bookmark_tag::Entity::owned_by(user).filter(bookmark_tag::Column::BookmarkId.is_in(ids.clone()));
         for row in rows.all(db).await? {
             relations.tags.entry(row.bookmark_id).or_default().push(row.name);
         }
+        // Not sorted by the database: for the order of the names SQLite would read all tags of the user.
+        relations.tags.values_mut().for_each(|names| names.sort_unstable());
         let rows = note::Entity::owned_by(user).filter(note::Column::BookmarkId.is_in(ids.clone()));
         // A note that the user emptied counts as none.
         let notes = rows.all(db).await?.into_iter().filter(|row| !row.body.is_empty());

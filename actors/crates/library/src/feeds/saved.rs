@@ -97,11 +97,12 @@ pub(super) async fn detach_bookmarked(
 ) -> Result<(), Error> {
     let of_feed = document::Entity::with_hidden(user).filter(document::Column::FeedId.eq(feed));
     let of_feed = of_feed.select_only().column(document::Column::Id);
-    let rows = bookmark::Entity::with_deleted(user)
+    let mut rows = bookmark::Entity::with_deleted(user)
         .filter(bookmark::Column::DocumentId.in_subquery(of_feed.into_query()))
-        .order_by_desc(bookmark::Column::Id)
         .all(txn)
         .await?;
+    // Not sorted by the database: for the order of the ids SQLite would read all bookmarks of the user.
+    rows.sort_by_key(|row| std::cmp::Reverse(row.id));
     // For each document the bookmark that is not deleted, else the newest of the deleted ones.
     let mut bookmarks: HashMap<_, bookmark::Model> = HashMap::new();
     for row in rows {

@@ -95,11 +95,25 @@ pub async fn get_or_create(
     find_by_url(txn, &url).await?.ok_or_else(|| Error::internal("a source was removed while it was created"))
 }
 
-/// Returns the feed that the last successful fetch returned; `None` before the first one.
-pub async fn load_content(db: &impl ConnectionTrait, source: FeedSourceId) -> Result<Option<Feed>, Error> {
-    let row = feed_content::Entity::find_by_id(source).one(db).await?;
-    // A copy that cannot be read counts as none: the next fetch replaces it.
-    Ok(row.and_then(|row| serde_json::from_str(&row.body).ok()))
+/// Returns what the last successful fetch stored; `None` before the first one.
+pub async fn load_content(
+    db: &impl ConnectionTrait,
+    source: FeedSourceId,
+) -> Result<Option<feed_content::Model>, Error> {
+    Ok(feed_content::Entity::find_by_id(source).one(db).await?)
+}
+
+/// Returns the version of a source's copy, without reading the copy; `None` before the first successful fetch.
+pub async fn content_version(db: &impl ConnectionTrait, source: FeedSourceId) -> Result<Option<i64>, Error> {
+    let version =
+        feed_content::Entity::find_by_id(source).select_only().column(feed_content::Column::Version);
+    Ok(version.into_tuple().one(db).await?)
+}
+
+/// Returns the feed of a stored body. A copy that cannot be read counts as none: the next fetch replaces it. It takes long for a large
+/// feed, so it runs on a worker.
+pub fn parse_content(body: &str) -> Option<Feed> {
+    serde_json::from_str(body).ok()
 }
 
 /// Returns by how many bytes this feed is larger than the source's copy, in the form in which it is stored.
@@ -132,9 +146,11 @@ pub async fn record_feed(
     now: Timestamp,
 ) -> Result<(), Error> {
     let body = serde_json::to_string(feed).map_err(Error::internal)?;
-    let row = feed_content::Model { source_id: source.id, body };
+    let row = feed_content::Model { source_id: source.id, version: 1, body };
+    let next_version = Expr::col((feed_content::Entity, feed_content::Column::Version)).add(1);
     let replace = OnConflict::column(feed_content::Column::SourceId)
         .update_column(feed_content::Column::Body)
+        .value(feed_content::Column::Version, next_version)
         .to_owned();
     feed_content::Entity::insert(row.into_active_model())
         .on_conflict(replace)
@@ -151,14 +167,18 @@ pub async fn record_feed(
     Ok(())
 }
 
-/// Records a fetch that found the copy unchanged, and schedules the next one.
+/// Returns the interval from a successful fetch of this feed to the next one.
+pub fn fetch_interval(feed: &Feed, now: Timestamp) -> Duration {
+    schedule::interval(feed, now)
+}
+
+/// Records a fetch that found the copy unchanged, and schedules the next one after the [interval](fetch_interval) of the copy.
 pub async fn record_unchanged(
     txn: &impl ConnectionTrait,
     source: feed_source::Model,
-    copy: &Feed,
+    interval: Duration,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let interval = schedule::interval(copy, now);
     mark_fetched(source, interval, now).update(txn).await?;
     Ok(())
 }

@@ -58,7 +58,7 @@ mod tests {
         let select = select_stored_bytes(UserId(Uuid::from_u128(7)), Timestamp::from_millis(1));
         let plan = QueryPlan::of(&db, select.build(DbBackend::Sqlite)).await.unwrap();
 
-        let of_expected = "upload_user (user_id=? AND completed_at=? AND arrived_at=?)";
+        let of_expected = "upload_user_arrival (user_id=? AND completed_at=? AND arrived_at=?)";
         assert!(plan.has_step(of_expected) && plan.full_scans().is_empty(), "{plan:#?}");
     }
 }

@@ -150,8 +150,9 @@ impl LibraryWriter<'_> {
         for_each_batch!(self, highlight, owned_by, |rows| {
             let ids = rows.iter().map(|row| row.bookmark_id);
             let bookmarks = bookmark::Entity::visible_to(self.user).filter(bookmark::Column::Id.is_in(ids));
-            let bookmarks: HashSet<BookmarkId> =
-                bookmarks.all(self.db).await?.into_iter().map(|row| row.id).collect();
+            let bookmarks: Vec<BookmarkId> =
+                bookmarks.select_only().column(bookmark::Column::Id).into_tuple().all(self.db).await?;
+            let bookmarks: HashSet<BookmarkId> = bookmarks.into_iter().collect();
             // A deleted bookmark is not exported, so its highlights are not either.
             for row in rows.into_iter().filter(|row| bookmarks.contains(&row.bookmark_id)) {
                 let record = HighlightRecord {
@@ -176,10 +177,10 @@ impl LibraryWriter<'_> {
             let documents = rows.iter().map(|row| row.document_id);
             let saved = bookmark::Entity::visible_to(self.user)
                 .filter(bookmark::Column::DocumentId.is_in(documents))
-                .all(self.db)
-                .await?;
-            let saved: HashMap<DocumentId, BookmarkId> =
-                saved.into_iter().map(|row| (row.document_id, row.id)).collect();
+                .select_only()
+                .columns([bookmark::Column::DocumentId, bookmark::Column::Id]);
+            let saved: Vec<(DocumentId, BookmarkId)> = saved.into_tuple().all(self.db).await?;
+            let saved: HashMap<DocumentId, BookmarkId> = saved.into_iter().collect();
             for row in rows {
                 let bookmark = saved.get(&row.document_id).map(|id| id.0);
                 if bookmark.is_none() {

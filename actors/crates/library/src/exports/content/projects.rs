@@ -1,9 +1,12 @@
 //! Writes projects with their decisions, notes and items.
 
+use std::collections::HashMap;
+
 use entity::{bookmark, decision, entry, note, project, project_item};
 use parse::archive::{DecisionRecord, NoteRecord, ProjectItemRecord, ProjectRecord, Record};
-use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
+use values::id::{BookmarkId, DocumentId, EntryId};
 use values::kind::ItemKind;
 
 use super::LibraryWriter;
@@ -53,8 +56,10 @@ impl LibraryWriter<'_> {
 
     pub(super) async fn write_items(&self, row: &project::Model) -> Result<(), Error> {
         let items = project_item::Entity::within(row).order_by_asc(project_item::Column::Id);
-        for item in items.all(self.db).await? {
-            let Some(thing) = self.item_id(&item).await? else { continue };
+        let items = items.all(self.db).await?;
+        let ids = self.ids_of_items(&items).await?;
+        for item in items {
+            let Some(thing) = ids.of(&item) else { continue };
             let record = ProjectItemRecord {
                 id: item.id.0,
                 project: row.id.0,
@@ -69,33 +74,60 @@ impl LibraryWriter<'_> {
         Ok(())
     }
 
-    /// Returns the id of the highlight, bookmark, note or entry that an item is.
-    async fn item_id(&self, item: &project_item::Model) -> Result<Option<Uuid>, Error> {
-        if let Some(highlight) = item.highlight_id {
-            return Ok(Some(highlight.0));
-        }
-        match item.kind {
-            ItemKind::Note => {
-                let own =
-                    note::Entity::owned_by(self.user).filter(note::Column::DocumentId.eq(item.document_id));
-                let Some(row) = own.one(self.db).await? else { return Ok(None) };
-                // The bookmark's record has no notes then, so the import would find no note to which the item could refer.
-                if row.bookmark_id.is_some() && row.body.is_empty() {
-                    return Ok(None);
-                }
+    /// Loads the ids of what the items of a project are, with one statement for each kind.
+    async fn ids_of_items(&self, items: &[project_item::Model]) -> Result<ItemIds, Error> {
+        let of_kind = |is_kind: fn(ItemKind) -> bool| {
+            let whole = items.iter().filter(|item| item.highlight_id.is_none());
+            whole.filter(move |item| is_kind(item.kind)).map(|item| item.document_id)
+        };
+        let mut ids = ItemIds::default();
+        let notes = of_kind(|kind| kind == ItemKind::Note);
+        let notes = note::Entity::owned_by(self.user).filter(note::Column::DocumentId.is_in(notes));
+        for row in notes.all(self.db).await? {
+            // The bookmark's record has no notes then, so the import would find no note to which the item could refer.
+            if row.bookmark_id.is_none() || !row.body.is_empty() {
                 // The note on a bookmark has no record; the id of its bookmark, with the kind `note`, refers to it.
-                Ok(Some(row.bookmark_id.map_or(row.id.0, |bookmark| bookmark.0)))
-            }
-            ItemKind::Entry => {
-                let own =
-                    entry::Entity::owned_by(self.user).filter(entry::Column::DocumentId.eq(item.document_id));
-                Ok(own.one(self.db).await?.map(|row| row.id.0))
-            }
-            ItemKind::Bookmark | ItemKind::Url | ItemKind::Highlight => {
-                let own = bookmark::Entity::visible_to(self.user)
-                    .filter(bookmark::Column::DocumentId.eq(item.document_id));
-                Ok(own.one(self.db).await?.map(|row| row.id.0))
+                let id = row.bookmark_id.map_or(row.id.0, |bookmark| bookmark.0);
+                ids.notes.insert(row.document_id, id);
             }
         }
+        let entries = of_kind(|kind| kind == ItemKind::Entry);
+        let entries = entry::Entity::owned_by(self.user)
+            .filter(entry::Column::DocumentId.is_in(entries))
+            .select_only()
+            .columns([entry::Column::DocumentId, entry::Column::Id]);
+        let entries: Vec<(DocumentId, EntryId)> = entries.into_tuple().all(self.db).await?;
+        ids.entries = entries.into_iter().map(|(document, entry)| (document, entry.0)).collect();
+        let bookmarks = of_kind(|kind| !matches!(kind, ItemKind::Note | ItemKind::Entry));
+        let bookmarks = bookmark::Entity::visible_to(self.user)
+            .filter(bookmark::Column::DocumentId.is_in(bookmarks))
+            .select_only()
+            .columns([bookmark::Column::DocumentId, bookmark::Column::Id]);
+        let bookmarks: Vec<(DocumentId, BookmarkId)> = bookmarks.into_tuple().all(self.db).await?;
+        ids.bookmarks = bookmarks.into_iter().map(|(document, bookmark)| (document, bookmark.0)).collect();
+        Ok(ids)
+    }
+}
+
+/// The ids of notes, entries and bookmarks that are items, by their documents.
+#[derive(Default)]
+struct ItemIds {
+    notes: HashMap<DocumentId, Uuid>,
+    entries: HashMap<DocumentId, Uuid>,
+    bookmarks: HashMap<DocumentId, Uuid>,
+}
+
+impl ItemIds {
+    /// Returns the id of the highlight, bookmark, note or entry that an item is.
+    fn of(&self, item: &project_item::Model) -> Option<Uuid> {
+        if let Some(highlight) = item.highlight_id {
+            return Some(highlight.0);
+        }
+        let ids = match item.kind {
+            ItemKind::Note => &self.notes,
+            ItemKind::Entry => &self.entries,
+            ItemKind::Bookmark | ItemKind::Url | ItemKind::Highlight => &self.bookmarks,
+        };
+        ids.get(&item.document_id).copied()
     }
 }

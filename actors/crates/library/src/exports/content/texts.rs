@@ -1,8 +1,11 @@
 //! Writes the texts of documents and the files of uploads.
 
+use std::collections::HashMap;
+
 use entity::{chunk, document, rendition, transcript_segment};
 use parse::archive::{DocumentRecord, PassageRecord, SegmentRecord, document_path};
-use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use storage::blobs::{BlobError, PART_BYTES};
 use tokio::io::AsyncReadExt;
 use values::id::DocumentId;
@@ -12,66 +15,114 @@ use super::LibraryWriter;
 use crate::documents::parse_outline;
 use errors::Error;
 
+/// Documents whose rows are read by one statement.
+const BATCH_DOCUMENTS: usize = 200;
+/// Documents whose texts are read together.
+const GROUP_DOCUMENTS: usize = 50;
+/// Bytes of texts that are read together, by estimate. One document may have more.
+const GROUP_BYTES: u64 = 8 << 20;
+
+/// The rows of the text of a document: of its current version and, while it is replaced, of another.
+#[derive(Default)]
+struct TextRows {
+    passages: Vec<chunk::Model>,
+    segments: Vec<transcript_segment::Model>,
+    rendition: Option<rendition::Model>,
+}
+
 impl LibraryWriter<'_> {
     pub(super) async fn write_texts(&mut self) -> Result<(), Error> {
-        for id in std::mem::take(&mut self.texts) {
-            let Some(text) = self.find_record(id).await? else { continue };
-            let json = serde_json::to_string(&text).map_err(Error::internal)?;
+        for ids in std::mem::take(&mut self.texts).chunks(BATCH_DOCUMENTS) {
+            for group in group_by_size(self.load_documents(ids).await?) {
+                self.write_group(group).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the visible documents of these ids, in their order, each with the bytes of its text by estimate.
+    async fn load_documents(&self, ids: &[DocumentId]) -> Result<Vec<(document::Model, u64)>, Error> {
+        let rows = document::Entity::visible_to(self.user)
+            .filter(document::Column::Id.is_in(ids.iter().copied()))
+            .all(self.db)
+            .await?;
+        let mut rows: HashMap<DocumentId, document::Model> =
+            rows.into_iter().map(|row| (row.id, row)).collect();
+        let html_bytes = rendition::Entity::of_documents(self.user, rows.keys().copied())
+            .select_only()
+            .column(rendition::Column::DocumentId)
+            // Does not read the HTML, which LENGTH would do to count its characters.
+            .column_as(Expr::cust("CAST(OCTET_LENGTH(html) AS BIGINT)"), "bytes");
+        let html_bytes: Vec<(DocumentId, Option<i64>)> = html_bytes.into_tuple().all(self.db).await?;
+        let html_bytes: HashMap<DocumentId, Option<i64>> = html_bytes.into_iter().collect();
+        let documents = ids.iter().filter_map(|id| {
+            let row = rows.remove(id)?;
+            let html = html_bytes.get(id).copied().flatten().unwrap_or_default();
+            // A transcript has its words twice: in passages and in segments.
+            let bytes = u64::from(row.total_chars.unsigned_abs()) * 2 + html.unsigned_abs();
+            Some((row, bytes))
+        });
+        Ok(documents.collect())
+    }
+
+    /// Writes the current texts of documents. One that was replaced while it was read is read again.
+    async fn write_group(&self, documents: Vec<document::Model>) -> Result<(), Error> {
+        let ids: Vec<DocumentId> = documents.iter().map(|row| row.id).collect();
+        let mut texts = self.load_texts(&ids).await?;
+        // Passages, segments and rendition were read by several statements, so the versions are compared afterwards.
+        let versions = document::Entity::visible_to(self.user)
+            .filter(document::Column::Id.is_in(ids))
+            .select_only()
+            .columns([document::Column::Id, document::Column::Version]);
+        let versions: Vec<(DocumentId, i32)> = versions.into_tuple().all(self.db).await?;
+        let versions: HashMap<DocumentId, i32> = versions.into_iter().collect();
+        for row in documents {
+            let id = row.id;
+            let record = match versions.get(&id) {
+                None => None,
+                Some(version) if *version == row.version => {
+                    Some(document_record(row, texts.remove(&id).unwrap_or_default())?)
+                }
+                Some(_) => self.find_record(id).await?,
+            };
+            let Some(record) = record else { continue };
+            let json = serde_json::to_string(&record).map_err(Error::internal)?;
             self.archive.add_file(&document_path(&id.to_string()), json).await?;
         }
         Ok(())
     }
 
-    /// Reads the current text of a document. If it is replaced while it is read, the new one is read.
+    /// Reads the current text of one document. If it is replaced while it is read, the new one is read.
     async fn find_record(&self, id: DocumentId) -> Result<Option<DocumentRecord>, Error> {
         let find = || document::Entity::one_visible_to(self.user, id);
         let Some(mut row) = find().one(self.db).await? else { return Ok(None) };
         loop {
-            // Passages, segments and rendition are read by several statements, so the version is compared afterwards.
             let version = row.version;
-            let text = self.text_of(row).await?;
+            let text = self.load_texts(&[id]).await?.remove(&id).unwrap_or_default();
             match find().one(self.db).await? {
                 None => return Ok(None),
-                Some(now) if now.version == version => return Ok(Some(text)),
+                Some(now) if now.version == version => return Ok(Some(document_record(row, text)?)),
                 Some(newer) => row = newer,
             }
         }
     }
 
-    async fn text_of(&self, row: document::Model) -> Result<DocumentRecord, Error> {
-        let passages = chunk::Entity::owned_by(self.user)
-            .filter(chunk::Column::DocumentId.eq(row.id))
-            .filter(chunk::Column::Version.eq(row.version))
-            .order_by_asc(chunk::Column::Ordinal)
-            .all(self.db)
-            .await?;
+    async fn load_texts(&self, ids: &[DocumentId]) -> Result<HashMap<DocumentId, TextRows>, Error> {
+        let ids = || ids.iter().copied();
+        let mut texts: HashMap<DocumentId, TextRows> = HashMap::new();
+        let passages = chunk::Entity::owned_by(self.user).filter(chunk::Column::DocumentId.is_in(ids()));
+        for row in passages.all(self.db).await? {
+            texts.entry(row.document_id).or_default().passages.push(row);
+        }
         let segments = transcript_segment::Entity::owned_by(self.user)
-            .filter(transcript_segment::Column::DocumentId.eq(row.id))
-            .filter(transcript_segment::Column::Version.eq(row.version))
-            .order_by_asc(transcript_segment::Column::Ordinal)
-            .all(self.db)
-            .await?;
-        let rendition = rendition::Entity::one_of_document(self.user, row.id).one(self.db).await?;
-        let outline = rendition.as_ref().map(parse_outline).transpose()?.unwrap_or_default();
-        Ok(DocumentRecord {
-            content_type: row.content_type,
-            title: row.title,
-            title_given: row.has_user_title,
-            author: row.author,
-            site_name: row.site_name,
-            description: row.description,
-            image_url: row.image_url,
-            published_at: row.published_at,
-            canonical_url: row.canonical_url,
-            recording_url: row.recording_url,
-            lacks: row.missing_reason,
-            failed: row.error.filter(|_| row.status == DocumentStatus::Failed),
-            language: row.language,
-            passages: passages.into_iter().map(passage_record).collect(),
-            spoken: segments.into_iter().map(segment_record).collect(),
-            html: rendition.and_then(|rendition| rendition.html),
-            outline,
-        })
+            .filter(transcript_segment::Column::DocumentId.is_in(ids()));
+        for row in segments.all(self.db).await? {
+            texts.entry(row.document_id).or_default().segments.push(row);
+        }
+        for row in rendition::Entity::of_documents(self.user, ids()).all(self.db).await? {
+            texts.entry(row.document_id).or_default().rendition = Some(row);
+        }
+        Ok(texts)
     }
 
     pub(super) async fn write_files(&mut self) -> Result<(), Error> {
@@ -97,6 +148,51 @@ impl LibraryWriter<'_> {
     }
 }
 
+/// Divides documents into groups, in their order, whose texts are read together.
+fn group_by_size(documents: Vec<(document::Model, u64)>) -> Vec<Vec<document::Model>> {
+    let mut groups: Vec<Vec<document::Model>> = Vec::new();
+    let mut group_bytes = 0_u64;
+    for (row, bytes) in documents {
+        group_bytes = group_bytes.saturating_add(bytes);
+        match groups.last_mut() {
+            Some(group) if group.len() < GROUP_DOCUMENTS && group_bytes <= GROUP_BYTES => group.push(row),
+            Some(_) | None => {
+                group_bytes = bytes;
+                groups.push(vec![row]);
+            }
+        }
+    }
+    groups
+}
+
+fn document_record(row: document::Model, text: TextRows) -> Result<DocumentRecord, Error> {
+    let TextRows { mut passages, mut segments, rendition } = text;
+    passages.retain(|passage| passage.version == row.version);
+    passages.sort_by_key(|passage| passage.ordinal);
+    segments.retain(|segment| segment.version == row.version);
+    segments.sort_by_key(|segment| segment.ordinal);
+    let outline = rendition.as_ref().map(|row| parse_outline(&row.outline)).transpose()?.unwrap_or_default();
+    Ok(DocumentRecord {
+        content_type: row.content_type,
+        title: row.title,
+        title_given: row.has_user_title,
+        author: row.author,
+        site_name: row.site_name,
+        description: row.description,
+        image_url: row.image_url,
+        published_at: row.published_at,
+        canonical_url: row.canonical_url,
+        recording_url: row.recording_url,
+        lacks: row.missing_reason,
+        failed: row.error.filter(|_| row.status == DocumentStatus::Failed),
+        language: row.language,
+        passages: passages.into_iter().map(passage_record).collect(),
+        spoken: segments.into_iter().map(segment_record).collect(),
+        html: rendition.and_then(|rendition| rendition.html),
+        outline,
+    })
+}
+
 fn passage_record(row: chunk::Model) -> PassageRecord {
     PassageRecord {
         text: row.text,
@@ -108,4 +204,34 @@ fn passage_record(row: chunk::Model) -> PassageRecord {
 
 fn segment_record(row: transcript_segment::Model) -> SegmentRecord {
     SegmentRecord { start_seconds: row.start_seconds, end_seconds: row.end_seconds, text: row.text }
+}
+
+#[cfg(test)]
+mod tests {
+    use values::id::UserId;
+    use values::kind::ContentType;
+    use values::time::Timestamp;
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_714_996_800_000);
+
+    fn document(bytes: u64) -> (document::Model, u64) {
+        let row = document::Model::pending(UserId::new(NOW), ContentType::Article, String::new(), NOW);
+        (row, bytes)
+    }
+
+    #[test]
+    fn groups_keep_the_order_within_their_bounds() {
+        let sizes = [1, GROUP_BYTES, 2, 3, 2 * GROUP_BYTES, 4];
+        let small = (0..GROUP_DOCUMENTS).map(|_| 1);
+        let documents: Vec<_> = sizes.into_iter().chain(small).map(document).collect();
+        let ids: Vec<DocumentId> = documents.iter().map(|(row, _)| row.id).collect();
+
+        let groups = group_by_size(documents);
+
+        let lengths: Vec<usize> = groups.iter().map(Vec::len).collect();
+        assert_eq!(lengths, [1, 1, 2, 1, GROUP_DOCUMENTS, 1]);
+        assert_eq!(groups.into_iter().flatten().map(|row| row.id).collect::<Vec<_>>(), ids);
+    }
 }

@@ -2,6 +2,7 @@
 
 use entity::import;
 use entity::import_row::{Column, Entity, Model};
+use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 use values::id::ImportRowId;
 use values::kind::RowOutcome;
@@ -33,12 +34,13 @@ pub async fn list_rows(
     };
     // By line and id, because several rows may have the same line.
     let after = query.after.map(|(line, id)| {
-        let same_line = Condition::all().add(Column::Line.eq(line)).add(Column::Id.gt(id));
-        Condition::any().add(Column::Line.gt(line)).add(same_line)
+        // A comparison of pairs, of which both databases make one range of an index.
+        let place = Expr::tuple([Column::Line, Column::Id].map(|column| Expr::col((Entity, column))));
+        place.gt(Expr::tuple([Expr::value(line), Expr::value(id)]))
     });
     let rows = Entity::within(import.user_id, import.id)
         .filter(outcome)
-        .filter(after.unwrap_or_else(Condition::all))
+        .filter(Condition::all().add_option(after))
         .order_by_asc(Column::Line)
         .order_by_asc(Column::Id)
         .limit(query.limit);

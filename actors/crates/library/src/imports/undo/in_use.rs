@@ -138,7 +138,9 @@ pub async fn lock(
             // The feed against deliveries, which lock it first; its entries against being starred.
             feed::Entity::one_of(user, FeedId(id)).lock_exclusive().one(txn).await?;
             let entries = entry::Entity::owned_by(user).filter(entry::Column::FeedId.eq(FeedId(id)));
-            let entries = entries.order_by_asc(entry::Column::Id).select_only().column(entry::Column::Id);
+            // In the order of an index of the feed: for that of the ids SQLite would read all entries of the user.
+            let entries = entries.order_by_asc(entry::Column::SortedAt).order_by_asc(entry::Column::Id);
+            let entries = entries.select_only().column(entry::Column::Id);
             entries.lock_exclusive().into_tuple::<Uuid>().all(txn).await?;
             None
         }
