@@ -277,6 +277,7 @@ async fn statements_of_reads_are_served_by_indexes() {
         plans.explain::<ShowFeed>(&[&library.feed], "").await,
         plans.explain::<ListEntries>(&[], "limit=1").await,
         plans.explain::<ListEntries>(&[], &of_feed).await,
+        plans.explain::<ListEntries>(&[], "limit=1&unread=true").await,
         plans.explain::<ListEntries>(&[], "limit=1&unread=true&starred=false").await,
         plans.explain::<ListEntries>(&[], "limit=1&after=2000-01-01T00:00:00Z").await,
         plans.explain::<ShowEntry>(&[&library.entry], "").await,

@@ -8,8 +8,8 @@
 //! or that the feed dated anew. A partial index has them alone.
 
 use entity::entry::{Column, Entity};
-use sea_orm::sea_query::{Expr, ExprTrait, Func, Order, SelectStatement, UnionType};
-use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryTrait, Select};
+use sea_orm::sea_query::{Asterisk, Expr, ExprTrait, Func, Order, Query, SelectStatement, UnionType};
+use sea_orm::{ColumnTrait, Condition, DbBackend, QueryFilter, QueryTrait, Select};
 use uuid::Uuid;
 use values::id::{EntryId, FeedId, UserId};
 use values::time::Timestamp;
@@ -35,15 +35,20 @@ pub(super) struct EntryFilter {
 
 impl EntryFilter {
     /// Returns the statement that selects the matching entries behind `last`, newest first.
-    pub(super) fn page(&self, last: Option<ListedEntry>, limit: u64) -> SelectStatement {
-        let parts = self.parts(last).into_iter().map(QueryTrait::into_query);
+    pub(super) fn page(&self, last: Option<ListedEntry>, limit: u64, backend: DbBackend) -> SelectStatement {
+        let parts = self.parts(last);
+        // SQLite merges parts that are in the order of an index. PostgreSQL does not see their order, unless each part has its own.
+        let sorts_parts = parts.len() > 1 && backend == DbBackend::Postgres;
+        let parts = parts.into_iter().map(|part| {
+            let part = part.into_query();
+            if sorts_parts { sorted_part(part, limit) } else { part }
+        });
         let all = parts.reduce(|mut all, part| {
             all.union(UnionType::All, part);
             all
         });
-        // Not by the publication time: an entry that is dated in the future would stay first until then.
         let mut page = all.unwrap_or_default();
-        page.order_by(Column::SortedAt, Order::Desc).order_by(Column::Id, Order::Desc).limit(limit);
+        sort(&mut page, limit);
         page
     }
 
@@ -106,6 +111,18 @@ impl EntryFilter {
             .add_option(self.before.map(|before| publication_time().lt(before)));
         Entity::owned_by(self.user).filter(filters)
     }
+}
+
+/// Selects the first entries of a part.
+fn sorted_part(mut part: SelectStatement, limit: u64) -> SelectStatement {
+    sort(&mut part, limit);
+    Query::select().column(Asterisk).from_subquery(part, "part").take()
+}
+
+/// Sorts entries, the newest first, and keeps the first ones.
+fn sort(entries: &mut SelectStatement, limit: u64) {
+    // Not by the publication time: an entry that is dated in the future would stay first until then.
+    entries.order_by(Column::SortedAt, Order::Desc).order_by(Column::Id, Order::Desc).limit(limit);
 }
 
 fn sort_time() -> Expr {
@@ -192,6 +209,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let db = open(&folder).await;
         let feeds = FollowedFeeds::insert(&db).await;
+        let backend = db.read().get_database_backend();
         let mut all = entries(&feeds);
         insert_all::<entry::Entity>(db.write(), all.clone(), None).await.unwrap();
         all.sort_by_key(|row| std::cmp::Reverse((row.sorted_at, row.id)));
@@ -201,7 +219,7 @@ mod tests {
                 all.iter().filter(|row| is_match(&filter, row)).map(|row| row.id).collect();
             let (mut found, mut last) = (Vec::new(), None);
             loop {
-                let rows = read(&db, &filter.page(last, 7)).await;
+                let rows = read(&db, &filter.page(last, 7, backend)).await;
                 let Some(end) = rows.last() else { break };
                 last = Some((end.sorted_at, end.id));
                 found.extend(rows.iter().map(|row| row.id));
@@ -218,7 +236,7 @@ mod tests {
         let last = Some((at(50), EntryId(Uuid::nil())));
 
         for filter in filters(UserId::new(NOW), FeedId::new(NOW)) {
-            for page in [filter.page(None, 7), filter.page(last, 7)] {
+            for page in [filter.page(None, 7, backend), filter.page(last, 7, backend)] {
                 let plan = QueryPlan::of(&db, backend.build(&page)).await.unwrap();
                 let has_marks = filter.read.is_some() || filter.starred.is_some();
                 let index = match (filter.feed.is_some(), has_marks) {

@@ -99,9 +99,9 @@ impl Operation for ListEntries {
             before: before.map(Time::into_inner),
         };
         let last = last.map(|EntryPosition(at, id)| (Timestamp::from_millis(at), id));
-        let statement = filter.page(last, list.fetch_limit());
-        let rows =
-            entry::Model::find_by_statement(db.get_database_backend().build(&statement)).all(db).await?;
+        let backend = db.get_database_backend();
+        let statement = filter.page(last, list.fetch_limit(), backend);
+        let rows = entry::Model::find_by_statement(backend.build(&statement)).all(db).await?;
         let position = |row: &entry::Model| EntryPosition(row.sorted_at.millis(), row.id);
         let ListPage { rows, next_cursor } = list.page(rows, position);
         Ok(ListEntriesResponse { entries: view::load_many(db, user, rows).await?, next_cursor })
