@@ -64,6 +64,7 @@ CREATE UNIQUE INDEX feed_follower ON feed (source_id, user_id)
 
 /// A feed has each entry once; `entry_key` serves the foreign key of the feed too. It includes the owner, and so do the other indexes
 /// by which a delivery finds entries: without statistics SQLite prefers an index on the feed and its owner, and reads the whole feed.
+/// A delivery finds entries whose ids the feed changed by `entry_normalized_url`, and the few without a page by `entry_feed_content`.
 /// `entry_document` ends with the id, because the entries of a document are read in the order of their ids, which `entry_user_id` has too.
 ///
 /// Lists are in the order of `sorted_at`. `entry_user_marks` and `entry_feed_marks` have this order for each combination of marks.
@@ -98,8 +99,7 @@ CREATE INDEX entry_user_feed ON entry (user_id, feed_id, sorted_at, id);
 CREATE INDEX entry_user_marks ON entry (user_id, read, starred, sorted_at, id);
 CREATE INDEX entry_feed_marks ON entry (user_id, feed_id, read, starred, sorted_at, id);
 CREATE INDEX entry_user_moved ON entry (user_id, sorted_at, id) WHERE sorted_at <> COALESCE(published_at, created_at);
-CREATE INDEX entry_feed_content ON entry (user_id, feed_id, content_hash);
-CREATE INDEX entry_feed_published ON entry (user_id, feed_id, published_at);
+CREATE INDEX entry_feed_content ON entry (user_id, feed_id, content_hash) WHERE normalized_url = '';
 CREATE INDEX entry_normalized_url ON entry (user_id, normalized_url, id);
 CREATE INDEX entry_document ON entry (document_id, user_id, id)
 "#;

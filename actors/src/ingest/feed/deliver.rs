@@ -15,7 +15,8 @@ use parse::feed::Item;
 use sea_orm::ActiveValue::NotSet;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{
-    ActiveModelTrait, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
+    ActiveModelTrait, ColumnTrait, Condition, ConnectionTrait, IntoActiveModel, QueryFilter, QueryOrder,
+    QuerySelect,
 };
 use values::id::{DocumentId, EntryId, FeedId};
 use values::kind::{ContentType, SourceFormat};
@@ -153,22 +154,7 @@ async fn load_existing(
         by_key.into_iter().map(|row| (row.key_hash.clone(), row)).collect();
     let unknown: Vec<_> =
         incoming.iter().filter(|incoming| !by_key.contains_key(&incoming.key_hash)).collect();
-    let mut others = Vec::new();
-    if !unknown.is_empty() {
-        // What `is_same_entry` requires, except the title and the fragment: the same content, or the same page and time.
-        let contents = unknown.iter().map(|incoming| incoming.content_hash.clone());
-        others.extend(of_feed().filter(Column::ContentHash.is_in(contents)).all(txn).await?);
-        let dated = unknown.iter().filter(|incoming| !incoming.normalized_url.is_empty());
-        let (pages, times): (Vec<_>, Vec<_>) = dated
-            .filter_map(|incoming| Some((incoming.normalized_url.clone(), incoming.item.published_at?)))
-            .unzip();
-        if !times.is_empty() {
-            let times = times.into_iter().map(Timestamp::from_millis);
-            let same =
-                of_feed().filter(Column::PublishedAt.is_in(times)).filter(Column::NormalizedUrl.is_in(pages));
-            others.extend(same.all(txn).await?);
-        }
-    }
+    let others = if unknown.is_empty() { Vec::new() } else { load_renamed(txn, feed, unknown).await? };
     // Each once, and in an order that does not depend on the index.
     let others: BTreeMap<EntryId, entry::Model> = others
         .into_iter()
@@ -176,6 +162,46 @@ async fn load_existing(
         .map(|row| (row.id, row))
         .collect();
     Ok(ExistingEntries { by_key, others: others.into_values().collect() })
+}
+
+/// Loads the entries of a feed that may be incoming ones under other ids: those for which [`is_same_entry`] has to compare the title and
+/// the fragment.
+async fn load_renamed(
+    txn: &impl ConnectionTrait,
+    feed: &feed::Model,
+    incoming: Vec<&IncomingEntry>,
+) -> Result<Vec<entry::Model>, Error> {
+    use entry::Column;
+    use sea_orm::sea_query::ExprTrait;
+    let (paged, unpaged): (Vec<&IncomingEntry>, Vec<&IncomingEntry>) =
+        incoming.into_iter().partition(|incoming| !incoming.normalized_url.is_empty());
+    let contents = |entries: &[&IncomingEntry]| -> Vec<Vec<u8>> {
+        entries.iter().map(|incoming| incoming.content_hash.clone()).collect()
+    };
+    let mut renamed = Vec::new();
+    if !unpaged.is_empty() {
+        let same = entry::Entity::owned_by(feed.user_id)
+            .filter(Column::FeedId.eq(feed.id))
+            // Spelled as in the partial index `entry_feed_content`.
+            .filter(Expr::cust("normalized_url = ''"))
+            .filter(Column::ContentHash.is_in(contents(&unpaged)));
+        renamed.extend(same.all(txn).await?);
+    }
+    if !paged.is_empty() {
+        let pages = paged.iter().map(|incoming| incoming.normalized_url.clone());
+        let times = paged.iter().filter_map(|incoming| incoming.item.published_at);
+        let has_same_content_or_time = Condition::any()
+            .add(Column::ContentHash.is_in(contents(&paged)))
+            .add(Column::PublishedAt.is_in(times.map(Timestamp::from_millis)));
+        // `IS TRUE` keeps SQLite from choosing an index that begins with the feed, by which it would read all of its entries.
+        let is_of_feed = Column::FeedId.eq(feed.id).is(Expr::cust("TRUE"));
+        let same = entry::Entity::owned_by(feed.user_id)
+            .filter(is_of_feed)
+            .filter(Column::NormalizedUrl.is_in(pages))
+            .filter(has_same_content_or_time);
+        renamed.extend(same.all(txn).await?);
+    }
+    Ok(renamed)
 }
 
 /// Locks the documents of these entries, except bookmarked ones, whose texts stay. A transcript that is stored at the same time

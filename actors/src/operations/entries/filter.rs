@@ -163,7 +163,8 @@ mod tests {
                 _ => Some(arrived),
             };
             // Those that the feed dated anew keep their place.
-            let sorted = if n % 6 == 2 { arrived } else { published.unwrap_or(arrived).min(arrived) };
+            let sorted =
+                if n % 6 == 2 { arrived } else { std::cmp::min(published.unwrap_or(arrived), arrived) };
             (published, sorted, arrived)
         };
         let row = |n: i64| {
