@@ -62,9 +62,7 @@ mod test_queue;
 use std::time::Duration;
 
 pub use batch::{continue_as_index, finish_all, queued_subjects, reload_all, renew_all};
-pub use claim::{
-    BatchBudget, ClaimOrder, ClaimedJob, ClaimedJobs, LeaseOwner, SlotBudget, claim, end_leases,
-};
+pub use claim::{ClaimOrder, LeaseOwner, claim, end_leases};
 pub use complete::{
     Deferral, REPEATED_CRASH, advance, backoff, crash_reason, defer, end_wait, finish, give_up,
     give_up_crashed, record_document_reason, release, release_all, reload, renew, requeue_unknown, sweep,
