@@ -2,43 +2,13 @@
 
 use entity::job::{Column, Entity, Model};
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement, SimpleExpr};
-use sea_orm::{
-    ColumnTrait, Condition, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select,
-};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect, Select};
 use uuid::Uuid;
 use values::id::UserId;
 use values::kind::JobState;
 use values::time::Timestamp;
 
-use super::MAX_WAITING_JOBS;
-use super::kind::{JobKind, Priority, Track, has_known_kind};
-
-/// Returns whether a user may enqueue more jobs at this priority: fewer than [`MAX_WAITING_JOBS`] of the user's jobs are due. At
-/// the priority of a backlog deferred jobs count too, such as those that wait for a host. That query takes longer, and is made once
-/// for many jobs.
-pub async fn has_room(db: &impl ConnectionTrait, user: UserId, priority: Priority) -> Result<bool, DbErr> {
-    Ok(db.query_one(&beyond_room(user, priority)).await?.is_none())
-}
-
-/// Returns [`has_room`] as a query, which selects a row if there is no room.
-pub fn beyond_room(user: UserId, priority: Priority) -> SelectStatement {
-    let waiting = match priority {
-        Priority::Now => Condition::all()
-            .add(is_due())
-            // All tracks are listed, because `job_user_due` has the track before the priority.
-            .add(Column::Track.is_in(Track::ALL.map(Track::number))),
-        Priority::Backlog => Condition::all().add(is_pending()).add(Column::State.eq(JobState::Queued)),
-    };
-    // It reads as far as the bound; a count would read the whole backlog.
-    Entity::owned_by(user)
-        .select_only()
-        .column(Column::Id)
-        .filter(waiting)
-        .filter(Column::Priority.eq(priority.number()))
-        .offset(MAX_WAITING_JOBS - 1)
-        .limit(1)
-        .into_query()
-}
+use super::kind::{JobKind, Track, has_known_kind};
 
 /// The number of jobs of all users on a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,7 +177,7 @@ fn other_jobs(job: &Model) -> Select<Entity> {
 #[cfg(test)]
 mod tests {
     use database::QueryPlan;
-    use sea_orm::DbBackend;
+    use sea_orm::{DbBackend, QueryTrait};
 
     use super::*;
     use crate::test_queue::{NOON, TestQueue, subject};

@@ -15,7 +15,8 @@
 //! | keep jobs of other versions | [`requeue_unknown`], [`unknown_by_kind`] |
 //! | say how an attempt failed | [`JobError`] |
 //! | retry a job that was given up | [`retry_failed`] |
-//! | look at the queue | [`depths`], [`given_up()`], [`has_room`], [`beyond_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
+//! | look at the queue | [`depths`], [`given_up()`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
+//! | refuse jobs beyond the bound of a user | [`has_room`], [`count_waiting`], [`RecentCounts`] |
 //! | look at the jobs of documents | [`last_document_job`], [`is_document_running`], [`list_document_jobs`], [`count_document_jobs`] |
 //! | select documents and other subjects by their jobs | [`pending_documents`], [`has_no_pending_job`], [`subjects`], [`subjects_due`], [`subjects_given_up`], [`queued_subjects`] |
 //! | remove rows | [`sweep`], [`remove_with_subjects`] |
@@ -54,6 +55,7 @@ mod inspect;
 mod kind;
 mod newest;
 mod postpone;
+mod room;
 mod signal;
 mod slots;
 #[cfg(test)]
@@ -76,11 +78,12 @@ pub use enqueue::{enqueue, enqueue_all, remove_with_subjects, retry_failed, with
 pub use error::JobError;
 pub use fairness::promote;
 pub use inspect::{
-    Depth, beyond_room, depths, given_up, has_room, is_given_up, is_waiting, others_wait, subjects,
-    subjects_due, subjects_given_up, unknown_by_kind,
+    Depth, depths, given_up, is_given_up, is_waiting, others_wait, subjects, subjects_due, subjects_given_up,
+    unknown_by_kind,
 };
 pub use kind::{JobKind, Priority, Track};
 pub use postpone::{postpone, release_postponed};
+pub use room::{RecentCounts, count_waiting, has_room};
 pub use signal::JobSignal;
 pub use slots::{BatchBudget, ClaimedJob, ClaimedJobs, SlotBudget};
 
