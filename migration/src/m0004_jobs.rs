@@ -8,7 +8,7 @@ pub fn migration() -> SqlMigration {
 }
 
 /// A subject has at most one running job, and at most one queued job of each kind. `subject` is an id of a table that depends on
-/// the kind. A queued job with a `queue_position` is due: `job_due` orders all due jobs, `job_user_due` those of a user, and
+/// the kind. A queued job with a `queue_position` is due: `job_due` orders all due jobs, `job_user_due` those of each user, and
 /// `job_shared_due` those that serve all followers of a feed. `job_user_newest` has only those that may share a slot, those of a user by
 /// their subjects, of which the newest has the largest id: so a batch finds the newest documents without the user's other jobs.
 /// `job_deferred` finds queued jobs whose time comes. `job_given_up` lists the jobs that failed.
@@ -45,7 +45,7 @@ CREATE INDEX job_finished ON job (finished_at) WHERE state = 'done';
 CREATE INDEX job_given_up ON job (finished_at, id) WHERE state = 'given_up';
 CREATE INDEX job_due ON job (track, priority, queue_position, id)
     WHERE state = 'queued' AND queue_position IS NOT NULL;
-CREATE INDEX job_user_due ON job (user_id, track, priority, queue_position)
+CREATE INDEX job_user_due ON job (track, priority, user_id, queue_position)
     WHERE state = 'queued' AND queue_position IS NOT NULL;
 CREATE INDEX job_user_newest ON job (user_id, track, priority, subject)
     WHERE state = 'queued' AND queue_position IS NOT NULL AND attempts = 0 AND crashes = 0 AND progress = 0

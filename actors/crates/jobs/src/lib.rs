@@ -46,6 +46,7 @@
 mod batch;
 mod choice;
 mod claim;
+mod claimable;
 mod complete;
 mod document_jobs;
 mod enqueue;

@@ -103,7 +103,7 @@ mod tests {
 
     /// Claims a batch of four jobs, finishes them and returns their subjects.
     async fn run_batch(queue: &TestQueue) -> Vec<Uuid> {
-        let batches = Some(BatchBudget { free: 1, max_jobs: 4 });
+        let batches = Some(BatchBudget { free: 1, free_for_backlog: 1, max_jobs: 4 });
         let slots = SlotBudget { batches, ..SlotBudget::unrestricted(1) };
         let order = ClaimOrder::InteractiveFirst;
         let claimed = claim(&queue.db, OWNER, Track::Library, order, NOON, slots).await.unwrap();
