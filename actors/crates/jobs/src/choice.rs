@@ -26,6 +26,8 @@ pub(crate) struct ChosenJobs {
     pub(crate) jobs: Vec<ClaimedJob>,
     /// Jobs that share one slot, in the order of the query.
     pub(crate) batch: Vec<ClaimedJob>,
+    /// Whether jobs may share a slot: there are more of them than slots.
+    shares_slots: bool,
 }
 
 /// Where a job runs.
@@ -67,7 +69,9 @@ impl JobChoice {
 
     /// Takes jobs of the result of a query, in its order, as far as there are slots.
     pub(crate) fn choose(&mut self, rows: Vec<Model>, max_slots: u64) -> ChosenJobs {
-        let mut chosen = ChosenJobs::default();
+        // If there is a slot for each, all run at once and none waits for the others, one of which may be long.
+        let shares_slots = rows.len() as u64 > self.slots.free.min(max_slots);
+        let mut chosen = ChosenJobs { shares_slots, ..ChosenJobs::default() };
         for row in rows {
             // The queries select known kinds alone (`SlotBudget::select_claimable_kinds`).
             let Some(kind) = JobKind::named(&row.kind) else { continue };
@@ -93,7 +97,7 @@ impl JobChoice {
     /// Takes a slot for a job, or a part of the slot of the batch. Returns `None` if there is none for it.
     fn take(&mut self, job: &ClaimedJob, chosen: &ChosenJobs, max_slots: u64) -> Option<SlotPlace> {
         let is_backlog = Priority::of(&job.row) == Priority::Backlog;
-        let budget = self.slots.batches.filter(|_| may_share_slot(job));
+        let budget = self.slots.batches.filter(|_| chosen.shares_slots && may_share_slot(job));
         let place = match budget {
             Some(budget) if !chosen.batch.is_empty() => {
                 return ((chosen.batch.len() as u64) < budget.max_jobs).then_some(SlotPlace::Batch);
@@ -218,10 +222,22 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn few_jobs_have_a_slot_each() {
+        let queue = TestQueue::new().await;
+        let user = queue.add_user().await;
+        enqueue_jobs(&queue, user, JobKind::ProcessText, 0..2, Priority::Now).await;
+
+        let claimed = claim_batches(&queue, BATCHES).await;
+
+        assert!(claimed.batches.is_empty(), "{claimed:?}");
+        assert_eq!(subjects(&claimed.jobs), [0, 1].map(subject));
+    }
+
+    #[tokio::test]
     async fn other_jobs_of_the_backlog_run_while_its_batches_do() {
         let queue = TestQueue::new().await;
         let user = queue.add_user().await;
-        enqueue_jobs(&queue, user, JobKind::ProcessText, 0..2, Priority::Backlog).await;
+        enqueue_jobs(&queue, user, JobKind::ProcessText, 0..3, Priority::Backlog).await;
         let batches_run = BatchBudget { free_for_backlog: 0, ..BATCHES };
         assert!(claim_batches(&queue, batches_run).await.jobs.is_empty());
         enqueue_jobs(&queue, user, JobKind::DeliverEntries, 3..4, Priority::Backlog).await;
