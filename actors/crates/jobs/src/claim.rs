@@ -25,7 +25,7 @@ use values::time::Timestamp;
 
 use super::LEASE_DURATION;
 use super::choice::{ChosenJobs, JobChoice, is_first_attempt};
-use super::claimable::{is_any_claimable, select_backlog, select_interactive};
+use super::claimable::{find_claimable, select_backlog, select_interactive};
 use super::inspect::{has_state, is_due, without_running_subjects};
 use super::kind::Track;
 use super::newest::prefer_newest;
@@ -57,21 +57,21 @@ pub async fn claim(
 ) -> Result<ClaimedJobs, DbErr> {
     let expired = slots.select_claimable_kinds(jobs_with_expired_lease(track, now));
     let waiting = slots.select_claimable_kinds(waiting_jobs(track, &slots.users_at_maximum()));
-    let (all, for_backlog) = (slots.free, slots.free_for_backlog);
     // A read first: most of the time there is nothing to claim, and the transaction below would take the lock of the database.
-    let is_any_waiting = is_any_claimable(db, track, &slots, &waiting).await?;
-    if !is_any_waiting && expired.clone().one(db.read()).await?.is_none() {
+    let claimable = find_claimable(db, track, &slots, &waiting).await?;
+    if claimable.is_empty() && expired.clone().one(db.read()).await?.is_none() {
         return Ok(ClaimedJobs::default());
     }
-    let (interactive, backlog) = (select_interactive(waiting.clone()), select_backlog(waiting));
-    let waiting_queries = match order {
-        ClaimOrder::InteractiveFirst => vec![(interactive, all), (backlog, for_backlog)],
+    let expired = (expired, slots.free);
+    let interactive = (select_interactive(waiting.clone()), claimable.interactive);
+    let backlog = (select_backlog(waiting), claimable.backlog);
+    let queries = match order {
+        ClaimOrder::InteractiveFirst => vec![expired, interactive, backlog],
         ClaimOrder::BacklogFirst => {
-            vec![(backlog.clone(), 1.min(for_backlog)), (interactive, all), (backlog, for_backlog)]
+            let first = (backlog.0.clone(), claimable.backlog.min(1));
+            vec![expired, first, interactive, backlog]
         }
     };
-    let mut queries = vec![(expired, all)];
-    queries.extend(waiting_queries.into_iter().filter(|_| is_any_waiting));
     match lease_jobs(db, owner, queries, now, slots).await {
         // The index `job_running` refused the lease: another process claimed a job of the same subject at the same moment. The
         // transaction is rolled back, and the next claim finds what is left.
@@ -213,6 +213,7 @@ mod tests {
     use sea_orm::{DbBackend, QueryTrait};
 
     use super::*;
+    use crate::claimable::ClaimableSlots;
     use crate::test_queue::{NOON, OWNER, TestQueue, subject};
     use crate::{
         Deferral, JobKind, MAX_ATTEMPTS, MAX_CRASHES, Priority, REPEATED_CRASH, advance, crash_reason, defer,
@@ -361,14 +362,17 @@ mod tests {
             used_by_user: HashMap::from([(many, 2)]),
             ..SlotBudget::unrestricted(4)
         };
-        let is_any = async || {
+        let claimable = async || {
             let waiting = waiting_jobs(Track::Library, &[many]);
-            is_any_claimable(&queue.db, Track::Library, &slots, &waiting).await.unwrap()
+            find_claimable(&queue.db, Track::Library, &slots, &waiting).await.unwrap()
         };
 
-        assert!(!is_any().await);
-        queue.enqueue(other, subject(2)).await;
-        assert!(is_any().await);
+        assert!(claimable().await.is_empty());
+        let db = queue.db.write();
+        enqueue(db, other, JobKind::Index, subject(2), Priority::Backlog, NOON).await.unwrap();
+        assert_eq!(claimable().await, ClaimableSlots { interactive: 0, backlog: 4 });
+        queue.enqueue(other, subject(3)).await;
+        assert_eq!(claimable().await, ClaimableSlots { interactive: 4, backlog: 4 });
     }
 
     #[tokio::test]
