@@ -294,9 +294,9 @@ impl WorkerActor {
         }
     }
 
-    /// Returns how jobs of a track may share slots, while this many batches run. There are at most as many of them as slots, so one of the
-    /// slots beside them turns over quickly ([`Self::slots`]). A server that does not maintain the index leaves the second half of the work of a batch
-    /// to the one that does.
+    /// Returns how jobs of a track may share slots, while this many batches run. There are at most as many of them as slots, so the one slot
+    /// more ([`Self::slots`]) is never taken by a batch. A server that does not maintain the index leaves the second half of the work of a
+    /// batch to the one that does.
     fn batch_budget(&self, track: Track, batches: usize, backlog_batches: usize) -> Option<BatchBudget> {
         if track != Track::Library || !self.ctx.index_watch.is_maintainer() {
             return None;
