@@ -49,7 +49,9 @@ fn value_of(kind: ArrayType, found: ValueRef<'_>) -> Option<Value> {
         (ArrayType::Bool, ValueRef::Null) => Value::Bool(None),
         (ArrayType::Bool, ValueRef::Integer(number)) => Value::Bool(Some(number != 0)),
         (ArrayType::Int, ValueRef::Null) => Value::Int(None),
-        (ArrayType::Int, ValueRef::Integer(number)) => Value::Int(Some(<i32 as TryFrom<i64>>::try_from(number).ok()?)),
+        (ArrayType::Int, ValueRef::Integer(number)) => {
+            Value::Int(Some(<i32 as TryFrom<i64>>::try_from(number).ok()?))
+        }
         (ArrayType::BigInt, ValueRef::Null) => Value::BigInt(None),
         (ArrayType::BigInt, ValueRef::Integer(number)) => Value::BigInt(Some(number)),
         (ArrayType::Double, ValueRef::Null) => Value::Double(None),
@@ -74,7 +76,9 @@ pub(super) fn parameter_of(value: &Value) -> Option<ValueRef<'_>> {
         (Value::Int(Some(number)),) => ValueRef::Integer(i64::from(*number)),
         (Value::BigInt(Some(number)),) => ValueRef::Integer(*number),
         (Value::Unsigned(Some(number)),) => ValueRef::Integer(i64::from(*number)),
-        (Value::BigUnsigned(Some(number)),) => ValueRef::Integer(<i64 as TryFrom<u64>>::try_from(*number).ok()?),
+        (Value::BigUnsigned(Some(number)),) => {
+            ValueRef::Integer(<i64 as TryFrom<u64>>::try_from(*number).ok()?)
+        }
         (Value::Double(Some(number)),) => ValueRef::Real(*number),
         (Value::String(Some(text)),) => ValueRef::Text(text.as_bytes()),
         (Value::Bytes(Some(bytes)),) => ValueRef::Blob(bytes),
