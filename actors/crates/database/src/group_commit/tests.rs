@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, Statement};
 use tokio::task::JoinHandle;
 
@@ -211,4 +212,18 @@ async fn open_group_is_committed_before_the_database_is_closed() {
 
     first.await.unwrap().unwrap();
     assert_eq!(numbers_of(&database.url).await, [1, 2]);
+}
+
+#[tokio::test]
+async fn connection_is_replaced_after_a_commit_whose_caller_went_away() {
+    let database = TestDatabase::new();
+    let db = open(&database).await;
+    assert!(!db.health().take_writer_distrust());
+
+    // Polled once, which sends the commit, and dropped.
+    let committed = inserting(&db, 2).await.commit().now_or_never();
+
+    assert!(committed.is_none() && db.health().take_writer_distrust());
+    inserting(&db, 3).await.commit().await.unwrap();
+    assert!(!db.health().take_writer_distrust());
 }
