@@ -52,7 +52,7 @@ const MAX_EXPORTS: usize = 2;
 const MAX_RECORDINGS: usize = 4;
 
 /// Batches of the backlog that run at the same time: while one waits for the database or the disk, the other computes.
-const MAX_BATCHES: usize = 2;
+const MAX_BACKLOG_BATCHES: usize = 2;
 /// Jobs of a batch without an embedding model: a quarter of a second of work.
 const MAX_BATCH_JOBS: u64 = 128;
 /// Jobs of a batch with an embedding model, which takes about a thousand times as long for a passage.
@@ -329,19 +329,24 @@ impl WorkerActor {
             used_by_user,
             skips_index_jobs: !self.ctx.index_watch.is_maintainer(),
             only_deletions: false,
-            batches: self.batch_budget(track, backlog_batches),
+            batches: self.batch_budget(track, batches().count(), backlog_batches),
         }
     }
 
-    /// Returns how jobs of a track may share slots. A server that does not maintain the index leaves the second half of the work of a batch
-    /// to the one that does.
-    fn batch_budget(&self, track: Track, backlog_batches: usize) -> Option<BatchBudget> {
+    /// Returns how jobs of a track may share slots, while this many batches run. There are at most as many of them as slots, so the one slot
+    /// more ([`Self::slots`]) is never taken by a batch. A server that does not maintain the index leaves the second half of the work of a
+    /// batch to the one that does.
+    fn batch_budget(&self, track: Track, batches: usize, backlog_batches: usize) -> Option<BatchBudget> {
         if track != Track::Library || !self.ctx.index_watch.is_maintainer() {
             return None;
         }
         let has_model = self.ctx.indexing.retrieval.engine().embedder().is_some();
         let max_jobs = if has_model { MAX_EMBEDDED_BATCH_JOBS } else { MAX_BATCH_JOBS };
-        Some(BatchBudget { free: MAX_BATCHES.saturating_sub(backlog_batches) as u64, max_jobs })
+        Some(BatchBudget {
+            free: self.limits.of_track(track).saturating_sub(batches) as u64,
+            free_for_backlog: MAX_BACKLOG_BATCHES.saturating_sub(backlog_batches) as u64,
+            max_jobs,
+        })
     }
 
     fn start_claimed(&mut self, claimed: Result<ClaimedJobs, DbErr>, context: &mut Context<Self>) {

@@ -163,8 +163,7 @@ mod tests {
                 _ => Some(arrived),
             };
             // Those that the feed dated anew keep their place.
-            let sorted =
-                if n % 6 == 2 { arrived } else { std::cmp::min(published.unwrap_or(arrived), arrived) };
+            let sorted = if n % 6 == 2 { arrived } else { Ord::min(published.unwrap_or(arrived), arrived) };
             (published, sorted, arrived)
         };
         let row = |n: i64| {
@@ -212,7 +211,7 @@ mod tests {
         let feeds = FollowedFeeds::insert(&db).await;
         let backend = db.read().get_database_backend();
         let mut all = entries(&feeds);
-        insert_all::<entry::Entity>(db.write(), all.clone(), None).await.unwrap();
+        insert_all::<Entity>(db.write(), all.clone(), None).await.unwrap();
         all.sort_by_key(|row| std::cmp::Reverse((row.sorted_at, row.id)));
 
         for filter in filters(feeds.user, feeds.ids[1]) {
