@@ -45,19 +45,20 @@ impl MigrationTrait for KeptCountsMigration {
     }
 }
 
+/// The numbers have no `CHECK`: a wrong one, after a change by hand, must not refuse a change of the library.
 const TABLES: [&str; 4] = [ACCOUNT_COUNT, FEED_COUNT, TAG_COUNT, COLLECTION_COUNT];
 
 const ACCOUNT_COUNT: &str = r#"
 CREATE TABLE account_count (
     user_id UUID PRIMARY KEY REFERENCES "user" (id) ON DELETE CASCADE,
-    bookmarks BIGINT NOT NULL DEFAULT 0 CHECK (bookmarks >= 0),
-    documents BIGINT NOT NULL DEFAULT 0 CHECK (documents >= 0),
-    highlights BIGINT NOT NULL DEFAULT 0 CHECK (highlights >= 0),
-    collections BIGINT NOT NULL DEFAULT 0 CHECK (collections >= 0),
-    feeds BIGINT NOT NULL DEFAULT 0 CHECK (feeds >= 0),
-    projects BIGINT NOT NULL DEFAULT 0 CHECK (projects >= 0),
-    uploads BIGINT NOT NULL DEFAULT 0 CHECK (uploads >= 0),
-    upload_bytes BIGINT NOT NULL DEFAULT 0 CHECK (upload_bytes >= 0)
+    bookmarks BIGINT NOT NULL DEFAULT 0,
+    documents BIGINT NOT NULL DEFAULT 0,
+    highlights BIGINT NOT NULL DEFAULT 0,
+    collections BIGINT NOT NULL DEFAULT 0,
+    feeds BIGINT NOT NULL DEFAULT 0,
+    projects BIGINT NOT NULL DEFAULT 0,
+    uploads BIGINT NOT NULL DEFAULT 0,
+    upload_bytes BIGINT NOT NULL DEFAULT 0
 )
 "#;
 
@@ -68,8 +69,8 @@ const FEED_COUNT: &str = r#"
 CREATE TABLE feed_count (
     user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
     feed_id UUID NOT NULL,
-    entries BIGINT NOT NULL DEFAULT 0 CHECK (entries >= 0),
-    unread BIGINT NOT NULL DEFAULT 0 CHECK (unread >= 0),
+    entries BIGINT NOT NULL DEFAULT 0,
+    unread BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (user_id, feed_id)
 )
 "#;
@@ -79,7 +80,7 @@ const TAG_COUNT: &str = r#"
 CREATE TABLE tag_count (
     user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
     name TEXT NOT NULL,
-    bookmarks BIGINT NOT NULL CHECK (bookmarks > 0),
+    bookmarks BIGINT NOT NULL,
     PRIMARY KEY (user_id, name)
 )
 "#;
@@ -89,7 +90,7 @@ const COLLECTION_COUNT: &str = r#"
 CREATE TABLE collection_count (
     user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
     collection_id UUID NOT NULL,
-    bookmarks BIGINT NOT NULL DEFAULT 0 CHECK (bookmarks >= 0),
+    bookmarks BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (user_id, collection_id)
 )
 "#;

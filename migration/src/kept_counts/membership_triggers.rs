@@ -26,7 +26,7 @@ const SQLITE_ADD_BOOKMARK: &str = "
 const SQLITE_REMOVE_BOOKMARK: &str = "
     DELETE FROM tag_count
       WHERE user_id = OLD.user_id AND name IN (SELECT name FROM bookmark_tag WHERE bookmark_id = OLD.id)
-        AND bookmarks = 1;
+        AND bookmarks <= 1;
     UPDATE tag_count SET bookmarks = bookmarks - 1
       WHERE user_id = OLD.user_id AND name IN (SELECT name FROM bookmark_tag WHERE bookmark_id = OLD.id);
     UPDATE collection_count SET bookmarks = bookmarks - 1
@@ -49,7 +49,7 @@ fn sqlite_statements() -> Vec<String> {
     );
     let of_old_tag = format!("user_id = OLD.user_id AND name = OLD.name AND {}", bookmark_counts("OLD"));
     let remove_tag = format!(
-        "DELETE FROM tag_count WHERE {of_old_tag} AND bookmarks = 1;
+        "DELETE FROM tag_count WHERE {of_old_tag} AND bookmarks <= 1;
          UPDATE tag_count SET bookmarks = bookmarks - 1 WHERE {of_old_tag};"
     );
     let add_member = format!(
@@ -108,7 +108,7 @@ fn subtract_from_tags(select: &str) -> String {
     let of_change = "kept.user_id = change.user_id AND kept.name = change.name";
     format!(
         "DELETE FROM tag_count AS kept USING ({select}) AS change
-           WHERE {of_change} AND kept.bookmarks = change.bookmarks;
+           WHERE {of_change} AND kept.bookmarks <= change.bookmarks;
          UPDATE tag_count AS kept SET bookmarks = kept.bookmarks - change.bookmarks
            FROM ({select}) AS change WHERE {of_change};"
     )

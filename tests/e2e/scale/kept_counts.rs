@@ -209,3 +209,30 @@ async fn wrong_kept_counts_are_found_and_counted_anew() {
     assert_counts_of_rows(&server).await;
     assert_eq!((tags(&key).await, count_of_account(&key, "bookmarks").await), (named([("heron", 1)]), 1));
 }
+
+#[actix_web::test]
+async fn wrong_kept_counts_refuse_no_change() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let key = user.full_key().await;
+    let page = json!({ "url": "https://reeds.example/other", "text": "A heron.", "tags": ["heron"] });
+    let saved = key.save(page).await;
+    let db = &server.context().core.db;
+    account_count::Entity::update_owned(user.id())
+        .col_expr(account_count::Column::Bookmarks, Expr::value(0_i64))
+        .exec(db.write())
+        .await
+        .unwrap();
+    tag_count::Entity::update_owned(user.id())
+        .col_expr(tag_count::Column::Bookmarks, Expr::value(0_i64))
+        .exec(db.write())
+        .await
+        .unwrap();
+
+    let bookmark = format!("/rest/v1/bookmarks/{}", saved["bookmarkId"].as_str().unwrap());
+    key.delete(&bookmark).await.data(200);
+
+    assert_eq!((tags(&key).await, count_of_account(&key, "bookmarks").await), (named([]), 0));
+    kept_counts::recount(db, user.id()).await.unwrap();
+    assert_counts_of_rows(&server).await;
+}
