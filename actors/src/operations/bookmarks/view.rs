@@ -17,6 +17,7 @@ use values::time::Timestamp;
 
 use errors::Error;
 use library::context::CoreContext;
+use library::list_lengths::padded;
 
 /// A bookmark (contract.md, section 6).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -157,15 +158,6 @@ pub fn view_of_new(
         status: document.status,
         error: document.error,
     }
-}
-
-/// Repeats the last id up to one of a few numbers of ids: statements with other numbers of values are other statements, and the driver
-/// keeps a limited number prepared.
-fn padded(ids: &[BookmarkId]) -> Vec<BookmarkId> {
-    const COUNTS: [usize; 4] = [1, 10, 50, 100];
-    let count = COUNTS.into_iter().find(|count| *count >= ids.len()).unwrap_or(ids.len());
-    let repeated = ids.last().into_iter().cycle().copied();
-    ids.iter().copied().chain(repeated).take(count).collect()
 }
 
 /// The columns of a view, with its tags and collections as JSON.
@@ -328,19 +320,6 @@ mod tests {
     fn ids(count: usize) -> Vec<BookmarkId> {
         let now = Timestamp::from_millis(1);
         (0..count).map(|_| BookmarkId::new(now)).collect()
-    }
-
-    #[test]
-    fn number_of_selected_ids_is_one_of_a_few() {
-        for (given, selected) in [(1, 1), (2, 10), (50, 50), (51, 100), (101, 101)] {
-            let ids = ids(given);
-
-            let padded = padded(&ids);
-
-            assert_eq!(padded.len(), selected);
-            assert_eq!(padded.get(..given), ids.get(..));
-            assert!(padded.get(given..).into_iter().flatten().all(|id| Some(id) == ids.last()));
-        }
     }
 
     #[actix::test]
