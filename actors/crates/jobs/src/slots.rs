@@ -60,7 +60,8 @@ pub struct SlotBudget {
 
 impl SlotBudget {
     /// Returns a budget of free slots that all jobs of all users may use.
-    pub fn unrestricted(free: u64) -> Self {
+    #[cfg(test)]
+    pub(crate) fn unrestricted(free: u64) -> Self {
         Self { free, free_for_backlog: free, max_per_user: free, ..Self::default() }
     }
 

@@ -52,6 +52,7 @@ pub mod list_lengths;
 pub mod notes;
 pub mod owned_transaction;
 pub mod projects;
+mod slow_reads;
 pub mod stored_files;
 pub mod transfer_quota;
 pub mod uploads;

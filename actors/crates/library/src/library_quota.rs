@@ -18,14 +18,15 @@ use entity::library_usage::{Column, Entity, Model};
 use entity::{chunk, document, user};
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query};
 use sea_orm::{
-    ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QueryResult,
-    QuerySelect, Statement,
+    ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
+    Statement,
 };
 use values::id::{DocumentId, FeedSourceId, UserId};
 use values::plan::Plan;
 
 use crate::context::CoreContext;
 use crate::owned_transaction::RequestOwner;
+use crate::slow_reads::{read_slowly, read_user_ids};
 use errors::Error;
 
 /// Returns the bytes that a user's library takes up.
@@ -180,10 +181,7 @@ fn bytes_of(count: i64) -> u64 {
 /// Returns the users whose stored count differs from their rows: none, unless the tables or their triggers were changed by hand.
 /// Reads every counted table completely.
 pub async fn find_miscounted_users(db: &Db) -> Result<Vec<UserId>, Error> {
-    let backend = db.read().get_database_backend();
-    let rows = read_slowly(db, Statement::from_string(backend, counts::differing_users_query())).await?;
-    let users: Result<Vec<UserId>, DbErr> = rows.iter().map(|row| row.try_get("", "user_id")).collect();
-    Ok(users?)
+    Ok(read_user_ids(db, counts::differing_users_query()).await?)
 }
 
 /// Corrects the count of a user's library from its rows. Other writes continue meanwhile: the error of the count is read in one
@@ -214,18 +212,6 @@ pub async fn recount(db: &Db, user: UserId) -> Result<(), Error> {
             .await?;
     }
     Ok(())
-}
-
-/// Returns the rows of a statement that may take longer than a request.
-pub(crate) async fn read_slowly(db: &Db, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-    if !db.is_postgres() {
-        // On SQLite a reader blocks no other statement, and has no time limit.
-        return db.read().query_all_raw(statement).await;
-    }
-    // The pool sets a timeout for every connection. SET LOCAL lifts it for this transaction alone, whose drop rolls it back.
-    let txn = db.begin().await?;
-    txn.execute_unprepared("SET LOCAL statement_timeout = 0").await?;
-    txn.query_all_raw(statement).await
 }
 
 #[cfg(test)]

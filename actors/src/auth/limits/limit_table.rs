@@ -55,7 +55,8 @@ impl LimitTable {
         Self { clock, shards, open_until: AtomicI64::new(CLOSED), write_lock: WriteLock::default() }
     }
 
-    /// Returns the lock that is held during each write of counts, whoever writes them: an older number must not replace a newer one.
+    /// Returns the lock that is held during each write of counts, by the actor of limits or of the activity: an older number
+    /// must not replace a newer one.
     pub fn write_lock(&self) -> WriteLock {
         self.write_lock.clone()
     }
