@@ -17,9 +17,7 @@ impl<T: Default> UserShards<T> {
 
     /// Locks the shard of a user. It must be held for moments only: the threads of requests wait for it.
     pub fn lock(&self, user: UserId) -> MutexGuard<'_, T> {
-        // The last bytes of an id are random (`values::id`).
-        let [.., high, low] = *user.0.as_bytes();
-        let index = usize::from(u16::from_be_bytes([high, low])) % self.shards.len();
+        let index = shard_index(user, self.shards.len());
         #[expect(clippy::indexing_slicing, reason = "the remainder is less than the number of shards")]
         let shard = &self.shards[index];
         // A panic leaves no half-made change behind: the changes are assignments and insertions.
@@ -30,6 +28,13 @@ impl<T: Default> UserShards<T> {
     pub fn lock_each(&self) -> impl Iterator<Item = MutexGuard<'_, T>> {
         self.shards.iter().map(|shard| shard.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// Returns the index of the shard of a user among this many, at least one: less than their number, and the same each time.
+pub(crate) fn shard_index(user: UserId, shards: usize) -> usize {
+    // The last bytes of an id are random (`values::id`).
+    let [.., high, low] = *user.0.as_bytes();
+    usize::from(u16::from_be_bytes([high, low])) % shards.max(1)
 }
 
 #[cfg(test)]

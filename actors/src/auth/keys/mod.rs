@@ -188,7 +188,7 @@ impl Keys {
         self.cache_epoch.clone()
     }
 
-    /// Invalidates every cached row, after users or plans were changed.
+    /// Invalidates every cached row, after a change of the database that no operation of this process made.
     pub fn invalidate_cache(&self) {
         self.cache_epoch.bump();
     }
