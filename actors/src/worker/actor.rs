@@ -42,7 +42,7 @@ const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Every n-th claim takes a job of the backlog first.
 const CLAIMS_PER_BACKLOG_CLAIM: u64 = 8;
 /// Batches of the backlog that run at the same time: while one waits for the database or the disk, the other computes.
-const MAX_BATCHES: usize = 2;
+const MAX_BACKLOG_BATCHES: usize = 2;
 /// Jobs of a batch without an embedding model: a quarter of a second of work.
 const MAX_BATCH_JOBS: u64 = 128;
 /// Jobs of a batch with an embedding model, which takes about a thousand times as long for a passage.
@@ -190,16 +190,21 @@ impl WorkerActor {
         }
     }
 
-    /// Returns how jobs of a track may share slots. A server that does not maintain the index leaves the second half of the work of a batch
-    /// to the one that does.
+    /// Returns how jobs of a track may share slots. There are at most as many batches as slots, so the one slot more
+    /// ([`RunningWork::free_slots`]) is never taken by a batch. A server that does not maintain the index leaves the second half of the work
+    /// of a batch to the one that does.
     fn batch_budget(&self, track: Track) -> Option<BatchBudget> {
         if track != Track::Library || !self.ctx.index_watch.is_maintainer() {
             return None;
         }
         let has_model = self.ctx.indexing.retrieval.engine().embedder().is_some();
         let max_jobs = if has_model { MAX_EMBEDDED_BATCH_JOBS } else { MAX_BATCH_JOBS };
-        let free = MAX_BATCHES.saturating_sub(self.running.backlog_batches(track)) as u64;
-        Some(BatchBudget { free, max_jobs })
+        let (batches, backlog_batches) = (self.running.batches(track), self.running.backlog_batches(track));
+        Some(BatchBudget {
+            free: self.limits.of_track(track).saturating_sub(batches) as u64,
+            free_for_backlog: MAX_BACKLOG_BATCHES.saturating_sub(backlog_batches) as u64,
+            max_jobs,
+        })
     }
 
     fn start_claimed(&mut self, claimed: Result<ClaimedJobs, DbErr>, context: &mut Context<Self>) {

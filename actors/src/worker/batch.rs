@@ -1,11 +1,14 @@
 //! One attempt of many short jobs together. The jobs that it leaves, because they are not short or because something failed, run alone
 //! then, one after another: so the job at fault is found, and only that one fails.
 
+use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 
+use entity::job;
 use futures_util::FutureExt;
 use jobs::{ClaimedJob, JobError, JobKind, LEASE_DURATION};
 use tracing::warn;
+use values::id::UserId;
 
 use super::attempt::{self, MAX_FAILED_RENEWALS, Wait};
 use super::context::WorkerContext;
@@ -64,7 +67,7 @@ async fn run_alone(ctx: &WorkerContext, jobs: &[ClaimedJob]) {
     };
     let mut waits = 0;
     let mut wait: Option<Wait> = None;
-    for row in rows {
+    for row in alternate_users(rows) {
         let Some(kind) = JobKind::named(&row.kind) else { continue };
         let job = ClaimedJob { kind, row };
         if let Some(wait) = wait.filter(|_| waits >= MAX_WAITS_IN_A_ROW) {
@@ -76,6 +79,18 @@ async fn run_alone(ctx: &WorkerContext, jobs: &[ClaimedJob]) {
     }
 }
 
+/// Orders jobs so that their users alternate: the first one of each user, then the second ones, and so on.
+fn alternate_users(mut rows: Vec<job::Model>) -> Vec<job::Model> {
+    let mut counts: HashMap<UserId, usize> = HashMap::new();
+    // Once for each row, in the order of the rows.
+    rows.sort_by_cached_key(|row| {
+        let count = counts.entry(row.user_id).or_default();
+        *count += 1;
+        *count
+    });
+    rows
+}
+
 /// Runs a job, and records a failure. Returns what it waits for if it met a fault of the server.
 async fn run_one(ctx: &WorkerContext, job: &ClaimedJob) -> Option<Wait> {
     let error = match AssertUnwindSafe(handlers::run(ctx, job)).catch_unwind().await {
@@ -85,4 +100,27 @@ async fn run_one(ctx: &WorkerContext, job: &ClaimedJob) -> Option<Wait> {
         Err(_panicked) => attempt::panic_error(),
     };
     attempt::record_failure(ctx, job, error).await
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+    use values::time::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn users_alternate_in_the_order_of_their_jobs() {
+        let now = Timestamp::from_millis(1);
+        let (many, few) = (UserId::new(now), UserId::new(now));
+        let row = |(user, number): (UserId, u128)| {
+            job::Model::queued(user, JobKind::Index.name(), Uuid::from_u128(number), (1, 0), now)
+        };
+        let rows = [(many, 1), (many, 2), (many, 3), (few, 4), (few, 5)].map(row);
+
+        let subjects: Vec<u128> =
+            alternate_users(rows.to_vec()).iter().map(|row| row.subject.as_u128()).collect();
+
+        assert_eq!(subjects, [1, 4, 2, 5, 3]);
+    }
 }

@@ -26,7 +26,8 @@ pub struct ConcurrencyLimits {
 }
 
 impl ConcurrencyLimits {
-    fn of_track(self, track: Track) -> usize {
+    /// Returns the number of slots of a track.
+    pub(super) fn of_track(self, track: Track) -> usize {
         match track {
             Track::Web => self.web,
             Track::Library => self.library,

@@ -13,6 +13,7 @@
 //!
 //! What must not be cut off by a caller that goes away runs in a task of its own.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -104,12 +105,24 @@ impl Drop for WaitingCount {
 
 /// Commits a transaction of the driver. A write to a removed file is not acknowledged.
 pub(super) async fn commit(outer: DatabaseTransaction, health: &StorageHealth) -> Result<(), DbErr> {
-    outer.commit().await.map_err(|error| {
-        // It is unknown whether SQLite has left the transaction, so the connection is not used again.
-        health.distrust_writer();
-        health.record_write(error)
-    })?;
+    let committing = pin!(outer.commit());
+    // Dropped before the transaction, which gives the connection back.
+    let mut unknown = UnknownEnd(Some(health));
+    committing.await.map_err(|error| health.record_write(error))?;
+    unknown.0 = None;
     health.require_files()
+}
+
+/// Causes the connection of the writer to be replaced when it is dropped before the transaction is known to be committed: the commit
+/// failed, or its caller went away. It is unknown then whether SQLite has left the transaction, and whether the storage failed.
+struct UnknownEnd<'a>(Option<&'a StorageHealth>);
+
+impl Drop for UnknownEnd<'_> {
+    fn drop(&mut self) {
+        if let Some(health) = self.0 {
+            health.distrust_writer();
+        }
+    }
 }
 
 fn cut_off() -> DbErr {

@@ -385,7 +385,7 @@ async fn writer_opened_read_only_by_chance_is_not_a_full_disk() {
 }
 
 /// Polls a future at most `times` times, each time that it is woken, and drops it. Returns its output if it has completed.
-async fn poll_times<F: Future>(mut future: Pin<Box<F>>, times: i64) -> Option<F::Output> {
+pub(super) async fn poll_times<F: Future>(mut future: Pin<Box<F>>, times: i64) -> Option<F::Output> {
     let mut polls = 0;
     poll_fn(|context| {
         polls += 1;

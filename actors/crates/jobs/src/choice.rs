@@ -26,12 +26,28 @@ pub(crate) struct ChosenJobs {
     pub(crate) jobs: Vec<ClaimedJob>,
     /// Jobs that share one slot, in the order of the query.
     pub(crate) batch: Vec<ClaimedJob>,
+    /// Whether jobs may share a slot: there are more of them than slots.
+    shares_slots: bool,
+}
+
+/// Where a job runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SlotPlace {
+    /// In a slot of its own.
+    OwnSlot,
+    /// With the others of the batch.
+    Batch,
 }
 
 impl ChosenJobs {
     /// Returns whether it has jobs of the backlog that share a slot.
     pub(crate) fn is_batch_of_backlog(&self) -> bool {
         self.batch.first().is_some_and(|job| Priority::of(&job.row) == Priority::Backlog)
+    }
+
+    /// Returns whether it has no job.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.jobs.is_empty() && self.batch.is_empty()
     }
 
     fn used_slots(&self) -> u64 {
@@ -53,7 +69,9 @@ impl JobChoice {
 
     /// Takes jobs of the result of a query, in its order, as far as there are slots.
     pub(crate) fn choose(&mut self, rows: Vec<Model>, max_slots: u64) -> ChosenJobs {
-        let mut chosen = ChosenJobs::default();
+        // If there is a slot for each, all run at once and none waits for the others, one of which may be long.
+        let shares_slots = rows.len() as u64 > self.slots.free.min(max_slots);
+        let mut chosen = ChosenJobs { shares_slots, ..ChosenJobs::default() };
         for row in rows {
             // The queries select known kinds alone (`SlotBudget::select_claimable_kinds`).
             let Some(kind) = JobKind::named(&row.kind) else { continue };
@@ -65,34 +83,37 @@ impl JobChoice {
             if job.row.state == JobState::Running && has_no_attempts_left(&job.row) {
                 self.subjects.insert(subject);
                 self.claimed.crashed.push(job);
-            } else if self.take(&job, &chosen, max_slots) {
+            } else if let Some(place) = self.take(&job, &chosen, max_slots) {
                 self.subjects.insert(subject);
-                let is_shared = self.slots.batches.is_some() && may_share_slot(&job);
-                if is_shared { chosen.batch.push(job) } else { chosen.jobs.push(job) }
+                match place {
+                    SlotPlace::Batch => chosen.batch.push(job),
+                    SlotPlace::OwnSlot => chosen.jobs.push(job),
+                }
             }
         }
         chosen
     }
 
-    /// Takes a slot for a job, or a part of the slot of the batch. Returns `false` if there is none for it.
-    fn take(&mut self, job: &ClaimedJob, chosen: &ChosenJobs, max_slots: u64) -> bool {
+    /// Takes a slot for a job, or a part of the slot of the batch. Returns `None` if there is none for it.
+    fn take(&mut self, job: &ClaimedJob, chosen: &ChosenJobs, max_slots: u64) -> Option<SlotPlace> {
         let is_backlog = Priority::of(&job.row) == Priority::Backlog;
-        let budget = self.slots.batches.filter(|_| may_share_slot(job));
-        if let Some(budget) = budget {
-            if !chosen.batch.is_empty() {
-                return (chosen.batch.len() as u64) < budget.max_jobs;
+        let budget = self.slots.batches.filter(|_| chosen.shares_slots && may_share_slot(job));
+        let place = match budget {
+            Some(budget) if !chosen.batch.is_empty() => {
+                return ((chosen.batch.len() as u64) < budget.max_jobs).then_some(SlotPlace::Batch);
             }
-            if is_backlog && budget.free == 0 {
-                return false;
-            }
-        }
+            Some(budget) if is_backlog && !budget.has_room_for_backlog() => return None,
+            Some(budget) if budget.free > 0 => SlotPlace::Batch,
+            Some(_) | None => SlotPlace::OwnSlot,
+        };
         if chosen.used_slots() >= max_slots || !self.slots.try_acquire(&job.row) {
-            return false;
+            return None;
         }
-        if let Some(BatchBudget { free, max_jobs }) = budget.filter(|_| is_backlog) {
-            self.slots.batches = Some(BatchBudget { free: free - 1, max_jobs });
+        if let Some(budget) = budget.filter(|_| place == SlotPlace::Batch) {
+            let free_for_backlog = budget.free_for_backlog.saturating_sub(u64::from(is_backlog));
+            self.slots.batches = Some(BatchBudget { free: budget.free - 1, free_for_backlog, ..budget });
         }
-        true
+        Some(place)
     }
 
     /// Adds jobs that were leased to the result. A batch of one job is a job like any other.
@@ -132,7 +153,7 @@ mod tests {
     use crate::test_queue::{NOON, OWNER, TestQueue, subject};
     use crate::{ClaimOrder, Deferral, Track, claim, defer, end_leases, enqueue_all, promote};
 
-    const BATCHES: BatchBudget = BatchBudget { free: 1, max_jobs: 4 };
+    const BATCHES: BatchBudget = BatchBudget { free: 2, free_for_backlog: 1, max_jobs: 4 };
 
     async fn enqueue_jobs(
         queue: &TestQueue,
@@ -169,7 +190,7 @@ mod tests {
             assert_eq!(queue.job(job.row.id).await.unwrap().lease_token, job.row.lease_token);
             assert_eq!((job.row.state, job.row.attempts), (JobState::Running, 1));
         }
-        let other_batch_runs = BatchBudget { free: 0, ..BATCHES };
+        let other_batch_runs = BatchBudget { free_for_backlog: 0, ..BATCHES };
         let rest = claim_batches(&queue, other_batch_runs).await;
         assert!(rest.jobs.is_empty() && rest.batches.is_empty(), "{rest:?}");
     }
@@ -185,6 +206,46 @@ mod tests {
 
         assert_eq!(subjects(&claimed.jobs), [subject(9)]);
         assert_eq!(claimed.batches.iter().map(Vec::len).collect::<Vec<_>>(), [4]);
+    }
+
+    #[tokio::test]
+    async fn urgent_jobs_have_their_own_slots_while_no_batch_may_be_added() {
+        let queue = TestQueue::new().await;
+        let user = queue.add_user().await;
+        enqueue_jobs(&queue, user, JobKind::ProcessText, 0..6, Priority::Now).await;
+        enqueue_jobs(&queue, user, JobKind::ProcessText, 6..8, Priority::Backlog).await;
+
+        let claimed = claim_batches(&queue, BatchBudget { free: 0, ..BATCHES }).await;
+
+        assert!(claimed.batches.is_empty(), "{claimed:?}");
+        assert_eq!(subjects(&claimed.jobs), [0, 1].map(subject));
+    }
+
+    #[tokio::test]
+    async fn few_jobs_have_a_slot_each() {
+        let queue = TestQueue::new().await;
+        let user = queue.add_user().await;
+        enqueue_jobs(&queue, user, JobKind::ProcessText, 0..2, Priority::Now).await;
+
+        let claimed = claim_batches(&queue, BATCHES).await;
+
+        assert!(claimed.batches.is_empty(), "{claimed:?}");
+        assert_eq!(subjects(&claimed.jobs), [0, 1].map(subject));
+    }
+
+    #[tokio::test]
+    async fn other_jobs_of_the_backlog_run_while_its_batches_do() {
+        let queue = TestQueue::new().await;
+        let user = queue.add_user().await;
+        enqueue_jobs(&queue, user, JobKind::ProcessText, 0..3, Priority::Backlog).await;
+        let batches_run = BatchBudget { free_for_backlog: 0, ..BATCHES };
+        assert!(claim_batches(&queue, batches_run).await.jobs.is_empty());
+        enqueue_jobs(&queue, user, JobKind::DeliverEntries, 3..4, Priority::Backlog).await;
+
+        let claimed = claim_batches(&queue, batches_run).await;
+
+        assert!(claimed.batches.is_empty(), "{claimed:?}");
+        assert_eq!(subjects(&claimed.jobs), [subject(3)]);
     }
 
     #[tokio::test]

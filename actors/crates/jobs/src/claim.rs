@@ -25,8 +25,9 @@ use values::time::Timestamp;
 
 use super::LEASE_DURATION;
 use super::choice::{ChosenJobs, JobChoice, is_first_attempt};
+use super::claimable::{find_claimable, select_backlog, select_interactive};
 use super::inspect::{has_state, is_due, without_running_subjects};
-use super::kind::{Priority, Track};
+use super::kind::Track;
 use super::newest::prefer_newest;
 use super::slots::{ClaimedJobs, SlotBudget};
 
@@ -56,21 +57,20 @@ pub async fn claim(
 ) -> Result<ClaimedJobs, DbErr> {
     let expired = slots.select_claimable_kinds(jobs_with_expired_lease(track, now));
     let waiting = slots.select_claimable_kinds(waiting_jobs(track, &slots.users_at_maximum()));
-    let (all, for_backlog) = (slots.free, slots.free_for_backlog);
-    let (interactive, backlog) = (select_interactive(waiting.clone()), select_backlog(waiting.clone()));
     // A read first: most of the time there is nothing to claim, and the transaction below would take the lock of the database.
-    let claimable = if for_backlog == 0 { interactive.clone() } else { waiting };
-    if expired.clone().one(db.read()).await?.is_none() && claimable.one(db.read()).await?.is_none() {
+    let claimable = find_claimable(db, track, &slots, &waiting).await?;
+    if claimable.is_empty() && expired.clone().one(db.read()).await?.is_none() {
         return Ok(ClaimedJobs::default());
     }
+    let expired = (expired, slots.free);
+    let interactive = (select_interactive(waiting.clone()), claimable.interactive);
+    let backlog = (select_backlog(waiting), claimable.backlog);
     let queries = match order {
-        ClaimOrder::InteractiveFirst => vec![(expired, all), (interactive, all), (backlog, for_backlog)],
-        ClaimOrder::BacklogFirst => vec![
-            (expired, all),
-            (backlog.clone(), 1.min(for_backlog)),
-            (interactive, all),
-            (backlog, for_backlog),
-        ],
+        ClaimOrder::InteractiveFirst => vec![expired, interactive, backlog],
+        ClaimOrder::BacklogFirst => {
+            let first = (backlog.0.clone(), claimable.backlog.min(1));
+            vec![expired, first, interactive, backlog]
+        }
     };
     match lease_jobs(db, owner, queries, now, slots).await {
         // The index `job_running` refused the lease: another process claimed a job of the same subject at the same moment. The
@@ -126,14 +126,6 @@ fn waiting_jobs(track: Track, users_at_maximum: &[UserId]) -> Select<Entity> {
         waiting = waiting.filter(Column::UserId.is_not_in(users_at_maximum.iter().copied()));
     }
     waiting.order_by_asc(Column::Priority).order_by_asc(Column::QueuePosition).order_by_asc(Column::Id)
-}
-
-fn select_interactive(waiting: Select<Entity>) -> Select<Entity> {
-    waiting.filter(Column::Priority.lt(Priority::Backlog.number()))
-}
-
-fn select_backlog(waiting: Select<Entity>) -> Select<Entity> {
-    waiting.filter(Column::Priority.eq(Priority::Backlog.number()))
 }
 
 /// Ends the leases of an owner whose process has crashed, so that its jobs need not wait until their leases expire. Returns
@@ -221,10 +213,11 @@ mod tests {
     use sea_orm::{DbBackend, QueryTrait};
 
     use super::*;
+    use crate::claimable::ClaimableSlots;
     use crate::test_queue::{NOON, OWNER, TestQueue, subject};
     use crate::{
-        Deferral, JobKind, MAX_ATTEMPTS, MAX_CRASHES, REPEATED_CRASH, advance, crash_reason, defer, enqueue,
-        finish, give_up, give_up_crashed, is_given_up, promote, release, renew,
+        Deferral, JobKind, MAX_ATTEMPTS, MAX_CRASHES, Priority, REPEATED_CRASH, advance, crash_reason, defer,
+        enqueue, finish, give_up, give_up_crashed, is_given_up, promote, release, renew,
     };
 
     /// The first time at which a lease that begins at `since` has expired.
@@ -357,6 +350,29 @@ mod tests {
             claim(&queue.db, OWNER, Track::Library, ClaimOrder::InteractiveFirst, NOON, slots).await.unwrap();
 
         assert_eq!(claimed.jobs.iter().map(|job| job.row.user_id).collect::<Vec<_>>(), [other]);
+    }
+
+    #[tokio::test]
+    async fn jobs_of_users_at_the_maximum_are_not_read() {
+        let queue = TestQueue::new().await;
+        let (many, other) = (queue.add_user().await, queue.add_user().await);
+        queue.enqueue(many, subject(1)).await;
+        let slots = SlotBudget {
+            max_per_user: 2,
+            used_by_user: HashMap::from([(many, 2)]),
+            ..SlotBudget::unrestricted(4)
+        };
+        let claimable = async || {
+            let waiting = waiting_jobs(Track::Library, &[many]);
+            find_claimable(&queue.db, Track::Library, &slots, &waiting).await.unwrap()
+        };
+
+        assert!(claimable().await.is_empty());
+        let db = queue.db.write();
+        enqueue(db, other, JobKind::Index, subject(2), Priority::Backlog, NOON).await.unwrap();
+        assert_eq!(claimable().await, ClaimableSlots { interactive: 0, backlog: 4 });
+        queue.enqueue(other, subject(3)).await;
+        assert_eq!(claimable().await, ClaimableSlots { interactive: 4, backlog: 4 });
     }
 
     #[tokio::test]

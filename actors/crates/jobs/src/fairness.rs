@@ -200,7 +200,7 @@ mod tests {
 
         let queries = [
             ("job_due (track=? AND priority=?", smallest_position(0, 10)),
-            ("job_user_due (user_id=? AND track=? AND priority=?", last_position_of_user(user, 0, 10)),
+            ("job_user_due (track=? AND priority=? AND user_id=?", last_position_of_user(user, 0, 10)),
             ("job_shared_due (track=? AND priority=?", last_shared_position(0, 10)),
         ];
 

@@ -10,35 +10,7 @@ use values::id::UserId;
 use values::kind::JobState;
 use values::time::Timestamp;
 
-use super::MAX_WAITING_JOBS;
-use super::kind::{JobKind, Priority, Track, has_known_kind};
-
-/// Returns whether a user may enqueue more jobs at this priority: fewer than [`MAX_WAITING_JOBS`] of the user's jobs are due. At
-/// the priority of a backlog deferred jobs count too, such as those that wait for a host. That query takes longer, and is made once
-/// for many jobs.
-pub async fn has_room(db: &impl ConnectionTrait, user: UserId, priority: Priority) -> Result<bool, DbErr> {
-    Ok(db.query_one(&beyond_room(user, priority)).await?.is_none())
-}
-
-/// Returns [`has_room`] as a query, which selects a row if there is no room.
-pub fn beyond_room(user: UserId, priority: Priority) -> SelectStatement {
-    let waiting = match priority {
-        Priority::Now => Condition::all()
-            .add(is_due())
-            // All tracks are listed, because `job_user_due` has the track before the priority.
-            .add(Column::Track.is_in(Track::ALL.map(Track::number))),
-        Priority::Backlog => Condition::all().add(is_pending()).add(Column::State.eq(JobState::Queued)),
-    };
-    // It reads as far as the bound; a count would read the whole backlog.
-    Entity::owned_by(user)
-        .select_only()
-        .column(Column::Id)
-        .filter(waiting)
-        .filter(Column::Priority.eq(priority.number()))
-        .offset(MAX_WAITING_JOBS - 1)
-        .limit(1)
-        .into_query()
-}
+use super::kind::{JobKind, Track, has_known_kind};
 
 /// The number of jobs of all users on a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,19 +161,45 @@ pub async fn is_given_up(db: &impl ConnectionTrait, kind: JobKind, subject: Uuid
 /// Returns whether a job of another user, or one of a more urgent priority, is due on the track of this job. Long jobs yield then,
 /// but not to jobs of kinds that this version does not run.
 pub async fn others_wait(db: &impl ConnectionTrait, job: &Model) -> Result<bool, DbErr> {
-    Ok(other_jobs(job).one(db).await?.is_some())
+    any_exists(db, jobs_to_yield_to(job)).await
 }
 
 /// Selects the due jobs to which this job yields.
-fn other_jobs(job: &Model) -> Select<Entity> {
-    let others = Condition::any()
-        .add(Column::Priority.lt(job.priority))
-        .add(Column::Priority.eq(job.priority).and(Column::UserId.ne(job.user_id)));
-    Entity::of_every_user()
-        .filter(is_due())
-        .filter(has_known_kind())
-        .filter(Column::Track.eq(job.track))
-        .filter(others)
+fn jobs_to_yield_to(job: &Model) -> Vec<Select<Entity>> {
+    let mut jobs = due_jobs_of_others((job.track, job.priority), &[job.user_id]);
+    jobs.push(due_jobs(job.track).filter(Column::Priority.lt(job.priority)));
+    jobs
+}
+
+/// Selects the due jobs of a track and a priority that are of none of these users: one query for each range of ids between theirs, so that
+/// the index `job_user_due` finds them however many jobs these users have.
+pub(crate) fn due_jobs_of_others((track, priority): (i16, i16), users: &[UserId]) -> Vec<Select<Entity>> {
+    let mut users = users.to_vec();
+    users.sort_unstable();
+    let ends = users.iter().copied().map(Some);
+    let ranges = std::iter::once(None).chain(ends.clone()).zip(ends.chain([None]));
+    let of_range = |(after, before): (Option<UserId>, Option<UserId>)| {
+        let is_between = Condition::all()
+            .add_option(after.map(|user| Column::UserId.gt(user)))
+            .add_option(before.map(|user| Column::UserId.lt(user)));
+        due_jobs(track).filter(Column::Priority.eq(priority)).filter(is_between)
+    };
+    ranges.map(of_range).collect()
+}
+
+fn due_jobs(track: i16) -> Select<Entity> {
+    Entity::of_every_user().filter(is_due()).filter(has_known_kind()).filter(Column::Track.eq(track))
+}
+
+/// Returns whether any of these queries finds a job, by one statement.
+pub(crate) async fn any_exists(
+    db: &impl ConnectionTrait,
+    queries: impl IntoIterator<Item = Select<Entity>>,
+) -> Result<bool, DbErr> {
+    let exists = |jobs: Select<Entity>| Expr::exists(jobs.select_only().column(Column::Id).into_query());
+    let Some(any) = queries.into_iter().map(exists).reduce(|any, one| any.or(one)) else { return Ok(false) };
+    let row = db.query_one(&Query::select().expr_as(any, "is_found").take()).await?;
+    row.map_or(Ok(false), |row| row.try_get("", "is_found"))
 }
 
 #[cfg(test)]
@@ -254,8 +252,35 @@ mod tests {
         queue.enqueue(queue.add_user().await, subject(1)).await;
         let job = queue.claim_one(NOON).await;
 
-        let query = other_jobs(&job).limit(1).build(DbBackend::Sqlite);
+        let [before, after, urgent] = <[_; 3]>::try_from(jobs_to_yield_to(&job)).unwrap();
 
-        queue.assert_uses_index(query, "job_due (track=?").await;
+        for (query, index) in [
+            (before, "job_user_due (track=? AND priority=? AND user_id<?"),
+            (after, "job_user_due (track=? AND priority=? AND user_id>?"),
+            (urgent, "(track=? AND priority<?"),
+        ] {
+            queue.assert_uses_index(query.limit(1).build(DbBackend::Sqlite), index).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn jobs_of_others_are_those_between_the_users() {
+        let queue = TestQueue::new().await;
+        let mut users = Vec::new();
+        for number in 0..5 {
+            users.push(queue.add_user().await);
+            queue.enqueue(users[number], subject(number as u128)).await;
+        }
+        let place = (Track::Library.number(), 0);
+
+        let mut found = Vec::new();
+        for query in due_jobs_of_others(place, &[users[3], users[1]]) {
+            found.extend(query.all(queue.db.read()).await.unwrap().into_iter().map(|job| job.user_id));
+        }
+
+        found.sort_unstable();
+        assert_eq!(found, [users[0], users[2], users[4]]);
+        assert!(any_exists(queue.db.read(), due_jobs_of_others(place, &users[..4])).await.unwrap());
+        assert!(!any_exists(queue.db.read(), due_jobs_of_others(place, &users)).await.unwrap());
     }
 }

@@ -16,7 +16,8 @@
 //! | keep jobs of other versions | [`requeue_unknown`], [`unknown_by_kind`] |
 //! | say how an attempt failed | [`JobError`] |
 //! | retry a job that was given up | [`retry_failed`] |
-//! | look at the queue | [`depths`], [`given_up()`], [`has_room`], [`beyond_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
+//! | look at the queue | [`depths`], [`given_up()`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
+//! | refuse jobs beyond the bound of a user | [`has_room`], [`backlog_room()`], [`count_waiting`], [`RecentCounts`] |
 //! | know whether anything is due | [`DueJobs`] |
 //! | look at the jobs of documents | [`last_document_job`], [`is_document_running`], [`list_document_jobs`], [`count_document_jobs`] |
 //! | select documents and other subjects by their jobs | [`pending_documents`], [`has_no_pending_job`], [`subjects`], [`subjects_due`], [`subjects_given_up`], [`queued_subjects`] |
@@ -44,9 +45,11 @@
 //!
 //! This crate runs nothing: the actor that runs jobs and the table of their handlers are in carrel-actors (`worker`).
 
+mod backlog_room;
 mod batch;
 mod choice;
 mod claim;
+mod claimable;
 mod complete;
 mod document_jobs;
 mod due;
@@ -65,6 +68,7 @@ mod test_queue;
 
 use std::time::Duration;
 
+pub use backlog_room::backlog_room;
 pub use batch::{continue_as_index, finish_all, queued_subjects, reload_all, renew_all};
 pub use claim::{ClaimOrder, LeaseOwner, claim, end_leases};
 pub use complete::{
@@ -81,12 +85,12 @@ pub use enqueue::{enqueue, enqueue_all, remove_with_subjects, retry_failed, with
 pub use error::JobError;
 pub use fairness::promote;
 pub use inspect::{
-    Depth, beyond_room, depths, given_up, has_room, is_given_up, is_waiting, others_wait, subjects,
-    subjects_due, subjects_given_up, unknown_by_kind,
+    Depth, depths, given_up, is_given_up, is_waiting, others_wait, subjects, subjects_due, subjects_given_up,
+    unknown_by_kind,
 };
 pub use kind::{JobKind, Priority, Track};
 pub use postpone::{postpone, release_postponed};
-pub use room::backlog_room;
+pub use room::{RecentCounts, count_waiting, has_room};
 pub use signal::JobSignal;
 pub use slots::{BatchBudget, ClaimedJob, ClaimedJobs, SlotBudget};
 

@@ -64,18 +64,18 @@ async fn prefer_newest_of(
     Ok(preferred)
 }
 
+/// The condition that a due job may share a slot ([`super::choice`]), as SQL: exactly as in the partial index `job_user_newest`, so that
+/// the planners use it. Otherwise each batch would read all other jobs of a user, such as those that update labels.
+const MAY_SHARE_SLOT_SQL: &str =
+    "job.attempts = 0 AND job.crashes = 0 AND job.progress = 0 AND job.kind IN ('process_text', 'index')";
+
 /// Selects the due jobs of a user that may run in batches, those of the newest documents first: ids of documents are ordered by time.
 fn newest_jobs(user: UserId, (track, priority): (i16, i16)) -> Select<Entity> {
-    let kinds = JobKind::ALL.into_iter().filter(|kind| kind.runs_in_batches()).map(JobKind::name);
     let due = Entity::owned_by(user)
         .filter(is_due())
+        .filter(Expr::cust(MAY_SHARE_SLOT_SQL))
         .filter(Column::Track.eq(track))
-        .filter(Column::Priority.eq(priority))
-        .filter(Column::Kind.is_in(kinds))
-        // Those that may share a slot ([`super::choice`]).
-        .filter(Column::Attempts.eq(0))
-        .filter(Column::Crashes.eq(0))
-        .filter(Column::Progress.eq(0));
+        .filter(Column::Priority.eq(priority));
     without_running_subjects(due).order_by_desc(Column::Subject)
 }
 
@@ -90,7 +90,7 @@ async fn move_to(txn: &impl ConnectionTrait, job: &Model, position: Option<i64>)
 
 #[cfg(test)]
 mod tests {
-    use sea_orm::{DbBackend, QueryTrait};
+    use sea_orm::{DbBackend, QueryTrait, Statement};
 
     use super::*;
     use crate::test_queue::{NOON, OWNER, TestQueue, subject};
@@ -103,7 +103,7 @@ mod tests {
 
     /// Claims a batch of four jobs, finishes them and returns their subjects.
     async fn run_batch(queue: &TestQueue) -> Vec<Uuid> {
-        let batches = Some(BatchBudget { free: 1, max_jobs: 4 });
+        let batches = Some(BatchBudget { free: 1, free_for_backlog: 1, max_jobs: 4 });
         let slots = SlotBudget { batches, ..SlotBudget::unrestricted(1) };
         let order = ClaimOrder::InteractiveFirst;
         let claimed = claim(&queue.db, OWNER, Track::Library, order, NOON, slots).await.unwrap();
@@ -157,5 +157,20 @@ mod tests {
 
         let index = "job_user_newest (user_id=? AND track=? AND priority=?";
         queue.assert_uses_index(newest, index).await;
+    }
+
+    #[tokio::test]
+    async fn kinds_of_the_index_of_newest_jobs_are_those_that_run_in_batches() {
+        let queue = TestQueue::new().await;
+        let shared = JobKind::ALL.into_iter().filter(|kind| kind.runs_in_batches());
+        let names: Vec<String> = shared.map(|kind| format!("'{}'", kind.name())).collect();
+        let kinds = format!("kind IN ({})", names.join(", "));
+
+        let index = "SELECT sql FROM sqlite_master WHERE name = 'job_user_newest'";
+        let statement = Statement::from_string(DbBackend::Sqlite, index);
+        let row = queue.db.read().query_one_raw(statement).await.unwrap().unwrap();
+
+        let sql: String = row.try_get("", "sql").unwrap();
+        assert!(sql.contains(&kinds) && MAY_SHARE_SLOT_SQL.contains(&kinds), "{sql}");
     }
 }

@@ -1,86 +1,164 @@
-//! How many more jobs a user may enqueue.
+//! Whether a user may enqueue more jobs: fewer than [`MAX_WAITING_JOBS`] of them wait at one priority.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use entity::job::{Column, Entity};
-use sea_orm::sea_query::{Expr, Func, Query, SelectStatement};
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QuerySelect, QueryTrait};
+use sea_orm::sea_query::{Alias, Expr, Func, Query, SelectStatement};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, QueryFilter, QuerySelect, QueryTrait, Select};
 use values::id::UserId;
 use values::kind::JobState;
 
 use super::MAX_WAITING_JOBS;
-use super::inspect::is_pending;
-use super::kind::Priority;
+use super::inspect::{is_due, is_pending};
+use super::kind::{Priority, Track};
 
-/// Returns how many more jobs a user may enqueue at the priority of a backlog: the difference between [`MAX_WAITING_JOBS`] and the number
-/// of those that wait; 0 when [`has_room`](super::has_room) is `false`. It reads every waiting job up to that bound, so it is asked once
+/// How long a count of waiting jobs is used.
+const MAX_COUNT_AGE: Duration = Duration::from_millis(250);
+/// Maximum number of jobs that are enqueued after one count.
+const MAX_JOBS_PER_COUNT: u64 = 1_000;
+/// Number of users from which on counts that are too old are removed.
+const MAX_KEPT_COUNTS: usize = 1_024;
+
+/// Returns whether a user may enqueue more jobs at this priority: fewer than [`MAX_WAITING_JOBS`] of the user's jobs are due. At
+/// the priority of a backlog deferred jobs count too, such as those that wait for a host. That query takes longer, and is made once
 /// for many jobs.
-pub async fn backlog_room(db: &impl ConnectionTrait, user: UserId) -> Result<u64, DbErr> {
-    let waiting = match db.query_one(&count_backlog(user)).await? {
-        Some(row) => row.try_get::<i64>("", "waiting")?,
-        None => 0,
-    };
-    Ok(MAX_WAITING_JOBS.saturating_sub(u64::try_from(waiting).unwrap_or_default()))
+pub async fn has_room(db: &impl ConnectionTrait, user: UserId, priority: Priority) -> Result<bool, DbErr> {
+    // It reads as far as the bound; a count would read the whole backlog.
+    let beyond_room = select_waiting(user, priority).offset(MAX_WAITING_JOBS - 1).limit(1);
+    Ok(db.query_one(&beyond_room.into_query()).await?.is_none())
 }
 
-/// Counts the waiting jobs of the backlog of a user, deferred ones included, up to [`MAX_WAITING_JOBS`].
-fn count_backlog(user: UserId) -> SelectStatement {
-    let waiting = Entity::owned_by(user)
-        .select_only()
-        .column(Column::Id)
-        .filter(is_pending())
-        .filter(Column::State.eq(JobState::Queued))
-        .filter(Column::Priority.eq(Priority::Backlog.number()))
-        .limit(MAX_WAITING_JOBS)
-        .into_query();
+/// Selects the number of jobs of a user that are due at [`Priority::Now`], at most [`MAX_WAITING_JOBS`]. Its time grows with that number:
+/// see [`RecentCounts`].
+pub fn count_waiting(user: UserId) -> SelectStatement {
+    let waiting = select_waiting(user, Priority::Now).limit(MAX_WAITING_JOBS).into_query();
     Query::select()
-        .expr_as(Func::count(Expr::cust("*")), "waiting")
-        .from_subquery(waiting, "backlog")
+        .expr(Func::count(Expr::col(Column::Track)))
+        .from_subquery(waiting, Alias::new("waiting_job"))
         .to_owned()
+}
+
+/// Selects the track of each job of a user that waits at a priority: a column that the indexes of these jobs have.
+fn select_waiting(user: UserId, priority: Priority) -> Select<Entity> {
+    let waiting = match priority {
+        Priority::Now => Condition::all()
+            .add(is_due())
+            // All tracks are listed, because `job_user_due` begins with the track.
+            .add(Column::Track.is_in(Track::ALL.map(Track::number))),
+        Priority::Backlog => Condition::all().add(is_pending()).add(Column::State.eq(JobState::Queued)),
+    };
+    Entity::owned_by(user)
+        .select_only()
+        .column(Column::Track)
+        .filter(waiting)
+        .filter(Column::Priority.eq(priority.number()))
+}
+
+/// The jobs that users may enqueue at [`Priority::Now`] by the last counts of those that wait. A count reads all of them, so saves in quick
+/// succession share one. Jobs that others enqueue meanwhile, such as another process, are noticed by the next count. Clones share the counts.
+#[derive(Clone, Debug, Default)]
+pub struct RecentCounts(Arc<Mutex<HashMap<UserId, RecentCount>>>);
+
+#[derive(Debug)]
+struct RecentCount {
+    at: Instant,
+    /// Number of jobs that may be enqueued without another count.
+    allowed_jobs: u64,
+}
+
+impl RecentCount {
+    fn is_recent(&self) -> bool {
+        self.at.elapsed() < MAX_COUNT_AGE
+    }
+}
+
+impl RecentCounts {
+    /// Takes one of the jobs that a user may enqueue without another count. Returns `false` if there is none.
+    pub fn try_take(&self, user: UserId) -> bool {
+        match self.lock().get_mut(&user) {
+            Some(count) if count.is_recent() && count.allowed_jobs > 0 => {
+                count.allowed_jobs -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Notes a number of waiting jobs ([`count_waiting`]). Returns whether the user may enqueue one more.
+    pub fn note(&self, user: UserId, waiting: u64) -> bool {
+        let room = MAX_WAITING_JOBS.saturating_sub(waiting);
+        // Half of the room, because other requests enqueue jobs too: close to the bound each one counts.
+        let allowed_jobs = (room / 2).min(MAX_JOBS_PER_COUNT);
+        let mut counts = self.lock();
+        if counts.len() >= MAX_KEPT_COUNTS {
+            counts.retain(|_, count| count.is_recent());
+        }
+        counts.insert(user, RecentCount { at: Instant::now(), allowed_jobs });
+        room > 0
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<UserId, RecentCount>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
+    use database::QueryPlan;
     use sea_orm::DbBackend;
 
     use super::*;
+    use crate::enqueue;
+    use crate::kind::JobKind;
     use crate::test_queue::{NOON, TestQueue, subject};
-    use crate::{Deferral, JobKind, defer, enqueue, enqueue_all};
 
     #[tokio::test]
-    async fn waiting_jobs_of_the_backlog_take_its_room() {
+    async fn due_jobs_of_all_tracks_are_counted_by_an_index() {
         let queue = TestQueue::new().await;
-        let (user, other, db) = (queue.add_user().await, queue.add_user().await, queue.db.write());
-        let subjects = (0..300).map(subject);
-        enqueue_all(db, user, JobKind::Index, subjects, Priority::Backlog, NOON).await.unwrap();
-        enqueue(db, user, JobKind::FetchPage, subject(1), Priority::Now, NOON).await.unwrap();
-        enqueue(db, other, JobKind::Index, subject(500), Priority::Backlog, NOON).await.unwrap();
+        let (user, other) = (queue.add_user().await, queue.add_user().await);
+        queue.enqueue(user, subject(1)).await;
+        queue.enqueue(other, subject(2)).await;
+        let db = queue.db.write();
+        enqueue(db, user, JobKind::FetchPage, subject(3), Priority::Now, NOON).await.unwrap();
+        enqueue(db, user, JobKind::Index, subject(4), Priority::Backlog, NOON).await.unwrap();
 
-        assert_eq!(backlog_room(db, user).await.unwrap(), MAX_WAITING_JOBS - 300);
-        assert_eq!(backlog_room(db, other).await.unwrap(), MAX_WAITING_JOBS - 1);
+        let row = db.query_one(&count_waiting(user)).await.unwrap().unwrap();
+        let statement = DbBackend::Sqlite.build(&count_waiting(user));
+        let plan = QueryPlan::of(&queue.db, statement).await.unwrap();
+
+        assert_eq!(row.try_get_by_index::<i64>(0).unwrap(), 2);
+        assert!(plan.has_step("job_user_due (track=? AND priority=? AND user_id=?"), "{plan:#?}");
     }
 
-    #[tokio::test]
-    async fn deferred_job_takes_room_and_running_job_does_not() {
-        let queue = TestQueue::new().await;
-        let (user, db) = (queue.add_user().await, queue.db.write());
-        enqueue(db, user, JobKind::Index, subject(1), Priority::Backlog, NOON).await.unwrap();
-        let job = queue.claim_one(NOON).await;
-        assert_eq!(backlog_room(db, user).await.unwrap(), MAX_WAITING_JOBS);
+    #[test]
+    fn each_job_is_counted_close_to_the_bound() {
+        let (counts, user) = (RecentCounts::default(), UserId::new(NOON));
+        assert!(!counts.try_take(user), "nothing is known of the user");
 
-        let deferral = Deferral { counts_attempt: true, reason: None, delay: Duration::from_secs(60) };
-        assert!(defer(db, &job, deferral, NOON).await.unwrap());
-
-        assert_eq!(backlog_room(db, user).await.unwrap(), MAX_WAITING_JOBS - 1);
+        assert!(counts.note(user, MAX_WAITING_JOBS - 4));
+        assert_eq!([(); 3].map(|()| counts.try_take(user)), [true, true, false]);
+        assert!(counts.note(user, MAX_WAITING_JOBS - 1));
+        assert!(!counts.try_take(user));
+        assert!(!counts.note(user, MAX_WAITING_JOBS) && !counts.try_take(user));
     }
 
-    #[tokio::test]
-    async fn backlog_of_a_user_is_counted_by_an_index() {
-        let queue = TestQueue::new().await;
-        let user = queue.add_user().await;
+    #[test]
+    fn old_counts_are_not_used_and_not_kept() {
+        let counts = RecentCounts::default();
+        for _ in 0..MAX_KEPT_COUNTS {
+            counts.note(UserId::new(NOON), 0);
+        }
+        for count in counts.lock().values_mut() {
+            count.at -= MAX_COUNT_AGE;
+        }
+        let known = counts.lock().keys().copied().next().unwrap();
+        assert!(!counts.try_take(known));
 
-        let query = DbBackend::Sqlite.build(&count_backlog(user));
+        let user = UserId::new(NOON);
+        assert!(counts.note(user, 0) && counts.clone().try_take(user));
 
-        queue.assert_uses_index(query, "job_user_pending (user_id=?").await;
+        assert_eq!(counts.lock().len(), 1);
     }
 }

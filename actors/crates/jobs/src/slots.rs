@@ -31,11 +31,21 @@ pub struct ClaimedJobs {
 /// How many batches a claim may form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchBudget {
-    /// Number of batches of the backlog that may be added to those that run. Jobs of the backlog that may share a slot wait while it
-    /// is 0. Batches of jobs that users wait for are limited by their slots alone.
+    /// Number of batches that may be added to those that run. While it is 0, jobs that users wait for have a slot each: so of the slots of
+    /// a track one at least is free again soon, for the users who have no job in a batch.
     pub free: u64,
+    /// Number of batches of the backlog that may be added to those that run. Jobs of the backlog that may share a slot wait while this or
+    /// `free` is 0.
+    pub free_for_backlog: u64,
     /// Maximum number of jobs in a batch.
     pub max_jobs: u64,
+}
+
+impl BatchBudget {
+    /// Returns whether a batch of the backlog may be added.
+    pub(super) fn has_room_for_backlog(self) -> bool {
+        self.free.min(self.free_for_backlog) > 0
+    }
 }
 
 /// The free slots of a track, and which jobs may use them. It only counts what a claim may

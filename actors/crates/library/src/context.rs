@@ -7,6 +7,7 @@ use std::sync::Arc;
 use concurrency::Workers;
 use database::Db;
 use entity::document;
+use jobs::RecentCounts;
 use values::id::DocumentId;
 use values::plan::Plans;
 
@@ -23,6 +24,8 @@ pub struct CoreContext {
     pub clock: Arc<dyn Clock>,
     /// Limits of each plan, as the settings `plans.<plan>` declare them.
     pub plans: Arc<Plans>,
+    /// Recent counts of the jobs that wait, by which saves are refused.
+    pub waiting_jobs: RecentCounts,
     /// Permits for work that blocks a thread, one set for each lane.
     pub workers: Workers,
     /// Public base URL of the server, without a slash at its end.
@@ -40,6 +43,7 @@ impl CoreContext {
             db,
             clock,
             plans: Arc::new(plans),
+            waiting_jobs: RecentCounts::default(),
             workers: Workers::new(cores),
             base_url: base_url.into(),
             data_dir: Arc::new(data_dir),

@@ -23,7 +23,7 @@ use super::extraction_context::ExtractionContext;
 use super::indexing_context::IndexingContext;
 
 /// The jobs of one user in a batch.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct UserJobs {
     /// Jobs of kind [`JobKind::ProcessText`].
     texts: Vec<job::Model>,
@@ -42,6 +42,16 @@ pub async fn run(
     indexing: &IndexingContext,
     jobs: &[ClaimedJob],
 ) -> Result<(), JobError> {
+    let mut outcome = Ok(());
+    for (user, jobs) in by_user(jobs) {
+        let done = run_of_user(extraction, indexing, user, jobs).await;
+        outcome = outcome.and(done);
+    }
+    outcome
+}
+
+/// Groups the jobs by their users. A user with few jobs does not wait for those of one with many, so the fewest come first.
+fn by_user(jobs: &[ClaimedJob]) -> Vec<(UserId, UserJobs)> {
     let mut by_user: BTreeMap<UserId, UserJobs> = BTreeMap::new();
     for job in jobs {
         let of_user = by_user.entry(job.row.user_id).or_default();
@@ -49,12 +59,9 @@ pub async fn run(
             if job.kind == JobKind::ProcessText { &mut of_user.texts } else { &mut of_user.documents };
         of_kind.push(job.row.clone());
     }
-    let mut outcome = Ok(());
-    for (user, jobs) in by_user {
-        let done = run_of_user(extraction, indexing, user, jobs).await;
-        outcome = outcome.and(done);
-    }
-    outcome
+    let mut by_user: Vec<_> = by_user.into_iter().collect();
+    by_user.sort_by_key(|(_, jobs)| jobs.texts.len() + jobs.documents.len());
+    by_user
 }
 
 async fn run_of_user(
@@ -68,4 +75,37 @@ async fn run_of_user(
         passages::index(indexing, user, stored).await?;
     }
     passages::index_stored(indexing, user, jobs.documents).await
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+    use values::time::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn user_with_the_fewest_jobs_comes_first() {
+        let now = Timestamp::from_millis(1);
+        let (many, few) = (UserId::new(now), UserId::new(now));
+        let job = |user: UserId, kind: JobKind, number: u128| {
+            let row = job::Model::queued(user, kind.name(), Uuid::from_u128(number), (1, 0), now);
+            ClaimedJob { kind, row }
+        };
+        let jobs = [
+            job(many, JobKind::ProcessText, 1),
+            job(few, JobKind::Index, 2),
+            job(many, JobKind::Index, 3),
+            job(many, JobKind::ProcessText, 4),
+        ];
+
+        let by_user = by_user(&jobs);
+
+        let numbers = |jobs: &[job::Model]| jobs.iter().map(|job| job.subject.as_u128()).collect::<Vec<_>>();
+        let found: Vec<_> = by_user
+            .iter()
+            .map(|(user, jobs)| (*user, numbers(&jobs.texts), numbers(&jobs.documents)))
+            .collect();
+        assert_eq!(found, [(few, vec![], vec![2]), (many, vec![1, 4], vec![3])]);
+    }
 }

@@ -84,7 +84,8 @@ impl Operation for AddBookmark {
             None => None,
         };
         let new = NewBookmark { url: self.url, tags: self.tags, ..NewBookmark::default() };
-        let saved = bookmarks::save_in_transaction(&txn, user, new, Priority::Now, now).await?;
+        let waiting = Some(&ctx.core.waiting_jobs);
+        let saved = bookmarks::save_in_transaction(&txn, user, new, Priority::Now, waiting, now).await?;
         let (row, created) = (saved.row, saved.is_created);
         let project = match project {
             Some(project) => {

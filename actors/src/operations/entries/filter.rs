@@ -146,7 +146,7 @@ mod tests {
                 _ => Some(arrived),
             };
             // Those that the feed dated anew keep their place.
-            let sorted = if n % 6 == 2 { arrived } else { published.unwrap_or(arrived).min(arrived) };
+            let sorted = if n % 6 == 2 { arrived } else { Ord::min(published.unwrap_or(arrived), arrived) };
             (published, sorted, arrived)
         };
         let row = |n: i64| {
@@ -193,7 +193,7 @@ mod tests {
         let db = open(&folder).await;
         let feeds = FollowedFeeds::insert(&db).await;
         let mut all = entries(&feeds);
-        insert_all::<entry::Entity>(db.write(), all.clone(), None).await.unwrap();
+        insert_all::<Entity>(db.write(), all.clone(), None).await.unwrap();
         all.sort_by_key(|row| std::cmp::Reverse((row.sorted_at, row.id)));
 
         for filter in filters(feeds.user, feeds.ids[1]) {

@@ -18,7 +18,7 @@ use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::{Error, code};
-use jobs::Priority;
+use jobs::{Priority, RecentCounts};
 use library::bookmarks::{self, NewBookmark};
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
@@ -85,7 +85,7 @@ impl Operation for AddItems {
                 checked.map_err(|error| error.of_item(&format!("items[{n}]")))?;
             }
         }
-        save_pages(&txn, &project, &self.items, &mut resolved, now).await?;
+        save_pages(&txn, &ctx.core.waiting_jobs, &project, &self.items, &mut resolved, now).await?;
         let resolved: Vec<ResolvedItem> = resolved.into_iter().flatten().collect();
         let items = projects::add_items(&txn, &project, &resolved, max_items, now).await?;
         let reply = AddItemsResponse {
@@ -104,6 +104,7 @@ impl Operation for AddItems {
 /// Saves the URLs among the items.
 async fn save_pages(
     txn: &impl ConnectionTrait,
+    waiting: &RecentCounts,
     project: &project::Model,
     items: &[NewItem],
     resolved: &mut [Option<ResolvedItem>],
@@ -120,7 +121,8 @@ async fn save_pages(
     let mut saved = HashSet::new();
     for (key, url, item, slot) in pages {
         let new = NewBookmark { url: url.to_owned(), ..NewBookmark::default() };
-        let page = bookmarks::save_in_transaction(txn, project.user_id, new, Priority::Now, now).await?;
+        let (user, waiting) = (project.user_id, Some(waiting));
+        let page = bookmarks::save_in_transaction(txn, user, new, Priority::Now, waiting, now).await?;
         if page.is_created {
             saved.insert(key.clone());
         }

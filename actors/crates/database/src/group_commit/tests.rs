@@ -1,13 +1,16 @@
 //! Which transactions share a commit, and what a failure leaves of each.
 
+use std::cell::Cell;
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::join;
 use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, Statement};
 use tokio::task::JoinHandle;
 
 use super::super::db::Db;
 use super::super::fault::StorageFault;
-use super::super::tests::{TestDatabase, numbers_of};
+use super::super::tests::{TestDatabase, numbers_of, poll_times};
 use super::super::transaction::Transaction;
 
 /// Opens a database with the number 1, whose groups take members for any time.
@@ -135,6 +138,41 @@ async fn dropped_member_is_rolled_back_alone() {
 }
 
 #[tokio::test]
+async fn member_dropped_at_any_poll_leaves_the_others() {
+    let database = TestDatabase::new();
+    let db = open(&database).await;
+
+    for polls in 1.. {
+        let (of_first, of_member) = (2 * polls, 2 * polls + 1);
+        let first = inserting(&db, of_first).await;
+        let commits = Cell::new(false);
+        let member = async {
+            let txn = db.begin_in_group().await?;
+            insert(&txn, of_member).await?;
+            commits.set(true);
+            txn.commit().await
+        };
+        // The member is polled first, so it waits when the other commits.
+        let (ended, first) = join(poll_times(Box::pin(member), polls), first.commit()).await;
+
+        first.unwrap();
+        // It begins once the group has ended.
+        drop(db.begin().await.unwrap());
+        let numbers = numbers_of(&database.url).await;
+        assert!(numbers.contains(&of_first), "dropped after {polls} polls: {numbers:?}");
+        let is_kept = numbers.contains(&of_member);
+        if let Some(ended) = ended {
+            ended.unwrap();
+            assert!(is_kept && polls > 1, "{polls} polls: {numbers:?}");
+            return;
+        }
+        // A commit that has begun completes although its caller has gone.
+        assert!(is_kept == commits.get(), "dropped after {polls} polls: {numbers:?}");
+        assert!(polls < 1000, "it never ends");
+    }
+}
+
+#[tokio::test]
 async fn all_members_fail_when_sqlite_has_rolled_back() {
     let database = TestDatabase::new();
     let db = open(&database).await;
@@ -211,4 +249,18 @@ async fn open_group_is_committed_before_the_database_is_closed() {
 
     first.await.unwrap().unwrap();
     assert_eq!(numbers_of(&database.url).await, [1, 2]);
+}
+
+#[tokio::test]
+async fn connection_is_replaced_after_a_commit_whose_caller_went_away() {
+    let database = TestDatabase::new();
+    let db = open(&database).await;
+    assert!(!db.health().take_writer_distrust());
+
+    // Polled once, which sends the commit, and dropped.
+    let committed = inserting(&db, 2).await.commit().now_or_never();
+
+    assert!(committed.is_none() && db.health().take_writer_distrust());
+    inserting(&db, 3).await.commit().await.unwrap();
+    assert!(!db.health().take_writer_distrust());
 }

@@ -27,7 +27,7 @@ use crate::library_quota::LibraryRoom;
 use crate::notes;
 use crate::owned_transaction::{RequestOwner, begin_request_in_group};
 use errors::Error;
-use jobs::{JobKind, Priority};
+use jobs::{JobKind, Priority, RecentCounts};
 
 /// A page that was saved.
 #[derive(Debug)]
@@ -74,13 +74,16 @@ pub async fn save(
             room.must_fit(new.text_bytes())?;
         }
     }
-    let saved = save_in_transaction(&txn, owner.user, new, priority, core.clock.now()).await?;
+    let saved =
+        save_in_transaction(&txn, owner.user, new, priority, Some(&core.waiting_jobs), core.clock.now())
+            .await?;
     room.must_hold(&txn).await?;
     txn.commit().await?;
     Ok(saved)
 }
 
-/// Saves a page in the caller's transaction. A URL that is saved already only gets the tags.
+/// Saves a page in the caller's transaction. A URL that is saved already only gets the tags. `waiting` says whether the user may enqueue
+/// the job for a new page; `None` for imports, which check the user's backlog themselves.
 ///
 /// # Errors
 /// [`Error::UrlRejected`] when the URL is not valid; [`Error::NotFound`] when a collection does not exist or belongs to another
@@ -91,12 +94,13 @@ pub async fn save_in_transaction(
     user: UserId,
     new: NewBookmark,
     priority: Priority,
+    waiting: Option<&RecentCounts>,
     now: Timestamp,
 ) -> Result<SavedPage, Error> {
     // Lock order: collections before bookmarks.
     lock_own_collections(txn, user, &new.collections).await?;
     let (row, document) = new_rows(user, &PageUrl::parse(&new.url)?, &new, now);
-    let url = UrlState::read(txn, user, &row.normalized_url, priority).await?;
+    let url = UrlState::read(txn, user, &row.normalized_url, waiting).await?;
     if url.is_saved
         && let Some(existing) = lock_by_url(txn, user, &row.normalized_url).await?
     {
@@ -143,7 +147,7 @@ impl UrlState {
         txn: &impl ConnectionTrait,
         user: UserId,
         normalized: &str,
-        priority: Priority,
+        waiting: Option<&RecentCounts>,
     ) -> Result<Self, Error> {
         let bookmarks =
             bookmark::Entity::visible_to(user).filter(bookmark::Column::NormalizedUrl.eq(normalized));
@@ -155,18 +159,17 @@ impl UrlState {
                 "is_saved",
             )
             .expr_as(Expr::exists(entries.select_only().column(entry::Column::Id).into_query()), "is_entry");
-        // Imports, whose priority is lower, check their backlog themselves before they save.
-        let checks_room = priority == Priority::Now;
-        if checks_room {
-            query.expr_as(Expr::exists(jobs::beyond_room(user, priority)), "is_full");
+        let uncounted = waiting.filter(|counts| !counts.try_take(user));
+        if uncounted.is_some() {
+            query.expr_as(jobs::count_waiting(user), "waiting");
         }
         let row =
             txn.query_one(&query).await?.ok_or(Error::internal("a query without a table found no row"))?;
-        Ok(Self {
-            is_saved: row.try_get("", "is_saved")?,
-            is_entry: row.try_get("", "is_entry")?,
-            has_room: !checks_room || !row.try_get::<bool>("", "is_full")?,
-        })
+        let has_room = match uncounted {
+            Some(counts) => counts.note(user, u64::try_from(row.try_get::<i64>("", "waiting")?).unwrap_or(0)),
+            None => true,
+        };
+        Ok(Self { is_saved: row.try_get("", "is_saved")?, is_entry: row.try_get("", "is_entry")?, has_room })
     }
 }
 

@@ -121,7 +121,7 @@ async fn pages_saved_together_are_stored_like_pages_saved_one_by_one() {
     let ((one_by_one, filed), (together, filed_too)) = (add_user(&db).await, add_user(&db).await);
     let txn = db.begin().await.unwrap();
     for page in pages(filed) {
-        save_in_transaction(&txn, one_by_one, page, Priority::Backlog, NOON).await.unwrap();
+        save_in_transaction(&txn, one_by_one, page, Priority::Backlog, None, NOON).await.unwrap();
     }
 
     save_new_pages(&txn, together, pages(filed_too), Priority::Backlog, NOON).await.unwrap();
@@ -138,7 +138,7 @@ async fn page_that_is_saved_already_or_again_is_deferred() {
     let db = opened(&folder).await;
     let (user, _) = add_user(&db).await;
     let txn = db.begin().await.unwrap();
-    save_in_transaction(&txn, user, page("saved"), Priority::Backlog, NOON).await.unwrap();
+    save_in_transaction(&txn, user, page("saved"), Priority::Backlog, None, NOON).await.unwrap();
 
     let urls = ["new", "saved", "new#again", "other"].map(page).to_vec();
     let results = save_new_pages(&txn, user, urls, Priority::Backlog, NOON).await.unwrap();

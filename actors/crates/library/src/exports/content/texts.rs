@@ -120,7 +120,8 @@ impl LibraryWriter<'_> {
             texts.entry(row.document_id).or_default().segments.push(row);
         }
         for row in rendition::Entity::of_documents(self.user, ids()).all(self.db).await? {
-            texts.entry(row.document_id).or_default().rendition = Some(row);
+            let document = row.document_id;
+            texts.entry(document).or_default().rendition = Some(row);
         }
         Ok(texts)
     }

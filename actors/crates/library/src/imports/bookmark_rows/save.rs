@@ -28,7 +28,7 @@ pub async fn save_page(
     if let Some(existing) = bookmarks::find_by_url(txn, user, &key).await? {
         return Ok((add_to_bookmark(session, txn, existing, &new, now).await?, None));
     }
-    let saved = bookmarks::save_in_transaction(txn, user, new.clone(), Priority::Backlog, now).await?;
+    let saved = bookmarks::save_in_transaction(txn, user, new.clone(), Priority::Backlog, None, now).await?;
     let row = saved.row;
     if !saved.is_created {
         // Another request saved it between the query and the insert.
