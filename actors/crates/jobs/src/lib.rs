@@ -5,7 +5,6 @@
 //! | To | Call |
 //! |---|---|
 //! | request work, in the transaction that makes it necessary | [`enqueue()`], [`enqueue_all`], [`withdraw`] |
-//! | ask how much may be requested | [`backlog_room`] |
 //! | wake the worker | [`JobSignal`] |
 //! | take due jobs under a lease | [`promote`], [`claim()`], [`end_leases`] |
 //! | keep a lease | [`renew`], [`advance`] |
