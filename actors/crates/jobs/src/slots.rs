@@ -70,8 +70,7 @@ pub struct SlotBudget {
 
 impl SlotBudget {
     /// Returns a budget of free slots that all jobs of all users may use.
-    #[cfg(test)]
-    pub(crate) fn unrestricted(free: u64) -> Self {
+    pub fn unrestricted(free: u64) -> Self {
         Self { free, free_for_backlog: free, max_per_user: free, ..Self::default() }
     }
 
