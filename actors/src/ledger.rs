@@ -1,7 +1,7 @@
-//! The ledger of calls: what is to be written down about each one. The thread of a request leaves an entry in a box and goes on; the
-//! actor of the activity empties the boxes and writes the entries together ([`crate::activity`]).
+//! The ledger of calls: what is to be written down about each one. The thread of a request adds an entry to a shard and goes on; the
+//! actor of the activity empties the shards and writes the entries together ([`crate::activity`]).
 //!
-//! An entry is lost if its box is full, and in a crash before it is written. Both are counted or logged, and no limit depends on it.
+//! An entry is lost if its shard is full, and in a crash before it is written. Both are counted or logged, and no limit depends on it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,11 +13,11 @@ use values::time::Timestamp;
 
 use crate::user_shards::UserShards;
 
-/// Entries of a user are in one box, in the order of their calls.
-const BOXES: usize = 16;
-/// Maximum number of entries in a box: those of some seconds in which the database takes no writes.
-const MAX_BOX_ENTRIES: usize = 8_192;
-/// A box with this many entries is emptied before the interval of the actor.
+/// Entries of a user are in one shard, in the order of their calls.
+const LEDGER_SHARDS: usize = 16;
+/// Maximum number of entries in a shard: those of some seconds in which the database takes no writes.
+const MAX_SHARD_ENTRIES: usize = 8_192;
+/// A shard with this many entries is emptied before the interval of the actor.
 const FLUSH_ENTRIES: usize = 1_024;
 
 /// The endpoint that was called, as the activity view names it.
@@ -77,24 +77,24 @@ pub struct RecordedCall {
     pub result_count: Option<i32>,
 }
 
-/// The boxes of entries that are not written yet.
+/// The entries that are not written yet.
 pub struct Ledger {
-    boxes: UserShards<Vec<LedgerEntry>>,
+    shards: UserShards<Vec<LedgerEntry>>,
     lost: AtomicU64,
     flush_due: Notify,
 }
 
 impl Default for Ledger {
     fn default() -> Self {
-        Self { boxes: UserShards::new(BOXES), lost: AtomicU64::new(0), flush_due: Notify::new() }
+        Self { shards: UserShards::new(LEDGER_SHARDS), lost: AtomicU64::new(0), flush_due: Notify::new() }
     }
 }
 
 impl Ledger {
-    /// Adds an entry. If its box is full, it is dropped and counted.
+    /// Adds an entry. If its shard is full, it is dropped and counted.
     pub fn push(&self, entry: LedgerEntry) {
-        let mut entries = self.boxes.lock(entry.user);
-        if entries.len() >= MAX_BOX_ENTRIES {
+        let mut entries = self.shards.lock(entry.user);
+        if entries.len() >= MAX_SHARD_ENTRIES {
             self.lost.fetch_add(1, Ordering::Relaxed);
             return;
         }
@@ -107,10 +107,10 @@ impl Ledger {
         }
     }
 
-    /// Empties the boxes, and returns their entries. Those of a user are in the order of their calls.
+    /// Empties the shards, and returns their entries. Those of a user are in the order of their calls.
     pub(crate) fn drain(&self) -> Vec<LedgerEntry> {
         let mut all = Vec::new();
-        for mut entries in self.boxes.lock_each() {
+        for mut entries in self.shards.lock_each() {
             // As large as it was, so that it does not grow anew in the threads of requests; without entries it takes no memory.
             let empty = Vec::with_capacity(entries.len().min(FLUSH_ENTRIES));
             let mut drained = std::mem::replace(&mut *entries, empty);
@@ -120,12 +120,12 @@ impl Ledger {
         all
     }
 
-    /// Waits until a box should be emptied.
+    /// Waits until a shard should be emptied.
     pub(crate) async fn flush_due(&self) {
         self.flush_due.notified().await;
     }
 
-    /// Returns the number of entries that were dropped because their box was full.
+    /// Returns the number of entries that were dropped because their shard was full.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
@@ -165,20 +165,20 @@ mod tests {
     }
 
     #[test]
-    fn entry_for_a_full_box_is_counted_and_others_are_kept() {
+    fn entry_for_a_full_shard_is_counted_and_others_are_kept() {
         let (ledger, user) = (Ledger::default(), UserId::new(NOON));
 
-        for _ in 0..MAX_BOX_ENTRIES + 3 {
+        for _ in 0..MAX_SHARD_ENTRIES + 3 {
             ledger.push(entry(user, 0));
         }
 
-        assert_eq!((ledger.drain().len(), ledger.lost()), (MAX_BOX_ENTRIES, 3));
+        assert_eq!((ledger.drain().len(), ledger.lost()), (MAX_SHARD_ENTRIES, 3));
         ledger.push(entry(user, 0));
         assert_eq!((ledger.drain().len(), ledger.lost()), (1, 3));
     }
 
     #[test]
-    fn box_with_many_entries_is_due_to_be_emptied() {
+    fn shard_with_many_entries_is_due_to_be_emptied() {
         let (ledger, user) = (Ledger::default(), UserId::new(NOON));
 
         for _ in 0..FLUSH_ENTRIES - 1 {

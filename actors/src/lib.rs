@@ -26,7 +26,8 @@
 //! | Module | Content |
 //! |---|---|
 //! | [`service_state`] | facts about the whole service that every process reads |
-//! | `write_behind`, `user_shards` | how an actor gathers small changes and writes them together; state that the threads of requests share |
+//! | `write_behind` | how an actor gathers small changes and writes them together |
+//! | `user_shards`, `throttle` | state that the threads of requests share; limits of how often something happens |
 //! | [`ai`] | the pause of the AI and the budgets |
 //! | [`ledger`] | what is to be written about each call, until it is |
 //! | [`notices`] | notices in the app and by e-mail |

@@ -1,48 +1,12 @@
 //! The numbers of rows that the API shows, kept by triggers ([`crate::kept_counts`]). It comes after the tables that it counts, and
 //! after `library_usage`, whose triggers run first.
 
-use sea_orm_migration::prelude::*;
-use sea_orm_migration::sea_orm::{ConnectionTrait, DatabaseBackend};
-
 use crate::kept_counts::trigger_statements;
-use crate::sql_migration::{lift_timeouts, recorded_name, run};
+use crate::sql_migration::SqlMigration;
 
-/// The tables of the counts and their triggers.
-pub struct KeptCountsMigration {
-    name: String,
-}
-
-/// Creates the tables of the counts and their triggers. The recorded name depends on the triggers of both databases.
-pub fn migration() -> KeptCountsMigration {
-    let triggers = [DatabaseBackend::Sqlite, DatabaseBackend::Postgres].map(trigger_statements).concat();
-    let sql = TABLES.into_iter().chain(triggers.iter().map(String::as_str));
-    KeptCountsMigration { name: recorded_name("m0013_kept_counts", sql) }
-}
-
-impl MigrationName for KeptCountsMigration {
-    fn name(&self) -> &str {
-        &self.name
-    }
-}
-
-#[async_trait::async_trait]
-impl MigrationTrait for KeptCountsMigration {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        lift_timeouts(manager).await?;
-        for table in TABLES {
-            run(manager, table).await?;
-        }
-        let db = manager.get_connection();
-        // One by one and not through `run`: a trigger contains `;`.
-        for statement in trigger_statements(db.get_database_backend()) {
-            db.execute_unprepared(&statement).await?;
-        }
-        Ok(())
-    }
-
-    fn use_transaction(&self) -> Option<bool> {
-        Some(true)
-    }
+/// Creates the tables of the counts and their triggers.
+pub fn migration() -> SqlMigration {
+    SqlMigration::with_triggers("m0013_kept_counts", &TABLES, trigger_statements)
 }
 
 /// The numbers have no `CHECK`: a wrong one, after a change by hand, must not refuse a change of the library.

@@ -3,16 +3,28 @@
 use sea_orm_migration::prelude::*;
 use sea_orm_migration::sea_orm::{ConnectionTrait, DatabaseBackend};
 
+/// A function that returns the statements that create triggers on a database, one in each text.
+type TriggerStatements = fn(DatabaseBackend) -> Vec<String>;
+
 /// A migration that runs SQL in one transaction.
 pub struct SqlMigration {
     name: String,
     tables: &'static [&'static str],
+    triggers: Option<TriggerStatements>,
 }
 
 impl SqlMigration {
     /// Creates a migration from its name and the SQL of each table: the table, then its indexes. See [`run`].
     pub fn new(name: &str, tables: &'static [&'static str]) -> Self {
-        Self { name: recorded_name(name, tables.iter().copied()), tables }
+        Self { name: recorded_name(name, tables.iter().copied()), tables, triggers: None }
+    }
+
+    /// Creates a migration as [`Self::new`] does that creates triggers after the tables. The recorded name depends on the triggers of both
+    /// databases.
+    pub fn with_triggers(name: &str, tables: &'static [&'static str], triggers: TriggerStatements) -> Self {
+        let statements = [DatabaseBackend::Sqlite, DatabaseBackend::Postgres].map(triggers).concat();
+        let sql = tables.iter().copied().chain(statements.iter().map(String::as_str));
+        Self { name: recorded_name(name, sql), tables, triggers: Some(triggers) }
     }
 }
 
@@ -49,6 +61,12 @@ impl MigrationTrait for SqlMigration {
         for sql in self.tables {
             run(manager, sql).await?;
         }
+        let db = manager.get_connection();
+        // One by one and not through `run`: a trigger contains `;`.
+        for statement in self.triggers.map(|triggers| triggers(db.get_database_backend())).unwrap_or_default()
+        {
+            db.execute_unprepared(&statement).await?;
+        }
         Ok(())
     }
 
@@ -78,7 +96,7 @@ pub async fn lift_timeouts(manager: &SchemaManager<'_>) -> Result<(), DbErr> {
 ///
 /// # Errors
 /// [`DbErr`] when the database refuses one of the statements.
-pub async fn run(manager: &SchemaManager<'_>, sql: &str) -> Result<(), DbErr> {
+async fn run(manager: &SchemaManager<'_>, sql: &str) -> Result<(), DbErr> {
     let db = manager.get_connection();
     let is_postgres = db.get_database_backend() == DatabaseBackend::Postgres;
     let (bytes, row_id) = if is_postgres { ("BYTEA", "") } else { ("BLOB", "WITHOUT ROWID") };

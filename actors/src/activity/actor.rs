@@ -104,15 +104,15 @@ impl ActivityActor {
         }
     }
 
-    /// Begins a flush each time that a box of the ledger has many entries.
-    fn flush_full_boxes(context: &mut Context<Self>, ledger: Arc<Ledger>, actor: &Self) {
+    /// Begins a flush each time that a shard of the ledger has many entries.
+    fn flush_full_shards(context: &mut Context<Self>, ledger: Arc<Ledger>, actor: &Self) {
         let due = async move {
             ledger.flush_due().await;
             ledger
         };
         context.spawn(due.into_actor(actor).map(|ledger, actor, context| {
             actor.flush_detached(context);
-            Self::flush_full_boxes(context, ledger, actor);
+            Self::flush_full_shards(context, ledger, actor);
         }));
     }
 
@@ -173,7 +173,7 @@ impl Actor for ActivityActor {
         self.sweep(context);
         context.run_interval(SWEEP_INTERVAL, Self::sweep);
         Self::flush_every(context, FLUSH_INTERVAL);
-        Self::flush_full_boxes(context, self.ledger.clone(), self);
+        Self::flush_full_shards(context, self.ledger.clone(), self);
     }
 }
 

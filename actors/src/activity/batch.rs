@@ -28,7 +28,9 @@ impl ActivityBatch {
 
     fn users(&self) -> HashSet<UserId> {
         let of_lines = self.lines.iter().map(|line| line.user_id);
-        of_lines.chain(self.keys.users()).chain(self.grants.users()).collect()
+        let of_keys = self.keys.iter().map(|(_, last_use)| last_use.user);
+        let of_grants = self.grants.iter().map(|(_, last_use)| last_use.user);
+        of_lines.chain(of_keys).chain(of_grants).collect()
     }
 }
 

@@ -23,6 +23,7 @@ pub(crate) mod existing_users;
 pub mod grants;
 pub mod keys;
 pub(crate) mod last_use;
+mod latest_by_id;
 pub mod limits;
 pub mod password;
 pub mod secret;

@@ -8,13 +8,14 @@ use library::context::CoreContext;
 use library::owned_transaction::begin_owned;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect};
-use search::index::{Labels, Language, Point, Source};
-use search::lexical;
+use search::index::Labels;
 use values::id::{DocumentId, UserId};
 use values::kind::{BudgetGroup, DocumentStatus};
 
 use super::index_removal;
+use super::index_state::{IndexState, is_words_only};
 use super::indexing_context::IndexingContext;
+use super::point_source::{PointSource, labels_of};
 use crate::ai::budget::{self, ModelUse};
 use crate::retrieval::{PassageBatch, Vectors};
 
@@ -53,10 +54,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
     rows.truncate(TURN_PASSAGES as usize);
     let next = rows.last().map_or(job.progress, |last| last.ordinal.saturating_add(1));
     let labels = load_labels(&ctx.core, &document).await?;
-    // Documents that the index lost are restored for search by words first: this takes milliseconds per document, vectors take
-    // seconds.
-    let is_words_only = document.index_lost_at.is_some() && document.indexed_version == 0;
-    let vectors = if is_words_only {
+    let vectors = if is_words_only(&document) {
         None
     } else {
         let texts = rows.iter().map(|row| prepend_title(&document.title, &row.text)).collect();
@@ -64,8 +62,10 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
     };
     let model = vectors.as_ref().map(|vectors| vectors.model.clone());
     let spent = vectors.as_ref().map(model_use);
-    let points = build_points(&ctx.core, &document, labels, rows, vectors).await?;
-    let version = i64::from(document.version);
+    let source = PointSource::of(&document, labels, rows);
+    let version = source.version;
+    let mut vectors = vectors.map(|vectors| vectors.vectors).unwrap_or_default().into_iter();
+    let points = ctx.core.workers.run(Lane::Background, move || source.into_points(&mut vectors)).await?;
     // Before the row says that the passages are there: a crash in between repeats the turn, and points with the same
     // ids replace each other.
     let batch = PassageBatch { user: job.user_id, document: id, version, points, last: !has_more };
@@ -82,21 +82,8 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
         ctx.job_signal.notify();
         return Ok(());
     }
-    // The model may be loaded after the start of the server. If there has never been one, no vectors are expected.
-    let is_awaiting_vectors = document.index_lost_at.is_some()
-        && model.is_none()
-        && (!is_words_only || document.embedding_model.is_some() || ctx.retrieval.engine().model().is_some());
-    finish(ctx, job, &document, IndexedPassages { model, count: next, is_awaiting_vectors }).await
-}
-
-/// The passages that the index holds of a document once a job is finished.
-struct IndexedPassages {
-    /// The model that made the vectors; none if there are no vectors.
-    model: Option<String>,
-    /// The number of passages of the document that are in the index.
-    count: i32,
-    /// Whether the index has lost vectors of the document that are not restored yet.
-    is_awaiting_vectors: bool,
+    let has_model = ctx.retrieval.engine().model().is_some();
+    finish(ctx, job, &document, &IndexState::of_indexed(&document, next, model, has_model)).await
 }
 
 /// Returns the use of the model that made these vectors.
@@ -110,7 +97,7 @@ async fn finish(
     ctx: &IndexingContext,
     job: &job::Model,
     document: &document::Model,
-    indexed: IndexedPassages,
+    state: &IndexState,
 ) -> Result<(), JobError> {
     let now = ctx.core.clock.now();
     let txn = begin_owned(&ctx.core.db, job.user_id).await?;
@@ -131,28 +118,15 @@ async fn finish(
         // Lock order: bookmark before document, as its deletion does. This prevents a deadlock.
         bookmark::Entity::touch_for_document(&txn, job.user_id, document.id, now).await?;
     }
-    let lost_at = document.index_lost_at.filter(|_| indexed.is_awaiting_vectors);
-    let updated = document::Entity::update_owned(job.user_id)
-        .col_expr(document::Column::IndexedVersion, Expr::value(document.version))
-        .col_expr(document::Column::EmbeddingModel, Expr::value(indexed.model))
-        .col_expr(document::Column::IndexedPassages, Expr::value(indexed.count))
-        .col_expr(document::Column::IndexedAt, Expr::value(Some(now)))
-        .col_expr(document::Column::IndexLostAt, Expr::value(lost_at))
-        .col_expr(document::Column::Status, Expr::value(DocumentStatus::Ready))
-        .col_expr(document::Column::Error, Expr::value(None::<String>))
-        .filter(document::Column::Id.eq(document.id))
-        // Not if a newer text was stored meanwhile, of which the index has nothing yet.
-        .filter(document::Column::Version.eq(document.version))
-        .exec(&txn)
-        .await?;
-    let is_deleted = updated.rows_affected == 0 && is_deleted(&txn, job.user_id, document.id).await?;
+    let is_current = state.write(&txn, job.user_id, &[document.id], now).await?;
+    let is_deleted = !is_current && is_deleted(&txn, job.user_id, document.id).await?;
     // The rows of the former version are kept until here, because search results of its passages are read from them.
     chunk::Entity::delete_owned(job.user_id)
         .filter(chunk::Column::DocumentId.eq(document.id))
         .filter(chunk::Column::Version.lt(document.version))
         .exec(&txn)
         .await?;
-    if lost_at.is_some() && updated.rows_affected > 0 && ctx.retrieval.engine().model().is_some() {
+    if state.lost_at.is_some() && is_current && ctx.retrieval.engine().model().is_some() {
         // After the words of all other documents. Without a model, its loading enqueues the vectors.
         jobs::enqueue(&txn, job.user_id, JobKind::Index, job.subject, Priority::Backlog, now).await?;
     }
@@ -179,50 +153,8 @@ pub(super) fn prepend_title(title: &str, text: &str) -> String {
     if title.is_empty() { text.to_owned() } else { format!("{title}. {text}") }
 }
 
-async fn build_points(
-    core: &CoreContext,
-    document: &document::Model,
-    labels: Labels,
-    rows: Vec<chunk::Model>,
-    vectors: Option<Vectors>,
-) -> Result<Vec<Point>, Error> {
-    let (title, id, version) = (document.title.clone(), document.id.0, i64::from(document.version));
-    let document_language = document.language.clone();
-    core.workers
-        .run(Lane::Background, move || {
-            let mut vectors = vectors.map(|vectors| vectors.vectors.into_iter());
-            let to_point = |row: chunk::Model| {
-                let language = language_of(document_language.as_deref(), &row.text);
-                Point {
-                    id: row.id.0,
-                    document: id,
-                    version,
-                    labels: labels.clone(),
-                    language,
-                    sparse: lexical::analyze_passage(&title, &row.text, language),
-                    dense: vectors.as_mut().and_then(Iterator::next),
-                }
-            };
-            rows.into_iter().map(to_point).collect()
-        })
-        .await
-        .map_err(Error::from)
-}
-
-/// Returns the language in which the words of a passage are analysed.
-pub(super) fn language_of(document_language: Option<&str>, text: &str) -> Language {
-    document_language.and_then(Language::from_code).unwrap_or_else(|| lexical::detect_language(text))
-}
-
-/// Returns the half of the library that a document belongs to.
-pub(super) fn document_source(document: &document::Model) -> Source {
-    let is_entry = document.entry_id.is_some() && document.bookmark_id.is_none();
-    if is_entry { Source::Feeds } else { Source::Bookmarks }
-}
-
 /// Loads the labels of the document's passages, by which searches are filtered.
 async fn load_labels(core: &CoreContext, document: &document::Model) -> Result<Labels, Error> {
-    let source = document_source(document);
     let collections = match document.bookmark_id {
         Some(bookmark) => {
             let own = collection_bookmark::Entity::owned_by(document.user_id)
@@ -231,8 +163,7 @@ async fn load_labels(core: &CoreContext, document: &document::Model) -> Result<L
         }
         None => Vec::new(),
     };
-    let feed = document.feed_id.map(|feed| feed.0);
-    Ok(Labels { source, feed, collections })
+    Ok(labels_of(document, collections))
 }
 
 /// Runs a job of kind [`JobKind::UpdateLabels`]: changes the labels of a document's passages.

@@ -6,7 +6,9 @@ use std::collections::HashMap;
 use concurrency::Lane;
 use entity::{chunk, collection_bookmark, document};
 use errors::Error;
+use library::BATCH_ROWS;
 use library::context::CoreContext;
+use library::list_lengths::padded;
 use schemars::JsonSchema;
 use sea_orm::sea_query::SelectStatement;
 use sea_orm::{
@@ -22,11 +24,6 @@ use values::kind::ContentType;
 
 use super::ranked_hits::SearchHit;
 use super::search_query::SearchQuery;
-
-/// Numbers of ids in a statement: a list of ids is filled up to the next one. So a statement has one of a few texts, and stays prepared.
-const ID_LIST_LENGTHS: [usize; 6] = [8, 16, 32, 64, 256, MAX_ID_LIST_LENGTH];
-/// Maximum number of ids in a statement.
-const MAX_ID_LIST_LENGTH: usize = 1024;
 
 /// A passage that matches the query (spec.md: Search result).
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -193,7 +190,7 @@ pub async fn readable(
 ) -> Result<Vec<Passage>, Error> {
     let ids: Vec<ChunkId> = hits.iter().map(|hit| hit.chunk).collect();
     let mut rows: HashMap<ChunkId, PassageColumns> = HashMap::with_capacity(ids.len());
-    for ids in ids.chunks(MAX_ID_LIST_LENGTH) {
+    for ids in ids.chunks(BATCH_ROWS) {
         let found = select_passages(user, &search.within, ids).into_model::<PassageColumns>();
         rows.extend(found.all(core.db.read()).await?.into_iter().map(|row| (row.id, row)));
     }
@@ -204,7 +201,7 @@ pub async fn readable(
 /// Selects the passages with these ids, with the columns of their documents.
 fn select_passages(user: UserId, within: &Filter, ids: &[ChunkId]) -> Select<chunk::Entity> {
     chunk::Entity::owned_by(user)
-        .filter(chunk::Column::Id.is_in(fill_up(ids)))
+        .filter(chunk::Column::Id.is_in(padded(ids)))
         // A left join: an inner one would let SQLite begin with the documents, and read all of the user's.
         .join(JoinType::LeftJoin, readable_document(user, within))
         .select_only()
@@ -227,16 +224,6 @@ fn select_passages(user: UserId, within: &Filter, ids: &[ChunkId]) -> Select<chu
             document::Column::Url,
             document::Column::Title,
         ])
-}
-
-/// Repeats the last id until the list has one of [`ID_LIST_LENGTHS`].
-fn fill_up(ids: &[ChunkId]) -> Vec<ChunkId> {
-    let length = ID_LIST_LENGTHS.into_iter().find(|length| *length >= ids.len()).unwrap_or(ids.len());
-    let mut filled = ids.to_vec();
-    if let Some(last) = ids.last() {
-        filled.resize(length, *last);
-    }
-    filled
 }
 
 /// Returns the join of a passage with its document, if the user may read it and it is in the searched part of the library: the labels in
@@ -308,19 +295,9 @@ mod tests {
             select.build(DbBackend::Sqlite).sql
         };
 
-        assert_eq!(text(1), text(8));
+        assert_eq!(text(5), text(8));
         assert_eq!(text(9), text(16));
         assert_ne!(text(8), text(9));
-        assert_eq!(text(300), text(1_000));
-    }
-
-    #[test]
-    fn list_is_filled_with_its_last_id() {
-        let filled = fill_up(&ids(3));
-
-        assert_eq!(filled.len(), 8);
-        assert_eq!(filled.iter().filter(|id| id.0 == Uuid::from_u128(2)).count(), 6);
-        assert!(fill_up(&[]).is_empty());
-        assert_eq!(fill_up(&ids(2_000)).len(), 2_000);
+        assert_eq!(text(301), text(350));
     }
 }

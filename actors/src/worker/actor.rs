@@ -3,7 +3,7 @@
 //! After a crash of the actor its running jobs lose their leases within seconds and are claimed again; every step may run
 //! twice. After a crash of the whole process the next process of its data folder ends the leases at its start.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,20 +11,17 @@ use std::time::Duration;
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
 use database::is_reported;
 use disk::SpaceLevel;
-use errors::Error;
 use jobs::{BatchBudget, ClaimOrder, ClaimedJob, ClaimedJobs, Priority, SlotBudget, Track};
-use library::stored_files;
 use sea_orm::DbErr;
 use tokio::sync::Mutex;
-use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tracing::warn;
-use values::id::{JobId, UserId};
 
 use super::context::WorkerContext;
 use super::due::DueWork;
-use super::{attempt, batch, maintenance};
-use crate::ingest::{feed, repair};
+use super::maintenance_task::MaintenanceTask;
+use super::running::{ConcurrencyLimits, RunningWork};
+use super::{attempt, batch, leases};
 
 /// Interval of looks for everything that is due: jobs, feeds, and accounts that were removed. It bounds the delay after a lost signal, and
 /// of what other processes make due.
@@ -44,13 +41,6 @@ const REPAIR_INTERVAL: Duration = Duration::from_secs(2);
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Every n-th claim takes a job of the backlog first.
 const CLAIMS_PER_BACKLOG_CLAIM: u64 = 8;
-/// Imports that run at the same time. More would only wait for the database.
-const MAX_IMPORTS: usize = 2;
-/// Exports that run at the same time, one of a user. An export does not yield, so the track is apart from imports.
-const MAX_EXPORTS: usize = 2;
-/// Recordings that are in progress at the same time: one is transcribed, and others are fetched meanwhile.
-const MAX_RECORDINGS: usize = 4;
-
 /// Batches of the backlog that run at the same time: while one waits for the database or the disk, the other computes.
 const MAX_BACKLOG_BATCHES: usize = 2;
 /// Jobs of a batch without an embedding model: a quarter of a second of work.
@@ -58,60 +48,12 @@ const MAX_BATCH_JOBS: u64 = 128;
 /// Jobs of a batch with an embedding model, which takes about a thousand times as long for a passage.
 const MAX_EMBEDDED_BATCH_JOBS: u64 = 32;
 
-/// The maximum numbers of jobs that run at the same time.
-#[derive(Clone, Copy, Debug)]
-pub struct ConcurrencyLimits {
-    /// Jobs that use the network: pages, feeds, e-mails.
-    pub web: usize,
-    /// Jobs that work on stored data, such as indexing and the delivery of feed entries.
-    pub library: usize,
-    /// Jobs that read stored files, such as PDFs.
-    pub files: usize,
-}
-
-impl ConcurrencyLimits {
-    fn of_track(self, track: Track) -> usize {
-        match track {
-            Track::Web => self.web,
-            Track::Library => self.library,
-            Track::Files => self.files,
-            Track::Imports => MAX_IMPORTS,
-            Track::Exports => MAX_EXPORTS,
-            Track::Recordings => MAX_RECORDINGS,
-        }
-    }
-}
-
-/// A task that runs at an interval. Of each kind one runs at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum MaintenanceTask {
-    /// Looks for what is due.
-    FindDueWork,
-    /// Gives queue positions to deferred jobs that are due, and puts back crashed jobs of unknown kinds.
-    PromoteDueJobs,
-    /// Removes the passages of removed accounts from the index.
-    PurgeRemovedUsers,
-    /// Enqueues feeds that are due, and subscriptions to renew.
-    EnqueueDueFeeds,
-    /// Removes what has been kept long enough.
-    CleanUp,
-    /// Removes stored files that nothing refers to.
-    DeleteUnusedFiles,
-    /// Packs the index, when no job runs.
-    PackIndex,
-    /// Compares the index with the database, and restores what it has lost.
-    RepairIndex,
-    /// Checks that this server still maintains the index.
-    CheckMaintainer,
-}
-
 /// The actor of the worker.
 pub struct WorkerActor {
     ctx: Arc<WorkerContext>,
     limits: ConcurrencyLimits,
-    running: HashMap<JobId, RunningJob>,
-    batches: HashMap<u64, RunningBatch>,
-    started_batches: u64,
+    running: RunningWork,
+    is_finding_due_work: bool,
     tasks: HashSet<MaintenanceTask>,
     /// Held by the claim in progress, of which there is one at a time.
     claim_lock: Arc<Mutex<()>>,
@@ -120,26 +62,13 @@ pub struct WorkerActor {
     is_stopped: Arc<AtomicBool>,
 }
 
-struct RunningJob {
-    job: ClaimedJob,
-    task: AbortHandle,
-}
-
-/// Jobs that share a slot.
-struct RunningBatch {
-    track: Track,
-    priority: Priority,
-    task: AbortHandle,
-}
-
 impl WorkerActor {
     pub(super) fn new(ctx: Arc<WorkerContext>, limits: ConcurrencyLimits) -> Self {
         Self {
             ctx,
             limits,
-            running: HashMap::new(),
-            batches: HashMap::new(),
-            started_batches: 0,
+            running: RunningWork::default(),
+            is_finding_due_work: false,
             tasks: HashSet::new(),
             claim_lock: Arc::default(),
             claims: 0,
@@ -151,33 +80,14 @@ impl WorkerActor {
         self.is_stopped.load(Ordering::SeqCst)
     }
 
-    /// Starts a maintenance task that adds data, unless the disk is below its floor.
-    fn begin_with_room<F>(
-        &mut self,
-        task: MaintenanceTask,
-        context: &mut Context<Self>,
-        work: impl FnOnce(Arc<WorkerContext>) -> F,
-    ) where
-        F: Future<Output = Result<(), Error>> + 'static,
-    {
-        if self.ctx.disk.has_room() {
-            self.begin(task, context, work);
-        }
-    }
-
-    /// Starts a maintenance task, unless the last one of its kind still runs.
-    fn begin<F>(
-        &mut self,
-        task: MaintenanceTask,
-        context: &mut Context<Self>,
-        work: impl FnOnce(Arc<WorkerContext>) -> F,
-    ) where
-        F: Future<Output = Result<(), Error>> + 'static,
-    {
-        if self.is_stopped() || !self.tasks.insert(task) {
+    /// Starts a maintenance task, unless the last one of its kind still runs or the disk has too little space for it.
+    fn begin(&mut self, task: MaintenanceTask, context: &mut Context<Self>) {
+        if self.is_stopped() || !task.may_start(self.ctx.disk.level()) || !self.tasks.insert(task) {
             return;
         }
-        context.spawn(work(self.ctx.clone()).into_actor(self).map(move |done, actor, context| {
+        let ctx = self.ctx.clone();
+        let work = async move { task.run(&ctx).await };
+        context.spawn(work.into_actor(self).map(move |done, actor, context| {
             actor.tasks.remove(&task);
             if let Err(error) = done
                 && !error.is_reported()
@@ -203,13 +113,14 @@ impl WorkerActor {
 
     /// Looks for everything that is due, and begins it.
     fn find_due_work(&mut self, context: &mut Context<Self>) {
-        if self.is_stopped() || !self.tasks.insert(MaintenanceTask::FindDueWork) {
+        if self.is_stopped() || self.is_finding_due_work {
             return;
         }
+        self.is_finding_due_work = true;
         let ctx = self.ctx.clone();
         let find = async move { DueWork::find(&ctx.core.db, ctx.core.clock.now()).await };
         context.spawn(find.into_actor(self).map(|found, actor, context| {
-            actor.tasks.remove(&MaintenanceTask::FindDueWork);
+            actor.is_finding_due_work = false;
             match found {
                 Ok(due) => actor.begin_due_work(due, context),
                 Err(error) if is_reported(&error) => {}
@@ -220,29 +131,17 @@ impl WorkerActor {
 
     fn begin_due_work(&mut self, due: DueWork, context: &mut Context<Self>) {
         if due.jobs.has_deferred || due.jobs.has_expired_lease {
-            self.promote_and_claim(context);
+            // The jobs are claimed when the task ends.
+            self.begin(MaintenanceTask::PromoteDueJobs, context);
         } else if due.jobs.is_any_claimable() {
             self.claim(context);
         }
         if due.has_removed_users {
-            self.purge_removed_users(context);
+            self.begin(MaintenanceTask::PurgeRemovedUsers, context);
         }
         if due.has_feeds {
-            self.enqueue_due_feeds(context);
+            self.begin(MaintenanceTask::EnqueueDueFeeds, context);
         }
-    }
-
-    /// Gives queue positions to deferred jobs that are due, then claims jobs; [`Self::begin`] claims when the task ends.
-    ///
-    /// Crashed jobs of kinds that this version does not know are put back too: a claim leaves them, and each blocks the other jobs of
-    /// its subject as long as it counts as running.
-    fn promote_and_claim(&mut self, context: &mut Context<Self>) {
-        self.begin(MaintenanceTask::PromoteDueJobs, context, |ctx| async move {
-            let now = ctx.core.clock.now();
-            jobs::promote(&ctx.core.db, now).await?;
-            jobs::requeue_unknown(&ctx.core.db, now).await?;
-            Ok(())
-        });
     }
 
     /// Claims as many due jobs as there are free slots. Below the floor of the disk, only jobs that delete.
@@ -256,11 +155,8 @@ impl WorkerActor {
         // One claim at a time: a second one would count the same slots as free. The next signal or interval claims
         // what is left.
         let Ok(claim_guard) = self.claim_lock.clone().try_lock_owned() else { return };
-        let only_deletions = level != SpaceLevel::AboveFloor;
-        let slots = |track| SlotBudget { only_deletions, ..self.slots(track) };
-        let mut free: Vec<(Track, SlotBudget)> =
-            Track::ALL.into_iter().map(|track| (track, slots(track))).collect();
-        free.retain(|(_, slots)| slots.free > 0);
+        let slots = Track::ALL.into_iter().map(|track| (track, self.slots(track, level)));
+        let free: Vec<(Track, SlotBudget)> = slots.filter(|(_, slots)| slots.free > 0).collect();
         if free.is_empty() {
             return;
         }
@@ -270,24 +166,7 @@ impl WorkerActor {
             false => ClaimOrder::InteractiveFirst,
         };
         let (ctx, is_stopped) = (self.ctx.clone(), self.is_stopped.clone());
-        let claim = async move {
-            let mut all = Vec::new();
-            // Most tracks have no due job, and a claim takes two statements to find that out.
-            let due = match DueWork::find(&ctx.core.db, ctx.core.clock.now()).await {
-                Ok(due) => due.jobs,
-                Err(error) => return vec![Err(error)],
-            };
-            free.retain(|(track, _)| due.is_claimable(*track));
-            for (track, slots) in free {
-                // Checked before each track, so that a stop does not wait for the claims of all of them.
-                if is_stopped.load(Ordering::SeqCst) {
-                    break;
-                }
-                let now = ctx.core.clock.now();
-                all.push(jobs::claim(&ctx.core.db, ctx.lease_owner, track, order, now, slots).await);
-            }
-            all
-        };
+        let claim = async move { leases::claim_due(&ctx, &is_stopped, order, free).await };
         context.spawn(claim.into_actor(self).map(|all, actor, context| {
             let has_batch = all.iter().flatten().any(|claimed| !claimed.batches.is_empty());
             for claimed in all {
@@ -301,47 +180,26 @@ impl WorkerActor {
         }));
     }
 
-    /// Returns the free slots of a track. On tracks whose jobs take long, such as fetches from slow hosts, the backlog leaves a third
-    /// of the slots to jobs that a user waits for, and each user leaves one slot to the others. While a batch runs, there is one more
-    /// slot for jobs that a user waits for, because a batch takes longer than the jobs of its track.
-    fn slots(&self, track: Track) -> SlotBudget {
-        let own = || self.running.values().filter(|running| running.job.kind.track() == track);
-        let batches = || self.batches.values().filter(|running| running.track == track);
-        let backlog_batches = batches().filter(|running| running.priority == Priority::Backlog).count();
-        let backlog_jobs =
-            own().filter(|running| Priority::of(&running.job.row) == Priority::Backlog).count();
-        let mut used_by_user: HashMap<UserId, u64> = HashMap::new();
-        for running in own() {
-            *used_by_user.entry(running.job.row.user_id).or_default() += 1;
-        }
-        let limit = self.limits.of_track(track);
-        let (max_backlog, max_per_user) = match track {
-            Track::Web | Track::Files | Track::Recordings => (limit - (limit + 1) / 3, (limit - 1).max(1)),
-            Track::Library | Track::Imports => (limit, limit),
-            Track::Exports => (limit, 1),
-        };
-        let more_slots = usize::from(batches().next().is_some());
-        let used = own().count() + batches().count();
+    /// Returns the free slots of a track, and which jobs this server may claim for them.
+    fn slots(&self, track: Track, level: SpaceLevel) -> SlotBudget {
         SlotBudget {
-            free: (limit + more_slots).saturating_sub(used) as u64,
-            free_for_backlog: max_backlog.saturating_sub(backlog_jobs + backlog_batches) as u64,
-            max_per_user: (max_per_user + more_slots) as u64,
-            used_by_user,
             skips_index_jobs: !self.ctx.index_watch.is_maintainer(),
-            only_deletions: false,
-            batches: self.batch_budget(track, batches().count(), backlog_batches),
+            only_deletions: level != SpaceLevel::AboveFloor,
+            batches: self.batch_budget(track),
+            ..self.running.free_slots(track, self.limits)
         }
     }
 
-    /// Returns how jobs of a track may share slots, while this many batches run. There are at most as many of them as slots, so the one slot
-    /// more ([`Self::slots`]) is never taken by a batch. A server that does not maintain the index leaves the second half of the work of a
-    /// batch to the one that does.
-    fn batch_budget(&self, track: Track, batches: usize, backlog_batches: usize) -> Option<BatchBudget> {
+    /// Returns how jobs of a track may share slots. There are at most as many batches as slots, so the one slot more
+    /// ([`RunningWork::free_slots`]) is never taken by a batch. A server that does not maintain the index leaves the second half of the work
+    /// of a batch to the one that does.
+    fn batch_budget(&self, track: Track) -> Option<BatchBudget> {
         if track != Track::Library || !self.ctx.index_watch.is_maintainer() {
             return None;
         }
         let has_model = self.ctx.indexing.retrieval.engine().embedder().is_some();
         let max_jobs = if has_model { MAX_EMBEDDED_BATCH_JOBS } else { MAX_BATCH_JOBS };
+        let (batches, backlog_batches) = (self.running.batches(track), self.running.backlog_batches(track));
         Some(BatchBudget {
             free: self.limits.of_track(track).saturating_sub(batches) as u64,
             free_for_backlog: MAX_BACKLOG_BATCHES.saturating_sub(backlog_batches) as u64,
@@ -387,18 +245,16 @@ impl WorkerActor {
     fn start(&mut self, job: ClaimedJob, context: &mut Context<Self>) {
         if self.is_stopped() {
             // It was claimed while the worker stopped.
-            context.spawn(release(self.ctx.clone(), job).into_actor(self));
+            self.release(job, context);
             return;
         }
         // After a jump of the clock, or the machine's sleep, a lease of this process can expire while its job still runs. The
         // older attempt must not run at the same time.
-        if let Some(older) = self.running.remove(&job.row.id) {
-            older.task.abort();
-        }
+        self.running.abort_job(job.row.id);
         let (ctx, attempted) = (self.ctx.clone(), job.clone());
         // In a separate task, so that a panic ends the attempt, but neither the actor nor another job.
         let task = actix_rt::spawn(async move { attempt::run(&ctx, &attempted).await });
-        self.running.insert(job.row.id, RunningJob { job: job.clone(), task: task.abort_handle() });
+        self.running.add_job(job.clone(), task.abort_handle());
         let ctx = self.ctx.clone();
         let watch = async move {
             let end = task.await;
@@ -406,11 +262,7 @@ impl WorkerActor {
             job.row
         };
         context.spawn(watch.into_actor(self).map(|row, actor, context| {
-            // The entry may be that of a later attempt, which replaced this one.
-            let of_same_lease = |running: &RunningJob| running.job.row.lease_token == row.lease_token;
-            if actor.running.get(&row.id).is_some_and(of_same_lease) {
-                actor.running.remove(&row.id);
-            }
+            actor.running.remove_job(&row);
             actor.claim(context);
         }));
     }
@@ -422,73 +274,51 @@ impl WorkerActor {
         if self.is_stopped() {
             // They were claimed while the worker stopped.
             for job in claimed {
-                context.spawn(release(self.ctx.clone(), job).into_actor(self));
+                self.release(job, context);
             }
             return;
         }
         let (track, priority) = (first.kind.track(), Priority::of(&first.row));
         let ctx = self.ctx.clone();
         let task = actix_rt::spawn(async move { batch::run(&ctx, &claimed).await });
-        self.started_batches += 1;
-        let number = self.started_batches;
-        self.batches.insert(number, RunningBatch { track, priority, task: task.abort_handle() });
+        let number = self.running.add_batch(track, priority, task.abort_handle());
         context.spawn(task.into_actor(self).map(move |end, actor, context| {
             if end.is_err_and(|error| error.is_panic()) {
                 warn!("jobs that ran together are due again when their leases expire, because the worker panicked");
             }
-            actor.batches.remove(&number);
+            actor.running.remove_batch(number);
             actor.claim(context);
         }));
     }
 
+    /// Releases a job that was claimed while the worker stopped.
+    fn release(&self, job: ClaimedJob, context: &mut Context<Self>) {
+        let ctx = self.ctx.clone();
+        context.spawn(async move { leases::release(&ctx, &job).await }.into_actor(self));
+    }
+
     fn clean_up(&mut self, context: &mut Context<Self>) {
-        self.begin(MaintenanceTask::CleanUp, context, |ctx| async move {
-            maintenance::clean_up(&ctx).await;
-            Ok(())
-        });
-    }
-
-    fn purge_removed_users(&mut self, context: &mut Context<Self>) {
-        if self.ctx.disk.level() != SpaceLevel::Full {
-            self.begin(MaintenanceTask::PurgeRemovedUsers, context, |ctx| async move {
-                repair::purge_removed_users(&ctx.repair).await
-            });
-        }
-    }
-
-    fn enqueue_due_feeds(&mut self, context: &mut Context<Self>) {
-        self.begin_with_room(MaintenanceTask::EnqueueDueFeeds, context, |ctx| async move {
-            feed::due::enqueue_due(&ctx.feeds).await?;
-            feed::websub::subscribe::enqueue_due(&ctx.feeds).await
-        });
+        self.begin(MaintenanceTask::CleanUp, context);
     }
 
     fn delete_unused_files(&mut self, context: &mut Context<Self>) {
-        self.begin(MaintenanceTask::DeleteUnusedFiles, context, |ctx| async move {
-            stored_files::sweep(&ctx.core, &*ctx.uploads.store).await
-        });
+        self.begin(MaintenanceTask::DeleteUnusedFiles, context);
     }
 
     fn repair(&mut self, context: &mut Context<Self>) {
         // A check of the index begins with the lock of the maintainer. The lock is checked by itself only while that goes on, as during a
         // comparison, which takes minutes.
         if self.tasks.contains(&MaintenanceTask::RepairIndex) {
-            self.begin(MaintenanceTask::CheckMaintainer, context, |ctx| async move {
-                repair::check_maintainer(&ctx.repair).await
-            });
+            self.begin(MaintenanceTask::CheckMaintainer, context);
         }
-        self.begin(MaintenanceTask::RepairIndex, context, |ctx| async move {
-            repair::check_index(&ctx.repair).await
-        });
+        self.begin(MaintenanceTask::RepairIndex, context);
     }
 
     /// Packs the index while nothing runs.
     fn pack(&mut self, context: &mut Context<Self>) {
         // Packing takes the index exclusively, so jobs that change it would wait.
-        if self.running.is_empty() && self.batches.is_empty() {
-            self.begin_with_room(MaintenanceTask::PackIndex, context, |ctx| async move {
-                ctx.retrieval.maintain().await.map(drop)
-            });
+        if self.running.is_empty() {
+            self.begin(MaintenanceTask::PackIndex, context);
         }
     }
 }
@@ -511,12 +341,7 @@ impl Actor for WorkerActor {
 
     fn stopped(&mut self, _: &mut Self::Context) {
         // The next actor knows nothing of these tasks, and claims their jobs again.
-        for running in self.running.values() {
-            running.task.abort();
-        }
-        for running in self.batches.values() {
-            running.task.abort();
-        }
+        self.running.abort_all();
     }
 }
 
@@ -531,12 +356,7 @@ impl Handler<Stop> for WorkerActor {
     fn handle(&mut self, _: Stop, _: &mut Self::Context) -> Self::Result {
         // Before anything is released: a claim in progress sees it, and no job starts after the release.
         self.is_stopped.store(true, Ordering::SeqCst);
-        for (_, running) in self.running.drain() {
-            running.task.abort();
-        }
-        for (_, running) in self.batches.drain() {
-            running.task.abort();
-        }
+        self.running.abort_all();
         let (ctx, claim_lock) = (self.ctx.clone(), self.claim_lock.clone());
         let release = async move {
             // Even if this actor runs no job: an earlier one that crashed may have left jobs under their leases.
@@ -544,10 +364,10 @@ impl Handler<Stop> for WorkerActor {
                 let is_claiming = claim_lock.try_lock().is_err();
                 // At once, because the claim in progress may take longer than the timeout. What it still claims is released
                 // after it.
-                release_all(&ctx).await;
+                leases::release_all(&ctx).await;
                 if is_claiming {
                     let _claim_end = claim_lock.lock().await;
-                    release_all(&ctx).await;
+                    leases::release_all(&ctx).await;
                 }
             };
             if timeout(RELEASE_TIMEOUT, released).await.is_err() {
@@ -557,22 +377,5 @@ impl Handler<Stop> for WorkerActor {
             }
         };
         Box::pin(release.into_actor(self))
-    }
-}
-
-/// Releases all jobs of this process, as if there had been no attempt.
-async fn release_all(ctx: &WorkerContext) {
-    if let Err(error) = jobs::release_all(&ctx.core.db, ctx.lease_owner, ctx.core.clock.now()).await {
-        warn!(%error, "could not release the running jobs; they are due again when their leases expire");
-    }
-}
-
-/// Releases a job, as if there had been no attempt.
-async fn release(ctx: Arc<WorkerContext>, job: ClaimedJob) {
-    if let Err(error) = jobs::release(ctx.core.db.write(), &job.row, ctx.core.clock.now()).await {
-        warn!(
-            job.id = %job.row.id, job.kind = %job.kind.name(), job.subject = %job.row.subject, %error,
-            "could not release a job; it is due again when its lease expires"
-        );
     }
 }

@@ -6,10 +6,13 @@
 mod actor;
 mod attempt;
 mod batch;
+mod clean_up;
 mod context;
 mod due;
 mod handlers;
-mod maintenance;
+mod leases;
+mod maintenance_task;
+mod running;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,8 +23,8 @@ use tracing::warn;
 
 use actor::{Stop, WorkerActor};
 
-pub use actor::ConcurrencyLimits;
 pub use context::WorkerContext;
+pub use running::ConcurrencyLimits;
 
 /// The handle of the worker. Clones are cheap.
 #[derive(Clone)]

@@ -11,8 +11,7 @@ use super::inspect::is_pending;
 use super::kind::Priority;
 
 /// Returns how many more jobs a user may enqueue at the priority of a backlog: the difference between [`MAX_WAITING_JOBS`] and the number
-/// of those that wait; 0 when [`has_room`](super::has_room) is `false`. It reads every waiting job up to that bound, so it is asked once
-/// for many jobs.
+/// of those that wait, deferred ones included. It reads every waiting job up to that bound, so it is asked once for many jobs.
 pub async fn backlog_room(db: &impl ConnectionTrait, user: UserId) -> Result<u64, DbErr> {
     let waiting = match db.query_one(&count_backlog(user)).await? {
         Some(row) => row.try_get::<i64>("", "waiting")?,

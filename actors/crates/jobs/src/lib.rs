@@ -5,7 +5,6 @@
 //! | To | Call |
 //! |---|---|
 //! | request work, in the transaction that makes it necessary | [`enqueue()`], [`enqueue_all`], [`withdraw`] |
-//! | ask how much may be requested | [`backlog_room`] |
 //! | wake the worker | [`JobSignal`] |
 //! | take due jobs under a lease | [`promote`], [`claim()`], [`end_leases`] |
 //! | keep a lease | [`renew`], [`advance`] |
@@ -17,7 +16,7 @@
 //! | say how an attempt failed | [`JobError`] |
 //! | retry a job that was given up | [`retry_failed`] |
 //! | look at the queue | [`depths`], [`given_up()`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
-//! | refuse jobs beyond the bound of a user | [`has_room`], [`backlog_room()`], [`count_waiting`], [`RecentCounts`] |
+//! | refuse jobs beyond the bound of a user | [`backlog_room()`], [`count_waiting`], [`RecentCounts`] |
 //! | know whether anything is due | [`DueJobs`] |
 //! | look at the jobs of documents | [`last_document_job`], [`is_document_running`], [`list_document_jobs`], [`count_document_jobs`] |
 //! | select documents and other subjects by their jobs | [`pending_documents`], [`has_no_pending_job`], [`subjects`], [`subjects_due`], [`subjects_given_up`], [`queued_subjects`] |
@@ -90,7 +89,7 @@ pub use inspect::{
 };
 pub use kind::{JobKind, Priority, Track};
 pub use postpone::{postpone, release_postponed};
-pub use room::{RecentCounts, count_waiting, has_room};
+pub use room::{RecentCounts, count_waiting};
 pub use signal::JobSignal;
 pub use slots::{BatchBudget, ClaimedJob, ClaimedJobs, SlotBudget};
 

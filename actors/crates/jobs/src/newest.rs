@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn kinds_of_the_index_of_newest_jobs_are_those_that_run_in_batches() {
+    async fn index_of_newest_jobs_has_the_kinds_that_run_in_batches() {
         let queue = TestQueue::new().await;
         let shared = JobKind::ALL.into_iter().filter(|kind| kind.runs_in_batches());
         let names: Vec<String> = shared.map(|kind| format!("'{}'", kind.name())).collect();

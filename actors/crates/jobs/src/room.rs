@@ -1,4 +1,4 @@
-//! Whether a user may enqueue more jobs: fewer than [`MAX_WAITING_JOBS`] of them wait at one priority.
+//! Whether a user may enqueue more jobs at [`Priority::Now`]: fewer than [`MAX_WAITING_JOBS`] of them wait.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 
 use entity::job::{Column, Entity};
 use sea_orm::sea_query::{Alias, Expr, Func, Query, SelectStatement};
-use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, QueryFilter, QuerySelect, QueryTrait, Select};
+use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait};
 use values::id::UserId;
-use values::kind::JobState;
 
 use super::MAX_WAITING_JOBS;
-use super::inspect::{is_due, is_pending};
+use super::inspect::is_due;
 use super::kind::{Priority, Track};
 
 /// How long a count of waiting jobs is used.
@@ -21,39 +20,23 @@ const MAX_JOBS_PER_COUNT: u64 = 1_000;
 /// Number of users from which on counts that are too old are removed.
 const MAX_KEPT_COUNTS: usize = 1_024;
 
-/// Returns whether a user may enqueue more jobs at this priority: fewer than [`MAX_WAITING_JOBS`] of the user's jobs are due. At
-/// the priority of a backlog deferred jobs count too, such as those that wait for a host. That query takes longer, and is made once
-/// for many jobs.
-pub async fn has_room(db: &impl ConnectionTrait, user: UserId, priority: Priority) -> Result<bool, DbErr> {
-    // It reads as far as the bound; a count would read the whole backlog.
-    let beyond_room = select_waiting(user, priority).offset(MAX_WAITING_JOBS - 1).limit(1);
-    Ok(db.query_one(&beyond_room.into_query()).await?.is_none())
-}
-
 /// Selects the number of jobs of a user that are due at [`Priority::Now`], at most [`MAX_WAITING_JOBS`]. Its time grows with that number:
 /// see [`RecentCounts`].
 pub fn count_waiting(user: UserId) -> SelectStatement {
-    let waiting = select_waiting(user, Priority::Now).limit(MAX_WAITING_JOBS).into_query();
+    let waiting = Entity::owned_by(user)
+        .select_only()
+        // A column that the index of these jobs has.
+        .column(Column::Track)
+        .filter(is_due())
+        // All tracks are listed, because `job_user_due` begins with the track.
+        .filter(Column::Track.is_in(Track::ALL.map(Track::number)))
+        .filter(Column::Priority.eq(Priority::Now.number()))
+        .limit(MAX_WAITING_JOBS)
+        .into_query();
     Query::select()
         .expr(Func::count(Expr::col(Column::Track)))
         .from_subquery(waiting, Alias::new("waiting_job"))
         .to_owned()
-}
-
-/// Selects the track of each job of a user that waits at a priority: a column that the indexes of these jobs have.
-fn select_waiting(user: UserId, priority: Priority) -> Select<Entity> {
-    let waiting = match priority {
-        Priority::Now => Condition::all()
-            .add(is_due())
-            // All tracks are listed, because `job_user_due` begins with the track.
-            .add(Column::Track.is_in(Track::ALL.map(Track::number))),
-        Priority::Backlog => Condition::all().add(is_pending()).add(Column::State.eq(JobState::Queued)),
-    };
-    Entity::owned_by(user)
-        .select_only()
-        .column(Column::Track)
-        .filter(waiting)
-        .filter(Column::Priority.eq(priority.number()))
 }
 
 /// The jobs that users may enqueue at [`Priority::Now`] by the last counts of those that wait. A count reads all of them, so saves in quick
@@ -107,7 +90,7 @@ impl RecentCounts {
 #[cfg(test)]
 mod tests {
     use database::QueryPlan;
-    use sea_orm::DbBackend;
+    use sea_orm::{ConnectionTrait, DbBackend};
 
     use super::*;
     use crate::enqueue;

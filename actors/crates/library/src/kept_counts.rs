@@ -2,19 +2,16 @@
 
 use database::{Db, kept_counts as counts};
 use errors::Error;
-use sea_orm::{ConnectionTrait, DbErr, Statement};
+use sea_orm::{ConnectionTrait, Statement};
 use values::id::UserId;
 
-use crate::library_quota::read_slowly;
 use crate::owned_transaction::begin_owned;
+use crate::slow_reads::read_user_ids;
 
 /// Returns the users of whom a kept count differs from the rows: none, unless the tables or their triggers were changed by hand. Reads
 /// every counted table completely.
 pub async fn find_miscounted_users(db: &Db) -> Result<Vec<UserId>, Error> {
-    let backend = db.read().get_database_backend();
-    let rows = read_slowly(db, Statement::from_string(backend, counts::differing_users_query())).await?;
-    let users: Result<Vec<UserId>, DbErr> = rows.iter().map(|row| row.try_get("", "user_id")).collect();
-    Ok(users?)
+    Ok(read_user_ids(db, counts::differing_users_query()).await?)
 }
 
 /// Counts the rows of a user anew. No other transaction of the user counts meanwhile; on SQLite none of any user does.

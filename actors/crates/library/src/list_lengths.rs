@@ -9,7 +9,7 @@ const LENGTH_STEP: usize = 50;
 /// list stay the same.
 pub fn padded<T: Clone>(values: &[T]) -> impl Iterator<Item = T> {
     let added = padded_length(values.len()) - values.len();
-    values.iter().cloned().chain(values.last().into_iter().flat_map(move |last| vec![last.clone(); added]))
+    values.iter().chain(values.last().into_iter().cycle().take(added)).cloned()
 }
 
 /// Returns the length of a list with at least this many values.

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn set_of_scopes_has_each_once_in_the_order_of_the_specification() {
+    fn set_has_each_scope_once_in_the_order_of_the_specification() {
         let all: Scopes = Scope::ALL.iter().rev().chain(Scope::ALL).copied().collect();
 
         assert!(all.iter().eq(Scope::ALL.iter().copied()));

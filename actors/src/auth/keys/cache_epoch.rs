@@ -7,6 +7,8 @@ use std::time::Duration;
 use library::clock::Clock;
 use values::id::UserId;
 
+use crate::user_shards::shard_index;
+
 /// Rows are current for this long after the generation was checked. A change by another process is noticed within this time.
 const MAX_CHECK_AGE: Duration = Duration::from_millis(1000);
 /// Groups of users whose cached rows a change makes outdated together. Their number bounds the memory.
@@ -84,9 +86,7 @@ impl CacheEpoch {
     }
 
     fn group_of(&self, user: UserId) -> &AtomicU64 {
-        // The last bytes of an id are random (`values::id`).
-        let [.., high, low] = *user.0.as_bytes();
-        let group = usize::from(u16::from_be_bytes([high, low])) % self.last_of_users.len();
+        let group = shard_index(user, self.last_of_users.len());
         #[expect(clippy::indexing_slicing, reason = "the remainder is less than the number of groups")]
         let last = &self.last_of_users[group];
         last

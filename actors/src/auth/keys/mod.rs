@@ -1,8 +1,8 @@
 //! API keys: finds the owner of a secret, and makes every change of a key.
 //!
-//! [`Keys`] answers from its cache without asking its actor. A cached row counts only while nothing of its user was changed since its
-//! read began and while the last check of the database's generation is younger than a second. So a revoked secret
-//! stops working before the revocation is answered, and within a second if another process revoked it.
+//! [`Keys`] answers from its cache, and reads a key that is not in it, without asking its actor. A cached row counts only while nothing of
+//! its user was changed since its read began and while the last check of the database's generation is younger than a second. So a
+//! revoked secret stops working before the revocation is answered, and within a second if another process revoked it.
 
 mod actor;
 pub(crate) mod cache_epoch;
@@ -188,7 +188,7 @@ impl Keys {
         self.cache_epoch.clone()
     }
 
-    /// Invalidates every cached row, after users or plans were changed.
+    /// Invalidates every cached row, after a change of the database that no operation of this process made.
     pub fn invalidate_cache(&self) {
         self.cache_epoch.bump();
     }

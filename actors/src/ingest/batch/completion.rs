@@ -1,16 +1,15 @@
 //! Marks many documents as ready whose passages are in the index, and ends their jobs.
 
 use entity::{bookmark, chunk, document, job};
-use errors::Error;
 use jobs::{JobError, JobKind, Priority};
 use library::owned_transaction::begin_owned;
-use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use sea_orm::{ColumnTrait, QueryFilter};
 use values::id::{DocumentId, UserId};
 use values::kind::DocumentStatus;
 use values::time::Timestamp;
 
 use crate::ingest::index::is_deleted;
+use crate::ingest::index_state::IndexState;
 use crate::ingest::indexing_context::IndexingContext;
 
 /// A document whose passages are in the index.
@@ -23,12 +22,6 @@ pub(super) struct CompletedDocument {
     pub(super) model: Option<String>,
     /// The number of its passages.
     pub(super) passages: i32,
-}
-
-/// Returns whether a document is indexed by its words only. Documents that the index lost are restored for search by words first: this
-/// takes milliseconds per document, vectors take seconds.
-pub(super) fn is_words_only(document: &document::Model) -> bool {
-    document.index_lost_at.is_some() && document.indexed_version == 0
 }
 
 /// Ends the jobs and marks their documents as ready, in one transaction.
@@ -76,40 +69,6 @@ pub(super) async fn finish(
     Ok(txn.commit().await?)
 }
 
-/// What the rows of indexed documents say of the index.
-#[derive(Clone, Debug, PartialEq)]
-struct IndexState {
-    version: i32,
-    passages: i32,
-    model: Option<String>,
-    lost_at: Option<Timestamp>,
-}
-
-impl IndexState {
-    /// Writes the state of documents. Returns whether all of them still have this version of their texts.
-    async fn write(
-        &self,
-        txn: &impl ConnectionTrait,
-        user: UserId,
-        documents: &[DocumentId],
-        now: Timestamp,
-    ) -> Result<bool, Error> {
-        let updated = document::Entity::update_owned(user)
-            .col_expr(document::Column::IndexedVersion, Expr::value(self.version))
-            .col_expr(document::Column::EmbeddingModel, Expr::value(self.model.clone()))
-            .col_expr(document::Column::IndexedPassages, Expr::value(self.passages))
-            .col_expr(document::Column::IndexedAt, Expr::value(Some(now)))
-            .col_expr(document::Column::IndexLostAt, Expr::value(self.lost_at))
-            .col_expr(document::Column::Status, Expr::value(DocumentStatus::Ready))
-            .col_expr(document::Column::Error, Expr::value(None::<String>))
-            .filter(document::Column::Id.is_in(documents.iter().copied()))
-            .filter(document::Column::Version.eq(self.version))
-            .exec(txn)
-            .await?;
-        Ok(updated.rows_affected == documents.len() as u64)
-    }
-}
-
 /// Groups documents whose rows get the same values: most short documents have one passage, and their first version.
 fn group_by_state(
     ctx: &IndexingContext,
@@ -118,15 +77,7 @@ fn group_by_state(
     let has_model = ctx.retrieval.engine().model().is_some();
     let mut groups: Vec<(IndexState, Vec<DocumentId>)> = Vec::new();
     for CompletedDocument { document, model, passages, .. } in indexed {
-        // The model may be loaded after the start of the server. If there has never been one, no vectors are expected.
-        let is_awaiting_vectors =
-            model.is_none() && (!is_words_only(document) || document.embedding_model.is_some() || has_model);
-        let state = IndexState {
-            version: document.version,
-            passages: *passages,
-            model: model.clone(),
-            lost_at: document.index_lost_at.filter(|_| is_awaiting_vectors),
-        };
+        let state = IndexState::of_indexed(document, *passages, model.clone(), has_model);
         match groups.iter_mut().find(|(known, _)| *known == state) {
             Some((_, documents)) => documents.push(document.id),
             None => groups.push((state, vec![document.id])),

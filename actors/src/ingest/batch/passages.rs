@@ -8,17 +8,17 @@ use errors::Error;
 use jobs::JobError;
 use library::context::CoreContext;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
-use search::index::{Labels, Point};
-use search::lexical;
 use uuid::Uuid;
 use values::id::{BookmarkId, DocumentId, UserId};
 use values::kind::BudgetGroup;
 
-use super::completion::{CompletedDocument, finish, is_words_only};
+use super::completion::{CompletedDocument, finish};
 use super::groups::group_by_size;
 use crate::ai::budget;
-use crate::ingest::index::{document_source, language_of, model_use, prepend_title};
+use crate::ingest::index::{model_use, prepend_title};
+use crate::ingest::index_state::is_words_only;
 use crate::ingest::indexing_context::IndexingContext;
+use crate::ingest::point_source::{PointSource, labels_of};
 use crate::retrieval::{PassageBatch, Vectors};
 
 /// Length of a text that counts as short, in characters.
@@ -36,17 +36,6 @@ pub(super) struct PendingDocument {
     pub(super) document: document::Model,
     /// All passages of that version, in order.
     pub(super) passages: Vec<chunk::Model>,
-}
-
-/// What the points of a document are made from.
-struct PointSource {
-    id: DocumentId,
-    version: i32,
-    title: String,
-    language: Option<String>,
-    labels: Labels,
-    has_vectors: bool,
-    passages: Vec<chunk::Model>,
 }
 
 /// Indexes the short documents of these jobs, whose texts are stored. Jobs of others, and of hidden ones, stay as they are.
@@ -143,24 +132,11 @@ async fn index_group(
     let spent = vectors.as_ref().map(model_use);
     let (mut indexed, mut sources) = (Vec::with_capacity(documents.len()), Vec::new());
     for PendingDocument { job, document, passages } in documents {
-        let has_vectors = !is_words_only(&document);
-        sources.push(PointSource {
-            id: document.id,
-            version: document.version,
-            title: document.title.clone(),
-            language: document.language.clone(),
-            labels: Labels {
-                source: document_source(&document),
-                feed: document.feed_id.map(|feed| feed.0),
-                collections: document.bookmark_id.and_then(|id| collections.remove(&id)).unwrap_or_default(),
-            },
-            has_vectors,
-            passages,
-        });
-        let passages = sources.last().and_then(|source| source.passages.last());
-        let passages = passages.map_or(0, |last| last.ordinal.saturating_add(1));
-        let model = model.clone().filter(|_| has_vectors);
-        indexed.push(CompletedDocument { job, document, model, passages });
+        let collections = document.bookmark_id.and_then(|id| collections.remove(&id)).unwrap_or_default();
+        let count = passages.last().map_or(0, |last| last.ordinal.saturating_add(1));
+        sources.push(PointSource::of(&document, labels_of(&document, collections), passages));
+        let model = model.clone().filter(|_| !is_words_only(&document));
+        indexed.push(CompletedDocument { job, document, model, passages: count });
     }
     let batches =
         ctx.core.workers.run(Lane::Background, move || build_batches(user, sources, vectors)).await?;
@@ -203,25 +179,12 @@ async fn load_collections(
     Ok(collections)
 }
 
-/// Analyses the words of all passages. Blocks. The vectors are those of the documents that have vectors, in order.
+/// Makes the points of all documents. Blocks. The vectors are those of the documents that have vectors, in order.
 fn build_batches(user: UserId, sources: Vec<PointSource>, vectors: Option<Vectors>) -> Vec<PassageBatch> {
-    let mut vectors = vectors.map(|vectors| vectors.vectors.into_iter());
+    let mut vectors = vectors.map(|vectors| vectors.vectors).unwrap_or_default().into_iter();
     let to_batch = |source: PointSource| {
-        let PointSource { id, version, title, language, labels, has_vectors, passages } = source;
-        let version = i64::from(version);
-        let points = passages.into_iter().map(|row| {
-            let language = language_of(language.as_deref(), &row.text);
-            Point {
-                id: row.id.0,
-                document: id.0,
-                version,
-                labels: labels.clone(),
-                language,
-                sparse: lexical::analyze_passage(&title, &row.text, language),
-                dense: vectors.as_mut().filter(|_| has_vectors).and_then(Iterator::next),
-            }
-        });
-        PassageBatch { user, document: id, version, points: points.collect(), last: true }
+        let (document, version) = (source.id, source.version);
+        PassageBatch { user, document, version, points: source.into_points(&mut vectors), last: true }
     };
     sources.into_iter().map(to_batch).collect()
 }

@@ -53,7 +53,7 @@ pub(super) struct PageBounds<'a> {
 
 impl BookmarkFilter {
     /// Returns the set in whose order the list can be read, if it is sorted by the time of saving.
-    pub(super) fn walked_set(&self, sort: BookmarkSort) -> Option<BookmarkSet> {
+    pub(super) fn scanned_set(&self, sort: BookmarkSort) -> Option<BookmarkSet> {
         self.sets().into_iter().next().filter(|_| sort.is_by_saving())
     }
 
@@ -123,16 +123,16 @@ impl BookmarkFilter {
     }
 
     /// Selects the ids of candidates in each way that an index serves and the order of the list does not. If the list is read in the
-    /// order of `walked`, that set is not one of them.
+    /// order of `scanned`, that set is not one of them.
     pub(super) fn candidates(
         &self,
         sort: BookmarkSort,
-        walked: Option<&BookmarkSet>,
+        scanned: Option<&BookmarkSet>,
         backend: DbBackend,
     ) -> Vec<SelectStatement> {
         let mut candidates = Vec::new();
         candidates.extend(title_words::select_candidates(self.user, &self.words, backend));
-        for set in self.sets().iter().filter(|set| Some(*set) != walked) {
+        for set in self.sets().iter().filter(|set| Some(*set) != scanned) {
             let mut rows = set.select(self.user);
             rows.expr_as(set.bookmark_id(), ID);
             candidates.push(rows);
@@ -149,7 +149,7 @@ impl BookmarkFilter {
         if !sort.is_by_change() {
             candidates.extend(self.select_range(by_change));
         }
-        if walked.is_some() && !self.has_marks().is_empty() {
+        if scanned.is_some() && !self.has_marks().is_empty() {
             candidates.push(self.select_marked());
         }
         candidates

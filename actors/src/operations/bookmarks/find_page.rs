@@ -39,13 +39,13 @@ async fn find_page_by(
     page: PageBounds<'_>,
     max_candidates: u64,
 ) -> Result<Vec<BookmarkPosition>, DbErr> {
-    let walked = filter.walked_set(page.sort);
-    for candidates in filter.candidates(page.sort, walked.as_ref(), db.get_database_backend()) {
+    let scanned = filter.scanned_set(page.sort);
+    for candidates in filter.candidates(page.sort, scanned.as_ref(), db.get_database_backend()) {
         if are_few(db, candidates.clone(), max_candidates).await? {
             return fetch(db, filter.select_from_candidates(candidates, page), page).await;
         }
     }
-    let statement = match &walked {
+    let statement = match &scanned {
         Some(set) => filter.select_members(set, page),
         None => filter.select_bookmarks(page, db.get_database_backend()),
     };

@@ -1,6 +1,5 @@
 //! The SQL of a near read, which is built once.
 
-use sea_orm::sea_query::SelectStatement;
 use sea_orm::{DatabaseBackend, Statement, Value};
 
 /// A query whose SQL never changes: only its values do. Keep it in a `static` with a `LazyLock`, so that it is built once and each
@@ -18,13 +17,6 @@ impl NearQuery {
         // SQLite takes `$1` for a name, which it numbers by its first place in the text.
         let sqlite = build(DatabaseBackend::Sqlite).replace('$', "?");
         Self { sqlite, postgres: build(DatabaseBackend::Postgres) }
-    }
-
-    /// Makes a query of a statement of the query builder. The values in it only hold a place: the n-th value of a read takes the place
-    /// of the n-th value in the text of the SQL. A limit is such a value too.
-    pub fn of_select(select: &SelectStatement) -> Self {
-        let build = |backend: DatabaseBackend| backend.build(select).sql;
-        Self { sqlite: build(DatabaseBackend::Sqlite), postgres: build(DatabaseBackend::Postgres) }
     }
 
     /// Returns the SQL for a database.

@@ -52,15 +52,20 @@ impl BatchSize {
 
 /// Returns how many of these rows one transaction applies: all, or the first [`BASE_ROWS`] if the library might become full, or the
 /// import might end after a run of faults. Both are decided for a whole batch, so near these bounds the result must not depend on its
-/// size. `most_bytes` is the result of [`most_bytes`] for the rows.
-pub fn rows_within_bounds(rows: usize, most_bytes: u64, free_bytes: u64, import: &import::Model) -> usize {
+/// size. `max_library_bytes` is the result of [`max_library_bytes`] for the rows.
+pub fn rows_within_bounds(
+    rows: usize,
+    max_library_bytes: u64,
+    free_bytes: u64,
+    import: &import::Model,
+) -> usize {
     let faults = usize::try_from(import.faults_in_a_row).unwrap_or_default();
     let may_stop = faults + rows >= usize::try_from(MAX_CONSECUTIVE_FAULTS).unwrap_or_default();
-    if may_stop || most_bytes > free_bytes { rows.min(BASE_ROWS) } else { rows }
+    if may_stop || max_library_bytes > free_bytes { rows.min(BASE_ROWS) } else { rows }
 }
 
 /// Returns at most how many bytes of the library these rows take up. It is far above what they usually take.
-pub fn most_bytes(rows: &[RowInput]) -> u64 {
+pub fn max_library_bytes(rows: &[RowInput]) -> u64 {
     let most_of = |input: &RowInput| {
         let mut length = Length(0);
         let bytes = match serde_json::to_writer(&mut length, &input.row) {
@@ -138,7 +143,7 @@ mod tests {
     #[test]
     fn row_counts_by_its_texts_and_a_constant() {
         let row = |reason: &str| Row { line: 1, content: RowContent::skipped(reason) };
-        let bytes = |reason: &str| most_bytes(&[RowInput::without_file(row(reason))]);
+        let bytes = |reason: &str| max_library_bytes(&[RowInput::without_file(row(reason))]);
 
         assert_eq!(bytes(&"a".repeat(1000)) - bytes(""), 1000 * MAX_BYTES_PER_BYTE);
         assert!(bytes("") >= MAX_ROWS_PER_ROW * ROW_BYTES as u64);

@@ -122,7 +122,7 @@ async fn apply_batch(
     mut batch: Vec<RowInput>,
 ) -> Result<Option<Vec<RowInput>>, JobError> {
     let (core, now) = (&context.core, context.core.clock.now());
-    let most_bytes = batch_size::most_bytes(&batch);
+    let max_library_bytes = batch_size::max_library_bytes(&batch);
     let Some(txn) = begin_batch(core, job, session, now).await? else { return Ok(None) };
     let began = Instant::now();
     // Also counts as progress: crashes before it are forgotten, and only a batch that crashes every time ends the job.
@@ -130,7 +130,8 @@ async fn apply_batch(
         return Err(JobError::LeaseLost);
     }
     let room = LibraryRoom::of_owner(&txn, core, job.user_id).await?;
-    let rows = batch_size::rows_within_bounds(batch.len(), most_bytes, room.free_bytes(), session.import());
+    let rows =
+        batch_size::rows_within_bounds(batch.len(), max_library_bytes, room.free_bytes(), session.import());
     let rest = batch.split_off(rows);
     session.apply(&txn, batch).await?;
     // A batch that does not fit is rolled back as a whole: the import fails, and continues with this batch when it is resumed.

@@ -26,7 +26,7 @@ const GIVEN_UP_JOB_RETENTION: Duration = Duration::from_secs(90 * 24 * 3600);
 const BATCH_ROWS: u64 = 500;
 
 /// Runs all clean-ups one after another. One that fails is logged and does not stop the others.
-pub(super) async fn clean_up(ctx: &WorkerContext) {
+pub(super) async fn run(ctx: &WorkerContext) {
     let (core, now) = (&ctx.core, ctx.core.clock.now());
     log_failure("sessions", sessions::sweep(core).await);
     log_failure("counts of earlier days", limits::sweep(&core.db, now).await);

@@ -1,0 +1,163 @@
+//! Tests of the search engine.
+
+use std::fs;
+use std::path::Path;
+use std::sync::mpsc;
+
+use futures_util::poll;
+use search::index::{EdgeIndex, EngineFault, Filter};
+use values::id::DocumentId;
+use values::time::Timestamp;
+
+use library::clock::TestClock;
+
+use super::*;
+use crate::retrieval::index_failure::engine_error;
+
+#[tokio::test]
+async fn comparison_does_not_wait_behind_the_long_lane() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = Arc::new(EdgeIndex::open(folder.path(), None).unwrap());
+    let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));
+    let workers = Workers::new(1);
+    let engine = Engine::new(Some(index), clock, Pause::default(), workers.clone());
+    let (release, held) = mpsc::channel::<()>();
+    let mut embedding = Box::pin(workers.run(Lane::Long, move || held.recv().is_ok()));
+    assert!(poll!(&mut embedding).is_pending());
+
+    let passage = Uuid::from_u128(1);
+    let missing = tokio::time::timeout(SEARCH_TIMEOUT, engine.missing(vec![passage])).await;
+    let page = tokio::time::timeout(SEARCH_TIMEOUT, engine.passages(None, 1)).await;
+
+    assert_eq!(missing.unwrap().unwrap(), [passage]);
+    assert_eq!(page.unwrap().unwrap(), PassagePage::default());
+    release.send(()).unwrap();
+    assert!(embedding.await.unwrap());
+}
+
+fn make_query(words: &str) -> SearchQuery {
+    SearchQuery { query: words.to_owned(), within: Filter::default(), limit: 10 }
+}
+
+#[tokio::test]
+async fn engine_without_an_index_refuses_requests_until_it_gets_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));
+    let engine = Engine::new(None, clock, Pause::default(), Workers::new(1));
+    let user = UserId(Uuid::nil());
+
+    let searched = engine.search(user, make_query("heron"), false).await.unwrap_err();
+    let changed = engine.change(None, |index| index.delete_passages(&[])).await.unwrap_err();
+
+    for refused in [searched, changed] {
+        assert!(matches!(refused, Error::StorageFailed(StorageFailure::NoIndex)), "{refused:?}");
+    }
+    assert_eq!(engine.probe().await.unwrap(), IndexProbe::Missing);
+    assert!(!engine.has_index() && !engine.is_in_place() && !engine.has_damage_failures());
+
+    engine.replace_index(Arc::new(EdgeIndex::open(folder.path(), None).unwrap()));
+
+    assert!(engine.has_index() && engine.is_in_place());
+    assert!(engine.search(user, make_query("heron"), false).await.unwrap().hits.is_empty());
+}
+
+#[tokio::test]
+async fn failures_count_for_a_day_whatever_succeeds_in_between() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = Arc::new(EdgeIndex::open(folder.path(), None).unwrap());
+    let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));
+    let engine = Engine::new(Some(index), clock.clone(), Pause::default(), Workers::new(1));
+    for _ in 0..2 {
+        let failed = engine.change(None, |_| Err(engine_error(EngineFault::Damage))).await;
+        assert!(failed.is_err());
+        engine.probe().await.unwrap();
+        clock.advance(FAILURE_WINDOW / 2);
+    }
+
+    assert_eq!(engine.damage_failures(), 1, "the first is a day old");
+    clock.advance(FAILURE_WINDOW);
+    assert_eq!(engine.damage_failures(), 0);
+    assert!(engine.has_damage_failures());
+}
+
+fn open_index(folder: &Path) -> EdgeIndex {
+    fs::create_dir(folder).unwrap();
+    EdgeIndex::open(folder, None).unwrap()
+}
+
+/// An engine whose index can be replaced.
+struct DamagedEngine {
+    engine: Engine,
+    folder: tempfile::TempDir,
+}
+
+impl DamagedEngine {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let index = Arc::new(open_index(&folder.path().join("first")));
+        let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));
+        Self { engine: Engine::new(Some(index), clock, Pause::default(), Workers::new(1)), folder }
+    }
+
+    fn replace_index(&self) {
+        self.engine.replace_damaged_index(Arc::new(open_index(&self.folder.path().join("second"))));
+    }
+
+    /// Returns the error of a change of a document that fails in this way.
+    async fn fail_change(&self, document: u128, failure: fn() -> IndexError) -> Error {
+        let request = RequestKey::UpsertPassages(DocumentId(Uuid::from_u128(document)), 1, None);
+        self.engine.change(Some(request), move |_| Err(failure())).await.unwrap_err()
+    }
+}
+
+fn is_blocked(error: &Error) -> bool {
+    matches!(error, Error::StorageFailed(StorageFailure::Transient))
+}
+
+#[tokio::test]
+async fn document_that_fails_on_two_indexes_uses_up_attempts() {
+    let damaged = DamagedEngine::new();
+    for _ in 0..3 {
+        assert!(is_blocked(&damaged.fail_change(1, || IndexError::Panicked).await));
+    }
+    assert_eq!(damaged.engine.damage_failures(), 3);
+
+    damaged.replace_index();
+
+    let other = damaged.fail_change(2, || IndexError::Panicked).await;
+    assert!(is_blocked(&other), "{other:?}");
+    assert_eq!(damaged.engine.damage_failures(), 1);
+    for _ in 0..3 {
+        let failed = damaged.fail_change(1, || IndexError::Panicked).await;
+        assert!(matches!(failed, Error::Internal(_)), "{failed:?}");
+    }
+    assert_eq!(damaged.engine.damage_failures(), 1, "it does not count again");
+    let disk_failed = damaged.fail_change(1, || engine_error(EngineFault::DiskFailure)).await;
+    assert!(is_blocked(&disk_failed), "{disk_failed:?}");
+}
+
+#[tokio::test]
+async fn failure_of_changes_together_does_not_count_as_damage() {
+    let damaged = DamagedEngine::new();
+    let request = RequestKey::UpsertPassages(DocumentId(Uuid::from_u128(1)), 1, None);
+
+    let failed = damaged.engine.change_together(vec![request], |_| Err(IndexError::Panicked)).await;
+
+    assert!(is_blocked(&failed.unwrap_err()));
+    assert_eq!(damaged.engine.damage_failures(), 0);
+}
+
+#[tokio::test]
+async fn index_that_its_change_keeps_unloaded_uses_up_attempts() {
+    let damaged = DamagedEngine::new();
+    let unloaded = || IndexError::Unloaded(EngineFault::Damage);
+    damaged.fail_change(1, || IndexError::Panicked).await;
+    // The index is unloaded because of the other document.
+    assert!(matches!(damaged.fail_change(2, unloaded).await, Error::Busy(_)));
+
+    damaged.replace_index();
+    damaged.fail_change(1, || IndexError::Panicked).await;
+
+    assert!(matches!(damaged.fail_change(1, unloaded).await, Error::Internal(_)));
+    assert!(matches!(damaged.fail_change(2, unloaded).await, Error::Busy(_)));
+}
