@@ -3,7 +3,7 @@
 use database::{Db, insert_all};
 use entity::{bookmark, bookmark_tag, collection, collection_bookmark, document, user};
 use proptest::prelude::*;
-use sea_orm::{ColumnTrait, QueryFilter};
+use sea_orm::{ColumnTrait, DbBackend, EntityTrait, QueryFilter, Statement};
 use values::id::{BookmarkId, CollectionId, UserId};
 use values::kind::{BookmarkKind, ContentType};
 use values::plan::Plan;
@@ -255,11 +255,13 @@ proptest! {
     }
 }
 
+/// A bookmark whose title is "heron", with a tag and in a collection.
+const A_HERON: BookmarkSeed = (0, 0, 0, [false; 3], false, true, true, false);
+
 /// Stores one row and returns its user, document and bookmark.
 async fn store_one(db: &Db) -> (UserId, bookmark::Model) {
     let (owner, filed_in) = (UserId::new(NOW), CollectionId::new(NOW));
-    let seed = (0, 0, 0, [false; 3], false, true, true, false);
-    let rows = store(db, owner, filed_in, &[seed]).await;
+    let rows = store(db, owner, filed_in, &[A_HERON]).await;
     (owner, rows[0].bookmark.clone())
 }
 
@@ -305,4 +307,27 @@ async fn changed_time_of_saving_moves_the_bookmark_in_its_tag() {
     let filed = collection_bookmark::Entity::owned_by(owner).all(db.read()).await.unwrap();
     assert!(tags.iter().all(|tag| tag.saved_at == later) && filed.iter().all(|row| row.saved_at == later));
     assert_eq!((tags.len(), filed.len()), (1, 1));
+}
+
+/// Removes a user with one bookmark, and returns how many titles are left in the index of a user with this many.
+async fn titles_left(others: usize) -> i64 {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+    let db = Db::open(&url).await.unwrap();
+    let (removed, _) = store_one(&db).await;
+    let kept = UserId::new(NOW);
+    store(&db, kept, CollectionId::new(NOW), &vec![A_HERON; others]).await;
+
+    user::Entity::delete_by_id(removed).exec(db.write()).await.unwrap();
+
+    assert_eq!(found(&db, kept, "heron").await, others);
+    let left = "SELECT COUNT(*) FROM title_search WHERE title_search MATCH '\"her\"'";
+    let row = db.read().query_one_raw(Statement::from_string(DbBackend::Sqlite, left)).await.unwrap();
+    row.unwrap().try_get_by_index(0).unwrap()
+}
+
+#[actix::test]
+async fn titles_of_a_removed_user_leave_the_index() {
+    // The bookmark is more than a hundredth of all, so the index is built again, or it is less.
+    assert_eq!((titles_left(1).await, titles_left(120).await), (1, 120));
 }
