@@ -107,13 +107,14 @@ async fn require_valid_parent(
 }
 
 /// Selects the collection `$2` of the user `$1` with all collections in which it is nested, and of these the collection `$3`. `UNION`
-/// leaves out rows that were found before, so the search ends even if stored rows form a cycle.
+/// leaves out rows that were found before, so the search ends even if stored rows form a cycle. The join is a cross join, because SQLite
+/// keeps its order: otherwise it reads all collections of the user.
 const OUTER_COLLECTION: &str = "\
     WITH RECURSIVE outer_collection (id, parent_id) AS (\
         SELECT collection.id, collection.parent_id FROM collection \
         WHERE collection.user_id = $1 AND collection.id = $2 \
-        UNION SELECT collection.id, collection.parent_id FROM outer_collection \
-        JOIN collection ON collection.user_id = $1 AND collection.id = outer_collection.parent_id\
+        UNION SELECT collection.id, collection.parent_id FROM outer_collection CROSS JOIN collection \
+        WHERE collection.user_id = $1 AND collection.id = outer_collection.parent_id\
     ) SELECT outer_collection.id FROM outer_collection WHERE outer_collection.id = $3";
 
 /// Returns whether a collection is another one or is nested in it. It reads only the collections in which the first is nested.

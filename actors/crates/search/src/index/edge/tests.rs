@@ -88,12 +88,17 @@ fn optimizing_changes_no_search_result() {
     let search_all = |index: &EdgeIndex| {
         [77, 500, 3_000].map(|n| {
             let query = IndexQuery { dense: passage(n).dense, depth: 100, ..word_query(1_000 + n) };
-            index.search(&tenant(), &query).unwrap()
+            let mut hits = index.search(&tenant(), &query).unwrap();
+            assert!(hits.lexical.len() == 1 && hits.dense.len() == 100);
+            // Which of those with the lowest score are within the depth is open.
+            let lowest = hits.dense.last().unwrap().score;
+            hits.dense.retain(|hit| hit.score > lowest);
+            assert!(hits.dense.len() > 90);
+            hits
         })
     };
     // Exact: segments in memory have no short form of their vectors.
     let before = search_all(&index);
-    assert!(before.iter().all(|hits| hits.lexical.len() == 1 && hits.dense.len() == 100));
 
     assert!(index.maintain().unwrap());
     index.commit().unwrap();
