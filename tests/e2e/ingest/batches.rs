@@ -33,7 +33,7 @@ async fn texts_that_wait_together_are_found() {
     let first = job::Entity::find().order_by_asc(job::Column::Id).one(server.context().core.db.read()).await;
     assert_eq!(first.unwrap().unwrap().state, JobState::Queued);
 
-    server.service().worker.port().crash();
+    server.restart_worker().await;
 
     for (key, bird, bookmark) in &saved {
         key.wait_for(bookmark, "ready").await;
@@ -61,7 +61,7 @@ async fn texts_of_a_batch_are_returned_unchanged() {
         saved.push(key.save_text(&format!("https://example.org/{number}"), text).await);
     }
 
-    server.service().worker.port().crash();
+    server.restart_worker().await;
 
     for (bookmark, text) in saved.iter().zip(texts) {
         key.wait_for(bookmark, "ready").await;

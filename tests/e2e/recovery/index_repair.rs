@@ -366,7 +366,7 @@ async fn search_is_degraded_until_lost_documents_are_restored() {
 
     // The words are restored, the vectors not yet.
     model.hold(true);
-    server.service().worker.port().crash();
+    server.restart_worker().await;
     eventually("the words of the document are found again", async || {
         (find_document(&server, owner.id()).await.indexed_version > 0).then_some(())
     })
@@ -405,7 +405,7 @@ async fn index_moved_away_and_back_is_used_again() {
     repair::check_index(&server.service().repair).await.unwrap();
 
     assert!(server.context().retrieval.engine().is_in_place());
-    server.service().worker.port().crash();
+    server.restart_worker().await;
     let kingfisher = save(&key, "kingfisher").await;
     wait_until_complete(&server.anonymous(), 2).await;
     assert!(is_found(&key, "heron", &heron).await && is_found(&key, "kingfisher", &kingfisher).await);

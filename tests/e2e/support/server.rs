@@ -15,6 +15,7 @@ use values::plan::Plan;
 use values::time::Timestamp;
 
 use super::client::Client;
+use super::eventually;
 use super::service_home::Home;
 use super::user::{PASSWORD, User};
 
@@ -94,6 +95,19 @@ impl Server {
 
     pub fn context(&self) -> &OperationContext {
         self.running.context()
+    }
+
+    /// Crashes the actor of the worker, and waits until another one runs. That one claims jobs, even if the former one was stopped.
+    pub async fn restart_worker(&self) {
+        let worker = self.service().worker.port();
+        let restarts = worker.health().report().restarts;
+        worker.crash();
+        // Until then a stop of the worker may meet the actor that crashes, and have no effect on the next one.
+        eventually("another actor of the worker runs", async || {
+            let report = worker.health().report();
+            (report.up && report.restarts > restarts).then_some(())
+        })
+        .await;
     }
 
     /// Returns a client without credentials.
