@@ -179,17 +179,18 @@ mod tests {
     async fn short_jobs_share_a_slot_up_to_the_size_of_a_batch() {
         let queue = TestQueue::new().await;
         let user = queue.add_user().await;
-        enqueue_jobs(&queue, user, JobKind::ProcessText, 0..6, Priority::Backlog).await;
+        enqueue_jobs(&queue, user, JobKind::ProcessText, 0..7, Priority::Backlog).await;
 
         let claimed = claim_batches(&queue, BATCHES).await;
 
         assert!(claimed.jobs.is_empty(), "{claimed:?}");
         let [batch] = claimed.batches.as_slice() else { panic!("{claimed:?}") };
-        assert_eq!(subjects(batch), [5, 4, 3, 2].map(subject));
+        assert_eq!(subjects(batch), [6, 5, 4, 3].map(subject));
         for job in batch {
             assert_eq!(queue.job(job.row.id).await.unwrap().lease_token, job.row.lease_token);
             assert_eq!((job.row.state, job.row.attempts), (JobState::Running, 1));
         }
+        // More than the two slots, so they would share one, which is not to be added.
         let other_batch_runs = BatchBudget { free_for_backlog: 0, ..BATCHES };
         let rest = claim_batches(&queue, other_batch_runs).await;
         assert!(rest.jobs.is_empty() && rest.batches.is_empty(), "{rest:?}");

@@ -88,12 +88,13 @@ impl QueryPlan {
         &self.owner_walks
     }
 
-    /// Returns whether the only condition is the owner, and the rows are not merely counted.
+    /// Returns whether the only condition is the owner, and all rows are returned or changed: they are neither counted nor limited.
     fn has_only_owner(&self) -> bool {
         let counts = ["COUNT(", "SUM(", "MAX(", "MIN("].iter().any(|function| self.sql.contains(function));
         let condition = self.sql.split_once(" WHERE ").map_or("", |(_, condition)| condition);
         let condition = condition.split(" ORDER BY ").next().unwrap_or_default();
         !counts
+            && !self.has_limit()
             && condition.ends_with("\"user_id\" = ?")
             && !condition.contains(" AND ")
             && !condition.contains("SELECT")
