@@ -13,7 +13,7 @@ use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_owned;
 use parse::feed::Item;
 use sea_orm::ActiveValue::NotSet;
-use sea_orm::sea_query::{Expr, LockType};
+use sea_orm::sea_query::{Expr, Func, LockType};
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, Condition, ConnectionTrait, IntoActiveModel, QueryFilter, QueryOrder,
     QuerySelect,
@@ -172,7 +172,6 @@ async fn load_renamed(
     incoming: Vec<&IncomingEntry>,
 ) -> Result<Vec<entry::Model>, Error> {
     use entry::Column;
-    use sea_orm::sea_query::ExprTrait;
     let (paged, unpaged): (Vec<&IncomingEntry>, Vec<&IncomingEntry>) =
         incoming.into_iter().partition(|incoming| !incoming.normalized_url.is_empty());
     let contents = |entries: &[&IncomingEntry]| -> Vec<Vec<u8>> {
@@ -193,8 +192,8 @@ async fn load_renamed(
         let has_same_content_or_time = Condition::any()
             .add(Column::ContentHash.is_in(contents(&paged)))
             .add(Column::PublishedAt.is_in(times.map(Timestamp::from_millis)));
-        // `IS TRUE` keeps SQLite from choosing an index that begins with the feed, by which it would read all of its entries.
-        let is_of_feed = Column::FeedId.eq(feed.id).is(Expr::cust("TRUE"));
+        // `COALESCE` keeps SQLite from choosing an index that begins with the feed, by which it would read all of its entries.
+        let is_of_feed = Expr::from(Func::coalesce([Column::FeedId.eq(feed.id), Expr::value(false)]));
         let same = entry::Entity::owned_by(feed.user_id)
             .filter(is_of_feed)
             .filter(Column::NormalizedUrl.is_in(pages))

@@ -98,8 +98,8 @@ impl EntryFilter {
 
     /// Selects entries whose publication time differs from the time by which they are sorted.
     fn moved_part(&self, last: Option<ListedEntry>) -> Select<Entity> {
-        // `IS TRUE` keeps SQLite from choosing an index of these columns, which would have all entries of the feed or of the mark.
-        let each = |condition: Expr| condition.is(Expr::cust("TRUE"));
+        // `COALESCE` keeps SQLite from choosing an index of these columns, which would have all entries of the feed or of the mark.
+        let each = |condition: Expr| Expr::from(Func::coalesce([condition, Expr::value(false)]));
         let filters = Condition::all()
             // As in the condition of the index `entry_user_moved`.
             .add(sort_time().ne(publication_time()))
