@@ -85,7 +85,7 @@ impl Entity {
         Self::touch_for_documents(db, user, [document], now).await
     }
 
-    /// Records that the bookmarks of these documents changed now.
+    /// Records that the bookmarks of these documents changed now. Sends no statement for no documents.
     ///
     /// # Errors
     /// [`DbErr`] when the database fails.
@@ -95,6 +95,10 @@ impl Entity {
         documents: impl IntoIterator<Item = DocumentId>,
         now: Timestamp,
     ) -> Result<(), DbErr> {
+        let documents: Vec<DocumentId> = documents.into_iter().collect();
+        if documents.is_empty() {
+            return Ok(());
+        }
         Self::update_owned(user)
             .col_expr(Column::UpdatedAt, Expr::value(now))
             .filter(Column::DocumentId.is_in(documents))

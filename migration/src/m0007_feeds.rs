@@ -69,6 +69,10 @@ CREATE UNIQUE INDEX feed_follower ON feed (source_id, user_id)
 ///
 /// Lists are in the order of `sorted_at`. `entry_user_marks` and `entry_feed_marks` have this order for each combination of marks.
 /// `entry_user_moved` has the few entries whose publication time differs from it, which lists by publication time need besides.
+///
+/// The order of the statements matters: without statistics SQLite holds several indexes for equally good, such as for a range of times
+/// with two ends, and which of them it uses then depends on the order of their creation. If `entry_user` were created before
+/// `entry_user_feed`, or after `entry_user_moved`, it would be used in place of them.
 const ENTRY: &str = r#"
 CREATE TABLE entry (
     id UUID PRIMARY KEY,
@@ -94,10 +98,10 @@ CREATE TABLE entry (
 );
 CREATE UNIQUE INDEX entry_key ON entry (feed_id, user_id, key_hash);
 CREATE INDEX entry_user_id ON entry (user_id, id);
-CREATE INDEX entry_user ON entry (user_id, sorted_at, id);
 CREATE INDEX entry_user_feed ON entry (user_id, feed_id, sorted_at, id);
 CREATE INDEX entry_user_marks ON entry (user_id, read, starred, sorted_at, id);
 CREATE INDEX entry_feed_marks ON entry (user_id, feed_id, read, starred, sorted_at, id);
+CREATE INDEX entry_user ON entry (user_id, sorted_at, id);
 CREATE INDEX entry_user_moved ON entry (user_id, sorted_at, id) WHERE sorted_at <> COALESCE(published_at, created_at);
 CREATE INDEX entry_feed_content ON entry (user_id, feed_id, content_hash) WHERE normalized_url = '';
 CREATE INDEX entry_normalized_url ON entry (user_id, normalized_url, id);

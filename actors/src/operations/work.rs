@@ -185,6 +185,9 @@ fn has_failed() -> Expr {
 }
 
 async fn views(core: &CoreContext, user: UserId, jobs: Vec<job::Model>) -> Result<Vec<WorkView>, Error> {
+    if jobs.is_empty() {
+        return Ok(Vec::new());
+    }
     let ids = jobs.iter().map(|job| DocumentId(job.subject));
     let documents = document::Entity::visible_to(user).filter(document::Column::Id.is_in(ids));
     let documents = documents.all(core.db.read()).await?;

@@ -221,6 +221,9 @@ async fn waiting_imports(
     user: UserId,
     imports: Vec<ImportId>,
 ) -> Result<HashSet<ImportId>, Error> {
+    if imports.is_empty() {
+        return Ok(HashSet::new());
+    }
     // Not `Paused`: a paused import is one that the user means to continue, and it needs the rest of its file.
     let waiting = [ImportState::DryRunDone, ImportState::Failed, ImportState::HalfUndone];
     let found: Vec<ImportId> = import::Entity::owned_by(user)
@@ -273,6 +276,10 @@ async fn release(txn: &impl ConnectionTrait, user: UserId, files: &[KeptFile]) -
         Purpose::Export(id) => Some(id),
         Purpose::InUse | Purpose::WaitingImport => None,
     });
+    let exports: Vec<ExportId> = exports.collect();
+    if exports.is_empty() {
+        return Ok(());
+    }
     // The file of a deleted export has no owner, so it is deleted too.
     export::Entity::delete_owned(user).filter(export::Column::Id.is_in(exports)).exec(txn).await?;
     Ok(())

@@ -167,7 +167,11 @@ async fn load_collections(
     user: UserId,
     documents: &[PendingDocument],
 ) -> Result<HashMap<BookmarkId, Vec<Uuid>>, Error> {
-    let bookmarks = documents.iter().filter_map(|pending| pending.document.bookmark_id);
+    let bookmarks: Vec<BookmarkId> =
+        documents.iter().filter_map(|pending| pending.document.bookmark_id).collect();
+    if bookmarks.is_empty() {
+        return Ok(HashMap::new());
+    }
     let filed = collection_bookmark::Entity::owned_by(user)
         .filter(collection_bookmark::Column::BookmarkId.is_in(bookmarks))
         .all(core.db.read())

@@ -49,6 +49,9 @@ pub(super) async fn select_short(
         .select_only()
         .column(document::Column::Id);
     let without_text: Vec<DocumentId> = without_text.into_tuple().all(core.db.read()).await?;
+    if without_text.is_empty() {
+        return Ok(Vec::new());
+    }
     let bytes = "CAST(OCTET_LENGTH(source.body) + COALESCE(OCTET_LENGTH(source.html), 0) \
                  + COALESCE(OCTET_LENGTH(source.outline), 0) AS BIGINT)";
     let sizes = source::Entity::of_documents(user, without_text)

@@ -324,11 +324,17 @@ async fn bookmarked_pages(
             repeated.insert(incoming.normalized_url.clone());
         }
     }
-    let unique = seen.difference(&repeated).cloned();
+    let unique: Vec<String> = seen.difference(&repeated).cloned().collect();
+    if unique.is_empty() {
+        return Ok(HashMap::new());
+    }
     let bookmarks =
         bookmark::Entity::visible_to(feed.user_id).filter(bookmark::Column::NormalizedUrl.is_in(unique));
     let bookmarks: HashMap<DocumentId, String> =
         bookmarks.all(txn).await?.into_iter().map(|row| (row.document_id, row.normalized_url)).collect();
+    if bookmarks.is_empty() {
+        return Ok(HashMap::new());
+    }
     let without_entry = document::Entity::visible_to(feed.user_id)
         .filter(document::Column::Id.is_in(bookmarks.keys().copied()))
         .filter(document::Column::EntryId.is_null())

@@ -211,8 +211,14 @@ async fn remove_strays(ctx: &RepairContext) -> Result<u64, Error> {
 }
 
 async fn find_strays(ctx: &RepairContext, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
+    if passages.is_empty() {
+        return Ok(passages);
+    }
     let listed = chunk::Column::Id.is_in(passages.iter().copied().map(ChunkId));
     let found = load_passage_rows(ctx, Condition::all().add(listed)).await?;
+    if found.is_empty() {
+        return Ok(passages);
+    }
     let ids: HashSet<DocumentId> = found.values().map(|passage| passage.document).collect();
     let documents: HashMap<DocumentId, IndexableVersions> = document::Entity::with_hidden_of_every_user()
         .filter(document::Column::Id.is_in(ids))

@@ -66,6 +66,9 @@ pub async fn load_many(
     user: UserId,
     rows: Vec<entry::Model>,
 ) -> Result<Vec<EntryView>, Error> {
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
     // An entry and its bookmark share one document (contract.md, section 11: v1), which refers to the bookmark.
     let documents = rows.iter().map(|row| row.document_id);
     let bookmarked = document::Entity::with_hidden(user)

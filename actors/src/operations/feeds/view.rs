@@ -58,6 +58,9 @@ pub async fn load_many(
     user: UserId,
     rows: Vec<feed::Model>,
 ) -> Result<Vec<FeedView>, Error> {
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
     let sources = source::find_many(db, rows.iter().map(|row| row.source_id)).await?;
     let ids: Vec<FeedId> = rows.iter().map(|row| row.id).collect();
     let counts = entry_counts(db, user, &ids).await?;

@@ -51,7 +51,7 @@ pub struct ItemView {
     pinned: bool,
 }
 
-/// Returns the views of items of one user in their order, with two queries.
+/// Returns the views of items of one user in their order, with at most two queries.
 pub async fn views(
     core: &CoreContext,
     db: &impl ConnectionTrait,
@@ -59,10 +59,7 @@ pub async fn views(
     rows: Vec<Model>,
 ) -> Result<Vec<ItemView>, Error> {
     let documents = documents(db, user, &rows).await?;
-    let of_notes = rows.iter().filter(|row| row.kind == ItemKind::Note).map(|row| row.document_id);
-    let notes = note::Entity::owned_by(user).filter(note::Column::DocumentId.is_in(of_notes));
-    let notes: HashMap<DocumentId, NoteId> =
-        notes.all(db).await?.into_iter().map(|note| (note.document_id, note.id)).collect();
+    let notes = note_ids(db, user, &rows).await?;
     let views = rows.into_iter().filter_map(|row| {
         // An item whose document is hidden is kept for when its bookmark is restored, but not shown.
         let document = documents.get(&row.document_id)?;
@@ -83,12 +80,30 @@ pub async fn views(
     Ok(views.collect())
 }
 
+/// Returns the ids of the notes among items, by their documents.
+async fn note_ids(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    rows: &[Model],
+) -> Result<HashMap<DocumentId, NoteId>, Error> {
+    let of_notes = rows.iter().filter(|row| row.kind == ItemKind::Note);
+    let of_notes: Vec<DocumentId> = of_notes.map(|row| row.document_id).collect();
+    if of_notes.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let notes = note::Entity::owned_by(user).filter(note::Column::DocumentId.is_in(of_notes));
+    Ok(notes.all(db).await?.into_iter().map(|note| (note.document_id, note.id)).collect())
+}
+
 /// Returns the visible documents of items, by their id.
 pub async fn documents(
     db: &impl ConnectionTrait,
     user: UserId,
     rows: &[Model],
 ) -> Result<HashMap<DocumentId, document::Model>, Error> {
+    if rows.is_empty() {
+        return Ok(HashMap::new());
+    }
     let of_items = document::Column::Id.is_in(rows.iter().map(|row| row.document_id));
     let found = document::Entity::visible_to(user).filter(of_items).all(db).await?;
     Ok(found.into_iter().map(|document| (document.id, document)).collect())

@@ -96,6 +96,9 @@ async fn counts(
     user: UserId,
     projects: Vec<ProjectId>,
 ) -> Result<HashMap<ProjectId, ItemCount>, Error> {
+    if projects.is_empty() {
+        return Ok(HashMap::new());
+    }
     let rows: Vec<(ProjectId, ItemKind, i64)> = project_item::Entity::visible_to(user)
         .filter(project_item::Column::ProjectId.is_in(projects))
         .select_only()

@@ -79,7 +79,10 @@ async fn highlighted_bookmarks(
     user: UserId,
     texts: &[(document::Model, ChunkedDocument)],
 ) -> Result<HashSet<BookmarkId>, Error> {
-    let bookmarks = texts.iter().filter_map(|(document, _)| document.bookmark_id);
+    let bookmarks: Vec<BookmarkId> = texts.iter().filter_map(|(document, _)| document.bookmark_id).collect();
+    if bookmarks.is_empty() {
+        return Ok(HashSet::new());
+    }
     let highlighted = highlight::Entity::owned_by(user)
         .filter(highlight::Column::BookmarkId.is_in(bookmarks))
         .select_only()

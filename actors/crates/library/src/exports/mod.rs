@@ -91,8 +91,11 @@ pub async fn begin(core: &CoreContext, user: UserId) -> Result<export::Model, Er
 async fn delete_earlier(txn: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
     let packed = Entity::owned_by(user).filter(Column::State.eq(ExportState::Done)).order_by_desc(Column::Id);
     let packed: Vec<ExportId> = packed.select_only().column(Column::Id).into_tuple().all(txn).await?;
-    let own = Entity::delete_owned(user);
-    own.filter(Column::Id.is_in(packed.into_iter().skip(MAX_PACKED_EXPORTS))).exec(txn).await.map(drop)
+    let oldest: Vec<ExportId> = packed.into_iter().skip(MAX_PACKED_EXPORTS).collect();
+    if oldest.is_empty() {
+        return Ok(());
+    }
+    Entity::delete_owned(user).filter(Column::Id.is_in(oldest)).exec(txn).await.map(drop)
 }
 
 /// Finds an export of this user.

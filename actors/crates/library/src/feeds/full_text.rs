@@ -4,6 +4,7 @@ use entity::{document, entry, feed};
 use errors::Error;
 use jobs::{JobKind, Priority};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
+use values::id::DocumentId;
 use values::time::Timestamp;
 
 /// Existing entries whose pages are fetched when a follower asks for full texts: the newest.
@@ -25,6 +26,10 @@ pub async fn enqueue_missing_pages(
         .await?;
     // The page of a recording is fetched only for a bookmark, as in `saved::needs_page`.
     let documents = rows.into_iter().filter(|row| !row.is_recording()).map(|row| row.document_id);
+    let documents: Vec<DocumentId> = documents.collect();
+    if documents.is_empty() {
+        return Ok(());
+    }
     let with_text = document::Entity::visible_to(feed.user_id)
         .filter(document::Column::Id.is_in(documents))
         .filter(document::Column::BookmarkId.is_null())

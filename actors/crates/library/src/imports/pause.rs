@@ -101,7 +101,9 @@ pub(super) fn state_conflict(rule: &str, import: &import::Model) -> Error {
 async fn postpone_pages(txn: &impl ConnectionTrait, import: &import::Model) -> Result<(), Error> {
     for bookmarks in created::list_bookmarks(txn, import).await?.chunks(BATCH_ROWS) {
         let documents = list_documents(txn, import.user_id, bookmarks).await?;
-        jobs::postpone(txn, import.user_id, documents, PAUSED).await?;
+        if !documents.is_empty() {
+            jobs::postpone(txn, import.user_id, documents, PAUSED).await?;
+        }
     }
     Ok(())
 }
@@ -114,7 +116,9 @@ pub(super) async fn release_pages(
 ) -> Result<(), Error> {
     for bookmarks in created::list_bookmarks(txn, import).await?.chunks(BATCH_ROWS) {
         let documents = list_documents(txn, import.user_id, bookmarks).await?;
-        jobs::release_postponed(txn, import.user_id, documents, PAUSED, now).await?;
+        if !documents.is_empty() {
+            jobs::release_postponed(txn, import.user_id, documents, PAUSED, now).await?;
+        }
     }
     Ok(())
 }

@@ -62,6 +62,9 @@ pub async fn decisions(
         .all(core.db.read())
         .await?;
     let ids = take_fitting(measured, max_chars);
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
     let rows = decision::Entity::within(project).filter(Column::Id.is_in(ids.iter().copied()));
     let rows = rows.all(core.db.read()).await?.into_iter();
     let to_view = |row: decision::Model| ContextDecision {
@@ -98,6 +101,9 @@ pub async fn notes(
     let mut seen = HashSet::new();
     measured.retain(|note| seen.insert(note.id));
     let ids = take_fitting(measured.into_iter().map(|note| (note.id, note.length)), max_chars);
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
     let rows = note::Entity::owned_by(project.user_id).filter(note::Column::Id.is_in(ids.iter().copied()));
     let rows = rows.all(core.db.read()).await?.into_iter();
     let texts = rows.map(|row| (row.id, ContextNote { title: row.title, body: row.body }));
@@ -136,6 +142,9 @@ async fn note_items(core: &CoreContext, project: &project::Model) -> Result<Vec<
         .all(core.db.read())
         .await?;
     let pinned: HashMap<_, _> = items.into_iter().map(|item| (item.document_id, item.pinned)).collect();
+    if pinned.is_empty() {
+        return Ok(Vec::new());
+    }
     let rows: Vec<(NoteId, DocumentId, Timestamp, i64)> = note::Entity::owned_by(project.user_id)
         .filter(note::Column::DocumentId.is_in(pinned.keys().copied()))
         .select_only()

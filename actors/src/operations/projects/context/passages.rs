@@ -4,7 +4,8 @@
 //! removed, even if the index was not updated yet.
 
 use entity::{document, note, project, project_item};
-use sea_orm::{ColumnTrait, Condition, QueryFilter, QuerySelect, QueryTrait};
+use sea_orm::sea_query::UnionType;
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QuerySelect, QueryTrait};
 use search::index::Filter;
 use values::id::DocumentId;
 use values::kind::ContentType;
@@ -58,10 +59,15 @@ async fn project_documents(core: &CoreContext, project: &project::Model) -> Resu
         .select_only()
         .column(note::Column::DocumentId)
         .into_query();
-    let any = Condition::any()
-        .add(Column::ProjectId.eq(project.id))
-        .add(Column::Id.in_subquery(items))
-        .add(Column::Id.in_subquery(notes));
-    let found = document::Entity::visible_to(project.user_id).filter(any);
-    Ok(found.select_only().column(Column::Id).into_tuple().all(core.db.read()).await?)
+    let visible = || document::Entity::visible_to(project.user_id).select_only().column(Column::Id);
+    // A union of three selects, each of which an index serves: for one condition SQLite would read all documents of the user.
+    let all = visible()
+        .filter(Column::ProjectId.eq(project.id))
+        .into_query()
+        .union(UnionType::Distinct, visible().filter(Column::Id.in_subquery(items)).into_query())
+        .union(UnionType::Distinct, visible().filter(Column::Id.in_subquery(notes)).into_query())
+        .to_owned();
+    let rows = core.db.read().query_all(&all).await?;
+    let ids: Result<Vec<DocumentId>, DbErr> = rows.iter().map(|row| row.try_get_by_index(0)).collect();
+    Ok(ids?)
 }

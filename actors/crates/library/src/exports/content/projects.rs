@@ -74,43 +74,64 @@ impl LibraryWriter<'_> {
         Ok(())
     }
 
-    /// Loads the ids of what the items of a project are, with one statement for each kind.
+    /// Loads the ids of what the items of a project are, with one statement for each kind that there is.
     async fn ids_of_items(&self, items: &[project_item::Model]) -> Result<ItemIds, Error> {
-        let of_kind = |is_kind: fn(ItemKind) -> bool| {
+        let of_kind = |is_kind: fn(ItemKind) -> bool| -> Vec<DocumentId> {
             let whole = items.iter().filter(|item| item.highlight_id.is_none());
-            whole.filter(move |item| is_kind(item.kind)).map(|item| item.document_id)
+            whole.filter(|item| is_kind(item.kind)).map(|item| item.document_id).collect()
         };
-        let mut ids = ItemIds::default();
-        let notes = of_kind(|kind| kind == ItemKind::Note);
-        let notes = note::Entity::owned_by(self.user).filter(note::Column::DocumentId.is_in(notes));
+        Ok(ItemIds {
+            notes: self.ids_of_notes(of_kind(|kind| kind == ItemKind::Note)).await?,
+            entries: self.ids_of_entries(of_kind(|kind| kind == ItemKind::Entry)).await?,
+            bookmarks: self
+                .ids_of_bookmarks(of_kind(|kind| !matches!(kind, ItemKind::Note | ItemKind::Entry)))
+                .await?,
+        })
+    }
+
+    async fn ids_of_notes(&self, documents: Vec<DocumentId>) -> Result<HashMap<DocumentId, Uuid>, Error> {
+        if documents.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let mut ids = HashMap::new();
+        let notes = note::Entity::owned_by(self.user).filter(note::Column::DocumentId.is_in(documents));
         for row in notes.all(self.db).await? {
             // The bookmark's record has no notes then, so the import would find no note to which the item could refer.
             if row.bookmark_id.is_none() || !row.body.is_empty() {
                 // The note on a bookmark has no record; the id of its bookmark, with the kind `note`, refers to it.
                 let id = row.bookmark_id.map_or(row.id.0, |bookmark| bookmark.0);
-                ids.notes.insert(row.document_id, id);
+                ids.insert(row.document_id, id);
             }
         }
-        let entries = of_kind(|kind| kind == ItemKind::Entry);
+        Ok(ids)
+    }
+
+    async fn ids_of_entries(&self, documents: Vec<DocumentId>) -> Result<HashMap<DocumentId, Uuid>, Error> {
+        if documents.is_empty() {
+            return Ok(HashMap::new());
+        }
         let entries = entry::Entity::owned_by(self.user)
-            .filter(entry::Column::DocumentId.is_in(entries))
+            .filter(entry::Column::DocumentId.is_in(documents))
             .select_only()
             .columns([entry::Column::DocumentId, entry::Column::Id]);
         let entries: Vec<(DocumentId, EntryId)> = entries.into_tuple().all(self.db).await?;
-        ids.entries = entries.into_iter().map(|(document, entry)| (document, entry.0)).collect();
-        let bookmarks = of_kind(|kind| !matches!(kind, ItemKind::Note | ItemKind::Entry));
+        Ok(entries.into_iter().map(|(document, entry)| (document, entry.0)).collect())
+    }
+
+    async fn ids_of_bookmarks(&self, documents: Vec<DocumentId>) -> Result<HashMap<DocumentId, Uuid>, Error> {
+        if documents.is_empty() {
+            return Ok(HashMap::new());
+        }
         let bookmarks = bookmark::Entity::visible_to(self.user)
-            .filter(bookmark::Column::DocumentId.is_in(bookmarks))
+            .filter(bookmark::Column::DocumentId.is_in(documents))
             .select_only()
             .columns([bookmark::Column::DocumentId, bookmark::Column::Id]);
         let bookmarks: Vec<(DocumentId, BookmarkId)> = bookmarks.into_tuple().all(self.db).await?;
-        ids.bookmarks = bookmarks.into_iter().map(|(document, bookmark)| (document, bookmark.0)).collect();
-        Ok(ids)
+        Ok(bookmarks.into_iter().map(|(document, bookmark)| (document, bookmark.0)).collect())
     }
 }
 
 /// The ids of notes, entries and bookmarks that are items, by their documents.
-#[derive(Default)]
 struct ItemIds {
     notes: HashMap<DocumentId, Uuid>,
     entries: HashMap<DocumentId, Uuid>,

@@ -48,6 +48,9 @@ impl LibraryWriter<'_> {
             .await?;
         let mut rows: HashMap<DocumentId, document::Model> =
             rows.into_iter().map(|row| (row.id, row)).collect();
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
         let html_bytes = rendition::Entity::of_documents(self.user, rows.keys().copied())
             .select_only()
             .column(rendition::Column::DocumentId)

@@ -128,6 +128,9 @@ async fn delete_if_empty(
     import: &import::Model,
     ids: Vec<CollectionId>,
 ) -> Result<(), Error> {
+    if ids.is_empty() {
+        return Ok(());
+    }
     let user = import.user_id;
     let filing = |column| Expr::col((collection_bookmark::Entity, column));
     let filed = Query::select()

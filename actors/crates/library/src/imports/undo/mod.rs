@@ -26,6 +26,7 @@ use entity::import::{self, Column, Entity};
 use entity::{bookmark, import_row, job};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
+use uuid::Uuid;
 use values::id::{ImportId, UserId};
 use values::kind::{ImportState, ImportedKind};
 use values::time::Timestamp;
@@ -188,7 +189,10 @@ async fn lock_bookmarks(
 ) -> Result<(), Error> {
     let of_bookmarks =
         batch.iter().filter(|row| row.kind == Some(ImportedKind::Bookmark) && row.has_created());
-    let ids = of_bookmarks.filter_map(|row| row.object_id);
+    let ids: Vec<Uuid> = of_bookmarks.filter_map(|row| row.object_id).collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
     let rows = bookmark::Entity::visible_to(user).filter(bookmark::Column::Id.is_in(ids));
     bookmarks::lock(txn, rows).await.map(drop)
 }
