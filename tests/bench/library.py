@@ -89,10 +89,12 @@ class Family:
     def __init__(self, name: str, database: sqlite3.Connection, *found: tuple[str, str, bytes]) -> None:
         self.name, self.rows, self.ids = name, [], []
         for table, column, value in found:
-            if not columns(database, table):
+            names = columns(database, table)
+            if not names:
                 continue
-            for row in database.execute(f'SELECT * FROM "{table}" WHERE {column} = ?', [value]):
-                row = dict(zip(columns(database, table), row))
+            listed = ", ".join(f'"{name}"' for name in names)
+            for row in database.execute(f'SELECT {listed} FROM "{table}" WHERE {column} = ?', [value]):
+                row = dict(zip(names, row))
                 if isinstance(row.get("id"), bytes):
                     self.ids.append(row["id"])
                 self.rows.append((table, [(name, cell, marks_in(cell)) for name, cell in row.items()]))
