@@ -95,27 +95,27 @@ impl ConnectionTrait for Connection {
         self.allow()?;
         let share = self.share().await?;
         self.count_statement();
-        self.record(share, self.pool.execute_raw(statement).await)
+        self.record(share, self.health.driver_panics.checked(self.pool.execute_raw(statement)).await)
     }
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
         self.allow()?;
         let share = self.share().await?;
         self.count_statement();
-        self.record(share, self.pool.execute_unprepared(sql).await)
+        self.record(share, self.health.driver_panics.checked(self.pool.execute_unprepared(sql)).await)
     }
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
         self.allow()?;
         let share = self.share().await?;
         self.count_statement();
-        self.record(share, self.pool.query_one_raw(statement).await)
+        self.record(share, self.health.driver_panics.checked(self.pool.query_one_raw(statement)).await)
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         self.allow()?;
         let share = self.share().await?;
         self.count_statement();
-        self.record(share, self.pool.query_all_raw(statement).await)
+        self.record(share, self.health.driver_panics.checked(self.pool.query_all_raw(statement)).await)
     }
 }

@@ -181,6 +181,11 @@ impl StorageFault {
     }
 }
 
+/// The error of a statement whose connection ended while it ran, because its thread panicked.
+pub(super) fn connection_ended() -> DbErr {
+    DbErr::Exec(RuntimeErr::SqlxError(Arc::new(sqlx::Error::WorkerCrashed)))
+}
+
 /// Returns whether the cause of an error is logged already: the database logs once that writes are stopped, and once that they continue.
 pub fn is_reported(error: &DbErr) -> bool {
     matches!(StorageFault::of(error), Some(StorageFault::Corrupt | StorageFault::Removed))

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use sea_orm::DbErr;
 use tracing::{error, info};
 
+use super::driver_panics::DriverPanics;
 use super::fault::{StorageFault, damaged, is_not_opened, is_read_only, opened_read_only, removed};
 use super::handles::HandleReport;
 use super::open_files::{DatabasePath, OpenFiles};
@@ -32,6 +33,8 @@ pub struct StorageHealth {
     handles: HandleReport,
     /// When the server of PostgreSQL last refused a write because it is read-only.
     read_only_at: Mutex<Option<Instant>>,
+    /// The panics of the driver's threads, by which a statement ends without its rows.
+    pub(super) driver_panics: DriverPanics,
     /// The statements that were sent. They are here because every connection has this.
     pub(super) statements: StatementCounts,
 }

@@ -47,6 +47,7 @@ mod close;
 mod connection;
 mod connection_url;
 mod db;
+mod driver_panics;
 mod failure;
 mod fault;
 mod file_names;

@@ -37,6 +37,7 @@ pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
     // acknowledged (synchronous FULL); with NORMAL a power loss could take the last ones. Readers commit nothing, and NORMAL still
     // syncs around the checkpoints that they run.
     let health = Arc::new(StorageHealth::default());
+    health.driver_panics.watch();
     let writer = || with_connection_checks(pool(url, 1, "FULL"), &health);
     let reader = || checking_files(pool(url, reader_count(), "NORMAL"), &health);
     let write = retry_while_locked(async || Database::connect(writer()).await).await?;

@@ -107,24 +107,24 @@ impl ConnectionTrait for Transaction {
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
         self.allow()?;
         self.health.statements.add(StatementRoute::Write);
-        self.record(self.inner.driver()?.execute_raw(statement).await)
+        self.record(self.health.driver_panics.checked(self.inner.driver()?.execute_raw(statement)).await)
     }
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
         self.allow()?;
         self.health.statements.add(StatementRoute::Write);
-        self.record(self.inner.driver()?.execute_unprepared(sql).await)
+        self.record(self.health.driver_panics.checked(self.inner.driver()?.execute_unprepared(sql)).await)
     }
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
         self.allow()?;
         self.health.statements.add(StatementRoute::Write);
-        self.record(self.inner.driver()?.query_one_raw(statement).await)
+        self.record(self.health.driver_panics.checked(self.inner.driver()?.query_one_raw(statement)).await)
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         self.allow()?;
         self.health.statements.add(StatementRoute::Write);
-        self.record(self.inner.driver()?.query_all_raw(statement).await)
+        self.record(self.health.driver_panics.checked(self.inner.driver()?.query_all_raw(statement)).await)
     }
 }
