@@ -28,6 +28,13 @@ pub struct Model {
 
 crate::owned::no_relations!();
 
+impl Model {
+    /// Returns an enabled account without a name. `email` is in lower case; `password_hash` is a PHC string.
+    pub fn new(id: UserId, email: String, password_hash: String, plan: Plan, created_at: Timestamp) -> Self {
+        Self { id, email, name: None, password_hash, plan, disabled_at: None, created_at }
+    }
+}
+
 impl Entity {
     /// Returns the account with this e-mail address; addresses are compared in lower case.
     pub fn by_email(email: &str) -> Select<Entity> {

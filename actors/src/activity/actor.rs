@@ -211,15 +211,7 @@ mod tests {
     async fn new_actor(folder: &tempfile::TempDir) -> (ActivityActor, UserId, KeyId) {
         let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
         let db = Db::open(&url).await.unwrap();
-        let owner = user::Model {
-            id: UserId::new(NOON),
-            email: "a@b".to_owned(),
-            name: None,
-            password_hash: "h".to_owned(),
-            plan: Plan::Pro,
-            disabled_at: None,
-            created_at: NOON,
-        };
+        let owner = user::Model::new(UserId::new(NOON), "a@b".to_owned(), "h".to_owned(), Plan::Pro, NOON);
         let user = owner.id;
         user::Entity::insert(owner.into_active_model()).exec_without_returning(db.write()).await.unwrap();
         let (key, _) = create_test_key(&db, user, Plan::Pro, NOON).await.unwrap();

@@ -100,15 +100,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let db =
             Db::open(&format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display())).await.unwrap();
-        let owner = user::Model {
-            id: UserId::new(NOON),
-            email: "a@b".to_owned(),
-            name: None,
-            password_hash: "h".to_owned(),
-            plan: Plan::Pro,
-            disabled_at: None,
-            created_at: NOON,
-        };
+        let owner = user::Model::new(UserId::new(NOON), "a@b".to_owned(), "h".to_owned(), Plan::Pro, NOON);
         let user = owner.id;
         user::Entity::insert(owner.into_active_model()).exec_without_returning(db.write()).await.unwrap();
         let lines: Vec<activity::Model> = (0..301).map(|_| tool_call(user)).collect();

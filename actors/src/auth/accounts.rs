@@ -83,15 +83,8 @@ async fn prepare(core: &CoreContext, new: NewAccount) -> Result<user::Model, Err
     let now = core.clock.now();
     let password_hash = hash(core, new.password).await?;
     let name = new.name.filter(|name| !name.trim().is_empty());
-    Ok(user::Model {
-        id: UserId::new(now),
-        email,
-        name,
-        password_hash,
-        plan: new.plan,
-        disabled_at: None,
-        created_at: now,
-    })
+    let account = user::Model::new(UserId::new(now), email, password_hash, new.plan, now);
+    Ok(user::Model { name, ..account })
 }
 
 async fn insert(db: &impl ConnectionTrait, row: user::Model) -> Result<user::Model, Error> {

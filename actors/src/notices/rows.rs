@@ -78,15 +78,7 @@ mod tests {
 
     async fn insert_user(db: &Db) -> UserId {
         let id = UserId::new(NOON);
-        let row = user::Model {
-            id,
-            email: format!("{id}@reader.example"),
-            name: None,
-            password_hash: String::new(),
-            plan: Plan::Pro,
-            disabled_at: None,
-            created_at: NOON,
-        };
+        let row = user::Model::new(id, format!("{id}@reader.example"), String::new(), Plan::Pro, NOON);
         user::Entity::insert(row.into_active_model()).exec_without_returning(db.write()).await.unwrap();
         id
     }

@@ -195,15 +195,7 @@ mod tests {
 
         async fn add_user(&self) -> UserId {
             let id = UserId::new(NOON);
-            let user = user::Model {
-                id,
-                email: format!("{id}@reader.example"),
-                name: None,
-                password_hash: String::new(),
-                plan: Plan::Pro,
-                disabled_at: None,
-                created_at: NOON,
-            };
+            let user = user::Model::new(id, format!("{id}@reader.example"), String::new(), Plan::Pro, NOON);
             let user = user.into_active_model();
             user::Entity::insert(user).exec_without_returning(self.db.write()).await.unwrap();
             id

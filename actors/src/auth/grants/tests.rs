@@ -74,15 +74,13 @@ struct AuthorizationFlow {
 impl AuthorizationFlow {
     async fn new(ctx: &GrantContext, clock: &Arc<TestClock>) -> Self {
         let now = clock.now();
-        let owner = user::Model {
-            id: UserId::new(now),
-            email: format!("{}@reader.example", UserId::new(now)),
-            name: None,
-            password_hash: String::new(),
-            plan: Plan::Pro,
-            disabled_at: None,
-            created_at: now,
-        };
+        let owner = user::Model::new(
+            UserId::new(now),
+            format!("{}@reader.example", UserId::new(now)),
+            String::new(),
+            Plan::Pro,
+            now,
+        );
         let db = &ctx.db;
         user::Entity::insert(owner.clone().into_active_model())
             .exec_without_returning(db.write())

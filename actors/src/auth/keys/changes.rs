@@ -259,15 +259,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
         let (db, now) = (Db::open(&url).await.unwrap(), Timestamp::from_millis(1));
-        let owner = user::Model {
-            id: UserId::new(now),
-            email: "a@b".to_owned(),
-            name: None,
-            password_hash: "h".to_owned(),
-            plan: Plan::Pro,
-            disabled_at: None,
-            created_at: now,
-        };
+        let owner = user::Model::new(UserId::new(now), "a@b".to_owned(), "h".to_owned(), Plan::Pro, now);
         let (owner_id, other) = (owner.id, UserId::new(now));
         user::Entity::insert(owner.into_active_model()).exec_without_returning(db.write()).await.unwrap();
         let (id, _) = create_test_key(&db, owner_id, Plan::Pro, now).await.unwrap();

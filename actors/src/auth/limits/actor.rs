@@ -257,15 +257,7 @@ mod tests {
     }
 
     fn user_row(email: String) -> user::Model {
-        user::Model {
-            id: UserId::new(NOON),
-            email,
-            name: None,
-            password_hash: "h".to_owned(),
-            plan: Plan::Pro,
-            disabled_at: None,
-            created_at: NOON,
-        }
+        user::Model::new(UserId::new(NOON), email, "h".to_owned(), Plan::Pro, NOON)
     }
 
     /// A database in this folder, with one user.

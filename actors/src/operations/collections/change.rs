@@ -148,15 +148,7 @@ mod tests {
 
     async fn add_user(db: &Db) -> UserId {
         let id = UserId::new(NOON);
-        let row = user::Model {
-            id,
-            email: "reader@reader.example".to_owned(),
-            name: None,
-            password_hash: String::new(),
-            plan: Plan::Pro,
-            disabled_at: None,
-            created_at: NOON,
-        };
+        let row = user::Model::new(id, "reader@reader.example".to_owned(), String::new(), Plan::Pro, NOON);
         user::Entity::insert(row.into_active_model()).exec_without_returning(db.write()).await.unwrap();
         id
     }

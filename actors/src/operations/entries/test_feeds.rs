@@ -31,15 +31,7 @@ pub(super) struct FollowedFeeds {
 impl FollowedFeeds {
     pub(super) async fn insert(db: &Db) -> Self {
         let user = UserId::new(NOW);
-        let row = user::Model {
-            id: user,
-            email: "reader@reader.example".to_owned(),
-            name: None,
-            password_hash: String::new(),
-            plan: Plan::Pro,
-            disabled_at: None,
-            created_at: NOW,
-        };
+        let row = user::Model::new(user, "reader@reader.example".to_owned(), String::new(), Plan::Pro, NOW);
         user::Entity::insert(row.into_active_model()).exec_without_returning(db.write()).await.unwrap();
         let ids = [FeedId::new(NOW), FeedId::new(NOW)];
         for id in ids {

@@ -84,15 +84,7 @@ async fn store(
     filed_in: CollectionId,
     seeds: &[BookmarkSeed],
 ) -> Vec<StoredBookmark> {
-    let account = user::Model {
-        id: owner,
-        email: format!("{owner}@reader.example"),
-        name: None,
-        password_hash: String::new(),
-        plan: Plan::Pro,
-        disabled_at: None,
-        created_at: NOW,
-    };
+    let account = user::Model::new(owner, format!("{owner}@reader.example"), String::new(), Plan::Pro, NOW);
     insert_all::<user::Entity>(db.write(), [account], None).await.unwrap();
     let named = collection::Model {
         id: filed_in,

@@ -23,15 +23,7 @@ async fn opened(folder: &tempfile::TempDir) -> Db {
 /// Adds a user with a collection.
 async fn add_user(db: &Db) -> (UserId, CollectionId) {
     let id = UserId::new(NOON);
-    let row = user::Model {
-        id,
-        email: format!("{id}@reader.example"),
-        name: None,
-        password_hash: String::new(),
-        plan: Plan::Pro,
-        disabled_at: None,
-        created_at: NOON,
-    };
+    let row = user::Model::new(id, format!("{id}@reader.example"), String::new(), Plan::Pro, NOON);
     user::Entity::insert(row.into_active_model()).exec_without_returning(db.write()).await.unwrap();
     let birds = collection::Model {
         id: CollectionId::new(NOON),
