@@ -111,7 +111,7 @@ impl Ledger {
     pub(crate) fn drain(&self) -> Vec<LedgerEntry> {
         let mut all = Vec::new();
         for mut entries in self.shards.lock_each() {
-            // As large as it was, so that it does not grow anew in the threads of requests; without entries it takes no memory.
+            // With the same capacity, so that requests do not pay for its growth again; without entries it takes no memory.
             let empty = Vec::with_capacity(entries.len().min(FLUSH_ENTRIES));
             let mut drained = std::mem::replace(&mut *entries, empty);
             drop(entries);

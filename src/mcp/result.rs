@@ -84,7 +84,7 @@ struct ModernMembers {
     meta: ModernMeta,
 }
 
-/// The `_meta` of a modern result that has none of its own.
+/// The `_meta` of a modern result, unless the result has another one.
 #[derive(Serialize)]
 struct ModernMeta {
     #[serde(rename = "io.modelcontextprotocol/serverInfo")]

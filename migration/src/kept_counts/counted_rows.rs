@@ -1,4 +1,4 @@
-//! The rows that each kept count counts, as SQL that counts them anew.
+//! SQL that recounts the rows of each kept count.
 
 use super::counters::{ACCOUNT_COUNTS, Counter, CounterTable, FEED_COUNTS};
 

@@ -11,7 +11,7 @@
 //! - A joining transaction reads what the members before it wrote, which may still fail. So only a transaction that tells of success after
 //!   its own commit alone may join ([`Db::begin_in_group`](crate::Db::begin_in_group)).
 //!
-//! What must not be cut off by a caller that goes away runs in a task of its own.
+//! A statement that must complete although its caller is dropped runs in a separate task.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};

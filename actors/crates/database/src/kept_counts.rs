@@ -1,4 +1,4 @@
-//! SQL that compares the kept counts with the rows that they count, and writes them anew. The triggers that keep them are in
+//! SQL that compares the kept counts with the rows that they count, and recounts them. The triggers that keep them are in
 //! `migration::kept_counts`.
 
 use migration::kept_counts::{CountTable, count_tables};
@@ -10,7 +10,7 @@ pub fn differing_users_query() -> String {
     format!("{} ORDER BY user_id", of_tables.join(" UNION "))
 }
 
-/// Selects the owners of the rows of a table that are not those which counting anew gives.
+/// Selects the users whose rows in a table of counts differ from a recount.
 fn differing_owners(counts: &CountTable) -> String {
     let (table, key) = (counts.table, counts.key.join(", "));
     let each = |to_sql: &dyn Fn(&str) -> String, separator: &str| {
@@ -29,7 +29,7 @@ fn differing_owners(counts: &CountTable) -> String {
     )
 }
 
-/// Returns the statements that delete the counts of a user and insert them anew from the rows, found by indexes. They belong into one
+/// Returns the statements that recount a user: they delete the counts and insert those of the rows, which indexes find. Run them in one
 /// transaction in which nothing else of the user changes. The user's id is the only parameter of each, `$1`.
 pub fn recount_statements() -> Vec<String> {
     let of_table = |counts: &CountTable| {

@@ -27,8 +27,8 @@ impl StatementRoute {
     }
 }
 
-/// The numbers of statements since the database was opened. What this crate sends of its own accord, such as migrations and checks of
-/// connections, is not among them.
+/// The numbers of statements since the database was opened. Statements that no caller asked for, such as migrations and checks of
+/// connections, are not counted.
 #[derive(Debug, Default)]
 pub(super) struct StatementCounts {
     near: AtomicU64,

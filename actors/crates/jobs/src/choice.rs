@@ -33,7 +33,7 @@ pub(crate) struct ChosenJobs {
 /// Where a job runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SlotPlace {
-    /// In a slot of its own.
+    /// In a slot that no other job uses.
     OwnSlot,
     /// With the others of the batch.
     Batch,

@@ -14,7 +14,7 @@ pub async fn find_miscounted_users(db: &Db) -> Result<Vec<UserId>, Error> {
     Ok(read_user_ids(db, counts::differing_users_query()).await?)
 }
 
-/// Counts the rows of a user anew. No other transaction of the user counts meanwhile; on SQLite none of any user does.
+/// Recounts the rows of a user. Meanwhile no other transaction changes the counts of the user; on SQLite none changes those of any user.
 pub async fn recount(db: &Db, user: UserId) -> Result<(), Error> {
     let txn = begin_owned(db, user).await?;
     if db.is_postgres() {

@@ -3,7 +3,7 @@
 /// Bytes of sources, or characters of texts, that are in memory at the same time for one batch.
 const MAX_GROUP_SIZE: i64 = 1 << 20;
 
-/// Divides items into groups of at most [`MAX_GROUP_SIZE`], in their order. An item that is larger is a group of its own.
+/// Divides items into groups of at most [`MAX_GROUP_SIZE`], in their order. A larger item is alone in its group.
 pub(super) fn group_by_size<T>(items: impl IntoIterator<Item = (T, i64)>) -> Vec<Vec<T>> {
     let (mut groups, mut group, mut total) = (Vec::new(), Vec::new(), 0_i64);
     for (item, size) in items {

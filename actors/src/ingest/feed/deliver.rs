@@ -106,7 +106,7 @@ async fn update_key(
 struct ExistingEntries {
     /// Those whose ids are among the incoming ones, by id.
     by_key: HashMap<Vec<u8>, entry::Model>,
-    /// Those whose ids the feed no longer contains, in the order of their own ids.
+    /// Those whose ids the feed no longer contains, in the order of the stored ids.
     others: Vec<entry::Model>,
 }
 

@@ -3,7 +3,7 @@
 //! A page with a filter by flags or a content type, by times of the list's own order, or by a tag or collection in the order of saving, is
 //! a range of an index. Any other filter ends in one of two ways:
 //!
-//! - If at most [`MAX_CANDIDATES`] bookmarks match a filter that has an index of its own, these are read and sorted.
+//! - If at most [`MAX_CANDIDATES`] bookmarks match a filter that an index serves, these are read and sorted.
 //! - Otherwise the list is read in its order, and the other filters are tested on each bookmark until the page is full. As each of them
 //!   matches more than [`MAX_CANDIDATES`] bookmarks, these are few reads if the matches are spread over the list.
 //!

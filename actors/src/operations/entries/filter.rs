@@ -5,7 +5,7 @@
 //!
 //! The list is in the order of `sorted_at`, but the times of a filter are publication times. Of nearly all entries both are the same,
 //! so those parts are bounded by `sorted_at`. The others are one more part: entries that were dated in the future when they arrived,
-//! or that the feed dated anew. A partial index has them alone.
+//! or whose publication time the feed changed. A partial index has only these.
 
 use entity::entry::{Column, Entity};
 use sea_orm::sea_query::{Asterisk, Expr, ExprTrait, Func, Order, Query, SelectStatement, UnionType};
@@ -162,7 +162,7 @@ mod tests {
                 2 => Some(at(n / 2)),
                 _ => Some(arrived),
             };
-            // Those that the feed dated anew keep their place.
+            // Entries whose publication time the feed changed keep their place.
             let sorted = if n % 6 == 2 { arrived } else { Ord::min(published.unwrap_or(arrived), arrived) };
             (published, sorted, arrived)
         };

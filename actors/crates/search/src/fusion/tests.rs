@@ -14,7 +14,7 @@ fn hit(number: u128, score: f32) -> Hit {
     Hit { id: Uuid::from_u128(number), score }
 }
 
-/// Ranks hits that are each of a document of their own.
+/// Ranks hits of different documents.
 fn rank(hits: &HybridHits, weight: DenseWeight, limit: usize) -> Vec<RankedPassage> {
     rank_within(hits, weight, limit, |id| id)
 }

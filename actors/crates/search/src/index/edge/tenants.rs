@@ -62,7 +62,7 @@ impl TenantRegister {
         state.languages.entry(*tenant).or_default().languages.extend(languages);
     }
 
-    /// Notes that all passages of a tenant were deleted: its languages are counted anew. No passage of it may be written meanwhile.
+    /// Notes that all passages of a tenant were deleted: its languages are counted again at the next request. No passage of it may be written meanwhile.
     pub fn note_delete(&self, tenant: &Tenant) {
         // The entry stays, for what is written during a count that is in progress now.
         if let Some(known) = self.state().languages.get_mut(tenant) {
