@@ -159,7 +159,7 @@ pub async fn raise_generation(txn: &impl ConnectionTrait) -> Result<i64, DbErr> 
 
 /// Returns the removed users whose passages are still in the index.
 pub async fn removed_users(db: &impl ConnectionTrait) -> Result<Vec<UserId>, DbErr> {
-    let rows = Entity::find().filter(Column::Name.starts_with(REMOVED_USER_PREFIX)).all(db).await?;
+    let rows = Entity::find().filter(Expr::cust(REMOVED_USER_CONDITION)).all(db).await?;
     Ok(rows.iter().filter_map(|row| row.name.strip_prefix(REMOVED_USER_PREFIX)?.parse().ok()).collect())
 }
 

@@ -101,7 +101,9 @@ impl PassageSearch<'_> {
         fusion::limit_per_document(&fusion::fuse(hits, weight), limit, |passages| {
             let mut missing = passages.to_vec();
             missing.retain(|passage| !documents.contains_key(passage));
-            documents.extend(catch_engine_panic(|| index.find_documents(tenant, &missing))?);
+            if !missing.is_empty() {
+                documents.extend(catch_engine_panic(|| index.find_documents(tenant, &missing))?);
+            }
             Ok(passages.iter().filter_map(|id| Some((*id, *documents.get(id)?))).collect())
         })
     }

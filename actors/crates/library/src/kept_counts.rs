@@ -6,7 +6,7 @@ use sea_orm::{ConnectionTrait, Statement};
 use values::id::UserId;
 
 use crate::owned_transaction::begin_owned;
-use crate::slow_reads::read_user_ids;
+use crate::slow_reads::{lift_timeout, read_user_ids};
 
 /// Returns the users of whom a kept count differs from the rows: none, unless the tables or their triggers were changed by hand. Reads
 /// every counted table completely.
@@ -17,10 +17,7 @@ pub async fn find_miscounted_users(db: &Db) -> Result<Vec<UserId>, Error> {
 /// Recounts the rows of a user. Meanwhile no other transaction changes the counts of the user; on SQLite none changes those of any user.
 pub async fn recount(db: &Db, user: UserId) -> Result<(), Error> {
     let txn = begin_owned(db, user).await?;
-    if db.is_postgres() {
-        // The pool sets a timeout for every connection. SET LOCAL lifts it for this transaction alone.
-        txn.execute_unprepared("SET LOCAL statement_timeout = 0").await?;
-    }
+    lift_timeout(&txn).await?;
     let backend = txn.get_database_backend();
     for statement in counts::recount_statements() {
         txn.execute_raw(Statement::from_sql_and_values(backend, statement, [user.into()])).await?;

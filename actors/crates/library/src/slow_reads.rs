@@ -1,7 +1,7 @@
-//! Reads of whole tables, which may take longer than a request.
+//! Statements that may take longer than a request, such as reads of whole tables.
 
-use database::Db;
-use sea_orm::{ConnectionTrait, DbErr, QueryResult, Statement};
+use database::{Db, Transaction};
+use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, QueryResult, Statement};
 use values::id::UserId;
 
 /// Returns the column `user_id` of the rows of a query without parameters.
@@ -17,8 +17,17 @@ pub(crate) async fn read_slowly(db: &Db, statement: Statement) -> Result<Vec<Que
         // On SQLite a reader blocks no other statement, and has no time limit.
         return db.read().query_all_raw(statement).await;
     }
-    // The pool sets a timeout for every connection. SET LOCAL lifts it for this transaction alone, whose drop rolls it back.
+    // Its drop rolls the transaction back.
     let txn = db.begin().await?;
-    txn.execute_unprepared("SET LOCAL statement_timeout = 0").await?;
+    lift_timeout(&txn).await?;
     txn.query_all_raw(statement).await
+}
+
+/// Lets the statements of a transaction of PostgreSQL take any time. SQLite has no time limit.
+pub(crate) async fn lift_timeout(txn: &Transaction) -> Result<(), DbErr> {
+    if txn.get_database_backend() == DatabaseBackend::Postgres {
+        // The pool sets a timeout for every connection. SET LOCAL lifts it for this transaction alone.
+        txn.execute_unprepared("SET LOCAL statement_timeout = 0").await?;
+    }
+    Ok(())
 }

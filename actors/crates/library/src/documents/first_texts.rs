@@ -14,9 +14,6 @@ use super::store::{ChunkedDocument, chunk_rows};
 use crate::highlights;
 use errors::Error;
 
-/// Rows of a statement that inserts passages. Statements of one length have one text, which the driver prepares once.
-const PASSAGES_PER_STATEMENT: usize = 64;
-
 /// A text that was stored.
 #[derive(Clone, Debug)]
 pub struct StoredText {
@@ -60,10 +57,8 @@ pub async fn store_first_texts(
         write_text_columns(db, &document).await?;
         stored.push(StoredText { document, passages });
     }
-    let passages: Vec<&chunk::Model> = stored.iter().flat_map(|text| &text.passages).collect();
-    for rows in passages.chunks(PASSAGES_PER_STATEMENT) {
-        insert_all::<chunk::Entity>(db, rows.iter().copied().cloned(), None).await?;
-    }
+    let passages = stored.iter().flat_map(|text| text.passages.iter().cloned());
+    insert_all::<chunk::Entity>(db, passages, None).await?;
     // Deleted in any case: the HTML of a former text must not outlive it.
     rendition::Entity::delete_owned(user)
         .filter(rendition::Column::DocumentId.is_in(stored.iter().map(|text| text.document.id)))
