@@ -23,11 +23,13 @@ macro_rules! contract_tests {
             word_frequencies_are_those_of_the_tenant,
             all_conditions_of_a_filter_must_hold,
             updating_labels_keeps_vectors,
+            updating_labels_keeps_the_language_of_each_passage,
             deleting_a_document_keeps_the_given_version,
             writes_are_idempotent,
             embedding_may_be_added_later,
             vector_of_the_wrong_length_is_refused,
             languages_include_those_added_later,
+            languages_are_those_of_the_tenant,
             depth_bounds_the_hits_of_a_leg,
             passages_are_listed_compared_and_deleted_by_id,
         );
@@ -89,6 +91,13 @@ pub fn dense_query() -> IndexQuery {
 pub fn found_ids(index: &dyn PassageIndex, tenant: &Tenant, query: &IndexQuery) -> Vec<Uuid> {
     let hits = index.search(tenant, query).unwrap();
     hits.lexical.iter().chain(&hits.dense).map(|hit| hit.id).collect()
+}
+
+/// Returns the languages of a tenant, in the order of their variants.
+pub fn sorted_languages(index: &dyn PassageIndex, tenant: &Tenant) -> Vec<Language> {
+    let mut languages = index.languages(tenant).unwrap();
+    languages.sort_unstable();
+    languages
 }
 
 /// Words and embeddings find passages, each in a separate list and best first.
@@ -220,6 +229,47 @@ pub fn updating_labels_keeps_vectors(index: &dyn PassageIndex) {
     assert_eq!(found_ids(index, &tenant(), &dense_query()), [id(1)]);
 }
 
+/// New labels replace the former ones of every passage of the document, of no other document, and leave the languages as they are. A
+/// document without passages has none to change.
+pub fn updating_labels_keeps_the_language_of_each_passage(index: &dyn PassageIndex) {
+    let labels = Labels { feed: Some(id(61)), collections: vec![id(51)], ..point(1).labels };
+    let languages = [Language::German, Language::Thai, Language::German, Language::Other];
+    let passages = (1..).zip(languages).map(|(number, language)| Point {
+        document: id(if number < 4 { 90 } else { 91 }),
+        labels: labels.clone(),
+        language,
+        sparse: words(&[9]),
+        ..point(number)
+    });
+    index.upsert(&tenant(), passages.collect()).unwrap();
+
+    let moved = Labels { source: Source::Feeds, feed: None, collections: vec![id(52), id(53)] };
+    index.update_labels(&tenant(), id(90), &moved).unwrap();
+    index.update_labels(&tenant(), id(92), &moved).unwrap();
+
+    let within = |filter: Filter| {
+        let mut ids = found_ids(index, &tenant(), &IndexQuery { filter, ..word_query(9) });
+        ids.sort();
+        ids
+    };
+    let any = Filter::default;
+    for moved in [
+        Filter { source: Some(Source::Feeds), ..any() },
+        Filter { collection: Some(id(52)), ..any() },
+        Filter { collection: Some(id(53)), ..any() },
+    ] {
+        assert_eq!(within(moved), [id(1), id(2), id(3)]);
+    }
+    for left in [
+        Filter { source: Some(Source::Bookmarks), ..any() },
+        Filter { collection: Some(id(51)), ..any() },
+        Filter { feed: Some(id(61)), ..any() },
+    ] {
+        assert_eq!(within(left), [id(4)]);
+    }
+    assert_eq!(sorted_languages(index, &tenant()), [Language::German, Language::Thai, Language::Other]);
+}
+
 /// Two versions of a document coexist until one is deleted.
 pub fn deleting_a_document_keeps_the_given_version(index: &dyn PassageIndex) {
     let of_version =
@@ -280,6 +330,19 @@ pub fn languages_include_those_added_later(index: &dyn PassageIndex) {
     assert!(index.languages(&tenant()).unwrap().is_empty());
     index.upsert(&tenant(), vec![Point { language: Language::German, ..point(1) }]).unwrap();
     assert_eq!(index.languages(&tenant()).unwrap(), [Language::German]);
+}
+
+/// The languages of a tenant are those of its own passages, whatever other labels these have.
+pub fn languages_are_those_of_the_tenant(index: &dyn PassageIndex) {
+    let collections = (100..140).map(id).collect();
+    let labels = Labels { source: Source::Feeds, feed: Some(id(61)), collections };
+    let thai = Point { labels, language: Language::Thai, ..point(2) };
+    index.upsert(&tenant(), vec![point(1), thai]).unwrap();
+    index.upsert(&Tenant::of(id(2)), vec![Point { language: Language::Dutch, ..point(3) }]).unwrap();
+
+    assert_eq!(sorted_languages(index, &tenant()), [Language::English, Language::Thai]);
+    assert_eq!(sorted_languages(index, &Tenant::of(id(2))), [Language::Dutch]);
+    assert!(index.languages(&Tenant::of(id(3))).unwrap().is_empty());
 }
 
 /// A leg has no more hits than the depth of the query.

@@ -43,7 +43,8 @@ pub trait PassageIndex: Send + Sync {
     /// [`IndexError::Full`] when its disk has too little space for a safe write.
     fn delete_tenant(&self, tenant: &Tenant) -> Result<(), IndexError>;
 
-    /// Replaces the labels of a document's passages. Their vectors stay.
+    /// Replaces the labels of a document's passages. Their vectors and languages stay. When it fails, some of the passages may have the
+    /// new labels already.
     ///
     /// # Errors
     /// [`IndexError::Full`] when its disk has too little space for a safe write.

@@ -6,8 +6,10 @@ use qdrant_edge::{
 };
 use uuid::Uuid;
 
+use super::label::Label;
 use super::schema;
-use crate::index::passage::{Source, Tenant};
+use crate::index::language::Language;
+use crate::index::passage::Tenant;
 use crate::index::query::Filter;
 
 /// Matches all of the tenant's passages: the one place where the tenant becomes a condition.
@@ -18,10 +20,8 @@ pub fn owned_by(tenant: &Tenant) -> EngineFilter {
 /// Matches the tenant's passages that pass a filter.
 pub fn matching(tenant: &Tenant, filter: &Filter) -> EngineFilter {
     let Filter { source, collection, feed, documents } = filter;
-    let mut conditions = Vec::new();
-    conditions.extend(source.map(|source| word_equals(schema::SOURCE, source_word(source))));
-    conditions.extend(collection.map(|id| id_equals(schema::COLLECTIONS, id)));
-    conditions.extend(feed.map(|id| id_equals(schema::FEED, id)));
+    let labels = [source.map(Label::Source), collection.map(Label::Collection), feed.map(Label::Feed)];
+    let mut conditions: Vec<Condition> = labels.into_iter().flatten().map(has_label).collect();
     conditions.extend(documents.as_ref().map(|ids| id_in(schema::DOCUMENT, ids)));
     owned_with(tenant, conditions)
 }
@@ -36,12 +36,15 @@ pub fn of_document(tenant: &Tenant, document: Uuid, keep: Option<i64>) -> Engine
     filter
 }
 
-/// Returns the word by which a half of the library is stored.
-pub fn source_word(source: Source) -> &'static str {
-    match source {
-        Source::Bookmarks => "bookmarks",
-        Source::Feeds => "feeds",
-    }
+/// Matches the tenant's passages that were analysed in a language.
+pub fn in_language(tenant: &Tenant, language: Language) -> EngineFilter {
+    owned_with(tenant, vec![has_label(Label::Language(language))])
+}
+
+/// Matches the passages of a document that were analysed in a language.
+pub fn of_document_in_language(tenant: &Tenant, document: Uuid, language: Language) -> EngineFilter {
+    let of_document = id_equals(schema::DOCUMENT, document);
+    owned_with(tenant, vec![of_document, has_label(Label::Language(language))])
 }
 
 fn owned_with(tenant: &Tenant, conditions: Vec<Condition>) -> EngineFilter {
@@ -50,16 +53,21 @@ fn owned_with(tenant: &Tenant, conditions: Vec<Condition>) -> EngineFilter {
     filter
 }
 
-fn id_equals(label: &str, id: Uuid) -> Condition {
-    word_equals(label, &id.to_string())
+/// Matches passages that have this label, whatever others they have.
+fn has_label(label: Label) -> Condition {
+    text_equals(schema::LABELS, label.value())
 }
 
-fn word_equals(label: &str, word: &str) -> Condition {
-    let value = Match::Value(MatchValue { value: ValueVariants::String(word.to_owned()) });
-    Condition::Field(FieldCondition::new_match(schema::field_path(label), value))
+fn id_equals(field: &str, id: Uuid) -> Condition {
+    text_equals(field, id.to_string())
 }
 
-fn id_in(label: &str, ids: &[Uuid]) -> Condition {
+fn text_equals(field: &str, text: String) -> Condition {
+    let value = Match::Value(MatchValue { value: ValueVariants::String(text) });
+    Condition::Field(FieldCondition::new_match(schema::field_path(field), value))
+}
+
+fn id_in(field: &str, ids: &[Uuid]) -> Condition {
     let any = AnyVariants::Strings(ids.iter().map(Uuid::to_string).collect());
-    Condition::Field(FieldCondition::new_match(schema::field_path(label), Match::Any(MatchAny { any })))
+    Condition::Field(FieldCondition::new_match(schema::field_path(field), Match::Any(MatchAny { any })))
 }

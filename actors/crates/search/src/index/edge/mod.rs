@@ -5,6 +5,7 @@
 
 mod fault;
 mod filter;
+mod label;
 mod point;
 mod query;
 mod schema;
@@ -73,7 +74,7 @@ impl EdgeIndex {
     /// [`IndexError::Open`] when another process has the index open, or its files cannot be read or written.
     pub fn open(folder: &Path, model: Option<VectorModel>) -> Result<Self, IndexError> {
         if !Self::exists_in(folder) {
-            // On file systems that allocate the blocks of mapped files at the first read, such as tmpfs, loading takes 30 MiB.
+            // On file systems that allocate the blocks of mapped files at the first read, such as tmpfs, loading takes up to 26 MiB.
             // They are allocated now, while there is space: a later start on a full disk would be killed (SIGBUS).
             drop(Self::open_once(folder, model.clone())?);
         }
@@ -107,9 +108,14 @@ impl EdgeIndex {
 
     /// Changes the shard, unless the index is abandoned. The caller holds `writing`.
     fn write(&self, action: &'static str, operation: UpdateOperation) -> Result<(), IndexError> {
-        self.require_not_abandoned()?;
-        self.reload_if_blocked()?;
+        self.prepare_write()?;
         self.shard.update(action, operation)
+    }
+
+    /// Refuses if the index is abandoned, and reloads the shard after a failed write. The caller holds `writing`.
+    fn prepare_write(&self) -> Result<(), IndexError> {
+        self.require_not_abandoned()?;
+        self.reload_if_blocked()
     }
 
     /// Reloads the shard after a failed write. The caller holds `writing`.
@@ -169,15 +175,36 @@ impl EdgeIndex {
         self.shard.model().map(VectorModel::vector_name)
     }
 
-    /// Returns the languages of the tenant's passages, counted by the engine.
-    fn count_languages(&self, tenant: &Tenant) -> Result<HashSet<Language>, IndexError> {
+    /// Returns the languages of the tenant's passages. Looks for one passage in each language: the facet of the labels would read those
+    /// of all passages, and a library may have thousands of collections.
+    fn find_languages(&self, tenant: &Tenant) -> Result<HashSet<Language>, IndexError> {
+        self.shard.read("search", |shard| {
+            let mut found = HashSet::new();
+            for language in Language::ALL {
+                let request = ScrollRequest {
+                    filter: Some(filter::in_language(tenant, language)),
+                    limit: Some(1),
+                    with_payload: Some(WithPayloadInterface::Bool(false)),
+                    ..ScrollRequest::new()
+                };
+                let (records, _) = shard.scroll(request)?;
+                if !records.is_empty() {
+                    found.insert(language);
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    /// Returns the languages of a document's passages, from the facet of their labels: a document has few passages.
+    fn document_languages(&self, tenant: &Tenant, document: Uuid) -> Result<Vec<Language>, IndexError> {
+        // Without a limit the engine lists all values and not only those of a sample.
         let request = FacetRequest {
             limit: usize::MAX,
-            filter: Some(filter::owned_by(tenant)),
-            exact: true,
-            ..FacetRequest::new(schema::field_path(schema::LANGUAGE))
+            filter: Some(filter::of_document(tenant, document, None)),
+            ..FacetRequest::new(schema::field_path(schema::LABELS))
         };
-        let response = self.shard.read("count", |shard| shard.facet(request))?;
+        let response = self.shard.read("read", |shard| shard.facet(request))?;
         Ok(response.hits.iter().filter_map(|hit| point::facet_language(&hit.value)).collect())
     }
 
@@ -249,13 +276,20 @@ impl PassageIndex for EdgeIndex {
     fn update_labels(&self, tenant: &Tenant, document: Uuid, labels: &Labels) -> Result<(), IndexError> {
         let _writing = self.lock_writing();
         self.require_free(MIN_FREE_TO_ADD_BYTES)?;
-        let set = SetPayloadOp {
-            payload: Payload(point::labels_payload(labels)),
-            points: None,
-            filter: Some(filter::of_document(tenant, document, None)),
-            key: None,
-        };
-        self.write("update the labels of", UpdateOperation::PayloadOperation(PayloadOps::SetPayload(set)))
+        // Before the read, which fails while the shard is not loaded.
+        self.prepare_write()?;
+        // Passages of one document may differ in language, and each keeps the label of its own. Nothing else writes meanwhile.
+        for language in self.document_languages(tenant, document)? {
+            let set = SetPayloadOp {
+                payload: Payload(point::labels_payload(labels, language)),
+                points: None,
+                filter: Some(filter::of_document_in_language(tenant, document, language)),
+                key: None,
+            };
+            let set = UpdateOperation::PayloadOperation(PayloadOps::SetPayload(set));
+            self.write("update the labels of", set)?;
+        }
+        Ok(())
     }
 
     fn search(&self, tenant: &Tenant, query: &IndexQuery) -> Result<HybridHits, IndexError> {
@@ -282,7 +316,7 @@ impl PassageIndex for EdgeIndex {
     }
 
     fn languages(&self, tenant: &Tenant) -> Result<Vec<Language>, IndexError> {
-        self.tenants.languages(tenant, || self.count_languages(tenant))
+        self.tenants.languages(tenant, || self.find_languages(tenant))
     }
 
     fn count(&self) -> Result<usize, IndexError> {

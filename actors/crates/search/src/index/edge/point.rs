@@ -9,18 +9,18 @@ use qdrant_edge::{
 };
 use uuid::Uuid;
 
-use super::{filter, schema};
+use super::label::Label;
+use super::schema;
 use crate::index::language::Language;
 use crate::index::passage::{Labels, Point, SparseVector, Tenant};
 use crate::index::query::Hit;
 
 /// Converts a passage. Its embedding is stored under the name of the model's vector.
 pub fn to_engine(tenant: &Tenant, point: Point, vector_name: Option<&str>) -> PointStructPersisted {
-    let mut payload = labels_payload(&point.labels);
+    let mut payload = labels_payload(&point.labels, point.language);
     payload.insert(schema::USER.to_owned(), id_value(tenant.0));
     payload.insert(schema::DOCUMENT.to_owned(), id_value(point.document));
     payload.insert(schema::VERSION.to_owned(), Value::from(point.version));
-    payload.insert(schema::LANGUAGE.to_owned(), Value::from(point.language.code()));
 
     let words = VectorPersisted::Sparse(sparse_to_engine(point.sparse));
     let mut vectors = HashMap::from([(schema::WORDS_VECTOR.to_owned(), words)]);
@@ -34,14 +34,16 @@ pub fn to_engine(tenant: &Tenant, point: Point, vector_name: Option<&str>) -> Po
     }
 }
 
-/// Converts labels. All of them are written, so that no former value stays behind.
-pub fn labels_payload(labels: &Labels) -> Map<String, Value> {
+/// Converts the labels of passages that were analysed in a language. One field holds all labels and is written as a whole, so no former
+/// one stays behind, and none may be left out.
+pub fn labels_payload(labels: &Labels, language: Language) -> Map<String, Value> {
     let Labels { source, feed, collections } = labels;
-    Map::from_iter([
-        (schema::SOURCE.to_owned(), Value::from(filter::source_word(*source))),
-        (schema::FEED.to_owned(), feed.map_or(Value::Null, id_value)),
-        (schema::COLLECTIONS.to_owned(), collections.iter().copied().map(id_value).collect()),
-    ])
+    let all = [Label::Source(*source), Label::Language(language)]
+        .into_iter()
+        .chain(feed.map(Label::Feed))
+        .chain(collections.iter().copied().map(Label::Collection));
+    let values: Value = all.map(Label::value).collect();
+    Map::from_iter([(schema::LABELS.to_owned(), values)])
 }
 
 /// Converts the weights of words.
@@ -57,7 +59,7 @@ pub fn to_hit(scored: &ScoredPoint) -> Option<Hit> {
 /// Returns a passage with its document, from its payload; `None` if it is not a passage of the tenant.
 pub fn document_of(tenant: &Tenant, record: Record) -> Option<(Uuid, Uuid)> {
     let payload = record.payload?;
-    let id = |label: &str| payload.0.get(label)?.as_str().and_then(|id| Uuid::try_parse(id).ok());
+    let id = |field: &str| payload.0.get(field)?.as_str().and_then(|id| Uuid::try_parse(id).ok());
     (id(schema::USER)? == tenant.0).then_some((passage_id(record.id)?, id(schema::DOCUMENT)?))
 }
 
@@ -69,10 +71,10 @@ pub fn passage_id(id: PointId) -> Option<Uuid> {
     }
 }
 
-/// Returns the language of a facet; `None` if it is not the code of one.
+/// Returns the language of a facet; `None` if it is not the label of one.
 pub fn facet_language(value: &FacetValue) -> Option<Language> {
     match value {
-        FacetValue::Keyword(code) => Language::from_code(code),
+        FacetValue::Keyword(value) => Label::parse(value)?.language(),
         FacetValue::Int(_) | FacetValue::Uuid(_) | FacetValue::Bool(_) => None,
     }
 }

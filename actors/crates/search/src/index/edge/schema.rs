@@ -21,18 +21,12 @@ pub const USER: &str = "user";
 pub const DOCUMENT: &str = "doc";
 /// Payload field of the version of the document's text.
 pub const VERSION: &str = "ver";
-/// Payload field of the half of the library.
-pub const SOURCE: &str = "src";
-/// Payload field of the feed, if any.
-pub const FEED: &str = "feed";
-/// Payload field of the collections.
-pub const COLLECTIONS: &str = "col";
-/// Payload field of the language in which the words were analysed.
-pub const LANGUAGE: &str = "lang";
+/// Payload field of all [labels](super::label::Label).
+pub const LABELS: &str = "labels";
 
-/// Size of a segment of the write-ahead log. Two segments are mapped as a whole, and the log is truncated at every commit, so
-/// larger ones would only take memory.
-const LOG_SEGMENT_BYTES: usize = 2 << 20;
+/// Size of a segment of the write-ahead log; one that is too small for an entry grows. Three segments are mapped: the last full one, the
+/// open one and the next. What is written to them stays in memory until the segment is removed, so larger ones would only take memory.
+const LOG_SEGMENT_BYTES: usize = 1 << 20;
 
 /// A segment of the shard grows in memory to this many kilobytes of vectors; then `maintain` moves it to the disk.
 const INDEXING_THRESHOLD_KB: usize = 4_000;
@@ -113,29 +107,32 @@ pub fn create_vector(model: &VectorModel) -> UpdateOperation {
 }
 
 /// Returns the payload fields that have an index, with the type of the index.
-pub fn payload_indexes() -> [(&'static str, PayloadFieldSchema); 6] {
+///
+/// They are the format of a shard: one with an index of another field was written by another version of the server, and is not read
+/// (`shard::require_format`). So a change of what a field holds needs a new name for the field.
+///
+/// Each field costs memory, whatever it holds: the segment that takes new points maps 7 MiB for it, and the engine reads 5 MiB of them
+/// when it opens the shard.
+pub fn payload_indexes() -> [(&'static str, PayloadFieldSchema); 3] {
     [
         // The version has no index: it is compared only among the passages of one document.
         (USER, uuid_index(true)),
         (DOCUMENT, uuid_index(false)),
-        (COLLECTIONS, uuid_index(false)),
-        (FEED, uuid_index(false)),
-        (SOURCE, keyword_index()),
-        (LANGUAGE, keyword_index()),
+        (LABELS, keyword_index()),
     ]
 }
 
 /// Returns the operation that creates the index of a payload field.
-pub fn create_payload_index(label: &str, schema: PayloadFieldSchema) -> UpdateOperation {
+pub fn create_payload_index(field: &str, schema: PayloadFieldSchema) -> UpdateOperation {
     UpdateOperation::FieldIndexOperation(FieldIndexOperations::CreateIndex(CreateIndex {
-        field_name: field_path(label),
+        field_name: field_path(field),
         field_schema: Some(schema),
     }))
 }
 
 /// Returns the engine's path of a payload field.
-pub fn field_path(label: &str) -> JsonPath {
-    JsonPath { first_key: label.to_owned(), rest: Vec::new() }
+pub fn field_path(field: &str) -> JsonPath {
+    JsonPath { first_key: field.to_owned(), rest: Vec::new() }
 }
 
 fn uuid_index(is_tenant: bool) -> PayloadFieldSchema {

@@ -173,8 +173,21 @@ fn load(folder: &Path, model: Option<&VectorModel>) -> Result<EdgeShard, Operati
     } else {
         EdgeShard::new(folder, schema::new_config(model))?
     };
+    require_format(&shard)?;
     add_missing(&shard, model)?;
     Ok(shard)
+}
+
+/// Refuses a shard with an index of a payload field that this version of the server does not have: another version wrote its passages, and
+/// filters would not match them. The refusal counts as damage, so the shard is replaced and filled again from the database.
+fn require_format(shard: &EdgeShard) -> Result<(), OperationError> {
+    let fields = schema::payload_indexes().map(|(field, _)| schema::field_path(field));
+    match shard.info()?.payload_schema.keys().find(|path| !fields.contains(path)) {
+        Some(path) => Err(OperationError::inconsistent_storage(format!(
+            "it has an index of the payload field `{path}`, so another version of the server wrote it"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Adds what an older or incomplete shard lacks: the vector of the model, and payload indexes.
@@ -186,9 +199,9 @@ fn add_missing(shard: &EdgeShard, model: Option<&VectorModel>) -> Result<(), Ope
         }
     }
     let existing = shard.info()?.payload_schema;
-    for (label, kind) in schema::payload_indexes() {
-        if !existing.contains_key(&schema::field_path(label)) {
-            shard.update(schema::create_payload_index(label, kind))?;
+    for (field, kind) in schema::payload_indexes() {
+        if !existing.contains_key(&schema::field_path(field)) {
+            shard.update(schema::create_payload_index(field, kind))?;
         }
     }
     shard.flush()
@@ -208,6 +221,20 @@ mod tests {
         assert!(matches!(panicked, Err(IndexError::Panicked)) && shard.is_blocked());
         shard.reload().unwrap();
         assert!(!shard.is_blocked() && shard.flush().is_ok());
+    }
+
+    #[test]
+    fn shard_of_another_format_counts_as_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        let shard = Shard::open(folder.path(), None).unwrap();
+        let [(_, kind), ..] = schema::payload_indexes();
+        shard.update("change", schema::create_payload_index("lang", kind)).unwrap();
+        drop(shard);
+
+        let refused = Shard::open(folder.path(), None).err().unwrap();
+
+        assert_eq!(classify(&refused), EngineFault::Damage);
+        assert!(refused.to_string().contains("`lang`"), "{refused}");
     }
 
     #[test]

@@ -4,8 +4,10 @@ use std::path::Path;
 
 use super::*;
 use crate::index::contract::{
-    DIMENSIONS, contract_tests, dense_query, found_ids, id, point, tenant, word_query, words,
+    DIMENSIONS, contract_tests, dense_query, found_ids, id, point, sorted_languages, tenant, word_query,
+    words,
 };
+use crate::index::query::Filter;
 
 fn model(name: &str) -> Option<VectorModel> {
     Some(VectorModel { name: name.to_owned(), dimensions: DIMENSIONS })
@@ -29,6 +31,48 @@ fn reopened_index_has_everything_that_was_written() {
 
     assert_eq!(found_ids(&index, &tenant(), &word_query(1)), [id(1)]);
     assert_eq!(index.languages(&tenant()).unwrap(), [Language::English]);
+}
+
+/// The languages of passages that an earlier process wrote are found by their labels, those of this one are noted.
+#[test]
+fn reopened_index_finds_its_languages_by_their_labels() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = EdgeIndex::open(folder.path(), model("a")).unwrap();
+    let languages = Language::ALL.into_iter().filter(|language| *language != Language::Greek);
+    let passages = (1..).zip(languages).map(|(number, language)| Point {
+        document: id(90),
+        language,
+        labels: Labels { collections: vec![id(51), id(52)], ..point(1).labels },
+        ..point(number)
+    });
+    index.upsert(&tenant(), passages.collect()).unwrap();
+    index.upsert(&Tenant::of(id(2)), vec![Point { language: Language::Greek, ..point(200) }]).unwrap();
+    index.update_labels(&tenant(), id(90), &point(1).labels).unwrap();
+    let written = sorted_languages(&index, &tenant());
+    assert_eq!(written.len(), Language::ALL.len() - 1);
+    drop(index);
+
+    let index = EdgeIndex::open(folder.path(), model("a")).unwrap();
+
+    assert_eq!(sorted_languages(&index, &tenant()), written);
+    assert_eq!(sorted_languages(&index, &Tenant::of(id(2))), [Language::Greek]);
+    index.update_labels(&tenant(), id(90), &Labels { collections: vec![id(53)], ..point(1).labels }).unwrap();
+    let filter = Filter { collection: Some(id(53)), ..Filter::default() };
+    assert_eq!(found_ids(&index, &tenant(), &IndexQuery { filter, ..word_query(18) }), [id(18)]);
+}
+
+#[test]
+fn abandoned_or_blocked_index_does_not_skip_a_label_update() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = EdgeIndex::open(folder.path(), model("a")).unwrap();
+    let update = || index.update_labels(&tenant(), id(1), &point(1).labels);
+    index.shard.block();
+
+    update().unwrap();
+
+    assert!(!index.shard.is_blocked());
+    index.abandon();
+    assert!(matches!(update(), Err(IndexError::Abandoned)));
 }
 
 #[test]

@@ -1,0 +1,124 @@
+//! The labels of a passage, by which searches are filtered: values of one payload field, such as `lang:en`.
+//!
+//! All kinds of labels share the field, because the engine holds 5 MiB in memory for each field with an index, whatever is in it. To
+//! add a kind, add a variant of [`Label`], its prefix, and a line in [`Label::value`] and in [`Label::parse`]; then store it in
+//! `point::labels_payload`, and match it in `filter::matching`.
+
+use uuid::Uuid;
+
+use crate::index::language::Language;
+use crate::index::passage::Source;
+
+/// What stands before the colon of a half of the library.
+const SOURCE: &str = "source";
+/// What stands before the colon of a language.
+const LANGUAGE: &str = "lang";
+/// What stands before the colon of a feed.
+const FEED: &str = "feed";
+/// What stands before the colon of a collection.
+const COLLECTION: &str = "collection";
+
+/// A label of a passage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Label {
+    /// The half of the library.
+    Source(Source),
+    /// The language in which the words were analysed.
+    Language(Language),
+    /// The feed of the document.
+    Feed(Uuid),
+    /// A collection of the document.
+    Collection(Uuid),
+}
+
+impl Label {
+    /// Returns the text that stands for the label in the payload and in filters.
+    pub fn value(self) -> String {
+        match self {
+            Label::Source(source) => format!("{SOURCE}:{}", source_word(source)),
+            Label::Language(language) => format!("{LANGUAGE}:{}", language.code()),
+            Label::Feed(id) => format!("{FEED}:{id}"),
+            Label::Collection(id) => format!("{COLLECTION}:{id}"),
+        }
+    }
+
+    /// Parses what [`Label::value`] returned; `None` for anything else.
+    pub fn parse(value: &str) -> Option<Self> {
+        let (prefix, rest) = value.split_once(':')?;
+        match prefix {
+            SOURCE => source_of(rest).map(Label::Source),
+            LANGUAGE => Language::from_code(rest).map(Label::Language),
+            FEED => Uuid::try_parse(rest).ok().map(Label::Feed),
+            COLLECTION => Uuid::try_parse(rest).ok().map(Label::Collection),
+            _ => None,
+        }
+    }
+
+    /// Returns the language that the label names; `None` for a label of another kind.
+    pub fn language(self) -> Option<Language> {
+        if let Label::Language(language) = self { Some(language) } else { None }
+    }
+}
+
+/// Returns the word by which a half of the library is stored.
+fn source_word(source: Source) -> &'static str {
+    match source {
+        Source::Bookmarks => "bookmarks",
+        Source::Feeds => "feeds",
+    }
+}
+
+/// Returns the half of the library that a word stands for; `None` for a word that [`source_word`] never returns.
+fn source_of(word: &str) -> Option<Source> {
+    [Source::Bookmarks, Source::Feeds].into_iter().find(|source| source_word(*source) == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: Uuid = Uuid::from_u128(51);
+
+    #[test]
+    fn values_have_the_kind_before_a_colon() {
+        for (label, value) in [
+            (Label::Source(Source::Bookmarks), "source:bookmarks"),
+            (Label::Language(Language::Other), "lang:und"),
+            (Label::Feed(ID), "feed:00000000-0000-0000-0000-000000000033"),
+            (Label::Collection(ID), "collection:00000000-0000-0000-0000-000000000033"),
+        ] {
+            assert_eq!(label.value(), value);
+        }
+    }
+
+    #[test]
+    fn every_label_is_parsed_from_its_value() {
+        let languages = Language::ALL.map(Label::Language);
+        let others = [
+            Label::Source(Source::Bookmarks),
+            Label::Source(Source::Feeds),
+            Label::Feed(ID),
+            Label::Collection(ID),
+        ];
+        for label in languages.into_iter().chain(others) {
+            assert_eq!(Label::parse(&label.value()), Some(label));
+        }
+    }
+
+    #[test]
+    fn text_that_is_no_label_is_refused() {
+        for value in
+            ["", "en", "lang:", "lang:tlh", "lang:en:en", "feed:en", "collection", "source:notes", "tag:en"]
+        {
+            assert_eq!(Label::parse(value), None, "{value}");
+        }
+    }
+
+    #[test]
+    fn labels_of_languages_alone_name_a_language() {
+        assert_eq!(Label::Language(Language::Thai).language(), Some(Language::Thai));
+        for label in [Label::Source(Source::Feeds), Label::Feed(ID), Label::Collection(ID)] {
+            assert_eq!(label.language(), None);
+        }
+    }
+}
