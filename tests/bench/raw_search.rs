@@ -25,7 +25,7 @@ use serde_json::json;
 
 const DEPTH: usize = 100;
 const WARM_UP: usize = 50;
-/// The names of the vector of words and of the label of the owner in the index.
+/// The names of the vector of words and of the payload field of the owner in the index.
 const WORDS: &str = "bm25";
 const OWNER: &str = "user";
 /// Clock ticks of `/proc/self/stat` in a second; the kernel reports 100 on every machine.

@@ -36,7 +36,7 @@ const ID_FILE: &str = "carrel.id";
 /// An index counts as damaged after this many processes in a row ended while they opened it.
 const MAX_CRASHES_WHILE_OPENING: u32 = 4;
 /// Space that must be free before an index is created. On file systems that allocate the blocks of mapped files at the first read,
-/// such as tmpfs, a new index takes 30 MiB, and the process is killed (SIGBUS) when they run out.
+/// such as tmpfs, a new index takes up to 26 MiB, and the process is killed (SIGBUS) when they run out.
 const MIN_FREE_TO_CREATE_BYTES: u64 = 32 << 20;
 
 /// The folder of the embedded index, and what is needed to open it.
