@@ -197,7 +197,10 @@ impl Handler<DayCountsQuery> for LimitActor {
     fn handle(&mut self, DayCountsQuery(user): DayCountsQuery, _: &mut Self::Context) -> Self::Result {
         let day = self.clock.now().day();
         let read: ResponseActFuture<Self, Result<(), Error>> = match self.days.enter(day) {
-            DayChange::Known => Box::pin(ready(Ok::<(), Error>(()))),
+            DayChange::Known => {
+                self.table.open(day);
+                Box::pin(ready(Ok::<(), Error>(())))
+            }
             entered @ (DayChange::Later | DayChange::Earlier) => self.read_day(day, entered),
         };
         // Atomic: nothing is counted on the new day before its rows were read.
@@ -208,7 +211,8 @@ impl Handler<DayCountsQuery> for LimitActor {
     }
 }
 
-/// Requests the calls that are left of a bucket's hour.
+/// Requests the calls that are left of a bucket's hour. They do not depend on the day, but a day that has just begun is opened, so that
+/// the next request needs no message.
 #[derive(Message)]
 #[rtype(result = "u32")]
 pub struct RemainingQuery {
@@ -220,7 +224,8 @@ pub struct RemainingQuery {
 impl Handler<RemainingQuery> for LimitActor {
     type Result = u32;
 
-    fn handle(&mut self, request: RemainingQuery, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, request: RemainingQuery, context: &mut Self::Context) -> Self::Result {
+        self.enter_day(self.clock.now().day(), context);
         self.table.remaining(request.user, request.bucket, request.hourly)
     }
 }
@@ -346,6 +351,25 @@ mod tests {
         // The hour starts full.
         assert_eq!(when_ready(async || limits.admit(request.clone()).await).await.remaining, 9);
         assert_eq!(limits.today(user).await.unwrap().rest, 3);
+    }
+
+    #[actix::test]
+    async fn any_query_opens_the_day_that_it_finds() {
+        let folder = tempfile::tempdir().unwrap();
+        let ((db, user), clock) = (database_with_user(&folder).await, Arc::new(TestClock::at(NOON)));
+        let limits = RateLimits::start(&actix::Arbiter::current(), db, clock.clone());
+        when_ready(async || limits.today(user).await).await;
+        let bucket = Principal::Key(KeyId::new(NOON));
+
+        clock.advance(DAY);
+        assert_eq!(limits.remaining(user, bucket, 10).await.unwrap(), 10);
+        // The actor handles it once it has read the rows of the day.
+        limits.flush().await.unwrap();
+        assert_eq!(limits.table.try_remaining(user, bucket, 10), Some(10));
+
+        clock.set_back(DAY);
+        limits.today(user).await.unwrap();
+        assert!(limits.table.try_counts(user, NOON.day()).is_some());
     }
 
     fn new_actor(db: &Db, clock: Arc<TestClock>) -> LimitActor {
