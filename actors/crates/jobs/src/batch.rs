@@ -53,7 +53,7 @@ pub async fn finish_all(
 }
 
 /// Turns jobs of a user that made the passages of documents into the jobs that index these documents, within the transaction that stores
-/// the passages: the attempt goes on with them under the same leases, and after a crash they are claimed as index jobs. They get all
+/// the passages: the attempt continues with them under the same leases, and after a crash they are claimed as index jobs. They get all
 /// their attempts again. If it returns `false`, the attempt has lost the lease of one of them, and the transaction must not be committed.
 pub async fn continue_as_index(
     db: &impl ConnectionTrait,
