@@ -1,4 +1,4 @@
-//! The ledger of calls: what is to be written down about each one. The thread of a request adds an entry to a shard and goes on; the
+//! The ledger of calls: what is to be recorded about each one. The thread of a request adds an entry to a shard and does not wait; the
 //! actor of the activity empties the shards and writes the entries together ([`crate::activity`]).
 //!
 //! An entry is lost if its shard is full, and in a crash before it is written. Both are counted or logged, and no limit depends on it.
@@ -126,7 +126,7 @@ impl Ledger {
     }
 
     /// Returns the number of entries that were dropped because their shard was full.
-    pub fn lost(&self) -> u64 {
+    pub fn dropped_entries(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 }
@@ -160,7 +160,7 @@ mod tests {
             let own = drained.iter().filter(|entry| entry.user == user).map(|entry| entry.at.millis());
             assert!(own.eq(0..100));
         }
-        assert_eq!((drained.len(), ledger.lost()), (800, 0));
+        assert_eq!((drained.len(), ledger.dropped_entries()), (800, 0));
         assert!(ledger.drain().is_empty());
     }
 
@@ -172,9 +172,9 @@ mod tests {
             ledger.push(entry(user, 0));
         }
 
-        assert_eq!((ledger.drain().len(), ledger.lost()), (MAX_SHARD_ENTRIES, 3));
+        assert_eq!((ledger.drain().len(), ledger.dropped_entries()), (MAX_SHARD_ENTRIES, 3));
         ledger.push(entry(user, 0));
-        assert_eq!((ledger.drain().len(), ledger.lost()), (1, 3));
+        assert_eq!((ledger.drain().len(), ledger.dropped_entries()), (1, 3));
     }
 
     #[test]

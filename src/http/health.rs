@@ -70,7 +70,7 @@ impl StorageCheck {
         Self { at, state, answered_at, has_failed }
     }
 
-    /// Returns whether requests should be sent to this server. A full disk stops writes only, and reads go on.
+    /// Returns whether requests should be sent to this server. A full disk stops writes only, and reads continue.
     fn is_ready(&self) -> bool {
         match self.state {
             StorageState::Ok | StorageState::Full => true,

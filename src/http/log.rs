@@ -107,9 +107,9 @@ mod tests {
     #[actix_web::test]
     async fn meter_of_a_route_has_the_pattern_of_its_path() {
         let meter = RouteMeter::default();
-        let noted = meter.clone();
+        let attached = meter.clone();
         let handler = move |request: actix_web::HttpRequest| {
-            noted.note(&request);
+            attached.attach_to(&request);
             async { HttpResponse::Ok().finish() }
         };
         let scope = web::scope("/rest").route("/documents/{id}", web::get().to(handler));

@@ -47,7 +47,7 @@ const MAX_MESSAGE_BYTES: usize = 2 << 20;
 pub fn mount(config: &mut ServiceConfig) {
     let meter = RouteMeter::default();
     let handler = move |request: HttpRequest, ctx, origins, payload| {
-        meter.note(&request);
+        meter.attach_to(&request);
         serve(request, ctx, origins, payload)
     };
     // One path is compared as it is; several are a set of regular expressions, which costs more. The set has both paths nevertheless,
@@ -161,7 +161,7 @@ async fn record_use(auth: &AuthContext, caller: &mut Caller, message: Option<&Rp
         caller.client = Some(client.into());
     }
     let Some(client) = generation::client_of_handshake(rpc) else { return authenticator.record_use(caller) };
-    // The name is for the activity view only, so the request goes on without it.
+    // The name is for the activity view only, so the request continues without it.
     if let Err(error) = authenticator.record_client_info(caller, client.into()).await {
         warn!(cause = error.chain(), "could not store the name of a client");
     }

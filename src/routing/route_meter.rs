@@ -21,12 +21,12 @@ struct RouteMetrics {
 }
 
 impl RouteMeter {
-    /// Notes that a request is served by the route of this meter.
-    pub fn note(&self, request: &HttpRequest) {
+    /// Attaches this meter to a request that its route serves, for [`Self::of`].
+    pub fn attach_to(&self, request: &HttpRequest) {
         request.extensions_mut().insert(self.clone());
     }
 
-    /// Returns the meter that was noted for a request, or a new one.
+    /// Returns the meter that is attached to a request, or a new one.
     pub fn of(request: &HttpRequest) -> Self {
         request.extensions().get::<Self>().cloned().unwrap_or_default()
     }

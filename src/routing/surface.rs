@@ -45,7 +45,7 @@ pub fn mount<S: RouteSurface>(config: &mut ServiceConfig, routes: impl IntoItera
             }
             let meter = RouteMeter::default();
             let handler = move |request: HttpRequest, payload: Payload| {
-                meter.note(&request);
+                meter.attach_to(&request);
                 (route.handle)(route, request, payload)
             };
             resource = resource.route(web::method(route.method.clone()).to(handler));

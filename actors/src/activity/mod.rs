@@ -88,6 +88,6 @@ impl Activity {
     /// Returns how the actor is doing. Records that were dropped count as refused.
     pub fn health(&self) -> HealthReport {
         let report = self.port.health().report();
-        HealthReport { refused: report.refused.saturating_add(self.ledger.lost()), ..report }
+        HealthReport { refused: report.refused.saturating_add(self.ledger.dropped_entries()), ..report }
     }
 }

@@ -79,7 +79,7 @@ pub enum Principal {
 }
 
 impl Principal {
-    /// Returns the credential whose uses are written down; `None` for a session.
+    /// Returns the credential whose uses are recorded; `None` for a session.
     pub fn used_credential(self) -> Option<UsedCredential> {
         match self {
             Principal::Key(key) => Some(UsedCredential::Key(key)),
@@ -190,6 +190,6 @@ pub struct CallerKey {
     pub scopes: Scopes,
     /// Requests within an hour: the setting of the key, capped at the plan's maximum.
     pub hourly_limit: u32,
-    /// Whether no use of the key has been written down yet.
+    /// Whether no use of the key has been recorded yet.
     pub is_new: bool,
 }

@@ -1,16 +1,13 @@
 //! Enqueues the index jobs of many documents again: of all, or of those that lack the vectors of a model. It writes only
 //! jobs, so the command line may run it while the server runs. The newest documents come first.
 
-use std::collections::BTreeMap;
-
 use database::Db;
 use entity::document;
 use errors::Error;
 use jobs::{JobKind, Priority};
 use library::owned_transaction::begin_owned;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
-use uuid::Uuid;
-use values::id::UserId;
+use values::groups::group_by_user;
 use values::time::Timestamp;
 
 /// Documents whose jobs are enqueued at a time, with one transaction for each of their users.
@@ -42,10 +39,7 @@ async fn enqueue_matching(db: &Db, condition: Condition, now: Timestamp) -> Resu
         let Some(last) = batch.last() else { return Ok(enqueued) };
         before = Some(last.id);
         enqueued += batch.len() as u64;
-        let mut by_user: BTreeMap<UserId, Vec<Uuid>> = BTreeMap::new();
-        for document in &batch {
-            by_user.entry(document.user_id).or_default().push(document.id.0);
-        }
+        let by_user = group_by_user(batch.iter().map(|document| (document.user_id, document.id.0)));
         // In short transactions: one for all users would keep their requests waiting for it.
         for (user, documents) in by_user {
             let txn = begin_owned(db, user).await?;

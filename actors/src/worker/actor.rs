@@ -306,8 +306,8 @@ impl WorkerActor {
     }
 
     fn repair(&mut self, context: &mut Context<Self>) {
-        // A check of the index begins with the lock of the maintainer. The lock is checked by itself only while that goes on, as during a
-        // comparison, which takes minutes.
+        // A check of the index begins with the lock of the maintainer. The lock is checked by itself only while that check runs, as during
+        // a comparison, which takes minutes.
         if self.tasks.contains(&MaintenanceTask::RepairIndex) {
             self.begin(MaintenanceTask::CheckMaintainer, context);
         }

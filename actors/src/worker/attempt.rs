@@ -98,7 +98,7 @@ pub(super) async fn record_wait(ctx: &WorkerContext, job: &ClaimedJob, wait: Wai
     .await;
 }
 
-/// What jobs wait for, whatever they are.
+/// A delay of jobs of any kind that a fault of the server causes, such as a full disk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wait {
     delay: Duration,

@@ -1,4 +1,4 @@
-//! What is due: one statement answers it for everything that the worker begins at its time. While nobody asks the server for anything,
+//! What is due: one statement answers it for everything that the worker begins at its time. While no request arrives,
 //! this is nearly all that the worker sends.
 //!
 //! It is read again each time, and nothing is remembered from one time to the next: jobs, feeds and removed accounts of other processes

@@ -7,7 +7,7 @@ use database::OpenError;
 use library::context::CoreContext;
 
 use super::check::{Check, SEE_DATABASE_FILES};
-use super::{library_counts, library_sizes};
+use super::stored_counts::{self, StoredCount};
 use crate::cli::{failure, opening};
 use crate::library_database::{self, ConnectError, LostDatabase, access_advice, setting_of_database};
 use crate::settings::Settings;
@@ -58,8 +58,8 @@ pub async fn check(core: &CoreContext, repairs: bool) -> Vec<Check> {
     match core.db.pending_migrations().await {
         Ok(0) => {
             let found = format!("{kind} answers, and its tables are up to date");
-            let sizes = library_sizes::check(core, repairs).await;
-            let counts = library_counts::check(core, repairs).await;
+            let sizes = stored_counts::check(core, StoredCount::Bytes, repairs).await;
+            let counts = stored_counts::check(core, StoredCount::Rows, repairs).await;
             vec![Check::good(NAME, found), damage, check_accounts(core).await, sizes, counts]
         }
         Ok(pending) => {

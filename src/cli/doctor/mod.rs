@@ -9,11 +9,10 @@ mod files;
 mod folders;
 mod index;
 mod jobs;
-mod library_counts;
-mod library_sizes;
 mod mail;
 mod models;
 mod server;
+mod stored_counts;
 
 use std::fmt;
 use std::path::{Path, absolute};

@@ -1,4 +1,4 @@
-//! What a server sends to its database while nobody asks it for anything.
+//! What a server sends to its database while no request arrives.
 
 use sea_orm::Statement;
 

@@ -24,7 +24,7 @@ impl Db {
             }
         }
         if let Some(queue) = &self.queue {
-            queue.end(&self.health).await;
+            queue.commit_open_group(&self.health).await;
         }
         // Before the pools, whose last connection removes the log.
         self.near.close();

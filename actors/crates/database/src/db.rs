@@ -73,32 +73,32 @@ impl Db {
     /// The database is damaged, removed or cannot be reached, another process writes for longer than the busy timeout, or the account
     /// for which this is done holds its share of the connections ([`on_behalf_of`](crate::on_behalf_of)).
     pub async fn begin(&self) -> Result<Transaction, DbErr> {
-        self.begin_joining(false).await
+        self.begin_transaction(false).await
     }
 
     /// Begins a transaction that may write, as [`Self::begin`], and that may share its commit with those before it on SQLite. It reads
-    /// what these wrote, although their commit may still fail. So the caller tells of success only after the commit of this transaction
+    /// what these wrote, although their commit may still fail. So the caller reports success only after the commit of this transaction
     /// itself, even if it changes nothing.
     ///
     /// # Errors
     /// The same as [`Self::begin`].
     pub async fn begin_in_group(&self) -> Result<Transaction, DbErr> {
-        self.begin_joining(true).await
+        self.begin_transaction(true).await
     }
 
-    async fn begin_joining(&self, joins: bool) -> Result<Transaction, DbErr> {
+    async fn begin_transaction(&self, may_join: bool) -> Result<Transaction, DbErr> {
         self.write.allow()?;
         // Before the connection: an account that waits for its share holds none.
         let share = self.write.share().await?;
         self.health.statements.add(StatementRoute::Write);
         let started = match &self.queue {
             Some(queue) => {
-                let begun = queue.begin(&self.write.pool, &self.health, joins).await;
+                let begun = queue.begin(&self.write.pool, &self.health, may_join).await;
                 begun.map(DriverTransaction::Member)
             }
             None => {
                 // A caller that goes away while PostgreSQL answers BEGIN would leave a transaction open that the driver does not
-                // know of: what others write through that connection would be acknowledged and lost. So BEGIN is never cut off.
+                // know of: what others write through that connection would be acknowledged and lost. So BEGIN always runs to its end.
                 let pool = self.write.pool.clone();
                 let begin = tokio::spawn(async move { pool.begin().await });
                 let begun =

@@ -6,6 +6,7 @@ use entity::job::{Column, Entity, Model};
 use sea_orm::sea_query::{Expr, Query, SelectStatement};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, QueryFilter, UpdateMany};
 use uuid::Uuid;
+use values::groups::group_by_user;
 use values::id::{JobId, UserId};
 use values::kind::JobState;
 use values::time::Timestamp;
@@ -17,7 +18,7 @@ use super::slots::ClaimedJob;
 
 /// Renews the leases of jobs. Those that have ended, or whose lease is lost, stay as they are.
 pub async fn renew_all(db: &impl ConnectionTrait, jobs: &[ClaimedJob], now: Timestamp) -> Result<(), DbErr> {
-    for (user, jobs) in by_user(jobs.iter().map(|job| &job.row)) {
+    for (user, jobs) in rows_by_user(jobs) {
         let renewed =
             Entity::update_owned(user).col_expr(Column::LeaseUntil, Expr::value(now + LEASE_DURATION));
         renewed.filter(are_leased(&jobs)).exec(db).await?;
@@ -29,7 +30,7 @@ pub async fn renew_all(db: &impl ConnectionTrait, jobs: &[ClaimedJob], now: Time
 /// the claim has another kind, or other numbers of attempts and crashes, than when it was claimed.
 pub async fn reload_all(db: &impl ConnectionTrait, jobs: &[ClaimedJob]) -> Result<Vec<Model>, DbErr> {
     let mut leased = Vec::new();
-    for (user, jobs) in by_user(jobs.iter().map(|job| &job.row)) {
+    for (user, jobs) in rows_by_user(jobs) {
         leased.extend(Entity::owned_by(user).filter(are_leased(&jobs)).all(db).await?);
     }
     Ok(leased)
@@ -52,7 +53,7 @@ pub async fn finish_all(
 }
 
 /// Turns jobs of a user that made the passages of documents into the jobs that index these documents, within the transaction that stores
-/// the passages: the attempt goes on with them under the same leases, and after a crash they are claimed as index jobs. They get all
+/// the passages: the attempt continues with them under the same leases, and after a crash they are claimed as index jobs. They get all
 /// their attempts again. If it returns `false`, the attempt has lost the lease of one of them, and the transaction must not be committed.
 pub async fn continue_as_index(
     db: &impl ConnectionTrait,
@@ -103,12 +104,8 @@ fn are_leased(jobs: &[&Model]) -> Condition {
         .add(Column::LeaseToken.is_in(tokens))
 }
 
-fn by_user<'a>(jobs: impl Iterator<Item = &'a Model>) -> BTreeMap<UserId, Vec<&'a Model>> {
-    let mut by_user: BTreeMap<UserId, Vec<&Model>> = BTreeMap::new();
-    for job in jobs {
-        by_user.entry(job.user_id).or_default().push(job);
-    }
-    by_user
+fn rows_by_user(jobs: &[ClaimedJob]) -> BTreeMap<UserId, Vec<&Model>> {
+    group_by_user(jobs.iter().map(|job| (job.row.user_id, &job.row)))
 }
 
 #[cfg(test)]

@@ -4,12 +4,13 @@
 //! newest documents change places with jobs that are: they get the positions of the latter. So the positions that wait afterwards are
 //! the same as if the user's jobs ran in the order in which they were requested.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use entity::job::{Column, Entity, Model};
 use sea_orm::sea_query::{Expr, LockBehavior, LockType};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect, Select};
 use uuid::Uuid;
+use values::groups::group_by_user;
 use values::id::{JobId, UserId};
 
 use super::inspect::{is_due, without_running_subjects};
@@ -22,10 +23,7 @@ pub(crate) async fn prefer_newest(
     batch: &mut Vec<ClaimedJob>,
     subjects: &mut HashSet<Uuid>,
 ) -> Result<(), DbErr> {
-    let mut by_user: BTreeMap<UserId, Vec<ClaimedJob>> = BTreeMap::new();
-    for job in batch.drain(..) {
-        by_user.entry(job.row.user_id).or_default().push(job);
-    }
+    let by_user = group_by_user(batch.drain(..).map(|job| (job.row.user_id, job)));
     for (user, jobs) in by_user {
         batch.extend(prefer_newest_of(txn, user, jobs, subjects).await?);
     }

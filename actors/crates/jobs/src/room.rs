@@ -69,8 +69,8 @@ impl RecentCounts {
         }
     }
 
-    /// Notes a number of waiting jobs ([`count_waiting`]). Returns whether the user may enqueue one more.
-    pub fn note(&self, user: UserId, waiting: u64) -> bool {
+    /// Records a number of waiting jobs ([`count_waiting`]). Returns whether the user may enqueue one more.
+    pub fn record(&self, user: UserId, waiting: u64) -> bool {
         let room = MAX_WAITING_JOBS.saturating_sub(waiting);
         // Half of the room, because other requests enqueue jobs too: close to the bound each one counts.
         let allowed_jobs = (room / 2).min(MAX_JOBS_PER_COUNT);
@@ -120,18 +120,18 @@ mod tests {
         let (counts, user) = (RecentCounts::default(), UserId::new(NOON));
         assert!(!counts.try_take(user), "nothing is known of the user");
 
-        assert!(counts.note(user, MAX_WAITING_JOBS - 4));
+        assert!(counts.record(user, MAX_WAITING_JOBS - 4));
         assert_eq!([(); 3].map(|()| counts.try_take(user)), [true, true, false]);
-        assert!(counts.note(user, MAX_WAITING_JOBS - 1));
+        assert!(counts.record(user, MAX_WAITING_JOBS - 1));
         assert!(!counts.try_take(user));
-        assert!(!counts.note(user, MAX_WAITING_JOBS) && !counts.try_take(user));
+        assert!(!counts.record(user, MAX_WAITING_JOBS) && !counts.try_take(user));
     }
 
     #[test]
     fn old_counts_are_not_used_and_not_kept() {
         let counts = RecentCounts::default();
         for _ in 0..MAX_KEPT_COUNTS {
-            counts.note(UserId::new(NOON), 0);
+            counts.record(UserId::new(NOON), 0);
         }
         for count in counts.lock().values_mut() {
             count.at -= MAX_COUNT_AGE;
@@ -140,7 +140,7 @@ mod tests {
         assert!(!counts.try_take(known));
 
         let user = UserId::new(NOON);
-        assert!(counts.note(user, 0) && counts.clone().try_take(user));
+        assert!(counts.record(user, 0) && counts.clone().try_take(user));
 
         assert_eq!(counts.lock().len(), 1);
     }

@@ -1,11 +1,12 @@
 //! # Values
 //!
-//! What all crates share, without tables and without I/O: the value types that a column, a request and a parser name alike, and the
-//! causes of errors, which every crate shows in the same form.
+//! What all crates share, without tables and without I/O: the value types that a column, a request and a parser name alike, the causes
+//! of errors, which every crate shows in the same form, and the division of items into groups.
 //!
 //! | Module | Contents |
 //! |---|---|
 //! | [`cause`] | the causes of an error, and the line that names them |
+//! | [`groups`] | items divided into groups, by their owners or by their sizes |
 //! | [`id`] | a type for each kind of id |
 //! | [`kind`] | the enums that are stored in columns, with their names |
 //! | [`plan`] | the plans with their limits |
@@ -17,6 +18,7 @@
 //! `entity` does not build sea-orm either. This crate depends on no other crate of Carrel.
 
 pub mod cause;
+pub mod groups;
 pub mod id;
 pub mod kind;
 pub mod plan;

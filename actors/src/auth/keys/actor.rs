@@ -165,7 +165,7 @@ impl Actor for KeyActor {
     }
 }
 
-/// A use of a key of which no use has been written down yet.
+/// A use of a key of which no use has been recorded yet.
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "()")]
 pub struct FirstKeyUse {

@@ -17,11 +17,11 @@ const USER_GROUPS: usize = 4_096;
 /// The epoch of cached keys and tokens, and when the generation of the database was last checked.
 ///
 /// The epoch is the number of changes so far. A cached row has the epoch from before it was read, and is outdated once a later change
-/// concerned its user, or everybody.
+/// concerned its user, or all users.
 pub struct CacheEpoch {
     clock: Arc<dyn Clock>,
     changes: AtomicU64,
-    /// The last change that concerned everybody.
+    /// The last change that concerned all users.
     last_of_all: AtomicU64,
     /// The last change that concerned a user of each group.
     last_of_users: Vec<AtomicU64>,
@@ -57,7 +57,7 @@ impl CacheEpoch {
         epoch >= last_of_all.max(last_of_user) && u128::from(age) <= MAX_CHECK_AGE.as_millis()
     }
 
-    /// Begins a new epoch after a change that may concern everybody: no row that was read before is current any more.
+    /// Begins a new epoch after a change that may concern all users: no row that was read before is current any more.
     pub fn bump(&self) {
         let change = self.changes.fetch_add(1, Ordering::SeqCst) + 1;
         self.last_of_all.fetch_max(change, Ordering::SeqCst);

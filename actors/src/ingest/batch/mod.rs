@@ -9,7 +9,6 @@
 //! run alone. So are all documents of a step that failed: nothing of it is kept, and the one at fault is found.
 
 mod completion;
-mod groups;
 mod passages;
 mod texts;
 

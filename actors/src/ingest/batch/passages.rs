@@ -9,11 +9,11 @@ use jobs::JobError;
 use library::context::CoreContext;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
+use values::groups::{GroupBounds, group_by_size};
 use values::id::{BookmarkId, DocumentId, UserId};
 use values::kind::BudgetGroup;
 
 use super::completion::{CompletedDocument, finish};
-use super::groups::group_by_size;
 use crate::ai::budget;
 use crate::ingest::index::{model_use, prepend_title};
 use crate::ingest::index_state::is_words_only;
@@ -23,6 +23,8 @@ use crate::retrieval::{PassageBatch, Vectors};
 
 /// Length of a text that counts as short, in characters.
 const MAX_TEXT_CHARS: i32 = 64 << 10;
+/// Texts that are in memory at the same time, by their characters. Their number is that of the jobs of a batch at most.
+const GROUP_BOUNDS: GroupBounds = GroupBounds { max_items: usize::MAX, max_size: 1 << 20 };
 /// Passages that are indexed together without a model: tens of milliseconds for the index.
 const MAX_PASSAGES: usize = 512;
 /// Passages that are embedded together: enough to fill the matrices of the model, and seconds of work, as a turn of a long document.
@@ -59,10 +61,10 @@ pub(super) async fn index_stored(
         .all(ctx.core.db.read())
         .await?;
     let sized = short.into_iter().map(|row| {
-        let chars = i64::from(row.total_chars);
+        let chars = u64::from(row.total_chars.unsigned_abs());
         (row, chars)
     });
-    for documents in group_by_size(sized) {
+    for documents in group_by_size(sized, GROUP_BOUNDS) {
         let mut passages = load_passages(&ctx.core, user, &documents).await?;
         let pending = documents.into_iter().filter_map(|document| {
             let passages = passages.remove(&document.id).unwrap_or_default();

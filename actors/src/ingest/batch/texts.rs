@@ -13,16 +13,18 @@ use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_owned;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect, QueryTrait};
+use values::groups::{GroupBounds, group_by_size};
 use values::id::{DocumentId, UserId};
 use values::kind::SourceFormat;
 use values::time::Timestamp;
 
-use super::groups::group_by_size;
 use super::passages::PendingDocument;
 use crate::ingest::extraction_context::ExtractionContext;
 
 /// Bytes of a source that counts as short: about forty passages, with its HTML.
 const MAX_SOURCE_BYTES: i64 = 64 << 10;
+/// Sources that are in memory at the same time, by their bytes. Their number is that of the jobs of a batch at most.
+const GROUP_BOUNDS: GroupBounds = GroupBounds { max_items: usize::MAX, max_size: 1 << 20 };
 
 /// Returns those of these jobs that make the first text of a document from short plain text, in groups that fit into memory. HTML is parsed
 /// in a child process, one page after another, and a document that has a text or a transcript needs more than its passages.
@@ -63,9 +65,9 @@ pub(super) async fn select_short(
     let sizes: HashMap<DocumentId, i64> = sizes.into_iter().collect();
     let short = jobs.into_iter().filter_map(|job| {
         let bytes = *sizes.get(&DocumentId(job.subject))?;
-        (bytes <= MAX_SOURCE_BYTES).then_some((job, bytes))
+        (bytes <= MAX_SOURCE_BYTES).then_some((job, bytes.unsigned_abs()))
     });
-    Ok(group_by_size(short))
+    Ok(group_by_size(short, GROUP_BOUNDS))
 }
 
 /// Stores the first texts of the documents of these jobs, which then are the jobs that index them. A job whose source is gone stays as

@@ -11,6 +11,7 @@ pub mod context;
 pub mod deliver;
 mod discovery;
 pub mod due;
+mod existing_entries;
 mod fetch;
 pub mod fetch_source;
 pub mod incoming_entry;

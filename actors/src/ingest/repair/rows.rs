@@ -1,7 +1,5 @@
 //! What the rows of documents say of the index: how many passages it is to hold, and which documents it lost.
 
-use std::collections::BTreeMap;
-
 use database::Db;
 use entity::document;
 use errors::Error;
@@ -9,6 +7,7 @@ use jobs::{JobKind, Priority};
 use library::owned_transaction::begin_owned;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, QueryFilter, QuerySelect};
+use values::groups::group_by_user;
 use values::id::{DocumentId, UserId};
 use values::time::Timestamp;
 
@@ -106,20 +105,12 @@ pub async fn enqueue_lost(db: &Db, has_model: bool, now: Timestamp) -> Result<()
         .limit(ENQUEUED_DOCUMENTS)
         .into_tuple::<(UserId, DocumentId)>();
     let lost = lost.all(db.read()).await?;
-    for (user, ids) in group_by_user(lost.into_iter()) {
+    for (user, ids) in group_by_user(lost) {
         let txn = begin_owned(db, user).await?;
         enqueue(&txn, user, ids, now).await?;
         txn.commit().await?;
     }
     Ok(())
-}
-
-fn group_by_user<T>(documents: impl Iterator<Item = (UserId, T)>) -> BTreeMap<UserId, Vec<T>> {
-    let mut by_user: BTreeMap<UserId, Vec<T>> = BTreeMap::new();
-    for (user, document) in documents {
-        by_user.entry(user).or_default().push(document);
-    }
-    by_user
 }
 
 async fn enqueue(

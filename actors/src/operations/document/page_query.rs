@@ -48,8 +48,11 @@ fn page_query(document: &str) -> NearQuery {
     NearQuery::of_sql(|backend| page_sql(backend, document))
 }
 
-/// The passages that overlap the page, bounded at both ends, so that those before it are not read. There is no other passage at its
-/// first offset, because passages follow one another without a gap.
+/// Where the passages that overlap the page begin. It bounds them from below, so that those before the page are not read. Only one passage
+/// begins there, because passages follow one another without a gap.
+///
+/// The statement computes it twice, as a column and as that bound: in SQLite a materialised CTE that computes it once made the statement
+/// 12 to 18 % slower, and a join with the passage that begins there 1 to 2 %.
 const FIRST_OFFSET: &str = r#"(SELECT MAX("chunk"."start_offset") FROM "chunk" WHERE "chunk"."document_id" = "document"."id"
     AND "chunk"."version" = "document"."version" AND "chunk"."start_offset" <= $3)"#;
 

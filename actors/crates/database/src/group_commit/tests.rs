@@ -39,9 +39,9 @@ async fn inserting(db: &Db, number: i64) -> Transaction {
     txn
 }
 
-/// Waits until a transaction waits that may join a group.
-async fn until_joined(db: &Db) {
-    while !db.queue.as_ref().unwrap().is_joined() {
+/// Returns once a transaction waits that may join a group.
+async fn wait_for_joining(db: &Db) {
+    while !db.queue.as_ref().unwrap().has_waiting_to_join() {
         tokio::task::yield_now().await;
     }
 }
@@ -55,7 +55,7 @@ async fn group_of_two(
 ) -> (JoinHandle<Result<(), DbErr>>, Transaction) {
     let waiting = db.clone();
     let second = tokio::spawn(async move { inserting(&waiting, number).await });
-    until_joined(db).await;
+    wait_for_joining(db).await;
     let first = tokio::spawn(first.commit());
     let second = second.await.unwrap();
     (first, second)
@@ -102,7 +102,7 @@ async fn group_that_is_old_takes_no_more_members() {
     let first = inserting(&db, 2).await;
     let waiting = db.clone();
     let second = tokio::spawn(async move { inserting(&waiting, 3).await });
-    until_joined(&db).await;
+    wait_for_joining(&db).await;
 
     first.commit().await.unwrap();
 

@@ -166,7 +166,9 @@ impl UrlState {
         let row =
             txn.query_one(&query).await?.ok_or(Error::internal("a query without a table found no row"))?;
         let has_room = match uncounted {
-            Some(counts) => counts.note(user, u64::try_from(row.try_get::<i64>("", "waiting")?).unwrap_or(0)),
+            Some(counts) => {
+                counts.record(user, u64::try_from(row.try_get::<i64>("", "waiting")?).unwrap_or(0))
+            }
             None => true,
         };
         Ok(Self { is_saved: row.try_get("", "is_saved")?, is_entry: row.try_get("", "is_entry")?, has_room })

@@ -34,7 +34,7 @@ pub async fn store_first_texts(
 ) -> Result<Vec<StoredText>, Error> {
     let highlighted = highlighted_bookmarks(db, user, &texts).await?;
     let (mut stored, mut renditions) = (Vec::with_capacity(texts.len()), Vec::new());
-    for (document, ChunkedDocument { document: new, pieces, words }) in texts {
+    for (document, ChunkedDocument { document: new, pieces, length }) in texts {
         let passages = chunk_rows(&document, document.version + 1, &new.text, pieces, now);
         if document.bookmark_id.is_some_and(|bookmark| highlighted.contains(&bookmark)) {
             highlights::relocate(db, &document, &new.text).await?;
@@ -46,8 +46,8 @@ pub async fn store_first_texts(
         }
         let document = document::Model {
             version: document.version + 1,
-            total_chars: passages.last().map_or(0, |last| last.end_offset),
-            word_count: i32::try_from(words).ok(),
+            total_chars: length.chars,
+            word_count: length.words,
             language: new.language,
             status: DocumentStatus::Processing,
             error: None,

@@ -50,23 +50,36 @@ pub struct ExtractedDocument {
     pub outline: Vec<Heading>,
 }
 
+/// The length of a text, as the row of its document has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TextLength {
+    /// In Unicode scalar values.
+    pub(super) chars: i32,
+    /// In words; `None` if the column cannot hold the number.
+    pub(super) words: Option<i32>,
+}
+
 /// A text with its passages. Splitting takes time that grows with the text, so it is done before a transaction begins.
 #[derive(Debug)]
 pub struct ChunkedDocument {
     pub(super) document: ExtractedDocument,
     pub(super) pieces: Vec<Piece>,
-    pub(super) words: usize,
+    pub(super) length: TextLength,
 }
 
 impl ChunkedDocument {
-    /// Takes passages that are known already; concatenated they are the text.
-    pub fn from_pieces(document: ExtractedDocument, pieces: Vec<Piece>) -> Self {
-        Self { words: text::word_count(&document.text), document, pieces }
+    /// Takes passages that are known already; concatenated they are the text. Detects its language if that is not known. Blocks.
+    pub fn from_pieces(mut document: ExtractedDocument, pieces: Vec<Piece>) -> Self {
+        document.language = document.language.or_else(|| text::language(&document.text).map(str::to_owned));
+        let length = TextLength {
+            chars: pieces.last().map_or(0, |last| column_offset(last.end)),
+            words: i32::try_from(text::word_count(&document.text)).ok(),
+        };
+        Self { document, pieces, length }
     }
 
     /// Splits a text into passages, and detects its language if that is not known. Blocks.
-    pub fn split(mut document: ExtractedDocument) -> Self {
-        document.language = document.language.or_else(|| text::language(&document.text).map(str::to_owned));
+    pub fn split(document: ExtractedDocument) -> Self {
         let mut headings: Vec<usize> = document.outline.iter().map(|heading| heading.offset).collect();
         headings.sort_unstable();
         let pieces = document.source_map.split(&document.text, &headings, &Sizing::default());
@@ -84,7 +97,7 @@ pub async fn replace_text(
     now: Timestamp,
 ) -> Result<(), Error> {
     let version = document.version + 1;
-    let ChunkedDocument { document: new, pieces, words } = new;
+    let ChunkedDocument { document: new, pieces, length } = new;
     let rows = chunk_rows(document, version, &new.text, pieces, now);
     // The passages that the index holds stay until it holds the new ones, so that search never misses the document.
     chunk::Entity::delete_owned(document.user_id)
@@ -93,16 +106,15 @@ pub async fn replace_text(
         .exec(db)
         .await?;
     update_transcripts(db, document, version, &new.source_map).await?;
-    let total_chars = rows.last().map_or(0, |last| last.end_offset);
     insert_all::<chunk::Entity>(db, rows, None).await?;
     // Both belong to the text, so they change in the same transaction: a reader never sees the offsets of another version.
     replace_rendition(db, document, new.html, &new.outline).await?;
     highlights::relocate(db, document, &new.text).await?;
     let mut row = document.clone().into_active_model();
     row.version = Set(version);
-    row.total_chars = Set(total_chars);
-    row.word_count = Set(i32::try_from(words).ok());
-    row.language = Set(new.language.or_else(|| text::language(&new.text).map(str::to_owned)));
+    row.total_chars = Set(length.chars);
+    row.word_count = Set(length.words);
+    row.language = Set(new.language);
     row.status = Set(DocumentStatus::Processing);
     row.error = Set(None);
     row.missing_reason = Set(new.missing_reason);
@@ -182,12 +194,17 @@ pub(super) fn chunk_rows(
         user_id: document.user_id,
         version,
         ordinal,
-        start_offset: i32::try_from(piece.start).unwrap_or(i32::MAX),
-        end_offset: i32::try_from(piece.end).unwrap_or(i32::MAX),
+        start_offset: column_offset(piece.start),
+        end_offset: column_offset(piece.end),
         page: piece.page.and_then(|page| i32::try_from(page).ok()),
         start_seconds: piece.start_seconds,
         end_seconds: piece.end_seconds,
         text: piece.text_in(text).to_owned(),
     });
     rows.collect()
+}
+
+/// Returns an offset in a text as columns hold it.
+fn column_offset(offset: usize) -> i32 {
+    i32::try_from(offset).unwrap_or(i32::MAX)
 }

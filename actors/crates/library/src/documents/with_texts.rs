@@ -21,14 +21,14 @@ pub async fn insert_with_texts(
     now: Timestamp,
 ) -> Result<(), Error> {
     let (mut documents, mut passages) = (Vec::with_capacity(texts.len()), Vec::new());
-    for (document, ChunkedDocument { document: new, pieces, words }) in texts {
+    for (document, ChunkedDocument { document: new, pieces, length }) in texts {
         let version = document.version + 1;
         let rows = chunk_rows(&document, version, &new.text, pieces, now);
         documents.push(document::Model {
             version,
-            total_chars: rows.last().map_or(0, |last| last.end_offset),
-            word_count: i32::try_from(words).ok(),
-            language: new.language.or_else(|| text::language(&new.text).map(str::to_owned)),
+            total_chars: length.chars,
+            word_count: length.words,
+            language: new.language,
             updated_at: now,
             ..document
         });

@@ -134,7 +134,7 @@ pub async fn restore_text(
             end_seconds: passage.end_seconds,
         });
     }
-    // The language of the record, which `with_metadata` set. `replace_text` detects one only if there is none.
+    // The language of the record, which `with_metadata` set. Another is detected only if there is none.
     let language = document.language.clone();
     let DocumentRecord { html, outline, lacks, spoken, .. } = record;
     let missing_reason = lacks.map(|words| text::cut(&words, MAX_NAME_CHARS));

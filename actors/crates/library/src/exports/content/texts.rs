@@ -8,6 +8,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use storage::blobs::{BlobError, PART_BYTES};
 use tokio::io::AsyncReadExt;
+use values::groups::{GroupBounds, group_by_size};
 use values::id::DocumentId;
 use values::kind::DocumentStatus;
 
@@ -17,10 +18,8 @@ use errors::Error;
 
 /// Documents whose rows are read by one statement.
 const BATCH_DOCUMENTS: usize = 200;
-/// Documents whose texts are read together.
-const GROUP_DOCUMENTS: usize = 50;
-/// Bytes of texts that are read together, by estimate. One document may have more.
-const GROUP_BYTES: u64 = 8 << 20;
+/// Documents whose texts are read together, by the bytes of the texts, which are estimated.
+const GROUP_BOUNDS: GroupBounds = GroupBounds { max_items: 50, max_size: 8 << 20 };
 
 /// The rows of the text of a document: of its current version and, while it is replaced, of another.
 #[derive(Default)]
@@ -33,7 +32,7 @@ struct TextRows {
 impl LibraryWriter<'_> {
     pub(super) async fn write_texts(&mut self) -> Result<(), Error> {
         for ids in std::mem::take(&mut self.texts).chunks(BATCH_DOCUMENTS) {
-            for group in group_by_size(self.load_documents(ids).await?) {
+            for group in group_by_size(self.load_documents(ids).await?, GROUP_BOUNDS) {
                 self.write_group(group).await?;
             }
         }
@@ -152,23 +151,6 @@ impl LibraryWriter<'_> {
     }
 }
 
-/// Divides documents into groups, in their order, whose texts are read together.
-fn group_by_size(documents: Vec<(document::Model, u64)>) -> Vec<Vec<document::Model>> {
-    let mut groups: Vec<Vec<document::Model>> = Vec::new();
-    let mut group_bytes = 0_u64;
-    for (row, bytes) in documents {
-        group_bytes = group_bytes.saturating_add(bytes);
-        match groups.last_mut() {
-            Some(group) if group.len() < GROUP_DOCUMENTS && group_bytes <= GROUP_BYTES => group.push(row),
-            Some(_) | None => {
-                group_bytes = bytes;
-                groups.push(vec![row]);
-            }
-        }
-    }
-    groups
-}
-
 fn document_record(row: document::Model, text: TextRows) -> Result<DocumentRecord, Error> {
     let TextRows { mut passages, mut segments, rendition } = text;
     passages.retain(|passage| passage.version == row.version);
@@ -208,34 +190,4 @@ fn passage_record(row: chunk::Model) -> PassageRecord {
 
 fn segment_record(row: transcript_segment::Model) -> SegmentRecord {
     SegmentRecord { start_seconds: row.start_seconds, end_seconds: row.end_seconds, text: row.text }
-}
-
-#[cfg(test)]
-mod tests {
-    use values::id::UserId;
-    use values::kind::ContentType;
-    use values::time::Timestamp;
-
-    use super::*;
-
-    const NOW: Timestamp = Timestamp::from_millis(1_714_996_800_000);
-
-    fn document(bytes: u64) -> (document::Model, u64) {
-        let row = document::Model::pending(UserId::new(NOW), ContentType::Article, String::new(), NOW);
-        (row, bytes)
-    }
-
-    #[test]
-    fn groups_keep_the_order_within_their_bounds() {
-        let sizes = [1, GROUP_BYTES, 2, 3, 2 * GROUP_BYTES, 4];
-        let small = (0..GROUP_DOCUMENTS).map(|_| 1);
-        let documents: Vec<_> = sizes.into_iter().chain(small).map(document).collect();
-        let ids: Vec<DocumentId> = documents.iter().map(|(row, _)| row.id).collect();
-
-        let groups = group_by_size(documents);
-
-        let lengths: Vec<usize> = groups.iter().map(Vec::len).collect();
-        assert_eq!(lengths, [1, 1, 2, 1, GROUP_DOCUMENTS, 1]);
-        assert_eq!(groups.into_iter().flatten().map(|row| row.id).collect::<Vec<_>>(), ids);
-    }
 }

@@ -53,23 +53,7 @@ pub async fn save_upload(
     let document =
         archived_document::with_metadata(document::Model { bookmark_id: Some(id), ..awaited }, &text);
     let url = session.context().core.url_of(&document);
-    let row = bookmark::Model {
-        id,
-        user_id: user,
-        document_id: document.id,
-        kind: BookmarkKind::Upload,
-        content_type: document.content_type,
-        normalized_url: PageUrl::parse(&url).map_err(Error::internal)?.normalized(),
-        title: document.title.clone(),
-        url,
-        favorite: new.favorite,
-        archived: new.archived,
-        progress: new.progress,
-        saved_at: new.saved_at.unwrap_or(now),
-        created_at: now,
-        updated_at: now,
-        deleted_at: None,
-    };
+    let row = bookmark_row(id, &document, url, &new, now)?;
     document::Entity::insert(document.clone().into_active_model()).exec_without_returning(txn).await?;
     bookmark::Entity::insert(row.clone().into_active_model()).exec_without_returning(txn).await?;
     let completed = upload_row(&row, upload, record, sha256, now);
@@ -83,6 +67,33 @@ pub async fn save_upload(
         jobs::enqueue(txn, user, JobKind::ProcessFile, document.id.0, Priority::Backlog, now).await?;
     }
     Ok(RowResult::of(ImportedKind::Bookmark, row.id.0, true))
+}
+
+/// Returns the row of the bookmark of an upload with this document.
+fn bookmark_row(
+    id: BookmarkId,
+    document: &document::Model,
+    url: String,
+    new: &NewBookmark,
+    now: Timestamp,
+) -> Result<bookmark::Model, Error> {
+    Ok(bookmark::Model {
+        id,
+        user_id: document.user_id,
+        document_id: document.id,
+        kind: BookmarkKind::Upload,
+        content_type: document.content_type,
+        normalized_url: PageUrl::parse(&url).map_err(Error::internal)?.normalized(),
+        title: document.title.clone(),
+        url,
+        favorite: new.favorite,
+        archived: new.archived,
+        progress: new.progress,
+        saved_at: new.saved_at.unwrap_or(now),
+        created_at: now,
+        updated_at: now,
+        deleted_at: None,
+    })
 }
 
 /// Returns the row of an upload that is complete from the beginning.
