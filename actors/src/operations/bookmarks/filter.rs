@@ -11,6 +11,7 @@
 //! Each statement tests all filters, also those that its index does not serve. On SQLite, which chooses without statistics, a column that
 //! is only tested is written so that no index is searched by it ([`tested_only`]).
 
+use database::tested_only;
 use entity::bookmark;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement, UnionType};
 use sea_orm::{ColumnTrait, Condition, DbBackend, JoinType};
@@ -361,12 +362,6 @@ fn is_within(page: PageBounds<'_>, key: &Expr, id: &Expr) -> Vec<Expr> {
     let after = page.after.map(|after| page.sort.is_after(key.clone(), id.clone(), after));
     let until = page.until.map(|until| page.sort.is_until(key.clone(), id.clone(), until));
     [after, until].into_iter().flatten().collect()
-}
-
-/// Returns a column in a form that SQLite does not look up in an index: its value is tested on rows that are found in another way. Without
-/// statistics SQLite prefers every range of an index to the order of another one, and sorts what it finds.
-fn tested_only(column: Expr, backend: DbBackend) -> Expr {
-    if backend == DbBackend::Postgres { column } else { Expr::cust_with_expr("+?", column) }
 }
 
 /// Adds conditions to a statement.
