@@ -120,7 +120,7 @@ CREATE INDEX collection_bookmark_saved ON collection_bookmark (collection_id, us
 ";
 
 /// A bookmark has one note. `note_document` and `note_project` include the owner, as `bookmark_document` does. `note_project_pinned`
-/// has the order in which a context takes the notes of a project.
+/// has the order in which a context takes the notes of a project. `note_project_created` finds the note that an import brings again.
 const NOTE: &str = r#"
 CREATE TABLE note (
     id UUID PRIMARY KEY,
@@ -138,5 +138,6 @@ CREATE INDEX note_user ON note (user_id, id);
 CREATE INDEX note_document ON note (document_id, user_id);
 CREATE INDEX note_project ON note (project_id, user_id, id) WHERE project_id IS NOT NULL;
 CREATE INDEX note_project_pinned ON note (project_id, user_id, pinned, id) WHERE project_id IS NOT NULL;
+CREATE INDEX note_project_created ON note (project_id, user_id, created_at) WHERE project_id IS NOT NULL;
 CREATE INDEX note_user_bookmark ON note (user_id, bookmark_id)
 "#;

@@ -44,7 +44,8 @@ CREATE INDEX project_item_document ON project_item (document_id);
 CREATE INDEX project_item_highlight ON project_item (highlight_id) WHERE highlight_id IS NOT NULL
 ";
 
-/// `decision_status` lists the decisions in force, the latest first.
+/// `decision_status` lists the decisions in force, the latest first. `decision_created` finds the decision that an import brings again:
+/// it looks for each of a project, and would read all others.
 const DECISION: &str = "
 CREATE TABLE decision (
     id UUID PRIMARY KEY,
@@ -58,5 +59,6 @@ CREATE TABLE decision (
     updated_at BIGINT NOT NULL
 );
 CREATE INDEX decision_project ON decision (project_id, id);
-CREATE INDEX decision_status ON decision (project_id, status, decided_at, id)
+CREATE INDEX decision_status ON decision (project_id, status, decided_at, id);
+CREATE INDEX decision_created ON decision (project_id, created_at)
 ";

@@ -29,8 +29,14 @@ const STORAGE_CHECK_INTERVAL: Duration = Duration::from_secs(3);
 const MAX_STORAGE_WAIT: Duration = Duration::from_millis(500);
 /// A writer that is busy with other work counts as well for this long after the last successful test write.
 const MAX_WRITER_BUSY: Duration = Duration::from_secs(60);
-/// Jobs are counted again after this time.
-const JOB_COUNT_INTERVAL: Duration = Duration::from_secs(5);
+/// Jobs are counted again after this time at the earliest.
+const MIN_JOB_COUNT_INTERVAL: Duration = Duration::from_secs(5);
+/// Jobs are counted again after this time at the latest.
+const MAX_JOB_COUNT_INTERVAL: Duration = Duration::from_secs(300);
+/// Jobs are counted again after this many times the time that the last count took. A count reads an entry of an index for each pending
+/// job, so with many of them it takes a hundredth of the time of one reader. Counts that every change of a job kept up to date would
+/// cost each job several writes, and on PostgreSQL all jobs of a track would wait for one row.
+const JOB_COUNT_PAUSE: u32 = 100;
 
 /// The readiness of the server to take requests: not while it starts or drains. Clones share it.
 #[derive(Clone, Debug, Default)]
@@ -82,15 +88,21 @@ impl StorageCheck {
     }
 }
 
-/// The time of the last count of jobs. Every client may ask, and each count reads rows.
+/// The time before which jobs are not counted again; `None` before the first count. Every client may ask, and each count reads rows.
 #[derive(Debug, Default)]
 pub struct JobCounts(Mutex<Option<Instant>>);
+
+/// Returns how long the counts of jobs are shown, if the last count took this long.
+fn job_count_interval(count: Duration) -> Duration {
+    count.saturating_mul(JOB_COUNT_PAUSE).clamp(MIN_JOB_COUNT_INTERVAL, MAX_JOB_COUNT_INTERVAL)
+}
 
 impl JobCounts {
     async fn refresh(&self, core: &CoreContext) {
         // Held during the count, so that simultaneous scrapes cause one count.
-        let mut last = self.0.lock().await;
-        if last.is_some_and(|at| at.elapsed() < JOB_COUNT_INTERVAL) {
+        let mut shown_until = self.0.lock().await;
+        let begun = Instant::now();
+        if shown_until.is_some_and(|until| begun < until) {
             return;
         }
         match jobs::depths(core.db.read()).await {
@@ -106,7 +118,8 @@ impl JobCounts {
             Err(error) => tracing::warn!(%error, "could not count the jobs"),
         }
         // After a failure too: a database in trouble must not get a count for each scrape.
-        *last = Some(Instant::now());
+        let counted = Instant::now();
+        *shown_until = Some(counted + job_count_interval(counted.duration_since(begun)));
     }
 }
 
@@ -300,6 +313,15 @@ mod tests {
         readiness.storage.send_modify(|check| *check = Some(StorageCheck::after(None, StorageState::Full)));
 
         assert_eq!(readiness.storage().await.state, StorageState::Full);
+    }
+
+    #[test]
+    fn jobs_are_counted_less_often_while_many_wait() {
+        let seconds = Duration::from_secs;
+
+        assert_eq!(job_count_interval(Duration::from_millis(1)), seconds(5));
+        assert_eq!(job_count_interval(Duration::from_millis(300)), seconds(30));
+        assert_eq!(job_count_interval(Duration::MAX), seconds(300));
     }
 
     #[test]

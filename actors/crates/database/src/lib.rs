@@ -15,6 +15,7 @@
 //! | use the connections of account security or of jobs | [`Db::for_accounts`], [`Db::for_jobs`] |
 //! | bound the connections of one account | [`on_behalf_of`] |
 //! | insert many rows | [`insert_all`] |
+//! | keep SQLite from the wrong index | [`tested_only()`] |
 //! | do maintenance in one process at a time | [`Db::hold_lock`] |
 //! | compare the counted bytes of libraries, and the kept counts, with the rows | [`library_counts`], [`kept_counts`] |
 //! | know what an error means | [`DatabaseFault::of`]; [`StorageFault::of`] for the storage alone |
@@ -75,6 +76,7 @@ mod sqlite;
 mod statement_counts;
 #[cfg(any(test, feature = "test-support"))]
 mod test_support;
+mod tested_only;
 mod transaction;
 mod verification;
 mod watch_files;
@@ -94,6 +96,7 @@ pub use session_lock::SessionLock;
 pub use statement_counts::StatementRoute;
 #[cfg(any(test, feature = "test-support"))]
 pub use test_support::{QueryPlan, StatementLog, refusal_with_code};
+pub use tested_only::tested_only;
 pub use transaction::Transaction;
 
 #[cfg(test)]

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use database::tested_only;
 use entity::{oauth_code, oauth_consent, oauth_grant, oauth_sign_in, oauth_token};
 use errors::Error;
 use sea_orm::sea_query::{Expr, ExprTrait, Order, Query};
-use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, DbErr, DeleteMany, EntityTrait, QueryFilter, QuerySelect,
+};
 use values::id::GrantId;
 use values::kind::{TokenKind, TokenState};
 use values::time::Timestamp;
@@ -25,24 +28,26 @@ const ACCESS_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600);
 /// without limit. An older one that is presented again is unknown: it is refused, and the grant stays.
 pub(super) const MAX_SPENT_TOKENS: u64 = 10_000;
 
-/// Removes everything that is no longer needed, one statement after another.
+/// The grants of tokens that were exchanged within this time are looked at for spent tokens to remove. It is longer than the time between
+/// two clean-ups, some of which may fail.
+const EXCHANGE_WINDOW: Duration = Duration::from_secs(6 * 3600);
+
+/// Rows that one statement removes, so that requests do not wait for the writer while the clean-up removes many.
+pub(super) const BATCH_ROWS: u64 = 500;
+
+/// Removes everything that is no longer needed, one statement after another. Indexes on the times find the rows.
 pub(super) async fn run(ctx: &GrantContext) -> Result<(), Error> {
     let (db, now) = (ctx.db.write(), ctx.clock.now());
-    oauth_consent::Entity::delete_many().filter(oauth_consent::Column::ExpiresAt.lt(now)).exec(db).await?;
-    oauth_sign_in::Entity::delete_many().filter(oauth_sign_in::Column::ExpiresAt.lt(now)).exec(db).await?;
+    let expired = oauth_consent::Column::ExpiresAt.lt(now);
+    delete_rows(db, oauth_consent::Entity::delete_many, oauth_consent::Column::Hash, expired).await?;
+    let expired = oauth_sign_in::Column::ExpiresAt.lt(now);
+    delete_rows(db, oauth_sign_in::Entity::delete_many, oauth_sign_in::Column::Hash, expired).await?;
     // Used codes stay as long as a token of theirs may be valid, so that a second use is noticed.
     let old = oauth_code::Column::ExpiresAt.lt(now - REFRESH_LIFETIME);
-    oauth_code::Entity::delete_many().filter(old).exec(db).await?;
-    end_expired(ctx).await?;
-    let expired = |kind, since| {
-        Condition::all()
-            .add(oauth_token::Column::Kind.eq(kind))
-            .add(oauth_token::Column::ExpiresAt.lt(now - since))
-    };
-    let either = Condition::any()
-        .add(expired(TokenKind::Access, ACCESS_RETENTION))
-        .add(expired(TokenKind::Refresh, REFRESH_RETENTION));
-    oauth_token::Entity::delete_many().filter(either).exec(db).await?;
+    delete_rows(db, oauth_code::Entity::delete_many, oauth_code::Column::Hash, old).await?;
+    let expired = is_expired(TokenKind::Access, now - ACCESS_RETENTION);
+    delete_rows(db, oauth_token::Entity::delete_many, oauth_token::Column::Hash, expired).await?;
+    remove_expired_refresh_tokens(ctx, now - REFRESH_RETENTION).await?;
     remove_oldest_spent(ctx, now).await?;
     // Logged and not returned: the removal of unused clients does not depend on it.
     if let Err(error) = remove_expired_test_keys(&ctx.db, now).await {
@@ -55,17 +60,69 @@ pub(super) async fn run(ctx: &GrantContext) -> Result<(), Error> {
     Ok(())
 }
 
-/// Ends grants whose last refresh token has expired.
-async fn end_expired(ctx: &GrantContext) -> Result<(), Error> {
+/// Deletes the rows that match a condition, by their hashes and in parts.
+async fn delete_rows<E: EntityTrait>(
+    db: &impl ConnectionTrait,
+    delete: fn() -> DeleteMany<E>,
+    hash: E::Column,
+    condition: Expr,
+) -> Result<(), DbErr> {
+    loop {
+        let batch = Query::select()
+            .expr(hash.into_expr())
+            .from(E::default().table_ref())
+            .and_where(condition.clone())
+            .limit(BATCH_ROWS)
+            .take();
+        let deleted = delete().filter(hash.in_subquery(batch)).exec(db).await?;
+        if deleted.rows_affected < BATCH_ROWS {
+            return Ok(());
+        }
+    }
+}
+
+/// Returns the condition that a token of this kind expired before a time.
+fn is_expired(kind: TokenKind, until: Timestamp) -> Expr {
+    oauth_token::Column::Kind.eq(kind).and(oauth_token::Column::ExpiresAt.lt(until))
+}
+
+/// Removes the refresh tokens that expired before a time, in parts, and before each part ends the grants whose last one is among them:
+/// every grant has a refresh token from its creation.
+async fn remove_expired_refresh_tokens(ctx: &GrantContext, until: Timestamp) -> Result<(), Error> {
+    use oauth_token::Column;
+    loop {
+        let batch: Vec<(Vec<u8>, GrantId)> = oauth_token::Entity::find()
+            .filter(is_expired(TokenKind::Refresh, until))
+            .select_only()
+            .columns([Column::Hash, Column::GrantId])
+            .limit(BATCH_ROWS)
+            .into_tuple()
+            .all(ctx.db.read())
+            .await?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let (hashes, grants): (Vec<Vec<u8>>, Vec<GrantId>) = batch.into_iter().unzip();
+        end_expired(ctx, grants, until).await?;
+        oauth_token::Entity::delete_many().filter(Column::Hash.is_in(hashes)).exec(ctx.db.write()).await?;
+    }
+}
+
+/// Ends those of the grants all of whose refresh tokens expired before a time.
+async fn end_expired(ctx: &GrantContext, grants: Vec<GrantId>, until: Timestamp) -> Result<(), Error> {
     let grant_of_token = Expr::col((oauth_token::Entity, oauth_token::Column::GrantId));
+    // Otherwise SQLite would read the tokens of all grants that have not expired, for each grant.
+    let expires_at =
+        tested_only(oauth_token::Column::ExpiresAt.into_expr(), ctx.db.write().get_database_backend());
     let living = Query::select()
         .column(oauth_token::Column::GrantId)
         .from(oauth_token::Entity)
         .and_where(grant_of_token.equals((oauth_grant::Entity, oauth_grant::Column::Id)))
         .and_where(oauth_token::Column::Kind.eq(TokenKind::Refresh))
-        .and_where(oauth_token::Column::ExpiresAt.gte(ctx.clock.now() - REFRESH_RETENTION))
+        .and_where(expires_at.gte(until))
         .take();
     end_update(oauth_grant::Entity::update_many(), GrantEnd::Disconnected)
+        .filter(oauth_grant::Column::Id.is_in(grants))
         .filter(Expr::exists(living).not())
         .exec(ctx.db.write())
         .await?;
@@ -73,11 +130,18 @@ async fn end_expired(ctx: &GrantContext) -> Result<(), Error> {
 }
 
 /// Removes the spent refresh tokens of each grant that are older than the newest [`MAX_SPENT_TOKENS`], and the expired access tokens
-/// that are as old.
+/// that are as old. A grant gets no further spent tokens without an exchange, so only those with a recent one are looked at.
 async fn remove_oldest_spent(ctx: &GrantContext, now: Timestamp) -> Result<(), Error> {
     use oauth_token::Column;
     let spent =
         || Condition::all().add(Column::Kind.eq(TokenKind::Refresh)).add(Column::State.eq(TokenState::Spent));
+    // A refresh token is issued with each exchange, for the same time: so the index on the time of expiry finds the newest.
+    let exchanged = Query::select()
+        .column(Column::GrantId)
+        .from(oauth_token::Entity)
+        .and_where(Column::Kind.eq(TokenKind::Refresh))
+        .and_where(Column::ExpiresAt.gt(now + REFRESH_LIFETIME - EXCHANGE_WINDOW))
+        .take();
     let beyond_newest = Query::select()
         .column(Column::GrantId)
         .from(oauth_token::Entity)
@@ -90,6 +154,7 @@ async fn remove_oldest_spent(ctx: &GrantContext, now: Timestamp) -> Result<(), E
         .offset(MAX_SPENT_TOKENS)
         .take();
     let grants: Vec<GrantId> = oauth_grant::Entity::of_all_users()
+        .filter(oauth_grant::Column::Id.in_subquery(exchanged))
         .filter(Expr::exists(beyond_newest))
         .select_only()
         .column(oauth_grant::Column::Id)

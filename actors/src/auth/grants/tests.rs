@@ -560,6 +560,43 @@ async fn oldest_spent_refresh_tokens_are_removed() {
 }
 
 #[tokio::test]
+async fn expired_tokens_are_removed_in_parts_and_end_their_grant() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));
+    let mut ctx = new_context(&folder, &clock).await;
+    // The removal of the client would remove its grant and the tokens.
+    ctx.unused_client_lifetime = 2 * token::REFRESH_LIFETIME;
+    let mut flow = AuthorizationFlow::new(&ctx, &clock).await;
+    reconnect(&mut flow).await;
+    let grant = flow.grant().await.unwrap();
+    let issued = oauth_token::Entity::find().filter(oauth_token::Column::GrantId.eq(grant.id));
+    let issued = issued.all(ctx.db.read()).await.unwrap();
+    for (number, row) in issued.iter().enumerate() {
+        let copies = (0..=sweep::BATCH_ROWS).map(|copy| {
+            let hash = [number as u64, copy].map(u64::to_be_bytes).concat();
+            oauth_token::Model { hash, ..row.clone() }.into_active_model()
+        });
+        oauth_token::Entity::insert_many(copies).exec_without_returning(ctx.db.write()).await.unwrap();
+    }
+    clock.advance(token::REFRESH_LIFETIME + Duration::from_secs(2 * 24 * 3600));
+    let mut other = AuthorizationFlow::new(&ctx, &clock).await;
+    reconnect(&mut other).await;
+
+    let mut recorded = ctx.clone();
+    let sent = recorded.db.record_statements();
+    sweep::run(&recorded).await.unwrap();
+
+    assert_eq!(flow.count_rows().await.1, 0);
+    assert_eq!(flow.grant().await.unwrap().state, GrantState::Disconnected);
+    assert_eq!((other.count_rows().await.1, other.valid_refresh_tokens().await), (2, 1));
+    let plans = QueryPlan::of_each(&ctx.db, sent.take()).await.unwrap();
+    assert!(plans.iter().all(|plan| plan.full_scans().is_empty()), "{plans:#?}");
+    let ends_grants = |plan: &&QueryPlan| plan.sql.starts_with(r#"UPDATE "oauth_grant""#);
+    let ended: Vec<&QueryPlan> = plans.iter().filter(ends_grants).collect();
+    assert!(!ended.is_empty() && ended.iter().all(|plan| plan.has_step("oauth_token_grant")), "{plans:#?}");
+}
+
+#[tokio::test]
 async fn code_is_kept_although_the_clock_was_set_back() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));

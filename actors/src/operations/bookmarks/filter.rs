@@ -8,8 +8,10 @@
 //! | a tag or a collection | `bookmark_tag_user`, `collection_bookmark_saved` | the time of saving |
 //! | a few candidates | the index of the rarest filter | none: they are sorted |
 //!
-//! Each statement tests all filters, also those that its index does not serve.
+//! Each statement tests all filters, also those that its index does not serve. On SQLite, which chooses without statistics, a column that
+//! is only tested is written so that no index is searched by it ([`tested_only`]).
 
+use database::tested_only;
 use entity::bookmark;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement, UnionType};
 use sea_orm::{ColumnTrait, Condition, DbBackend, JoinType};
@@ -47,6 +49,8 @@ pub(super) struct PageBounds<'a> {
     pub sort: BookmarkSort,
     /// The row after which the page begins; `None` for the first page.
     pub after: Option<&'a BookmarkPosition>,
+    /// The last row that is read; `None` to read until the page is full or the list ends.
+    pub until: Option<&'a BookmarkPosition>,
     /// Maximum number of rows.
     pub limit: u64,
 }
@@ -57,19 +61,56 @@ impl BookmarkFilter {
         self.sets().into_iter().next().filter(|_| sort.is_by_saving())
     }
 
-    /// Selects a page from the bookmarks in the order of the list.
-    pub(super) fn select_bookmarks(&self, page: PageBounds<'_>, backend: DbBackend) -> SelectStatement {
+    /// Selects a page from the rows of this set, or else from all bookmarks, read in the order of the list.
+    pub(super) fn select_in_order(
+        &self,
+        scanned: Option<&BookmarkSet>,
+        page: PageBounds<'_>,
+        backend: DbBackend,
+    ) -> SelectStatement {
+        match scanned {
+            Some(set) => self.select_members(set, page, backend),
+            None => {
+                let mut tests = self.times_of_other_orders(page, backend);
+                tests.extend(self.in_sets(None));
+                tests.extend(self.has_words());
+                self.select_ranges(&tests, page, backend)
+            }
+        }
+    }
+
+    /// Selects one row: the one before which this many rows of the page's range are read. It does not exist in a shorter range. `scanned`
+    /// as in [`Self::select_in_order`].
+    pub(super) fn select_boundary(
+        &self,
+        scanned: Option<&BookmarkSet>,
+        rows: u64,
+        page: PageBounds<'_>,
+        backend: DbBackend,
+    ) -> SelectStatement {
+        // PostgreSQL sorts that many rows of each range.
+        let page = PageBounds { limit: rows.saturating_add(1), ..page };
+        let mut statement = match scanned {
+            Some(set) => self.member_rows(set, page),
+            None => self.select_ranges(&[], page, backend),
+        };
+        statement.limit(1).offset(rows);
+        statement
+    }
+
+    /// Selects the bookmarks that pass these tests, in the order of the list.
+    fn select_ranges(&self, tests: &[Expr], page: PageBounds<'_>, backend: DbBackend) -> SelectStatement {
         let mark_ranges = self.mark_ranges();
         // SQLite merges ranges that are in the order of an index. PostgreSQL does not see their order, unless each range has its own.
         let sorts_ranges = mark_ranges.len() > 1 && backend == DbBackend::Postgres;
         let mut ranges = mark_ranges.into_iter().map(|range| {
-            let mut rows = bookmark_rows(page.sort.key());
+            let (key, id) = (page.sort.key(), bookmark::Column::Id.into_expr());
+            let mut rows = bookmark_rows(key.clone());
             add_conditions(&mut rows, self.is_visible());
             add_conditions(&mut rows, range);
-            add_conditions(&mut rows, self.times(bookmark::Column::SavedAt.into_expr(), page));
-            add_conditions(&mut rows, self.in_sets(None));
-            add_conditions(&mut rows, self.has_words());
-            add_conditions(&mut rows, is_after(page, page.sort.key(), bookmark::Column::Id.into_expr()));
+            add_conditions(&mut rows, self.times_of_order(&key, page));
+            add_conditions(&mut rows, tests.iter().cloned());
+            add_conditions(&mut rows, is_within(page, &key, &id));
             if sorts_ranges { sorted_range(rows, page) } else { rows }
         });
         // There is at least one range: a flag can be set or not.
@@ -82,19 +123,26 @@ impl BookmarkFilter {
     }
 
     /// Selects a page from the rows of a set, in the order of saving.
-    pub(super) fn select_members(&self, set: &BookmarkSet, page: PageBounds<'_>) -> SelectStatement {
-        let mut rows = set.select(self.user);
-        rows.expr_as(set.saved_at(), SORT_KEY)
-            .expr_as(set.bookmark_id(), ID)
-            // SQLite keeps the order of a cross join.
-            .join(JoinType::CrossJoin, bookmark::Entity, Condition::all())
+    fn select_members(&self, set: &BookmarkSet, page: PageBounds<'_>, backend: DbBackend) -> SelectStatement {
+        let mut rows = self.member_rows(set, page);
+        // SQLite keeps the order of a cross join.
+        rows.join(JoinType::CrossJoin, bookmark::Entity, Condition::all())
             .and_where(is_bookmark(set.bookmark_id()))
             .and_where(bookmark::Column::DeletedAt.is_null());
         add_conditions(&mut rows, self.has_marks());
-        add_conditions(&mut rows, self.times(set.saved_at(), page));
+        add_conditions(&mut rows, self.times_of_other_orders(page, backend));
         add_conditions(&mut rows, self.in_sets(Some(set)));
         add_conditions(&mut rows, self.has_words());
-        add_conditions(&mut rows, is_after(page, set.saved_at(), set.bookmark_id()));
+        rows
+    }
+
+    /// Selects the rows of a set in the order of saving, without a look at their bookmarks.
+    fn member_rows(&self, set: &BookmarkSet, page: PageBounds<'_>) -> SelectStatement {
+        let (saved_at, id) = (set.saved_at(), set.bookmark_id());
+        let mut rows = set.select(self.user);
+        rows.expr_as(saved_at.clone(), SORT_KEY).expr_as(id.clone(), ID);
+        add_conditions(&mut rows, self.times_of_order(&saved_at, page));
+        add_conditions(&mut rows, is_within(page, &saved_at, &id));
         page.sort.sort(&mut rows, page.limit);
         rows
     }
@@ -104,20 +152,25 @@ impl BookmarkFilter {
         &self,
         candidates: SelectStatement,
         page: PageBounds<'_>,
+        backend: DbBackend,
     ) -> SelectStatement {
+        let (key, id) = (page.sort.key(), bookmark::Column::Id.into_expr());
         let mut rows = Query::select();
-        rows.expr_as(page.sort.key(), SORT_KEY)
-            .expr_as(bookmark::Column::Id.into_expr(), ID)
+        rows.expr_as(key.clone(), SORT_KEY)
+            .expr_as(id.clone(), ID)
             .from_subquery(candidates, CANDIDATE)
             // SQLite keeps the order of a cross join. Otherwise it could read all bookmarks, because an index has the order of the list.
             .join(JoinType::CrossJoin, bookmark::Entity, Condition::all())
-            .and_where(is_bookmark(Expr::col((CANDIDATE, ID))));
-        add_conditions(&mut rows, self.is_visible());
+            .and_where(is_bookmark(Expr::col((CANDIDATE, ID))))
+            // Otherwise SQLite would read all bookmarks of the user after the cursor for each candidate.
+            .and_where(tested_only(bookmark::Column::UserId.into_expr(), backend).eq(self.user))
+            .and_where(bookmark::Column::DeletedAt.is_null());
         add_conditions(&mut rows, self.has_marks());
-        add_conditions(&mut rows, self.times(bookmark::Column::SavedAt.into_expr(), page));
+        add_conditions(&mut rows, self.times_of_order(&key, page));
+        add_conditions(&mut rows, self.times_of_other_orders(page, backend));
         add_conditions(&mut rows, self.in_sets(None));
         add_conditions(&mut rows, self.has_words());
-        add_conditions(&mut rows, is_after(page, page.sort.key(), bookmark::Column::Id.into_expr()));
+        add_conditions(&mut rows, is_within(page, &key, &id));
         page.sort.sort(&mut rows, page.limit);
         rows
     }
@@ -235,17 +288,33 @@ impl BookmarkFilter {
         is_filtered.then(|| (0..bookmark::FLAGS_VALUES).filter(matches).collect())
     }
 
-    /// Returns the conditions on times. A bound that the position before the page implies is left out: SQLite searches an index by one
-    /// lower and one upper bound, and the position is the narrower one.
-    fn times(&self, saved_at: Expr, page: PageBounds<'_>) -> Vec<Expr> {
-        let begun = page.after.map(|_| page.sort);
-        let after = self.saved_after.filter(|_| begun != Some(BookmarkSort::SavedAt));
-        let before = self.saved_before.filter(|_| begun != Some(BookmarkSort::SavedAtDescending));
-        let since = self.updated_since.filter(|_| begun != Some(BookmarkSort::UpdatedAt));
+    /// Returns the conditions on the time by which the list is sorted. A bound that the first or the last row of the page implies is left
+    /// out: SQLite searches an index by one lower and one upper bound, and the row is the narrower one.
+    fn times_of_order(&self, key: &Expr, page: PageBounds<'_>) -> Vec<Expr> {
+        let (lower, upper) = if page.sort.is_by_saving() {
+            (
+                self.saved_after.map(|after| key.clone().gt(after)),
+                self.saved_before.map(|before| key.clone().lt(before)),
+            )
+        } else if page.sort.is_by_change() {
+            (self.updated_since.map(|since| key.clone().gte(since)), None)
+        } else {
+            (None, None)
+        };
+        let (begins, ends) = (page.after.is_some(), page.until.is_some());
+        let (has_lower, has_upper) = if page.sort.is_descending() { (ends, begins) } else { (begins, ends) };
+        [lower.filter(|_| !has_lower), upper.filter(|_| !has_upper)].into_iter().flatten().collect()
+    }
+
+    /// Returns the conditions on the other times.
+    fn times_of_other_orders(&self, page: PageBounds<'_>, backend: DbBackend) -> Vec<Expr> {
+        let saved_at = || tested_only(bookmark::Column::SavedAt.into_expr(), backend);
+        let updated_at = || tested_only(bookmark::Column::UpdatedAt.into_expr(), backend);
+        let (is_by_saving, is_by_change) = (page.sort.is_by_saving(), page.sort.is_by_change());
         [
-            after.map(|after| saved_at.clone().gt(after)),
-            before.map(|before| saved_at.clone().lt(before)),
-            since.map(|since| bookmark::Column::UpdatedAt.gte(since)),
+            self.saved_after.filter(|_| !is_by_saving).map(|after| saved_at().gt(after)),
+            self.saved_before.filter(|_| !is_by_saving).map(|before| saved_at().lt(before)),
+            self.updated_since.filter(|_| !is_by_change).map(|since| updated_at().gte(since)),
         ]
         .into_iter()
         .flatten()
@@ -288,8 +357,11 @@ fn is_bookmark(id: Expr) -> Expr {
     id.equals((bookmark::Entity, bookmark::Column::Id))
 }
 
-fn is_after(page: PageBounds<'_>, key: Expr, id: Expr) -> Option<Expr> {
-    page.after.map(|after| page.sort.is_after(key, id, after))
+/// Returns the conditions that a row is between the first and the last row that are read.
+fn is_within(page: PageBounds<'_>, key: &Expr, id: &Expr) -> Vec<Expr> {
+    let after = page.after.map(|after| page.sort.is_after(key.clone(), id.clone(), after));
+    let until = page.until.map(|until| page.sort.is_until(key.clone(), id.clone(), until));
+    [after, until].into_iter().flatten().collect()
 }
 
 /// Adds conditions to a statement.

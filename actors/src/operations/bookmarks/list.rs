@@ -111,7 +111,7 @@ impl Operation for ListBookmarks {
             let found = collection::Entity::one_of(user, id.into_inner()).one(ctx.core.db.read()).await?;
             found.ok_or_else(|| Error::not_found().of_item("collectionId"))?;
         }
-        let bounds = PageBounds { sort, after: after.as_ref(), limit: list.fetch_limit() };
+        let bounds = PageBounds { sort, after: after.as_ref(), until: None, limit: list.fetch_limit() };
         let rows = find_page(ctx.core.db.read(), &request.filter(user), bounds).await?;
         let ListPage { rows, next_cursor } = list.page(rows, BookmarkPosition::clone);
         let ids: Vec<BookmarkId> = rows.into_iter().map(|row| row.id).collect();

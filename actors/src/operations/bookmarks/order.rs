@@ -48,7 +48,8 @@ impl BookmarkSort {
         matches!(self, Self::UpdatedAt | Self::UpdatedAtDescending)
     }
 
-    fn is_descending(self) -> bool {
+    /// Returns whether the list begins with the largest key.
+    pub(super) fn is_descending(self) -> bool {
         matches!(self, Self::SavedAtDescending | Self::UpdatedAtDescending)
     }
 
@@ -70,14 +71,24 @@ impl BookmarkSort {
 
     /// Returns the condition that a row with these columns comes after a position.
     pub(super) fn is_after(self, key: Expr, id: Expr, after: &BookmarkPosition) -> Expr {
-        let last_key = if self == Self::Title {
-            Expr::value(after.title.as_str())
+        let (row, last) = self.compared(key, id, after);
+        if self.is_descending() { row.lt(last) } else { row.gt(last) }
+    }
+
+    /// Returns the condition that a row with these columns is at a position or before it.
+    pub(super) fn is_until(self, key: Expr, id: Expr, until: &BookmarkPosition) -> Expr {
+        let (row, last) = self.compared(key, id, until);
+        if self.is_descending() { row.gte(last) } else { row.lte(last) }
+    }
+
+    /// Returns the columns and the values of a position as rows: an index is not searched by the alternatives of an OR.
+    fn compared(self, key: Expr, id: Expr, position: &BookmarkPosition) -> (Expr, Expr) {
+        let value = if self == Self::Title {
+            Expr::value(position.title.as_str())
         } else {
-            Expr::value(Timestamp::from_millis(after.number))
+            Expr::value(Timestamp::from_millis(position.number))
         };
-        // A comparison of rows, because an index is not searched by the alternatives of an OR.
-        let (position, last) = (Expr::tuple([key, id]), Expr::tuple([last_key, Expr::value(after.id)]));
-        if self.is_descending() { position.lt(last) } else { position.gt(last) }
+        (Expr::tuple([key, id]), Expr::tuple([value, Expr::value(position.id)]))
     }
 
     /// Reads a row with the columns [`SORT_KEY`] and [`ID`].

@@ -1,6 +1,6 @@
-//! Compares pages with rows that are filtered and sorted here, with every order, one or two filters, and both ways to find a page.
+//! Compares pages with rows that are filtered and sorted here, with every order, one or two filters, and each way to find a page.
 
-use database::{Db, insert_all};
+use database::{Db, QueryPlan, insert_all};
 use entity::{bookmark, bookmark_tag, collection, collection_bookmark, document, user};
 use proptest::prelude::*;
 use sea_orm::{ColumnTrait, DbBackend, EntityTrait, QueryFilter, Statement};
@@ -198,11 +198,16 @@ fn expected(rows: &[StoredBookmark], filter: &BookmarkFilter, sort: BookmarkSort
 }
 
 /// Reads a list page by page.
-async fn list(db: &Db, filter: &BookmarkFilter, sort: BookmarkSort, max_candidates: u64) -> Vec<BookmarkId> {
+async fn list(
+    db: &Db,
+    filter: &BookmarkFilter,
+    sort: BookmarkSort,
+    candidate_bounds: &[u64],
+) -> Vec<BookmarkId> {
     let (mut ids, mut after) = (Vec::new(), None::<BookmarkPosition>);
     loop {
-        let page = PageBounds { sort, after: after.as_ref(), limit: 11 };
-        let rows = find_page_by(db.read(), filter, page, max_candidates).await.unwrap();
+        let page = PageBounds { sort, after: after.as_ref(), until: None, limit: 11 };
+        let rows = find_page_by(db.read(), filter, page, candidate_bounds).await.unwrap();
         ids.extend(rows.iter().map(|row| row.id));
         match rows.last() {
             Some(last) => after = Some(last.clone()),
@@ -229,9 +234,10 @@ async fn compare(seeds: &[BookmarkSeed]) {
             second(&mut filter);
             for sort in SORTS {
                 let expected = expected(&rows, &filter, sort);
-                for max_candidates in [0, 1000] {
-                    let listed = list(&db, &filter, sort, max_candidates).await;
-                    assert_eq!(listed, expected, "{filter:?} {sort} {max_candidates}");
+                // In the order of the list alone, in parts of it and by candidates, and by candidates alone.
+                for bounds in [&[][..], &[0, 3], &[1000]] {
+                    let listed = list(&db, &filter, sort, bounds).await;
+                    assert_eq!(listed, expected, "{filter:?} {sort} {bounds:?}");
                 }
             }
         }
@@ -257,9 +263,76 @@ async fn store_one(db: &Db) -> (UserId, bookmark::Model) {
     (owner, rows[0].bookmark.clone())
 }
 
+/// Explains the statements that return rows of the list, read to its end with this filter.
+async fn explain_pages(
+    db: &Db,
+    filter: &BookmarkFilter,
+    sort: BookmarkSort,
+    candidate_bounds: &[u64],
+) -> Vec<QueryPlan> {
+    let mut recorded = db.clone();
+    let sent = recorded.record_statements();
+    list(&recorded, filter, sort, candidate_bounds).await;
+    let mut plans = QueryPlan::of_each(db, sent.take()).await.unwrap();
+    plans.retain(|plan| plan.sql.contains(r#"ORDER BY "sort_key""#));
+    // The first page and those after a cursor.
+    assert!(plans.len() >= 2, "{plans:#?}");
+    plans
+}
+
+#[actix::test]
+async fn filters_without_an_order_are_served_by_two_indexes() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+    let db = Db::open(&url).await.unwrap();
+    let owner = UserId::new(NOW);
+    store(&db, owner, CollectionId::new(NOW), &vec![A_HERON; 30]).await;
+    let filter = BookmarkFilter {
+        words: vec!["heron".to_owned()],
+        saved_before: Some(Timestamp::from_millis(NOW.millis() + 1)),
+        updated_since: Some(NOW),
+        ..no_filter(owner)
+    };
+
+    for (sort, index) in SORTS.into_iter().zip(["saved", "saved", "updated", "updated", "title"]) {
+        // In the order of the list, to its end and to a boundary.
+        for bounds in [&[][..], &[3]] {
+            for plan in explain_pages(&db, &filter, sort, bounds).await {
+                let is_in_order = plan.has_step(&format!("bookmark_{index} (user_id=?")) && !plan.sorts();
+                assert!(is_in_order, "{plan:#?}");
+            }
+        }
+        // By candidates, each of which is one row.
+        for plan in explain_pages(&db, &filter, sort, &[1000]).await {
+            assert!(plan.has_step("sqlite_autoindex_bookmark_1 (id=?)"), "{plan:#?}");
+        }
+    }
+}
+
+#[actix::test]
+async fn part_of_the_list_is_a_range_of_its_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+    let db = Db::open(&url).await.unwrap();
+    let owner = UserId::new(NOW);
+    store(&db, owner, CollectionId::new(NOW), &vec![A_HERON; 30]).await;
+    let by_tag = BookmarkFilter { tag: Some("bird".to_owned()), favorite: Some(false), ..no_filter(owner) };
+    let by_words = BookmarkFilter { words: vec!["heron".to_owned()], ..no_filter(owner) };
+
+    for (filter, range) in [
+        (by_tag, "name=? AND (saved_at,bookmark_id)>(?,?) AND (saved_at,bookmark_id)<(?,?))"),
+        (by_words, "bookmark_saved (user_id=? AND (saved_at,id)>(?,?) AND (saved_at,id)<(?,?))"),
+    ] {
+        for sort in [BookmarkSort::SavedAt, BookmarkSort::SavedAtDescending] {
+            let plans = explain_pages(&db, &filter, sort, &[3]).await;
+            assert!(plans.iter().any(|plan| plan.has_step(range)), "{plans:#?}");
+        }
+    }
+}
+
 async fn found(db: &Db, user: UserId, word: &str) -> usize {
     let filter = BookmarkFilter { words: vec![word.to_owned()], ..no_filter(user) };
-    list(db, &filter, BookmarkSort::Title, 1000).await.len()
+    list(db, &filter, BookmarkSort::Title, &CANDIDATE_BOUNDS).await.len()
 }
 
 #[actix::test]

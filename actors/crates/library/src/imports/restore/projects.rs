@@ -217,3 +217,52 @@ pub async fn restore_item(
     let is_own = session.has_created(txn, ImportedKind::Project, project.id.0).await?;
     Ok(RowResult::Created(ImportedKind::Item, new.id.0, RowTrace::addition(!is_own)))
 }
+
+#[cfg(test)]
+mod tests {
+    use database::{Db, QueryPlan};
+    use sea_orm::{DbBackend, QueryTrait};
+    use values::kind::{DecisionStatus, ProjectStatus};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn rows_that_an_import_brings_again_are_found_by_their_times() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        let db = Db::open(&url).await.unwrap();
+        let (id, title, at) = (Uuid::from_u128(1), "Heron".to_owned(), Timestamp::from_millis(1));
+        let project = project::Model {
+            id: ProjectId(id),
+            user_id: UserId(id),
+            name: title.clone(),
+            description: None,
+            instructions: String::new(),
+            status: ProjectStatus::Active,
+            created_at: at,
+            updated_at: at,
+        };
+        let decision = DecisionRecord {
+            id,
+            project: id,
+            title: title.clone(),
+            body: String::new(),
+            status: DecisionStatus::Decided,
+            decided_at: Some(at),
+            created_at: at,
+            updated_at: None,
+        };
+        let body = String::new();
+        let note =
+            NoteRecord { id, project: id, title, body, pinned: false, created_at: at, updated_at: None };
+
+        for (statement, index) in [
+            (same_decision(&project, &decision).build(DbBackend::Sqlite), "decision_created (project_id=?"),
+            (same_note(&project, &note).build(DbBackend::Sqlite), "note_project_created (project_id=?"),
+        ] {
+            let plan = QueryPlan::of(&db, statement).await.unwrap();
+
+            assert!(plan.has_step(index), "{plan:#?}");
+        }
+    }
+}
