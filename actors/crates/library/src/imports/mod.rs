@@ -51,8 +51,8 @@ pub use from_request::import_rows;
 pub use job::run;
 pub use pause::{pause, resume};
 pub use report::{
-    RowQuery, count_retried_texts, count_texts, is_format_unknown, list_rows, list_skipped_rows, load_row_names,
-    unlisted_faults, unread_columns,
+    RowQuery, count_retried_texts, count_texts, is_format_unknown, list_rows, list_skipped_rows,
+    load_row_names, unlisted_faults, unread_columns,
 };
 pub use retention::sweep;
 pub use undo::{UndoReport, load_undo_report, undo};
