@@ -17,6 +17,9 @@ use crate::list_lengths::padded;
 use errors::Error;
 use jobs::{JobKind, Priority};
 
+#[cfg(test)]
+mod tests;
+
 const URL_SAVED_AGAIN: Error =
     Error::Conflict(Cow::Borrowed("the same URL was saved again; delete that bookmark first"));
 
