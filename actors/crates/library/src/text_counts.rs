@@ -34,8 +34,8 @@ pub struct TextCounts {
     pub failed: i64,
 }
 
-/// The last counts of the texts of large imports. They lag behind what happens to the texts by [`MAX_COUNT_AGE`] at most; a
-/// change of the import's state ends them at once. Clones share them.
+/// The last counts of the texts of large imports. They lag behind what happens to the texts by 2 seconds at most; a change of the
+/// import's state ends them at once. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct RecentTextCounts(Arc<Mutex<HashMap<ImportId, RecentTexts>>>);
 
