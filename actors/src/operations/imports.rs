@@ -15,8 +15,9 @@ use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::Error;
 use library::context::CoreContext;
-use library::imports::{self, NewImport, TextCounts, UndoReport};
+use library::imports::{self, NewImport, UndoReport};
 use library::stored_files::FileLease;
+use library::text_counts::TextCounts;
 use validation::NoFields;
 
 /// An import of a file: the export of another program, or of Carrel.

@@ -105,6 +105,30 @@ async fn rows_of_one_batch_become_the_same_as_rows_of_a_file_each() {
 }
 
 #[actix_web::test]
+async fn file_imported_again_adds_only_what_is_missing() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    save_existing(&session).await;
+    let rows: String = (0..16).map(mixed_row).collect();
+    import(&session, &rows).await;
+    let before = library_of(&session).await;
+
+    import(&session, &rows).await;
+    assert_eq!(library_of(&session).await, before);
+
+    // The second of the new rows finds the tag that the first one added.
+    let tagged = "<DT><A HREF=\"https://k.example/1\" TAGS=\"extra\">Page 1</A>\n".repeat(2);
+    let id = start_import(&session, bookmark_list(&(rows + &tagged)).as_bytes(), &[]).await;
+    let report = wait_for(&session, &id, "done").await["report"].clone();
+    assert_eq!((&report["created"], &report["updated"]), (&json!(0), &json!(14)), "{report}");
+    let extra = session.get(&format!("{BOOKMARKS}?tag=extra")).await.data(200)["bookmarks"].clone();
+    assert_eq!((extra.as_array().unwrap().len(), &extra[0]["url"]), (1, &json!("https://k.example/1")));
+    post_step(&session, &id, "undo").await;
+    let undone = wait_for(&session, &id, "undone").await["report"]["undo"].clone();
+    assert_eq!(undone, json!({ "deleted": 0, "kept": 0, "additionsKept": 1 }));
+}
+
+#[actix_web::test]
 async fn import_of_several_batches_is_undone_as_a_whole() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;

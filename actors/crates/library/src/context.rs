@@ -12,6 +12,7 @@ use values::id::DocumentId;
 use values::plan::Plans;
 
 use crate::clock::Clock;
+use crate::text_counts::RecentTextCounts;
 
 /// The context of row logic. Clones share everything.
 #[derive(Clone)]
@@ -26,6 +27,8 @@ pub struct CoreContext {
     pub plans: Arc<Plans>,
     /// Recent counts of the jobs that wait, by which saves are refused.
     pub waiting_jobs: RecentCounts,
+    /// Recent counts of the texts of large imports.
+    pub text_counts: RecentTextCounts,
     /// Permits for work that blocks a thread, one set for each lane.
     pub workers: Workers,
     /// Public base URL of the server, without a slash at its end.
@@ -44,6 +47,7 @@ impl CoreContext {
             clock,
             plans: Arc::new(plans),
             waiting_jobs: RecentCounts::default(),
+            text_counts: RecentTextCounts::default(),
             workers: Workers::new(cores),
             base_url: base_url.into(),
             data_dir: Arc::new(data_dir),

@@ -14,6 +14,7 @@
 //! | [`owned_transaction`], [`idempotency_claim`] | how a transaction on a user's rows begins, and the order of locks |
 //! | [`library_quota`], [`transfer_quota`] | bytes of a user's texts, and of the files of imports and exports |
 //! | [`kept_counts`] | comparison and correction of the counts that triggers keep |
+//! | [`text_counts`] | numbers of the texts of an import, and the recent ones |
 //! | [`list_lengths`] | lists in conditions that have one of a few lengths |
 //! | [`stored_files`], [`uploads`] | files of the store, and uploads from their announcement to their bookmark |
 //! | [`documents`], [`highlights`], [`notes`], [`bookmarks`] | texts and what users make of them |
@@ -54,6 +55,7 @@ pub mod owned_transaction;
 pub mod projects;
 mod slow_reads;
 pub mod stored_files;
+pub mod text_counts;
 pub mod transfer_quota;
 pub mod uploads;
 

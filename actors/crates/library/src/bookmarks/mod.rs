@@ -27,7 +27,7 @@ use jobs::{JobKind, Priority};
 
 pub use bulk::{SaveResult, save_new_pages};
 pub use collections::{add_to_collection, lock_own_collections, replace_collections};
-pub use delete::{delete, restore};
+pub use delete::{delete, delete_all, restore};
 pub use field_types::{BookmarkNotes, BookmarkTitle, CollectionIds, TagName, TagNames};
 pub use new_bookmark::{CreateBookmarkRequest, NewBookmark};
 pub use page_url::{find_by_url, require_fetchable, require_savable, require_url};

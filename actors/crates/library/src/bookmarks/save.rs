@@ -215,7 +215,7 @@ async fn save_entry(
     if !insert_if_unsaved(txn, row.clone()).await? {
         return add_tags_to_existing(txn, &row, &new.tags).await;
     }
-    saved::set_bookmark(txn, &document, Some(row.id), now).await?;
+    saved::set_bookmark(txn, &document, row.id, now).await?;
     // On PostgreSQL a transcript may have been stored since the first read, and no page may replace it. The update above locks the
     // document, so a transcript that is stored from here on cancels the job that is queued below.
     let (entry, document) = saved::reload_entry(txn, entry, document).await?;

@@ -8,8 +8,10 @@ use jobs::{JobKind, Priority};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 use uuid::Uuid;
-use values::id::{BookmarkId, FeedId, UserId};
+use values::id::{BookmarkId, DocumentId, FeedId, UserId};
 use values::time::Timestamp;
+
+use crate::list_lengths::padded;
 
 /// Entries of one URL that are considered. One feed may give the same URL to each of its entries.
 const MAX_ENTRIES_PER_URL: u64 = 100;
@@ -43,19 +45,40 @@ pub async fn find_unsaved_entry(
     Ok(None)
 }
 
-/// Sets the bookmark that shares an entry's document; `None` leaves the document to the entry alone.
+/// Sets the bookmark that shares an entry's document.
 pub async fn set_bookmark(
     txn: &impl ConnectionTrait,
     document: &document::Model,
-    bookmark: Option<BookmarkId>,
+    bookmark: BookmarkId,
     now: Timestamp,
 ) -> Result<(), Error> {
     document::Entity::update_owned(document.user_id)
-        .col_expr(document::Column::BookmarkId, Expr::value(bookmark))
+        .col_expr(document::Column::BookmarkId, Expr::value(Some(bookmark)))
         .filter(document::Column::Id.eq(document.id))
         .exec(txn)
         .await?;
     jobs::enqueue(txn, document.user_id, JobKind::UpdateLabels, document.id.0, Priority::Now, now).await?;
+    Ok(())
+}
+
+/// Leaves documents that bookmarks share with entries to the entries alone. No document may occur twice. The caller names at most
+/// [`BATCH_ROWS`](crate::BATCH_ROWS).
+pub async fn clear_bookmarks(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    documents: &[DocumentId],
+    now: Timestamp,
+) -> Result<(), Error> {
+    if documents.is_empty() {
+        return Ok(());
+    }
+    document::Entity::update_owned(user)
+        .col_expr(document::Column::BookmarkId, Expr::value(None::<Uuid>))
+        .filter(document::Column::Id.is_in(padded(documents)))
+        .exec(txn)
+        .await?;
+    let subjects = documents.iter().map(|id| id.0);
+    jobs::enqueue_all(txn, user, JobKind::UpdateLabels, subjects, Priority::Now, now).await?;
     Ok(())
 }
 

@@ -1,4 +1,5 @@
-//! How many rows of a file one transaction applies. It holds the one writer of SQLite, so it is bounded by its time as well as by its rows.
+//! How many rows of a file one transaction applies, and how many rows of an import one transaction undoes. It holds the one writer of
+//! SQLite, so it is bounded by its time as well as by its rows.
 
 use std::io;
 use std::time::Duration;

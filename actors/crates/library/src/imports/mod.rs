@@ -51,7 +51,7 @@ pub use from_request::import_rows;
 pub use job::run;
 pub use pause::{pause, resume};
 pub use report::{
-    RowQuery, TextCounts, count_retried_texts, count_texts, is_format_unknown, list_rows, list_skipped_rows,
+    RowQuery, count_retried_texts, count_texts, is_format_unknown, list_rows, list_skipped_rows,
     load_row_names, unlisted_faults, unread_columns,
 };
 pub use retention::sweep;

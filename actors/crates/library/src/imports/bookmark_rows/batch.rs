@@ -1,6 +1,8 @@
 //! The saved pages of a batch: new ones are inserted with a few statements, the others one by one. A page that came with a file
 //! of the archive becomes an upload.
 
+use std::collections::HashMap;
+
 use jobs::Priority;
 use parse::archive::{DocumentRecord, FileRecord};
 use parse::bookmarks::{Annotation, BookmarkDraft};
@@ -8,14 +10,16 @@ use sea_orm::ConnectionTrait;
 use values::id::{BookmarkId, CollectionId};
 use values::kind::{ContentType, ImportedKind};
 use values::time::Timestamp;
+use web::PageUrl;
 
 use super::super::reading::archive_file::ArchiveFile;
 use super::super::rows::result::{ProcessedRow, RowResult};
 use super::super::rows::trace::RowTrace;
 use super::super::session::ImportSession;
 use super::super::session::folders::FolderCollections;
+use super::known_bookmark::{self, KnownBookmark};
 use super::save::save_page;
-use super::{fields, upload};
+use super::{fields, merge, upload};
 use crate::bookmarks::{self, NewBookmark, SaveResult};
 use errors::Error;
 
@@ -40,6 +44,17 @@ struct PageDraft {
     side_results: Vec<RowResult>,
     annotations: Vec<Annotation>,
     file: Option<(FileRecord, ArchiveFile)>,
+}
+
+/// Returns the normalised URLs of the pages that were not saved together.
+fn deferred_urls(saved: &[SaveResult]) -> Result<Vec<String>, Error> {
+    let mut urls = Vec::new();
+    for result in saved {
+        if let SaveResult::Deferred(new) = result {
+            urls.push(PageUrl::parse(&new.url)?.key());
+        }
+    }
+    Ok(urls)
 }
 
 impl ImportSession {
@@ -70,14 +85,37 @@ impl ImportSession {
         }
         let new = pages.iter_mut().map(|page| std::mem::take(&mut page.new)).collect();
         let saved = bookmarks::save_new_pages(txn, user, new, Priority::Backlog, now).await?;
+        let mut known = known_bookmark::load_by_urls(txn, user, &deferred_urls(&saved)?).await?;
         for (page, saved) in pages.into_iter().zip(saved) {
             let result = match saved {
                 SaveResult::Created(id) => RowResult::of(ImportedKind::Bookmark, id.0, true),
-                SaveResult::Deferred(new) => save_page(self, txn, *new, now).await?.0,
+                SaveResult::Deferred(new) => self.save_deferred(txn, &mut known, &page, *new, now).await?,
             };
             processed.push(self.complete_page(txn, page, result, now).await?);
         }
         Ok(processed)
+    }
+
+    /// Saves a page that was not saved together with others. Most rows of a file that is imported again add nothing to the bookmark that
+    /// they find in `known`; it must not be changed while it is there.
+    async fn save_deferred(
+        &mut self,
+        txn: &impl ConnectionTrait,
+        known: &mut HashMap<String, KnownBookmark>,
+        page: &PageDraft,
+        new: NewBookmark,
+        now: Timestamp,
+    ) -> Result<RowResult, Error> {
+        let key = PageUrl::parse(&new.url)?.key();
+        let complete = known.get(&key).filter(|known| merge::has_all_of(known, &new));
+        if let Some(id) = complete.map(|known| known.row.id)
+            && page.annotations.is_empty()
+        {
+            return Ok(RowResult::of(ImportedKind::Bookmark, id.0, false));
+        }
+        // This row may change it, and a later one may have the same URL.
+        known.remove(&key);
+        Ok(save_page(self, txn, new, now).await?.0)
     }
 
     /// Adds its annotations to a page that was saved.

@@ -1,18 +1,17 @@
 //! What a row adds to a bookmark that exists: tags and collections, and marks, progress and notes that it lacks.
 
-use std::collections::HashSet;
-
-use entity::{bookmark, bookmark_tag, collection_bookmark, note};
+use entity::bookmark;
 use jobs::Priority;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
-use values::id::{BookmarkId, CollectionId, UserId};
+use values::id::CollectionId;
 use values::kind::ImportedKind;
 use values::time::Timestamp;
 
 use super::super::rows::result::RowResult;
 use super::super::rows::trace::RowTrace;
 use super::super::session::ImportSession;
+use super::known_bookmark::KnownBookmark;
 use super::paragraphs;
 use crate::bookmarks::{self, NewBookmark};
 use crate::notes;
@@ -37,18 +36,27 @@ pub async fn add_to_bookmark(
     };
     // Before the first change: it computes the fingerprint that the bookmark has now.
     let is_own = session.record_extension(txn, row.id).await?;
-    let missing = MissingAttributes::find(txn, &row, page).await?;
-    let has_new_notes = add_notes(txn, &row, page.notes.as_deref().unwrap_or_default(), now).await?;
+    let known = KnownBookmark::load(txn, row).await?;
+    let (missing, notes) = (MissingAttributes::find(&known, page), extended_notes(&known, page));
+    let row = known.row;
+    if let Some(body) = &notes {
+        notes::write_on_bookmark(txn, &row, body, Priority::Backlog, now).await?;
+    }
     bookmarks::add_tags(txn, &row, &missing.tags).await?;
     for collection in &missing.collections {
         bookmarks::add_to_collection(txn, &row, *collection, now).await?;
     }
     let id = row.id;
-    let is_changed = has_new_notes || missing.is_some();
+    let is_changed = notes.is_some() || missing.is_some();
     if is_changed {
         write_attributes(txn, row, &missing, now).await?;
     }
     Ok(RowResult::Updated(ImportedKind::Bookmark, id.0, RowTrace::addition(is_changed && !is_own)))
+}
+
+/// Returns whether a bookmark lacks nothing of a page, so that [`add_to_bookmark`] would not change it.
+pub fn has_all_of(known: &KnownBookmark, page: &NewBookmark) -> bool {
+    !MissingAttributes::find(known, page).is_some() && extended_notes(known, page).is_none()
 }
 
 /// The attributes that a page has and its bookmark lacks, without notes.
@@ -61,26 +69,17 @@ struct MissingAttributes {
 }
 
 impl MissingAttributes {
-    async fn find(
-        txn: &impl ConnectionTrait,
-        row: &bookmark::Model,
-        page: &NewBookmark,
-    ) -> Result<Self, Error> {
-        let tagged = bookmark_tag::Entity::owned_by(row.user_id);
-        let tagged = tagged.filter(bookmark_tag::Column::BookmarkId.eq(row.id)).all(txn).await?;
-        let tagged: HashSet<String> = tagged.into_iter().map(|tag| tag.name).collect();
-        let filed = collection_bookmark::Entity::owned_by(row.user_id);
-        let filed = filed.filter(collection_bookmark::Column::BookmarkId.eq(row.id)).all(txn).await?;
-        let filed: HashSet<CollectionId> = filed.into_iter().map(|filing| filing.collection_id).collect();
+    fn find(known: &KnownBookmark, page: &NewBookmark) -> Self {
+        let KnownBookmark { row, tags, collections, .. } = known;
         // A file states how far the page was read in another program, so it never sets back what the user has read since.
         let is_unread = row.progress <= 0.0;
-        Ok(Self {
-            tags: page.tags.iter().filter(|tag| !tagged.contains(*tag)).cloned().collect(),
-            collections: page.collections.iter().copied().filter(|id| !filed.contains(id)).collect(),
+        Self {
+            tags: page.tags.iter().filter(|tag| !tags.contains(*tag)).cloned().collect(),
+            collections: page.collections.iter().copied().filter(|id| !collections.contains(id)).collect(),
             favorite: page.favorite && !row.favorite,
             archived: page.archived && !row.archived,
             progress: Some(page.progress).filter(|progress| *progress > 0.0 && is_unread),
-        })
+        }
     }
 
     fn is_some(&self) -> bool {
@@ -114,30 +113,13 @@ async fn write_attributes(
     }
 }
 
-/// Appends notes to those that exist, unless they contain them or would be too long. Returns whether anything was written.
-async fn add_notes(
-    txn: &impl ConnectionTrait,
-    row: &bookmark::Model,
-    new: &str,
-    now: Timestamp,
-) -> Result<bool, Error> {
-    if new.is_empty() {
-        return Ok(false);
+/// Returns the notes of a bookmark with those of a page appended; `None` if the page has none, if the bookmark has them already, or if they
+/// would be too long.
+fn extended_notes(known: &KnownBookmark, page: &NewBookmark) -> Option<String> {
+    let new = page.notes.as_deref().filter(|new| !new.is_empty())?;
+    if paragraphs::contain(&known.notes, new) {
+        return None;
     }
-    let body = existing_notes(txn, row.user_id, row.id).await?;
-    if paragraphs::contain(&body, new) {
-        return Ok(false);
-    }
-    let body = paragraphs::append(&body, new);
     // Cutting would take away what the user wrote; the row still adds its tags and marks.
-    if body.chars().count() > MAX_NOTES_CHARS {
-        return Ok(false);
-    }
-    notes::write_on_bookmark(txn, row, &body, Priority::Backlog, now).await?;
-    Ok(true)
-}
-
-async fn existing_notes(txn: &impl ConnectionTrait, user: UserId, id: BookmarkId) -> Result<String, Error> {
-    let note = note::Entity::owned_by(user).filter(note::Column::BookmarkId.eq(id)).one(txn).await?;
-    Ok(note.map(|note| note.body).unwrap_or_default())
+    Some(paragraphs::append(&known.notes, new)).filter(|body| body.chars().count() <= MAX_NOTES_CHARS)
 }

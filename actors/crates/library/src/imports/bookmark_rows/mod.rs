@@ -3,6 +3,7 @@
 mod annotations;
 mod batch;
 pub mod fields;
+mod known_bookmark;
 mod known_highlights;
 mod merge;
 mod paragraphs;

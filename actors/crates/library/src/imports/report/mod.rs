@@ -10,7 +10,7 @@ use parse::bookmarks::ImportError;
 pub use super::rows::faults::unlisted_faults;
 pub use names::{load_row_names, shown_name};
 pub use rows::{RowQuery, list_rows, list_skipped_rows};
-pub use texts::{TextCounts, count_retried_texts, count_texts};
+pub use texts::{count_retried_texts, count_texts};
 
 /// Returns whether an import failed because its format was neither declared nor recognized.
 pub fn is_format_unknown(import: &import::Model) -> bool {

@@ -1,32 +1,20 @@
 //! The progress of the texts of the bookmarks that an import created.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use entity::{document, import};
-use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, QuerySelect};
-use serde::Serialize;
 use values::kind::{ContentType, DocumentStatus};
 
 use super::super::created;
 use crate::BATCH_ROWS;
 use crate::context::CoreContext;
+use crate::text_counts::TextCounts;
 use errors::Error;
 
-/// The numbers of the texts of an import's bookmarks, by state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TextCounts {
-    /// Texts that wait to be fetched or extracted, or are being processed.
-    pub processing: i64,
-    /// Texts that can be read and searched.
-    pub ready: i64,
-    /// Texts whose last attempt failed.
-    pub failed: i64,
-}
-
-/// Counts those failed texts of an import's bookmarks that are tried again, because a job of them waits or runs. As slow as
-/// [`count_texts`].
+/// Counts those failed texts of an import's bookmarks that are tried again, because a job of them waits or runs. Reads a row for each
+/// bookmark, so it is slow for a large import.
 pub async fn count_retried_texts(core: &CoreContext, import: &import::Model) -> Result<u64, Error> {
     let bookmarks = created::list_bookmarks(core.db.read(), import).await?;
     let mut retried = 0;
@@ -42,8 +30,19 @@ pub async fn count_retried_texts(core: &CoreContext, import: &import::Model) -> 
     Ok(retried)
 }
 
-/// Counts the texts of the bookmarks that an import created. Reads a row for each bookmark, so it is slow for a large import.
+/// Counts the texts of the bookmarks that an import created. The count of a large import may be two seconds old
+/// ([`RecentTextCounts`](crate::text_counts::RecentTextCounts)).
 pub async fn count_texts(core: &CoreContext, import: &import::Model) -> Result<TextCounts, Error> {
+    if let Some(texts) = core.text_counts.find(import) {
+        return Ok(texts);
+    }
+    let began = Instant::now();
+    let texts = count_now(core, import).await?;
+    core.text_counts.note(import, texts, began);
+    Ok(texts)
+}
+
+async fn count_now(core: &CoreContext, import: &import::Model) -> Result<TextCounts, Error> {
     let bookmarks = created::list_bookmarks(core.db.read(), import).await?;
     let mut totals: BTreeMap<&str, i64> = BTreeMap::new();
     // Short lists of ids: a table that has just grown has no statistics, and a join over it may take minutes.

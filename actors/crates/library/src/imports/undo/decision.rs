@@ -6,6 +6,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use uuid::Uuid;
 use values::id::{ImportRowId, UserId};
 
+use crate::list_lengths::padded;
 use errors::Error;
 
 /// The outcome of the undo of a row.
@@ -39,7 +40,7 @@ impl BatchDecisions {
         let decided = |rows: Vec<ImportRowId>| {
             Entity::update_owned(user)
                 .col_expr(Column::Detail, Expr::value(None::<String>))
-                .filter(Column::Id.is_in(rows))
+                .filter(Column::Id.is_in(padded(&rows)))
         };
         if !self.retained.is_empty() {
             decided(self.retained).exec(txn).await?;

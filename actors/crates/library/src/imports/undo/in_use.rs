@@ -4,20 +4,23 @@ use std::collections::HashSet;
 
 use entity::import_row::{Column, Entity, Model};
 use entity::{decision, document, entry, feed, note, project_item};
-use sea_orm::sea_query::IntoCondition;
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, DatabaseBackend, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 use values::id::{
-    BookmarkId, DecisionId, DocumentId, EntryId, FeedId, NoteId, ProjectId, ProjectItemId, UserId,
+    BookmarkId, DecisionId, DocumentId, EntryId, FeedId, ImportId, NoteId, ProjectId, ProjectItemId, UserId,
 };
 use values::kind::ImportedKind;
 
 use super::super::rows::trace::RowTrace;
+use crate::list_lengths::padded;
 use crate::{BATCH_ROWS, projects};
 use errors::Error;
 
-/// Returns whether the object of a row is in use, other than by the import itself: a bookmark or a note in a project, a feed with an
-/// entry that is starred or in a project.
+/// An import, with its owner.
+pub type OwnedImport = (UserId, ImportId);
+
+/// Returns whether the object of a row is in use, other than by the import itself: a note in a project, a feed with an entry that is
+/// starred or in a project. Bookmarks are looked up together ([`find_bookmarks_in_use`]).
 pub async fn is_in_use(
     txn: &impl ConnectionTrait,
     row: &Model,
@@ -25,22 +28,17 @@ pub async fn is_in_use(
     id: Uuid,
 ) -> Result<bool, Error> {
     match kind {
-        ImportedKind::Bookmark => {
-            // The document of the text, by which a project refers to highlights too, and that of the notes.
-            let own = document::Column::BookmarkId.eq(BookmarkId(id));
-            let documents = lock_documents(txn, row.user_id, own).await?;
-            is_in_project(txn, row, &documents).await
-        }
         ImportedKind::Note => {
             let Some(note) = note::Entity::one_of(row.user_id, NoteId(id)).one(txn).await? else {
                 return Ok(false);
             };
-            let own = document::Column::Id.eq(note.document_id);
-            let documents = lock_documents(txn, row.user_id, own).await?;
-            is_in_project(txn, row, &documents).await
+            let own = document::Entity::with_hidden(row.user_id);
+            own.filter(document::Column::Id.eq(note.document_id)).lock_exclusive().one(txn).await?;
+            is_in_project(txn, (row.user_id, row.import_id), &[note.document_id]).await
         }
-        ImportedKind::Feed => has_entry_in_use(txn, row, FeedId(id)).await,
-        ImportedKind::Collection
+        ImportedKind::Feed => has_entry_in_use(txn, (row.user_id, row.import_id), FeedId(id)).await,
+        ImportedKind::Bookmark
+        | ImportedKind::Collection
         | ImportedKind::Decision
         | ImportedKind::Entry
         | ImportedKind::Highlight
@@ -49,71 +47,117 @@ pub async fn is_in_use(
     }
 }
 
-/// Locks documents against being added to a project, whose item refers to them. Waits for a transaction that adds one now, so
-/// that its item is seen.
+/// Returns those of these bookmarks that are in a project to which the import did not add them.
+pub async fn find_bookmarks_in_use(
+    txn: &impl ConnectionTrait,
+    import: OwnedImport,
+    bookmarks: &[Uuid],
+) -> Result<HashSet<Uuid>, Error> {
+    let mut in_use = HashSet::new();
+    for batch in bookmarks.chunks(BATCH_ROWS) {
+        let documents = lock_documents(txn, import.0, batch).await?;
+        let ids: Vec<DocumentId> = documents.iter().map(|(id, _)| *id).collect();
+        let used = find_documents_in_use(txn, import, &ids).await?;
+        let used = documents.into_iter().filter(|(id, _)| used.contains(id));
+        in_use.extend(used.map(|(_, bookmark)| bookmark.0));
+    }
+    Ok(in_use)
+}
+
+/// Locks the documents of bookmarks against being added to a project, whose item refers to them: those of the texts, by which a project
+/// refers to highlights too, and those of the notes. Waits for a transaction that adds one now, so that its item is seen. Returns
+/// each with its bookmark.
 async fn lock_documents(
     txn: &impl ConnectionTrait,
     user: UserId,
-    which: impl IntoCondition,
-) -> Result<Vec<DocumentId>, Error> {
-    let own = document::Entity::with_hidden(user).filter(which).select_only().column(document::Column::Id);
-    // In the order of the ids, as deliveries lock documents, which prevents deadlocks.
-    Ok(own.order_by_asc(document::Column::Id).lock_exclusive().into_tuple().all(txn).await?)
+    bookmarks: &[Uuid],
+) -> Result<Vec<(DocumentId, BookmarkId)>, Error> {
+    let mut own = document::Entity::with_hidden(user)
+        .filter(document::Column::BookmarkId.is_in(padded(bookmarks)))
+        .select_only()
+        .column(document::Column::Id)
+        .column(document::Column::BookmarkId);
+    // In the order of the ids, as deliveries lock documents, which prevents deadlocks. SQLite has no locks of rows, and for this order
+    // it would read all documents of the user.
+    if txn.get_database_backend() == DatabaseBackend::Postgres {
+        own = own.order_by_asc(document::Column::Id);
+    }
+    Ok(own.lock_exclusive().into_tuple().all(txn).await?)
+}
+
+/// Returns those of these documents that are in a project to which the import did not add them.
+async fn find_documents_in_use(
+    txn: &impl ConnectionTrait,
+    import: OwnedImport,
+    documents: &[DocumentId],
+) -> Result<HashSet<DocumentId>, Error> {
+    let mut in_use = HashSet::new();
+    for batch in documents.chunks(BATCH_ROWS) {
+        let items = project_item::Entity::visible_to(import.0)
+            .filter(project_item::Column::DocumentId.is_in(padded(batch)))
+            .select_only()
+            .column(project_item::Column::Id)
+            .column(project_item::Column::DocumentId);
+        let items: Vec<(ProjectItemId, DocumentId)> = items.into_tuple().all(txn).await?;
+        let ids: Vec<Uuid> = items.iter().map(|(id, _)| id.0).collect();
+        let is_item = |own: &Model| own.kind == Some(ImportedKind::Item) && own.has_created();
+        let others = find_others(txn, import, &ids, is_item).await?;
+        let of_others = items.into_iter().filter(|(id, _)| others.contains(&id.0));
+        in_use.extend(of_others.map(|(_, document)| document));
+    }
+    Ok(in_use)
 }
 
 /// Returns whether one of these documents is in a project to which the import did not add it.
 async fn is_in_project(
     txn: &impl ConnectionTrait,
-    row: &Model,
+    import: OwnedImport,
     documents: &[DocumentId],
 ) -> Result<bool, Error> {
     for batch in documents.chunks(BATCH_ROWS) {
-        let items = project_item::Entity::visible_to(row.user_id)
-            .filter(project_item::Column::DocumentId.is_in(batch.iter().copied()))
-            .select_only()
-            .column(project_item::Column::Id);
-        let items: Vec<ProjectItemId> = items.into_tuple().all(txn).await?;
-        let items: Vec<Uuid> = items.into_iter().map(|id| id.0).collect();
-        if has_others(txn, row, &items, |own| own.kind == Some(ImportedKind::Item) && own.has_created())
-            .await?
-        {
+        if !find_documents_in_use(txn, import, batch).await?.is_empty() {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-async fn has_entry_in_use(txn: &impl ConnectionTrait, row: &Model, id: FeedId) -> Result<bool, Error> {
-    let entries = entry::Entity::owned_by(row.user_id).filter(entry::Column::FeedId.eq(id));
+async fn has_entry_in_use(
+    txn: &impl ConnectionTrait,
+    import: OwnedImport,
+    id: FeedId,
+) -> Result<bool, Error> {
+    let entries = entry::Entity::owned_by(import.0).filter(entry::Column::FeedId.eq(id));
     let starred = entries.clone().filter(entry::Column::Starred.eq(true));
     let starred: Vec<EntryId> = starred.select_only().column(entry::Column::Id).into_tuple().all(txn).await?;
     let starred: Vec<Uuid> = starred.into_iter().map(|id| id.0).collect();
-    if has_others(txn, row, &starred, |own| RowTrace::parse(own.detail.as_deref()).is_star).await? {
+    let is_star = |own: &Model| RowTrace::parse(own.detail.as_deref()).is_star;
+    if !find_others(txn, import, &starred, is_star).await?.is_empty() {
         return Ok(true);
     }
     let documents: Vec<DocumentId> =
         entries.select_only().column(entry::Column::DocumentId).into_tuple().all(txn).await?;
-    is_in_project(txn, row, &documents).await
+    is_in_project(txn, import, &documents).await
 }
 
-/// Returns whether one of these objects is named by no row of the import that matches.
-async fn has_others(
+/// Returns those of these objects that are named by no row of the import that matches.
+async fn find_others(
     txn: &impl ConnectionTrait,
-    row: &Model,
+    (user, import): OwnedImport,
     objects: &[Uuid],
     is_match: impl Fn(&Model) -> bool,
-) -> Result<bool, Error> {
+) -> Result<HashSet<Uuid>, Error> {
+    let mut others: HashSet<Uuid> = objects.iter().copied().collect();
     for batch in objects.chunks(BATCH_ROWS) {
         // By the objects, which the index `import_row_object` serves; the rows of other imports are left out below.
-        let rows = Entity::owned_by(row.user_id).filter(Column::ObjectId.is_in(batch.iter().copied()));
-        let rows = rows.all(txn).await?.into_iter();
-        let own = rows.filter(|own| own.import_id == row.import_id && is_match(own));
-        let own: HashSet<Uuid> = own.filter_map(|own| own.object_id).collect();
-        if batch.iter().any(|object| !own.contains(object)) {
-            return Ok(true);
+        let rows = Entity::owned_by(user).filter(Column::ObjectId.is_in(padded(batch)));
+        for row in rows.all(txn).await?.iter().filter(|row| row.import_id == import && is_match(row)) {
+            if let Some(object) = &row.object_id {
+                others.remove(object);
+            }
         }
     }
-    Ok(false)
+    Ok(others)
 }
 
 /// Locks an object in the way in which its changes lock it: notes and decisions by their project, a feed with its entries.

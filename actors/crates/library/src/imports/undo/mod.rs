@@ -11,8 +11,9 @@
 //!   (unless the import itself did it), a collection or a project that is not empty;
 //! - what the import added to objects that existed before it.
 //!
-//! An undo is a job of many transactions. It decides about each row of the import once, and stores the decision with the row: an
-//! undo that was interrupted, also by the end of the process, continues with the other rows.
+//! An undo is a job of many transactions, each of which is bounded by its time and by its rows. It decides about each row of the import
+//! once, and stores the decision with the row: an undo that was interrupted, also by the end of the process, continues with the other
+//! rows.
 
 mod collections;
 mod decision;
@@ -32,6 +33,7 @@ use values::kind::{ImportState, ImportedKind};
 use values::time::Timestamp;
 
 use self::decision::BatchDecisions;
+use super::batch_size::BatchSize;
 use super::begin;
 use super::context::ImportContext;
 use super::library_lock::lock_library;
@@ -39,6 +41,7 @@ use super::pause::{release_pages, state_conflict};
 use super::retention::release_file;
 use crate::bookmarks;
 use crate::context::CoreContext;
+use crate::list_lengths::padded;
 use crate::owned_transaction::begin_owned;
 use errors::Error;
 use jobs::JobError;
@@ -46,8 +49,8 @@ use jobs::Priority;
 
 pub use report::{UndoReport, load_undo_report};
 
-/// Rows that are decided about in one transaction.
-const TRANSACTION_ROWS: u64 = 100;
+/// Objects other than bookmarks that one transaction deletes at most: it deletes them one by one, and a feed with all of its entries.
+const MAX_OTHER_OBJECTS: usize = 100;
 
 /// Starts to undo an import: sets its state and enqueues the job.
 ///
@@ -137,11 +140,12 @@ async fn delete_unchanged(
     deadline: Instant,
 ) -> Result<bool, JobError> {
     let core = &context.core;
-    let mut before = i64::MAX;
+    let (mut before, mut size) = (i64::MAX, BatchSize::default());
     while Instant::now() < deadline {
         let (now, txn) = (core.clock.now(), begin_owned(&core.db, import.user_id).await?);
+        let began = Instant::now();
         lock_library(&txn, import.user_id).await?;
-        let batch = next_batch(&txn, import, phase, before).await?;
+        let batch = next_batch(&txn, import, phase, before, size.rows()).await?;
         let Some(last) = batch.last() else { return Ok(true) };
         before = last.line;
         // Checks the fencing token in this transaction: an attempt that lost its lease must delete nothing.
@@ -149,25 +153,52 @@ async fn delete_unchanged(
             return Err(JobError::LeaseLost);
         }
         lock_bookmarks(&txn, import.user_id, &batch).await?;
-        let mut decisions = BatchDecisions::default();
-        for row in batch.iter().filter(|row| row.has_created()) {
-            decisions.record(row.id, objects::delete_if_unchanged(&txn, row, now).await?);
-        }
-        decisions.store(&txn, import.user_id).await?;
+        delete_batch(&txn, import, &batch, now).await?;
         txn.commit().await?;
+        size.record(batch.len(), began.elapsed());
         // After the commit: a worker that is woken earlier does not see the jobs that the deletions enqueued.
         context.job_signal.notify();
     }
     Ok(false)
 }
 
-/// Returns the last undecided rows of a phase before a line of the file, the last first. A line has at most one such row. They
-/// include rows that found their object rather than creating it.
+/// Decides about the rows of a batch that created their objects, and deletes what is unchanged and not in use.
+async fn delete_batch(
+    txn: &impl ConnectionTrait,
+    import: &import::Model,
+    batch: &[import_row::Model],
+    now: Timestamp,
+) -> Result<(), Error> {
+    let mut decisions = BatchDecisions::default();
+    let created: Vec<&import_row::Model> = batch.iter().filter(|row| row.has_created()).collect();
+    // In the order of the rows; bookmarks that follow each other together.
+    for rows in created.chunk_by(|row, next| is_of_bookmark(row) && is_of_bookmark(next)) {
+        match rows {
+            [row] if !is_of_bookmark(row) => {
+                decisions.record(row.id, objects::delete_if_unchanged(txn, row, now).await?);
+            }
+            rows => {
+                let import = (import.user_id, import.id);
+                objects::delete_unchanged_bookmarks(txn, import, rows, &mut decisions, now).await?;
+            }
+        }
+    }
+    decisions.store(txn, import.user_id).await
+}
+
+fn is_of_bookmark(row: &import_row::Model) -> bool {
+    row.kind == Some(ImportedKind::Bookmark)
+}
+
+/// Returns the last undecided rows of a phase before a line of the file, the last first: at most `max_rows`, of which at most
+/// [`MAX_OTHER_OBJECTS`] created an object that is no bookmark. A line has at most one such row. They include rows that found their
+/// object rather than creating it.
 async fn next_batch(
     txn: &impl ConnectionTrait,
     import: &import::Model,
     phase: UndoPhase,
     before: i64,
+    max_rows: usize,
 ) -> Result<Vec<import_row::Model>, Error> {
     let rows = import_row::Entity::within(import.user_id, import.id)
         // Without the outcome: with it in the query, SQLite may sort all rows of the import for each batch.
@@ -177,8 +208,12 @@ async fn next_batch(
         .filter(import_row::Column::Kind.is_in(phase.kinds().iter().copied()))
         .order_by_desc(import_row::Column::Line)
         .order_by_desc(import_row::Column::Id)
-        .limit(TRANSACTION_ROWS);
-    Ok(rows.all(txn).await?)
+        .limit(max_rows as u64);
+    let mut rows = rows.all(txn).await?;
+    let mut others = rows.iter().enumerate().filter(|(_, row)| row.has_created() && !is_of_bookmark(row));
+    let end = others.nth(MAX_OTHER_OBJECTS).map(|(index, _)| index);
+    rows.truncate(end.unwrap_or(rows.len()));
+    Ok(rows)
 }
 
 /// Locks the bookmarks of a batch, in the order in which every transaction does.
@@ -187,13 +222,12 @@ async fn lock_bookmarks(
     user: UserId,
     batch: &[import_row::Model],
 ) -> Result<(), Error> {
-    let of_bookmarks =
-        batch.iter().filter(|row| row.kind == Some(ImportedKind::Bookmark) && row.has_created());
+    let of_bookmarks = batch.iter().filter(|row| is_of_bookmark(row) && row.has_created());
     let ids: Vec<Uuid> = of_bookmarks.filter_map(|row| row.object_id).collect();
     if ids.is_empty() {
         return Ok(());
     }
-    let rows = bookmark::Entity::visible_to(user).filter(bookmark::Column::Id.is_in(ids));
+    let rows = bookmark::Entity::visible_to(user).filter(bookmark::Column::Id.is_in(padded(&ids)));
     bookmarks::lock(txn, rows).await.map(drop)
 }
 
