@@ -34,7 +34,7 @@
 //! | [`retrieval`], [`answerer`] | search: the passage index, with its changes within the permits of a port; answers to questions |
 //! | [`auth`] | accounts, keys, OAuth grants, sessions, limits |
 //! | [`activity`] | writes the ledger: the activity view, and the last uses of keys and grants |
-//! | [`idempotency`], [`cursor`], [`batch_slots`] | repeated requests, pages of lists, batches at the same time |
+//! | [`idempotency`], [`cursor`], [`batch_slots`], [`page_texts`] | repeated requests, pages of lists, batches at the same time, texts that were read recently |
 //! | [`ingest`] | the stages from a URL or a file to passages, feeds, and the repair of the index |
 //! | [`target`], [`context`], [`operation`] | what operations are made from, what they work with, and what they declare |
 //! | [`operations`] | the operations |
@@ -55,6 +55,7 @@ pub mod ledger;
 pub mod notices;
 pub mod operation;
 pub mod operations;
+pub mod page_texts;
 pub mod pipeline;
 pub mod retrieval;
 pub mod service;

@@ -2,6 +2,8 @@
 //! rebinding) has the origin of what it requests, so a browser lets it read the responses; but it sends its name in `Host`. `/mcp`
 //! has a stricter rule.
 
+use std::net::{Ipv4Addr, SocketAddrV4};
+
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::HOST;
@@ -47,6 +49,10 @@ fn is_known(request: &HttpRequest) -> bool {
 /// Returns whether this is the host of `server.base_url`, an IP address, or a name of a local network: a name that public DNS does not
 /// have cannot be made to resolve to this server by others. Ports are not compared, because a proxy in front has another one.
 fn may_be_ours(host: &str, base_url: &str) -> bool {
+    // Most requests name an address or what the setting says, which takes no parser.
+    if is_ipv4(host) || is_authority_of(base_url, host) {
+        return true;
+    }
     // The parser of URLs reads the host as browsers do, so every spelling of an IP address, and text before an `@`,
     // is understood.
     let Ok(asked) = Url::parse(&format!("http://{}/", host.trim())) else { return false };
@@ -55,6 +61,17 @@ fn may_be_ours(host: &str, base_url: &str) -> bool {
         Some(Host::Domain(name)) => is_local(name) || is_base(name, base_url),
         None => false,
     }
+}
+
+/// Returns whether this is an IPv4 address in the usual spelling, with a port or without.
+fn is_ipv4(host: &str) -> bool {
+    host.parse::<SocketAddrV4>().is_ok() || host.parse::<Ipv4Addr>().is_ok()
+}
+
+/// Returns whether this is the host of the URL, with the port if it has one, as the URL spells them.
+fn is_authority_of(base_url: &str, host: &str) -> bool {
+    let authority = base_url.split_once("://").and_then(|(_, rest)| rest.strip_prefix(host));
+    !host.is_empty() && authority.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// A name without a dot is local too: containers and machines of one network use such names.
@@ -118,6 +135,7 @@ mod tests {
             "carrel.example@evil.example",
             "127.0.0.1.evil.example",
             "evil.example:99999",
+            "carrel.exampl",
             "a b",
             "",
         ] {

@@ -14,10 +14,9 @@ use web::PageUrl;
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
+use crate::page_texts::{PageRange, PageSelector, PageText};
 use crate::target::Target;
 use errors::Error;
-use page::PageRange;
-use page_query::PageSelector;
 use validation::{Integer, request};
 
 pub use page::DocumentHighlight;
@@ -126,7 +125,8 @@ pub struct ReadDocumentResponse {
     /// Why the last attempt to read the document failed; null if it did not fail.
     pub error: Option<String>,
     /// Text of the page; empty past the end.
-    pub text: String,
+    #[schemars(with = "String")]
+    pub text: PageText,
     /// Offset of the page in the document's text, in Unicode scalar values.
     pub offset: i64,
     /// Offset of the next page; null on the last page.
@@ -150,8 +150,9 @@ impl Operation for ReadDocument {
         let selector = self.document.into_selector()?;
         let range =
             PageRange { offset: self.offset, max_chars: self.max_chars.unwrap_or(DEFAULT_PAGE_CHARS) };
-        let page = page::read_page(&ctx.core.db, caller.user, selector, range).await?;
+        let page = page::read_page(&ctx.core.db, &ctx.page_texts, caller.user, selector, range).await?;
         let page = page.ok_or(Error::not_found())?;
+        let next_offset = page.text.next_offset;
         Ok(ReadDocumentResponse {
             document_id: page.document_id,
             url: ctx.core.source_url(page.url, page.document_id),
@@ -168,8 +169,8 @@ impl Operation for ReadDocument {
             error: page.error,
             text: page.text,
             offset: self.offset,
-            next_offset: page.next_offset,
-            truncated: page.next_offset.is_some(),
+            next_offset,
+            truncated: next_offset.is_some(),
             total_chars: page.total_chars,
         })
     }

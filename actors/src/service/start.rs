@@ -32,6 +32,7 @@ use crate::ingest::indexing_context::IndexingContext;
 use crate::ingest::repair::{IndexWatch, RepairContext};
 use crate::ledger::Ledger;
 use crate::notices::Notices;
+use crate::page_texts::PageTexts;
 use crate::retrieval::Retrieval;
 use crate::service_state::{self, ServiceStateKey};
 use crate::worker::{Worker, WorkerContext};
@@ -223,6 +224,7 @@ fn operation_context(
     Ok(OperationContext {
         auth,
         requests,
+        page_texts: PageTexts::default(),
         user_slots: UserSlots::default(),
         retrieval,
         answers,

@@ -13,8 +13,8 @@ use crate::http::budget::{Budget, BudgetHold, Sender, Shares};
 use crate::http::response_slots::{ResponseSlots, UnsentBytes};
 
 /// A response of this size does not count, together with what the buffer of a long head takes ([`long_head_bytes`]). With the
-/// encoded part and the usual buffers of the connection, which take 36 KiB, a slow reader costs at most 64 KiB that do not count.
-pub const FREE_BYTES: usize = 24 << 10;
+/// encoded part and the usual buffers of the connection, which take 44 KiB, a slow reader costs at most 64 KiB that do not count.
+pub const FREE_BYTES: usize = 20 << 10;
 /// The buffer with which actix-http begins to read; it is among the usual buffers.
 const READ_BUFFER_BYTES: usize = 8 << 10;
 /// The buffer is doubled when less than this is free.

@@ -1,9 +1,10 @@
 //! Pages and chunks of a document: they join to its text.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use values::plan::Plan;
 
-use crate::support::{Key, Server};
+use crate::rest::projects::create_project;
+use crate::support::{Key, Server, eventually};
 
 /// A text of several chunks with combining marks and signs of several characters throughout.
 fn long_text() -> String {
@@ -125,4 +126,48 @@ async fn page_beyond_the_end_is_empty_and_last() {
             (&"".into(), &Value::Null, &false.into())
         );
     }
+}
+
+#[actix_web::test]
+async fn page_that_was_read_before_is_of_its_current_reader_tags_and_text() {
+    let server = Server::start().await;
+    let (user, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
+    let (key, stranger) = (user.full_key().await, other.full_key().await);
+    let saved = key.save_text("https://example.org/heron", "A heron \"fishes\".").await;
+    key.wait_for(&saved, "ready").await;
+    let document = saved["documentId"].as_str().unwrap();
+    let path = format!("/rest/v2/documents/{document}");
+    let bookmark = format!("/rest/v1/bookmarks/{}", saved["bookmarkId"].as_str().unwrap());
+    assert_eq!(read_page(&key, document, 0, 100).await["tags"], json!([]));
+
+    key.patch(&bookmark, json!({ "tags": ["birds"] })).await.data(200);
+
+    let page = read_page(&key, document, 0, 100).await;
+    assert_eq!((&page["text"], &page["tags"]), (&json!("A heron \"fishes\"."), &json!(["birds"])));
+    assert_eq!(read_page(&key, document, 0, 3).await["text"], "A h");
+    stranger.get(&format!("{path}?offset=0&maxChars=100")).await.error_code(404);
+    key.delete(&bookmark).await.data(200);
+    key.get(&format!("{path}?offset=0&maxChars=100")).await.error_code(404);
+}
+
+#[actix_web::test]
+async fn page_that_was_read_before_changes_with_its_text() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let project = create_project(&session, "P").await;
+    let body = json!({ "title": "Birds", "bodyMd": "A heron in the reeds." });
+    let created = key.post(&format!("/rest/v2/projects/{project}/notes"), body).await;
+    let note = created.data(201)["note"].clone();
+    let document = note["documentId"].as_str().unwrap();
+    assert_eq!(read_page(&key, document, 0, 100).await["text"], "A heron in the reeds.");
+
+    // As long as the former text.
+    let path = format!("/app/api/notes/{}", note["noteId"].as_str().unwrap());
+    session.patch(&path, json!({ "bodyMd": "A stork in the reeds." })).await.data(200);
+
+    eventually("the new text", async || {
+        (read_page(&key, document, 0, 100).await["text"] == "A stork in the reeds.").then_some(())
+    })
+    .await;
 }

@@ -1,5 +1,5 @@
-//! Loads a page of a document in one statement, so that all of it is of one moment: the row with its bookmark, the passages that overlap
-//! the page, and the user's tags, highlights and note as JSON.
+//! Loads a page of a document in one statement, so that all of it is of one moment: the row with its bookmark, the user's tags, highlights
+//! and note as JSON, and the passages that overlap the page, unless its text is in memory already.
 
 use database::{Db, NearRow};
 use schemars::JsonSchema;
@@ -11,7 +11,8 @@ use values::id::{BookmarkId, DocumentId, EntryId, UserId};
 use values::kind::{ContentType, DocumentStatus};
 use values::time::Timestamp;
 
-use super::page_query::PageSelector;
+use super::page_query::PageQueries;
+use crate::page_texts::{PageKey, PageRange, PageSelector, PageText, PageTexts, TextVersion};
 
 /// Characters that are loaded past the end of the page, because a grapheme cluster may cross it. Passages never split a cluster.
 const GRAPHEME_MARGIN_CHARS: i64 = 64;
@@ -49,10 +50,8 @@ pub struct DocumentPage {
     pub error: Option<String>,
     /// Length of the whole text in Unicode scalar values.
     pub total_chars: i32,
-    /// Text of the page; empty past the end of the document.
-    pub text: String,
-    /// Offset of the next page; `None` on the last page.
-    pub next_offset: Option<usize>,
+    /// Text of the page.
+    pub text: PageText,
     /// The user's tags, sorted by name.
     pub tags: Vec<String>,
     /// The user's notes on the bookmark, as Markdown; empty without notes.
@@ -61,40 +60,46 @@ pub struct DocumentPage {
     pub highlights: Vec<DocumentHighlight>,
 }
 
-/// The part of the text that a page shows.
-#[derive(Clone, Copy, Debug)]
-pub struct PageRange {
-    /// Where it begins, in Unicode scalar values.
-    pub offset: i64,
-    /// How long it may be, in Unicode scalar values.
-    pub max_chars: u32,
-}
-
-impl PageRange {
-    /// Returns the offset before which a passage must begin to be needed for the page.
-    fn end(self) -> i64 {
-        self.offset.saturating_add(i64::from(self.max_chars)).saturating_add(GRAPHEME_MARGIN_CHARS)
-    }
-}
-
-/// Reads a page of a document; `None` if the user has no such document.
+/// Reads a page of a document; `None` if the user has no such document. The row is read in any case, the text only if `texts` does not
+/// have the page of its version.
 pub async fn read_page(
     db: &Db,
+    texts: &PageTexts,
     user: UserId,
     selector: PageSelector,
     range: PageRange,
 ) -> Result<Option<DocumentPage>, DbErr> {
-    let (query, key) = selector.into_parts();
-    let values = [user.into(), key, range.offset.into(), range.end().into()];
-    db.near().query_one(query, values, |row| decode_page(row, range)).await
+    let (queries, key) = PageQueries::select(&selector);
+    let page_key = PageKey { user, selector, range };
+    if let Some((version, text)) = texts.get(&page_key) {
+        let read = |row: &NearRow<'_>| {
+            let is_current = text_version(row)? == version;
+            is_current.then(|| decode_row(row, text.clone())).transpose()
+        };
+        match db.near().query_one(&queries.row, [user.into(), key.clone()], read).await? {
+            // The document has another text, or the bookmark another document.
+            Some(None) => {}
+            Some(page @ Some(_)) => return Ok(page),
+            None => return Ok(None),
+        }
+    }
+    let values = [user.into(), key, range.offset.into(), end_of(range).into()];
+    let read = |row: &NearRow<'_>| Ok((text_version(row)?, decode_row(row, decode_text(row, range)?)?));
+    let found = db.near().query_one(&queries.row_with_text, values, read).await?;
+    Ok(found.map(|(version, page)| {
+        texts.insert(page_key, version, page.text.clone());
+        page
+    }))
 }
 
-/// Reads the columns of the statement in the order in which [`PageSelector`] selects them.
-fn decode_page(row: &NearRow<'_>, range: PageRange) -> Result<DocumentPage, DbErr> {
-    let (created_at, saved_at): (Timestamp, Option<Timestamp>) = (row.get(7)?, row.get(11)?);
-    let total_chars: i32 = row.get(10)?;
-    let (first_offset, passages): (Option<i32>, Option<String>) = (row.get(12)?, row.get(13)?);
-    let (text, next_offset) = cut_page(first_offset, passages.unwrap_or_default(), total_chars, range);
+/// Returns the offset before which a passage must begin to be needed for the page.
+fn end_of(range: PageRange) -> i64 {
+    range.offset.saturating_add(i64::from(range.max_chars)).saturating_add(GRAPHEME_MARGIN_CHARS)
+}
+
+/// Reads the columns of the row in the order in which the statements select them.
+fn decode_row(row: &NearRow<'_>, text: PageText) -> Result<DocumentPage, DbErr> {
+    let (created_at, saved_at): (Timestamp, Option<Timestamp>) = (row.get(7)?, row.get(12)?);
     Ok(DocumentPage {
         document_id: row.get(0)?,
         url: row.get(1)?,
@@ -106,13 +111,22 @@ fn decode_page(row: &NearRow<'_>, range: PageRange) -> Result<DocumentPage, DbEr
         saved_at: saved_at.unwrap_or(created_at),
         status: row.get(8)?,
         error: row.get(9)?,
-        total_chars,
+        total_chars: row.get(10)?,
         text,
-        next_offset,
-        tags: sorted_tags(row, 14)?,
-        highlights: sorted_highlights(row, 15)?,
-        notes: row.get::<Option<String>>(16)?.unwrap_or_default(),
+        tags: sorted_tags(row, 13)?,
+        highlights: sorted_highlights(row, 14)?,
+        notes: row.get::<Option<String>>(15)?.unwrap_or_default(),
     })
+}
+
+fn text_version(row: &NearRow<'_>) -> Result<TextVersion, DbErr> {
+    Ok(TextVersion { document: row.get(0)?, version: row.get(11)?, total_chars: row.get(10)? })
+}
+
+fn decode_text(row: &NearRow<'_>, range: PageRange) -> Result<PageText, DbErr> {
+    let (first_offset, passages): (Option<i32>, Option<String>) = (row.get(16)?, row.get(17)?);
+    let (text, next_offset) = cut_page(first_offset, passages.unwrap_or_default(), row.get(10)?, range);
+    PageText::new(&text, next_offset).map_err(|cause| DbErr::Json(cause.to_string()))
 }
 
 /// Cuts the page out of the loaded passages, which begin at `first_offset`. Returns its text and the offset of the next page.
