@@ -1,10 +1,11 @@
 //! Saves one page: the bookmark, its document, everything that comes with it, and the job for its text in one transaction. A save
-//! that was acknowledged is stored and will become text.
+//! that was acknowledged is stored and will become text. Short plain text that comes with it is stored as passages, which only have to be
+//! indexed then.
 
 use std::time::Duration;
 
 use database::insert_all;
-use entity::{bookmark, document, entry};
+use entity::{bookmark, chunk, document, entry};
 use sea_orm::sea_query::{Expr, OnConflict, Query};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect, QueryTrait,
@@ -21,7 +22,7 @@ use super::tags::add_tags;
 use super::{lock, touch};
 use crate::RACE_RETRY_AFTER;
 use crate::context::CoreContext;
-use crate::documents::store_supplied_content;
+use crate::documents::{ChunkedDocument, store_supplied_content};
 use crate::feeds::saved;
 use crate::library_quota::LibraryRoom;
 use crate::notes;
@@ -64,6 +65,11 @@ pub async fn save(
     new: NewBookmark,
     priority: Priority,
 ) -> Result<SavedPage, Error> {
+    // Split before the transaction begins, which on SQLite blocks every other writer.
+    let text = match &new.content {
+        Some(content) => content.split_if_short(core).await?,
+        None => None,
+    };
     let txn = begin_request_in_group(&core.db, owner).await?;
     let room = LibraryRoom::of_request(&txn, core, owner).await?;
     if !room.fits(new.text_bytes()) {
@@ -74,9 +80,8 @@ pub async fn save(
             room.must_fit(new.text_bytes())?;
         }
     }
-    let saved =
-        save_in_transaction(&txn, owner.user, new, priority, Some(&core.waiting_jobs), core.clock.now())
-            .await?;
+    let (waiting, now) = (Some(&core.waiting_jobs), core.clock.now());
+    let saved = save_with_text(&txn, owner.user, new, text, priority, waiting, now).await?;
     room.must_hold(&txn).await?;
     txn.commit().await?;
     Ok(saved)
@@ -93,6 +98,19 @@ pub async fn save_in_transaction(
     txn: &impl ConnectionTrait,
     user: UserId,
     new: NewBookmark,
+    priority: Priority,
+    waiting: Option<&RecentCounts>,
+    now: Timestamp,
+) -> Result<SavedPage, Error> {
+    save_with_text(txn, user, new, None, priority, waiting, now).await
+}
+
+/// Saves a page like [`save_in_transaction`]. `text` is its content, if that was split already.
+async fn save_with_text(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    mut new: NewBookmark,
+    text: Option<ChunkedDocument>,
     priority: Priority,
     waiting: Option<&RecentCounts>,
     now: Timestamp,
@@ -116,6 +134,13 @@ pub async fn save_in_transaction(
     {
         return save_entry(txn, row, &entry, document, new, priority, now).await;
     }
+    let (kind, (document, passages)) = match text {
+        Some(text) => {
+            new.content = None;
+            (JobKind::Index, text.into_rows(document, now))
+        }
+        None => (text_job(&new), (document, Vec::new())),
+    };
     // The document before the bookmark, which refers to it by a foreign key.
     document::Entity::insert(document.clone().into_active_model()).exec_without_returning(txn).await?;
     if !insert_if_unsaved(txn, row.clone()).await? {
@@ -124,7 +149,7 @@ pub async fn save_in_transaction(
         document::Entity::delete_owned_row(txn, user, document).await?;
         return add_tags_to_existing(txn, &row, &new.tags).await;
     }
-    let kind = text_job(&new);
+    insert_all::<chunk::Entity>(txn, passages, None).await?;
     add_attributes(txn, &row, &document, new, priority, now).await?;
     // In the same transaction, so that no saved page is left without the job that makes its text.
     jobs::enqueue(txn, row.user_id, kind, document.id.0, priority, now).await?;

@@ -85,6 +85,36 @@ impl ChunkedDocument {
         let pieces = document.source_map.split(&document.text, &headings, &Sizing::default());
         Self::from_pieces(document, pieces)
     }
+
+    /// Splits a text that a user wrote into passages. Blocks.
+    pub fn of_input(text: &str) -> Self {
+        Self::split(ExtractedDocument { text: text::normalize_input(text), ..ExtractedDocument::default() })
+    }
+
+    /// Returns whether the text has no passages, because nothing is in it.
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Returns the row of a new document with its first text, and the passages. Of the metadata of the text only the language is taken over:
+    /// texts that were supplied have no other.
+    pub(crate) fn into_rows(
+        self,
+        document: document::Model,
+        now: Timestamp,
+    ) -> (document::Model, Vec<chunk::Model>) {
+        let version = document.version + 1;
+        let passages = chunk_rows(&document, version, &self.document.text, self.pieces, now);
+        let document = document::Model {
+            version,
+            total_chars: self.length.chars,
+            word_count: self.length.words,
+            language: self.document.language,
+            updated_at: now,
+            ..document
+        };
+        (document, passages)
+    }
 }
 
 /// Stores a text as the document's next version and enqueues its indexing, in the caller's transaction. Readers see the new text

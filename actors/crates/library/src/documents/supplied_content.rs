@@ -1,5 +1,7 @@
-//! Content that comes with a save or a feed entry, so that nothing is fetched. It is stored until a job turns it into text.
+//! Content that comes with a save or a feed entry, so that nothing is fetched. Short plain text is the text of the document at once; all
+//! other content is stored until a job turns it into text.
 
+use concurrency::Lane;
 use database::insert_all;
 use entity::source;
 use sea_orm::ConnectionTrait;
@@ -7,7 +9,14 @@ use sea_orm::sea_query::OnConflict;
 use values::id::{DocumentId, UserId};
 use values::kind::SourceFormat;
 
+use super::store::ChunkedDocument;
+use crate::context::CoreContext;
 use errors::Error;
+
+/// Bytes of plain text that are split into passages with the save: tens of passages.
+const MAX_SHORT_BYTES: usize = 64 << 10;
+/// Bytes of plain text that are split on the thread of the request: a fraction of a millisecond.
+const MAX_BYTES_IN_PLACE: usize = 4 << 10;
 
 /// The content of a document, as a client or a feed supplied it.
 #[derive(Clone, Debug)]
@@ -20,6 +29,26 @@ pub struct SuppliedContent {
     pub html: Option<String>,
     /// The headings as JSON, if they are known already.
     pub outline: Option<String>,
+}
+
+impl SuppliedContent {
+    /// Splits short plain text into passages, so that no job has to; `None` for other content.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the splitting panics.
+    pub(crate) async fn split_if_short(&self, core: &CoreContext) -> Result<Option<ChunkedDocument>, Error> {
+        let is_plain = self.format == SourceFormat::Text && self.html.is_none() && self.outline.is_none();
+        if !is_plain || self.body.len() > MAX_SHORT_BYTES {
+            return Ok(None);
+        }
+        let text = if self.body.len() <= MAX_BYTES_IN_PLACE {
+            ChunkedDocument::of_input(&self.body)
+        } else {
+            let body = self.body.clone();
+            core.workers.run(Lane::Foreground, move || ChunkedDocument::of_input(&body)).await?
+        };
+        Ok(Some(text).filter(|text| !text.is_empty()))
+    }
 }
 
 /// Stores supplied contents until they are read; each replaces what was stored for its document before.

@@ -6,7 +6,7 @@ use sea_orm::ConnectionTrait;
 use values::id::UserId;
 use values::time::Timestamp;
 
-use super::store::{ChunkedDocument, chunk_rows};
+use super::store::ChunkedDocument;
 use errors::Error;
 use jobs::{JobKind, Priority};
 
@@ -21,17 +21,9 @@ pub async fn insert_with_texts(
     now: Timestamp,
 ) -> Result<(), Error> {
     let (mut documents, mut passages) = (Vec::with_capacity(texts.len()), Vec::new());
-    for (document, ChunkedDocument { document: new, pieces, length }) in texts {
-        let version = document.version + 1;
-        let rows = chunk_rows(&document, version, &new.text, pieces, now);
-        documents.push(document::Model {
-            version,
-            total_chars: length.chars,
-            word_count: length.words,
-            language: new.language,
-            updated_at: now,
-            ..document
-        });
+    for (document, text) in texts {
+        let (document, rows) = text.into_rows(document, now);
+        documents.push(document);
         passages.extend(rows);
     }
     let ids: Vec<_> = documents.iter().map(|document| document.id.0).collect();

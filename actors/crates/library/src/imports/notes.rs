@@ -14,6 +14,7 @@ use values::time::Timestamp;
 use super::limits::MAX_NAME_CHARS;
 use super::rows::result::RowResult;
 use super::session::ImportSession;
+use crate::documents::ChunkedDocument;
 use crate::notes::{self, NewNote};
 use errors::Error;
 use jobs::Priority;
@@ -49,7 +50,7 @@ impl ImportSession {
         if let Some(existing) = same_note(&project, &new).one(txn).await? {
             return Ok((RowResult::of(ImportedKind::Note, existing.id.0, false), created));
         }
-        let passages = notes::chunk_body(&new.body);
+        let passages = ChunkedDocument::of_input(&new.body);
         let saved_at = draft.saved_at.as_deref().and_then(Timestamp::parse).unwrap_or(now);
         let row = notes::add_to_project(txn, &project, new, passages, Priority::Backlog, now).await?;
         notes::set_times(txn, &row, saved_at, now).await?;

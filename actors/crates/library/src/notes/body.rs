@@ -3,7 +3,7 @@
 use concurrency::Lane;
 
 use crate::context::CoreContext;
-use crate::documents::{ChunkedDocument, ExtractedDocument};
+use crate::documents::ChunkedDocument;
 use errors::Error;
 
 /// Maximum length of a note, in characters.
@@ -11,21 +11,13 @@ pub const MAX_BODY_CHARS: usize = 100_000;
 /// Maximum length of a title that is taken from the text, in characters.
 const MAX_DERIVED_TITLE_CHARS: usize = 100;
 
-/// Splits the body of a note into passages. Blocks; see [`chunk_body_in_worker`].
-pub fn chunk_body(body: &str) -> ChunkedDocument {
-    ChunkedDocument::split(ExtractedDocument {
-        text: text::normalize_input(body),
-        ..ExtractedDocument::default()
-    })
-}
-
 /// Splits the body of a note into passages on a worker thread.
 ///
 /// # Errors
 /// [`Error::Internal`] when the splitting panics. There is no timeout: the caller waits until a worker is free.
 pub async fn chunk_body_in_worker(core: &CoreContext, body: String) -> Result<ChunkedDocument, Error> {
     // Not on the thread of the request, which serves other requests too: splitting takes time that grows with the text.
-    Ok(core.workers.run(Lane::Foreground, move || chunk_body(&body)).await?)
+    Ok(core.workers.run(Lane::Foreground, move || ChunkedDocument::of_input(&body)).await?)
 }
 
 /// Returns the first words of a text as a title, without the Markdown signs of headings, lists and quotations.

@@ -16,7 +16,7 @@ use crate::documents::{ChunkedDocument, replace_text};
 use errors::Error;
 use jobs::{JobKind, Priority};
 
-pub use body::{MAX_BODY_CHARS, chunk_body, chunk_body_in_worker, derive_title};
+pub use body::{MAX_BODY_CHARS, chunk_body_in_worker, derive_title};
 pub use on_bookmark::{
     NewBookmarkNote, document_on_bookmark, insert_on_new_bookmarks, lock_on_bookmark, write_on_bookmark,
 };
@@ -34,7 +34,7 @@ pub struct NewNote {
 }
 
 /// Adds a note to a project that the transaction has locked ([`crate::projects::lock_active`]). `text` is the result of
-/// [`chunk_body`] for the body of the note.
+/// [`ChunkedDocument::of_input`] for the body of the note.
 pub async fn add_to_project(
     txn: &impl ConnectionTrait,
     project: &project::Model,
@@ -79,7 +79,7 @@ pub async fn set_times(
     Ok(())
 }
 
-/// Replaces the body of a note; `text` is the result of [`chunk_body`] for the new body.
+/// Replaces the body of a note; `text` is the result of [`ChunkedDocument::of_input`] for the new body.
 ///
 /// # Errors
 /// [`Error::NotFound`] when its document is gone.

@@ -6,9 +6,8 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryF
 use values::id::{BookmarkId, DocumentId, NoteId, UserId};
 use values::time::Timestamp;
 
-use super::body::chunk_body;
 use super::{empty_document, rewrite};
-use crate::documents::insert_with_texts;
+use crate::documents::{ChunkedDocument, insert_with_texts};
 use errors::Error;
 use jobs::Priority;
 
@@ -56,7 +55,7 @@ pub async fn write_on_bookmark(
         None if body.is_empty() => return Ok(None),
         None => insert_on_bookmark(txn, row, now).await?,
     };
-    rewrite(txn, note, body.to_owned(), chunk_body(body), priority, now).await.map(Some)
+    rewrite(txn, note, body.to_owned(), ChunkedDocument::of_input(body), priority, now).await.map(Some)
 }
 
 /// The note on a bookmark that is new.
@@ -82,7 +81,7 @@ pub async fn insert_on_new_bookmarks(
     let (mut notes, mut texts) = (Vec::with_capacity(new.len()), Vec::with_capacity(new.len()));
     for NewBookmarkNote { bookmark, title, body } in new.into_iter().filter(|note| !note.body.is_empty()) {
         let document = document::Model { bookmark_id: Some(bookmark), ..empty_document(user, title, now) };
-        let text = chunk_body(&body);
+        let text = ChunkedDocument::of_input(&body);
         notes.push(note::Model { body, ..empty_note(user, document.id, bookmark, now) });
         texts.push((document, text));
     }

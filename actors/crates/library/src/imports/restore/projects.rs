@@ -13,6 +13,7 @@ use super::super::limits::{MAX_TEXT_CHARS, read_name};
 use super::super::rows::result::RowResult;
 use super::super::rows::trace::RowTrace;
 use super::super::session::ImportSession;
+use crate::documents::ChunkedDocument;
 use crate::notes::{self, NewNote};
 use crate::projects::{self, ItemRef, NewItem, ResolvedItem};
 use errors::Error;
@@ -122,7 +123,7 @@ pub async fn restore_note(
     if let Some(existing) = same_note(&project, &record).one(txn).await? {
         return Ok(RowResult::of(ImportedKind::Note, existing.id.0, false));
     }
-    let passages = notes::chunk_body(&new.body);
+    let passages = ChunkedDocument::of_input(&new.body);
     let row = notes::add_to_project(txn, &project, new, passages, Priority::Backlog, now).await?;
     notes::set_times(txn, &row, record.created_at, record.updated_at.unwrap_or(now)).await?;
     Ok(RowResult::of(ImportedKind::Note, row.id.0, true))
