@@ -128,11 +128,11 @@ const ACTIX_SOURCES: [&str; 4] = ["actors/crates/runtime/", "actors/src/", "src/
 
 /// What a part of the tree does not speak of, and which files are excepted.
 const ABSENT: [(&str, &str, &[&str]); 10] = [
-    // Only near reads use SQLite without its pools (crate `database`).
+    // Only direct reads use SQLite without its pools (crate `database`).
     (
         "actors",
         "rusqlite",
-        &["actors/crates/database/src/near/connection.rs", "actors/crates/database/src/near/row.rs"],
+        &["actors/crates/database/src/direct/connection.rs", "actors/crates/database/src/direct/row.rs"],
     ),
     ("src", "rusqlite", &[]),
     ("actors", "actix_web", &[]),

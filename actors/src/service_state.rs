@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use database::{Db, NearQuery, NearRow};
+use database::{Db, DirectQuery, DirectRow};
 use entity::service_state::{ActiveModel, Column, Entity};
 use errors::Error;
 use jobs::LeaseOwner;
@@ -58,15 +58,15 @@ pub async fn read_state(db: &impl ConnectionTrait, key: ServiceStateKey) -> Resu
     Ok(Entity::find_by_id(key.name().into_owned()).one(db).await?.map(|row| row.value))
 }
 
-static VALUE: LazyLock<NearQuery> = LazyLock::new(|| {
-    NearQuery::of_sql(|_| {
+static VALUE: LazyLock<DirectQuery> = LazyLock::new(|| {
+    DirectQuery::of_sql(|_| {
         r#"SELECT "service_state"."value" FROM "service_state" WHERE "service_state"."name" = $1"#.to_owned()
     })
 });
 
-/// Returns a value as [`read_state`] does, by a near read: for values that are read again and again.
-pub async fn read_near(db: &Db, key: ServiceStateKey) -> Result<Option<String>, DbErr> {
-    db.near().query_one(&VALUE, [key.name().into_owned().into()], |row| row.get(0)).await
+/// Returns a value as [`read_state`] does, by a direct read: for values that are read again and again.
+pub async fn read_directly(db: &Db, key: ServiceStateKey) -> Result<Option<String>, DbErr> {
+    db.direct().query_one(&VALUE, [key.name().into_owned().into()], |row| row.get(0)).await
 }
 
 /// The values that every process looks at all the time, because any process may change them.
@@ -78,13 +78,13 @@ pub struct WatchedValues {
     pub ai_paused_until: Option<String>,
 }
 
-static WATCHED: LazyLock<NearQuery> = LazyLock::new(|| {
+static WATCHED: LazyLock<DirectQuery> = LazyLock::new(|| {
     let value = |number: usize| {
         format!(
             r#"(SELECT "service_state"."value" FROM "service_state" WHERE "service_state"."name" = ${number})"#
         )
     };
-    NearQuery::of_sql(|_| format!("SELECT {}, {}", value(1), value(2)))
+    DirectQuery::of_sql(|_| format!("SELECT {}, {}", value(1), value(2)))
 });
 
 /// Reads the watched values, all with one statement.
@@ -92,9 +92,9 @@ pub async fn read_watched(db: &Db) -> Result<WatchedValues, DbErr> {
     let keys = [ServiceStateKey::Generation, ServiceStateKey::AiPausedUntil];
     let names = keys.map(|key| Value::from(key.name().into_owned()));
     let decode =
-        |row: &NearRow<'_>| Ok(WatchedValues { generation: row.get(0)?, ai_paused_until: row.get(1)? });
+        |row: &DirectRow<'_>| Ok(WatchedValues { generation: row.get(0)?, ai_paused_until: row.get(1)? });
     // The statement reads from no table, so it has one row.
-    Ok(db.near().query_one(&WATCHED, names, decode).await?.unwrap_or_default())
+    Ok(db.direct().query_one(&WATCHED, names, decode).await?.unwrap_or_default())
 }
 
 /// Writes a value, in place of an earlier one.
@@ -200,7 +200,7 @@ mod tests {
             let txn = db.begin().await.unwrap();
             assert_eq!(raise_generation(&txn).await.unwrap(), expected);
             txn.commit().await.unwrap();
-            let stored = read_near(&db, ServiceStateKey::Generation).await.unwrap();
+            let stored = read_directly(&db, ServiceStateKey::Generation).await.unwrap();
             assert_eq!(stored, Some(expected.to_string()));
         }
     }

@@ -27,7 +27,7 @@ IDLE_SECONDS = 10
 WARM_UP = 10
 LIST = "/rest/v1/bookmarks"
 # Parts of the names of metrics that count the work of the database.
-COUNTED = ("statement", "vm_steps", "near_read")
+COUNTED = ("statement", "vm_steps", "direct_read")
 
 
 def reads(reader: Reader, library: Library) -> dict:

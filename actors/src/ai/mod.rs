@@ -34,7 +34,7 @@ impl Pause {
 
     /// Reads the value from the database.
     pub async fn refresh(&self, db: &Db) -> Result<(), Error> {
-        let value = service_state::read_near(db, ServiceStateKey::AiPausedUntil).await?;
+        let value = service_state::read_directly(db, ServiceStateKey::AiPausedUntil).await?;
         self.observe(value.as_deref());
         Ok(())
     }
@@ -48,7 +48,7 @@ impl Pause {
 
 /// Returns the time until which the AI is paused, or `None` if it was never paused or was resumed. The time may be over.
 pub async fn paused_until(db: &Db) -> Result<Option<Timestamp>, Error> {
-    let value = service_state::read_near(db, ServiceStateKey::AiPausedUntil).await?;
+    let value = service_state::read_directly(db, ServiceStateKey::AiPausedUntil).await?;
     Ok(value.as_deref().and_then(parse_time))
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use database::{Db, NearQuery, NearRow};
+use database::{Db, DirectQuery, DirectRow};
 use entity::user;
 use sea_orm::{DbErr, Value};
 use values::id::SessionId;
@@ -11,8 +11,8 @@ use values::time::Timestamp;
 use crate::auth::secret::SecretHash;
 
 /// The session, then the columns of its account in their order. A disabled account is not signed in.
-static SESSION_WITH_USER: LazyLock<NearQuery> = LazyLock::new(|| {
-    NearQuery::of_sql(|_| {
+static SESSION_WITH_USER: LazyLock<DirectQuery> = LazyLock::new(|| {
+    DirectQuery::of_sql(|_| {
         r#"SELECT "session"."id", "user"."id", "user"."email", "user"."name", "user"."password_hash", "user"."plan",
             "user"."disabled_at", "user"."created_at"
         FROM "session" JOIN "user" ON "user"."id" = "session"."user_id" AND "user"."disabled_at" IS NULL
@@ -28,10 +28,10 @@ pub async fn find_session(
     now: Timestamp,
 ) -> Result<Option<(SessionId, user::Model)>, DbErr> {
     let values: [Value; 2] = [hash.bytes().to_vec().into(), now.into()];
-    db.near().query_one(&SESSION_WITH_USER, values, decode_session).await
+    db.direct().query_one(&SESSION_WITH_USER, values, decode_session).await
 }
 
-fn decode_session(row: &NearRow<'_>) -> Result<(SessionId, user::Model), DbErr> {
+fn decode_session(row: &DirectRow<'_>) -> Result<(SessionId, user::Model), DbErr> {
     let owner = user::Model {
         id: row.get(1)?,
         email: row.get(2)?,

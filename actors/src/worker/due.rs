@@ -6,14 +6,14 @@
 
 use std::sync::LazyLock;
 
-use database::{Db, NearQuery, NearRow};
+use database::{Db, DirectQuery, DirectRow};
 use jobs::DueJobs;
 use sea_orm::DbErr;
 use values::time::Timestamp;
 
 use crate::service_state::REMOVED_USER_CONDITION;
 
-static DUE: LazyLock<NearQuery> = LazyLock::new(|| NearQuery::of_sql(|_| due_sql()));
+static DUE: LazyLock<DirectQuery> = LazyLock::new(|| DirectQuery::of_sql(|_| due_sql()));
 
 fn due_sql() -> String {
     let jobs = DueJobs::columns();
@@ -39,12 +39,12 @@ pub(super) struct DueWork {
 impl DueWork {
     /// Looks for everything that is due at this time.
     pub async fn find(db: &Db, now: Timestamp) -> Result<Self, DbErr> {
-        let found = db.near().query_one(&DUE, [now.millis().into()], Self::from_row).await?;
+        let found = db.direct().query_one(&DUE, [now.millis().into()], Self::from_row).await?;
         // The statement reads from no table, so it has one row.
         found.ok_or_else(|| DbErr::RecordNotFound("the row of what is due".to_owned()))
     }
 
-    fn from_row(row: &NearRow<'_>) -> Result<Self, DbErr> {
+    fn from_row(row: &DirectRow<'_>) -> Result<Self, DbErr> {
         let next = DueJobs::COLUMN_COUNT;
         let (fetch, subscribe): (bool, bool) = (row.get(next)?, row.get(next + 1)?);
         Ok(Self {

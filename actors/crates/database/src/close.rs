@@ -27,7 +27,7 @@ impl Db {
             queue.commit_open_group(&self.health).await;
         }
         // Before the pools, whose last connection removes the log.
-        self.near.close();
+        self.direct.close();
         self.health.set_closing();
         let checkpoint = if self.is_postgres() {
             Ok(())

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, TransactionTrait};
 
 use super::connection::Connection;
+use super::direct::DirectConnections;
 use super::group_commit::WriterQueue;
 use super::health::StorageHealth;
-use super::near::NearConnections;
 use super::pools::{Pools, PoolsByWork};
 use super::session_lock::LockHolder;
 use super::statement_counts::StatementRoute;
@@ -23,7 +23,7 @@ pub struct Db {
     /// The transactions that wait for the writer of SQLite; `None` on PostgreSQL.
     pub(super) queue: Option<WriterQueue>,
     /// The connections for reads on the thread of the caller; none on PostgreSQL.
-    pub(super) near: NearConnections,
+    pub(super) direct: DirectConnections,
     pub(super) health: Arc<StorageHealth>,
     /// Holds the session locks of this process.
     pub(super) locks: LockHolder,

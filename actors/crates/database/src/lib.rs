@@ -8,7 +8,7 @@
 //! | open it and migrate the tables | [`Db::open`]; for the server [`Db::connect`] and [`Db::prepare`] |
 //! | check a URL before it is used | [`Db::check_url`] |
 //! | read | [`Db::read`] |
-//! | read a row that an index finds, without a change of threads | [`Db::near`], [`NearQuery`], [`NearRow`] |
+//! | read a row that an index finds, without a change of threads | [`Db::direct`], [`DirectQuery`], [`DirectRow`] |
 //! | write one statement | [`Db::write`] |
 //! | write several statements, all or none | [`Db::begin`], [`Transaction`] |
 //! | share a commit with those that wait too | [`Db::begin_in_group`] |
@@ -26,8 +26,8 @@
 //!
 //! SQLite takes one writer at a time, and a transaction that reads before it writes fails at once when another wrote in
 //! between; so writes go through a pool of one connection and begin IMMEDIATE, and reads use separate connections.
-//! Reads of one row or a few run on the thread of their caller, through connections that belong to no pool, and through the readers
-//! where they cannot.
+//! Direct reads, of one row or a few, run on the thread of their caller, through connections that belong to no pool, and through the
+//! readers where they cannot.
 //! On PostgreSQL requests, account security and jobs have separate pools, each one for reads and one for writes: a statement that waits for
 //! a lock holds its connection, and the others continue. An account has a share of them ([`on_behalf_of`]).
 //!
@@ -35,8 +35,8 @@
 //! everything after a failed statement, and the connection is lent only outside of any transaction, or else replaced. Damage, and a
 //! file that is not at its path, stop all writes until they are over.
 //!
-//! This crate runs the migrations and uses no table: [`library_counts`] and [`kept_counts`] only make SQL. Of carrel-values it uses only the ids of
-//! accounts. It retries only opening a file that another process holds.
+//! This crate runs the migrations and uses no table: [`library_counts`] and [`kept_counts`] only make SQL. Of carrel-values it uses only
+//! the ids of accounts. It retries only opening a file that another process holds.
 //!
 //! The feature `test-support` adds what tests need: the statements that are sent (`Db::record_statements`), how the database runs them
 //! (`QueryPlan`), and the errors of a database (`refusal_with_code`). Only dev-dependencies turn it on.
@@ -48,6 +48,8 @@ mod close;
 mod connection;
 mod connection_url;
 mod db;
+mod direct;
+mod direct_reads;
 mod driver_panics;
 mod failure;
 mod fault;
@@ -62,8 +64,6 @@ pub mod library_counts;
 mod lock_file;
 mod log_size;
 mod migrations;
-mod near;
-mod near_reads;
 mod open;
 mod open_error;
 mod open_files;
@@ -87,10 +87,10 @@ pub use checkpoint::checkpoint_below_floor;
 pub use connection::Connection;
 pub use connection_url::UrlFault;
 pub use db::Db;
+pub use direct::{DirectQuery, DirectRow};
+pub use direct_reads::DirectReads;
 pub use fault::{DatabaseFault, StorageFault, is_reported};
 pub use health::StorageHealth;
-pub use near::{NearQuery, NearRow};
-pub use near_reads::NearReads;
 pub use open_error::{Damage, OpenError};
 pub use session_lock::SessionLock;
 pub use statement_counts::StatementRoute;

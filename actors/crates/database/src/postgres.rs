@@ -14,9 +14,9 @@ use tracing::log::LevelFilter;
 use super::account_share::AccountShares;
 use super::connection::Connection;
 use super::db::Db;
+use super::direct::DirectConnections;
 use super::fault::standby;
 use super::health::StorageHealth;
-use super::near::NearConnections;
 use super::pools::{Pools, PoolsByWork};
 use super::session_lock::LockHolder;
 
@@ -66,7 +66,7 @@ pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
     let locks = LockHolder::Session(Database::connect(session).await?);
     let Pools { read, write } = by_work.api.clone();
     let by_work = Some(Arc::new(by_work));
-    Ok(Db { read, write, by_work, queue: None, near: NearConnections::default(), health, locks })
+    Ok(Db { read, write, by_work, queue: None, direct: DirectConnections::default(), health, locks })
 }
 
 /// Returns why no connection can be made. A pool retries a refused connection until its timeout and then reports only the timeout; a

@@ -11,10 +11,10 @@ use tracing::log::LevelFilter;
 
 use super::connection::Connection;
 use super::db::Db;
+use super::direct::DirectConnections;
 use super::fault::StorageFault;
 use super::group_commit::WriterQueue;
 use super::health::StorageHealth;
-use super::near::NearConnections;
 use super::retry::retry_while_locked;
 use super::session_lock::LockHolder;
 
@@ -51,14 +51,15 @@ pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
         (Connection::reader(read, health.clone()), Connection::writer(write, health.clone(), None));
     let locks = LockHolder::Files(Arc::default());
     let queue = Some(WriterQueue::new(BUSY_TIMEOUT));
-    let mut db = Db { read, write, by_work: None, queue, near: NearConnections::default(), health, locks };
-    let near = retry_while_locked(async || {
+    let mut db =
+        Db { read, write, by_work: None, queue, direct: DirectConnections::default(), health, locks };
+    let direct = retry_while_locked(async || {
         db.note_open_files().await?;
-        db.open_near(url).await
+        db.open_direct_connections(url).await
     });
-    let near = near.await;
-    match near {
-        Ok(near) => db.near = near,
+    let direct = direct.await;
+    match direct {
+        Ok(direct) => db.direct = direct,
         Err(error) => {
             if StorageFault::of(&error) == Some(StorageFault::Corrupt) {
                 // See `CheckConnection::keep_log`.

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The connections through which a statement runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatementRoute {
-    /// The thread of its caller ([`crate::Db::near`]).
-    Near,
+    /// The thread of its caller ([`crate::Db::direct`]).
+    Direct,
     /// The readers.
     Read,
     /// The writer. BEGIN and COMMIT are counted too.
@@ -15,12 +15,12 @@ pub enum StatementRoute {
 
 impl StatementRoute {
     /// All of them.
-    pub const ALL: [StatementRoute; 3] = [Self::Near, Self::Read, Self::Write];
+    pub const ALL: [StatementRoute; 3] = [Self::Direct, Self::Read, Self::Write];
 
     /// Returns the name in metrics.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Near => "near",
+            Self::Direct => "direct",
             Self::Read => "read",
             Self::Write => "write",
         }
@@ -31,7 +31,7 @@ impl StatementRoute {
 /// connections, are not counted.
 #[derive(Debug, Default)]
 pub(super) struct StatementCounts {
-    near: AtomicU64,
+    direct: AtomicU64,
     read: AtomicU64,
     write: AtomicU64,
 }
@@ -49,7 +49,7 @@ impl StatementCounts {
 
     fn of(&self, route: StatementRoute) -> &AtomicU64 {
         match route {
-            StatementRoute::Near => &self.near,
+            StatementRoute::Direct => &self.direct,
             StatementRoute::Read => &self.read,
             StatementRoute::Write => &self.write,
         }
@@ -64,9 +64,9 @@ mod tests {
 
     use super::*;
     use crate::db::Db;
-    use crate::near::NearQuery;
+    use crate::direct::DirectQuery;
 
-    static ONE: LazyLock<NearQuery> = LazyLock::new(|| NearQuery::of_sql(|_| "SELECT 1".to_owned()));
+    static ONE: LazyLock<DirectQuery> = LazyLock::new(|| DirectQuery::of_sql(|_| "SELECT 1".to_owned()));
 
     fn counts(db: &Db) -> [u64; 3] {
         StatementRoute::ALL.map(|route| db.statement_count(route))
@@ -77,15 +77,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
         let db = Db::connect(&url).await.unwrap();
-        let [near, read, write] = counts(&db);
+        let [direct, read, write] = counts(&db);
 
-        db.near().query_one(&ONE, [], |row| row.get::<i64>(0)).await.unwrap();
+        db.direct().query_one(&ONE, [], |row| row.get::<i64>(0)).await.unwrap();
         db.read().execute_unprepared("SELECT 1").await.unwrap();
         db.write().execute_unprepared("CREATE TABLE number (n INTEGER)").await.unwrap();
         let txn = db.begin().await.unwrap();
         txn.execute_unprepared("INSERT INTO number VALUES (1)").await.unwrap();
         txn.commit().await.unwrap();
 
-        assert_eq!(counts(&db), [near + 1, read + 1, write + 4]);
+        assert_eq!(counts(&db), [direct + 1, read + 1, write + 4]);
     }
 }

@@ -1,6 +1,6 @@
 //! Which parts of the queue have something to do: columns of a statement that asks for everything that is due.
 
-use database::NearRow;
+use database::DirectRow;
 use sea_orm::DbErr;
 
 use super::kind::Track;
@@ -41,7 +41,7 @@ impl DueJobs {
     ///
     /// # Errors
     /// [`DbErr`] when the row does not have the columns.
-    pub fn from_row(row: &NearRow<'_>, first_column: usize) -> Result<Self, DbErr> {
+    pub fn from_row(row: &DirectRow<'_>, first_column: usize) -> Result<Self, DbErr> {
         let mut has_waiting = [false; Track::ALL.len()];
         for (column, is_waiting) in (first_column + 2..).zip(&mut has_waiting) {
             *is_waiting = row.get(column)?;
@@ -70,7 +70,7 @@ mod tests {
     use std::sync::LazyLock;
     use std::time::Duration;
 
-    use database::{NearQuery, QueryPlan};
+    use database::{DirectQuery, QueryPlan};
     use sea_orm::{DbBackend, Statement};
     use values::time::Timestamp;
 
@@ -78,12 +78,12 @@ mod tests {
     use crate::test_queue::{NOON, TestQueue, subject};
     use crate::{Deferral, JobKind, LEASE_DURATION, Priority, defer, enqueue};
 
-    static DUE: LazyLock<NearQuery> =
-        LazyLock::new(|| NearQuery::of_sql(|_| format!("SELECT {}", DueJobs::columns())));
+    static DUE: LazyLock<DirectQuery> =
+        LazyLock::new(|| DirectQuery::of_sql(|_| format!("SELECT {}", DueJobs::columns())));
 
     async fn due_at(queue: &TestQueue, now: Timestamp) -> DueJobs {
-        let read = |row: &NearRow<'_>| DueJobs::from_row(row, 0);
-        queue.db.near().query_one(&DUE, [now.millis().into()], read).await.unwrap().unwrap()
+        let read = |row: &DirectRow<'_>| DueJobs::from_row(row, 0);
+        queue.db.direct().query_one(&DUE, [now.millis().into()], read).await.unwrap().unwrap()
     }
 
     #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use database::{NearQuery, NearRow};
+use database::{DirectQuery, DirectRow};
 use entity::oauth_client::RedirectUris;
 use sea_orm::{DbErr, Value};
 use values::id::{GrantId, UserId};
@@ -16,8 +16,8 @@ use super::context::GrantContext;
 use crate::auth::secret::SecretHash;
 
 /// An access token whose grant is the same as when it was issued (`token::is_current`), and whose owner is not disabled.
-static CURRENT_ACCESS: LazyLock<NearQuery> = LazyLock::new(|| {
-    NearQuery::of_sql(|_| {
+static CURRENT_ACCESS: LazyLock<DirectQuery> = LazyLock::new(|| {
+    DirectQuery::of_sql(|_| {
         r#"SELECT "oauth_grant"."id", "user"."id", "user"."plan", "oauth_token"."scopes", "oauth_token"."expires_at",
             "oauth_grant"."mcp_client", "oauth_client"."name", "oauth_client"."redirect_uris"
         FROM "oauth_token"
@@ -58,10 +58,10 @@ pub async fn find_access(ctx: &GrantContext, hash: &SecretHash) -> Result<Option
         GrantState::Connected.into(),
         ctx.resource.to_string().into(),
     ];
-    ctx.db.near().query_one(&CURRENT_ACCESS, values, decode_access).await
+    ctx.db.direct().query_one(&CURRENT_ACCESS, values, decode_access).await
 }
 
-fn decode_access(row: &NearRow<'_>) -> Result<AccessRow, DbErr> {
+fn decode_access(row: &DirectRow<'_>) -> Result<AccessRow, DbErr> {
     let (name, redirect_uris): (Option<String>, RedirectUris) = (row.get(6)?, row.get(7)?);
     Ok(AccessRow {
         grant: row.get(0)?,

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use database::{Db, NearQuery, NearRow};
+use database::{Db, DirectQuery, DirectRow};
 use entity::api_key;
 use sea_orm::DbErr;
 use values::plan::Plan;
@@ -10,8 +10,8 @@ use values::plan::Plan;
 use crate::auth::secret::SecretHash;
 
 /// The columns of the key in their order, then the plan of its owner, whose account is not disabled.
-static KEY_WITH_PLAN: LazyLock<NearQuery> = LazyLock::new(|| {
-    NearQuery::of_sql(|_| {
+static KEY_WITH_PLAN: LazyLock<DirectQuery> = LazyLock::new(|| {
+    DirectQuery::of_sql(|_| {
         r#"SELECT "api_key"."id", "api_key"."user_id", "api_key"."name", "api_key"."kind", "api_key"."secret_hash",
             "api_key"."is_connection_test", "api_key"."display", "api_key"."scopes", "api_key"."hourly_limit",
             "api_key"."created_at", "api_key"."expires_at", "api_key"."first_used_at", "api_key"."last_used_at",
@@ -24,10 +24,10 @@ static KEY_WITH_PLAN: LazyLock<NearQuery> = LazyLock::new(|| {
 
 /// Returns the key whose secret has this hash, with the plan of its owner; `None` if it is unknown or its owner is disabled.
 pub async fn find_key(db: &Db, hash: &SecretHash) -> Result<Option<(api_key::Model, Plan)>, DbErr> {
-    db.near().query_one(&KEY_WITH_PLAN, [hash.bytes().to_vec().into()], decode_key).await
+    db.direct().query_one(&KEY_WITH_PLAN, [hash.bytes().to_vec().into()], decode_key).await
 }
 
-fn decode_key(row: &NearRow<'_>) -> Result<(api_key::Model, Plan), DbErr> {
+fn decode_key(row: &DirectRow<'_>) -> Result<(api_key::Model, Plan), DbErr> {
     let key = api_key::Model {
         id: row.get(0)?,
         user_id: row.get(1)?,

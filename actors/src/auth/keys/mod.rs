@@ -213,7 +213,7 @@ impl Keys {
 
     /// Invalidates every cached row if another process changed keys, users or plans since the last check.
     pub async fn catch_up(&self, db: &Db) -> Result<(), Error> {
-        let generation = service_state::read_near(db, ServiceStateKey::Generation).await?;
+        let generation = service_state::read_directly(db, ServiceStateKey::Generation).await?;
         self.cache_epoch.observe_generation(generation);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Loads a page of a document in one statement, so that all of it is of one moment: the row with its bookmark, the user's tags, highlights
 //! and note as JSON, and the passages that overlap the page, unless its text is in memory already.
 
-use database::{Db, NearRow};
+use database::{Db, DirectRow};
 use schemars::JsonSchema;
 use sea_orm::DbErr;
 use serde::Serialize;
@@ -72,11 +72,11 @@ pub async fn read_page(
     let (queries, key) = PageQueries::select(&selector);
     let page_key = PageKey { user, selector, range };
     if let Some((version, text)) = texts.get(&page_key) {
-        let read = |row: &NearRow<'_>| {
+        let read = |row: &DirectRow<'_>| {
             let is_current = text_version(row)? == version;
             is_current.then(|| decode_row(row, text.clone())).transpose()
         };
-        match db.near().query_one(&queries.row, [user.into(), key.clone()], read).await? {
+        match db.direct().query_one(&queries.row, [user.into(), key.clone()], read).await? {
             // The document has another text, or the bookmark another document.
             Some(None) => {}
             Some(page @ Some(_)) => return Ok(page),
@@ -84,8 +84,8 @@ pub async fn read_page(
         }
     }
     let values = [user.into(), key, range.offset.into(), end_of(range).into()];
-    let read = |row: &NearRow<'_>| Ok((text_version(row)?, decode_row(row, decode_text(row, range)?)?));
-    let found = db.near().query_one(&queries.row_with_text, values, read).await?;
+    let read = |row: &DirectRow<'_>| Ok((text_version(row)?, decode_row(row, decode_text(row, range)?)?));
+    let found = db.direct().query_one(&queries.row_with_text, values, read).await?;
     Ok(found.map(|(version, page)| {
         texts.insert(page_key, version, page.text.clone());
         page
@@ -98,7 +98,7 @@ fn end_of(range: PageRange) -> i64 {
 }
 
 /// Reads the columns of the row in the order in which the statements select them.
-fn decode_row(row: &NearRow<'_>, text: PageText) -> Result<DocumentPage, DbErr> {
+fn decode_row(row: &DirectRow<'_>, text: PageText) -> Result<DocumentPage, DbErr> {
     let (created_at, saved_at): (Timestamp, Option<Timestamp>) = (row.get(7)?, row.get(12)?);
     Ok(DocumentPage {
         document_id: row.get(0)?,
@@ -119,11 +119,11 @@ fn decode_row(row: &NearRow<'_>, text: PageText) -> Result<DocumentPage, DbErr> 
     })
 }
 
-fn text_version(row: &NearRow<'_>) -> Result<TextVersion, DbErr> {
+fn text_version(row: &DirectRow<'_>) -> Result<TextVersion, DbErr> {
     Ok(TextVersion { document: row.get(0)?, version: row.get(11)?, total_chars: row.get(10)? })
 }
 
-fn decode_text(row: &NearRow<'_>, range: PageRange) -> Result<PageText, DbErr> {
+fn decode_text(row: &DirectRow<'_>, range: PageRange) -> Result<PageText, DbErr> {
     let (first_offset, passages): (Option<i32>, Option<String>) = (row.get(16)?, row.get(17)?);
     let (text, next_offset) = cut_page(first_offset, passages.unwrap_or_default(), row.get(10)?, range);
     PageText::new(&text, next_offset).map_err(|cause| DbErr::Json(cause.to_string()))
@@ -150,20 +150,20 @@ fn cut_page(
 }
 
 /// Sorts here, because the collation of PostgreSQL may order names in another way.
-fn sorted_tags(row: &NearRow<'_>, column: usize) -> Result<Vec<String>, DbErr> {
+fn sorted_tags(row: &DirectRow<'_>, column: usize) -> Result<Vec<String>, DbErr> {
     let mut tags: Vec<String> = json_array(row, column)?;
     tags.sort_unstable();
     Ok(tags)
 }
 
-fn sorted_highlights(row: &NearRow<'_>, column: usize) -> Result<Vec<DocumentHighlight>, DbErr> {
+fn sorted_highlights(row: &DirectRow<'_>, column: usize) -> Result<Vec<DocumentHighlight>, DbErr> {
     let mut highlights: Vec<(i32, String, Option<String>)> = json_array(row, column)?;
     highlights.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
     Ok(highlights.into_iter().map(|(_, text, note)| DocumentHighlight { text, note }).collect())
 }
 
 /// Reads a JSON array that the database made; empty for NULL.
-fn json_array<T: DeserializeOwned>(row: &NearRow<'_>, column: usize) -> Result<Vec<T>, DbErr> {
+fn json_array<T: DeserializeOwned>(row: &DirectRow<'_>, column: usize) -> Result<Vec<T>, DbErr> {
     let Some(json) = row.get::<Option<String>>(column)? else { return Ok(Vec::new()) };
     // The error of the parser quotes the value.
     serde_json::from_str(&json).map_err(|_| DbErr::Json(format!("column {column} is not the expected array")))

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use database::NearQuery;
+use database::DirectQuery;
 use sea_orm::{DatabaseBackend, Value};
 
 use crate::page_texts::PageSelector;
@@ -10,17 +10,17 @@ use crate::page_texts::PageSelector;
 /// The statements for one way to name a document. `$1` is the user, `$2` the key.
 pub struct PageQueries {
     /// Selects the row of the document.
-    pub row: NearQuery,
+    pub row: DirectQuery,
     /// Selects the row with the text of the page. `$3` is the offset of the page, `$4` the offset before which a passage must begin to be
     /// loaded.
-    pub row_with_text: NearQuery,
+    pub row_with_text: DirectQuery,
 }
 
 impl PageQueries {
     fn new(document: &str) -> Self {
         Self {
-            row: NearQuery::of_sql(|backend| row_sql(backend, document, "")),
-            row_with_text: NearQuery::of_sql(|backend| {
+            row: DirectQuery::of_sql(|backend| row_sql(backend, document, "")),
+            row_with_text: DirectQuery::of_sql(|backend| {
                 row_sql(backend, document, &format!(", {FIRST_OFFSET}, ({})", text_sql(backend)))
             }),
         }

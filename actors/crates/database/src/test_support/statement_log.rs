@@ -44,8 +44,8 @@ impl Db {
         let log = StatementLog::default();
         log.record(&mut self.read);
         log.record(&mut self.write);
-        let near = log.clone();
-        self.near.set_statement_callback(move |statement| near.push(statement));
+        let direct = log.clone();
+        self.direct.set_statement_callback(move |statement| direct.push(statement));
         if let Some(by_work) = &self.by_work {
             self.by_work = Some(Arc::new(PoolsByWork {
                 api: log.record_pools(&by_work.api),

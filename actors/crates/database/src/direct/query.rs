@@ -1,16 +1,16 @@
-//! The SQL of a near read, which is built once.
+//! The SQL of a direct read, which is built once.
 
 use sea_orm::{DatabaseBackend, Statement, Value};
 
 /// A query whose SQL never changes: only its values do. Keep it in a `static` with a `LazyLock`, so that it is built once and each
 /// connection prepares it once.
 #[derive(Clone, Debug)]
-pub struct NearQuery {
+pub struct DirectQuery {
     sqlite: String,
     postgres: String,
 }
 
-impl NearQuery {
+impl DirectQuery {
     /// Makes a query of the SQL for each of the two databases. Parameters are `$1`, `$2` and so on for both, may stand in any order and
     /// may be repeated; `$` must not occur otherwise. Owned tables are read from their owner on, as everywhere.
     pub fn of_sql(build: impl Fn(DatabaseBackend) -> String) -> Self {

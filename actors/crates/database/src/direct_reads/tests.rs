@@ -1,4 +1,4 @@
-//! Near reads return what reads through the pool return, and run through it where they cannot run in place.
+//! Direct reads return what reads through the pool return, and run through it where they cannot run in place.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,33 +9,33 @@ use uuid::Uuid;
 use super::*;
 use crate::tests::TestDatabase;
 
-/// Counts the statements that run on near connections.
-fn count_near_reads(db: &mut Db) -> Arc<AtomicUsize> {
+/// Counts the statements that run on direct connections.
+fn count_direct_reads(db: &mut Db) -> Arc<AtomicUsize> {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = count.clone();
-    db.near.set_statement_callback(move |_| {
+    db.direct.set_statement_callback(move |_| {
         counted.fetch_add(1, Ordering::SeqCst);
     });
     count
 }
 
-fn query(sql: &str) -> NearQuery {
-    NearQuery::of_sql(|_| sql.to_owned())
+fn query(sql: &str) -> DirectQuery {
+    DirectQuery::of_sql(|_| sql.to_owned())
 }
 
-fn number(row: &NearRow<'_>) -> Result<i64, DbErr> {
+fn number(row: &DirectRow<'_>) -> Result<i64, DbErr> {
     row.get(0)
 }
 
 /// Finds a number by the index of the table of the test database.
-fn find_number() -> NearQuery {
+fn find_number() -> DirectQuery {
     query("SELECT n FROM number WHERE n = $1")
 }
 
 type Sample =
     (Option<Uuid>, Option<bool>, Option<i32>, Option<i64>, Option<f64>, Option<String>, Option<Vec<u8>>);
 
-fn sample(row: &NearRow<'_>) -> Result<Sample, DbErr> {
+fn sample(row: &DirectRow<'_>) -> Result<Sample, DbErr> {
     Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?))
 }
 
@@ -66,24 +66,24 @@ async fn insert_samples(db: &Db) -> [Sample; 2] {
 }
 
 #[tokio::test]
-async fn row_is_the_same_near_and_through_the_pool() {
+async fn row_is_the_same_directly_and_through_the_pool() {
     let database = TestDatabase::new();
     let mut db = database.with_numbers().await;
     let rows = insert_samples(&db).await;
-    let near = count_near_reads(&mut db);
+    let direct_reads = count_direct_reads(&mut db);
     let by_id = query("SELECT u, b, i, l, d, t, y FROM sample WHERE id = $1");
 
     for (id, row) in [(1_i64, &rows[0]), (2, &rows[1])] {
-        assert_eq!(db.near().query_one(&by_id, [id.into()], sample).await.unwrap().as_ref(), Some(row));
+        assert_eq!(db.direct().query_one(&by_id, [id.into()], sample).await.unwrap().as_ref(), Some(row));
     }
-    assert_eq!(near.load(Ordering::SeqCst), 2);
+    assert_eq!(direct_reads.load(Ordering::SeqCst), 2);
 
-    let held = db.near.hold_all();
+    let held = db.direct.hold_all();
     for (id, row) in [(1_i64, &rows[0]), (2, &rows[1])] {
-        assert_eq!(db.near().query_one(&by_id, [id.into()], sample).await.unwrap().as_ref(), Some(row));
+        assert_eq!(db.direct().query_one(&by_id, [id.into()], sample).await.unwrap().as_ref(), Some(row));
     }
     drop(held);
-    assert_eq!(near.load(Ordering::SeqCst), 2);
+    assert_eq!(direct_reads.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test]
@@ -99,11 +99,11 @@ async fn every_type_of_a_value_is_bound_as_the_pool_binds_it() {
     let values: [Value; 8] =
         [u.into(), b.into(), i.into(), l.into(), d.into(), t.into(), y.into(), none.into()];
 
-    let near = db.near().query_one(&equal, values.clone(), number).await.unwrap();
-    let held = db.near.hold_all();
-    let pooled = db.near().query_one(&equal, values, number).await.unwrap();
+    let direct = db.direct().query_one(&equal, values.clone(), number).await.unwrap();
+    let held = db.direct.hold_all();
+    let pooled = db.direct().query_one(&equal, values, number).await.unwrap();
 
-    assert_eq!((near, pooled), (Some(1), Some(1)));
+    assert_eq!((direct, pooled), (Some(1), Some(1)));
     drop(held);
 }
 
@@ -114,9 +114,9 @@ async fn missing_row_is_none_and_all_rows_are_listed() {
     db.write().execute_unprepared("INSERT INTO number VALUES (2), (3)").await.unwrap();
     let from = query("SELECT n FROM number WHERE n >= $1 ORDER BY n");
 
-    assert_eq!(db.near().query_one(&find_number(), [9.into()], number).await.unwrap(), None);
-    assert_eq!(db.near().query_one(&from, [2.into()], number).await.unwrap(), Some(2));
-    assert_eq!(db.near().query_all(&from, [2.into()], number).await.unwrap(), [2, 3]);
+    assert_eq!(db.direct().query_one(&find_number(), [9.into()], number).await.unwrap(), None);
+    assert_eq!(db.direct().query_one(&from, [2.into()], number).await.unwrap(), Some(2));
+    assert_eq!(db.direct().query_all(&from, [2.into()], number).await.unwrap(), [2, 3]);
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn value_of_another_type_is_an_error_that_hides_it() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
 
-    let error = db.near().query_one(&query("SELECT 'heron'"), [], number).await.unwrap_err();
+    let error = db.direct().query_one(&query("SELECT 'heron'"), [], number).await.unwrap_err();
 
     assert!(matches!(error, DbErr::Type(_)) && !error.to_string().contains("heron"), "{error}");
 }
@@ -133,22 +133,22 @@ async fn value_of_another_type_is_an_error_that_hides_it() {
 async fn long_statement_runs_through_the_pool() {
     let database = TestDatabase::new();
     let mut db = database.with_numbers().await;
-    let near = count_near_reads(&mut db);
+    let direct_reads = count_direct_reads(&mut db);
     let count = query(
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1) SELECT max(i) FROM n",
     );
 
-    assert_eq!(db.near().query_one(&count, [100_000.into()], number).await.unwrap(), Some(100_000));
-    assert_eq!(near.load(Ordering::SeqCst), 0);
+    assert_eq!(db.direct().query_one(&count, [100_000.into()], number).await.unwrap(), Some(100_000));
+    assert_eq!(direct_reads.load(Ordering::SeqCst), 0);
     // SQLite counts the steps of a statement over all its runs: the bound is that of one run.
     for _ in 0..300 {
-        assert_eq!(db.near().query_one(&count, [50.into()], number).await.unwrap(), Some(50));
+        assert_eq!(db.direct().query_one(&count, [50.into()], number).await.unwrap(), Some(50));
     }
-    assert_eq!(near.load(Ordering::SeqCst), 300);
+    assert_eq!(direct_reads.load(Ordering::SeqCst), 300);
 }
 
 #[tokio::test]
-async fn near_read_sees_what_was_committed_before_it() {
+async fn direct_read_sees_what_was_committed_before_it() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
 
@@ -156,35 +156,35 @@ async fn near_read_sees_what_was_committed_before_it() {
         let insert = format!("INSERT INTO number VALUES ({number_written})");
         db.write().execute_unprepared(&insert).await.unwrap();
 
-        let found = db.near().query_one(&find_number(), [number_written.into()], number).await.unwrap();
+        let found = db.direct().query_one(&find_number(), [number_written.into()], number).await.unwrap();
         assert_eq!(found, Some(number_written));
     }
 }
 
 #[tokio::test]
-async fn removed_database_is_read_near() {
+async fn removed_database_is_read_directly() {
     let database = TestDatabase::new();
     let mut db = database.with_numbers().await;
-    let near = count_near_reads(&mut db);
+    let direct_reads = count_direct_reads(&mut db);
 
     for suffix in ["", "-wal", "-shm"] {
         std::fs::remove_file(database.file(suffix)).unwrap();
     }
 
     for _ in 0..20 {
-        assert_eq!(db.near().query_one(&find_number(), [1.into()], number).await.unwrap(), Some(1));
+        assert_eq!(db.direct().query_one(&find_number(), [1.into()], number).await.unwrap(), Some(1));
     }
-    assert_eq!(near.load(Ordering::SeqCst), 20);
+    assert_eq!(direct_reads.load(Ordering::SeqCst), 20);
 }
 
 #[tokio::test]
-async fn near_read_blocks_no_checkpoint() {
+async fn direct_read_blocks_no_checkpoint() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
     db.write().execute_unprepared("INSERT INTO number VALUES (2)").await.unwrap();
     // The first row only: the statement has another one.
     let all = query("SELECT n FROM number");
-    assert!(db.near().query_one(&all, [], number).await.unwrap().is_some());
+    assert!(db.direct().query_one(&all, [], number).await.unwrap().is_some());
 
     let checkpoint = Statement::from_string(DatabaseBackend::Sqlite, "PRAGMA wal_checkpoint(TRUNCATE)");
     let row = db.read().query_one_raw(checkpoint).await.unwrap().unwrap();
@@ -194,14 +194,14 @@ async fn near_read_blocks_no_checkpoint() {
 }
 
 #[tokio::test]
-async fn closed_database_is_not_read_near() {
+async fn closed_database_is_not_read_directly() {
     let database = TestDatabase::new();
     let db = database.with_numbers().await;
-    assert_eq!(db.near().query_one(&find_number(), [1.into()], number).await.unwrap(), Some(1));
+    assert_eq!(db.direct().query_one(&find_number(), [1.into()], number).await.unwrap(), Some(1));
 
     db.clone().close().await.unwrap();
 
-    db.near().query_one(&find_number(), [1.into()], number).await.unwrap_err();
+    db.direct().query_one(&find_number(), [1.into()], number).await.unwrap_err();
     assert!(!database.file("-wal").exists());
 }
 
@@ -210,26 +210,26 @@ async fn parameters_are_numbered_alike_on_every_database() {
     let difference = query("SELECT CAST($2 AS BIGINT) - CAST($1 AS BIGINT)");
     let database = TestDatabase::new();
     let mut opened = vec![database.with_numbers().await, Db::connect("sqlite::memory:").await.unwrap()];
-    assert!(!opened[0].near.is_empty() && opened[1].near.is_empty());
+    assert!(!opened[0].direct.is_empty() && opened[1].direct.is_empty());
     if let Ok(server) = std::env::var("CARREL_TEST_POSTGRES") {
         opened.push(Db::connect(&server).await.unwrap());
     }
 
     for db in opened {
         let values: [Value; 2] = [2_i64.into(), 5_i64.into()];
-        assert_eq!(db.near().query_one(&difference, values, number).await.unwrap(), Some(3));
+        assert_eq!(db.direct().query_one(&difference, values, number).await.unwrap(), Some(3));
     }
 }
 
 #[tokio::test]
-async fn near_statements_are_recorded_with_their_values() {
+async fn direct_statements_are_recorded_with_their_values() {
     let database = TestDatabase::new();
     let mut db = database.with_numbers().await;
     let sent = db.record_statements();
 
-    db.near().query_one(&find_number(), [1.into()], number).await.unwrap();
-    let held = db.near.hold_all();
-    db.near().query_one(&find_number(), [1.into()], number).await.unwrap();
+    db.direct().query_one(&find_number(), [1.into()], number).await.unwrap();
+    let held = db.direct.hold_all();
+    db.direct().query_one(&find_number(), [1.into()], number).await.unwrap();
     drop(held);
 
     let sent = sent.take();

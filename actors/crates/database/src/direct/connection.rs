@@ -1,4 +1,4 @@
-//! The connections of near reads, outside of the pools.
+//! The connections of direct reads, outside of the pools.
 //!
 //! Like the readers they are opened once and never replaced, so none of them opens another file that is put at the path later. Each read
 //! is one statement and ends with it, so none of them holds a read transaction that would block a checkpoint.
@@ -15,17 +15,17 @@ use rusqlite::{Connection, OpenFlags, params_from_iter};
 use sea_orm::Statement;
 use sea_orm::{DatabaseBackend, DbErr, Value};
 
-use super::query::NearQuery;
-use super::row::{NearRow, parameter_of};
+use super::query::DirectQuery;
+use super::row::{DirectRow, parameter_of};
 use crate::fault::StorageFault;
 
 /// Records a statement.
 #[cfg(any(test, feature = "test-support"))]
 type StatementCallback = Arc<dyn Fn(&Statement) + Send + Sync>;
 
-/// Connections beyond one for each thread that answers requests: for actors and jobs, which read near too.
+/// Connections beyond one for each thread that answers requests: for actors and jobs, which read directly too.
 const SPARE_CONNECTIONS: usize = 1;
-/// Prepared statements that each connection keeps: more than there are near queries.
+/// Prepared statements that each connection keeps: more than there are direct queries.
 const MAX_STATEMENTS: usize = 64;
 /// Memory of a connection for pages, in KiB. The rows of a read are on a few pages, and the system caches the file. The file is not mapped
 /// into memory (`mmap_size` stays 0): reading a page of a file that was cut meanwhile would kill the process with SIGBUS.
@@ -38,8 +38,8 @@ const MAX_CHECKS: u32 = 20;
 const SQLITE_BUSY: i32 = 5;
 const SQLITE_INTERRUPT: i32 = 9;
 
-/// Why a near read has no rows.
-pub(crate) enum NearFailure {
+/// Why a direct read has no rows.
+pub(crate) enum DirectReadFailure {
     /// Every connection was in use.
     NoConnection,
     /// SQLite failed, with its extended result code; 0 if the driver failed.
@@ -48,7 +48,7 @@ pub(crate) enum NearFailure {
     Decode(DbErr),
 }
 
-impl NearFailure {
+impl DirectReadFailure {
     /// Returns its label in metrics.
     pub(crate) fn label(&self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl NearFailure {
     }
 }
 
-impl From<rusqlite::Error> for NearFailure {
+impl From<rusqlite::Error> for DirectReadFailure {
     fn from(error: rusqlite::Error) -> Self {
         if let rusqlite::Error::SqliteFailure(failure, _) = &error {
             Self::Sqlite(failure.extended_code)
@@ -76,10 +76,10 @@ impl From<rusqlite::Error> for NearFailure {
     }
 }
 
-/// The near connections of a database. Clones share them.
+/// The direct connections of a database. Clones share them.
 #[derive(Clone, Default)]
-pub(crate) struct NearConnections {
-    slots: Arc<[Mutex<Option<NearConnection>>]>,
+pub(crate) struct DirectConnections {
+    slots: Arc<[Mutex<Option<DirectConnection>>]>,
     /// Where the next read begins to look for a free connection.
     next: Arc<AtomicUsize>,
     /// Called with each statement that this clone has run.
@@ -87,12 +87,12 @@ pub(crate) struct NearConnections {
     on_read: Option<StatementCallback>,
 }
 
-impl NearConnections {
+impl DirectConnections {
     /// Opens a connection for each thread that answers requests, and one more.
     pub(crate) fn open(database: &Path) -> rusqlite::Result<Self> {
         let threads = available_parallelism().map_or(2, usize::from);
         let slots = (0..threads + SPARE_CONNECTIONS)
-            .map(|_| NearConnection::open(database).map(|connection| Mutex::new(Some(connection))))
+            .map(|_| DirectConnection::open(database).map(|connection| Mutex::new(Some(connection))))
             .collect::<rusqlite::Result<Vec<_>>>()?;
         Ok(Self { slots: slots.into(), ..Self::default() })
     }
@@ -105,14 +105,14 @@ impl NearConnections {
     /// Runs a query on a free connection and returns its first `max_rows` rows, as `decode` reads them.
     pub(crate) fn read<T>(
         &self,
-        query: &NearQuery,
+        query: &DirectQuery,
         values: &[Value],
         max_rows: usize,
-        decode: impl Fn(&NearRow<'_>) -> Result<T, DbErr>,
-    ) -> Result<Vec<T>, NearFailure> {
-        let slot = self.acquire().ok_or(NearFailure::NoConnection)?;
+        decode: impl Fn(&DirectRow<'_>) -> Result<T, DbErr>,
+    ) -> Result<Vec<T>, DirectReadFailure> {
+        let slot = self.acquire().ok_or(DirectReadFailure::NoConnection)?;
         // Closed: the pool is closed too, and says so.
-        let connection = slot.as_ref().ok_or(NearFailure::NoConnection)?;
+        let connection = slot.as_ref().ok_or(DirectReadFailure::NoConnection)?;
         let found = connection.read(query.sql(DatabaseBackend::Sqlite), values, max_rows, decode)?;
         #[cfg(any(test, feature = "test-support"))]
         if let Some(on_read) = &self.on_read {
@@ -122,7 +122,7 @@ impl NearConnections {
     }
 
     /// Returns a connection that no other read uses. Does not wait.
-    fn acquire(&self) -> Option<MutexGuard<'_, Option<NearConnection>>> {
+    fn acquire(&self) -> Option<MutexGuard<'_, Option<DirectConnection>>> {
         let start = self.next.fetch_add(1, Ordering::Relaxed);
         let count = self.slots.len();
         (0..count).find_map(|step| {
@@ -158,13 +158,13 @@ impl NearConnections {
 }
 
 /// A connection to the file of the database that only reads.
-struct NearConnection {
+struct DirectConnection {
     connection: Connection,
     /// Calls of the progress handler in the current read.
     checks: Arc<AtomicU32>,
 }
 
-impl NearConnection {
+impl DirectConnection {
     fn open(database: &Path) -> rusqlite::Result<Self> {
         // Opened for reading alone: as the last connection to close it can neither checkpoint the write-ahead log nor remove it, which the
         // connections of the pools do when it is safe. The lock of its slot replaces SQLite's own.
@@ -191,10 +191,10 @@ impl NearConnection {
         sql: &str,
         values: &[Value],
         max_rows: usize,
-        decode: impl Fn(&NearRow<'_>) -> Result<T, DbErr>,
-    ) -> Result<Vec<T>, NearFailure> {
+        decode: impl Fn(&DirectRow<'_>) -> Result<T, DbErr>,
+    ) -> Result<Vec<T>, DirectReadFailure> {
         let parameters = values.iter().map(|value| parameter_of(value).map(ToSqlOutput::Borrowed));
-        let parameters = parameters.collect::<Option<Vec<_>>>().ok_or(NearFailure::Sqlite(0))?;
+        let parameters = parameters.collect::<Option<Vec<_>>>().ok_or(DirectReadFailure::Sqlite(0))?;
         self.checks.store(0, Ordering::Relaxed);
         let mut prepared = self.connection.prepare_cached(sql)?;
         // Dropped, the rows reset the statement, which ends its read transaction.
@@ -202,7 +202,7 @@ impl NearConnection {
         let mut found = Vec::new();
         while found.len() < max_rows {
             let Some(row) = rows.next()? else { break };
-            found.push(decode(&NearRow::of_sqlite(row)).map_err(NearFailure::Decode)?);
+            found.push(decode(&DirectRow::of_sqlite(row)).map_err(DirectReadFailure::Decode)?);
         }
         Ok(found)
     }
@@ -215,14 +215,14 @@ mod tests {
     #[test]
     fn failures_are_told_apart_by_their_codes() {
         let cases = [
-            (NearFailure::NoConnection, "no_connection", false),
-            (NearFailure::Sqlite(5), "busy", false),
-            (NearFailure::Sqlite(261), "busy", false),
-            (NearFailure::Sqlite(9), "too_many_steps", false),
-            (NearFailure::Sqlite(0), "error", false),
-            (NearFailure::Sqlite(10), "error", false),
-            (NearFailure::Sqlite(11), "error", true),
-            (NearFailure::Sqlite(779), "error", true),
+            (DirectReadFailure::NoConnection, "no_connection", false),
+            (DirectReadFailure::Sqlite(5), "busy", false),
+            (DirectReadFailure::Sqlite(261), "busy", false),
+            (DirectReadFailure::Sqlite(9), "too_many_steps", false),
+            (DirectReadFailure::Sqlite(0), "error", false),
+            (DirectReadFailure::Sqlite(10), "error", false),
+            (DirectReadFailure::Sqlite(11), "error", true),
+            (DirectReadFailure::Sqlite(779), "error", true),
         ];
         for (failure, label, is_damage) in cases {
             assert_eq!((failure.label(), failure.is_damage()), (label, is_damage));

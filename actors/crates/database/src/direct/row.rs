@@ -1,19 +1,19 @@
-//! A row of a near read, whichever driver read it, and the values of its statement.
+//! A row of a direct read, whichever driver read it, and the values of its statement.
 
 use rusqlite::types::ValueRef;
 use sea_orm::sea_query::{ArrayType, ValueType};
 use sea_orm::{DbErr, QueryResult, TryGetable, Value};
 use uuid::Uuid;
 
-/// A row that a near read returned. Columns are numbered from 0, in the order of the `SELECT`.
-pub struct NearRow<'a>(RowSource<'a>);
+/// A row that a direct read returned. Columns are numbered from 0, in the order of the `SELECT`.
+pub struct DirectRow<'a>(RowSource<'a>);
 
 enum RowSource<'a> {
     Sqlite(&'a rusqlite::Row<'a>),
     Pool(&'a QueryResult),
 }
 
-impl<'a> NearRow<'a> {
+impl<'a> DirectRow<'a> {
     pub(super) fn of_sqlite(row: &'a rusqlite::Row<'a>) -> Self {
         Self(RowSource::Sqlite(row))
     }
