@@ -1,5 +1,5 @@
 //! The numbers of rows that a user has. Triggers of the database update them with every change of a counted row (see
-//! `migration::kept_counts`); only a repair writes them otherwise.
+//! `migration::counters`); only a repair writes them otherwise.
 
 use sea_orm::entity::prelude::*;
 use values::id::UserId;

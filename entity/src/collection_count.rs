@@ -1,5 +1,5 @@
 //! The number of bookmarks in a collection. Triggers of the database update it with every change of a membership or of a bookmark (see
-//! `migration::kept_counts`); only a repair writes it otherwise.
+//! `migration::counters`); only a repair writes it otherwise.
 
 use sea_orm::entity::prelude::*;
 use values::id::{CollectionId, UserId};

@@ -1,5 +1,5 @@
 //! The numbers of entries of a followed feed. Triggers of the database update them with every change of an entry (see
-//! `migration::kept_counts`); only a repair writes them otherwise.
+//! `migration::counters`); only a repair writes them otherwise.
 
 use sea_orm::entity::prelude::*;
 use values::id::{FeedId, UserId};

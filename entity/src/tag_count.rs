@@ -1,5 +1,5 @@
 //! A tag of a user with the number of its bookmarks. Triggers of the database update it with every change of a tag or of a bookmark (see
-//! `migration::kept_counts`); only a repair writes it otherwise.
+//! `migration::counters`); only a repair writes it otherwise.
 
 use sea_orm::entity::prelude::*;
 use values::id::UserId;

@@ -15,7 +15,7 @@
 //! An index is named after its table and the columns or the query that it serves. In a partial index the condition is spelled out, and
 //! queries spell it out too: a bound parameter does not prove to the planners that the index contains all the rows.
 
-pub mod kept_counts;
+pub mod counters;
 pub mod library_usage;
 mod m0001_accounts;
 mod m0002_documents;
@@ -29,7 +29,7 @@ mod m0009_requests;
 mod m0010_activity;
 mod m0011_service_state;
 mod m0012_library_usage;
-mod m0013_kept_counts;
+mod m0013_counters;
 mod m0014_title_search;
 mod sql_migration;
 mod title_search;
@@ -54,7 +54,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0010_activity::migration()),
             Box::new(m0011_service_state::migration()),
             Box::new(m0012_library_usage::migration()),
-            Box::new(m0013_kept_counts::migration()),
+            Box::new(m0013_counters::migration()),
             Box::new(m0014_title_search::migration()),
         ]
     }

@@ -94,7 +94,7 @@ impl Operation for ShowAccount {
     }
 }
 
-/// Returns a kept number, which is never negative.
-fn number(kept: i64) -> u64 {
-    u64::try_from(kept).unwrap_or_default()
+/// Returns the number of a counter, which is never negative.
+fn number(counter: i64) -> u64 {
+    u64::try_from(counter).unwrap_or_default()
 }

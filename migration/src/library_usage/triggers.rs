@@ -83,18 +83,18 @@ fn postgres_triggers(counted: &CountedTable) -> Vec<String> {
     let added = format!("SELECT user_id, {bytes} AS bytes, 1 AS items FROM added");
     let removed = format!("SELECT user_id, -({bytes}) AS bytes, -1 AS items FROM removed");
     let (responses, or_items) = if *is_stored_response {
-        let responses = ", responses = kept.responses + change.items, \
-                          response_bytes = kept.response_bytes + change.bytes";
+        let responses = ", responses = counter.responses + change.items, \
+                          response_bytes = counter.response_bytes + change.bytes";
         (responses, " OR change.items <> 0")
     } else {
         ("", "")
     };
     let count = |rows: &str| {
         format!(
-            "UPDATE library_usage AS kept SET bytes = kept.bytes + change.bytes{responses}
+            "UPDATE library_usage AS counter SET bytes = counter.bytes + change.bytes{responses}
              FROM (SELECT user_id, SUM(bytes) AS bytes, SUM(items) AS items FROM ({rows}) AS changed
                    GROUP BY user_id) AS change
-             WHERE kept.user_id = change.user_id AND (change.bytes <> 0{or_items});"
+             WHERE counter.user_id = change.user_id AND (change.bytes <> 0{or_items});"
         )
     };
     let function = format!(

@@ -31,7 +31,7 @@ use crate::settings::{Settings, SettingsError};
 /// The arguments of `carrel doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Correct the stored sizes and counts of libraries
+    /// Correct the stored sizes and counters of libraries
     #[arg(long)]
     repair: bool,
 }

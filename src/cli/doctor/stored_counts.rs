@@ -2,7 +2,7 @@
 
 use errors::Error;
 use library::context::CoreContext;
-use library::{kept_counts, library_quota};
+use library::{counters, library_quota};
 use values::id::UserId;
 
 use super::check::{Check, SEE_DATABASE_FILES};
@@ -29,21 +29,21 @@ impl StoredCount {
     fn wording(self) -> Wording {
         match self {
             Self::Bytes => Wording { check: "library sizes", subject: "stored size", is: "is", was: "was" },
-            Self::Rows => Wording { check: "library counts", subject: "kept counts", is: "are", was: "were" },
+            Self::Rows => Wording { check: "library counters", subject: "counters", is: "are", was: "were" },
         }
     }
 
     async fn find_miscounted_users(self, core: &CoreContext) -> Result<Vec<UserId>, Error> {
         match self {
             Self::Bytes => library_quota::find_miscounted_users(&core.db).await,
-            Self::Rows => kept_counts::find_miscounted_users(&core.db).await,
+            Self::Rows => counters::find_miscounted_users(&core.db).await,
         }
     }
 
     async fn recount(self, core: &CoreContext, user: UserId) -> Result<(), Error> {
         match self {
             Self::Bytes => library_quota::recount(&core.db, user).await,
-            Self::Rows => kept_counts::recount(&core.db, user).await,
+            Self::Rows => counters::recount(&core.db, user).await,
         }
     }
 }

@@ -9,7 +9,7 @@ use entity::library_usage::{Column, Entity};
 use entity::{bookmark, feed_content, feed_source, job};
 use futures_util::future::join_all;
 use library::clock::Clock;
-use library::{kept_counts, library_quota};
+use library::{counters, library_quota};
 use reqwest::Method;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, Statement};
@@ -689,7 +689,7 @@ async fn count_equals_the_rows_after_a_mixed_load() {
 
 #[actix_web::test]
 async fn count_equals_the_rows_after_any_statements() {
-    // Counts are kept by triggers, so the statements need not be those of the server. Two seeds: each covers other sequences.
+    // Counters are kept by triggers, so the statements need not be those of the server. Two seeds: each covers other sequences.
     for seed in [1, 2] {
         let home = Home::new().await;
         let mut load = RandomLoad { db: Db::open(&home.database_url()).await.unwrap(), state: seed };
@@ -708,8 +708,8 @@ async fn count_equals_the_rows_after_any_statements() {
             if step % 10 == 0 {
                 let differing = library_quota::find_miscounted_users(&load.db).await.unwrap();
                 assert!(differing.is_empty(), "seed {seed}, step {step}: {statement}");
-                let differing = kept_counts::find_miscounted_users(&load.db).await.unwrap();
-                assert!(differing.is_empty(), "kept counts, seed {seed}, step {step}: {statement}");
+                let differing = counters::find_miscounted_users(&load.db).await.unwrap();
+                assert!(differing.is_empty(), "counters, seed {seed}, step {step}: {statement}");
             }
         }
 

@@ -1,9 +1,9 @@
 //! Many requests, large responses and several servers at the same time.
 
 mod bookmark_lists;
+mod counters;
 mod full_use;
 mod idle;
-mod kept_counts;
 mod large_responses;
 mod lock_order;
 mod query_plans;

@@ -17,7 +17,7 @@
 //! | insert many rows | [`insert_all`] |
 //! | keep SQLite from the wrong index | [`tested_only()`] |
 //! | do maintenance in one process at a time | [`Db::hold_lock`] |
-//! | compare the counted bytes of libraries, and the kept counts, with the rows | [`library_counts`], [`kept_counts`] |
+//! | compare the counted bytes of libraries, and the counters, with the rows | [`library_counts`], [`counters`] |
 //! | know what an error means | [`DatabaseFault::of`]; [`StorageFault::of`] for the storage alone |
 //! | know whether writes are stopped, and why | [`Db::health`], [`StorageHealth`] |
 //! | know how many statements were sent | [`Db::statement_count`] |
@@ -35,7 +35,7 @@
 //! everything after a failed statement, and the connection is lent only outside of any transaction, or else replaced. Damage, and a
 //! file that is not at its path, stop all writes until they are over.
 //!
-//! This crate runs the migrations and uses no table: [`library_counts`] and [`kept_counts`] only make SQL. Of carrel-values it uses only
+//! This crate runs the migrations and uses no table: [`library_counts`] and [`counters`] only make SQL. Of carrel-values it uses only
 //! the ids of accounts. It retries only opening a file that another process holds.
 //!
 //! The feature `test-support` adds what tests need: the statements that are sent (`Db::record_statements`), how the database runs them
@@ -47,6 +47,7 @@ mod checkpoint;
 mod close;
 mod connection;
 mod connection_url;
+pub mod counters;
 mod db;
 mod direct;
 mod direct_reads;
@@ -59,7 +60,6 @@ mod handles;
 mod health;
 mod hold_lock;
 mod integrity;
-pub mod kept_counts;
 pub mod library_counts;
 mod lock_file;
 mod log_size;

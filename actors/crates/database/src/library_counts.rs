@@ -1,4 +1,4 @@
-//! SQL that compares the kept counts of the bytes of libraries with the rows that they count. The triggers that keep the counts, and the
+//! SQL that compares the counters of the bytes of libraries with the rows that they count. The triggers that keep the counters, and the
 //! list of the counted tables, are in `migration::library_usage`.
 
 use migration::library_usage::{COUNTED_TABLES, CountedTable};
@@ -41,30 +41,30 @@ fn sums_query(from: fn(&CountedTable) -> String) -> String {
     )
 }
 
-/// Returns SQL that selects by how much a user's rows differ from the kept count: `bytes`, `responses` and `response_bytes`, each
-/// to be added to the kept number. Selects no row if there is no count for the user. The user's id is the only parameter, `$1`.
+/// Returns SQL that selects by how much a user's rows differ from the counters: `bytes`, `responses` and `response_bytes`, each
+/// to be added to its counter. Selects no row if there are no counters for the user. The user's id is the only parameter, `$1`.
 /// Every table is read by an index.
 pub fn difference_query() -> String {
     format!(
-        "SELECT COALESCE(sums.bytes, 0) - kept.bytes AS bytes,
-           COALESCE(sums.responses, 0) - kept.responses AS responses,
-           COALESCE(sums.response_bytes, 0) - kept.response_bytes AS response_bytes
-         FROM library_usage AS kept LEFT JOIN ({}) AS sums ON sums.user_id = kept.user_id
-         WHERE kept.user_id = $1",
+        "SELECT COALESCE(sums.bytes, 0) - counter.bytes AS bytes,
+           COALESCE(sums.responses, 0) - counter.responses AS responses,
+           COALESCE(sums.response_bytes, 0) - counter.response_bytes AS response_bytes
+         FROM library_usage AS counter LEFT JOIN ({}) AS sums ON sums.user_id = counter.user_id
+         WHERE counter.user_id = $1",
         sums_query(CountedTable::rows_of_user)
     )
 }
 
-/// Returns SQL that selects the `user_id` of every user whose count differs from the rows, or is missing. It reads the counted tables
+/// Returns SQL that selects the `user_id` of every user of whom a counter differs from the rows, or is missing. It reads the counted tables
 /// completely.
 pub fn differing_users_query() -> String {
     format!(
         r#"SELECT "user".id AS user_id FROM "user"
-           LEFT JOIN library_usage AS kept ON kept.user_id = "user".id
+           LEFT JOIN library_usage AS counter ON counter.user_id = "user".id
            LEFT JOIN ({}) AS sums ON sums.user_id = "user".id
-           WHERE kept.user_id IS NULL OR kept.bytes <> COALESCE(sums.bytes, 0)
-             OR kept.responses <> COALESCE(sums.responses, 0)
-             OR kept.response_bytes <> COALESCE(sums.response_bytes, 0)
+           WHERE counter.user_id IS NULL OR counter.bytes <> COALESCE(sums.bytes, 0)
+             OR counter.responses <> COALESCE(sums.responses, 0)
+             OR counter.response_bytes <> COALESCE(sums.response_bytes, 0)
            ORDER BY "user".id"#,
         sums_query(|counted| counted.table.to_owned())
     )

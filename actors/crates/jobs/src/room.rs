@@ -18,7 +18,7 @@ const MAX_COUNT_AGE: Duration = Duration::from_millis(250);
 /// Maximum number of jobs that are enqueued after one count.
 const MAX_JOBS_PER_COUNT: u64 = 1_000;
 /// Number of users from which on counts that are too old are removed.
-const MAX_KEPT_COUNTS: usize = 1_024;
+const MAX_COUNTED_USERS: usize = 1_024;
 
 /// Selects the number of jobs of a user that are due at [`Priority::Now`], at most [`MAX_WAITING_JOBS`]. Its time grows with that number:
 /// see [`RecentCounts`].
@@ -75,7 +75,7 @@ impl RecentCounts {
         // Half of the room, because other requests enqueue jobs too: close to the bound each one counts.
         let allowed_jobs = (room / 2).min(MAX_JOBS_PER_COUNT);
         let mut counts = self.lock();
-        if counts.len() >= MAX_KEPT_COUNTS {
+        if counts.len() >= MAX_COUNTED_USERS {
             counts.retain(|_, count| count.is_recent());
         }
         counts.insert(user, RecentCount { at: Instant::now(), allowed_jobs });
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn old_counts_are_not_used_and_not_kept() {
         let counts = RecentCounts::default();
-        for _ in 0..MAX_KEPT_COUNTS {
+        for _ in 0..MAX_COUNTED_USERS {
             counts.record(UserId::new(NOON), 0);
         }
         for count in counts.lock().values_mut() {

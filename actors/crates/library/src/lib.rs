@@ -13,7 +13,7 @@
 //! | [`clock`], [`context`] | the time, and what all row logic needs: the database, the clock, the plans |
 //! | [`owned_transaction`], [`idempotency_claim`] | how a transaction on a user's rows begins, and the order of locks |
 //! | [`library_quota`], [`transfer_quota`] | bytes of a user's texts, and of the files of imports and exports |
-//! | [`kept_counts`] | comparison and correction of the counts that triggers keep |
+//! | [`counters`] | comparison and correction of the counters that triggers keep |
 //! | [`text_counts`] | numbers of the texts of an import, and the recent ones |
 //! | [`list_lengths`] | lists in conditions that have one of a few lengths |
 //! | [`stored_files`], [`uploads`] | files of the store, and uploads from their announcement to their bookmark |
@@ -40,6 +40,7 @@ use std::time::Duration;
 pub mod bookmarks;
 pub mod clock;
 pub mod context;
+pub mod counters;
 pub mod documents;
 pub mod exports;
 pub mod failed_jobs;
@@ -47,7 +48,6 @@ pub mod feeds;
 pub mod highlights;
 pub mod idempotency_claim;
 pub mod imports;
-pub mod kept_counts;
 pub mod library_quota;
 pub mod list_lengths;
 pub mod notes;

@@ -2,8 +2,8 @@
 //!
 //! On PostgreSQL such a transaction locks the user's row of `library_usage` before any other row. Triggers change that row when
 //! a counted table changes ([`crate::library_quota`]), so a transaction that locked a bookmark first and one that counted first
-//! would deadlock. With this lock the transactions of one user run one after another; on SQLite they do anyway. The rows of the kept
-//! counts (`migration::kept_counts`) need no lock for the same reason: only transactions that hold this one change them.
+//! would deadlock. With this lock the transactions of one user run one after another; on SQLite they do anyway. The rows of the
+//! counters (`migration::counters`) need no lock for the same reason: only transactions that hold this one change them.
 //!
 //! The order of locks is the same everywhere: the row of `library_usage`, the row of the Idempotency-Key, the row of `"user"`,
 //! then other rows of the user and jobs. A change to rows of several users is one transaction for each, except where a feed moved

@@ -20,7 +20,7 @@ const COST_MULTIPLE: u32 = 20;
 /// A count is never used for longer.
 const MAX_COUNT_AGE: Duration = Duration::from_secs(2);
 /// Number of imports from which on counts that are too old are removed.
-const MAX_KEPT_COUNTS: usize = 256;
+const MAX_COUNTED_IMPORTS: usize = 256;
 
 /// The numbers of the texts of an import's bookmarks, by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -69,7 +69,7 @@ impl RecentTextCounts {
             return;
         }
         let mut counts = self.lock();
-        if counts.len() >= MAX_KEPT_COUNTS {
+        if counts.len() >= MAX_COUNTED_IMPORTS {
             counts.retain(|_, count| count.is_recent());
         }
         let max_age = began.elapsed().saturating_mul(COST_MULTIPLE).min(MAX_COUNT_AGE);
@@ -147,7 +147,7 @@ mod tests {
         let (counts, import) = (RecentTextCounts::default(), an_import(MIN_CREATED_OBJECTS));
         counts.note(&import, TEXTS, Instant::now() - MAX_COUNT_AGE);
         assert_eq!(counts.find(&import), None);
-        for _ in 1..MAX_KEPT_COUNTS {
+        for _ in 1..MAX_COUNTED_IMPORTS {
             counts.note(&an_import(MIN_CREATED_OBJECTS), TEXTS, Instant::now() - MAX_COUNT_AGE);
         }
 

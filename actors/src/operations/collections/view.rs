@@ -63,7 +63,7 @@ pub(super) async fn load_view(
 /// Selects the number of bookmarks in the collection of the outer statement, without deleted ones.
 fn bookmark_count() -> FunctionCall {
     use collection_count::Column as Count;
-    let kept = Query::select()
+    let counter = Query::select()
         .column((collection_count::Entity, Count::Bookmarks))
         .from(collection_count::Entity)
         // The owner too, with whom the key begins.
@@ -71,7 +71,7 @@ fn bookmark_count() -> FunctionCall {
         .and_where(of_count(Count::CollectionId).equals((collection::Entity, collection::Column::Id)))
         .to_owned();
     // A trigger creates the row with the collection, so there is none only if it was deleted by hand.
-    Func::coalesce([Expr::from(kept), Expr::value(0_i64)])
+    Func::coalesce([Expr::from(counter), Expr::value(0_i64)])
 }
 
 fn of_count(column: collection_count::Column) -> Expr {

@@ -15,8 +15,8 @@ pub async fn stored_bytes(db: &impl ConnectionTrait, user: UserId, now: Timestam
     Ok(sum.and_then(|sum| u64::try_from(sum).ok()).unwrap_or_default())
 }
 
-/// Selects the kept bytes of uploads whose bytes have arrived, and adds those of the others, which are few. One statement, so that an
-/// upload whose bytes arrive meanwhile counts once.
+/// Selects the counter of the bytes of uploads whose bytes have arrived, and adds the bytes of the others, which are few. One statement,
+/// so that an upload whose bytes arrive meanwhile counts once.
 fn select_stored_bytes(user: UserId, now: Timestamp) -> Select<Entity> {
     let arrived = Query::select()
         .column(account_count::Column::UploadBytes)

@@ -2,7 +2,7 @@
 
 use actors::auth::accounts;
 use entity::{account_count, job, tag_count};
-use library::kept_counts;
+use library::counters;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, ExprTrait, QueryFilter};
 use serde_json::{Value, json};
@@ -13,9 +13,9 @@ use super::small_library::{SmallLibrary, text_of};
 use crate::import::imports::{post_step, wait_for};
 use crate::support::{Client, Key, Server, Site, eventually};
 
-/// Asserts that every kept count is that of the rows.
+/// Asserts that every counter is that of the rows.
 async fn assert_counts_of_rows(server: &Server) {
-    let miscounted = kept_counts::find_miscounted_users(&server.context().core.db).await.unwrap();
+    let miscounted = counters::find_miscounted_users(&server.context().core.db).await.unwrap();
     assert!(miscounted.is_empty(), "{miscounted:?}");
 }
 
@@ -184,7 +184,7 @@ async fn add_bookmark_of(key: &Key) {
 }
 
 #[actix_web::test]
-async fn wrong_kept_counts_are_found_and_counted_anew() {
+async fn wrong_counters_are_found_and_counted_anew() {
     let server = Server::start().await;
     let (user, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
     let key = user.full_key().await;
@@ -203,15 +203,15 @@ async fn wrong_kept_counts_are_found_and_counted_anew() {
         .await
         .unwrap();
 
-    assert_eq!(kept_counts::find_miscounted_users(db).await.unwrap(), vec![user.id()]);
-    kept_counts::recount(db, user.id()).await.unwrap();
+    assert_eq!(counters::find_miscounted_users(db).await.unwrap(), vec![user.id()]);
+    counters::recount(db, user.id()).await.unwrap();
 
     assert_counts_of_rows(&server).await;
     assert_eq!((tags(&key).await, count_of_account(&key, "bookmarks").await), (named([("heron", 1)]), 1));
 }
 
 #[actix_web::test]
-async fn wrong_kept_counts_refuse_no_change() {
+async fn wrong_counters_refuse_no_change() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
@@ -233,6 +233,6 @@ async fn wrong_kept_counts_refuse_no_change() {
     key.delete(&bookmark).await.data(200);
 
     assert_eq!((tags(&key).await, count_of_account(&key, "bookmarks").await), (named([]), 0));
-    kept_counts::recount(db, user.id()).await.unwrap();
+    counters::recount(db, user.id()).await.unwrap();
     assert_counts_of_rows(&server).await;
 }

@@ -1,9 +1,9 @@
-//! SQL that recounts the rows of each kept count.
+//! SQL that recounts the rows of each counter.
 
-use super::counters::{ACCOUNT_COUNTS, Counter, CounterTable, FEED_COUNTS};
+use super::sum_counters::{ACCOUNT_COUNTERS, FEED_COUNTERS, SumCounter, SumCounterTable};
 
-/// A table of kept counts, and the rows that it counts.
-pub struct CountTable {
+/// A table of counters, and the rows that it counts.
+pub struct CounterTable {
     /// Its name.
     pub table: &'static str,
     /// The columns of its primary key, of which `user_id` is the first.
@@ -25,7 +25,7 @@ struct RowSelect {
     condition: Option<&'static str>,
 }
 
-impl CountTable {
+impl CounterTable {
     /// Returns a select of the right numbers: the columns of the key, then those with the numbers. With `only_of_user` it counts
     /// those of the user `$1`; an index finds the rows.
     pub fn right_counts(&self, only_of_user: bool) -> String {
@@ -50,21 +50,21 @@ impl RowSelect {
     }
 }
 
-/// The counts of accounts.
-pub(super) fn accounts() -> CountTable {
+/// The counters of accounts.
+pub(super) fn accounts() -> CounterTable {
     let zeros =
-        "SELECT \"user\".id AS user_id, ".to_owned() + &values(&ACCOUNT_COUNTS, "") + " FROM \"user\"";
+        "SELECT \"user\".id AS user_id, ".to_owned() + &values(&ACCOUNT_COUNTERS, "") + " FROM \"user\"";
     let owners = RowSelect { select: zeros, owner: "\"user\".id", condition: None };
-    of_counters(&ACCOUNT_COUNTS, owners)
+    of_counters(&ACCOUNT_COUNTERS, owners)
 }
 
-/// The counts of followed feeds.
-pub(super) fn feeds() -> CountTable {
-    let zeros = "SELECT user_id, id AS feed_id, ".to_owned() + &values(&FEED_COUNTS, "") + " FROM feed";
-    of_counters(&FEED_COUNTS, RowSelect { select: zeros, owner: "user_id", condition: None })
+/// The counters of followed feeds.
+pub(super) fn feeds() -> CounterTable {
+    let zeros = "SELECT user_id, id AS feed_id, ".to_owned() + &values(&FEED_COUNTERS, "") + " FROM feed";
+    of_counters(&FEED_COUNTERS, RowSelect { select: zeros, owner: "user_id", condition: None })
 }
 
-fn of_counters(counts: &CounterTable, owners: RowSelect) -> CountTable {
+fn of_counters(counts: &SumCounterTable, owners: RowSelect) -> CounterTable {
     let of_source = |source: &'static str| {
         let key = counts.key.join(", ");
         let select = format!("SELECT {key}, {} FROM {source}", values(counts, source));
@@ -72,12 +72,12 @@ fn of_counters(counts: &CounterTable, owners: RowSelect) -> CountTable {
     };
     let rows = std::iter::once(owners).chain(counts.sources().into_iter().map(of_source)).collect();
     let names = counts.counters.iter().map(|counter| counter.column).collect();
-    CountTable { table: counts.table, key: counts.key, counts: names, rows }
+    CounterTable { table: counts.table, key: counts.key, counts: names, rows }
 }
 
 /// The values of a row of a counted table: zero for the numbers of other tables.
-fn values(counts: &CounterTable, source: &str) -> String {
-    let value = |counter: &Counter| {
+fn values(counts: &SumCounterTable, source: &str) -> String {
+    let value = |counter: &SumCounter| {
         let value = if counter.source == source { counter.value_of("") } else { "0".to_owned() };
         format!("{value} AS {}", counter.column)
     };
@@ -86,8 +86,8 @@ fn values(counts: &CounterTable, source: &str) -> String {
 
 const BOOKMARK_IS_NOT_DELETED: &str = "bookmark.deleted_at IS NULL";
 
-/// The counts of tags. A tag that no bookmark has any more has no row.
-pub(super) fn tags() -> CountTable {
+/// The counters of tags. A tag that no bookmark has any more has no row.
+pub(super) fn tags() -> CounterTable {
     let select = "SELECT bookmark_tag.user_id AS user_id, bookmark_tag.name AS name, 1 AS bookmarks \
                   FROM bookmark_tag JOIN bookmark ON bookmark.id = bookmark_tag.bookmark_id";
     let tagged = RowSelect {
@@ -95,7 +95,7 @@ pub(super) fn tags() -> CountTable {
         owner: "bookmark_tag.user_id",
         condition: Some(BOOKMARK_IS_NOT_DELETED),
     };
-    CountTable {
+    CounterTable {
         table: "tag_count",
         key: &["user_id", "name"],
         counts: vec!["bookmarks"],
@@ -103,8 +103,8 @@ pub(super) fn tags() -> CountTable {
     }
 }
 
-/// The counts of collections.
-pub(super) fn collections() -> CountTable {
+/// The counters of collections.
+pub(super) fn collections() -> CounterTable {
     let zeros = "SELECT user_id, id AS collection_id, 0 AS bookmarks FROM collection";
     // Through the collections, because no index of the memberships begins with the owner. A cross join, because SQLite keeps its
     // order.
@@ -119,7 +119,7 @@ pub(super) fn collections() -> CountTable {
         ),
     };
     let rows = vec![RowSelect { select: zeros.to_owned(), owner: "user_id", condition: None }, members];
-    CountTable {
+    CounterTable {
         table: "collection_count",
         key: &["user_id", "collection_id"],
         counts: vec!["bookmarks"],

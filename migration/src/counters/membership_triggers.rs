@@ -64,7 +64,7 @@ fn sqlite_statements() -> Vec<String> {
     );
     let (change_tag, change_member) =
         (format!("{remove_tag} {add_tag}"), format!("{remove_member} {add_member}"));
-    // The counts of an account are deleted before its bookmarks, which then have nothing to give back.
+    // The counters of an account are deleted before its bookmarks, which then have nothing to give back.
     let is_counted_of_account = "WHEN OLD.deleted_at IS NULL
         AND EXISTS (SELECT 1 FROM account_count WHERE account_count.user_id = OLD.user_id)";
     let (is_deleted, is_restored) = (
@@ -97,19 +97,19 @@ const BY_INDEXES: &str = "SET enable_seqscan = off SET enable_hashjoin = off SET
 /// in order.
 fn add_to_tags(select: &str) -> String {
     format!(
-        "INSERT INTO tag_count AS kept (user_id, name, bookmarks)
+        "INSERT INTO tag_count AS counter (user_id, name, bookmarks)
            SELECT user_id, name, bookmarks FROM ({select}) AS change ORDER BY user_id, name
-           ON CONFLICT (user_id, name) DO UPDATE SET bookmarks = kept.bookmarks + excluded.bookmarks;"
+           ON CONFLICT (user_id, name) DO UPDATE SET bookmarks = counter.bookmarks + excluded.bookmarks;"
     )
 }
 
 /// SQL that subtracts such a number.
 fn subtract_from_tags(select: &str) -> String {
-    let of_change = "kept.user_id = change.user_id AND kept.name = change.name";
+    let of_change = "counter.user_id = change.user_id AND counter.name = change.name";
     format!(
-        "DELETE FROM tag_count AS kept USING ({select}) AS change
-           WHERE {of_change} AND kept.bookmarks <= change.bookmarks;
-         UPDATE tag_count AS kept SET bookmarks = kept.bookmarks - change.bookmarks
+        "DELETE FROM tag_count AS counter USING ({select}) AS change
+           WHERE {of_change} AND counter.bookmarks <= change.bookmarks;
+         UPDATE tag_count AS counter SET bookmarks = counter.bookmarks - change.bookmarks
            FROM ({select}) AS change WHERE {of_change};"
     )
 }
@@ -117,9 +117,9 @@ fn subtract_from_tags(select: &str) -> String {
 /// SQL that adds a number of bookmarks to collections, from a select of `user_id`, `collection_id` and `bookmarks`.
 fn change_collections(sign: char, select: &str) -> String {
     format!(
-        "UPDATE collection_count AS kept SET bookmarks = kept.bookmarks {sign} change.bookmarks
+        "UPDATE collection_count AS counter SET bookmarks = counter.bookmarks {sign} change.bookmarks
            FROM ({select}) AS change
-           WHERE kept.user_id = change.user_id AND kept.collection_id = change.collection_id;"
+           WHERE counter.user_id = change.user_id AND counter.collection_id = change.collection_id;"
     )
 }
 
@@ -178,7 +178,7 @@ fn postgres_statements() -> Vec<String> {
     for table in ["bookmark_tag", "collection_bookmark"] {
         statements.extend(statement_triggers(table, &format!("row_count_of_{table}"), true));
     }
-    // For each row, because it runs before the deletion. The counts of an account are deleted before its bookmarks, which then have
+    // For each row, because it runs before the deletion. The counters of an account are deleted before its bookmarks, which then have
     // nothing to give back.
     let remove = "IF EXISTS (SELECT 1 FROM account_count WHERE user_id = OLD.user_id) THEN
            PERFORM row_count_remove_bookmarks(ARRAY[OLD.id]);

@@ -1,12 +1,12 @@
-//! The numbers of rows that the API shows, kept by triggers ([`crate::kept_counts`]). It comes after the tables that it counts, and
+//! The counters of rows that the API shows, kept by triggers ([`crate::counters`]). It comes after the tables that it counts, and
 //! after `library_usage`, whose triggers run first.
 
-use crate::kept_counts::trigger_statements;
+use crate::counters::trigger_statements;
 use crate::sql_migration::SqlMigration;
 
-/// Creates the tables of the counts and their triggers.
+/// Creates the tables of the counters and their triggers.
 pub fn migration() -> SqlMigration {
-    SqlMigration::with_triggers("m0013_kept_counts", &TABLES, trigger_statements)
+    SqlMigration::with_triggers("m0013_counters", &TABLES, trigger_statements)
 }
 
 /// The numbers have no `CHECK`: a wrong one, after a change by hand, must not refuse a change of the library.
@@ -27,7 +27,7 @@ CREATE TABLE account_count (
 "#;
 
 /// The owner is part of the key although the feed identifies the row: without statistics SQLite prefers an index that begins with the
-/// owner to one on the feed alone for a query that names both, and reads the counts of all feeds of the user. The feed is no
+/// owner to one on the feed alone for a query that names both, and reads the counters of all feeds of the user. The feed is no
 /// foreign key, because a trigger deletes the row before it.
 const FEED_COUNT: &str = r#"
 CREATE TABLE feed_count (

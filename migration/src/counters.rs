@@ -1,5 +1,5 @@
-//! The numbers of rows that the API shows, and the triggers that keep them. The queries that compare them with the rows are in crate
-//! `database`.
+//! The counters, which are the numbers of rows that the API shows, and the triggers that keep them up to date. The queries that
+//! compare them with the rows are in crate `database`.
 //!
 //! | Table | Row | Numbers |
 //! |---|---|---|
@@ -22,16 +22,16 @@
 
 mod counted_rows;
 mod counter_triggers;
-mod counters;
 mod membership_triggers;
+mod sum_counters;
 mod trigger_sql;
 
 use sea_orm_migration::sea_orm::DatabaseBackend;
 
-pub use counted_rows::CountTable;
+pub use counted_rows::CounterTable;
 
-/// Returns the four tables of kept counts.
-pub fn count_tables() -> [CountTable; 4] {
+/// Returns the four tables of counters.
+pub fn counter_tables() -> [CounterTable; 4] {
     [counted_rows::accounts(), counted_rows::feeds(), counted_rows::tags(), counted_rows::collections()]
 }
 

@@ -1,8 +1,8 @@
-//! The triggers that create and delete the rows of the counts, and those that count rows by their own columns.
+//! The triggers that create and delete the rows of counters, and those that count rows by their own columns.
 
 use sea_orm_migration::sea_orm::DatabaseBackend;
 
-use super::counters::{ACCOUNT_COUNTS, Counter, CounterTable, FEED_COUNTS};
+use super::sum_counters::{ACCOUNT_COUNTERS, FEED_COUNTERS, SumCounter, SumCounterTable};
 use super::trigger_sql::{row_trigger, statement_function, statement_triggers};
 
 /// Returns the triggers that create the row of an account, of a feed and of a collection, and delete it before them.
@@ -33,7 +33,7 @@ pub(super) fn owner_statements(backend: DatabaseBackend) -> Vec<String> {
 
 /// Returns the triggers of the tables that accounts and feeds count.
 pub(super) fn counter_statements(backend: DatabaseBackend) -> Vec<String> {
-    [ACCOUNT_COUNTS, FEED_COUNTS]
+    [ACCOUNT_COUNTERS, FEED_COUNTERS]
         .iter()
         .flat_map(|counts| counts.sources().into_iter().map(move |source| (counts, source)))
         .flat_map(|(counts, source)| {
@@ -47,12 +47,12 @@ pub(super) fn counter_statements(backend: DatabaseBackend) -> Vec<String> {
 }
 
 /// Returns one trigger for each of insert, update and delete. An update cannot change a number whose values depend on no column.
-fn sqlite_triggers(counts: &CounterTable, source: &str) -> Vec<String> {
+fn sqlite_triggers(counts: &SumCounterTable, source: &str) -> Vec<String> {
     let counters = counts.counters_of(source);
-    let trigger = |event: &str, row: &str, change: &dyn Fn(&Counter) -> String| {
+    let trigger = |event: &str, row: &str, change: &dyn Fn(&SumCounter) -> String| {
         let name = event.split(' ').next().unwrap_or(event).to_lowercase();
         let changes: Vec<String> = counters.iter().copied().map(change).collect();
-        // A row that counts nothing does not write the row of the counts.
+        // A row that counts nothing does not write the row of the counters.
         let is_change: Vec<String> = changes.iter().map(|change| format!("({change}) <> 0")).collect();
         let set = counters.iter().zip(&changes);
         let set = set.map(|(counter, change)| format!("{0} = {0} + ({change})", counter.column));
@@ -70,18 +70,18 @@ fn sqlite_triggers(counts: &CounterTable, source: &str) -> Vec<String> {
     let columns = changing_columns(&counters);
     let update = (!columns.is_empty()).then(|| {
         let event = format!("UPDATE OF {}", columns.join(", "));
-        trigger(&event, "NEW.", &|counter: &Counter| {
+        trigger(&event, "NEW.", &|counter: &SumCounter| {
             format!("({}) - ({})", counter.value_of("NEW."), counter.value_of("OLD."))
         })
     });
-    let insert = trigger("INSERT", "NEW.", &|counter: &Counter| counter.value_of("NEW."));
+    let insert = trigger("INSERT", "NEW.", &|counter: &SumCounter| counter.value_of("NEW."));
     let delete =
-        trigger("DELETE", "OLD.", &|counter: &Counter| format!("0 - ({})", counter.value_of("OLD.")));
+        trigger("DELETE", "OLD.", &|counter: &SumCounter| format!("0 - ({})", counter.value_of("OLD.")));
     [Some(insert), update, Some(delete)].into_iter().flatten().collect()
 }
 
 /// Returns the columns whose change can change one of the numbers, each once.
-fn changing_columns(counters: &[&Counter]) -> Vec<&'static str> {
+fn changing_columns(counters: &[&SumCounter]) -> Vec<&'static str> {
     let mut columns: Vec<&'static str> =
         counters.iter().flat_map(|counter| counter.depends_on.iter().copied()).collect();
     columns.sort_unstable();
@@ -91,11 +91,11 @@ fn changing_columns(counters: &[&Counter]) -> Vec<&'static str> {
 
 /// Returns a function for the table and the triggers that call it, one for each event: a transition table belongs to one event. The
 /// events are those of [`sqlite_triggers`].
-fn postgres_triggers(counts: &CounterTable, source: &str) -> Vec<String> {
+fn postgres_triggers(counts: &SumCounterTable, source: &str) -> Vec<String> {
     let counters = counts.counters_of(source);
     let key = counts.key.join(", ");
     let select = |sign: &str, rows: &str| {
-        let value = |counter: &&Counter| format!("{sign}({}) AS {}", counter.value_of(""), counter.column);
+        let value = |counter: &&SumCounter| format!("{sign}({}) AS {}", counter.value_of(""), counter.column);
         let values: Vec<String> = counters.iter().map(value).collect();
         format!("SELECT {key}, {} FROM {rows}", values.join(", "))
     };
@@ -104,13 +104,13 @@ fn postgres_triggers(counts: &CounterTable, source: &str) -> Vec<String> {
         let each = |to_sql: &dyn Fn(&str) -> String, separator: &str| {
             counters.iter().map(|counter| to_sql(counter.column)).collect::<Vec<_>>().join(separator)
         };
-        let on_key = counts.key.iter().map(|column| format!("kept.{column} = change.{column}"));
+        let on_key = counts.key.iter().map(|column| format!("counter.{column} = change.{column}"));
         format!(
-            "UPDATE {} AS kept SET {}
+            "UPDATE {} AS counter SET {}
              FROM (SELECT {key}, {} FROM ({rows}) AS changed GROUP BY {key}) AS change
              WHERE {} AND ({});",
             counts.table,
-            each(&|column: &str| format!("{column} = kept.{column} + change.{column}"), ", "),
+            each(&|column: &str| format!("{column} = counter.{column} + change.{column}"), ", "),
             each(&|column: &str| format!("SUM({column}) AS {column}"), ", "),
             on_key.collect::<Vec<_>>().join(" AND "),
             each(&|column: &str| format!("change.{column} <> 0"), " OR "),

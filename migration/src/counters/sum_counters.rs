@@ -1,7 +1,7 @@
-//! The kept counts that are sums over the rows of other tables: of accounts and of followed feeds.
+//! The counters that are sums over the rows of other tables: of accounts and of followed feeds.
 
-/// A number that is kept for each account or feed: the sum of a value over the rows of one table.
-pub(super) struct Counter {
+/// A counter of each account or feed: the sum of a value over the rows of one table.
+pub(super) struct SumCounter {
     /// The column with the number.
     pub(super) column: &'static str,
     /// The table whose rows are counted.
@@ -12,7 +12,7 @@ pub(super) struct Counter {
     pub(super) depends_on: &'static [&'static str],
 }
 
-impl Counter {
+impl SumCounter {
     /// A number of rows, all of which count.
     const fn rows(column: &'static str, source: &'static str) -> Self {
         Self { column, source, value: "1", depends_on: &[] }
@@ -24,44 +24,44 @@ impl Counter {
     }
 }
 
-/// The tables whose counts are sums over the rows of others, without a look at a third table.
-pub(super) struct CounterTable {
-    /// The table of the counts.
+/// A table whose counters are sums over the rows of others, without a look at a third table.
+pub(super) struct SumCounterTable {
+    /// The name of the table.
     pub(super) table: &'static str,
     /// The columns of its primary key. The counted rows have columns of the same names.
     pub(super) key: &'static [&'static str],
-    pub(super) counters: &'static [Counter],
+    pub(super) counters: &'static [SumCounter],
 }
 
-/// The counts of accounts.
-pub(super) const ACCOUNT_COUNTS: CounterTable = CounterTable {
+/// The counters of accounts.
+pub(super) const ACCOUNT_COUNTERS: SumCounterTable = SumCounterTable {
     table: "account_count",
     key: &["user_id"],
     counters: &[
-        Counter {
+        SumCounter {
             column: "bookmarks",
             source: "bookmark",
             value: "CASE WHEN ROW.deleted_at IS NULL THEN 1 ELSE 0 END",
             depends_on: &["deleted_at"],
         },
-        Counter {
+        SumCounter {
             column: "documents",
             source: "document",
             value: "CASE WHEN ROW.hidden_at IS NULL THEN 1 ELSE 0 END",
             depends_on: &["hidden_at"],
         },
-        Counter::rows("highlights", "highlight"),
-        Counter::rows("collections", "collection"),
-        Counter::rows("feeds", "feed"),
-        Counter::rows("projects", "project"),
-        Counter {
+        SumCounter::rows("highlights", "highlight"),
+        SumCounter::rows("collections", "collection"),
+        SumCounter::rows("feeds", "feed"),
+        SumCounter::rows("projects", "project"),
+        SumCounter {
             column: "uploads",
             source: "upload",
             value: "CASE WHEN ROW.completed_at IS NULL THEN 0 ELSE 1 END",
             depends_on: &["completed_at"],
         },
         // The bytes of an upload whose bytes have not arrived depend on the time.
-        Counter {
+        SumCounter {
             column: "upload_bytes",
             source: "upload",
             value: "CASE WHEN ROW.completed_at IS NULL AND ROW.arrived_at IS NULL THEN 0 ELSE ROW.bytes END",
@@ -70,13 +70,13 @@ pub(super) const ACCOUNT_COUNTS: CounterTable = CounterTable {
     ],
 };
 
-/// The counts of followed feeds.
-pub(super) const FEED_COUNTS: CounterTable = CounterTable {
+/// The counters of followed feeds.
+pub(super) const FEED_COUNTERS: SumCounterTable = SumCounterTable {
     table: "feed_count",
     key: &["user_id", "feed_id"],
     counters: &[
-        Counter::rows("entries", "entry"),
-        Counter {
+        SumCounter::rows("entries", "entry"),
+        SumCounter {
             column: "unread",
             source: "entry",
             value: "CASE WHEN ROW.read THEN 0 ELSE 1 END",
@@ -85,7 +85,7 @@ pub(super) const FEED_COUNTS: CounterTable = CounterTable {
     ],
 };
 
-impl CounterTable {
+impl SumCounterTable {
     /// The counted tables, each once.
     pub(super) fn sources(&self) -> Vec<&'static str> {
         let mut sources: Vec<&'static str> = self.counters.iter().map(|counter| counter.source).collect();
@@ -94,7 +94,7 @@ impl CounterTable {
     }
 
     /// The counters over a table.
-    pub(super) fn counters_of(&self, source: &str) -> Vec<&Counter> {
+    pub(super) fn counters_of(&self, source: &str) -> Vec<&SumCounter> {
         self.counters.iter().filter(|counter| counter.source == source).collect()
     }
 }

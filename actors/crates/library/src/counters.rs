@@ -1,6 +1,6 @@
-//! Compares the kept counts (`migration::kept_counts`) with the rows that they count, and corrects them.
+//! Compares the counters (`migration::counters`) with the rows that they count, and corrects them.
 
-use database::{Db, kept_counts as counts};
+use database::{Db, counters};
 use errors::Error;
 use sea_orm::{ConnectionTrait, Statement};
 use values::id::UserId;
@@ -8,18 +8,18 @@ use values::id::UserId;
 use crate::owned_transaction::begin_owned;
 use crate::slow_reads::{lift_timeout, read_user_ids};
 
-/// Returns the users of whom a kept count differs from the rows: none, unless the tables or their triggers were changed by hand. Reads
+/// Returns the users of whom a counter differs from the rows: none, unless the tables or their triggers were changed by hand. Reads
 /// every counted table completely.
 pub async fn find_miscounted_users(db: &Db) -> Result<Vec<UserId>, Error> {
-    Ok(read_user_ids(db, counts::differing_users_query()).await?)
+    Ok(read_user_ids(db, counters::differing_users_query()).await?)
 }
 
-/// Recounts the rows of a user. Meanwhile no other transaction changes the counts of the user; on SQLite none changes those of any user.
+/// Recounts the rows of a user. Meanwhile no other transaction changes the counters of the user; on SQLite none changes those of any user.
 pub async fn recount(db: &Db, user: UserId) -> Result<(), Error> {
     let txn = begin_owned(db, user).await?;
     lift_timeout(&txn).await?;
     let backend = txn.get_database_backend();
-    for statement in counts::recount_statements() {
+    for statement in counters::recount_statements() {
         txn.execute_raw(Statement::from_sql_and_values(backend, statement, [user.into()])).await?;
     }
     Ok(txn.commit().await?)
@@ -40,7 +40,7 @@ mod tests {
         let db = Db::open(&url).await.unwrap();
         let user = UserId(Uuid::from_u128(7));
 
-        for statement in counts::recount_statements() {
+        for statement in counters::recount_statements() {
             let recount = Statement::from_sql_and_values(DbBackend::Sqlite, statement, [user.into()]);
             let plan = QueryPlan::of(&db, recount).await.unwrap();
 
