@@ -6,6 +6,7 @@
 //! towards a budget ([`super::unsent`]).
 
 use std::io;
+use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
@@ -132,9 +133,10 @@ impl Transport {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let mut bytes = [0; HEAD_READ_BYTES];
+        // Not initialised: to clear it would take longer than to read a head.
+        let mut bytes = [const { MaybeUninit::uninit() }; HEAD_READ_BYTES];
         let length = buffer.remaining().min(HEAD_READ_BYTES);
-        let mut part = ReadBuf::new(bytes.get_mut(..length).unwrap_or_default());
+        let mut part = ReadBuf::uninit(bytes.get_mut(..length).unwrap_or_default());
         ready!(Pin::new(&mut self.io).poll_read(context, &mut part))?;
         buffer.put_slice(part.filled());
         Poll::Ready(Ok(()))
