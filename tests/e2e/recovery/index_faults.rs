@@ -324,9 +324,9 @@ async fn save_together(server: &Server, key: &Key, prepare: impl FnOnce(&[Value]
         saved.push(key.save_text(&format!("https://example.org/{bird}"), &text).await);
     }
     prepare(&saved);
-    let texts = job::Entity::find().filter(job::Column::Kind.eq("process_text"));
-    let texts = texts.all(server.context().core.db.read()).await.unwrap();
-    let states: Vec<JobState> = texts.iter().map(|job| job.state).collect();
+    let jobs = job::Entity::find().filter(job::Column::Kind.eq("index"));
+    let jobs = jobs.all(server.context().core.db.read()).await.unwrap();
+    let states: Vec<JobState> = jobs.iter().map(|job| job.state).collect();
     assert_eq!(states, [JobState::Queued; BIRDS.len()]);
     server.restart_worker().await;
     saved
