@@ -62,7 +62,7 @@ impl LimitActor {
         match entered {
             DayChange::Known => self.table.open(day),
             DayChange::Later | DayChange::Earlier => {
-                let read = self.read_day(day, entered);
+                let read = self.read_day(day);
                 context.wait(read.map(|_, _: &mut Self, _: &mut Context<Self>| ()));
             }
         }
@@ -70,7 +70,7 @@ impl LimitActor {
     }
 
     /// Reads the counts of the day that has just begun. Nothing may be counted until this completes.
-    fn read_day(&self, day: Day, entered: DayChange) -> ResponseActFuture<Self, Result<(), Error>> {
+    fn read_day(&self, day: Day) -> ResponseActFuture<Self, Result<(), Error>> {
         self.table.close();
         let db = self.db.clone();
         let read = async move {
@@ -86,10 +86,8 @@ impl LimitActor {
             Err(error) if actor.days.is_only(day) => panic_for_restart(&error),
             Err(error) => {
                 warn!(%error, "could not read the request counts of the new day");
-                if entered == DayChange::Earlier {
-                    // The next call reads it.
-                    actor.days.forget(day);
-                }
+                // The next call reads it.
+                actor.days.forget(day);
                 Err(Error::from(error))
             }
         }))
@@ -201,7 +199,7 @@ impl Handler<DayCountsQuery> for LimitActor {
                 self.table.open(day);
                 Box::pin(ready(Ok::<(), Error>(())))
             }
-            entered @ (DayChange::Later | DayChange::Earlier) => self.read_day(day, entered),
+            DayChange::Later | DayChange::Earlier => self.read_day(day),
         };
         // Atomic: nothing is counted on the new day before its rows were read.
         let answer = move |read: Result<(), Error>, actor: &mut Self, _: &mut Context<Self>| {
