@@ -103,21 +103,29 @@ const RARE_FULL_SCANS: [(&str, &str); 2] = [
 ];
 
 /// The tables that grow with a library or with its use: no statement reads all rows that a user has in one of them to find some.
-const GROWING_TABLES: [&str; 16] = [
+const GROWING_TABLES: [&str; 24] = [
     "activity",
     "bookmark",
     "bookmark_tag",
     "chunk",
+    "collection",
     "collection_bookmark",
+    "collection_count",
+    "decision",
     "document",
     "entry",
+    "feed",
+    "feed_count",
     "highlight",
     "import_row",
     "job",
     "note",
     "notice",
+    "oauth_token",
+    "project_item",
     "rendition",
     "source",
+    "tag_count",
     "transcript",
     "transcript_segment",
 ];
