@@ -10,8 +10,8 @@ use library::uploads::Uploads;
 
 use crate::answerer::AnswerContext;
 use crate::auth::context::AuthContext;
+use crate::document_page_cache::DocumentPageCache;
 use crate::ingest::context::IngestContext;
-use crate::page_texts::PageTexts;
 use crate::retrieval::Retrieval;
 
 pub use requests::RequestContext;
@@ -26,8 +26,8 @@ pub struct OperationContext {
     pub auth: AuthContext,
     /// The activity view, Idempotency-Keys and cursors.
     pub requests: RequestContext,
-    /// Texts of pages of documents that were read recently.
-    pub page_texts: PageTexts,
+    /// The texts of document pages that were read recently.
+    pub document_page_cache: DocumentPageCache,
     /// Slots of each user for batches and for uploads of files to import.
     pub user_slots: UserSlots,
     /// Search, and the passage index.

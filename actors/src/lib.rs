@@ -34,7 +34,7 @@
 //! | [`retrieval`], [`answerer`] | search: the passage index, with its changes within the permits of a port; answers to questions |
 //! | [`auth`] | accounts, keys, OAuth grants, sessions, limits |
 //! | [`activity`] | writes the ledger: the activity view, and the last uses of keys and grants |
-//! | [`idempotency`], [`cursor`], [`batch_slots`], [`page_texts`] | repeated requests, pages of lists, batches at the same time, texts that were read recently |
+//! | [`idempotency`], [`cursor`], [`batch_slots`], [`document_page_cache`] | repeated requests, pages of lists, batches at the same time, document pages that were read recently |
 //! | [`ingest`] | the stages from a URL or a file to passages, feeds, and the repair of the index |
 //! | [`target`], [`context`], [`operation`] | what operations are made from, what they work with, and what they declare |
 //! | [`operations`] | the operations |
@@ -49,13 +49,13 @@ pub mod auth;
 pub mod batch_slots;
 pub mod context;
 pub mod cursor;
+pub mod document_page_cache;
 pub mod idempotency;
 pub mod ingest;
 pub mod ledger;
 pub mod notices;
 pub mod operation;
 pub mod operations;
-pub mod page_texts;
 pub mod pipeline;
 pub mod retrieval;
 pub mod service;

@@ -2,15 +2,14 @@
 //!
 //! The crate tracing-actix-web does not fit: its root span has the path, the host and the IP address of the client.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use actix_web::Error;
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::middleware::Next;
-use actix_web::{Error, web};
 use tracing::{Instrument, debug, info_span};
 use uuid::Uuid;
 
@@ -19,38 +18,13 @@ use crate::routing::RouteMeter;
 /// The header with the id of a request, which the log has too.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The bits of an id that count.
-const COUNTER_BITS: u32 = 48;
-const COUNTER_MASK: u128 = (1 << COUNTER_BITS) - 1;
-
-/// Makes the ids of the requests of one worker thread: UUIDs of a random part that they share, and a counter. So no request waits for
-/// random numbers of the system.
-pub struct RequestIds {
-    random: u128,
-    count: AtomicU64,
-}
-
-impl Default for RequestIds {
-    fn default() -> Self {
-        Self { random: Uuid::new_v4().as_u128() & !COUNTER_MASK, count: AtomicU64::new(0) }
-    }
-}
-
-impl RequestIds {
-    fn next_id(&self) -> Uuid {
-        let count = u128::from(self.count.fetch_add(1, Ordering::Relaxed));
-        Uuid::from_u128(self.random | (count & COUNTER_MASK))
-    }
-}
-
 /// Gives each request an id, in its response and in the log.
 pub async fn request(
     request: ServiceRequest,
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let (started_at, method) = (Instant::now(), method_label(request.method()));
-    let ids = request.app_data::<web::Data<RequestIds>>();
-    let id = ids.map_or_else(Uuid::new_v4, |ids| ids.next_id()).to_string();
+    let id = Uuid::new_v4().to_string();
     let span = info_span!("request", request.id = %id);
     let mut response = next.call(request).instrument(span.clone()).await?;
     if let Ok(value) = HeaderValue::try_from(id) {
@@ -91,18 +65,6 @@ mod tests {
 
     use super::*;
     use crate::log::tests::Sink;
-
-    #[test]
-    fn ids_of_requests_differ_and_have_the_form_of_random_uuids() {
-        let (one, other) = (RequestIds::default(), RequestIds::default());
-
-        let mut ids = vec![one.next_id(), one.next_id(), other.next_id(), other.next_id()];
-
-        assert!(ids.iter().all(|id| id.get_version_num() == 4 && id.get_variant() == uuid::Variant::RFC4122));
-        ids.sort();
-        ids.dedup();
-        assert_eq!(ids.len(), 4);
-    }
 
     #[actix_web::test]
     async fn meter_of_a_route_has_the_pattern_of_its_path() {

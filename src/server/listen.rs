@@ -97,7 +97,6 @@ fn main_server(
             .app_data(proxies.clone())
             .app_data(origins.clone())
             .app_data(recorder.clone())
-            .app_data(Data::new(http::log::RequestIds::default()))
             // The last `wrap` is the outermost: a request passes these from the bottom up.
             .wrap(middleware::from_fn(unserved::refuse))
             .wrap(middleware::from_fn(http::host::refuse_unknown))

@@ -13,7 +13,8 @@ database and the index, and writes the activity. The script prints for each tool
 second, milliseconds of a call, CPU-microseconds and context switches of one; then Carrel's ratios to the others.
 
 Then --assistants clients, each with its own OAuth connection, refresh their tokens for --seconds, each client one refresh after the
-other. Each exchange is a transaction that is on the disk before it is answered.
+other. Each exchange is a transaction that is on the disk before it is answered. These figures are absolute: the goal is 400 us of
+CPU-time for an exchange, and the rate depends on how fast the disk syncs.
 """
 
 import json

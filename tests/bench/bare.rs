@@ -4,7 +4,8 @@
 //! `bare FILE PORT --checked [--text] DATABASE KEY DOCUMENT` does what no server with keys and limits can leave out: it hashes the key
 //! of the request, looks it up in a moka cache, takes a call from a governor bucket, and reads the one row of the document with its
 //! bookmark, tags, highlights and note. The row is read on the worker's thread, by a prepared statement on a connection that only this
-//! worker uses. With `--text` the statement reads the text of the document too.
+//! worker uses. The connection has the settings of Carrel's direct connections: it only reads, caches 512 KiB of pages, and maps nothing of
+//! the file into memory. With `--text` the statement reads the text of the document too.
 //! `bare FILE PORT --pool [--text] DATABASE KEY DOCUMENT` does the same, but reads the row through a pool of sqlx.
 //!
 //! Each listens on 127.0.0.1 with two workers. DATABASE is the SQLite file of a server, which may run meanwhile.
@@ -165,10 +166,9 @@ async fn read_row_from_pool(
 }
 
 fn open(database: &str) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(database, flags)?;
-    let pragmas = "PRAGMA query_only = ON; PRAGMA mmap_size = 134217728; PRAGMA cache_size = -512";
-    connection.execute_batch(pragmas)?;
+    connection.execute_batch("PRAGMA mmap_size = 0; PRAGMA cache_size = -512")?;
     Ok(connection)
 }
 

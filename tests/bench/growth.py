@@ -4,10 +4,9 @@
 
 One client calls each operation --count times, one call after the other on one connection; every write is of another row. For each
 library and operation the script prints CPU-microseconds of the service for a call, milliseconds as the client sees them (median and
-99th percentile), and, if the service has metrics of them, statements, virtual machine steps of SQLite and fallbacks for a call. The
-service's work while nobody asks is measured before and subtracted. A save has a text of 120 words: its CPU-time includes what follows
-until the text is found, its milliseconds do not. The passages of the library are not in the index: search is measured in a library
-with --indexed, for which the index is built first.
+99th percentile), and statements and fallbacks of direct reads for a call. The service's work while nobody asks is measured before and
+subtracted. A save has a text of 120 words: its CPU-time includes what follows until the text is found, its milliseconds do not. The
+passages of the library are not in the index: search is measured in a library with --indexed, for which the index is built first.
 
 At the end a table has the CPU-time and the 99th percentile of each operation in each library, and the ratio of the CPU-time in the
 last library to that in the first one: 1 for an operation that costs the same.
@@ -27,7 +26,7 @@ IDLE_SECONDS = 10
 WARM_UP = 10
 LIST = "/rest/v1/bookmarks"
 # Parts of the names of metrics that count the work of the database.
-COUNTED = ("statement", "vm_steps", "direct_read")
+COUNTED = ("statement", "direct_read")
 
 
 def reads(reader: Reader, library: Library) -> dict:

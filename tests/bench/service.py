@@ -50,6 +50,25 @@ def arguments(about: str, *, data: bool = True, models: bool = True) -> argparse
     return parser
 
 
+def add_other(parser: argparse.ArgumentParser) -> None:
+    """The argument of measurements that compare two builds."""
+    parser.add_argument("--other", metavar="PROGRAM", help="another build, which is measured in the same run")
+
+
+def builds(args: argparse.Namespace) -> dict[str, str]:
+    """The programs to measure: `carrel`, and `other` if there is one."""
+    return {"carrel": args.carrel} | ({"other": args.other} if args.other else {})
+
+
+def say_ratios(figures: dict[str, dict[str, object]], **labels: object) -> None:
+    """Prints the figures of `carrel` divided by those of `other`, if that was measured."""
+    ours, other = figures["carrel"], figures.get("other", {})
+    # Figures that one of them does not have, or whose ratio means nothing, are left out.
+    ratios = {f"{name}_to_other": round(value / other[name], 3) for name, value in ours.items() if value is not None and other.get(name)}
+    if ratios:
+        say(**labels, **ratios)
+
+
 def say(**figures: object) -> None:
     """Prints one line of figures as JSON, unbuffered."""
     print(json.dumps(figures, ensure_ascii=False), flush=True)

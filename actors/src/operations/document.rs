@@ -13,8 +13,8 @@ use web::PageUrl;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
+use crate::document_page_cache::{PageRange, PageSelector, PageText};
 use crate::operation::{FromRequest, Operation};
-use crate::page_texts::{PageRange, PageSelector, PageText};
 use crate::target::Target;
 use errors::Error;
 use validation::{Integer, request};
@@ -150,7 +150,8 @@ impl Operation for ReadDocument {
         let selector = self.document.into_selector()?;
         let range =
             PageRange { offset: self.offset, max_chars: self.max_chars.unwrap_or(DEFAULT_PAGE_CHARS) };
-        let page = page::read_page(&ctx.core.db, &ctx.page_texts, caller.user, selector, range).await?;
+        let (db, cache) = (&ctx.core.db, &ctx.document_page_cache);
+        let page = page::read_page(db, cache, caller.user, selector, range).await?;
         let page = page.ok_or(Error::not_found())?;
         let next_offset = page.text.next_offset;
         Ok(ReadDocumentResponse {

@@ -27,12 +27,12 @@ use crate::auth::secret::{Secret, SecretHash};
 use crate::auth::sessions::SignIns;
 use crate::context::{OperationContext, RequestContext, UserSlots};
 use crate::cursor::Cursors;
+use crate::document_page_cache::DocumentPageCache;
 use crate::idempotency::Idempotency;
 use crate::ingest::indexing_context::IndexingContext;
 use crate::ingest::repair::{IndexWatch, RepairContext};
 use crate::ledger::Ledger;
 use crate::notices::Notices;
-use crate::page_texts::PageTexts;
 use crate::retrieval::Retrieval;
 use crate::service_state::{self, ServiceStateKey};
 use crate::worker::{Worker, WorkerContext};
@@ -224,7 +224,7 @@ fn operation_context(
     Ok(OperationContext {
         auth,
         requests,
-        page_texts: PageTexts::default(),
+        document_page_cache: DocumentPageCache::default(),
         user_slots: UserSlots::default(),
         retrieval,
         answers,

@@ -1,5 +1,5 @@
 //! Loads a page of a document in one statement, so that all of it is of one moment: the row with its bookmark, the user's tags, highlights
-//! and note as JSON, and the passages that overlap the page, unless its text is in memory already.
+//! and note as JSON, and the passages that overlap the page, unless its text is in the cache.
 
 use database::{Db, DirectRow};
 use schemars::JsonSchema;
@@ -12,7 +12,9 @@ use values::kind::{ContentType, DocumentStatus};
 use values::time::Timestamp;
 
 use super::page_query::PageQueries;
-use crate::page_texts::{PageKey, PageRange, PageSelector, PageText, PageTexts, TextVersion};
+use crate::document_page_cache::{
+    DocumentPageCache, PageKey, PageRange, PageSelector, PageText, TextVersion,
+};
 
 /// Characters that are loaded past the end of the page, because a grapheme cluster may cross it. Passages never split a cluster.
 const GRAPHEME_MARGIN_CHARS: i64 = 64;
@@ -60,18 +62,18 @@ pub struct DocumentPage {
     pub highlights: Vec<DocumentHighlight>,
 }
 
-/// Reads a page of a document; `None` if the user has no such document. The row is read in any case, the text only if `texts` does not
-/// have the page of its version.
+/// Reads a page of a document; `None` if the user has no such document. The row is read in any case, the text only if the cache
+/// does not have the page of its version.
 pub async fn read_page(
     db: &Db,
-    texts: &PageTexts,
+    cache: &DocumentPageCache,
     user: UserId,
     selector: PageSelector,
     range: PageRange,
 ) -> Result<Option<DocumentPage>, DbErr> {
     let (queries, key) = PageQueries::select(&selector);
     let page_key = PageKey { user, selector, range };
-    if let Some((version, text)) = texts.get(&page_key) {
+    if let Some((version, text)) = cache.get(&page_key) {
         let read = |row: &DirectRow<'_>| {
             let is_current = text_version(row)? == version;
             is_current.then(|| decode_row(row, text.clone())).transpose()
@@ -87,7 +89,7 @@ pub async fn read_page(
     let read = |row: &DirectRow<'_>| Ok((text_version(row)?, decode_row(row, decode_text(row, range)?)?));
     let found = db.direct().query_one(&queries.row_with_text, values, read).await?;
     Ok(found.map(|(version, page)| {
-        texts.insert(page_key, version, page.text.clone());
+        cache.insert(page_key, version, page.text.clone());
         page
     }))
 }
@@ -171,7 +173,65 @@ fn json_array<T: DeserializeOwned>(row: &DirectRow<'_>, column: usize) -> Result
 
 #[cfg(test)]
 mod tests {
+    use database::insert_all;
+    use entity::{chunk, document, user};
+    use values::id::ChunkId;
+    use values::plan::Plan;
+
     use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_714_996_800_000);
+    const RANGE: PageRange = PageRange { offset: 0, max_chars: 100 };
+
+    /// Stores a document whose text is one passage, and returns its owner and its id.
+    async fn store_document(db: &Db, text: &str) -> (UserId, DocumentId) {
+        let owner = UserId::new(NOW);
+        let account =
+            user::Model::new(owner, "heron@reader.example".to_owned(), String::new(), Plan::Pro, NOW);
+        insert_all::<user::Entity>(db.write(), [account], None).await.unwrap();
+        let total_chars = i32::try_from(text.chars().count()).unwrap();
+        let document = document::Model {
+            version: 1,
+            total_chars,
+            ..document::Model::pending(owner, ContentType::Article, "Birds".to_owned(), NOW)
+        };
+        let id = document.id;
+        let passage = chunk::Model {
+            id: ChunkId::new(NOW),
+            document_id: id,
+            user_id: owner,
+            version: 1,
+            ordinal: 0,
+            start_offset: 0,
+            end_offset: total_chars,
+            page: None,
+            start_seconds: None,
+            end_seconds: None,
+            text: text.to_owned(),
+        };
+        insert_all::<document::Entity>(db.write(), [document], None).await.unwrap();
+        insert_all::<chunk::Entity>(db.write(), [passage], None).await.unwrap();
+        (owner, id)
+    }
+
+    #[tokio::test]
+    async fn page_that_is_read_again_is_read_without_its_passages() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        let mut db = Db::open(&url).await.unwrap();
+        let (owner, document) = store_document(&db, "A heron \"fishes\".").await;
+        let (cache, sent) = (DocumentPageCache::default(), db.record_statements());
+
+        for reads_passages in [true, false] {
+            let selector = PageSelector::Document(document);
+            let page = read_page(&db, &cache, owner, selector, RANGE).await.unwrap().unwrap();
+
+            assert_eq!(serde_json::to_string(&page.text).unwrap(), r#""A heron \"fishes\".""#);
+            let statements: Vec<String> = sent.take().into_iter().map(|statement| statement.sql).collect();
+            assert_eq!(statements.len(), 1, "{statements:#?}");
+            assert_eq!(statements[0].contains("\"chunk\""), reads_passages, "{statements:#?}");
+        }
+    }
 
     #[test]
     fn page_is_the_same_text_wherever_its_passages_begin() {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use database::DirectQuery;
 use sea_orm::{DatabaseBackend, Value};
 
-use crate::page_texts::PageSelector;
+use crate::document_page_cache::PageSelector;
 
 /// The statements for one way to name a document. `$1` is the user, `$2` the key.
 pub struct PageQueries {

@@ -9,19 +9,19 @@ use uuid::Uuid;
 use crate::index::language::Language;
 use crate::index::passage::Source;
 
-/// What stands before the colon of a half of the library.
+/// Prefix of the labels of a [`Source`].
 const SOURCE: &str = "source";
-/// What stands before the colon of a language.
+/// Prefix of the labels of a [`Language`].
 const LANGUAGE: &str = "lang";
-/// What stands before the colon of a feed.
+/// Prefix of the labels of a feed.
 const FEED: &str = "feed";
-/// What stands before the colon of a collection.
+/// Prefix of the labels of a collection.
 const COLLECTION: &str = "collection";
 
 /// A label of a passage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Label {
-    /// The half of the library.
+    /// The part of the library: bookmarks or feeds.
     Source(Source),
     /// The language in which the words were analysed.
     Language(Language),
@@ -35,7 +35,7 @@ impl Label {
     /// Returns the text that stands for the label in the payload and in filters.
     pub fn value(self) -> String {
         match self {
-            Label::Source(source) => format!("{SOURCE}:{}", source_word(source)),
+            Label::Source(source) => format!("{SOURCE}:{}", source_name(source)),
             Label::Language(language) => format!("{LANGUAGE}:{}", language.code()),
             Label::Feed(id) => format!("{FEED}:{id}"),
             Label::Collection(id) => format!("{COLLECTION}:{id}"),
@@ -46,7 +46,7 @@ impl Label {
     pub fn parse(value: &str) -> Option<Self> {
         let (prefix, rest) = value.split_once(':')?;
         match prefix {
-            SOURCE => source_of(rest).map(Label::Source),
+            SOURCE => parse_source(rest).map(Label::Source),
             LANGUAGE => Language::from_code(rest).map(Label::Language),
             FEED => Uuid::try_parse(rest).ok().map(Label::Feed),
             COLLECTION => Uuid::try_parse(rest).ok().map(Label::Collection),
@@ -60,17 +60,17 @@ impl Label {
     }
 }
 
-/// Returns the word by which a half of the library is stored.
-fn source_word(source: Source) -> &'static str {
+/// Returns the name that stands for a part of the library in its label.
+fn source_name(source: Source) -> &'static str {
     match source {
         Source::Bookmarks => "bookmarks",
         Source::Feeds => "feeds",
     }
 }
 
-/// Returns the half of the library that a word stands for; `None` for a word that [`source_word`] never returns.
-fn source_of(word: &str) -> Option<Source> {
-    [Source::Bookmarks, Source::Feeds].into_iter().find(|source| source_word(*source) == word)
+/// Parses what [`source_name`] returned; `None` for anything else.
+fn parse_source(name: &str) -> Option<Source> {
+    [Source::Bookmarks, Source::Feeds].into_iter().find(|source| source_name(*source) == name)
 }
 
 #[cfg(test)]

@@ -23,9 +23,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use disk::{FileIdentity, MIN_FREE_TO_ADD_BYTES, MIN_FREE_TO_DELETE_BYTES, available_bytes};
 use qdrant_edge::{
-    ConditionalInsertOperation, CountRequest, FacetRequest, Payload, PayloadOps, PointId,
-    PointInsertOperations, PointOperations, QueryBatchRequest, RetrieveRequest, ScrollRequest, SetPayloadOp,
-    UpdateOperation, WithPayloadInterface,
+    ConditionalInsertOperation, CountRequest, FacetRequest, Filter as EngineFilter, Payload, PayloadOps,
+    PointId, PointInsertOperations, PointOperations, QueryBatchRequest, RetrieveRequest, ScrollRequest,
+    SetPayloadOp, UpdateOperation, WithPayloadInterface,
 };
 use uuid::Uuid;
 
@@ -50,6 +50,12 @@ type Identity = [Option<FileIdentity>; 2];
 fn identity_of(folder: &Path) -> Identity {
     STABLE_FOLDERS
         .map(|name| std::fs::symlink_metadata(folder.join(name)).ok().as_ref().map(FileIdentity::from))
+}
+
+/// Returns the request for all values that a field has among the passages that a filter matches.
+fn facet_request(field: &str, filter: Option<EngineFilter>) -> FacetRequest {
+    // With a small limit the engine lists the values of a sample alone.
+    FacetRequest { limit: usize::MAX, filter, ..FacetRequest::new(schema::field_path(field)) }
 }
 
 /// The passage index in a folder of this machine, run by qdrant-edge in this process.
@@ -198,21 +204,14 @@ impl EdgeIndex {
 
     /// Returns the languages of a document's passages, from the facet of their labels: a document has few passages.
     fn document_languages(&self, tenant: &Tenant, document: Uuid) -> Result<Vec<Language>, IndexError> {
-        // Without a limit the engine lists all values and not only those of a sample.
-        let request = FacetRequest {
-            limit: usize::MAX,
-            filter: Some(filter::of_document(tenant, document, None)),
-            ..FacetRequest::new(schema::field_path(schema::LABELS))
-        };
+        let request = facet_request(schema::LABELS, Some(filter::of_document(tenant, document, None)));
         let response = self.shard.read("read", |shard| shard.facet(request))?;
         Ok(response.hits.iter().filter_map(|hit| point::facet_language(&hit.value)).collect())
     }
 
     /// Returns the tenants of the passages of the shard. May include tenants whose passages were deleted since.
     fn list_owners(&self) -> Result<Vec<Tenant>, IndexError> {
-        // Without a limit the engine lists all values and not only those of a sample.
-        let request =
-            FacetRequest { limit: usize::MAX, ..FacetRequest::new(schema::field_path(schema::USER)) };
+        let request = facet_request(schema::USER, None);
         let response = self.shard.read("count", |shard| shard.facet(request))?;
         Ok(response.hits.iter().filter_map(|hit| point::facet_tenant(&hit.value)).collect())
     }

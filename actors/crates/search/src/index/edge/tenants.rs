@@ -1,7 +1,7 @@
-//! What a search must know of the tenants of a shard before it begins: whether the tenant has all of its passages, and the languages of
-//! the tenant's passages.
+//! Facts about the tenants of a shard that a search needs before it begins: whether all passages of the shard belong to its tenant, and
+//! the languages of the tenant's passages.
 //!
-//! Both are counted by the engine once and kept. Every write is noted before it begins, also while a count is in progress, so neither
+//! The engine counts both once, and they are kept. Every write is noted before it begins, also while a count is in progress, so neither
 //! ever lacks a passage that a search can find. Nothing is counted under the lock.
 
 use std::collections::{HashMap, HashSet};
@@ -29,7 +29,7 @@ struct RegisterState {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Owners {
     #[default]
-    Nobody,
+    None,
     One(Tenant),
     Several,
 }
@@ -37,7 +37,7 @@ enum Owners {
 impl Owners {
     fn with(self, tenant: Tenant) -> Self {
         match self {
-            Owners::Nobody => Owners::One(tenant),
+            Owners::None => Owners::One(tenant),
             Owners::One(owner) if owner == tenant => self,
             Owners::One(_) | Owners::Several => Owners::Several,
         }
@@ -54,15 +54,16 @@ struct TenantLanguages {
 
 impl TenantRegister {
     /// Notes that passages of a tenant in these languages are about to be written. To be called before the write: a search must know
-    /// the language and the tenant of every passage that it can find. If the write fails, a language or a tenant too many is noted,
-    /// which only makes searches slower.
+    /// the language and the tenant of every passage that it can find. If the write fails, the register has a language or a tenant without
+    /// passages, which only makes searches slower.
     pub fn note_upsert(&self, tenant: &Tenant, languages: impl Iterator<Item = Language>) {
         let mut state = self.state();
         state.owners = state.owners.with(*tenant);
         state.languages.entry(*tenant).or_default().languages.extend(languages);
     }
 
-    /// Notes that all passages of a tenant were deleted: its languages are counted again at the next request. No passage of it may be written meanwhile.
+    /// Notes that all passages of a tenant were deleted: its languages are counted again at the next request. No passage of the tenant may
+    /// be written between the deletion and this call.
     pub fn note_delete(&self, tenant: &Tenant) {
         // The entry stays, for what is written during a count that is in progress now.
         if let Some(known) = self.state().languages.get_mut(tenant) {
@@ -90,7 +91,7 @@ impl TenantRegister {
         }
         let counted = count()?;
         let mut state = self.state();
-        // Those that were noted meanwhile stay.
+        // Tenants that were noted during the count stay.
         state.owners = counted.into_iter().fold(state.owners, Owners::with);
         state.has_counted_owners = true;
         Ok(())
@@ -111,7 +112,7 @@ impl TenantRegister {
         let counted = count()?;
         let mut state = self.state();
         let known = state.languages.entry(*tenant).or_default();
-        // Those that were noted meanwhile stay.
+        // Languages that were noted during the count stay.
         known.languages.extend(counted);
         known.is_counted = true;
         Ok(known.languages.iter().copied().collect())

@@ -1,5 +1,5 @@
-//! The texts of pages that were read recently, as JSON strings: an assistant that asks again, and the next one that reads the same
-//! document, get them without the passages being read, joined and escaped.
+//! A cache of the texts of document pages, as JSON strings. An assistant that asks again, and the next one that reads the same document,
+//! get them without the passages being read, joined and escaped.
 //!
 //! A text never changes within its version, so nothing is removed when a document changes: the version that its row has now is compared at
 //! each read, and the row decides whether the caller may read it.
@@ -12,9 +12,9 @@ use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 use values::id::{BookmarkId, DocumentId, UserId};
 
-/// Bytes of all texts that are kept: several hundred pages.
+/// Bytes of all texts and URLs that are kept: several hundred pages.
 const MAX_BYTES: u64 = 8 << 20;
-/// Bytes that a page takes besides its text.
+/// Bytes that a page takes besides its text and its URL.
 const OVERHEAD_BYTES: usize = 256;
 /// Time after which a page that is not read again makes room.
 const MAX_IDLE: Duration = Duration::from_secs(300);
@@ -28,6 +28,16 @@ pub enum PageSelector {
     Bookmark(BookmarkId),
     /// The document that is the text of the bookmark with this normalised URL.
     NormalizedUrl(String),
+}
+
+impl PageSelector {
+    /// Returns the length of its URL in bytes; 0 without one.
+    fn url_bytes(&self) -> usize {
+        match self {
+            Self::NormalizedUrl(url) => url.len(),
+            Self::Document(_) | Self::Bookmark(_) => 0,
+        }
+    }
 }
 
 /// The part of the text that a page shows.
@@ -77,6 +87,11 @@ impl PageText {
     pub fn new(text: &str, next_offset: Option<usize>) -> serde_json::Result<Self> {
         Ok(Self { json: to_raw_value(text)?.into(), next_offset })
     }
+
+    /// Returns whether there is no text: the page is past the end of the document, or the document has none.
+    fn is_empty(&self) -> bool {
+        self.json.get() == r#""""#
+    }
 }
 
 impl Serialize for PageText {
@@ -85,34 +100,72 @@ impl Serialize for PageText {
     }
 }
 
-/// Keeps the texts of pages. Clones share them.
+/// A cache of the texts of document pages. Clones share it.
 #[derive(Clone, Debug)]
-pub struct PageTexts(Cache<PageKey, (TextVersion, PageText)>);
+pub struct DocumentPageCache(Cache<PageKey, (TextVersion, PageText)>);
 
-impl Default for PageTexts {
+impl Default for DocumentPageCache {
     fn default() -> Self {
-        let weight = |_: &PageKey, (_, text): &(TextVersion, PageText)| {
-            u32::try_from(text.json.get().len() + OVERHEAD_BYTES).unwrap_or(u32::MAX)
+        let weight = |key: &PageKey, (_, text): &(TextVersion, PageText)| {
+            let bytes = text.json.get().len() + key.selector.url_bytes() + OVERHEAD_BYTES;
+            u32::try_from(bytes).unwrap_or(u32::MAX)
         };
         Self(Cache::builder().weigher(weight).max_capacity(MAX_BYTES).time_to_idle(MAX_IDLE).build())
     }
 }
 
-impl PageTexts {
+impl DocumentPageCache {
     /// Returns the text of a page, with its version at the time when it was read.
     pub fn get(&self, key: &PageKey) -> Option<(TextVersion, PageText)> {
         self.0.get(key)
     }
 
-    /// Keeps the text of a page of this version.
+    /// Keeps the text of a page of this version. A page without text is left out: reading it again costs no more than its row.
     pub fn insert(&self, key: PageKey, version: TextVersion, text: PageText) {
-        self.0.insert(key, (version, text));
+        if !text.is_empty() {
+            self.0.insert(key, (version, text));
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use values::time::Timestamp;
+
     use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_714_996_800_000);
+
+    fn page_of(selector: PageSelector) -> (PageKey, TextVersion) {
+        let range = PageRange { offset: 0, max_chars: 100 };
+        let version = TextVersion { document: DocumentId::new(NOW), version: 1, total_chars: 5 };
+        (PageKey { user: UserId::new(NOW), selector, range }, version)
+    }
+
+    #[test]
+    fn weight_of_a_page_includes_its_text_and_its_url() {
+        let (url, text) = ("https://example.org/".to_owned() + &"\u{e9}".repeat(5_000), "heron".repeat(100));
+        let bytes = u64::try_from(url.len() + text.len()).unwrap();
+        let cache = DocumentPageCache::default();
+        let (key, version) = page_of(PageSelector::NormalizedUrl(url));
+
+        cache.insert(key, version, PageText::new(&text, None).unwrap());
+
+        cache.0.run_pending_tasks();
+        assert!(cache.0.weighted_size() > bytes);
+    }
+
+    #[test]
+    fn page_without_text_is_not_kept() {
+        let cache = DocumentPageCache::default();
+        let (key, version) = page_of(PageSelector::Document(DocumentId::new(NOW)));
+
+        cache.insert(key.clone(), version, PageText::new("", None).unwrap());
+        assert!(cache.get(&key).is_none());
+
+        cache.insert(key.clone(), version, PageText::new("heron", None).unwrap());
+        assert!(cache.get(&key).is_some());
+    }
 
     #[test]
     fn text_is_serialized_as_a_string() {
