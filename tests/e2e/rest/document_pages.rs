@@ -129,7 +129,7 @@ async fn page_beyond_the_end_is_empty_and_last() {
 }
 
 #[actix_web::test]
-async fn page_that_was_read_before_is_of_its_current_reader_tags_and_text() {
+async fn page_read_again_has_current_tags_and_is_of_its_owner_alone() {
     let server = Server::start().await;
     let (user, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
     let (key, stranger) = (user.full_key().await, other.full_key().await);

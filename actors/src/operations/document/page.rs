@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn page_that_is_read_again_is_read_without_its_passages() {
+    async fn page_read_again_is_read_without_its_passages() {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
         let mut db = Db::open(&url).await.unwrap();
