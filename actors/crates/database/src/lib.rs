@@ -8,7 +8,7 @@
 //! | open it and migrate the tables | [`Db::open`]; for the server [`Db::connect`] and [`Db::prepare`] |
 //! | check a URL before it is used | [`Db::check_url`] |
 //! | read | [`Db::read`] |
-//! | read a row that an index finds, without a change of threads | [`Db::direct`], [`DirectQuery`], [`DirectRow`] |
+//! | read a row or a few that an index finds, without a change of threads | [`Db::direct`], [`DirectQuery`], [`DirectRow`] |
 //! | write one statement | [`Db::write`] |
 //! | write several statements, all or none | [`Db::begin`], [`Transaction`] |
 //! | share a commit with those that wait too | [`Db::begin_in_group`] |
