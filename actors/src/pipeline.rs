@@ -158,12 +158,7 @@ pub async fn execute<O: Operation>(
     // All steps are within the account's share of the connections: parsing reads rows too.
     let result = catch_panic(on_behalf_of(caller.user, steps)).await;
     if let Some(activity) = activity {
-        let count = match &result {
-            Ok(Response::Fresh(reply)) => O::count(reply),
-            Ok(Response::Replayed(_)) | Err(_) => None,
-        };
-        let is_counted = quota.is_some();
-        record(ctx, caller, activity.endpoint, (activity.status)(&result), count, is_counted);
+        record_call::<O>(ctx, caller, activity, &result, quota.is_some());
     }
     Outcome { quota, result, claim }
 }
@@ -272,21 +267,24 @@ async fn restore<O: Operation>(
     Ok(StoredResponse { body: O::restore_body(body, caller, ctx).await?.to_string(), ..stored })
 }
 
-/// Records a call with the use of its credential.
-fn record(
+/// Records a call with the use of its credential. `is_counted` tells whether it counted in the limits.
+fn record_call<O: Operation>(
     ctx: &OperationContext,
     caller: &Caller,
-    endpoint: Endpoint,
-    status: CallStatus,
-    count: Option<usize>,
+    activity: ActivityEntry<'_, O::Reply>,
+    result: &Result<Response<O::Reply>, Error>,
     is_counted: bool,
 ) {
     let Some(surface) = caller.surface.metered() else { return };
     let Some(credential) = caller.principal.used_credential() else { return };
+    let count = match result {
+        Ok(Response::Fresh(reply)) => O::count(reply),
+        Ok(Response::Replayed(_)) | Err(_) => None,
+    };
     let call = RecordedCall {
         surface,
-        endpoint,
-        status,
+        endpoint: activity.endpoint,
+        status: (activity.status)(result),
         key_name: caller.key.as_ref().map(|key| key.name.clone()),
         result_count: count.and_then(|count| i32::try_from(count).ok()),
     };

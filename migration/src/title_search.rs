@@ -52,12 +52,12 @@ pub(crate) const SQLITE: &[&str] = &[
          INSERT INTO title_search (title_search)
            SELECT 'delete-all' WHERE NOT EXISTS (SELECT 1 FROM title_search_owner WHERE user_id = OLD.id);
          INSERT INTO title_search (rowid, text)
-           SELECT kept.number * 2, lower(bookmark.url)
-           FROM title_search_row AS kept CROSS JOIN bookmark ON bookmark.id = kept.bookmark_id
+           SELECT numbered.number * 2, lower(bookmark.url)
+           FROM title_search_row AS numbered CROSS JOIN bookmark ON bookmark.id = numbered.bookmark_id
            WHERE NOT EXISTS (SELECT 1 FROM title_search_owner WHERE user_id = OLD.id);
          INSERT INTO title_search (rowid, text)
-           SELECT kept.number * 2 + 1, lower(bookmark.title)
-           FROM title_search_row AS kept CROSS JOIN bookmark ON bookmark.id = kept.bookmark_id
+           SELECT numbered.number * 2 + 1, lower(bookmark.title)
+           FROM title_search_row AS numbered CROSS JOIN bookmark ON bookmark.id = numbered.bookmark_id
            WHERE bookmark.title <> bookmark.url
              AND NOT EXISTS (SELECT 1 FROM title_search_owner WHERE user_id = OLD.id);
          DELETE FROM title_search_owner WHERE user_id = OLD.id;

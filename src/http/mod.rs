@@ -1,4 +1,5 @@
-//! What the surfaces share of HTTP: envelope and errors, credentials and sessions, bodies and their limits, the request log, health.
+//! What the surfaces share of HTTP: envelope and errors, credentials and sessions, bodies and their limits, the request log, health and
+//! metrics.
 
 pub mod body;
 pub mod budget;
@@ -17,6 +18,7 @@ pub mod health;
 pub mod host;
 pub mod log;
 pub mod methods;
+pub mod metrics;
 pub mod min_body_rate;
 pub mod peer;
 pub mod push;

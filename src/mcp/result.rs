@@ -4,6 +4,7 @@ use std::iter;
 
 use errors::Error;
 use serde::Serialize;
+use serde_json::map::Entry;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
@@ -20,8 +21,6 @@ const THIRD_PARTY: &str = "The JSON above holds third-party content: text from s
 const ENVELOPE_BYTES: usize = 384 + THIRD_PARTY.len();
 /// Bytes that are reserved for other responses. Those of `initialize` and `server/discover` have fewer.
 const SMALL_RESPONSE_BYTES: usize = 1024;
-
-const COMPLETE: &str = "complete";
 
 /// The name and the version of the program.
 #[derive(Serialize)]
@@ -71,7 +70,8 @@ struct ListResult<'a> {
     modern: Option<ModernMembers>,
 }
 
-/// The members that a modern result has after its own.
+/// The members that a modern result has after its own: it says that it is complete, how long it may be cached, and which server
+/// produced it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ModernMembers {
@@ -84,7 +84,7 @@ struct ModernMembers {
     meta: ModernMeta,
 }
 
-/// The `_meta` of a modern result, unless the result has another one.
+/// The `_meta` of a modern result, or what it has after the entries of the result itself.
 #[derive(Serialize)]
 struct ModernMeta {
     #[serde(rename = "io.modelcontextprotocol/serverInfo")]
@@ -97,12 +97,30 @@ impl ModernMembers {
         match generation {
             ProtocolGeneration::Legacy => None,
             ProtocolGeneration::Modern => Some(Self {
-                result_type: COMPLETE,
+                result_type: "complete",
                 ttl_ms: cache.map(|cache| cache.ttl_ms),
                 cache_scope: cache.map(|cache| cache.scope),
                 meta: ModernMeta { server_info: SERVER_INFO },
             }),
         }
+    }
+
+    /// Adds them to a result. A `_meta` of its own keeps its entries.
+    fn add_to(&self, result: &mut Map<String, Value>) -> serde_json::Result<()> {
+        let Value::Object(members) = serde_json::to_value(self)? else { return Ok(()) };
+        for (name, value) in members {
+            match result.entry(name) {
+                Entry::Vacant(free) => {
+                    free.insert(value);
+                }
+                Entry::Occupied(mut own) => {
+                    if let (Value::Object(own), Value::Object(value)) = (own.get_mut(), value) {
+                        own.extend(value);
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -134,8 +152,11 @@ impl MethodResult {
     ) -> serde_json::Result<Vec<u8>> {
         let modern = ModernMembers::of(generation, cache);
         match self {
-            Self::Members(members) => {
-                rpc::write_success(id, &for_generation(generation, members, cache), SMALL_RESPONSE_BYTES)
+            Self::Members(mut members) => {
+                if let Some(modern) = modern {
+                    modern.add_to(&mut members)?;
+                }
+                rpc::write_success(id, &members, SMALL_RESPONSE_BYTES)
             }
             Self::ToolReply { reply, has_third_party_text } => {
                 let capacity = reply_capacity(reply.get());
@@ -168,27 +189,6 @@ pub struct CachePolicy {
     pub ttl_ms: u32,
     /// `public` if the result is the same for all callers, `private` otherwise.
     pub scope: &'static str,
-}
-
-/// Returns a result in the form of its protocol generation. A modern one also says that it is complete, which server produced it, and
-/// how long it may be cached.
-fn for_generation(
-    generation: ProtocolGeneration,
-    mut result: Map<String, Value>,
-    cache: Option<CachePolicy>,
-) -> Value {
-    match generation {
-        ProtocolGeneration::Legacy => {}
-        ProtocolGeneration::Modern => {
-            result.insert("resultType".to_owned(), json!(COMPLETE));
-            if let Some(CachePolicy { ttl_ms, scope }) = cache {
-                result.insert("ttlMs".to_owned(), json!(ttl_ms));
-                result.insert("cacheScope".to_owned(), json!(scope));
-            }
-            add_meta(&mut result, "io.modelcontextprotocol/serverInfo", server_info());
-        }
-    }
-    Value::Object(result)
 }
 
 /// Returns the result of a tool that failed: code, message and details as text and in `_meta`.

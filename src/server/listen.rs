@@ -17,6 +17,7 @@ use super::unserved;
 use super::wire::{self, Connections, Wire};
 use crate::http::body::BodyLimits;
 use crate::http::health::{self, Readiness};
+use crate::http::metrics::{self, JobCounts};
 use crate::http::peer::TrustedProxies;
 use crate::mcp::AllowedOrigins;
 use crate::settings::Settings;
@@ -85,7 +86,7 @@ fn main_server(
     let origins = Data::new(AllowedOrigins::new(&ctx.core.base_url, origins));
     let response_slots = Data::new(wire.response_slots().clone());
     let recorder = Data::new(recorder);
-    let job_counts = Data::new(health::JobCounts::default());
+    let job_counts = Data::new(JobCounts::default());
     wire::server(listener, wire, move || {
         Web::new()
             .app_data(ctx.clone())
@@ -113,7 +114,7 @@ fn main_server(
             .configure(openapi::mount)
             .configure(|config| {
                 if has_metrics {
-                    health::mount_metrics(config);
+                    metrics::mount(config);
                 }
             })
             .configure(http::files::mount)
@@ -140,13 +141,13 @@ fn metrics_server(
     recorder: PrometheusHandle,
 ) -> Result<Server, StartError> {
     let (service, recorder) = (Data::new(service), Data::new(recorder));
-    let job_counts = Data::new(health::JobCounts::default());
+    let job_counts = Data::new(JobCounts::default());
     let server = HttpServer::new(move || {
         Web::new()
             .app_data(service.clone())
             .app_data(recorder.clone())
             .app_data(job_counts.clone())
-            .configure(health::mount_metrics)
+            .configure(metrics::mount)
     });
     // The server handles signals itself: it stops its parts in an order.
     let server = server.disable_signals().shutdown_timeout(wire::SHUTDOWN_SECONDS).workers(1);

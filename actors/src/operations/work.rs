@@ -4,9 +4,10 @@
 
 use std::collections::HashMap;
 
+use database::compare_rows;
 use entity::{document, job};
 use schemars::JsonSchema;
-use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::sea_query::{BinOper, Expr};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect, Select};
 use serde::Serialize;
 use values::id::{BookmarkId, DocumentId, UserId};
@@ -155,10 +156,9 @@ fn select_latest_failed(user: UserId, before: Option<(Timestamp, DocumentId)>) -
     let mut failed =
         document::Entity::visible_to(user).filter(has_failed()).filter(jobs::has_no_pending_job());
     if let Some((last_updated_at, last_id)) = before {
-        // A comparison of rows, because SQLite reads the alternatives of an OR one by one and sorts them.
-        let position = Expr::tuple([updated_at.into_expr(), id.into_expr()]);
-        let last = Expr::tuple([Expr::value(last_updated_at), Expr::value(last_id)]);
-        failed = failed.filter(position.lt(last));
+        let columns = [updated_at.into_expr(), id.into_expr()];
+        let last = [Expr::value(last_updated_at), Expr::value(last_id)];
+        failed = failed.filter(compare_rows(columns, BinOper::SmallerThan, last));
     }
     failed.order_by_desc(updated_at).order_by_desc(id)
 }

@@ -23,8 +23,19 @@ fn written(result: MethodResult, generation: ProtocolGeneration, cache: Option<C
 }
 
 /// Returns the response to request 7 that is built as a tree of values and then written.
-fn built(generation: ProtocolGeneration, result: Map<String, Value>, cache: Option<CachePolicy>) -> String {
-    let result = for_generation(generation, result, cache);
+fn built(
+    generation: ProtocolGeneration,
+    mut result: Map<String, Value>,
+    cache: Option<CachePolicy>,
+) -> String {
+    if generation == ProtocolGeneration::Modern {
+        result.insert("resultType".to_owned(), json!("complete"));
+        if let Some(CachePolicy { ttl_ms, scope }) = cache {
+            result.insert("ttlMs".to_owned(), json!(ttl_ms));
+            result.insert("cacheScope".to_owned(), json!(scope));
+        }
+        add_meta(&mut result, "io.modelcontextprotocol/serverInfo", server_info());
+    }
     json!({ "jsonrpc": "2.0", "id": 7, "result": result }).to_string()
 }
 
@@ -82,10 +93,13 @@ fn missing_scope_comes_with_a_step_up_challenge() {
 #[test]
 fn modern_result_is_complete_and_cacheable() {
     let cache = Some(CachePolicy { ttl_ms: 5, scope: "private" });
-    let own = || members([("_meta", json!({ "a/b": 1 }))]);
+    let result = |generation| {
+        let own = MethodResult::Members(members([("_meta", json!({ "a/b": 1 }))]));
+        written(own, generation, cache)["result"].take()
+    };
 
-    assert_eq!(for_generation(ProtocolGeneration::Legacy, own(), cache), json!({ "_meta": { "a/b": 1 } }));
-    let modern = for_generation(ProtocolGeneration::Modern, own(), cache);
+    assert_eq!(result(ProtocolGeneration::Legacy), json!({ "_meta": { "a/b": 1 } }));
+    let modern = result(ProtocolGeneration::Modern);
     assert_eq!(
         (&modern["resultType"], &modern["ttlMs"], &modern["cacheScope"]),
         (&json!("complete"), &json!(5), &json!("private"))

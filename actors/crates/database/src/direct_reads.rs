@@ -19,9 +19,10 @@ impl Db {
     /// Returns the connections for reads on the thread of the caller. Use them for one row or a few that an index finds, and
     /// [`Self::read`] for a statement whose cost depends on what a user has: a filter, a list, a count.
     ///
-    /// A direct read never waits, and its work is bounded. Where no connection is free, SQLite is busy or fails, or the statement takes
-    /// more than 20,000 instructions of SQLite, the same SQL with the same values runs through the pool of readers instead; on PostgreSQL
-    /// and for a database in memory all of them do. The metric `carrel_direct_read_fallbacks_total` counts the former.
+    /// A direct read waits for no lock and no connection, only for the disk, and its work is bounded. Where no connection is free, SQLite
+    /// is busy or fails, or the statement takes more than 20,000 instructions of SQLite, the same SQL with the same values runs through
+    /// the pool of readers instead; on PostgreSQL and for a database in memory all of them do. The metric
+    /// `carrel_direct_read_fallbacks_total` counts the former.
     ///
     /// ```ignore
     /// static TITLE: LazyLock<DirectQuery> = LazyLock::new(|| {

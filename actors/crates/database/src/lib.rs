@@ -8,7 +8,7 @@
 //! | open it and migrate the tables | [`Db::open`]; for the server [`Db::connect`] and [`Db::prepare`] |
 //! | check a URL before it is used | [`Db::check_url`] |
 //! | read | [`Db::read`] |
-//! | read a row that an index finds, without a change of threads | [`Db::direct`], [`DirectQuery`], [`DirectRow`] |
+//! | read a row or a few that an index finds, without a change of threads | [`Db::direct`], [`DirectQuery`], [`DirectRow`] |
 //! | write one statement | [`Db::write`] |
 //! | write several statements, all or none | [`Db::begin`], [`Transaction`] |
 //! | share a commit with those that wait too | [`Db::begin_in_group`] |
@@ -16,6 +16,7 @@
 //! | bound the connections of one account | [`on_behalf_of`] |
 //! | insert many rows | [`insert_all`] |
 //! | keep SQLite from the wrong index | [`tested_only()`] |
+//! | continue a list after a row | [`compare_rows()`] |
 //! | do maintenance in one process at a time | [`Db::hold_lock`] |
 //! | compare the counted bytes of libraries, and the counters, with the rows | [`library_counts`], [`counters`] |
 //! | know what an error means | [`DatabaseFault::of`]; [`StorageFault::of`] for the storage alone |
@@ -45,6 +46,7 @@ mod account_share;
 mod bulk_insert;
 mod checkpoint;
 mod close;
+mod compare_rows;
 mod connection;
 mod connection_url;
 pub mod counters;
@@ -84,6 +86,7 @@ mod watch_files;
 pub use account_share::on_behalf_of;
 pub use bulk_insert::insert_all;
 pub use checkpoint::checkpoint_below_floor;
+pub use compare_rows::compare_rows;
 pub use connection::Connection;
 pub use connection_url::UrlFault;
 pub use db::Db;

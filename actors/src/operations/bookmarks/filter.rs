@@ -1,30 +1,19 @@
-//! The filters of a list of bookmarks, and the statements that find its rows.
+//! The filters of a list of bookmarks, as conditions on its rows.
 //!
-//! | Rows of | are found by | in the order of |
-//! |---|---|---|
-//! | the bookmarks | `bookmark_saved`, `bookmark_updated`, `bookmark_title` | the list |
-//! | those with flags | `bookmark_flags_*`: one range for each matching combination, merged | the list |
-//! | those with a content type | `bookmark_type_*`, in the same way | the list |
-//! | a tag or a collection | `bookmark_tag_user`, `collection_bookmark_saved` | the time of saving |
-//! | a few candidates | the index of the rarest filter | none: they are sorted |
-//!
-//! Each statement tests all filters, also those that its index does not serve. On SQLite, which chooses without statistics, a column that
-//! is only tested is written so that no index is searched by it ([`tested_only`]).
+//! On SQLite, which chooses without statistics, a column that is only tested is written so that no index is searched by it
+//! ([`tested_only`]).
 
 use database::tested_only;
 use entity::bookmark;
-use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement, UnionType};
-use sea_orm::{ColumnTrait, Condition, DbBackend, JoinType};
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{ColumnTrait, DbBackend};
 use values::id::{CollectionId, UserId};
 use values::kind::ContentType;
 use values::time::Timestamp;
 
 use super::bookmark_set::BookmarkSet;
-use super::order::{BookmarkPosition, BookmarkSort, ID, SORT_KEY};
+use super::order::BookmarkSort;
 use super::title_words;
-
-/// The name of the candidates in a statement.
-const CANDIDATE: &str = "candidate";
 
 /// Which bookmarks of a user are in the list; `None` and no words select all.
 #[derive(Clone, Debug)]
@@ -43,210 +32,26 @@ pub(super) struct BookmarkFilter {
     pub updated_since: Option<Timestamp>,
 }
 
-/// The part of a list that a statement returns.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PageBounds<'a> {
-    pub sort: BookmarkSort,
-    /// The row after which the page begins; `None` for the first page.
-    pub after: Option<&'a BookmarkPosition>,
-    /// The last row that is read; `None` to read until the page is full or the list ends.
-    pub until: Option<&'a BookmarkPosition>,
-    /// Maximum number of rows.
-    pub limit: u64,
-}
-
 impl BookmarkFilter {
     /// Returns the set in whose order the list can be read, if it is sorted by the time of saving.
     pub(super) fn scanned_set(&self, sort: BookmarkSort) -> Option<BookmarkSet> {
         self.sets().into_iter().next().filter(|_| sort.is_by_saving())
     }
 
-    /// Selects a page from the rows of this set, or else from all bookmarks, read in the order of the list.
-    pub(super) fn select_in_order(
-        &self,
-        scanned: Option<&BookmarkSet>,
-        page: PageBounds<'_>,
-        backend: DbBackend,
-    ) -> SelectStatement {
-        match scanned {
-            Some(set) => self.select_members(set, page, backend),
-            None => {
-                let mut tests = self.times_of_other_orders(page, backend);
-                tests.extend(self.in_sets(None));
-                tests.extend(self.has_words());
-                self.select_ranges(&tests, page, backend)
-            }
-        }
-    }
-
-    /// Selects one row: the one before which this many rows of the page's range are read. It does not exist in a shorter range. `scanned`
-    /// as in [`Self::select_in_order`].
-    pub(super) fn select_boundary(
-        &self,
-        scanned: Option<&BookmarkSet>,
-        rows: u64,
-        page: PageBounds<'_>,
-        backend: DbBackend,
-    ) -> SelectStatement {
-        // PostgreSQL sorts that many rows of each range.
-        let page = PageBounds { limit: rows.saturating_add(1), ..page };
-        let mut statement = match scanned {
-            Some(set) => self.member_rows(set, page),
-            None => self.select_ranges(&[], page, backend),
-        };
-        statement.limit(1).offset(rows);
-        statement
-    }
-
-    /// Selects the bookmarks that pass these tests, in the order of the list.
-    fn select_ranges(&self, tests: &[Expr], page: PageBounds<'_>, backend: DbBackend) -> SelectStatement {
-        let mark_ranges = self.mark_ranges();
-        // SQLite merges ranges that are in the order of an index. PostgreSQL does not see their order, unless each range has its own.
-        let sorts_ranges = mark_ranges.len() > 1 && backend == DbBackend::Postgres;
-        let mut ranges = mark_ranges.into_iter().map(|range| {
-            let (key, id) = (page.sort.key(), bookmark::Column::Id.into_expr());
-            let mut rows = bookmark_rows(key.clone());
-            add_conditions(&mut rows, self.is_visible());
-            add_conditions(&mut rows, range);
-            add_conditions(&mut rows, self.times_of_order(&key, page));
-            add_conditions(&mut rows, tests.iter().cloned());
-            add_conditions(&mut rows, is_within(page, &key, &id));
-            if sorts_ranges { sorted_range(rows, page) } else { rows }
-        });
-        // There is at least one range: a flag can be set or not.
-        let mut statement = ranges.next().unwrap_or_default();
-        for range in ranges {
-            statement.union(UnionType::All, range);
-        }
-        page.sort.sort(&mut statement, page.limit);
-        statement
-    }
-
-    /// Selects a page from the rows of a set, in the order of saving.
-    fn select_members(&self, set: &BookmarkSet, page: PageBounds<'_>, backend: DbBackend) -> SelectStatement {
-        let mut rows = self.member_rows(set, page);
-        // SQLite keeps the order of a cross join.
-        rows.join(JoinType::CrossJoin, bookmark::Entity, Condition::all())
-            .and_where(is_bookmark(set.bookmark_id()))
-            .and_where(bookmark::Column::DeletedAt.is_null());
-        add_conditions(&mut rows, self.has_marks());
-        add_conditions(&mut rows, self.times_of_other_orders(page, backend));
-        add_conditions(&mut rows, self.in_sets(Some(set)));
-        add_conditions(&mut rows, self.has_words());
-        rows
-    }
-
-    /// Selects the rows of a set in the order of saving, without a look at their bookmarks.
-    fn member_rows(&self, set: &BookmarkSet, page: PageBounds<'_>) -> SelectStatement {
-        let (saved_at, id) = (set.saved_at(), set.bookmark_id());
-        let mut rows = set.select(self.user);
-        rows.expr_as(saved_at.clone(), SORT_KEY).expr_as(id.clone(), ID);
-        add_conditions(&mut rows, self.times_of_order(&saved_at, page));
-        add_conditions(&mut rows, is_within(page, &saved_at, &id));
-        page.sort.sort(&mut rows, page.limit);
-        rows
-    }
-
-    /// Selects a page from candidates, which another statement selects, and sorts it.
-    pub(super) fn select_from_candidates(
-        &self,
-        candidates: SelectStatement,
-        page: PageBounds<'_>,
-        backend: DbBackend,
-    ) -> SelectStatement {
-        let (key, id) = (page.sort.key(), bookmark::Column::Id.into_expr());
-        let mut rows = Query::select();
-        rows.expr_as(key.clone(), SORT_KEY)
-            .expr_as(id.clone(), ID)
-            .from_subquery(candidates, CANDIDATE)
-            // SQLite keeps the order of a cross join. Otherwise it could read all bookmarks, because an index has the order of the list.
-            .join(JoinType::CrossJoin, bookmark::Entity, Condition::all())
-            .and_where(is_bookmark(Expr::col((CANDIDATE, ID))))
-            // Otherwise SQLite would read all bookmarks of the user after the cursor for each candidate.
-            .and_where(tested_only(bookmark::Column::UserId.into_expr(), backend).eq(self.user))
-            .and_where(bookmark::Column::DeletedAt.is_null());
-        add_conditions(&mut rows, self.has_marks());
-        add_conditions(&mut rows, self.times_of_order(&key, page));
-        add_conditions(&mut rows, self.times_of_other_orders(page, backend));
-        add_conditions(&mut rows, self.in_sets(None));
-        add_conditions(&mut rows, self.has_words());
-        add_conditions(&mut rows, is_within(page, &key, &id));
-        page.sort.sort(&mut rows, page.limit);
-        rows
-    }
-
-    /// Selects the ids of candidates in each way that an index serves and the order of the list does not. If the list is read in the
-    /// order of `scanned`, that set is not one of them.
-    pub(super) fn candidates(
-        &self,
-        sort: BookmarkSort,
-        scanned: Option<&BookmarkSet>,
-        backend: DbBackend,
-    ) -> Vec<SelectStatement> {
-        let mut candidates = Vec::new();
-        candidates.extend(title_words::select_candidates(self.user, &self.words, backend));
-        for set in self.sets().iter().filter(|set| Some(*set) != scanned) {
-            let mut rows = set.select(self.user);
-            rows.expr_as(set.bookmark_id(), ID);
-            candidates.push(rows);
-        }
-        let saved = bookmark::Column::SavedAt.into_expr();
-        let by_saving = [
-            self.saved_after.map(|after| saved.clone().gt(after)),
-            self.saved_before.map(|before| saved.clone().lt(before)),
-        ];
-        let by_change = [self.updated_since.map(|since| bookmark::Column::UpdatedAt.gte(since))];
-        if !sort.is_by_saving() {
-            candidates.extend(self.select_range(by_saving));
-        }
-        if !sort.is_by_change() {
-            candidates.extend(self.select_range(by_change));
-        }
-        if scanned.is_some() && !self.has_marks().is_empty() {
-            candidates.push(self.select_marked());
-        }
-        candidates
-    }
-
-    /// Selects the ids of the bookmarks in a range of times; `None` without a bound.
-    fn select_range(&self, bounds: impl IntoIterator<Item = Option<Expr>>) -> Option<SelectStatement> {
-        let bounds: Vec<Expr> = bounds.into_iter().flatten().collect();
-        if bounds.is_empty() {
-            return None;
-        }
-        let mut rows = bookmark_ids();
-        add_conditions(&mut rows, self.is_visible());
-        add_conditions(&mut rows, bounds);
-        Some(rows)
-    }
-
-    /// Selects the ids of the bookmarks with the flags and the content type of the filter.
-    fn select_marked(&self) -> SelectStatement {
-        let mut ranges = self.mark_ranges().into_iter().map(|range| {
-            let mut rows = bookmark_ids();
-            add_conditions(&mut rows, self.is_visible());
-            add_conditions(&mut rows, range);
-            rows
-        });
-        let mut statement = ranges.next().unwrap_or_default();
-        for range in ranges {
-            statement.union(UnionType::All, range);
-        }
-        statement
-    }
-
-    fn sets(&self) -> Vec<BookmarkSet> {
+    /// Returns the tag and the collection of the filter.
+    pub(super) fn sets(&self) -> Vec<BookmarkSet> {
         let tag = self.tag.clone().map(BookmarkSet::Tag);
         let collection = self.collection.map(BookmarkSet::Collection);
         [tag, collection].into_iter().flatten().collect()
     }
 
-    fn is_visible(&self) -> Vec<Expr> {
+    /// Returns the conditions that a bookmark belongs to the user and is not deleted.
+    pub(super) fn visible_conditions(&self) -> Vec<Expr> {
         vec![bookmark::Column::UserId.eq(self.user), bookmark::Column::DeletedAt.is_null()]
     }
 
     /// Returns the conditions on the flags and the content type.
-    fn has_marks(&self) -> Vec<Expr> {
+    pub(super) fn flag_and_type_conditions(&self) -> Vec<Expr> {
         use bookmark::Column as C;
         let unread = |unread| if unread { C::Progress.lt(1.0) } else { C::Progress.gte(1.0) };
         [
@@ -260,8 +65,9 @@ impl BookmarkFilter {
         .collect()
     }
 
-    /// Returns the same conditions as ranges of an index: each has the conditions of one range.
-    fn mark_ranges(&self) -> Vec<Vec<Expr>> {
+    /// Returns the same conditions as ranges of an index: each has the conditions of one range. There is at least one range: a flag can
+    /// be set or not.
+    pub(super) fn flag_and_type_ranges(&self) -> Vec<Vec<Expr>> {
         let has_flags = |flags: i32| Expr::col((bookmark::Entity, bookmark::ComputedColumn::Flags)).eq(flags);
         let is_of_type = |kind: ContentType| bookmark::Column::ContentType.eq(kind);
         match (self.flags(), self.content_type) {
@@ -288,29 +94,11 @@ impl BookmarkFilter {
         is_filtered.then(|| (0..bookmark::FLAGS_VALUES).filter(matches).collect())
     }
 
-    /// Returns the conditions on the time by which the list is sorted. A bound that the first or the last row of the page implies is left
-    /// out: SQLite searches an index by one lower and one upper bound, and the row is the narrower one.
-    fn times_of_order(&self, key: &Expr, page: PageBounds<'_>) -> Vec<Expr> {
-        let (lower, upper) = if page.sort.is_by_saving() {
-            (
-                self.saved_after.map(|after| key.clone().gt(after)),
-                self.saved_before.map(|before| key.clone().lt(before)),
-            )
-        } else if page.sort.is_by_change() {
-            (self.updated_since.map(|since| key.clone().gte(since)), None)
-        } else {
-            (None, None)
-        };
-        let (begins, ends) = (page.after.is_some(), page.until.is_some());
-        let (has_lower, has_upper) = if page.sort.is_descending() { (ends, begins) } else { (begins, ends) };
-        [lower.filter(|_| !has_lower), upper.filter(|_| !has_upper)].into_iter().flatten().collect()
-    }
-
-    /// Returns the conditions on the other times.
-    fn times_of_other_orders(&self, page: PageBounds<'_>, backend: DbBackend) -> Vec<Expr> {
+    /// Returns the conditions on the times by which a list in this order is not sorted.
+    pub(super) fn times_of_other_orders(&self, sort: BookmarkSort, backend: DbBackend) -> Vec<Expr> {
         let saved_at = || tested_only(bookmark::Column::SavedAt.into_expr(), backend);
         let updated_at = || tested_only(bookmark::Column::UpdatedAt.into_expr(), backend);
-        let (is_by_saving, is_by_change) = (page.sort.is_by_saving(), page.sort.is_by_change());
+        let (is_by_saving, is_by_change) = (sort.is_by_saving(), sort.is_by_change());
         [
             self.saved_after.filter(|_| !is_by_saving).map(|after| saved_at().gt(after)),
             self.saved_before.filter(|_| !is_by_saving).map(|before| saved_at().lt(before)),
@@ -321,52 +109,15 @@ impl BookmarkFilter {
         .collect()
     }
 
-    fn in_sets(&self, except: Option<&BookmarkSet>) -> Vec<Expr> {
+    /// Returns the conditions that a bookmark is in the sets of the filter, other than `except`.
+    pub(super) fn set_conditions(&self, except: Option<&BookmarkSet>) -> Vec<Expr> {
         let sets = self.sets();
         let others = sets.iter().filter(|set| Some(*set) != except);
         others.map(|set| set.contains(self.user)).collect()
     }
 
-    fn has_words(&self) -> Vec<Expr> {
+    /// Returns the conditions that the title or the URL contains each word.
+    pub(super) fn word_conditions(&self) -> Vec<Expr> {
         self.words.iter().map(|word| title_words::contains(word)).collect()
-    }
-}
-
-/// Selects the sort key and the id of bookmarks.
-fn bookmark_rows(key: Expr) -> SelectStatement {
-    let mut rows = Query::select();
-    rows.expr_as(key, SORT_KEY).expr_as(bookmark::Column::Id.into_expr(), ID).from(bookmark::Entity);
-    rows
-}
-
-/// Selects the ids of bookmarks.
-fn bookmark_ids() -> SelectStatement {
-    let mut rows = Query::select();
-    rows.expr_as(bookmark::Column::Id.into_expr(), ID).from(bookmark::Entity);
-    rows
-}
-
-/// Selects the first rows of a range.
-fn sorted_range(mut rows: SelectStatement, page: PageBounds<'_>) -> SelectStatement {
-    page.sort.sort(&mut rows, page.limit);
-    Query::select().column(SORT_KEY).column(ID).from_subquery(rows, "range").take()
-}
-
-/// Returns the condition that the bookmark of the statement has this id.
-fn is_bookmark(id: Expr) -> Expr {
-    id.equals((bookmark::Entity, bookmark::Column::Id))
-}
-
-/// Returns the conditions that a row is between the first and the last row that are read.
-fn is_within(page: PageBounds<'_>, key: &Expr, id: &Expr) -> Vec<Expr> {
-    let after = page.after.map(|after| page.sort.is_after(key.clone(), id.clone(), after));
-    let until = page.until.map(|until| page.sort.is_until(key.clone(), id.clone(), until));
-    [after, until].into_iter().flatten().collect()
-}
-
-/// Adds conditions to a statement.
-fn add_conditions(statement: &mut SelectStatement, conditions: impl IntoIterator<Item = Expr>) {
-    for condition in conditions {
-        statement.and_where(condition);
     }
 }

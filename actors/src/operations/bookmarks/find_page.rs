@@ -17,8 +17,9 @@ use sea_orm::sea_query::{Expr, Query, SelectStatement};
 use sea_orm::{ConnectionTrait, DbErr};
 
 use super::bookmark_set::BookmarkSet;
-use super::filter::{BookmarkFilter, PageBounds};
+use super::filter::BookmarkFilter;
 use super::order::BookmarkPosition;
+use super::statements::PageBounds;
 
 /// Numbers of candidates that are read and sorted for a page at most, in the order in which they are tried. Measured on SQLite, 1,000
 /// candidates take 0.4 ms. Each bound is eight times the one before, so that those tried in vain cost little in comparison with the last.

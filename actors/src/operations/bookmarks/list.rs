@@ -9,9 +9,10 @@ use values::kind::ContentType;
 use values::scope::Scope;
 use values::time::Timestamp;
 
-use super::filter::{BookmarkFilter, PageBounds};
+use super::filter::BookmarkFilter;
 use super::find_page::find_page;
 use super::order::{BookmarkPosition, BookmarkSort};
+use super::statements::PageBounds;
 use super::view::{self, BookmarkView};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;

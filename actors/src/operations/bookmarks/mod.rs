@@ -13,6 +13,7 @@ mod order;
 mod refetch;
 mod remove;
 mod show;
+mod statements;
 mod title_words;
 mod view;
 

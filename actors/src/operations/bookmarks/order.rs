@@ -1,7 +1,8 @@
 //! The orders of a list of bookmarks, and the positions in it.
 
+use database::compare_rows;
 use entity::bookmark;
-use sea_orm::sea_query::{Expr, ExprTrait, SelectStatement};
+use sea_orm::sea_query::{BinOper, Expr, SelectStatement};
 use sea_orm::{ColumnTrait, DbErr, Order, QueryResult};
 use serde::{Deserialize, Serialize};
 use validation::choices;
@@ -32,9 +33,16 @@ pub(super) const ID: &str = "id";
 /// A row of the list: its sort key, and its id for rows with the same key. The one of the last row is the cursor of the next page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BookmarkPosition {
-    number: i64,
-    title: String,
+    key: SortKey,
     pub(super) id: BookmarkId,
+}
+
+/// The value by which a row is sorted, in the orders by a time and by title.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum SortKey {
+    /// Milliseconds since 1970. The text of a time is longer, and has no year after 9999.
+    TimeMillis(i64),
+    Title(String),
 }
 
 impl BookmarkSort {
@@ -71,24 +79,15 @@ impl BookmarkSort {
 
     /// Returns the condition that a row with these columns comes after a position.
     pub(super) fn is_after(self, key: Expr, id: Expr, after: &BookmarkPosition) -> Expr {
-        let (row, last) = self.compared(key, id, after);
-        if self.is_descending() { row.lt(last) } else { row.gt(last) }
+        let comparison = if self.is_descending() { BinOper::SmallerThan } else { BinOper::GreaterThan };
+        compare_rows([key, id], comparison, after.values())
     }
 
     /// Returns the condition that a row with these columns is at a position or before it.
     pub(super) fn is_until(self, key: Expr, id: Expr, until: &BookmarkPosition) -> Expr {
-        let (row, last) = self.compared(key, id, until);
-        if self.is_descending() { row.gte(last) } else { row.lte(last) }
-    }
-
-    /// Returns the columns and the values of a position as rows: an index is not searched by the alternatives of an OR.
-    fn compared(self, key: Expr, id: Expr, position: &BookmarkPosition) -> (Expr, Expr) {
-        let value = if self == Self::Title {
-            Expr::value(position.title.as_str())
-        } else {
-            Expr::value(Timestamp::from_millis(position.number))
-        };
-        (Expr::tuple([key, id]), Expr::tuple([value, Expr::value(position.id)]))
+        let comparison =
+            if self.is_descending() { BinOper::GreaterThanOrEqual } else { BinOper::SmallerThanOrEqual };
+        compare_rows([key, id], comparison, until.values())
     }
 
     /// Reads a row with the columns [`SORT_KEY`] and [`ID`].
@@ -96,12 +95,42 @@ impl BookmarkSort {
     /// # Errors
     /// [`DbErr`] when the row has no such columns.
     pub(super) fn read(self, row: &QueryResult) -> Result<BookmarkPosition, DbErr> {
-        // Only the key of this order is part of the cursor, so that cursors by time are short.
-        let (number, title) = if self == Self::Title {
-            (0, row.try_get("", SORT_KEY)?)
-        } else {
-            (row.try_get::<Timestamp>("", SORT_KEY)?.millis(), String::new())
+        let key = match self {
+            Self::SavedAt | Self::SavedAtDescending | Self::UpdatedAt | Self::UpdatedAtDescending => {
+                SortKey::TimeMillis(row.try_get::<Timestamp>("", SORT_KEY)?.millis())
+            }
+            Self::Title => SortKey::Title(row.try_get("", SORT_KEY)?),
         };
-        Ok(BookmarkPosition { number, title, id: row.try_get("", ID)? })
+        Ok(BookmarkPosition { key, id: row.try_get("", ID)? })
+    }
+}
+
+impl BookmarkPosition {
+    /// Returns the values of the columns [`SORT_KEY`] and [`ID`].
+    fn values(&self) -> [Expr; 2] {
+        let key = match &self.key {
+            SortKey::TimeMillis(millis) => Expr::value(Timestamp::from_millis(*millis)),
+            SortKey::Title(title) => Expr::value(title.as_str()),
+        };
+        [key, Expr::value(self.id)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn position_of_a_cursor_is_read_as_it_was_written() {
+        // 10000-01-01.
+        let late = SortKey::TimeMillis(253_402_300_800_000);
+        for key in [late, SortKey::TimeMillis(-1), SortKey::Title("Heron".to_owned())] {
+            let written = BookmarkPosition { key, id: BookmarkId::new(Timestamp::from_millis(0)) };
+
+            let read: BookmarkPosition =
+                serde_json::from_str(&serde_json::to_string(&written).unwrap()).unwrap();
+
+            assert_eq!(read, written);
+        }
     }
 }

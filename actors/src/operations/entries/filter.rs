@@ -7,8 +7,11 @@
 //! so those parts are bounded by `sorted_at`. The others are one more part: entries that were dated in the future when they arrived,
 //! or whose publication time the feed changed. A partial index has only these.
 
+use database::compare_rows;
 use entity::entry::{Column, Entity};
-use sea_orm::sea_query::{Asterisk, Expr, ExprTrait, Func, Order, Query, SelectStatement, UnionType};
+use sea_orm::sea_query::{
+    Asterisk, BinOper, Expr, ExprTrait, Func, Order, Query, SelectStatement, UnionType,
+};
 use sea_orm::{ColumnTrait, Condition, DbBackend, QueryFilter, QueryTrait, Select};
 use uuid::Uuid;
 use values::id::{EntryId, FeedId, UserId};
@@ -135,11 +138,10 @@ fn publication_time() -> Expr {
     Func::coalesce(times).into()
 }
 
-/// Returns the condition that an entry is behind this place in the list. A comparison of pairs, because both databases make one range
-/// of an index of it.
+/// Returns the condition that an entry is behind this place in the list.
 fn is_behind((at, id): ListedEntry) -> Expr {
-    let place = Expr::tuple([sort_time(), Expr::col((Entity, Column::Id))]);
-    place.lt(Expr::tuple([Expr::value(at), Expr::value(id)]))
+    let columns = [sort_time(), Column::Id.into_expr()];
+    compare_rows(columns, BinOper::SmallerThan, [Expr::value(at), Expr::value(id)])
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Lists the highlights of a bookmark, in the order of the text.
 
+use database::compare_rows;
 use entity::{bookmark, highlight};
 use schemars::JsonSchema;
-use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::sea_query::{BinOper, Expr};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use serde::Serialize;
 use values::id::{BookmarkId, HighlightId};
@@ -71,10 +72,9 @@ impl Operation for ListHighlights {
         bookmark::Entity::one_visible_to(user, self.bookmark).one(db).await?.ok_or(Error::not_found())?;
         let mut own = highlight::Entity::owned_by(user).filter(C::BookmarkId.eq(self.bookmark));
         if let Some((start, id)) = after {
-            // A comparison of pairs, of which both databases make one range of an index.
-            let place =
-                Expr::tuple([C::StartOffset, C::Id].map(|column| Expr::col((highlight::Entity, column))));
-            own = own.filter(place.gt(Expr::tuple([Expr::value(start), Expr::value(id)])));
+            let columns = [C::StartOffset.into_expr(), C::Id.into_expr()];
+            let last = [Expr::value(start), Expr::value(id)];
+            own = own.filter(compare_rows(columns, BinOper::GreaterThan, last));
         }
         let ordered = own.order_by_asc(C::StartOffset).order_by_asc(C::Id);
         let ListPage { rows, next_cursor } = list.fetch(ordered, |row| (row.start_offset, row.id)).await?;

@@ -33,7 +33,7 @@ struct StoredBookmark {
     is_filed: bool,
 }
 
-/// The numbers from which a row is made: its title, times, marks, and the sets it is in.
+/// The numbers from which a row is made: its title, times, flags and content type, and the sets it is in.
 type BookmarkSeed = (usize, i64, i64, [bool; 3], bool, bool, bool, bool);
 
 fn seeds() -> impl Strategy<Value = Vec<BookmarkSeed>> {

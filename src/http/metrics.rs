@@ -1,0 +1,102 @@
+//! The metrics of the server, in the text format of Prometheus (contract.md, section 10).
+
+use std::time::{Duration, Instant};
+
+use actix_web::web::{Data, ServiceConfig};
+use actix_web::{HttpResponse, Responder, web};
+use actors::service::Service;
+use database::StatementRoute;
+use jobs::Depth;
+use library::context::CoreContext;
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::sync::Mutex;
+
+use crate::log;
+
+/// Jobs are counted again after this time at the earliest.
+const MIN_JOB_COUNT_INTERVAL: Duration = Duration::from_secs(5);
+/// Jobs are counted again after this time at the latest.
+const MAX_JOB_COUNT_INTERVAL: Duration = Duration::from_secs(300);
+/// Jobs are counted again after this many times the time that the last count took. A count reads an entry of an index for each pending
+/// job, so with many of them it takes a hundredth of the time of one reader. Counts that every change of a job kept up to date would
+/// cost each job several writes, and on PostgreSQL all jobs of a track would wait for one row.
+const JOB_COUNT_PAUSE: u32 = 100;
+
+/// The time before which jobs are not counted again; `None` before the first count. Every client may ask, and each count reads rows.
+#[derive(Debug, Default)]
+pub struct JobCounts(Mutex<Option<Instant>>);
+
+/// Returns how long the counts of jobs are shown, if the last count took this long.
+fn job_count_interval(count: Duration) -> Duration {
+    count.saturating_mul(JOB_COUNT_PAUSE).clamp(MIN_JOB_COUNT_INTERVAL, MAX_JOB_COUNT_INTERVAL)
+}
+
+impl JobCounts {
+    async fn refresh(&self, core: &CoreContext) {
+        // Held during the count, so that simultaneous scrapes cause one count.
+        let mut shown_until = self.0.lock().await;
+        let begun = Instant::now();
+        if shown_until.is_some_and(|until| begun < until) {
+            return;
+        }
+        match jobs::depths(core.db.read()).await {
+            Ok(depths) => depths.into_iter().for_each(|Depth { track, waiting, running, since }| {
+                let track = track.name();
+                let late =
+                    // The clock may have been set back since (row 22).
+                    since.map_or(0, |since| (core.clock.now().millis() - since.millis()).max(0) / 1000);
+                metrics::gauge!("carrel_jobs_late_seconds", "track" => track).set(late as f64);
+                metrics::gauge!("carrel_jobs", "track" => track, "state" => "waiting").set(waiting as f64);
+                metrics::gauge!("carrel_jobs", "track" => track, "state" => "running").set(running as f64);
+            }),
+            Err(error) => tracing::warn!(%error, "could not count the jobs"),
+        }
+        // After a failure too: a database in trouble must not get a count for each scrape.
+        let counted = Instant::now();
+        *shown_until = Some(counted + job_count_interval(counted.duration_since(begun)));
+    }
+}
+
+/// Mounts /metrics, in the text format of Prometheus.
+pub fn mount(config: &mut ServiceConfig) {
+    config.route("/metrics", web::get().to(render));
+}
+
+async fn render(
+    service: Data<Service>,
+    recorder: Data<PrometheusHandle>,
+    job_counts: Data<JobCounts>,
+) -> impl Responder {
+    job_counts.refresh(&service.context.core).await;
+    // The supervisor counts by itself, so the counters are set, not increased.
+    for actor in service.health() {
+        metrics::gauge!("carrel_actor_up", "actor" => actor.name).set(if actor.up { 1.0 } else { 0.0 });
+        metrics::counter!("carrel_actor_restarts_total", "actor" => actor.name).absolute(actor.restarts);
+        metrics::counter!("carrel_actor_refused_total", "actor" => actor.name).absolute(actor.refused);
+    }
+    for route in StatementRoute::ALL {
+        let sent = service.context.core.db.statement_count(route);
+        metrics::counter!("carrel_database_statements_total", "connection" => route.name()).absolute(sent);
+    }
+    let left = service.context.retrieval.engine().completeness().documents_left();
+    metrics::gauge!("carrel_index_documents_left").set(left as f64);
+    let lost = log::lost_lines();
+    for (reason, lines) in [("queue_full", lost.queue_full), ("write_failed", lost.write_failed)] {
+        metrics::counter!("carrel_log_lost_lines_total", "reason" => reason).absolute(lines);
+    }
+    HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(recorder.render())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_are_counted_less_often_while_many_wait() {
+        let seconds = Duration::from_secs;
+
+        assert_eq!(job_count_interval(Duration::from_millis(1)), seconds(5));
+        assert_eq!(job_count_interval(Duration::from_millis(300)), seconds(30));
+        assert_eq!(job_count_interval(Duration::MAX), seconds(300));
+    }
+}
