@@ -6,25 +6,34 @@ use actix_web::web::{Data, ServiceConfig};
 use actix_web::{HttpResponse, Responder, web};
 use actors::service::Service;
 use database::StatementRoute;
-use jobs::Depth;
+use jobs::{Depth, Track};
 use library::context::CoreContext;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Mutex;
+use values::time::Timestamp;
 
 use crate::log;
 
 /// Jobs are counted again after this time at the earliest.
 const MIN_JOB_COUNT_INTERVAL: Duration = Duration::from_secs(5);
 /// Jobs are counted again after this time at the latest.
-const MAX_JOB_COUNT_INTERVAL: Duration = Duration::from_secs(300);
+const MAX_JOB_COUNT_INTERVAL: Duration = Duration::from_secs(60);
 /// Jobs are counted again after this many times the time that the last count took. A count reads an entry of an index for each pending
 /// job, so with many of them it takes a hundredth of the time of one reader. Counts that every change of a job kept up to date would
 /// cost each job several writes, and on PostgreSQL all jobs of a track would wait for one row.
 const JOB_COUNT_PAUSE: u32 = 100;
 
-/// The time before which jobs are not counted again; `None` before the first count. Every client may ask, and each count reads rows.
+/// The last count of the jobs. Every client may ask, and each count reads rows.
 #[derive(Debug, Default)]
-pub struct JobCounts(Mutex<Option<Instant>>);
+pub struct JobCounts(Mutex<LastCount>);
+
+#[derive(Debug, Default)]
+struct LastCount {
+    /// The time before which jobs are not counted again; `None` before the first count.
+    shown_until: Option<Instant>,
+    /// Since when the earliest job of each track is due.
+    due_since: Vec<(Track, Option<Timestamp>)>,
+}
 
 /// Returns how long the counts of jobs are shown, if the last count took this long.
 fn job_count_interval(count: Duration) -> Duration {
@@ -34,26 +43,38 @@ fn job_count_interval(count: Duration) -> Duration {
 impl JobCounts {
     async fn refresh(&self, core: &CoreContext) {
         // Held during the count, so that simultaneous scrapes cause one count.
-        let mut shown_until = self.0.lock().await;
+        let mut last = self.0.lock().await;
         let begun = Instant::now();
-        if shown_until.is_some_and(|until| begun < until) {
-            return;
+        if last.shown_until.is_none_or(|until| until <= begun) {
+            match jobs::depths(core.db.read()).await {
+                Ok(depths) => last.show(depths),
+                Err(error) => tracing::warn!(%error, "could not count the jobs"),
+            }
+            // After a failure too: a database in trouble must not get a count for each scrape.
+            let counted = Instant::now();
+            last.shown_until = Some(counted + job_count_interval(counted.duration_since(begun)));
         }
-        match jobs::depths(core.db.read()).await {
-            Ok(depths) => depths.into_iter().for_each(|Depth { track, waiting, running, since }| {
-                let track = track.name();
-                let late =
-                    // The clock may have been set back since (row 22).
-                    since.map_or(0, |since| (core.clock.now().millis() - since.millis()).max(0) / 1000);
-                metrics::gauge!("carrel_jobs_late_seconds", "track" => track).set(late as f64);
-                metrics::gauge!("carrel_jobs", "track" => track, "state" => "waiting").set(waiting as f64);
-                metrics::gauge!("carrel_jobs", "track" => track, "state" => "running").set(running as f64);
-            }),
-            Err(error) => tracing::warn!(%error, "could not count the jobs"),
+        last.show_delays(core.clock.now());
+    }
+}
+
+impl LastCount {
+    fn show(&mut self, depths: Vec<Depth>) {
+        self.due_since = depths.iter().map(|depth| (depth.track, depth.since)).collect();
+        for Depth { track, waiting, running, .. } in depths {
+            let track = track.name();
+            metrics::gauge!("carrel_jobs", "track" => track, "state" => "waiting").set(waiting as f64);
+            metrics::gauge!("carrel_jobs", "track" => track, "state" => "running").set(running as f64);
         }
-        // After a failure too: a database in trouble must not get a count for each scrape.
-        let counted = Instant::now();
-        *shown_until = Some(counted + job_count_interval(counted.duration_since(begun)));
+    }
+
+    /// Shows how late the jobs are now, also between two counts.
+    fn show_delays(&self, now: Timestamp) {
+        for (track, since) in &self.due_since {
+            // The clock may have been set back since (row 22).
+            let late = since.map_or(0, |since| (now.millis() - since.millis()).max(0) / 1000);
+            metrics::gauge!("carrel_jobs_late_seconds", "track" => track.name()).set(late as f64);
+        }
     }
 }
 
@@ -97,6 +118,6 @@ mod tests {
 
         assert_eq!(job_count_interval(Duration::from_millis(1)), seconds(5));
         assert_eq!(job_count_interval(Duration::from_millis(300)), seconds(30));
-        assert_eq!(job_count_interval(Duration::MAX), seconds(300));
+        assert_eq!(job_count_interval(Duration::MAX), seconds(60));
     }
 }

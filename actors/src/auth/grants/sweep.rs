@@ -5,9 +5,10 @@ use std::time::Duration;
 use database::tested_only;
 use entity::{oauth_code, oauth_consent, oauth_grant, oauth_sign_in, oauth_token};
 use errors::Error;
-use sea_orm::sea_query::{Expr, ExprTrait, Order, Query};
+use sea_orm::sea_query::{Expr, ExprTrait, IntoCondition, Query};
 use sea_orm::{
-    ColumnTrait, Condition, ConnectionTrait, DbErr, DeleteMany, EntityTrait, QueryFilter, QuerySelect,
+    ColumnTrait, Condition, ConnectionTrait, DbErr, DeleteMany, EntityTrait, QueryFilter, QueryOrder,
+    QuerySelect,
 };
 use values::id::GrantId;
 use values::kind::{TokenKind, TokenState};
@@ -66,13 +67,13 @@ async fn delete_rows<E: EntityTrait>(
     // Passed, so that each caller names its table: tests/tidy looks for `Entity::delete_many`.
     delete: fn() -> DeleteMany<E>,
     hash: E::Column,
-    condition: Expr,
+    condition: impl IntoCondition + Clone,
 ) -> Result<(), DbErr> {
     loop {
         let batch = Query::select()
             .expr(hash.into_expr())
             .from(E::default().table_ref())
-            .and_where(condition.clone())
+            .cond_where(condition.clone())
             .limit(BATCH_ROWS)
             .take();
         let deleted = delete().filter(hash.in_subquery(batch)).exec(db).await?;
@@ -169,23 +170,21 @@ async fn remove_oldest_spent(ctx: &GrantContext, now: Timestamp) -> Result<(), E
         .all(ctx.db.read())
         .await?;
     for grant in grants {
-        let oldest_kept = Query::select()
+        let newest = oauth_token::Entity::find()
+            .filter(Column::GrantId.eq(grant))
+            .filter(spent())
+            .order_by_desc(Column::IssuedAt)
+            .select_only()
             .column(Column::IssuedAt)
-            .from(oauth_token::Entity)
-            .and_where(Column::GrantId.eq(grant))
-            .cond_where(spent())
-            .order_by(Column::IssuedAt, Order::Desc)
-            .limit(1)
-            .offset(MAX_SPENT_TOKENS - 1)
-            .take();
+            .offset(MAX_SPENT_TOKENS - 1);
+        let Some(oldest_kept) = newest.into_tuple::<Timestamp>().one(ctx.db.read()).await? else { continue };
         let expired_access =
             Condition::all().add(Column::Kind.eq(TokenKind::Access)).add(Column::ExpiresAt.lt(now));
-        oauth_token::Entity::delete_many()
-            .filter(Column::GrantId.eq(grant))
-            .filter(Condition::any().add(spent()).add(expired_access))
-            .filter(Expr::col((oauth_token::Entity, Column::IssuedAt)).lt(oldest_kept))
-            .exec(ctx.db.write())
-            .await?;
+        let old = Condition::all()
+            .add(Column::GrantId.eq(grant))
+            .add(Column::IssuedAt.lt(oldest_kept))
+            .add(Condition::any().add(spent()).add(expired_access));
+        delete_rows(ctx.db.write(), oauth_token::Entity::delete_many, Column::Hash, old).await?;
     }
     Ok(())
 }
