@@ -15,7 +15,7 @@ use super::new_bookmark::NewBookmark;
 use super::save::{new_rows, skip_saved_url, text_job};
 use super::tags::skip_existing_tag;
 use crate::BATCH_ROWS;
-use crate::documents::store_supplied_content;
+use crate::documents::{PageContent, store_supplied_content};
 use crate::list_lengths::padded;
 use crate::notes::{self, NewBookmarkNote};
 use errors::Error;
@@ -187,6 +187,8 @@ async fn add_attributes(
         let of_kind = pending.iter().filter(|page| text_job(&page.new) == kind);
         jobs::enqueue_all(txn, user, kind, of_kind.map(|page| page.document.id.0), priority, now).await?;
     }
-    let contents = pending.into_iter().filter_map(|page| Some((page.document.id, page.new.content?)));
+    let contents = pending
+        .into_iter()
+        .filter_map(|page| Some((page.document.id, page.new.content.map(PageContent::into_supplied)?)));
     store_supplied_content(txn, user, contents).await
 }

@@ -60,7 +60,7 @@ struct TextLength {
 }
 
 /// A text with its passages. Splitting takes time that grows with the text, so it is done before a transaction begins.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ChunkedDocument {
     pub(super) document: ExtractedDocument,
     pieces: Vec<Piece>,
