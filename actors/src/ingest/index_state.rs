@@ -2,6 +2,7 @@
 
 use entity::document;
 use errors::Error;
+use library::list_lengths::padded;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use values::id::{DocumentId, UserId};
@@ -60,7 +61,7 @@ impl IndexState {
             .col_expr(document::Column::IndexLostAt, Expr::value(self.lost_at))
             .col_expr(document::Column::Status, Expr::value(DocumentStatus::Ready))
             .col_expr(document::Column::Error, Expr::value(None::<String>))
-            .filter(document::Column::Id.is_in(documents.iter().copied()))
+            .filter(document::Column::Id.is_in(padded(documents)))
             .filter(document::Column::Version.eq(self.version))
             .exec(txn)
             .await?;

@@ -81,30 +81,33 @@ pub(super) fn panic_error() -> JobError {
 pub(super) async fn record_failure(ctx: &WorkerContext, job: &ClaimedJob, error: JobError) -> Option<Wait> {
     let recorded = record_disposition(ctx, job, |job| disposition(job, error)).await;
     match recorded? {
-        Disposition::Deferred { delay, reason } => Some(Wait { delay, reason, is_shown: false }),
-        Disposition::Blocked { delay, reason } => Some(Wait { delay, reason: Some(reason), is_shown: true }),
+        Disposition::Wait(wait) => Some(wait),
         Disposition::LeaseLost | Disposition::Retry { .. } | Disposition::GivenUp { .. } => None,
     }
 }
 
 /// Puts a job back that would have met what another job met, as if there had been no attempt.
 pub(super) async fn record_wait(ctx: &WorkerContext, job: &ClaimedJob, wait: Wait) {
-    let Wait { delay, reason, is_shown } = wait;
-    let blocking_reason = reason.filter(|_| is_shown);
-    let _ = record_disposition(ctx, job, |_| match blocking_reason {
-        Some(reason) => Disposition::Blocked { delay, reason },
-        None => Disposition::Deferred { delay, reason },
-    })
-    .await;
+    record_disposition(ctx, job, |_| Disposition::Wait(wait)).await;
 }
 
-/// A delay of jobs of any kind that a fault of the server causes, such as a full disk.
+/// The delay of a job that is not the cause of it: a component is busy, or the server has a fault, such as a full disk.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wait {
-    delay: Duration,
-    reason: Option<&'static str>,
-    /// Whether the subject has the reason too.
-    is_shown: bool,
+pub(super) enum Wait {
+    /// The job runs again soon. Only the job has the reason.
+    Deferred {
+        /// The time until the next attempt.
+        delay: Duration,
+        /// What the job waits for, as a sentence for the user.
+        reason: Option<&'static str>,
+    },
+    /// The job waits for something. Its subject has the reason too.
+    Blocked {
+        /// The time until the next attempt.
+        delay: Duration,
+        /// What the job waits for, as a sentence for the user.
+        reason: &'static str,
+    },
 }
 
 /// Records the treatment of a job. A failure to do so is logged: its lease expires then. Returns the treatment, or `None` if it was not
@@ -154,10 +157,8 @@ async fn try_record(
 enum Disposition {
     /// Another worker has claimed it: nothing.
     LeaseLost,
-    /// It runs again soon, as if there had been no attempt. Only the job has the reason.
-    Deferred { delay: Duration, reason: Option<&'static str> },
-    /// It waits for something, as if there had been no attempt. Its subject has the reason too.
-    Blocked { delay: Duration, reason: &'static str },
+    /// It waits, as if there had been no attempt.
+    Wait(Wait),
     /// The attempt failed; another one follows.
     Retry { delay: Duration, reason: String },
     /// The attempt failed and was the last.
@@ -174,10 +175,10 @@ async fn write_job(
     let deferral = match disposition {
         Disposition::LeaseLost => return Ok(false),
         Disposition::GivenUp { reason } => return jobs::give_up(txn, job, reason, now).await,
-        Disposition::Deferred { delay, reason } => {
+        Disposition::Wait(Wait::Deferred { delay, reason }) => {
             Deferral { counts_attempt: false, reason: *reason, delay: *delay }
         }
-        Disposition::Blocked { delay, reason } => {
+        Disposition::Wait(Wait::Blocked { delay, reason }) => {
             Deferral { counts_attempt: false, reason: Some(reason), delay: *delay }
         }
         Disposition::Retry { delay, reason } => {
@@ -195,8 +196,8 @@ async fn write_subject(
     now: Timestamp,
 ) -> Result<(), DbErr> {
     let (failure, reason) = match disposition {
-        Disposition::LeaseLost | Disposition::Deferred { .. } => return Ok(()),
-        Disposition::Blocked { reason, .. } => (AttemptFailure::Blocked, *reason),
+        Disposition::LeaseLost | Disposition::Wait(Wait::Deferred { .. }) => return Ok(()),
+        Disposition::Wait(Wait::Blocked { reason, .. }) => (AttemptFailure::Blocked, *reason),
         Disposition::Retry { reason, .. } => (AttemptFailure::Retry, reason.as_str()),
         Disposition::GivenUp { reason } => (AttemptFailure::GivenUp, reason.as_str()),
     };
@@ -204,13 +205,14 @@ async fn write_subject(
 }
 
 fn disposition(job: &ClaimedJob, error: JobError) -> Disposition {
-    let blocked = |delay, reason| Disposition::Blocked { delay, reason };
+    let blocked = |delay, reason| Disposition::Wait(Wait::Blocked { delay, reason });
+    let deferred = |delay, reason| Disposition::Wait(Wait::Deferred { delay, reason });
     // The cause of a fault of the server is for the log alone: the reason is shown to the user.
     let mut cause = None;
     let (reason, min_delay, is_last) = match error {
         JobError::LeaseLost => return Disposition::LeaseLost,
         JobError::Blocked { reason, after } => return blocked(after, reason),
-        JobError::HostBusy(delay) => return Disposition::Deferred { delay, reason: Some(HOST_BUSY) },
+        JobError::HostBusy(delay) => return deferred(delay, Some(HOST_BUSY)),
         JobError::Transient { reason, after } => (reason, after, job.row.attempts >= MAX_ATTEMPTS),
         JobError::FailedFetch { reason, last_advice, after } => {
             let is_last = job.row.attempts >= MAX_ATTEMPTS;
@@ -224,7 +226,7 @@ fn disposition(job: &ClaimedJob, error: JobError) -> Disposition {
         JobError::Internal(error) => match error.spec().job {
             JobRule::Defer => {
                 let delay = error.retry_after().unwrap_or_default().max(MIN_BUSY_DELAY);
-                return Disposition::Deferred { delay, reason: None };
+                return deferred(delay, None);
             }
             JobRule::Block { reason, after } => return blocked(after, reason),
             JobRule::Retry { after } => {

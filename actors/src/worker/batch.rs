@@ -29,28 +29,27 @@ pub(super) async fn run(ctx: &WorkerContext, jobs: &[ClaimedJob]) {
 /// Renews the leases until that fails. A lease that another attempt took is not renewed; the transactions of this one find that out.
 async fn keep_leases(ctx: &WorkerContext, jobs: &[ClaimedJob]) {
     let mut failures = 0;
-    while failures < MAX_FAILED_RENEWALS {
+    let error = loop {
         tokio::time::sleep(LEASE_DURATION / 3).await;
         match jobs::renew_all(ctx.core.db.write(), jobs, ctx.core.clock.now()).await {
             Ok(()) => failures = 0,
-            Err(_) => failures += 1,
+            Err(_) if failures + 1 < MAX_FAILED_RENEWALS => failures += 1,
+            Err(error) => break error,
         }
+    };
+    if !database::is_reported(&error) {
+        warn!(
+            jobs = jobs.len(),
+            %error,
+            "the leases of jobs that run together could not be renewed; the jobs are due again when they expire"
+        );
     }
 }
 
 async fn work(ctx: &WorkerContext, jobs: &[ClaimedJob]) {
     let together = batch::run(&ctx.extraction, &ctx.indexing, jobs);
     // The jobs run again alone, so a panic says nothing of any of them; the panic hook has logged the place.
-    let caught = AssertUnwindSafe(together).catch_unwind().await;
-    if let Ok(Err(JobError::Internal(error))) = caught
-        && !error.is_reported()
-    {
-        warn!(
-            jobs = jobs.len(),
-            cause = error.chain(),
-            "jobs that ran together failed; each of them runs alone"
-        );
-    }
+    let _ = AssertUnwindSafe(together).catch_unwind().await;
     run_alone(ctx, jobs).await;
 }
 

@@ -1,11 +1,13 @@
 //! The numbers of the texts of an import's bookmarks, and the recent ones of large imports. Clients ask for them again and again while the
 //! texts are made, and a count reads a row for each bookmark.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use concurrency::KeyedMutex;
 use entity::import;
+use errors::Error;
+use moka::policy::EvictionPolicy;
+use moka::sync::Cache;
 use schemars::JsonSchema;
 use serde::Serialize;
 use values::id::ImportId;
@@ -14,13 +16,13 @@ use values::time::Timestamp;
 
 /// Number of objects of an import from which on its counts are used again. A count of fewer takes a few milliseconds.
 const MIN_CREATED_OBJECTS: i32 = 5_000;
-/// A count is used for so many times the time that it took: the counts of an import take a twentieth of one core at most, however many
-/// clients ask for them.
+/// A count is used for so many times the time that it took, but not for longer than [`MAX_COUNT_AGE`]: up to 100 ms a count takes a
+/// twentieth of a core, above that more.
 const COST_MULTIPLE: u32 = 20;
-/// A count is never used for longer.
+/// A count is used for this long after its end at most.
 const MAX_COUNT_AGE: Duration = Duration::from_secs(2);
-/// Number of imports from which on counts that are too old are removed.
-const MAX_COUNTED_IMPORTS: usize = 256;
+/// Imports whose last counts are kept.
+const MAX_COUNTED_IMPORTS: u64 = 256;
 
 /// The numbers of the texts of an import's bookmarks, by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -34,12 +36,54 @@ pub struct TextCounts {
     pub failed: i64,
 }
 
-/// The last counts of the texts of large imports. They lag behind what happens to the texts by 2 seconds at most; a change of the
-/// import's state ends them at once. Clones share them.
-#[derive(Clone, Debug, Default)]
-pub struct RecentTextCounts(Arc<Mutex<HashMap<ImportId, RecentTexts>>>);
+/// The last counts of the texts of large imports. A count is used for 20 times the time that it took, at most 2 seconds after its end, and
+/// until the state of the import changes. Clones share them.
+#[derive(Clone, Debug)]
+pub struct RecentTextCounts {
+    recent: Cache<ImportId, RecentTexts>,
+    /// Held by the call that counts the texts of an import.
+    counting: KeyedMutex<ImportId>,
+}
 
-#[derive(Debug)]
+impl Default for RecentTextCounts {
+    fn default() -> Self {
+        // Not the default policy, which refuses a new import in favour of others that were asked for often.
+        let recent =
+            Cache::builder().max_capacity(MAX_COUNTED_IMPORTS).eviction_policy(EvictionPolicy::lru()).build();
+        Self { recent, counting: KeyedMutex::default() }
+    }
+}
+
+impl RecentTextCounts {
+    /// Returns the last count of an import if it may be used again, and the result of `count` otherwise. Of the calls for a large import
+    /// that find none one counts, and the others wait for its result.
+    ///
+    /// # Errors
+    /// The error of `count`. The next call that waits counts then.
+    pub async fn find_or_count(
+        &self,
+        import: &import::Model,
+        count: impl Future<Output = Result<TextCounts, Error>>,
+    ) -> Result<TextCounts, Error> {
+        if import.created < MIN_CREATED_OBJECTS {
+            return count.await;
+        }
+        // Before the wait: a count that ends later is new for this call, however long the call waits for its turn.
+        let called_at = Instant::now();
+        let _counting = self.counting.lock(import.id).await;
+        if let Some(recent) = self.recent.get(&import.id)
+            && recent.is_usable(import, called_at)
+        {
+            return Ok(recent.texts);
+        }
+        let began = Instant::now();
+        let texts = count.await?;
+        self.recent.insert(import.id, RecentTexts::new(import, texts, began, Instant::now()));
+        Ok(texts)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
 struct RecentTexts {
     texts: TextCounts,
     /// The state of the import when it was counted, and the time at which it ended.
@@ -49,36 +93,16 @@ struct RecentTexts {
 }
 
 impl RecentTexts {
-    fn is_recent(&self) -> bool {
-        self.counted_at.elapsed() < self.max_age
-    }
-}
-
-impl RecentTextCounts {
-    /// Returns the last count of an import if it may be used again.
-    pub fn find(&self, import: &import::Model) -> Option<TextCounts> {
-        let counts = self.lock();
-        let recent =
-            counts.get(&import.id).filter(|count| count.is_recent() && count.state == state_of(import));
-        recent.map(|count| count.texts)
+    /// Returns the result of a count that began and ended at these times.
+    fn new(import: &import::Model, texts: TextCounts, began: Instant, ended: Instant) -> Self {
+        let cost = ended.saturating_duration_since(began);
+        let max_age = cost.saturating_mul(COST_MULTIPLE).min(MAX_COUNT_AGE);
+        Self { texts, state: state_of(import), counted_at: ended, max_age }
     }
 
-    /// Notes a count that began at this time, if the import is large.
-    pub fn note(&self, import: &import::Model, texts: TextCounts, began: Instant) {
-        if import.created < MIN_CREATED_OBJECTS {
-            return;
-        }
-        let mut counts = self.lock();
-        if counts.len() >= MAX_COUNTED_IMPORTS {
-            counts.retain(|_, count| count.is_recent());
-        }
-        let max_age = began.elapsed().saturating_mul(COST_MULTIPLE).min(MAX_COUNT_AGE);
-        // As old as its beginning: what happened to the texts since may be missing from it.
-        counts.insert(import.id, RecentTexts { texts, state: state_of(import), counted_at: began, max_age });
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<ImportId, RecentTexts>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Returns whether a call at this time may use the count. A count that ended after the call has no age.
+    fn is_usable(&self, import: &import::Model, called_at: Instant) -> bool {
+        called_at.saturating_duration_since(self.counted_at) <= self.max_age && self.state == state_of(import)
     }
 }
 
@@ -88,6 +112,8 @@ fn state_of(import: &import::Model) -> (ImportState, Option<Timestamp>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use values::id::UserId;
 
     use super::*;
@@ -116,43 +142,68 @@ mod tests {
         }
     }
 
-    /// The beginning of a count that took so long that its result is used for the longest time.
-    fn long_count_began() -> Instant {
-        Instant::now() - MAX_COUNT_AGE / 2
-    }
-
     #[test]
-    fn count_of_a_large_import_is_used_in_the_same_state() {
-        let (counts, import) = (RecentTextCounts::default(), an_import(MIN_CREATED_OBJECTS));
-        assert_eq!(counts.find(&import), None);
+    fn count_is_used_for_20_times_its_cost_from_its_end() {
+        let (import, began) = (an_import(MIN_CREATED_OBJECTS), Instant::now());
+        let millis = Duration::from_millis;
+        for (cost, max_age) in [(10, 200), (100, 2_000), (1_000, 2_000)] {
+            let ended = began + millis(cost);
 
-        counts.note(&import, TEXTS, long_count_began());
+            let count = RecentTexts::new(&import, TEXTS, began, ended);
 
-        assert_eq!(counts.clone().find(&import::Model { done: 9, ..import.clone() }), Some(TEXTS));
-        assert_eq!(counts.find(&import::Model { state: ImportState::Done, ..import.clone() }), None);
-        assert_eq!(counts.find(&an_import(MIN_CREATED_OBJECTS)), None);
-    }
-
-    #[test]
-    fn count_of_a_small_import_is_not_kept() {
-        let (counts, import) = (RecentTextCounts::default(), an_import(MIN_CREATED_OBJECTS - 1));
-
-        counts.note(&import, TEXTS, long_count_began());
-
-        assert_eq!(counts.find(&import), None);
-    }
-
-    #[test]
-    fn old_counts_are_neither_used_nor_kept() {
-        let (counts, import) = (RecentTextCounts::default(), an_import(MIN_CREATED_OBJECTS));
-        counts.note(&import, TEXTS, Instant::now() - MAX_COUNT_AGE);
-        assert_eq!(counts.find(&import), None);
-        for _ in 1..MAX_COUNTED_IMPORTS {
-            counts.note(&an_import(MIN_CREATED_OBJECTS), TEXTS, Instant::now() - MAX_COUNT_AGE);
+            assert!(count.is_usable(&import, began), "a call that waited for a count of {cost} ms");
+            assert!(count.is_usable(&import, ended + millis(max_age)), "{cost} ms");
+            assert!(!count.is_usable(&import, ended + millis(max_age + 1)), "{cost} ms");
         }
+    }
 
-        counts.note(&import, TEXTS, long_count_began());
+    #[test]
+    fn count_is_used_in_the_same_state_of_the_import_alone() {
+        let (import, now) = (an_import(MIN_CREATED_OBJECTS), Instant::now());
 
-        assert_eq!(counts.lock().len(), 1);
+        let count = RecentTexts::new(&import, TEXTS, now, now);
+
+        assert!(count.is_usable(&import::Model { done: 9, ..import.clone() }, now));
+        assert!(!count.is_usable(&import::Model { state: ImportState::Done, ..import.clone() }, now));
+        let finished = Some(Timestamp::from_millis(7));
+        assert!(!count.is_usable(&import::Model { finished_at: finished, ..import }, now));
+    }
+
+    /// Asks twice at the same time for the counts of an import. Returns how often they were counted.
+    async fn count_of_two_calls(import: &import::Model) -> u32 {
+        let (counts, counted) = (RecentTextCounts::default(), AtomicU32::new(0));
+        let count = || async {
+            counted.fetch_add(1, Ordering::Relaxed);
+            // The other call begins before this count ends.
+            tokio::task::yield_now().await;
+            Ok::<_, Error>(TEXTS)
+        };
+        let shared = counts.clone();
+
+        let (first, second) =
+            tokio::join!(counts.find_or_count(import, count()), shared.find_or_count(import, count()));
+
+        assert_eq!((first.unwrap(), second.unwrap()), (TEXTS, TEXTS));
+        counted.load(Ordering::Relaxed)
+    }
+
+    #[tokio::test]
+    async fn calls_at_the_same_time_share_one_count() {
+        assert_eq!(count_of_two_calls(&an_import(MIN_CREATED_OBJECTS)).await, 1);
+    }
+
+    #[tokio::test]
+    async fn texts_of_a_small_import_are_counted_by_each_call() {
+        assert_eq!(count_of_two_calls(&an_import(MIN_CREATED_OBJECTS - 1)).await, 2);
+    }
+
+    #[tokio::test]
+    async fn failed_count_is_not_kept() {
+        let (counts, import) = (RecentTextCounts::default(), an_import(MIN_CREATED_OBJECTS));
+
+        let failed = counts.find_or_count(&import, async { Err(Error::internal("no database")) }).await;
+
+        assert!(failed.is_err());
+        assert_eq!(counts.find_or_count(&import, async { Ok(TEXTS) }).await.unwrap(), TEXTS);
     }
 }

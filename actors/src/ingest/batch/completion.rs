@@ -2,6 +2,7 @@
 
 use entity::{bookmark, chunk, document, job};
 use jobs::{JobError, JobKind, Priority};
+use library::list_lengths::padded;
 use library::owned_transaction::begin_owned;
 use sea_orm::{ColumnTrait, QueryFilter};
 use values::id::{DocumentId, UserId};
@@ -45,8 +46,9 @@ pub(super) async fn finish(
     // A bookmark that was ready and stays ready has not changed for clients that ask for changes.
     let is_changed = |row: &&document::Model| row.status != DocumentStatus::Ready || row.error.is_some();
     let changed = indexed.iter().map(|indexed| &indexed.document).filter(is_changed).map(|row| row.id);
+    let changed: Vec<DocumentId> = changed.collect();
     // Lock order: bookmark before document, as its deletion does. This prevents a deadlock.
-    bookmark::Entity::touch_for_documents(&txn, user, changed, now).await?;
+    bookmark::Entity::touch_for_documents(&txn, user, padded(&changed), now).await?;
     for (state, documents) in group_by_state(ctx, indexed) {
         if !state.write(&txn, user, &documents, now).await? {
             // A newer text was stored, or a document deleted, meanwhile. Its job finds that out when it runs alone.

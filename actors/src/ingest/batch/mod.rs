@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 
 use entity::job;
 use jobs::{ClaimedJob, JobError, JobKind};
+use tracing::warn;
 use values::id::UserId;
 
 use super::extraction_context::ExtractionContext;
@@ -30,23 +31,21 @@ struct UserJobs {
     documents: Vec<job::Model>,
 }
 
-/// Runs leased jobs of kinds that [run in batches](JobKind::runs_in_batches), and ends them. Jobs that have not ended when it returns,
-/// with or without an error, are to be run alone.
-///
-/// # Errors
-/// [`JobError::LeaseLost`] when the job or the document of one of them changed meanwhile; [`JobError::Internal`] when the database, the
-/// model or the index fails, or a library is full. The documents of other users are worked on all the same.
-pub async fn run(
-    extraction: &ExtractionContext,
-    indexing: &IndexingContext,
-    jobs: &[ClaimedJob],
-) -> Result<(), JobError> {
-    let mut outcome = Ok(());
+/// Runs leased jobs of kinds that [run in batches](JobKind::runs_in_batches), and ends them. Jobs that have not ended when it returns are
+/// to be run alone: they are not short, their job or document changed meanwhile, or the database, the model or the index failed, which is
+/// logged. After a failure the documents of other users are worked on all the same.
+pub async fn run(extraction: &ExtractionContext, indexing: &IndexingContext, jobs: &[ClaimedJob]) {
     for (user, jobs) in by_user(jobs) {
-        let done = run_of_user(extraction, indexing, user, jobs).await;
-        outcome = outcome.and(done);
+        let count = jobs.texts.len() + jobs.documents.len();
+        if let Err(JobError::Internal(error)) = run_of_user(extraction, indexing, user, jobs).await
+            && !error.is_reported()
+        {
+            warn!(
+                user.id = %user, jobs = count, cause = error.chain(),
+                "jobs that ran together failed; each of them runs alone"
+            );
+        }
     }
-    outcome
 }
 
 /// Groups the jobs by their users. A user with few jobs does not wait for those of one with many, so the fewest come first.
@@ -63,6 +62,11 @@ fn by_user(jobs: &[ClaimedJob]) -> Vec<(UserId, UserJobs)> {
     by_user
 }
 
+/// Works on the jobs of a user.
+///
+/// # Errors
+/// [`JobError::LeaseLost`] when the job or the document of one of them changed meanwhile; [`JobError::Internal`] when the database, the
+/// model or the index fails, or the library is full.
 async fn run_of_user(
     extraction: &ExtractionContext,
     indexing: &IndexingContext,

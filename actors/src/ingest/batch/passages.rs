@@ -7,6 +7,8 @@ use entity::{chunk, collection_bookmark, document, job};
 use errors::Error;
 use jobs::JobError;
 use library::context::CoreContext;
+use library::documents::MAX_SHORT_TEXT_LENGTH;
+use library::list_lengths::padded;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
 use values::groups::{GroupBounds, group_by_size};
@@ -21,8 +23,6 @@ use crate::ingest::indexing_context::IndexingContext;
 use crate::ingest::point_source::{PointSource, labels_of};
 use crate::retrieval::{PassageBatch, Vectors};
 
-/// Length of a text that counts as short, in characters.
-const MAX_TEXT_CHARS: i32 = 64 << 10;
 /// Texts that are in memory at the same time, by their characters. Their number is that of the jobs of a batch at most.
 const GROUP_BOUNDS: GroupBounds = GroupBounds { max_items: usize::MAX, max_size: 1 << 20 };
 /// Passages that are indexed together without a model: tens of milliseconds for the index.
@@ -52,12 +52,12 @@ pub(super) async fn index_stored(
     if jobs.is_empty() {
         return Ok(());
     }
-    let mut jobs: HashMap<DocumentId, job::Model> =
-        jobs.into_iter().map(|job| (DocumentId(job.subject), job)).collect();
+    let ids: Vec<DocumentId> = jobs.iter().map(|job| DocumentId(job.subject)).collect();
+    let mut jobs: HashMap<DocumentId, job::Model> = ids.iter().copied().zip(jobs).collect();
     let short = document::Entity::visible_to(user)
-        .filter(document::Column::Id.is_in(jobs.keys().copied()))
+        .filter(document::Column::Id.is_in(padded(&ids)))
         .filter(document::Column::Version.gt(0))
-        .filter(document::Column::TotalChars.lte(MAX_TEXT_CHARS))
+        .filter(document::Column::TotalChars.lte(MAX_SHORT_TEXT_LENGTH))
         .all(ctx.core.db.read())
         .await?;
     let sized = short.into_iter().map(|row| {
@@ -82,8 +82,9 @@ async fn load_passages(
     documents: &[document::Model],
 ) -> Result<HashMap<DocumentId, Vec<chunk::Model>>, Error> {
     let versions: HashMap<DocumentId, i32> = documents.iter().map(|row| (row.id, row.version)).collect();
+    let ids: Vec<DocumentId> = documents.iter().map(|row| row.id).collect();
     let rows = chunk::Entity::owned_by(user)
-        .filter(chunk::Column::DocumentId.is_in(versions.keys().copied()))
+        .filter(chunk::Column::DocumentId.is_in(padded(&ids)))
         .order_by_asc(chunk::Column::DocumentId)
         .order_by_asc(chunk::Column::Version)
         .order_by_asc(chunk::Column::Ordinal)
@@ -175,7 +176,7 @@ async fn load_collections(
         return Ok(HashMap::new());
     }
     let filed = collection_bookmark::Entity::owned_by(user)
-        .filter(collection_bookmark::Column::BookmarkId.is_in(bookmarks))
+        .filter(collection_bookmark::Column::BookmarkId.is_in(padded(&bookmarks)))
         .all(core.db.read())
         .await?;
     let mut collections: HashMap<BookmarkId, Vec<Uuid>> = HashMap::new();

@@ -7,9 +7,10 @@ use entity::{bookmark, document, job, source, transcript};
 use errors::Error;
 use jobs::{JobError, JobKind, Priority};
 use library::context::CoreContext;
-use library::documents::{ChunkedDocument, ExtractedDocument, store_first_texts};
+use library::documents::{ChunkedDocument, ExtractedDocument, MAX_SHORT_TEXT_LENGTH, store_first_texts};
 use library::feeds::saved;
 use library::library_quota::LibraryRoom;
+use library::list_lengths::padded;
 use library::owned_transaction::begin_owned;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect, QueryTrait};
@@ -21,8 +22,6 @@ use values::time::Timestamp;
 use super::passages::PendingDocument;
 use crate::ingest::extraction_context::ExtractionContext;
 
-/// Bytes of a source that counts as short: about forty passages, with its HTML.
-const MAX_SOURCE_BYTES: i64 = 64 << 10;
 /// Sources that are in memory at the same time, by their bytes. Their number is that of the jobs of a batch at most.
 const GROUP_BOUNDS: GroupBounds = GroupBounds { max_items: usize::MAX, max_size: 1 << 20 };
 
@@ -38,12 +37,12 @@ pub(super) async fn select_short(
     }
     let ids = document_ids(&jobs);
     let transcribed = transcript::Entity::owned_by(user)
-        .filter(transcript::Column::DocumentId.is_in(ids.iter().copied()))
+        .filter(transcript::Column::DocumentId.is_in(padded(&ids)))
         .select_only()
         .column(transcript::Column::DocumentId)
         .into_query();
     let without_text = document::Entity::visible_to(user)
-        .filter(document::Column::Id.is_in(ids))
+        .filter(document::Column::Id.is_in(padded(&ids)))
         .filter(document::Column::Version.eq(0))
         .filter(document::Column::MissingReason.is_null())
         // Its job has the lease of the subject, so no transcription of the document runs or begins meanwhile.
@@ -56,7 +55,7 @@ pub(super) async fn select_short(
     }
     let bytes = "CAST(OCTET_LENGTH(source.body) + COALESCE(OCTET_LENGTH(source.html), 0) \
                  + COALESCE(OCTET_LENGTH(source.outline), 0) AS BIGINT)";
-    let sizes = source::Entity::of_documents(user, without_text)
+    let sizes = source::Entity::of_documents(user, padded(&without_text))
         .filter(source::Column::Format.eq(SourceFormat::Text))
         .select_only()
         .column(source::Column::DocumentId)
@@ -65,7 +64,8 @@ pub(super) async fn select_short(
     let sizes: HashMap<DocumentId, i64> = sizes.into_iter().collect();
     let short = jobs.into_iter().filter_map(|job| {
         let bytes = *sizes.get(&DocumentId(job.subject))?;
-        (bytes <= MAX_SOURCE_BYTES).then_some((job, bytes.unsigned_abs()))
+        // With its HTML and outline.
+        (bytes <= i64::from(MAX_SHORT_TEXT_LENGTH)).then_some((job, bytes.unsigned_abs()))
     });
     Ok(group_by_size(short, GROUP_BOUNDS))
 }
@@ -81,7 +81,7 @@ pub(super) async fn store(
     user: UserId,
     mut jobs: Vec<job::Model>,
 ) -> Result<Vec<PendingDocument>, JobError> {
-    let sources = source::Entity::of_documents(user, document_ids(&jobs))
+    let sources = source::Entity::of_documents(user, padded(&document_ids(&jobs)))
         .filter(source::Column::Format.eq(SourceFormat::Text))
         .all(ctx.core.db.read())
         .await?;
@@ -99,7 +99,7 @@ pub(super) async fn store(
         return Err(JobError::LeaseLost);
     }
     // Lock order: bookmark before document, as its deletion does. This prevents a deadlock.
-    bookmark::Entity::touch_for_documents(&txn, user, ids.iter().copied(), now).await?;
+    bookmark::Entity::touch_for_documents(&txn, user, padded(&ids), now).await?;
     // Read within the transaction: the user may have set a title, or deleted a document, meanwhile.
     let mut documents = lock_documents(&txn, user, &ids).await?;
     let room = LibraryRoom::of_owner(&txn, &ctx.core, user).await?;
@@ -150,9 +150,8 @@ async fn lock_documents(
     user: UserId,
     ids: &[DocumentId],
 ) -> Result<HashMap<DocumentId, document::Model>, Error> {
-    let own = document::Entity::with_hidden(user)
-        .filter(document::Column::Id.is_in(ids.iter().copied()))
-        .lock_exclusive();
+    let own =
+        document::Entity::with_hidden(user).filter(document::Column::Id.is_in(padded(ids))).lock_exclusive();
     Ok(own.all(txn).await?.into_iter().map(|row| (row.id, row)).collect())
 }
 
@@ -175,9 +174,9 @@ async fn enqueue_pages(
 
 /// Deletes the sources that the texts were made from. Content that was handed over meanwhile has a separate job, and stays for it.
 async fn delete_sources(txn: &impl ConnectionTrait, user: UserId, ids: &[DocumentId]) -> Result<(), Error> {
-    let with_job = jobs::queued_subjects(JobKind::ProcessText, ids.iter().map(|id| id.0));
+    let with_job = jobs::queued_subjects(JobKind::ProcessText, padded(ids).map(|id| id.0));
     source::Entity::delete_owned(user)
-        .filter(source::Column::DocumentId.is_in(ids.iter().copied()))
+        .filter(source::Column::DocumentId.is_in(padded(ids)))
         .filter(source::Column::DocumentId.not_in_subquery(with_job))
         .exec(txn)
         .await?;

@@ -42,9 +42,7 @@ fn reason_has_its_advice_after_the_last_attempt_alone() {
         match disposition(&running(JobKind::FetchPage, attempts), error) {
             Disposition::Retry { reason, .. } => ("retried", reason),
             Disposition::GivenUp { reason } => ("given up", reason),
-            Disposition::LeaseLost | Disposition::Deferred { .. } | Disposition::Blocked { .. } => {
-                panic!("the attempt did not fail")
-            }
+            Disposition::LeaseLost | Disposition::Wait(_) => panic!("the attempt did not fail"),
         }
     };
 
@@ -66,7 +64,7 @@ fn job_that_meets_a_storage_fault_waits_without_an_attempt() {
 
         let end = disposition(&running(JobKind::Index, MAX_ATTEMPTS), error);
 
-        let Disposition::Blocked { delay, reason } = end else { panic!("{failure:?}") };
+        let Disposition::Wait(Wait::Blocked { delay, reason }) = end else { panic!("{failure:?}") };
         assert_eq!(delay, Duration::from_secs(wait), "{failure:?}");
         assert!(reason.starts_with(cause), "{reason}");
     }

@@ -6,7 +6,7 @@ use database::insert_all;
 use entity::{bookmark, bookmark_tag, collection_bookmark, document, entry};
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, ConnectionTrait, DatabaseBackend, QueryFilter, QueryOrder, QuerySelect, Select};
-use values::id::{BookmarkId, UserId};
+use values::id::{BookmarkId, DocumentId, UserId};
 use values::time::Timestamp;
 use web::PageUrl;
 
@@ -15,7 +15,7 @@ use super::new_bookmark::NewBookmark;
 use super::save::{new_rows, skip_saved_url, text_job};
 use super::tags::skip_existing_tag;
 use crate::BATCH_ROWS;
-use crate::documents::store_supplied_content;
+use crate::documents::{PageContent, store_supplied_content};
 use crate::list_lengths::padded;
 use crate::notes::{self, NewBookmarkNote};
 use errors::Error;
@@ -31,7 +31,12 @@ pub enum SaveResult {
     Created(BookmarkId),
     /// Nothing was stored: the URL is saved already, belongs to a feed entry, or occurred before in the batch. The page has to
     /// be saved individually, by [`super::save_in_transaction`].
-    Deferred(Box<NewBookmark>),
+    Deferred {
+        /// The page, as it was handed over.
+        page: Box<NewBookmark>,
+        /// Its normalised URL ([`PageUrl::key`]).
+        normalized_url: String,
+    },
 }
 
 /// A page of the batch with its new rows.
@@ -68,7 +73,7 @@ pub async fn save_new_pages(
             results.push(SaveResult::Created(row.id));
             pending.push(PendingRow { index, new, row, document });
         } else {
-            results.push(SaveResult::Deferred(Box::new(new)));
+            results.push(SaveResult::Deferred { page: Box::new(new), normalized_url: url.key() });
         }
     }
     // Sorted, so that two transactions that save the same pages wait for the unique index in one order and do not deadlock.
@@ -78,9 +83,9 @@ pub async fn save_new_pages(
     let inserted = insert_all::<bookmark::Entity>(txn, rows, Some(&skip_saved_url())).await?;
     // Fewer only on PostgreSQL, where another transaction may save a URL after the look-up. SQLite has one writer.
     if inserted < pending.len() as u64 {
-        for PendingRow { index, new, .. } in remove_conflicting(txn, user, &mut pending).await? {
+        for PendingRow { index, new, row, .. } in remove_conflicting(txn, user, &mut pending).await? {
             if let Some(result) = results.get_mut(index) {
-                *result = SaveResult::Deferred(Box::new(new));
+                *result = SaveResult::Deferred { page: Box::new(new), normalized_url: row.normalized_url };
             }
         }
     }
@@ -125,15 +130,17 @@ async fn remove_conflicting(
     user: UserId,
     pending: &mut Vec<PendingRow>,
 ) -> Result<Vec<PendingRow>, Error> {
+    let ids: Vec<BookmarkId> = pending.iter().map(|page| page.row.id).collect();
     let inserted = bookmark::Entity::visible_to(user)
-        .filter(bookmark::Column::Id.is_in(pending.iter().map(|page| page.row.id)))
+        .filter(bookmark::Column::Id.is_in(padded(&ids)))
         .select_only()
         .column(bookmark::Column::Id);
     let inserted: HashSet<BookmarkId> = inserted.into_tuple().all(txn).await?.into_iter().collect();
     let conflicting: Vec<PendingRow> =
         pending.extract_if(.., |page| !inserted.contains(&page.row.id)).collect();
+    let documents: Vec<DocumentId> = conflicting.iter().map(|page| page.document.id).collect();
     document::Entity::delete_owned(user)
-        .filter(document::Column::Id.is_in(conflicting.iter().map(|page| page.document.id)))
+        .filter(document::Column::Id.is_in(padded(&documents)))
         .exec(txn)
         .await?;
     Ok(conflicting)
@@ -180,6 +187,8 @@ async fn add_attributes(
         let of_kind = pending.iter().filter(|page| text_job(&page.new) == kind);
         jobs::enqueue_all(txn, user, kind, of_kind.map(|page| page.document.id.0), priority, now).await?;
     }
-    let contents = pending.into_iter().filter_map(|page| Some((page.document.id, page.new.content?)));
+    let contents = pending
+        .into_iter()
+        .filter_map(|page| Some((page.document.id, page.new.content.map(PageContent::into_supplied)?)));
     store_supplied_content(txn, user, contents).await
 }

@@ -6,7 +6,7 @@ use values::time::Timestamp;
 
 use super::field_types::{BookmarkNotes, BookmarkTitle, CollectionIds, TagNames};
 use super::tags::normalize_tags;
-use crate::documents::SuppliedContent;
+use crate::documents::{PageContent, SuppliedContent};
 use validation::{Content, DisplayName, Flag, Id, PageTitle, Text, Time, UrlText, request};
 
 /// A page to be saved.
@@ -31,7 +31,7 @@ pub struct NewBookmark {
     /// When the bookmark was saved; `None` means now.
     pub saved_at: Option<Timestamp>,
     /// The content of the page. With it the page is not fetched.
-    pub content: Option<SuppliedContent>,
+    pub content: Option<PageContent>,
 }
 
 request! {
@@ -68,7 +68,9 @@ impl NewBookmark {
         let content = |field: Option<Content>| {
             field.map(Content::into_inner).filter(|content| !content.trim().is_empty())
         };
-        let supplied = |format, body| Some(SuppliedContent { format, body, html: None, outline: None });
+        let supplied = |format, body| {
+            Some(PageContent::Supplied(SuppliedContent { format, body, html: None, outline: None }))
+        };
         let (html, text) = (content(request.html), content(request.text));
         debug_assert!(html.is_none() || text.is_none(), "the reader of a request checks its rules");
         let content = match (html, text) {
@@ -95,7 +97,7 @@ impl NewBookmark {
 
     /// Returns the bytes of text that come with the save.
     pub(super) fn text_bytes(&self) -> usize {
-        let content = self.content.as_ref().map_or(0, |content| content.body.len());
+        let content = self.content.as_ref().map_or(0, PageContent::bytes);
         let notes = self.notes.as_ref().map_or(0, String::len);
         content.saturating_add(notes)
     }

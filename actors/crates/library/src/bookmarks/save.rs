@@ -22,7 +22,7 @@ use super::tags::add_tags;
 use super::{lock, touch};
 use crate::RACE_RETRY_AFTER;
 use crate::context::CoreContext;
-use crate::documents::{ChunkedDocument, store_supplied_content};
+use crate::documents::{PageContent, store_supplied_content};
 use crate::feeds::saved;
 use crate::library_quota::LibraryRoom;
 use crate::notes;
@@ -62,14 +62,13 @@ const BACKLOG_RETRY_AFTER: Duration = Duration::from_secs(60);
 pub async fn save(
     core: &CoreContext,
     owner: &RequestOwner,
-    new: NewBookmark,
+    mut new: NewBookmark,
     priority: Priority,
 ) -> Result<SavedPage, Error> {
-    // Split before the transaction begins, which on SQLite blocks every other writer.
-    let text = match &new.content {
-        Some(content) => content.split_if_short(core).await?,
-        None => None,
-    };
+    if let Some(content) = new.content.take() {
+        // Split before the transaction begins, which on SQLite blocks every other writer.
+        new.content = Some(content.split_if_short(core).await?);
+    }
     let txn = begin_request_in_group(&core.db, owner).await?;
     let room = LibraryRoom::of_request(&txn, core, owner).await?;
     if !room.fits(new.text_bytes()) {
@@ -81,7 +80,7 @@ pub async fn save(
         }
     }
     let (waiting, now) = (Some(&core.waiting_jobs), core.clock.now());
-    let saved = save_with_text(&txn, owner.user, new, text, priority, waiting, now).await?;
+    let saved = save_in_transaction(&txn, owner.user, new, priority, waiting, now).await?;
     room.must_hold(&txn).await?;
     txn.commit().await?;
     Ok(saved)
@@ -97,20 +96,7 @@ pub async fn save(
 pub async fn save_in_transaction(
     txn: &impl ConnectionTrait,
     user: UserId,
-    new: NewBookmark,
-    priority: Priority,
-    waiting: Option<&RecentCounts>,
-    now: Timestamp,
-) -> Result<SavedPage, Error> {
-    save_with_text(txn, user, new, None, priority, waiting, now).await
-}
-
-/// Saves a page like [`save_in_transaction`]. `text` is its content, if that was split already.
-async fn save_with_text(
-    txn: &impl ConnectionTrait,
-    user: UserId,
     mut new: NewBookmark,
-    text: Option<ChunkedDocument>,
     priority: Priority,
     waiting: Option<&RecentCounts>,
     now: Timestamp,
@@ -134,12 +120,12 @@ async fn save_with_text(
     {
         return save_entry(txn, row, &entry, document, new, priority, now).await;
     }
-    let (kind, (document, passages)) = match text {
-        Some(text) => {
-            new.content = None;
-            (JobKind::Index, text.into_rows(document, now))
+    let (kind, (document, passages)) = match new.content.take() {
+        Some(PageContent::Split(text)) => (JobKind::Index, text.into_rows(document, now)),
+        content => {
+            new.content = content;
+            (text_job(&new), (document, Vec::new()))
         }
-        None => (text_job(&new), (document, Vec::new())),
     };
     // The document before the bookmark, which refers to it by a foreign key.
     document::Entity::insert(document.clone().into_active_model()).exec_without_returning(txn).await?;
@@ -289,7 +275,7 @@ pub async fn add_attributes(
         notes::write_on_bookmark(txn, row, &body, priority, now).await?;
     }
     if let Some(content) = new.content {
-        store_supplied_content(txn, row.user_id, [(document.id, content)]).await?;
+        store_supplied_content(txn, row.user_id, [(document.id, content.into_supplied())]).await?;
     }
     Ok(())
 }
@@ -333,7 +319,7 @@ pub(super) fn new_rows(
     (row, document)
 }
 
-/// Returns the kind of job that makes the text of a new page.
+/// Returns the kind of job that makes the text of a page from its content, as it was supplied, or from its URL.
 pub(super) fn text_job(new: &NewBookmark) -> JobKind {
     if new.content.is_some() { JobKind::ProcessText } else { JobKind::FetchPage }
 }

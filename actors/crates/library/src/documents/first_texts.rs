@@ -6,12 +6,13 @@ use database::insert_all;
 use entity::{chunk, document, highlight, rendition};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
-use values::id::{BookmarkId, UserId};
+use values::id::{BookmarkId, DocumentId, UserId};
 use values::kind::DocumentStatus;
 use values::time::Timestamp;
 
-use super::store::{ChunkedDocument, chunk_rows};
+use super::store::ChunkedDocument;
 use crate::highlights;
+use crate::list_lengths::padded;
 use errors::Error;
 
 /// A text that was stored.
@@ -34,34 +35,26 @@ pub async fn store_first_texts(
 ) -> Result<Vec<StoredText>, Error> {
     let highlighted = highlighted_bookmarks(db, user, &texts).await?;
     let (mut stored, mut renditions) = (Vec::with_capacity(texts.len()), Vec::new());
-    for (document, ChunkedDocument { document: new, pieces, length }) in texts {
-        let passages = chunk_rows(&document, document.version + 1, &new.text, pieces, now);
+    for (document, mut text) in texts {
         if document.bookmark_id.is_some_and(|bookmark| highlighted.contains(&bookmark)) {
-            highlights::relocate(db, &document, &new.text).await?;
+            highlights::relocate(db, &document, &text.document.text).await?;
         }
-        if new.html.is_some() || !new.outline.is_empty() {
-            let outline = serde_json::to_string(&new.outline).map_err(Error::internal)?;
-            let row = rendition::Model { document_id: document.id, user_id: user, html: new.html, outline };
-            renditions.push(row);
+        let (html, outline) = (text.document.html.take(), std::mem::take(&mut text.document.outline));
+        if html.is_some() || !outline.is_empty() {
+            let outline = serde_json::to_string(&outline).map_err(Error::internal)?;
+            renditions.push(rendition::Model { document_id: document.id, user_id: user, html, outline });
         }
-        let document = document::Model {
-            version: document.version + 1,
-            total_chars: length.chars,
-            word_count: length.words,
-            language: new.language,
-            status: DocumentStatus::Processing,
-            error: None,
-            updated_at: now,
-            ..document
-        };
+        let (document, passages) = text.into_rows(document, now);
+        let document = document::Model { status: DocumentStatus::Processing, error: None, ..document };
         write_text_columns(db, &document).await?;
         stored.push(StoredText { document, passages });
     }
     let passages = stored.iter().flat_map(|text| text.passages.iter().cloned());
     insert_all::<chunk::Entity>(db, passages, None).await?;
+    let ids: Vec<DocumentId> = stored.iter().map(|text| text.document.id).collect();
     // Deleted in any case: the HTML of a former text must not outlive it.
     rendition::Entity::delete_owned(user)
-        .filter(rendition::Column::DocumentId.is_in(stored.iter().map(|text| text.document.id)))
+        .filter(rendition::Column::DocumentId.is_in(padded(&ids)))
         .exec(db)
         .await?;
     insert_all::<rendition::Entity>(db, renditions, None).await?;
@@ -79,7 +72,7 @@ async fn highlighted_bookmarks(
         return Ok(HashSet::new());
     }
     let highlighted = highlight::Entity::owned_by(user)
-        .filter(highlight::Column::BookmarkId.is_in(bookmarks))
+        .filter(highlight::Column::BookmarkId.is_in(padded(&bookmarks)))
         .select_only()
         .column(highlight::Column::BookmarkId)
         .distinct();

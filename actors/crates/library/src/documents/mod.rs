@@ -18,5 +18,5 @@ pub use rendition::parse_outline;
 pub use retry::retry_document;
 pub use source_map::{PageSpan, SourceMap, SpokenSegment, TimedSpan};
 pub use store::{ChunkedDocument, ExtractedDocument, current_text, replace_text};
-pub use supplied_content::{SuppliedContent, store_supplied_content};
+pub use supplied_content::{MAX_SHORT_TEXT_LENGTH, PageContent, SuppliedContent, store_supplied_content};
 pub use with_texts::insert_with_texts;

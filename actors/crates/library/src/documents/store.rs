@@ -52,19 +52,19 @@ pub struct ExtractedDocument {
 
 /// The length of a text, as the row of its document has it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TextLength {
+struct TextLength {
     /// In Unicode scalar values.
-    pub(super) chars: i32,
+    chars: i32,
     /// In words; `None` if the column cannot hold the number.
-    pub(super) words: Option<i32>,
+    words: Option<i32>,
 }
 
 /// A text with its passages. Splitting takes time that grows with the text, so it is done before a transaction begins.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ChunkedDocument {
     pub(super) document: ExtractedDocument,
-    pub(super) pieces: Vec<Piece>,
-    pub(super) length: TextLength,
+    pieces: Vec<Piece>,
+    length: TextLength,
 }
 
 impl ChunkedDocument {
@@ -96,7 +96,7 @@ impl ChunkedDocument {
         self.pieces.is_empty()
     }
 
-    /// Returns the row of a new document with its first text, and the passages. Of the metadata of the text only the language is taken over:
+    /// Returns the row of a document with its first text, and the passages. Of the metadata of the text only the language is taken over:
     /// texts that were supplied have no other.
     pub(crate) fn into_rows(
         self,
@@ -211,7 +211,7 @@ async fn update_transcripts(
     Ok(())
 }
 
-pub(super) fn chunk_rows(
+fn chunk_rows(
     document: &document::Model,
     version: i32,
     text: &str,

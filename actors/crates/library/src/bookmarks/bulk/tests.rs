@@ -60,7 +60,12 @@ fn pages(collection: CollectionId) -> Vec<NewBookmark> {
             progress: 0.5,
             ..page("b?utm_source=x")
         },
-        NewBookmark { content: Some(content), archived: true, saved_at: Some(NOON), ..page("c") },
+        NewBookmark {
+            content: Some(PageContent::Supplied(content)),
+            archived: true,
+            saved_at: Some(NOON),
+            ..page("c")
+        },
         page("d"),
     ]
 }

@@ -27,7 +27,7 @@ async fn add_bookmarks(db: &Db) -> (UserId, Vec<BookmarkId>) {
     let saved = save_new_pages(&txn, id, pages, Priority::Backlog, NOON).await.unwrap();
     let created = saved.iter().filter_map(|result| match result {
         SaveResult::Created(id) => Some(*id),
-        SaveResult::Deferred(_) => None,
+        SaveResult::Deferred { .. } => None,
     });
     let ids: Vec<BookmarkId> = created.collect();
     document::Entity::update_owned(id)

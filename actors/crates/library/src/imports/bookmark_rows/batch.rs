@@ -10,7 +10,6 @@ use sea_orm::ConnectionTrait;
 use values::id::{BookmarkId, CollectionId};
 use values::kind::{ContentType, ImportedKind};
 use values::time::Timestamp;
-use web::PageUrl;
 
 use super::super::reading::archive_file::ArchiveFile;
 use super::super::rows::result::{ProcessedRow, RowResult};
@@ -47,14 +46,12 @@ struct PageDraft {
 }
 
 /// Returns the normalised URLs of the pages that were not saved together.
-fn deferred_urls(saved: &[SaveResult]) -> Result<Vec<String>, Error> {
-    let mut urls = Vec::new();
-    for result in saved {
-        if let SaveResult::Deferred(new) = result {
-            urls.push(PageUrl::parse(&new.url)?.key());
-        }
-    }
-    Ok(urls)
+fn deferred_urls(saved: &[SaveResult]) -> Vec<String> {
+    let urls = saved.iter().filter_map(|result| match result {
+        SaveResult::Created(_) => None,
+        SaveResult::Deferred { normalized_url, .. } => Some(normalized_url.clone()),
+    });
+    urls.collect()
 }
 
 impl ImportSession {
@@ -85,36 +82,37 @@ impl ImportSession {
         }
         let new = pages.iter_mut().map(|page| std::mem::take(&mut page.new)).collect();
         let saved = bookmarks::save_new_pages(txn, user, new, Priority::Backlog, now).await?;
-        let mut known = known_bookmark::load_by_urls(txn, user, &deferred_urls(&saved)?).await?;
+        let mut known = known_bookmark::load_by_urls(txn, user, &deferred_urls(&saved)).await?;
         for (page, saved) in pages.into_iter().zip(saved) {
             let result = match saved {
                 SaveResult::Created(id) => RowResult::of(ImportedKind::Bookmark, id.0, true),
-                SaveResult::Deferred(new) => self.save_deferred(txn, &mut known, &page, *new, now).await?,
+                SaveResult::Deferred { page: new, normalized_url } => {
+                    self.save_deferred(txn, &mut known, &page, (*new, &normalized_url), now).await?
+                }
             };
             processed.push(self.complete_page(txn, page, result, now).await?);
         }
         Ok(processed)
     }
 
-    /// Saves a page that was not saved together with others. Most rows of a file that is imported again add nothing to the bookmark that
-    /// they find in `known`; it must not be changed while it is there.
+    /// Saves a page, with its normalised URL, that was not saved together with others. Most rows of a file that is imported again add
+    /// nothing to the bookmark that they find in `known`; it must not be changed while it is there.
     async fn save_deferred(
         &mut self,
         txn: &impl ConnectionTrait,
         known: &mut HashMap<String, KnownBookmark>,
         page: &PageDraft,
-        new: NewBookmark,
+        (new, normalized_url): (NewBookmark, &str),
         now: Timestamp,
     ) -> Result<RowResult, Error> {
-        let key = PageUrl::parse(&new.url)?.key();
-        let complete = known.get(&key).filter(|known| merge::has_all_of(known, &new));
+        let complete = known.get(normalized_url).filter(|known| merge::has_all_of(known, &new));
         if let Some(id) = complete.map(|known| known.row.id)
             && page.annotations.is_empty()
         {
             return Ok(RowResult::of(ImportedKind::Bookmark, id.0, false));
         }
         // This row may change it, and a later one may have the same URL.
-        known.remove(&key);
+        known.remove(normalized_url);
         Ok(save_page(self, txn, new, now).await?.0)
     }
 

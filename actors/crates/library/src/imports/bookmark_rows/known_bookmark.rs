@@ -29,10 +29,11 @@ impl KnownBookmark {
 
     /// Loads the attributes of a bookmark.
     pub async fn load(txn: &impl ConnectionTrait, row: bookmark::Model) -> Result<Self, Error> {
-        let (id, user) = (row.id, row.user_id);
-        let mut known = HashMap::from([(id, Self::without_attributes(row))]);
+        let user = row.user_id;
+        let mut known = [Self::without_attributes(row)];
         load_attributes(txn, user, &mut known).await?;
-        known.remove(&id).ok_or(Error::internal("a bookmark was not found in a map that has it"))
+        let [known] = known;
+        Ok(known)
     }
 }
 
@@ -48,24 +49,25 @@ pub async fn load_by_urls(
             .filter(bookmark::Column::NormalizedUrl.is_in(padded(urls)))
             .all(txn)
             .await?;
-        let known = rows.into_iter().map(|row| (row.id, KnownBookmark::without_attributes(row)));
-        let mut known: HashMap<BookmarkId, KnownBookmark> = known.collect();
+        let mut known: Vec<_> = rows.into_iter().map(KnownBookmark::without_attributes).collect();
         load_attributes(txn, user, &mut known).await?;
-        by_url.extend(known.into_values().map(|known| (known.row.normalized_url.clone(), known)));
+        by_url.extend(known.into_iter().map(|known| (known.row.normalized_url.clone(), known)));
     }
     Ok(by_url)
 }
 
-/// Adds their attributes to bookmarks, of which there are at most [`BATCH_ROWS`].
+/// Adds their attributes to bookmarks of a user, of which there are at most [`BATCH_ROWS`].
 async fn load_attributes(
     txn: &impl ConnectionTrait,
     user: UserId,
-    bookmarks: &mut HashMap<BookmarkId, KnownBookmark>,
+    known: &mut [KnownBookmark],
 ) -> Result<(), Error> {
-    if bookmarks.is_empty() {
+    if known.is_empty() {
         return Ok(());
     }
-    let ids: Vec<BookmarkId> = bookmarks.keys().copied().collect();
+    let ids: Vec<BookmarkId> = known.iter().map(|known| known.row.id).collect();
+    let mut by_id: HashMap<BookmarkId, &mut KnownBookmark> =
+        known.iter_mut().map(|known| (known.row.id, known)).collect();
     /// Selects a column of the rows of a table that belong to these bookmarks, besides the id of the bookmark.
     macro_rules! column_of {
         ($entity:ident, $column:ident) => {
@@ -78,20 +80,20 @@ async fn load_attributes(
     }
     let tags: Vec<(BookmarkId, String)> = column_of!(bookmark_tag, Name).into_tuple().all(txn).await?;
     for (id, name) in tags {
-        if let Some(known) = bookmarks.get_mut(&id) {
+        if let Some(known) = by_id.get_mut(&id) {
             known.tags.insert(name);
         }
     }
     let filed: Vec<(BookmarkId, CollectionId)> =
         column_of!(collection_bookmark, CollectionId).into_tuple().all(txn).await?;
     for (id, collection) in filed {
-        if let Some(known) = bookmarks.get_mut(&id) {
+        if let Some(known) = by_id.get_mut(&id) {
             known.collections.insert(collection);
         }
     }
     let notes: Vec<(BookmarkId, String)> = column_of!(note, Body).into_tuple().all(txn).await?;
     for (id, body) in notes {
-        if let Some(known) = bookmarks.get_mut(&id) {
+        if let Some(known) = by_id.get_mut(&id) {
             known.notes = body;
         }
     }

@@ -1,7 +1,6 @@
 //! The progress of the texts of the bookmarks that an import created.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use entity::{document, import};
 use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, QuerySelect};
@@ -10,6 +9,7 @@ use values::kind::{ContentType, DocumentStatus};
 use super::super::created;
 use crate::BATCH_ROWS;
 use crate::context::CoreContext;
+use crate::list_lengths::padded;
 use crate::text_counts::TextCounts;
 use errors::Error;
 
@@ -20,7 +20,7 @@ pub async fn count_retried_texts(core: &CoreContext, import: &import::Model) -> 
     let mut retried = 0;
     for batch in bookmarks.chunks(BATCH_ROWS) {
         retried += document::Entity::visible_to(import.user_id)
-            .filter(document::Column::BookmarkId.is_in(batch.iter().copied()))
+            .filter(document::Column::BookmarkId.is_in(padded(batch)))
             .filter(document::Column::ContentType.ne(ContentType::Note))
             .filter(document::Column::Status.eq(DocumentStatus::Failed))
             .filter(document::Column::Id.in_subquery(jobs::pending_documents(import.user_id)))
@@ -30,16 +30,10 @@ pub async fn count_retried_texts(core: &CoreContext, import: &import::Model) -> 
     Ok(retried)
 }
 
-/// Counts the texts of the bookmarks that an import created. The count of a large import may be two seconds old
+/// Counts the texts of the bookmarks that an import created. The count of a large import may have ended two seconds ago
 /// ([`RecentTextCounts`](crate::text_counts::RecentTextCounts)).
 pub async fn count_texts(core: &CoreContext, import: &import::Model) -> Result<TextCounts, Error> {
-    if let Some(texts) = core.text_counts.find(import) {
-        return Ok(texts);
-    }
-    let began = Instant::now();
-    let texts = count_now(core, import).await?;
-    core.text_counts.note(import, texts, began);
-    Ok(texts)
+    core.text_counts.find_or_count(import, count_now(core, import)).await
 }
 
 async fn count_now(core: &CoreContext, import: &import::Model) -> Result<TextCounts, Error> {
@@ -48,7 +42,7 @@ async fn count_now(core: &CoreContext, import: &import::Model) -> Result<TextCou
     // Short lists of ids: a table that has just grown has no statistics, and a join over it may take minutes.
     for batch in bookmarks.chunks(BATCH_ROWS) {
         let counts: Vec<(DocumentStatus, i64)> = document::Entity::visible_to(import.user_id)
-            .filter(document::Column::BookmarkId.is_in(batch.iter().copied()))
+            .filter(document::Column::BookmarkId.is_in(padded(batch)))
             .filter(document::Column::ContentType.ne(ContentType::Note))
             .select_only()
             .column(document::Column::Status)

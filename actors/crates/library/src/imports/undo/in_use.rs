@@ -16,17 +16,27 @@ use crate::list_lengths::padded;
 use crate::{BATCH_ROWS, projects};
 use errors::Error;
 
-/// An import, with its owner.
-pub type OwnedImport = (UserId, ImportId);
+/// Which import is undone.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnedImport {
+    /// The owner.
+    pub user: UserId,
+    /// The import.
+    pub id: ImportId,
+}
 
 /// Returns whether the object of a row is in use, other than by the import itself: a note in a project, a feed with an entry that is
-/// starred or in a project. Bookmarks are looked up together ([`find_bookmarks_in_use`]).
+/// starred or in a project.
+///
+/// # Errors
+/// [`Error::Internal`] for a bookmark: bookmarks are looked up together ([`find_bookmarks_in_use`]).
 pub async fn is_in_use(
     txn: &impl ConnectionTrait,
     row: &Model,
     kind: ImportedKind,
     id: Uuid,
 ) -> Result<bool, Error> {
+    let import = OwnedImport { user: row.user_id, id: row.import_id };
     match kind {
         ImportedKind::Note => {
             let Some(note) = note::Entity::one_of(row.user_id, NoteId(id)).one(txn).await? else {
@@ -34,11 +44,11 @@ pub async fn is_in_use(
             };
             let own = document::Entity::with_hidden(row.user_id);
             own.filter(document::Column::Id.eq(note.document_id)).lock_exclusive().one(txn).await?;
-            is_in_project(txn, (row.user_id, row.import_id), &[note.document_id]).await
+            is_in_project(txn, import, &[note.document_id]).await
         }
-        ImportedKind::Feed => has_entry_in_use(txn, (row.user_id, row.import_id), FeedId(id)).await,
-        ImportedKind::Bookmark
-        | ImportedKind::Collection
+        ImportedKind::Feed => has_entry_in_use(txn, import, FeedId(id)).await,
+        ImportedKind::Bookmark => Err(Error::internal("bookmarks are looked up together")),
+        ImportedKind::Collection
         | ImportedKind::Decision
         | ImportedKind::Entry
         | ImportedKind::Highlight
@@ -55,7 +65,7 @@ pub async fn find_bookmarks_in_use(
 ) -> Result<HashSet<Uuid>, Error> {
     let mut in_use = HashSet::new();
     for batch in bookmarks.chunks(BATCH_ROWS) {
-        let documents = lock_documents(txn, import.0, batch).await?;
+        let documents = lock_documents(txn, import.user, batch).await?;
         let ids: Vec<DocumentId> = documents.iter().map(|(id, _)| *id).collect();
         let used = find_documents_in_use(txn, import, &ids).await?;
         let used = documents.into_iter().filter(|(id, _)| used.contains(id));
@@ -85,27 +95,24 @@ async fn lock_documents(
     Ok(own.lock_exclusive().into_tuple().all(txn).await?)
 }
 
-/// Returns those of these documents that are in a project to which the import did not add them.
+/// Returns those of these documents that are in a project to which the import did not add them. They are the documents of at most
+/// [`BATCH_ROWS`] objects.
 async fn find_documents_in_use(
     txn: &impl ConnectionTrait,
     import: OwnedImport,
     documents: &[DocumentId],
 ) -> Result<HashSet<DocumentId>, Error> {
-    let mut in_use = HashSet::new();
-    for batch in documents.chunks(BATCH_ROWS) {
-        let items = project_item::Entity::visible_to(import.0)
-            .filter(project_item::Column::DocumentId.is_in(padded(batch)))
-            .select_only()
-            .column(project_item::Column::Id)
-            .column(project_item::Column::DocumentId);
-        let items: Vec<(ProjectItemId, DocumentId)> = items.into_tuple().all(txn).await?;
-        let ids: Vec<Uuid> = items.iter().map(|(id, _)| id.0).collect();
-        let is_item = |own: &Model| own.kind == Some(ImportedKind::Item) && own.has_created();
-        let others = find_others(txn, import, &ids, is_item).await?;
-        let of_others = items.into_iter().filter(|(id, _)| others.contains(&id.0));
-        in_use.extend(of_others.map(|(_, document)| document));
-    }
-    Ok(in_use)
+    let items = project_item::Entity::visible_to(import.user)
+        .filter(project_item::Column::DocumentId.is_in(padded(documents)))
+        .select_only()
+        .column(project_item::Column::Id)
+        .column(project_item::Column::DocumentId);
+    let items: Vec<(ProjectItemId, DocumentId)> = items.into_tuple().all(txn).await?;
+    let ids: Vec<Uuid> = items.iter().map(|(id, _)| id.0).collect();
+    let is_item = |own: &Model| own.kind == Some(ImportedKind::Item) && own.has_created();
+    let others = find_others(txn, import, &ids, is_item).await?;
+    let of_others = items.into_iter().filter(|(id, _)| others.contains(&id.0));
+    Ok(of_others.map(|(_, document)| document).collect())
 }
 
 /// Returns whether one of these documents is in a project to which the import did not add it.
@@ -127,7 +134,7 @@ async fn has_entry_in_use(
     import: OwnedImport,
     id: FeedId,
 ) -> Result<bool, Error> {
-    let entries = entry::Entity::owned_by(import.0).filter(entry::Column::FeedId.eq(id));
+    let entries = entry::Entity::owned_by(import.user).filter(entry::Column::FeedId.eq(id));
     let starred = entries.clone().filter(entry::Column::Starred.eq(true));
     let starred: Vec<EntryId> = starred.select_only().column(entry::Column::Id).into_tuple().all(txn).await?;
     let starred: Vec<Uuid> = starred.into_iter().map(|id| id.0).collect();
@@ -140,18 +147,18 @@ async fn has_entry_in_use(
     is_in_project(txn, import, &documents).await
 }
 
-/// Returns those of these objects that are named by no row of the import that matches.
+/// Returns those of these objects, of any number, that are named by no row of the import that matches.
 async fn find_others(
     txn: &impl ConnectionTrait,
-    (user, import): OwnedImport,
+    import: OwnedImport,
     objects: &[Uuid],
     is_match: impl Fn(&Model) -> bool,
 ) -> Result<HashSet<Uuid>, Error> {
     let mut others: HashSet<Uuid> = objects.iter().copied().collect();
     for batch in objects.chunks(BATCH_ROWS) {
         // By the objects, which the index `import_row_object` serves; the rows of other imports are left out below.
-        let rows = Entity::owned_by(user).filter(Column::ObjectId.is_in(padded(batch)));
-        for row in rows.all(txn).await?.iter().filter(|row| row.import_id == import && is_match(row)) {
+        let rows = Entity::owned_by(import.user).filter(Column::ObjectId.is_in(padded(batch)));
+        for row in rows.all(txn).await?.iter().filter(|row| row.import_id == import.id && is_match(row)) {
             if let Some(object) = &row.object_id {
                 others.remove(object);
             }

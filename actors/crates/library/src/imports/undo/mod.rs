@@ -33,6 +33,7 @@ use values::kind::{ImportState, ImportedKind};
 use values::time::Timestamp;
 
 use self::decision::BatchDecisions;
+use self::in_use::OwnedImport;
 use super::batch_size::BatchSize;
 use super::begin;
 use super::context::ImportContext;
@@ -178,7 +179,7 @@ async fn delete_batch(
                 decisions.record(row.id, objects::delete_if_unchanged(txn, row, now).await?);
             }
             rows => {
-                let import = (import.user_id, import.id);
+                let import = OwnedImport { user: import.user_id, id: import.id };
                 objects::delete_unchanged_bookmarks(txn, import, rows, &mut decisions, now).await?;
             }
         }

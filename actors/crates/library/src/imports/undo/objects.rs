@@ -27,7 +27,7 @@ pub async fn delete_unchanged_bookmarks(
     now: Timestamp,
 ) -> Result<(), Error> {
     let ids: Vec<Uuid> = rows.iter().filter_map(|row| row.object_id).collect();
-    let current = fingerprint::compute(txn, import.0, ImportedKind::Bookmark, &ids).await?;
+    let current = fingerprint::compute(txn, import.user, ImportedKind::Bookmark, &ids).await?;
     // One that does not exist any more has no fingerprint.
     let unchanged =
         rows.iter().filter_map(|row| row.object_id.filter(|id| is_unchanged(row, current.get(id))));
@@ -47,7 +47,7 @@ pub async fn delete_unchanged_bookmarks(
         };
         decisions.record(row.id, decision);
     }
-    bookmarks::delete_all(txn, import.0, &deleted, Priority::Backlog, now).await
+    bookmarks::delete_all(txn, import.user, &deleted, Priority::Backlog, now).await
 }
 
 /// Returns whether an object with this fingerprint is as its row left it.
