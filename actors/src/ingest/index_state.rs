@@ -1,8 +1,8 @@
 //! What the row of a document says of its passages in the index.
 
+use database::padded;
 use entity::document;
 use errors::Error;
-use library::list_lengths::padded;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use values::id::{DocumentId, UserId};

@@ -1,6 +1,7 @@
 //! Loads the passages of search hits. The index is slightly behind the rows, so the rows decide: a passage that was removed,
 //! hidden, or moved out of the searched part of the library is left out.
 
+use database::padded;
 use std::collections::HashMap;
 
 use concurrency::Lane;
@@ -8,7 +9,6 @@ use entity::{chunk, collection_bookmark, document};
 use errors::Error;
 use library::BATCH_ROWS;
 use library::context::CoreContext;
-use library::list_lengths::padded;
 use schemars::JsonSchema;
 use sea_orm::sea_query::SelectStatement;
 use sea_orm::{

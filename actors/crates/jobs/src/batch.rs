@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use database::padded;
 use entity::job::{Column, Entity, Model};
 use sea_orm::sea_query::{Expr, Query, SelectStatement};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, QueryFilter, UpdateMany};
@@ -99,9 +100,9 @@ fn are_leased(jobs: &[&Model]) -> Condition {
     tokens.dedup();
     let ids: Vec<JobId> = jobs.iter().map(|job| job.id).collect();
     Condition::all()
-        .add(Column::Id.is_in(ids))
+        .add(Column::Id.is_in(padded(&ids)))
         .add(Column::State.eq(JobState::Running))
-        .add(Column::LeaseToken.is_in(tokens))
+        .add(Column::LeaseToken.is_in(padded(&tokens)))
 }
 
 fn rows_by_user(jobs: &[ClaimedJob]) -> BTreeMap<UserId, Vec<&Model>> {

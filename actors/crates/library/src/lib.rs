@@ -15,7 +15,6 @@
 //! | [`library_quota`], [`transfer_quota`] | bytes of a user's texts, and of the files of imports and exports |
 //! | [`counters`] | comparison and correction of the counters that triggers keep |
 //! | [`text_counts`] | numbers of the texts of an import, and the recent ones |
-//! | [`list_lengths`] | lists in conditions that have one of a few lengths |
 //! | [`stored_files`], [`uploads`] | files of the store, and uploads from their announcement to their bookmark |
 //! | [`documents`], [`highlights`], [`notes`], [`bookmarks`] | texts and what users make of them |
 //! | [`feeds`], [`projects`] | followed feeds with their entries, and projects with their items |
@@ -49,7 +48,6 @@ pub mod highlights;
 pub mod idempotency_claim;
 pub mod imports;
 pub mod library_quota;
-pub mod list_lengths;
 pub mod notes;
 pub mod owned_transaction;
 pub mod projects;

@@ -1,8 +1,8 @@
 //! Marks many documents as ready whose passages are in the index, and ends their jobs.
 
+use database::padded;
 use entity::{bookmark, chunk, document, job};
 use jobs::{JobError, JobKind, Priority};
-use library::list_lengths::padded;
 use library::owned_transaction::begin_owned;
 use sea_orm::{ColumnTrait, QueryFilter};
 use values::id::{DocumentId, UserId};

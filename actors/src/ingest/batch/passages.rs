@@ -1,5 +1,6 @@
 //! Puts the passages of many short documents of a user into the index, with one change of it.
 
+use database::padded;
 use std::collections::HashMap;
 
 use concurrency::Lane;
@@ -8,7 +9,6 @@ use errors::Error;
 use jobs::JobError;
 use library::context::CoreContext;
 use library::documents::MAX_SHORT_TEXT_LENGTH;
-use library::list_lengths::padded;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
 use values::groups::{GroupBounds, group_by_size};

@@ -1,5 +1,6 @@
 //! Splits supplied texts and stores their passages, those of many documents in one transaction.
 
+use database::padded;
 use std::collections::HashMap;
 
 use concurrency::Lane;
@@ -10,7 +11,6 @@ use library::context::CoreContext;
 use library::documents::{ChunkedDocument, ExtractedDocument, MAX_SHORT_TEXT_LENGTH, store_first_texts};
 use library::feeds::saved;
 use library::library_quota::LibraryRoom;
-use library::list_lengths::padded;
 use library::owned_transaction::begin_owned;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect, QueryTrait};

@@ -3,12 +3,12 @@
 mod response;
 mod row;
 
+use database::padded;
 use std::collections::HashMap;
 
 use entity::{bookmark, document};
 use errors::Error;
 use library::context::CoreContext;
-use library::list_lengths::padded;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use values::id::{BookmarkId, CollectionId, UserId};
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use database::insert_all;
+use database::{insert_all, padded};
 use entity::{bookmark, bookmark_tag, collection_bookmark, document, entry};
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, ConnectionTrait, DatabaseBackend, QueryFilter, QueryOrder, QuerySelect, Select};
@@ -16,7 +16,6 @@ use super::save::{new_rows, skip_saved_url, text_job};
 use super::tags::skip_existing_tag;
 use crate::BATCH_ROWS;
 use crate::documents::{PageContent, store_supplied_content};
-use crate::list_lengths::padded;
 use crate::notes::{self, NewBookmarkNote};
 use errors::Error;
 use jobs::{JobKind, Priority};

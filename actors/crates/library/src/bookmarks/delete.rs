@@ -1,6 +1,7 @@
 //! Deleting a bookmark and restoring it. A deleted bookmark is hidden from every list and from search; it is removed for good
 //! after 30 days ([`bookmark::RESTORE_PERIOD`]).
 
+use database::padded;
 use std::borrow::Cow;
 
 use entity::{bookmark, document};
@@ -13,7 +14,6 @@ use values::time::Timestamp;
 use super::page_url::find_by_url;
 use crate::BATCH_ROWS;
 use crate::feeds::saved;
-use crate::list_lengths::padded;
 use errors::Error;
 use jobs::{JobKind, Priority};
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use database::insert_all;
+use database::{insert_all, padded};
 use entity::{chunk, document, highlight, rendition};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
@@ -12,7 +12,6 @@ use values::time::Timestamp;
 
 use super::store::ChunkedDocument;
 use crate::highlights;
-use crate::list_lengths::padded;
 use errors::Error;
 
 /// A text that was stored.

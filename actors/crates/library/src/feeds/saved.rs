@@ -1,5 +1,6 @@
 //! Entries that are bookmarked. An entry and its bookmark share one document, which stays when either of them is removed.
 
+use database::padded;
 use std::collections::HashMap;
 
 use entity::{bookmark, document, entry, feed};
@@ -10,8 +11,6 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect
 use uuid::Uuid;
 use values::id::{BookmarkId, DocumentId, FeedId, UserId};
 use values::time::Timestamp;
-
-use crate::list_lengths::padded;
 
 /// Entries of one URL that are considered. One feed may give the same URL to each of its entries.
 const MAX_ENTRIES_PER_URL: u64 = 100;

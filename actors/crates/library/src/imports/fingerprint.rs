@@ -14,6 +14,7 @@
 //! fingerprint: fetching a page, reading its text, finding the position of a highlight. Apart from the fingerprint, the undo keeps
 //! objects that are in use ([`super::undo()`]).
 
+use database::padded;
 use std::collections::{BTreeMap, HashMap};
 
 use entity::{
@@ -29,7 +30,6 @@ use values::kind::{ContentType, ImportedKind};
 
 use crate::BATCH_ROWS;
 use crate::highlights::match_key;
-use crate::list_lengths::padded;
 use errors::Error;
 
 /// Computes the current fingerprints of objects of a kind, by their ids. An object that does not exist has none, nor does one that is

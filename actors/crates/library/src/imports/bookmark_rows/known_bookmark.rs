@@ -1,5 +1,6 @@
 //! Bookmarks that exist, with the attributes to which the rows of a file may add.
 
+use database::padded;
 use std::collections::{HashMap, HashSet};
 
 use entity::{bookmark, bookmark_tag, collection_bookmark, note};
@@ -7,7 +8,6 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use values::id::{BookmarkId, CollectionId, UserId};
 
 use crate::BATCH_ROWS;
-use crate::list_lengths::padded;
 use errors::Error;
 
 /// A bookmark with its tags, collections and notes.

@@ -1,5 +1,6 @@
 //! The progress of the texts of the bookmarks that an import created.
 
+use database::padded;
 use std::collections::BTreeMap;
 
 use entity::{document, import};
@@ -9,7 +10,6 @@ use values::kind::{ContentType, DocumentStatus};
 use super::super::created;
 use crate::BATCH_ROWS;
 use crate::context::CoreContext;
-use crate::list_lengths::padded;
 use crate::text_counts::TextCounts;
 use errors::Error;
 

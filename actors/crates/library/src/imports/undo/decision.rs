@@ -1,12 +1,12 @@
 //! What an undo decides about the rows of a batch, and how it stores that.
 
+use database::padded;
 use entity::import_row::{Column, Entity};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use uuid::Uuid;
 use values::id::{ImportRowId, UserId};
 
-use crate::list_lengths::padded;
 use errors::Error;
 
 /// The outcome of the undo of a row.

@@ -1,5 +1,6 @@
 //! Whether an object of an import is in use, and the locks under which that is checked.
 
+use database::padded;
 use std::collections::HashSet;
 
 use entity::import_row::{Column, Entity, Model};
@@ -12,7 +13,6 @@ use values::id::{
 use values::kind::ImportedKind;
 
 use super::super::rows::trace::RowTrace;
-use crate::list_lengths::padded;
 use crate::{BATCH_ROWS, projects};
 use errors::Error;
 

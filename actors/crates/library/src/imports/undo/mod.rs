@@ -21,6 +21,7 @@ mod in_use;
 mod objects;
 mod report;
 
+use database::padded;
 use std::time::Instant;
 
 use entity::import::{self, Column, Entity};
@@ -42,7 +43,6 @@ use super::pause::{release_pages, state_conflict};
 use super::retention::release_file;
 use crate::bookmarks;
 use crate::context::CoreContext;
-use crate::list_lengths::padded;
 use crate::owned_transaction::begin_owned;
 use errors::Error;
 use jobs::JobError;

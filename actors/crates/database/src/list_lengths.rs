@@ -26,7 +26,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::BATCH_ROWS;
+
+    /// The rows of a batch.
+    const BATCH_ROWS: usize = 500;
 
     #[test]
     fn list_is_padded_with_its_last_value() {
