@@ -52,6 +52,10 @@ def reads(reader: Reader, library: Library) -> dict:
         "list by q, a word": get_of(LIST, "q", WORDS),
         "list by q, a part of a word": get_of(LIST, "q", [word[1:6] for word in WORDS]),
         "list by q, no match": get(LIST, q="nothing has this word"),
+        "list by q, two letters": get(LIST, q="zq"),
+        "list by tag and collection": lambda number: reader.ask(
+            "GET", LIST, limit=50, tag=library.tags["common"][number % len(library.tags["common"])],
+            collectionId=library.collections[number % len(library.collections)]),
         "list by q and title": get(LIST, q="page", sort="title"),
         "list since, with deleted": get(LIST, updatedSince="2025-06-20T00:00:00Z", includeDeleted="true"),
         "list, favourites by title": get(LIST, favorite="true", sort="title"),
