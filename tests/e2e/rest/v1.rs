@@ -228,3 +228,36 @@ async fn highlight_can_be_moved_only_to_its_words() {
     key.delete(&one).await.data(200);
     assert_eq!(key.get(&path).await.data(200)["highlights"], json!([]));
 }
+
+#[actix_web::test]
+async fn words_of_titles_are_found_in_either_case_of_any_script() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Research).await.full_key().await;
+    for title in ["Москва и Питер", "ΑΘΗΝΑ", "Über Élan und Straße", "crème brûlée"] {
+        key.save(json!({ "url": "https://example.com/".to_owned() + &title.replace(' ', "-"), "title": title, "text": "x" })).await;
+    }
+
+    for (words, title) in [
+        ("Москва", "Москва и Питер"),
+        ("москва питер", "Москва и Питер"),
+        ("МОСКВА", "Москва и Питер"),
+        ("αθηνα", "ΑΘΗΝΑ"),
+        ("élan über", "Über Élan und Straße"),
+        ("STRASSE", ""),
+        ("straße", "Über Élan und Straße"),
+        ("BRÛLÉE", "crème brûlée"),
+        ("и", "Москва и Питер"),
+    ] {
+        let listed = key.get(&format!("/rest/v1/bookmarks?q={words}")).await;
+        let found: Vec<Value> = listed.data(200)["bookmarks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row["title"].clone())
+            .collect();
+
+        let expected: Vec<Value> =
+            Some(title).filter(|title| !title.is_empty()).map(Value::from).into_iter().collect();
+        assert_eq!(found, expected, "{words}");
+    }
+}

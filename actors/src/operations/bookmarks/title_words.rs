@@ -1,7 +1,8 @@
 //! The search of titles and URLs: the field `q` of a list of bookmarks.
 //!
 //! A bookmark matches when its title or its URL contains each word. Both are compared in lower case, as the function `lower()` of the
-//! database makes it: of ASCII letters on SQLite, by the collation of the database on PostgreSQL.
+//! database makes it: of ASCII letters on SQLite, by the collation of the database on PostgreSQL. Words with other letters are looked for
+//! in the [spellings] that they usually have in a title.
 
 use entity::bookmark;
 use sea_orm::sea_query::{Expr, ExprTrait, Func, LikeExpr, Query, SelectStatement};
@@ -20,11 +21,37 @@ const TITLE_SEARCH_ROW: &str = "title_search_row";
 
 /// Returns the condition that the title or the URL of a bookmark contains a word, which is in lower case.
 pub(super) fn contains(word: &str) -> Expr {
-    // In lower case, because `LIKE` ignores case on SQLite, for ASCII letters only, and not on PostgreSQL.
-    let like = || LikeExpr::new(format!("%{}%", escape_like(word))).escape('\\');
-    let title = Expr::expr(Func::lower(bookmark::Column::Title.into_expr())).like(like());
-    let url = Expr::expr(Func::lower(bookmark::Column::Url.into_expr())).like(like());
-    title.or(url)
+    let contains = |spelling: &String| {
+        // In lower case, because `LIKE` ignores case on SQLite, for ASCII letters only, and not on PostgreSQL.
+        let like = || LikeExpr::new(format!("%{}%", escape_like(spelling))).escape('\\');
+        let title = Expr::expr(Func::lower(bookmark::Column::Title.into_expr())).like(like());
+        let url = Expr::expr(Func::lower(bookmark::Column::Url.into_expr())).like(like());
+        title.or(url)
+    };
+    spellings(word).iter().map(contains).reduce(Expr::or).unwrap_or_else(|| Expr::value(false))
+}
+
+/// Returns what `lower()` of SQLite makes of a word in lower case, with a first capital and in capitals: one spelling for a word of ASCII
+/// letters, up to three for others.
+fn spellings(word: &str) -> Vec<String> {
+    let first_capital: String = word.chars().take(1).map(capital).chain(word.chars().skip(1)).collect();
+    let capitals: String = word.chars().map(capital).collect();
+    let mut spellings: Vec<String> = Vec::new();
+    for spelling in [word, &first_capital, &capitals].map(str::to_ascii_lowercase) {
+        if !spellings.contains(&spelling) {
+            spellings.push(spelling);
+        }
+    }
+    spellings
+}
+
+/// Returns the capital of a letter; the letter itself if its capital is several letters.
+fn capital(letter: char) -> char {
+    let mut capital = letter.to_uppercase();
+    match (capital.next(), capital.next()) {
+        (Some(capital), None) => capital,
+        _ => letter,
+    }
 }
 
 fn escape_like(word: &str) -> String {
@@ -81,8 +108,16 @@ fn select_on_sqlite(user: UserId, word: &str) -> SelectStatement {
         .take()
 }
 
-/// Returns the query of FTS5 for rows that have the trigrams of a word.
+/// Returns the query of FTS5 for rows that have the trigrams of a word, in one of its spellings.
 fn match_trigrams(word: &str) -> String {
+    let alternatives: Vec<String> = spellings(word).iter().map(|spelling| all_trigrams(spelling)).collect();
+    if let [only] = alternatives.as_slice() {
+        return only.clone();
+    }
+    alternatives.iter().map(|trigrams| format!("({trigrams})")).collect::<Vec<_>>().join(" OR ")
+}
+
+fn all_trigrams(word: &str) -> String {
     let chars: Vec<char> = word.chars().collect();
     let trigrams = chars.windows(TRIGRAM_CHARS).take(MAX_TRIGRAMS);
     let quoted = trigrams.map(|trigram| {
@@ -100,7 +135,16 @@ mod tests {
     fn trigrams_of_a_word_are_quoted() {
         assert_eq!(match_trigrams("heron"), r#""her" AND "ero" AND "ron""#);
         assert_eq!(match_trigrams(r#"a"b"#), r#""a""b""#);
-        assert_eq!(match_trigrams("äöü"), r#""äöü""#);
+        assert_eq!(match_trigrams("äöü"), r#"("äöü") OR ("Äöü") OR ("ÄÖÜ")"#);
+    }
+
+    #[test]
+    fn words_have_the_spellings_that_differ_in_letters_beyond_ascii() {
+        assert_eq!(spellings("heron"), ["heron"]);
+        assert_eq!(spellings("москва"), ["москва", "Москва", "МОСКВА"]);
+        assert_eq!(spellings("straße"), ["straße"]);
+        assert_eq!(spellings("café"), ["café", "cafÉ"]);
+        assert_eq!(spellings("鷺"), ["鷺"]);
     }
 
     #[test]

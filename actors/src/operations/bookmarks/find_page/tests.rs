@@ -163,10 +163,9 @@ fn changes(collection: CollectionId) -> Vec<FilterChange> {
     changes
 }
 
-/// The rule of the database for lower case: of ASCII letters.
 fn has_word(row: &StoredBookmark, word: &str) -> bool {
     let bookmark = &row.bookmark;
-    [&bookmark.title, &bookmark.url].iter().any(|text| text.to_ascii_lowercase().contains(word))
+    [&bookmark.title, &bookmark.url].iter().any(|text| text.to_lowercase().contains(word))
 }
 
 fn matches(row: &StoredBookmark, filter: &BookmarkFilter) -> bool {
