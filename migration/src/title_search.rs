@@ -20,12 +20,13 @@
 //!   a bookmark is deleted in 0.08 ms within a transaction, and 20,000 bookmarks with their account in 3 s, of which the marks take half a
 //!   second.
 //! - The trigrams of a deleted text stay in the file until its part of the index is merged: at the latest by the daily merge of all parts
-//!   (crate `library`, module `title_index`), for which the triggers set `title_search_merge.has_deleted_texts`. That merge drops marked
-//!   texts in any case. Without `contentless_delete` a deletion is an entry with the trigrams, which FTS5 keeps if it takes another part
-//!   for an older one, as it may for the rest of the index's life.
+//!   (crate `library`, module `title_index`), for which the triggers set `title_search_merge.has_deleted_texts`. Without
+//!   `contentless_delete` a deletion would be an entry with the trigrams, which FTS5 keeps even in a merge of all parts if levels above
+//!   them are empty.
 //! - `usermerge` is 2: with a higher number the command `merge` does nothing as long as a few small parts are newer than those that it
 //!   merges, which looks like its end.
-//! - SQLite before 3.43 does not know `contentless_delete`. It can read the other tables, and change bookmarks except their titles and URLs.
+//! - SQLite before 3.43 does not know `contentless_delete`. It can read the other tables, and change bookmarks except their titles and
+//!   URLs.
 //! - `case_sensitive 1`, because the texts are in lower case by the rule of the query, `lower()`; FTS5 folds other letters too.
 //! - `detail=none`: a query asks for rows that have trigrams, and the exact rule is tested on the bookmarks.
 //!

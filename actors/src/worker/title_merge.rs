@@ -7,7 +7,6 @@ use library::title_index;
 use tokio::time::sleep;
 
 use super::context::WorkerContext;
-use super::maintenance_task::MaintenanceTask;
 
 /// Time after which a run ends. The next run continues the merge. It is enough for an index of a gigabyte.
 const MAX_RUN_TIME: Duration = Duration::from_secs(300);
@@ -21,8 +20,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub(super) async fn run(ctx: &WorkerContext) -> Result<(), Error> {
     let started = Instant::now();
     while title_index::merge_step(&ctx.core.db, ctx.core.clock.now()).await? {
-        if started.elapsed() >= MAX_RUN_TIME || !MaintenanceTask::MergeTitleIndex.may_start(ctx.disk.level())
-        {
+        if started.elapsed() >= MAX_RUN_TIME || !ctx.disk.has_room() {
             break;
         }
         sleep(PAUSE).await;

@@ -114,7 +114,7 @@ async fn merge_removes_deleted_titles_from_the_file() {
 }
 
 #[tokio::test]
-async fn title_that_is_deleted_during_a_merge_is_left_to_that_of_the_next_day() {
+async fn deletion_during_a_merge_is_left_to_the_next_one() {
     let folder = tempfile::tempdir().unwrap();
     let db = open(&folder).await;
     let owner = add_user(&db).await;
