@@ -10,6 +10,8 @@ feed is due. The passages are not in the index, unless --indexed lets the servic
 
 Libraries are kept in a folder of --library for each schema, and measured on copies. Prints the seconds that filling took, and what the
 library contains.
+
+Triggers fill the index of titles, which SQLite before 3.43 cannot write to. If Python's own is older, install pysqlite3-binary.
 """
 
 import contextlib
@@ -20,10 +22,14 @@ import itertools
 import json
 import pathlib
 import random
-import sqlite3
 import subprocess
 import threading
 import time
+
+try:
+    import pysqlite3 as sqlite3
+except ImportError:
+    import sqlite3
 
 from service import UNLIMITED, Reader, Service, arguments, folder, free_port, machine, say, serving_at
 
@@ -275,6 +281,8 @@ NOT_INDEXED = {"document.indexed_version": 0, "document.indexed_passages": 0, "d
 
 def fill(database: sqlite3.Connection, library: Library, first: dict[str, str]) -> None:
     """Copies the rows of the service."""
+    if sqlite3.sqlite_version_info < (3, 43):
+        raise SystemExit(f"SQLite {sqlite3.sqlite_version} cannot write to the index of titles: install pysqlite3-binary")
     database.executescript("PRAGMA synchronous = OFF; PRAGMA cache_size = -200000; PRAGMA foreign_keys = OFF")
     found, writer = families(database, first), Writer(database)
     collections, links = add_collections(writer, found["collection"], library), raw_id(first["collection"])

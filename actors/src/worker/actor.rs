@@ -26,7 +26,7 @@ use super::{attempt, batch, leases};
 /// Interval of looks for everything that is due: jobs, feeds, and accounts that were removed. It bounds the delay after a lost signal, and
 /// of what other processes make due.
 const DUE_WORK_INTERVAL: Duration = Duration::from_secs(1);
-/// Interval of the clean-ups, which also run after the start.
+/// Interval of the clean-ups and of the merge of titles, which also run after the start.
 const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(3600);
 /// Delay of the first clean-up. A server is ready once it has written to the database, and a write would wait for those of the clean-up.
 const FIRST_CLEAN_UP_DELAY: Duration = Duration::from_secs(1);
@@ -299,6 +299,7 @@ impl WorkerActor {
 
     fn clean_up(&mut self, context: &mut Context<Self>) {
         self.begin(MaintenanceTask::CleanUp, context);
+        self.begin(MaintenanceTask::MergeTitleIndex, context);
     }
 
     fn delete_unused_files(&mut self, context: &mut Context<Self>) {

@@ -6,6 +6,7 @@ use library::stored_files;
 
 use super::clean_up;
 use super::context::WorkerContext;
+use super::title_merge;
 use crate::ingest::{feed, repair};
 
 /// A task that runs at an interval or when it is due. Of each kind one runs at a time.
@@ -20,6 +21,8 @@ pub(super) enum MaintenanceTask {
     EnqueueDueFeeds,
     /// Removes what has been kept long enough.
     CleanUp,
+    /// Merges the index of titles on SQLite, which removes the texts of deleted bookmarks from the file.
+    MergeTitleIndex,
     /// Removes stored files that nothing refers to.
     DeleteUnusedFiles,
     /// Packs the index, when no job runs.
@@ -34,8 +37,10 @@ impl MaintenanceTask {
     /// Returns whether the task may start with this much free space.
     pub fn may_start(self, level: SpaceLevel) -> bool {
         match self {
-            // They add data.
-            Self::EnqueueDueFeeds | Self::PackIndex => level == SpaceLevel::AboveFloor,
+            // They add data. A merge writes pages before it frees others.
+            Self::EnqueueDueFeeds | Self::PackIndex | Self::MergeTitleIndex => {
+                level == SpaceLevel::AboveFloor
+            }
             // The index writes through mapped files, where a full disk ends the process.
             Self::PurgeRemovedUsers => level != SpaceLevel::Full,
             Self::PromoteDueJobs
@@ -67,6 +72,7 @@ impl MaintenanceTask {
                 clean_up::run(ctx).await;
                 Ok(())
             }
+            Self::MergeTitleIndex => title_merge::run(ctx).await,
             Self::DeleteUnusedFiles => stored_files::sweep(&ctx.core, &*ctx.uploads.store).await,
             Self::PackIndex => ctx.retrieval.maintain().await.map(drop),
             Self::RepairIndex => repair::check_index(&ctx.repair).await,

@@ -13,6 +13,7 @@ mod handlers;
 mod leases;
 mod maintenance_task;
 mod running;
+mod title_merge;
 
 use std::sync::Arc;
 use std::time::Duration;
