@@ -15,11 +15,7 @@
 //! | [`library_quota`], [`transfer_quota`] | bytes of a user's texts, and of the files of imports and exports |
 //! | [`counters`] | comparison and correction of the counters that triggers keep |
 //! | [`text_counts`] | numbers of the texts of an import, and the recent ones |
-<<<<<<< HEAD
-=======
 //! | [`title_index`] | the merge of the index of titles, which drops the texts of deleted bookmarks |
-//! | [`list_lengths`] | lists in conditions that have one of a few lengths |
->>>>>>> w-m4
 //! | [`stored_files`], [`uploads`] | files of the store, and uploads from their announcement to their bookmark |
 //! | [`documents`], [`highlights`], [`notes`], [`bookmarks`] | texts and what users make of them |
 //! | [`feeds`], [`projects`] | followed feeds with their entries, and projects with their items |

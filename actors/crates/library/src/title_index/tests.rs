@@ -37,7 +37,7 @@ async fn save_all(db: &Db, owner: UserId, titles: Vec<String>) -> Vec<BookmarkId
     txn.commit().await.unwrap();
     let created = saved.iter().filter_map(|result| match result {
         SaveResult::Created(id) => Some(*id),
-        SaveResult::Deferred(_) => None,
+        SaveResult::Deferred { .. } => None,
     });
     created.collect()
 }
@@ -157,7 +157,7 @@ async fn merge_ends_and_finds_all_while_others_write() {
     save(&db, owner, KEPT).await;
     // Enough trigrams for about a hundred pages of the index.
     let title = |number: u32| {
-        let letter = |at| char::from_u32(0x4e00 + (number * 61 + at * 7919) % 20_000);
+        let letter = |at: u32| char::from_u32(0x4e00 + (number * 61 + at * 7919) % 20_000);
         (0..60).filter_map(letter).collect::<String>()
     };
     save_all(&db, owner, (0..300).map(title).collect()).await;
