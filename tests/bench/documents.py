@@ -11,12 +11,11 @@ Each server has two workers, and they are loaded in turns, so that other load of
 - `checked` hashes the key, looks it up, takes a call from a bucket, and reads the row of the document on the worker's own connection,
   with --text its text too. What Carrel adds to that is its own cost.
 - `pool` does the same as `checked`, but reads the row through a pool of sqlx.
-- `other`, with --other, is another build of Carrel on its own copy of the library, such as that of the profile `start`.
+- `other`, with --other, is another build of Carrel on its own copy of the library, such as one before a change.
 
 For each library of --bookmarks the script prints the medians of each server: requests per second, milliseconds of a request,
 CPU-microseconds and context switches of one. Then it prints Carrel's ratios to the others: `rps_to_` is its requests per second divided
-by theirs, `cpu_of_..._to_ours` their CPU-time of a request divided by its own. So a higher ratio is better for Carrel, and the build of
-the profile `start` is two thirds as fast as a release if `rps_to_other` of the release is 1.5.
+by theirs, `cpu_of_..._to_ours` their CPU-time of a request divided by its own. So a higher ratio is better for Carrel.
 """
 
 import contextlib
