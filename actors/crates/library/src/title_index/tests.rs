@@ -13,10 +13,10 @@ use crate::bookmarks::{NewBookmark, SaveResult, save_new_pages};
 const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
 /// Titles of one trigram. Each begins with other bytes than all others, because FTS5 stores only the bytes in which a trigram differs from
 /// the one before.
-const DELETED: &str = "\u{3401}\u{4e01}\u{20001}";
+const DELETED_TITLE: &str = "\u{3401}\u{4e01}\u{20001}";
 const CHANGED: &str = "\u{5402}\u{6e02}\u{21002}";
 const REMOVED: &str = "\u{7403}\u{8e03}\u{22003}";
-const KEPT: &str = "\u{9404}\u{a004}\u{23004}";
+const REMAINING_TITLE: &str = "\u{9404}\u{a004}\u{23004}";
 
 async fn add_user(db: &Db) -> UserId {
     let id = UserId::new(NOON);
@@ -85,10 +85,10 @@ async fn merge_removes_deleted_titles_from_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let db = open(&folder).await;
     let (owner, removed) = (add_user(&db).await, add_user(&db).await);
-    let (deleted, changed) = (save(&db, owner, DELETED).await, save(&db, owner, CHANGED).await);
-    save(&db, owner, KEPT).await;
+    let (deleted, changed) = (save(&db, owner, DELETED_TITLE).await, save(&db, owner, CHANGED).await);
+    save(&db, owner, REMAINING_TITLE).await;
     save(&db, removed, REMOVED).await;
-    let gone = [DELETED, CHANGED, REMOVED];
+    let gone = [DELETED_TITLE, CHANGED, REMOVED];
     for trigram in gone {
         assert_eq!(found(&db, trigram).await, 1);
     }
@@ -109,7 +109,7 @@ async fn merge_removes_deleted_titles_from_the_file() {
     for trigram in gone {
         assert!(found(&db, trigram).await == 0 && !is_in_file(&db, trigram).await);
     }
-    assert!(found(&db, KEPT).await == 1 && is_in_file(&db, KEPT).await);
+    assert!(found(&db, REMAINING_TITLE).await == 1 && is_in_file(&db, REMAINING_TITLE).await);
     assert_eq!(found(&db, "gul").await, 1);
 }
 
@@ -118,7 +118,7 @@ async fn deletion_during_a_merge_is_left_to_the_next_one() {
     let folder = tempfile::tempdir().unwrap();
     let db = open(&folder).await;
     let owner = add_user(&db).await;
-    let (first, second) = (save(&db, owner, DELETED).await, save(&db, owner, CHANGED).await);
+    let (first, second) = (save(&db, owner, DELETED_TITLE).await, save(&db, owner, CHANGED).await);
 
     delete(&db, owner, first).await;
     assert!(merge_step(&db, NOON).await.unwrap());
@@ -129,9 +129,9 @@ async fn deletion_during_a_merge_is_left_to_the_next_one() {
     delete(&db, owner, third).await;
 
     assert!(!merge_step(&db, NOON + Duration::from_secs(23 * 3600)).await.unwrap());
-    assert!(is_in_file(&db, REMOVED).await && !is_in_file(&db, DELETED).await);
+    assert!(is_in_file(&db, REMOVED).await && !is_in_file(&db, DELETED_TITLE).await);
     merge_all(&db, NOON + MERGE_INTERVAL, STEP_PAGES).await;
-    assert!(!is_in_file(&db, REMOVED).await && !is_in_file(&db, DELETED).await);
+    assert!(!is_in_file(&db, REMOVED).await && !is_in_file(&db, DELETED_TITLE).await);
     assert_eq!(found(&db, CHANGED).await, 1);
 }
 
@@ -140,7 +140,7 @@ async fn nothing_is_merged_unless_a_text_was_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let db = open(&folder).await;
     let owner = add_user(&db).await;
-    let id = save(&db, owner, DELETED).await;
+    let id = save(&db, owner, DELETED_TITLE).await;
 
     assert!(!merge_step(&db, NOON).await.unwrap());
     delete(&db, owner, id).await;
@@ -153,8 +153,8 @@ async fn merge_ends_and_finds_all_while_others_write() {
     let folder = tempfile::tempdir().unwrap();
     let db = open(&folder).await;
     let owner = add_user(&db).await;
-    let deleted = save(&db, owner, DELETED).await;
-    save(&db, owner, KEPT).await;
+    let deleted = save(&db, owner, DELETED_TITLE).await;
+    save(&db, owner, REMAINING_TITLE).await;
     // Enough trigrams for about a hundred pages of the index.
     let title = |number: u32| {
         let letter = |at: u32| char::from_u32(0x4e00 + (number * 61 + at * 7919) % 20_000);
@@ -166,7 +166,7 @@ async fn merge_ends_and_finds_all_while_others_write() {
     let mut steps = 0;
     while merge_pages(&db, NOON, 1).await.unwrap() {
         steps += 1;
-        assert_eq!((found(&db, DELETED).await, found(&db, KEPT).await), (0, 1));
+        assert_eq!((found(&db, DELETED_TITLE).await, found(&db, REMAINING_TITLE).await), (0, 1));
         // Two new parts of the index, fewer than FTS5 merges by default.
         if steps % 8 == 1 {
             save(&db, owner, "Gull").await;
@@ -175,6 +175,6 @@ async fn merge_ends_and_finds_all_while_others_write() {
         assert!(steps < 1000, "the merge does not end");
     }
 
-    assert!(steps > 3 && !is_in_file(&db, DELETED).await);
-    assert!(found(&db, KEPT).await == 1 && found(&db, "gul").await > 1);
+    assert!(steps > 3 && !is_in_file(&db, DELETED_TITLE).await);
+    assert!(found(&db, REMAINING_TITLE).await == 1 && found(&db, "gul").await > 1);
 }
