@@ -18,10 +18,13 @@ use super::unsent::{UnsentResponse, UnsentResponses, long_head_bytes};
 use crate::http::budget::Sender;
 use crate::http::response_slots::release_slot;
 
-/// A body is handed to the connection in pieces of this size, each of which is one system call and wakes its reader. The connection
-/// copies each piece, so a larger one would be in memory twice while its reader is slow. A page of 12,000 ASCII characters fits, and a
-/// piece with a head of the usual length fits into 16 KiB, to which the buffer of actix-http grows.
-const PIECE_BYTES: usize = 14 << 10;
+/// A long body is handed to the connection in pieces of this size. The connection copies each piece, so a larger one would be in
+/// memory twice while its reader is slow. Together with a response head of the usual length, a piece fits into the 8 KiB
+/// with which actix-http begins to write.
+const PIECE_BYTES: usize = 7 << 10;
+/// A body up to this length is handed on as a whole, because each piece is a system call and wakes its reader. The body is freed then, and
+/// its copy with a head of the usual length takes 16 KiB. A page of 12,000 ASCII characters is not longer.
+const MAX_WHOLE_BYTES: usize = 14 << 10;
 
 /// The state that a connection shares with the responses on it. It never leaves the connection's worker.
 #[derive(Debug)]
@@ -144,6 +147,8 @@ struct TrackedBody {
     stream: Option<BoxBody>,
     /// The part of the body's last chunk that was not handed on yet.
     rest: Bytes,
+    /// Length of the pieces of that chunk.
+    piece_bytes: usize,
     guard: Option<ResponseGuard>,
 }
 
@@ -154,12 +159,14 @@ impl TrackedBody {
             Ok(whole) => (None, whole),
             Err(stream) => (Some(stream), Bytes::new()),
         };
-        let tracked = Self { size, stream, rest, guard };
-        tracked.count_rest();
+        let mut tracked = Self { size, stream, rest, piece_bytes: PIECE_BYTES, guard };
+        tracked.begin_chunk();
         tracked
     }
 
-    fn count_rest(&self) {
+    /// Counts the chunk, and chooses the length of its pieces.
+    fn begin_chunk(&mut self) {
+        self.piece_bytes = if self.rest.len() <= MAX_WHOLE_BYTES { MAX_WHOLE_BYTES } else { PIECE_BYTES };
         if let Some(ResponseGuard(exchange)) = &self.guard {
             exchange.count(&self.rest);
         }
@@ -184,9 +191,9 @@ impl MessageBody for TrackedBody {
                 Some(Ok(chunk)) => this.rest = chunk,
                 end @ (Some(Err(_)) | None) => return Poll::Ready(end),
             }
-            this.count_rest();
+            this.begin_chunk();
         }
-        let piece = this.rest.split_to(this.rest.len().min(PIECE_BYTES));
+        let piece = this.rest.split_to(this.rest.len().min(this.piece_bytes));
         Poll::Ready(Some(Ok(piece)))
     }
 }
@@ -274,6 +281,6 @@ mod tests {
             lengths.push(piece.unwrap().len());
         }
 
-        assert_eq!(lengths, [14_336, 14_336, 11_328]);
+        assert_eq!(lengths, [7_168, 7_168, 7_168, 7_168, 7_168, 4_160]);
     }
 }
