@@ -105,7 +105,7 @@ impl ModernMembers {
         }
     }
 
-    /// Adds them to a result. A `_meta` of its own keeps its entries.
+    /// Adds these members to a result. If it has a `_meta` already, the entries are added to it.
     fn add_to(&self, result: &mut Map<String, Value>) -> serde_json::Result<()> {
         let Value::Object(members) = serde_json::to_value(self)? else { return Ok(()) };
         for (name, value) in members {

@@ -16,8 +16,8 @@ use values::time::Timestamp;
 
 /// Number of objects of an import from which on its counts are used again. A count of fewer takes a few milliseconds.
 const MIN_CREATED_OBJECTS: i32 = 5_000;
-/// A count is used for so many times the time that it took, but not for longer than [`MAX_COUNT_AGE`]: up to 100 ms a count takes a
-/// twentieth of a core, above that more.
+/// How long a count is used again, in multiples of the time that counting took; [`MAX_COUNT_AGE`] at most. So counts that take up to
+/// 100 ms use a twentieth of a core, and longer ones more.
 const COST_MULTIPLE: u32 = 20;
 /// A count is used for this long after its end at most.
 const MAX_COUNT_AGE: Duration = Duration::from_secs(2);
@@ -117,29 +117,14 @@ mod tests {
     use values::id::UserId;
 
     use super::*;
+    use crate::imports::NewImport;
 
     const TEXTS: TextCounts = TextCounts { processing: 3, ready: 2, failed: 1 };
 
     fn an_import(created: i32) -> import::Model {
         let now = Timestamp::from_millis(0);
-        import::Model {
-            id: ImportId::new(now),
-            user_id: UserId::new(now),
-            file_name: None,
-            state: ImportState::Running,
-            is_dry_run: false,
-            format: None,
-            unread_columns: None,
-            done: 0,
-            created,
-            updated: 0,
-            skipped: 0,
-            unlisted_faults: None,
-            faults_in_a_row: 0,
-            error: None,
-            created_at: now,
-            finished_at: None,
-        }
+        let new = NewImport { user: UserId::new(now), file_name: None, format: None, dry_run: false };
+        import::Model { created, ..new.row(now) }
     }
 
     #[test]

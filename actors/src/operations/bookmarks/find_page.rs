@@ -67,7 +67,7 @@ async fn find_page_by(
     fetch(db, filter.select_in_order(scanned.as_ref(), page, backend), page).await
 }
 
-/// Reads about this many rows in the order of the list. Returns `None` if they do not fill the page and the list goes on.
+/// Looks for the page among this many rows in the order of the list. Returns `None` if they do not fill it and the list has more rows.
 async fn scan(
     db: &impl ConnectionTrait,
     filter: &BookmarkFilter,

@@ -277,7 +277,7 @@ impl PassageIndex for EdgeIndex {
         self.require_free(MIN_FREE_TO_ADD_BYTES)?;
         // Before the read, which fails while the shard is not loaded.
         self.prepare_write()?;
-        // Passages of one document may differ in language, and each keeps the label of its own. Nothing else writes meanwhile.
+        // Passages of one document may differ in language, and each keeps its language label. Nothing else writes meanwhile.
         for language in self.document_languages(tenant, document)? {
             let set = SetPayloadOp {
                 payload: Payload(point::labels_payload(labels, language)),
