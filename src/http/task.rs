@@ -1,8 +1,15 @@
 //! Runs a request to its end.
 
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::thread;
+
 use actix_web::{HttpRequest, HttpResponse};
 use errors::Error;
-use tracing::Instrument;
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use tracing::{Instrument, Span};
 
 use super::context::operation_context;
 use super::envelope;
@@ -13,15 +20,40 @@ pub async fn run_to_end(
     request: HttpRequest,
     work: impl Future<Output = HttpResponse> + 'static,
 ) -> HttpResponse {
-    // A client that disconnects drops this future, and with it only the handle of the task. A task does not inherit
-    // the span, which gives its log lines the request id.
-    match actix_web::rt::spawn(work.in_current_span()).await {
-        Ok(response) => response,
-        // Nothing aborts the task, so it ended by a panic.
-        Err(_) => match operation_context(&request) {
-            Ok(ctx) => envelope::failure(&request, &ctx, &Error::internal("the request's task panicked")),
-            Err(response) => response,
-        },
+    let work = AssertUnwindSafe(work).catch_unwind().boxed_local();
+    let ended = DetachOnDrop { work: Some(work), span: Span::current() }.await;
+    ended.unwrap_or_else(|_panicked| match operation_context(&request) {
+        Ok(ctx) => envelope::failure(&request, &ctx, &Error::internal("the work of a request panicked")),
+        Err(response) => response,
+    })
+}
+
+/// Work that is polled by the task of its connection. If the client disconnects, the connection drops it, and the rest of the work runs
+/// in a task of its own. A task for each request would cost it an allocation and a wake-up, and all requests of a tick would hold their
+/// response slots at once.
+struct DetachOnDrop {
+    /// `None` once it has ended.
+    work: Option<LocalBoxFuture<'static, thread::Result<HttpResponse>>>,
+    /// The span of the request, which gives its log lines the request id. A task does not inherit it.
+    span: Span,
+}
+
+impl Future for DetachOnDrop {
+    type Output = thread::Result<HttpResponse>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(work) = &mut self.work else { return Poll::Pending };
+        let ended = ready!(work.as_mut().poll(context));
+        self.work = None;
+        Poll::Ready(ended)
+    }
+}
+
+impl Drop for DetachOnDrop {
+    fn drop(&mut self) {
+        if let Some(work) = self.work.take() {
+            drop(actix_web::rt::spawn(work.instrument(self.span.clone())));
+        }
     }
 }
 
@@ -29,6 +61,9 @@ pub async fn run_to_end(
 mod tests {
     use actix_web::http::StatusCode;
     use actix_web::test::TestRequest;
+    use futures_util::poll;
+    use tokio::sync::oneshot;
+    use tokio::task::yield_now;
     use tracing::{info_span, warn};
 
     use super::*;
@@ -44,10 +79,41 @@ mod tests {
         let request = TestRequest::default().to_http_request();
 
         let panicked = run_to_end(request.clone(), async { panicking_handler() }).await;
+        let panicked_later = run_to_end(request.clone(), async {
+            yield_now().await;
+            panicking_handler()
+        });
+        let panicked_later = panicked_later.await;
         let next = run_to_end(request, async { HttpResponse::Ok().finish() }).await;
 
         assert_eq!(panicked.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(panicked_later.status(), StatusCode::INTERNAL_SERVER_ERROR);
         assert_eq!(next.status(), StatusCode::OK);
+    }
+
+    #[actix_web::test]
+    async fn work_ends_although_its_client_disconnects() {
+        let writer = Sink::default();
+        let lines = writer.clone();
+        let log = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+        let _log = tracing::subscriber::set_default(log);
+        let request = TestRequest::default().to_http_request();
+        let (ended, has_ended) = oneshot::channel();
+        let work = async move {
+            yield_now().await;
+            warn!("the client has disconnected");
+            ended.send(()).unwrap();
+            HttpResponse::Ok().finish()
+        };
+
+        let mut response =
+            Box::pin(run_to_end(request, work).instrument(info_span!("request", request.id = "r-43")));
+        assert!(poll!(&mut response).is_pending());
+        drop(response);
+
+        has_ended.await.unwrap();
+        let written = lines.written();
+        assert!(written.contains("the client has disconnected") && written.contains("r-43"), "{written}");
     }
 
     #[actix_web::test]
@@ -58,6 +124,8 @@ mod tests {
         let _log = tracing::subscriber::set_default(log);
         let work = async {
             warn!("something to look at");
+            yield_now().await;
+            warn!("something else");
             HttpResponse::Ok().finish()
         };
 
@@ -66,6 +134,7 @@ mod tests {
 
         assert_eq!(response.status(), StatusCode::OK);
         let written = lines.written();
-        assert!(written.contains("something to look at") && written.contains("r-42"), "{written}");
+        assert_eq!(written.matches("r-42").count(), 2, "{written}");
+        assert!(written.contains("something to look at") && written.contains("something else"), "{written}");
     }
 }

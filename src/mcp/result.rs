@@ -178,7 +178,9 @@ impl MethodResult {
 /// Returns the number of bytes of the response with this reply, or a few more. In a string, compact JSON has a backslash before each
 /// quotation mark and each backslash, and nothing else that is escaped.
 fn reply_capacity(reply: &str) -> usize {
-    let escaped = reply.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count();
+    // In chunks whose count fits in a `u8`, so that the compiler can count with vector instructions.
+    let in_part = |part: &[u8]| part.iter().map(|byte| u8::from(matches!(byte, b'"' | b'\\'))).sum::<u8>();
+    let escaped: usize = reply.as_bytes().chunks(usize::from(u8::MAX)).map(in_part).map(usize::from).sum();
     2 * reply.len() + escaped + ENVELOPE_BYTES
 }
 
