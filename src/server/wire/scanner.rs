@@ -8,8 +8,12 @@
 
 /// The longest head. The longest query that a route accepts has 72 KiB: a URL of 8,192 characters of three bytes, percent-encoded.
 pub const MAX_HEAD_BYTES: usize = 96 << 10;
-/// Length of the longest header name that is compared: `transfer-encoding`.
-const MAX_NAME_BYTES: usize = 17;
+/// The names of the headers that determine the framing.
+const TRANSFER_ENCODING: &[u8] = b"transfer-encoding";
+const CONTENT_LENGTH: &[u8] = b"content-length";
+const UPGRADE: &[u8] = b"upgrade";
+/// Length of the longest header name that is compared.
+const MAX_NAME_BYTES: usize = TRANSFER_ENCODING.len();
 /// The value of `Upgrade` for which the connection stops being HTTP.
 const WEBSOCKET: &[u8] = b"websocket";
 /// A request line that begins with this has no body either: a tunnel follows.
@@ -113,10 +117,10 @@ impl Default for Framing {
 }
 
 impl Framing {
-    /// Follows at least one of these bytes, which are not empty, and returns how many.
+    /// Scans at least one of these bytes, which are not empty, and returns how many.
     fn step(&mut self, bytes: &mut [u8]) -> (usize, ScanStep) {
         match self {
-            Self::Head(head) => (1, bytes.first_mut().map_or(ScanStep::Incomplete, |byte| head.step(byte))),
+            Self::Head(head) => head.step(bytes),
             Self::Length(left) => {
                 let consumed = consume(left, bytes.len());
                 (consumed, if *left == 0 { ScanStep::RequestComplete } else { ScanStep::Incomplete })
@@ -159,21 +163,30 @@ struct Head {
 }
 
 impl Head {
-    fn step(&mut self, byte: &mut u8) -> ScanStep {
+    /// Scans the text at the beginning of these bytes, or else the byte of a line break there.
+    fn step(&mut self, bytes: &mut [u8]) -> (usize, ScanStep) {
+        let room = MAX_HEAD_BYTES.saturating_sub(self.bytes);
+        let text = bytes.iter().take(room).take_while(|byte| !matches!(byte, b'\r' | b'\n')).count();
+        match bytes.split_at_mut(text) {
+            ([], rest) => (1, rest.first_mut().map_or(ScanStep::Incomplete, |byte| self.step_byte(byte))),
+            (text, _) => {
+                self.bytes += text.len();
+                self.after_cr = false;
+                self.line.push(text);
+                (text.len(), ScanStep::Incomplete)
+            }
+        }
+    }
+
+    /// Scans the byte of a line break, or the first one over the longest head.
+    fn step_byte(&mut self, byte: &mut u8) -> ScanStep {
         self.bytes += 1;
         let after_cr = std::mem::replace(&mut self.after_cr, *byte == b'\r');
         if self.bytes > MAX_HEAD_BYTES || (*byte == b'\n' && !after_cr) {
             *byte = b'\0';
             return ScanStep::NotHttp;
         }
-        match *byte {
-            b'\n' => self.end_line(),
-            b'\r' => ScanStep::Incomplete,
-            other => {
-                self.line.push(other);
-                ScanStep::Incomplete
-            }
-        }
+        if *byte == b'\n' { self.end_line() } else { ScanStep::Incomplete }
     }
 
     fn end_line(&mut self) -> ScanStep {
@@ -184,12 +197,12 @@ impl Head {
             self.connects = line.name.starts_with(CONNECT);
         } else if line.is_empty {
             return ScanStep::HeadComplete { head_bytes: self.bytes, framing: self.framing() };
-        } else if line.name().eq_ignore_ascii_case(b"transfer-encoding") {
+        } else if line.name().eq_ignore_ascii_case(TRANSFER_ENCODING) {
             self.chunked = true;
-        } else if line.name().eq_ignore_ascii_case(b"content-length") {
+        } else if line.name().eq_ignore_ascii_case(CONTENT_LENGTH) {
             // The parser refuses a second length that differs, so the last one is as good as the first.
             self.length = line.number;
-        } else if line.name().eq_ignore_ascii_case(b"upgrade") {
+        } else if line.name().eq_ignore_ascii_case(UPGRADE) {
             self.upgrades |= line.is_websocket();
         }
         ScanStep::Incomplete
@@ -236,18 +249,28 @@ impl Default for HeaderLine {
 }
 
 impl HeaderLine {
-    fn push(&mut self, byte: u8) {
+    fn push(&mut self, text: &[u8]) {
         self.is_empty = false;
-        if self.in_value {
-            self.push_value(byte);
-        } else if byte == b':' {
-            self.in_value = true;
-        } else {
-            if let Some(slot) = self.name.get_mut(self.name_length) {
-                *slot = byte;
-            }
-            self.name_length += 1;
+        let mut value = Some(text);
+        if !self.in_value {
+            let mut parts = text.splitn(2, |byte| *byte == b':');
+            self.push_name(parts.next().unwrap_or_default());
+            value = parts.next();
+            self.in_value = value.is_some();
         }
+        // Only the values of `content-length` and `upgrade` are needed. That of another name of the same length changes nothing.
+        if [CONTENT_LENGTH.len(), UPGRADE.len()].contains(&self.name_length) {
+            for byte in value.unwrap_or_default() {
+                self.push_value(*byte);
+            }
+        }
+    }
+
+    fn push_name(&mut self, name: &[u8]) {
+        for (slot, byte) in self.name.iter_mut().skip(self.name_length).zip(name) {
+            *slot = *byte;
+        }
+        self.name_length += name.len();
     }
 
     fn push_value(&mut self, byte: u8) {
