@@ -4,7 +4,7 @@
 //! | Copy | Original |
 //! |---|---|
 //! | `bookmark.title`, `bookmark.content_type` | the columns of the bookmark's document |
-//! | `bookmark_tag.saved_at`, `collection_bookmark.saved_at` | the column of the bookmark |
+//! | `bookmark_tag.saved_at`, `collection_bookmark.saved_at`, on SQLite `title_search_row.saved_at` | the column of the bookmark |
 //!
 //! The program writes a copy with a new row; the triggers follow later changes of the original, also those by hand. The one of documents
 //! also fires when a document gets a bookmark: on PostgreSQL the title may have changed after the bookmark was inserted with it.
@@ -13,7 +13,8 @@
 //!
 //! `title_search` is an FTS5 table of trigrams. It contains the lower-case URL of each bookmark in the row `2 * number`, and the title in
 //! `2 * number + 1` unless it is the URL. `title_search_row` has the number of each bookmark, and the numbers of a user begin at
-//! `slot << 32`, with the slot of `title_search_owner`: so a query reads the part of the index that belongs to its user.
+//! `slot << 32`, with the slot of `title_search_owner`: so a query reads the part of the index that belongs to its user. With the time of
+//! saving in the same row, a query sorts what it finds before it reads the bookmarks.
 //!
 //! - The URL and the title are separate rows because a title that replaces the URL, when the page was read, only adds a row: 0.1 ms.
 //! - `contentless_delete=1`: a deleted text is marked in the parts of the index that may contain it, without its trigrams. With the marks,
@@ -27,6 +28,8 @@
 //!   merges, which looks like its end.
 //! - SQLite before 3.43 does not know `contentless_delete`. It can read the other tables, and change bookmarks except their titles and
 //!   URLs.
+//! - Each text ends with two spaces, so that a trigram begins with each of its characters. `title_search_term` lists the trigrams with their
+//!   rows: those that begin with a word of one or two characters are a range of it.
 //! - `case_sensitive 1`, because the texts are in lower case by the rule of the query, `lower()`; FTS5 folds other letters too.
 //! - `detail=none`: a query asks for rows that have trigrams, and the exact rule is tested on the bookmarks.
 //!
@@ -40,13 +43,18 @@ pub(crate) const SQLITE: &[&str] = &[
     "CREATE VIRTUAL TABLE title_search USING
        fts5(text, content='', contentless_delete=1, tokenize='trigram case_sensitive 1', detail=none)",
     "INSERT INTO title_search (title_search, rank) VALUES ('usermerge', 2)",
+    "CREATE VIRTUAL TABLE title_search_term USING fts5vocab('title_search', 'instance')",
     // The slot of a removed user is not used again.
     r#"CREATE TABLE title_search_owner (
          slot INTEGER PRIMARY KEY AUTOINCREMENT,
          user_id UUID NOT NULL UNIQUE REFERENCES "user" (id) ON DELETE CASCADE
        )"#,
     // No foreign key: the trigger of a deleted bookmark deletes the row after it has read the number.
-    "CREATE TABLE title_search_row (number INTEGER PRIMARY KEY, bookmark_id UUID NOT NULL UNIQUE)",
+    "CREATE TABLE title_search_row (
+       number INTEGER PRIMARY KEY,
+       saved_at BIGINT NOT NULL,
+       bookmark_id UUID NOT NULL UNIQUE
+     )",
     // One row: whether texts were deleted since the last merge began, whether that has not ended yet, and when it began.
     "CREATE TABLE title_search_merge (
        id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -59,15 +67,15 @@ pub(crate) const SQLITE: &[&str] = &[
          INSERT INTO title_search_owner (user_id) VALUES (NEW.id);
        END"#,
     "CREATE TRIGGER title_search_of_bookmark AFTER INSERT ON bookmark BEGIN
-       INSERT INTO title_search_row (number, bookmark_id)
+       INSERT INTO title_search_row (number, saved_at, bookmark_id)
          SELECT COALESCE((SELECT number FROM title_search_row
                           WHERE number > (slot << 32) AND number < ((slot + 1) << 32)
-                          ORDER BY number DESC LIMIT 1), slot << 32) + 1, NEW.id
+                          ORDER BY number DESC LIMIT 1), slot << 32) + 1, NEW.saved_at, NEW.id
          FROM title_search_owner WHERE user_id = NEW.user_id;
        INSERT INTO title_search (rowid, text)
-         SELECT number * 2, lower(NEW.url) FROM title_search_row WHERE bookmark_id = NEW.id;
+         SELECT number * 2, lower(NEW.url) || '  ' FROM title_search_row WHERE bookmark_id = NEW.id;
        INSERT INTO title_search (rowid, text)
-         SELECT number * 2 + 1, lower(NEW.title) FROM title_search_row
+         SELECT number * 2 + 1, lower(NEW.title) || '  ' FROM title_search_row
          WHERE bookmark_id = NEW.id AND NEW.title <> NEW.url;
      END",
     "CREATE TRIGGER title_search_of_changed_bookmark AFTER UPDATE OF title, url ON bookmark
@@ -75,12 +83,12 @@ pub(crate) const SQLITE: &[&str] = &[
        DELETE FROM title_search
          WHERE rowid = (SELECT number * 2 FROM title_search_row WHERE bookmark_id = OLD.id) AND NEW.url <> OLD.url;
        INSERT INTO title_search (rowid, text)
-         SELECT number * 2, lower(NEW.url) FROM title_search_row
+         SELECT number * 2, lower(NEW.url) || '  ' FROM title_search_row
          WHERE bookmark_id = NEW.id AND NEW.url <> OLD.url;
        DELETE FROM title_search
          WHERE rowid = (SELECT number * 2 + 1 FROM title_search_row WHERE bookmark_id = OLD.id) AND OLD.title <> OLD.url;
        INSERT INTO title_search (rowid, text)
-         SELECT number * 2 + 1, lower(NEW.title) FROM title_search_row
+         SELECT number * 2 + 1, lower(NEW.title) || '  ' FROM title_search_row
          WHERE bookmark_id = NEW.id AND NEW.title <> NEW.url;
        UPDATE title_search_merge SET has_deleted_texts = TRUE
          WHERE has_deleted_texts = FALSE AND (NEW.url <> OLD.url OR OLD.title <> OLD.url);
@@ -106,6 +114,7 @@ pub(crate) const SQLITE: &[&str] = &[
        UPDATE bookmark_tag SET saved_at = NEW.saved_at WHERE bookmark_id = NEW.id AND user_id = NEW.user_id;
        UPDATE collection_bookmark SET saved_at = NEW.saved_at
          WHERE bookmark_id = NEW.id AND user_id = NEW.user_id;
+       UPDATE title_search_row SET saved_at = NEW.saved_at WHERE bookmark_id = NEW.id;
      END",
 ];
 

@@ -19,7 +19,7 @@ use super::title_words;
 #[derive(Clone, Debug)]
 pub(super) struct BookmarkFilter {
     pub user: UserId,
-    /// Words that the title or the URL contains, in lower case.
+    /// Words that the title or the URL contains, as they were typed.
     pub words: Vec<String>,
     pub tag: Option<String>,
     pub collection: Option<CollectionId>,
@@ -117,7 +117,7 @@ impl BookmarkFilter {
     }
 
     /// Returns the conditions that the title or the URL contains each word.
-    pub(super) fn word_conditions(&self) -> Vec<Expr> {
-        self.words.iter().map(|word| title_words::contains(word)).collect()
+    pub(super) fn word_conditions(&self, backend: DbBackend) -> Vec<Expr> {
+        self.words.iter().map(|word| title_words::contains(word, backend)).collect()
     }
 }

@@ -3,31 +3,48 @@
 //! A page with a filter by flags or a content type, by times of the list's own order, or by a tag or collection in the order of saving, is
 //! a range of an index. Any other filter ends in one of two ways:
 //!
-//! - If few bookmarks match a filter that an index serves, these are read and sorted.
+//! - If few bookmarks match a filter that an index serves, these candidates are read and sorted ([`super::candidates`]).
 //! - Otherwise the list is read in its order, and the other filters are tested on each bookmark until the page is full. As each of them
 //!   matches many bookmarks, these are few reads if the matches are spread over the list.
 //!
 //! Which of the two reads less is not known before: filters may hardly ever match together although each matches many, and matches may be
-//! all at the end of the order. So both are tried with a bound, which grows ([`CANDIDATE_BOUNDS`]): a page reads a small multiple of what
-//! the better way reads.
+//! all at the end of the order. So both are tried in turn with bounds that grow ([`STEPS`]): a page reads a small multiple of what the
+//! better way reads.
 //!
-//! Only words of one or two characters have no index: a page of a list in which they are rare reads up to the whole list of a user.
+//! On PostgreSQL words of one or two characters have no index: a page of a list in which they are rare reads up to the whole list of a user.
 
-use sea_orm::sea_query::{Expr, Query, SelectStatement};
+use sea_orm::sea_query::SelectStatement;
 use sea_orm::{ConnectionTrait, DbErr};
+use values::id::BookmarkId;
 
 use super::bookmark_set::BookmarkSet;
+use super::candidates::CANDIDATE_COUNT;
 use super::filter::BookmarkFilter;
-use super::order::BookmarkPosition;
+use super::order::{BookmarkPosition, ID};
 use super::statements::PageBounds;
 
-/// Numbers of candidates that are read and sorted for a page at most, in the order in which they are tried. Measured on SQLite, 1,000
-/// candidates take 0.4 ms. Each bound is eight times the one before, so that those tried in vain cost little in comparison with the last.
-const CANDIDATE_BOUNDS: [u64; 3] = [1000, 8000, 64_000];
+/// A bounded attempt to find a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PageStep {
+    /// Reads at most this many rows in the order of the list.
+    Scan(u64),
+    /// Reads and sorts the candidates of each filter that has at most this many.
+    Candidates(u64),
+}
 
-/// Bookmarks that are read in the order of the list in the time in which one candidate is found by its id and sorted: 0.15 to 0.3
-/// microseconds each.
-const SCANNED_FOR_EACH_CANDIDATE: u64 = 2;
+/// The steps in their order. A word that more than 2,000 of 200,000 titles have, spread over the list, fills a page of 51 with about 5,000
+/// rows of the list, which costs as much as 1,000 candidates (`tests/bench/growth.py`, lists by q). The bounds grow by factors of four to
+/// eight, so that steps that do not find the page cost little in comparison with the last.
+const STEPS: [PageStep; 8] = [
+    PageStep::Candidates(500),
+    PageStep::Scan(1000),
+    PageStep::Candidates(2000),
+    PageStep::Scan(8000),
+    PageStep::Candidates(16_000),
+    PageStep::Scan(64_000),
+    PageStep::Candidates(128_000),
+    PageStep::Scan(512_000),
+];
 
 /// Returns the rows of a page, in the order of the list.
 ///
@@ -38,33 +55,71 @@ pub(super) async fn find_page(
     filter: &BookmarkFilter,
     page: PageBounds<'_>,
 ) -> Result<Vec<BookmarkPosition>, DbErr> {
-    find_page_by(db, filter, page, &CANDIDATE_BOUNDS).await
+    find_page_by(db, filter, page, &STEPS).await
 }
 
-/// Finds a page by candidates or in the order of the list, within each of these bounds one after the other, and then in the order of the
-/// list whatever it takes.
+/// Finds a page by these steps one after the other, and then in the order of the list whatever it takes.
 async fn find_page_by(
     db: &impl ConnectionTrait,
     filter: &BookmarkFilter,
     page: PageBounds<'_>,
-    candidate_bounds: &[u64],
+    steps: &[PageStep],
 ) -> Result<Vec<BookmarkPosition>, DbErr> {
     let backend = db.get_database_backend();
     let scanned = filter.scanned_set(page.sort);
     let candidates = filter.candidates(page.sort, scanned.as_ref(), backend);
     // Without candidates there is no other way.
-    for bound in candidate_bounds.iter().copied().filter(|_| !candidates.is_empty()) {
-        for rows in &candidates {
-            if are_few(db, rows.clone(), bound).await? {
-                return fetch(db, filter.select_from_candidates(rows.clone(), page, backend), page).await;
-            }
-        }
-        let max_rows = bound.saturating_mul(SCANNED_FOR_EACH_CANDIDATE);
-        if let Some(found) = scan(db, filter, scanned.as_ref(), max_rows, page).await? {
+    let steps = if candidates.is_empty() { &[] } else { steps };
+    for step in steps {
+        let found = match *step {
+            PageStep::Scan(max_rows) => scan(db, filter, scanned.as_ref(), max_rows, page).await?,
+            PageStep::Candidates(max) => find_in_any(db, filter, &candidates, max, page).await?,
+        };
+        if let Some(found) = found {
             return Ok(found);
         }
     }
     fetch(db, filter.select_in_order(scanned.as_ref(), page, backend), page).await
+}
+
+/// Looks for the page in the first of these statements that selects at most `max` candidates. Returns `None` if each selects more.
+async fn find_in_any(
+    db: &impl ConnectionTrait,
+    filter: &BookmarkFilter,
+    candidates: &[SelectStatement],
+    max: u64,
+    page: PageBounds<'_>,
+) -> Result<Option<Vec<BookmarkPosition>>, DbErr> {
+    for rows in candidates {
+        if let Some(found) = find_among(db, filter, rows.clone(), max, page).await? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// Looks for the page among the candidates that a statement selects. Returns `None` if they are more than `max`: it reads one more.
+async fn find_among(
+    db: &impl ConnectionTrait,
+    filter: &BookmarkFilter,
+    candidates: SelectStatement,
+    max: u64,
+    page: PageBounds<'_>,
+) -> Result<Option<Vec<BookmarkPosition>>, DbErr> {
+    let statement = filter.select_from_candidates(candidates, max, page, db.get_database_backend());
+    let rows = db.query_all(&statement).await?;
+    let read: i64 = rows.first().map_or(Ok(0), |row| row.try_get("", CANDIDATE_COUNT))?;
+    if u64::try_from(read).is_ok_and(|read| read > max) {
+        return Ok(None);
+    }
+    let mut found = Vec::with_capacity(rows.len());
+    for row in &rows {
+        // An empty page is a row without a bookmark.
+        if row.try_get::<Option<BookmarkId>>("", ID)?.is_some() {
+            found.push(page.sort.read(row)?);
+        }
+    }
+    Ok(Some(found))
 }
 
 /// Looks for the page among this many rows in the order of the list. Returns `None` if they do not fill it and the list has more rows.
@@ -81,22 +136,6 @@ async fn scan(
     let found = fetch(db, filter.select_in_order(scanned, within, backend), within).await?;
     let is_full = u64::try_from(found.len()).is_ok_and(|rows| rows >= page.limit);
     Ok((is_full || boundary.is_none()).then_some(found))
-}
-
-/// Returns whether a statement selects at most `max` rows. Stops at the first row beyond.
-async fn are_few(
-    db: &impl ConnectionTrait,
-    mut candidates: SelectStatement,
-    max: u64,
-) -> Result<bool, DbErr> {
-    candidates.limit(max.saturating_add(1));
-    let count = Query::select()
-        .expr_as(Expr::cust("COUNT(*)"), "found")
-        .from_subquery(candidates, "candidate")
-        .to_owned();
-    let row = db.query_one(&count).await?;
-    let found: i64 = row.map_or(Ok(0), |row| row.try_get("", "found"))?;
-    Ok(u64::try_from(found).is_ok_and(|found| found <= max))
 }
 
 async fn fetch(

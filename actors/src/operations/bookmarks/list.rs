@@ -191,7 +191,7 @@ impl ListBookmarksRequest {
         let words = self.words.as_ref().map_or("", Words::as_str);
         BookmarkFilter {
             user,
-            words: words.split_whitespace().map(str::to_lowercase).collect(),
+            words: words.split_whitespace().map(str::to_owned).collect(),
             tag: self.tag.as_ref().map(|tag| tag.as_str().to_owned()),
             collection: self.collection_id.map(Id::into_inner),
             archived: self.archived.map(Flag::into_inner),

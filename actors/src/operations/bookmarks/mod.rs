@@ -3,6 +3,7 @@
 mod add;
 mod batch;
 mod bookmark_set;
+mod candidates;
 mod change;
 mod create;
 mod exists;

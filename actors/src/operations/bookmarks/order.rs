@@ -71,6 +71,15 @@ impl BookmarkSort {
         }
     }
 
+    /// Adds the columns of a candidate to a statement: [`ID`], and [`SORT_KEY`] if the list is sorted by the time of saving. The other keys
+    /// are only in the table of the bookmarks.
+    pub(super) fn select_candidate(self, rows: &mut SelectStatement, id: Expr, saved_at: Expr) {
+        rows.expr_as(id, ID);
+        if self.is_by_saving() {
+            rows.expr_as(saved_at, SORT_KEY);
+        }
+    }
+
     /// Sorts the rows of a statement with the columns [`SORT_KEY`] and [`ID`], and keeps the first ones.
     pub(super) fn sort(self, statement: &mut SelectStatement, limit: u64) {
         let order = if self.is_descending() { Order::Desc } else { Order::Asc };

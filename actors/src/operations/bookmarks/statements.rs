@@ -1,4 +1,4 @@
-//! The statements that find the rows of a list of bookmarks.
+//! The statements that find the rows of a list of bookmarks in the order of the list.
 //!
 //! | Rows of | are found by | in the order of |
 //! |---|---|---|
@@ -6,12 +6,10 @@
 //! | those with flags | `bookmark_flags_*`: one range for each matching combination, merged | the list |
 //! | those with a content type | `bookmark_type_*`, in the same way | the list |
 //! | a tag or a collection | `bookmark_tag_user`, `collection_bookmark_saved` | the time of saving |
-//! | a few candidates | the index of the rarest filter | none: they are sorted |
 //!
 //! Each statement tests all filters, also those that its index does not serve. On SQLite, which chooses without statistics, a column that
-//! is only tested is written so that no index is searched by it ([`tested_only`]).
+//! is only tested is written so that no index is searched by it ([`database::tested_only`]).
 
-use database::tested_only;
 use entity::bookmark;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement, UnionType};
 use sea_orm::{ColumnTrait, Condition, DbBackend, JoinType};
@@ -19,10 +17,6 @@ use sea_orm::{ColumnTrait, Condition, DbBackend, JoinType};
 use super::bookmark_set::BookmarkSet;
 use super::filter::BookmarkFilter;
 use super::order::{BookmarkPosition, BookmarkSort, ID, SORT_KEY};
-use super::title_words;
-
-/// The name of the candidates in a statement.
-const CANDIDATE: &str = "candidate";
 
 /// The part of a list that a statement returns.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +43,7 @@ impl BookmarkFilter {
             None => {
                 let mut tests = self.times_of_other_orders(page.sort, backend);
                 tests.extend(self.set_conditions(None));
-                tests.extend(self.word_conditions());
+                tests.extend(self.word_conditions(backend));
                 self.select_ranges(&tests, page, backend)
             }
         }
@@ -103,7 +97,7 @@ impl BookmarkFilter {
         add_conditions(&mut rows, self.flag_and_type_conditions());
         add_conditions(&mut rows, self.times_of_other_orders(page.sort, backend));
         add_conditions(&mut rows, self.set_conditions(Some(set)));
-        add_conditions(&mut rows, self.word_conditions());
+        add_conditions(&mut rows, self.word_conditions(backend));
         rows
     }
 
@@ -118,93 +112,10 @@ impl BookmarkFilter {
         rows
     }
 
-    /// Selects a page from candidates, which another statement selects, and sorts it.
-    pub(super) fn select_from_candidates(
-        &self,
-        candidates: SelectStatement,
-        page: PageBounds<'_>,
-        backend: DbBackend,
-    ) -> SelectStatement {
-        let (key, id) = (page.sort.key(), bookmark::Column::Id.into_expr());
-        let mut rows = Query::select();
-        rows.expr_as(key.clone(), SORT_KEY)
-            .expr_as(id.clone(), ID)
-            .from_subquery(candidates, CANDIDATE)
-            // SQLite keeps the order of a cross join. Otherwise it could read all bookmarks, because an index has the order of the list.
-            .join(JoinType::CrossJoin, bookmark::Entity, Condition::all())
-            .and_where(is_bookmark(Expr::col((CANDIDATE, ID))))
-            // Otherwise SQLite would read all bookmarks of the user after the cursor for each candidate.
-            .and_where(tested_only(bookmark::Column::UserId.into_expr(), backend).eq(self.user))
-            .and_where(bookmark::Column::DeletedAt.is_null());
-        add_conditions(&mut rows, self.flag_and_type_conditions());
-        add_conditions(&mut rows, self.times_of_order(&key, page));
-        add_conditions(&mut rows, self.times_of_other_orders(page.sort, backend));
-        add_conditions(&mut rows, self.set_conditions(None));
-        add_conditions(&mut rows, self.word_conditions());
-        add_conditions(&mut rows, position_conditions(page, &key, &id));
-        page.sort.sort(&mut rows, page.limit);
-        rows
-    }
-
-    /// Selects the ids of candidates in each way that an index serves and the order of the list does not. If the list is read in the
-    /// order of `scanned`, that set is not one of them.
-    pub(super) fn candidates(
-        &self,
-        sort: BookmarkSort,
-        scanned: Option<&BookmarkSet>,
-        backend: DbBackend,
-    ) -> Vec<SelectStatement> {
-        let mut candidates = Vec::new();
-        candidates.extend(title_words::select_candidates(self.user, &self.words, backend));
-        for set in self.sets().iter().filter(|set| Some(*set) != scanned) {
-            let mut rows = set.select(self.user);
-            rows.expr_as(set.bookmark_id(), ID);
-            candidates.push(rows);
-        }
-        let saved = bookmark::Column::SavedAt.into_expr();
-        let by_saving = [
-            self.saved_after.map(|after| saved.clone().gt(after)),
-            self.saved_before.map(|before| saved.clone().lt(before)),
-        ];
-        let by_change = [self.updated_since.map(|since| bookmark::Column::UpdatedAt.gte(since))];
-        if !sort.is_by_saving() {
-            candidates.extend(self.select_range(by_saving));
-        }
-        if !sort.is_by_change() {
-            candidates.extend(self.select_range(by_change));
-        }
-        if scanned.is_some() && !self.flag_and_type_conditions().is_empty() {
-            candidates.push(self.select_flagged_or_typed());
-        }
-        candidates
-    }
-
-    /// Selects the ids of the bookmarks in a range of times; `None` without a bound.
-    fn select_range(&self, bounds: impl IntoIterator<Item = Option<Expr>>) -> Option<SelectStatement> {
-        let bounds: Vec<Expr> = bounds.into_iter().flatten().collect();
-        if bounds.is_empty() {
-            return None;
-        }
-        let mut rows = bookmark_ids();
-        add_conditions(&mut rows, self.visible_conditions());
-        add_conditions(&mut rows, bounds);
-        Some(rows)
-    }
-
-    /// Selects the ids of the bookmarks with the flags and the content type of the filter.
-    fn select_flagged_or_typed(&self) -> SelectStatement {
-        union_all(self.flag_and_type_ranges().into_iter().map(|range| {
-            let mut rows = bookmark_ids();
-            add_conditions(&mut rows, self.visible_conditions());
-            add_conditions(&mut rows, range);
-            rows
-        }))
-    }
-
     /// Returns the conditions on the time by which the list is sorted. A bound that the first or the last row of the page implies is left
     /// out: SQLite searches an index by one lower and one upper bound, and the row is the narrower one. The cursor is of a list with the
     /// same filters (`list_name`), so its row is within the bound.
-    fn times_of_order(&self, key: &Expr, page: PageBounds<'_>) -> Vec<Expr> {
+    pub(super) fn times_of_order(&self, key: &Expr, page: PageBounds<'_>) -> Vec<Expr> {
         let (lower, upper) = if page.sort.is_by_saving() {
             (
                 self.saved_after.map(|after| key.clone().gt(after)),
@@ -228,15 +139,8 @@ fn bookmark_rows(key: Expr) -> SelectStatement {
     rows
 }
 
-/// Selects the ids of bookmarks.
-fn bookmark_ids() -> SelectStatement {
-    let mut rows = Query::select();
-    rows.expr_as(bookmark::Column::Id.into_expr(), ID).from(bookmark::Entity);
-    rows
-}
-
 /// Selects the rows of all these statements, of which there is at least one.
-fn union_all(selects: impl IntoIterator<Item = SelectStatement>) -> SelectStatement {
+pub(super) fn union_all(selects: impl IntoIterator<Item = SelectStatement>) -> SelectStatement {
     let all = selects.into_iter().reduce(|mut all, select| {
         all.union(UnionType::All, select);
         all
@@ -251,19 +155,19 @@ fn sorted_range(mut rows: SelectStatement, page: PageBounds<'_>) -> SelectStatem
 }
 
 /// Returns the condition that the bookmark of the statement has this id.
-fn is_bookmark(id: Expr) -> Expr {
+pub(super) fn is_bookmark(id: Expr) -> Expr {
     id.equals((bookmark::Entity, bookmark::Column::Id))
 }
 
 /// Returns the conditions that a row is between the first and the last row that are read.
-fn position_conditions(page: PageBounds<'_>, key: &Expr, id: &Expr) -> Vec<Expr> {
+pub(super) fn position_conditions(page: PageBounds<'_>, key: &Expr, id: &Expr) -> Vec<Expr> {
     let after = page.after.map(|after| page.sort.is_after(key.clone(), id.clone(), after));
     let until = page.until.map(|until| page.sort.is_until(key.clone(), id.clone(), until));
     [after, until].into_iter().flatten().collect()
 }
 
 /// Adds conditions to a statement.
-fn add_conditions(statement: &mut SelectStatement, conditions: impl IntoIterator<Item = Expr>) {
+pub(super) fn add_conditions(statement: &mut SelectStatement, conditions: impl IntoIterator<Item = Expr>) {
     for condition in conditions {
         statement.and_where(condition);
     }

@@ -48,8 +48,9 @@ impl QueryPlan {
             }
         }
         let plan = Self { sql, steps, full_scans, owner_walks: Vec::new() };
-        // A page of a list, and what concerns all rows, read no more rows of the owner than they are to return or to change.
-        let reads_needed_rows = (plan.has_limit() && !plan.sorts()) || plan.has_only_owner();
+        // A page of a list without filters, and what concerns all rows, read no more rows of the owner than they are to return or to change.
+        let is_page = plan.has_limit() && !plan.sorts() && plan.tests_only_owner();
+        let reads_needed_rows = is_page || plan.has_only_owner();
         Ok(if reads_needed_rows { plan } else { Self { owner_walks, ..plan } })
     }
 
@@ -86,6 +87,21 @@ impl QueryPlan {
     /// count. Only plans of SQLite are looked at: PostgreSQL chooses between indexes by statistics, which a test does not have.
     pub fn owner_walks(&self) -> &[String] {
         &self.owner_walks
+    }
+
+    /// Returns whether the owner is the only value of the conditions. Those without a value join tables, or say that a row is not deleted, as
+    /// all rows of the indexes of lists are.
+    fn tests_only_owner(&self) -> bool {
+        let conditions = self.sql.split(" WHERE ").skip(1).flat_map(|rest| {
+            let conditions = [" ORDER BY ", " LIMIT ", " UNION ", "), "]
+                .iter()
+                .fold(rest, |part, word| part.split(word).next().unwrap_or(part));
+            conditions.split(" AND ")
+        });
+        let is_of_owner = |condition: &str| {
+            !condition.contains('?') || condition.trim_end_matches(')').ends_with(r#""user_id" = ?"#)
+        };
+        conditions.into_iter().all(is_of_owner)
     }
 
     /// Returns whether the only condition is the owner, and all rows are returned or changed: they are neither counted nor limited.
@@ -161,22 +177,32 @@ fn precedes_table(word: &str) -> bool {
     word.ends_with(',') || ["FROM", "JOIN", "UPDATE"].iter().any(|keyword| word.eq_ignore_ascii_case(keyword))
 }
 
+/// Returns whether a step of SQLite reads rows of FTS5 by words, or a range of its terms.
+fn is_search_of_fts5(step: &str) -> bool {
+    // The bits by which FTS5 notes a lower and an upper bound of the terms.
+    const TERM_BOUNDS: u32 = 0x600;
+    let Some((_, plan)) = step.split_once(" VIRTUAL TABLE INDEX ") else { return false };
+    // `M` stands for MATCH.
+    let number = plan.split(':').next().and_then(|number| number.parse::<u32>().ok());
+    plan.starts_with("0:M") || number.is_some_and(|number| number & TERM_BOUNDS == TERM_BOUNDS)
+}
+
 /// Returns whether a step of SQLite searches an index by the owner alone.
 fn is_by_owner(search: &str) -> bool {
     search.contains("(user_id=?)")
 }
 
 /// Returns the table that a step of SQLite reads, in itself or in an index of all rows. `step` is what follows `SCAN` or `SEARCH`. It may
-/// also read a constant row, a subquery or a partial index.
+/// also read a constant row, a subquery or a partial index, which has few of the rows unless it has all that are not deleted.
 async fn table_read_on_sqlite(db: &Db, sql: &str, step: &str) -> Result<Option<String>, DbErr> {
-    // How FTS5 names its plan: `M` stands for MATCH, by which it reads the rows with these words.
-    if step.contains(" VIRTUAL TABLE INDEX 0:M") {
+    if is_search_of_fts5(step) {
         return Ok(None);
     }
     let name = step.split(' ').next().unwrap_or(step);
     let index = step.split_once("INDEX ").and_then(|(_, index)| index.split(' ').next()).unwrap_or_default();
     let named = "SELECT 1 FROM sqlite_master AS tables WHERE type = 'table' AND name = ? AND NOT EXISTS
-        (SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = ? AND sql LIKE '%WHERE %')";
+        (SELECT 1 FROM sqlite_master
+         WHERE type = 'index' AND name = ? AND sql LIKE '%WHERE %' AND sql NOT LIKE '%WHERE deleted_at IS NULL')";
     let backend = db.read().get_database_backend();
     for table in tables_named(sql, name) {
         let named = Statement::from_sql_and_values(backend, named, [table.as_str().into(), index.into()]);
@@ -206,11 +232,12 @@ mod tests {
             "CREATE TABLE bird (n INTEGER, color TEXT)",
             "CREATE INDEX bird_red ON bird (n) WHERE color = 'red'",
             "CREATE VIRTUAL TABLE song USING fts5(text, content='', tokenize='trigram', detail=none)",
+            "CREATE VIRTUAL TABLE term USING fts5vocab('song', 'instance')",
         ] {
             db.write().execute_unprepared(sql).await.unwrap();
         }
 
-        let [found, listed, aliased, sorted, red, heard, songs] = [
+        let [found, listed, aliased, sorted, red, heard, songs, range, terms] = [
             "SELECT n FROM number WHERE n = 1",
             "SELECT n FROM number",
             "SELECT \"kept\".\"n\" FROM \"number\" AS \"kept\"",
@@ -218,6 +245,8 @@ mod tests {
             "SELECT n FROM bird WHERE color = 'red'",
             "SELECT rowid FROM song WHERE song MATCH '\"abc\"' AND rowid BETWEEN 1 AND 9",
             "SELECT rowid FROM song",
+            "SELECT doc FROM term WHERE term >= 'ab' AND term < 'ac'",
+            "SELECT doc FROM term",
         ]
         .map(|sql| QueryPlan::of(&db, statement(sql)));
         let (found, listed, aliased) = (found.await.unwrap(), listed.await.unwrap(), aliased.await.unwrap());
@@ -229,6 +258,8 @@ mod tests {
         assert!(aliased.has_step("SCAN kept") && aliased.full_scans() == aliased.steps, "{aliased:#?}");
         assert!(sorted.full_scans() == ["SCAN bird"] && sorted.sorts() && sorted.has_limit(), "{sorted:#?}");
         assert!(heard.full_scans().is_empty() && songs.full_scans() == songs.steps, "{heard:#?} {songs:#?}");
+        let (range, terms) = (range.await.unwrap(), terms.await.unwrap());
+        assert!(range.full_scans().is_empty() && terms.full_scans() == terms.steps, "{range:#?} {terms:#?}");
         assert!(red.full_scans().is_empty() && red.has_step("bird_red") && !red.sorts(), "{red:#?}");
     }
 
