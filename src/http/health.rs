@@ -83,12 +83,13 @@ struct Dependencies {
     index: Option<IndexProbe>,
 }
 
-/// The state of the index in `/readyz`. A server whose index is incomplete, missing, or could not be loaded again after a failed
-/// write is ready: it serves what it can. `carrel doctor` reads it too.
+/// The state of the index in `/readyz`. A server whose index is incomplete, missing, or cannot be loaded again is
+/// ready: it serves what it can. `carrel doctor` reads it too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IndexHealth {
-    /// Whether the index responds, or is being reloaded; `false` if there is none, or if it could not be loaded again.
+    /// Whether the index responds, or is being reloaded; `false` if there is none, or if it cannot be loaded again, because it is damaged
+    /// or because its disk has no space for that.
     pub ok: bool,
     /// The number of its passages; `None` while it does not respond.
     pub passages: Option<u64>,
@@ -176,13 +177,10 @@ async fn ready(service: Data<Service>, readiness: Data<Readiness>) -> impl Respo
     let ctx = &service.context;
     let model = ctx.retrieval.engine().model();
     let has_index = ctx.retrieval.engine().has_index();
-    let is_unloaded = matches!(probed, Some(IndexProbe::Unloaded(_)));
+    let search = search_state(has_index, probed, model.is_some());
     let index = IndexHealth {
-        ok: has_index && probed.is_some() && !is_unloaded,
-        passages: match probed {
-            Some(IndexProbe::Loaded { passages }) => Some(passages as u64),
-            Some(IndexProbe::Reloading | IndexProbe::Unloaded(_) | IndexProbe::Missing) | None => None,
-        },
+        ok: has_index && !matches!(probed, None | Some(IndexProbe::LoadFailed(_) | IndexProbe::NoSpace)),
+        passages: passages_of(probed),
         failed_requests: ctx.retrieval.engine().damage_failures(),
         completeness: ctx.retrieval.engine().completeness(),
     };
@@ -192,19 +190,30 @@ async fn ready(service: Data<Service>, readiness: Data<Readiness>) -> impl Respo
         "storage": storage.state,
         "index": index,
         "model": model,
-        "search": search_state(has_index, is_unloaded, model.is_some()),
+        "search": search,
         "speech": service.speech.transcriber().map(|transcriber| transcriber.model().to_owned()),
         "actors": actors,
     });
     if is_ready { HttpResponse::Ok().json(body) } else { HttpResponse::ServiceUnavailable().json(body) }
 }
 
-fn search_state(has_index: bool, is_unloaded: bool, has_model: bool) -> &'static str {
-    match (has_index, is_unloaded, has_model) {
-        (false, _, _) => "unavailable: the disk of the index has no space for it",
-        (true, true, _) => "unavailable: the index could not be loaded again after a failed write",
-        (true, false, true) => "hybrid",
-        (true, false, false) => "lexical: the embedding model is not installed",
+fn passages_of(probed: Option<IndexProbe>) -> Option<u64> {
+    match probed? {
+        IndexProbe::Available { passages } => Some(passages as u64),
+        IndexProbe::Reloading | IndexProbe::LoadFailed(_) | IndexProbe::NoSpace | IndexProbe::Missing => None,
+    }
+}
+
+fn search_state(has_index: bool, probed: Option<IndexProbe>, has_model: bool) -> &'static str {
+    if !has_index {
+        return "unavailable: the disk of the index has no space for it";
+    }
+    let available = if has_model { "hybrid" } else { "lexical: the embedding model is not installed" };
+    match probed {
+        Some(IndexProbe::LoadFailed(_)) => "unavailable: the index could not be loaded again",
+        Some(IndexProbe::NoSpace) => "unavailable: the disk of the index has no space to load it",
+        // A missing one was opened after the probe.
+        Some(IndexProbe::Available { .. } | IndexProbe::Reloading | IndexProbe::Missing) | None => available,
     }
 }
 
@@ -249,6 +258,16 @@ mod tests {
 
             assert_eq!(read, written);
         }
+    }
+
+    #[test]
+    fn search_without_space_to_load_the_index_is_unavailable() {
+        for has_model in [true, false] {
+            let search = search_state(true, Some(IndexProbe::NoSpace), has_model);
+
+            assert_eq!(search, "unavailable: the disk of the index has no space to load it");
+        }
+        assert_eq!(search_state(true, Some(IndexProbe::Available { passages: 7 }), true), "hybrid");
     }
 
     #[test]

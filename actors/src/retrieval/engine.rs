@@ -1,6 +1,6 @@
 //! The search engine: the index, the embedding model, and the worker threads for both.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use errors::{Error, StorageFailure};
 use inference::embedder::Embedder;
 use library::clock::Clock;
 use search::index::{IndexError, PassageIndex, PassagePage};
+use tracing::error;
 use uuid::Uuid;
 use values::id::UserId;
 
@@ -29,6 +30,10 @@ use crate::ai::Pause;
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(10);
 /// An index that does not answer a probe within this time is unhealthy.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Time without a request after which the index is unloaded. Sessions of an assistant send requests every few seconds to minutes, so only
+/// the first search after a longer pause waits until the index is loaded. The script `tests/bench/memory.py` prints what that search takes
+/// (`first_search_ms`).
+const UNUSED_AFTER: Duration = Duration::from_secs(5 * 60);
 /// Time for which a request counts that failed in a way that only damage of the index explains. Damage does not heal, and the user
 /// whose passages it is in may search a few times a day. So requests that succeed in between do not reset the count.
 const FAILURE_WINDOW: Duration = Duration::from_secs(24 * 3600);
@@ -42,6 +47,8 @@ pub struct Engine {
     failures: FailureLog,
     /// Changes of the index since the start.
     changes: AtomicU64,
+    /// Whether the last read found the index unloaded and its disk without space to load it.
+    lacks_space_to_load: AtomicBool,
     embedder: RwLock<Option<Arc<dyn Embedder>>>,
     clock: Arc<dyn Clock>,
     pause: Pause,
@@ -61,6 +68,7 @@ impl Engine {
             completeness: RwLock::default(),
             failures: FailureLog::default(),
             changes: AtomicU64::new(0),
+            lacks_space_to_load: AtomicBool::new(false),
             embedder: RwLock::new(None),
             clock,
             pause,
@@ -140,7 +148,8 @@ impl Engine {
     /// Counts the passages of all users in the index one by one. This is background work.
     ///
     /// # Errors
-    /// [`Error::Busy`] while the index is reloaded after a failed write; [`Error::Internal`] when it fails.
+    /// [`Error::Busy`] while the index is reloaded after a failed write; [`Error::StorageFailed`] when it cannot be read, or there is none;
+    /// [`Error::Internal`] when it fails otherwise.
     pub async fn count_exactly(&self) -> Result<usize, Error> {
         self.read(Lane::Long, |index| index.count()).await
     }
@@ -171,6 +180,17 @@ impl Engine {
         let shared = index.clone();
         let done = self.workers.run(lane, move || catch_engine_panic(|| read(&*shared))).await?;
         self.note_outcome(&index, None, &done);
+        self.read_result(done)
+    }
+
+    /// Converts the result of a read. If the disk has no space to load the index, that is logged once until a read finds another state:
+    /// every search fails meanwhile.
+    fn read_result<T>(&self, done: Result<T, IndexError>) -> Result<T, Error> {
+        let lacks_space = matches!(done, Err(IndexError::Full));
+        let lacked_space = self.lacks_space_to_load.swap(lacks_space, Ordering::Relaxed);
+        if lacks_space && !lacked_space {
+            error!("the passage index cannot be loaded: free at least 16 MiB on its disk");
+        }
         done.map_err(read_error)
     }
 
@@ -223,7 +243,7 @@ impl Engine {
         let ranked = tokio::time::timeout(SEARCH_TIMEOUT, search).await;
         let ranked = ranked.map_err(|_| Error::Busy(Duration::from_secs(1)))??;
         self.note_outcome(&index, Some(request), &ranked);
-        ranked.map_err(read_error)
+        self.read_result(ranked)
     }
 
     /// Changes the index; `request` identifies the change if it may be requested again. This is background work.
@@ -297,16 +317,25 @@ impl Engine {
         self.workers.run(Lane::Long, move || index.maintain()).await?.map_err(write_error)
     }
 
+    /// Unloads the index if no request used it for five minutes. Returns whether it did.
+    pub(super) async fn unload_unused(&self) -> Result<bool, Error> {
+        // As for packing, a failure does not count as damage.
+        let index = self.index()?;
+        let unloaded = self.workers.run(Lane::Background, move || index.unload_unused(UNUSED_AFTER)).await?;
+        self.read_result(unloaded)
+    }
+
     /// Estimates the number of passages of all users in the index. It may be too high ([`PassageIndex::estimate_count`]).
     ///
     /// # Errors
-    /// [`Error::Busy`] when the index does not answer within two seconds, or is reloaded after
-    /// a failed write; [`Error::Internal`] when it fails.
+    /// [`Error::Busy`] when the index does not answer within two seconds, or is reloaded after a failed write;
+    /// [`Error::StorageFailed`] when it is unloaded and its disk has no space to load it; [`Error::Internal`] when it fails.
     pub async fn count(&self) -> Result<usize, Error> {
         match self.probe().await? {
-            IndexProbe::Loaded { passages } => Ok(passages),
+            IndexProbe::Available { passages } => Ok(passages),
             IndexProbe::Reloading | IndexProbe::Missing => Err(Error::Busy(RELOAD_RETRY_AFTER)),
-            IndexProbe::Unloaded(fault) => Err(Error::internal(IndexError::Unloaded(fault))),
+            IndexProbe::NoSpace => Err(StorageFailure::NoIndex.into()),
+            IndexProbe::LoadFailed(fault) => Err(Error::internal(IndexError::LoadFailed(fault))),
         }
     }
 
@@ -323,9 +352,10 @@ impl Engine {
         let count = count.map_err(|_| Error::Busy(Duration::from_secs(1)))?.map_err(Error::internal)?;
         self.note_outcome(&index, None, &count);
         match count {
-            Ok(passages) => Ok(IndexProbe::Loaded { passages }),
+            Ok(passages) => Ok(IndexProbe::Available { passages }),
             Err(IndexError::Blocked) => Ok(IndexProbe::Reloading),
-            Err(IndexError::Unloaded(fault)) => Ok(IndexProbe::Unloaded(fault)),
+            Err(IndexError::Full) => Ok(IndexProbe::NoSpace),
+            Err(IndexError::LoadFailed(fault)) => Ok(IndexProbe::LoadFailed(fault)),
             Err(error) => Err(Error::internal(error)),
         }
     }
@@ -351,7 +381,7 @@ impl Engine {
             }
             Err(error) if error.is_damage() => {
                 // An index that is not loaded fails every request, so this one is not the cause.
-                let request = request.filter(|_| !matches!(error, IndexError::Unloaded(_)));
+                let request = request.filter(|_| !matches!(error, IndexError::LoadFailed(_)));
                 self.failures.record_failure(request, self.clock.elapsed());
             }
             Err(_) => {}

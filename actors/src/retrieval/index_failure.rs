@@ -21,10 +21,14 @@ pub fn catch_engine_panic<T>(read: impl FnOnce() -> Result<T, IndexError>) -> Re
 /// Converts the error of a read.
 pub fn read_error(error: IndexError) -> Error {
     // A request that the engine refuses says nothing about its files.
-    let has_failed = matches!(error, IndexError::Unloaded(_))
+    let has_failed = matches!(error, IndexError::LoadFailed(_))
         || error.fault().is_some_and(|fault| fault != EngineFault::InvalidRequest);
-    if matches!(error, IndexError::Blocked) {
+    if matches!(error, IndexError::Blocked | IndexError::Abandoned) {
+        // A loaded index is read also while it is abandoned. An unloaded one is loaded once its files are back, or another is open.
         Error::Busy(RELOAD_RETRY_AFTER)
+    } else if matches!(error, IndexError::Full) {
+        // The engine has logged it, once for many requests.
+        StorageFailure::NoIndex.into()
     } else if has_failed {
         error!(cause = Error::internal(error).chain(), "the passage index could not be read");
         StorageFailure::Transient.into()
@@ -38,7 +42,7 @@ pub fn write_error(error: IndexError) -> Error {
     if matches!(error, IndexError::Full) {
         return Error::StorageFull;
     }
-    if matches!(error, IndexError::Abandoned | IndexError::Blocked | IndexError::Unloaded(_)) {
+    if matches!(error, IndexError::Abandoned | IndexError::Blocked | IndexError::LoadFailed(_)) {
         return Error::Busy(REOPEN_RETRY_AFTER);
     }
     match error.fault() {
@@ -60,6 +64,16 @@ pub(super) fn engine_error(fault: EngineFault) -> IndexError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn read_of_an_index_that_cannot_be_loaded_is_temporary() {
+        for error in [IndexError::Blocked, IndexError::Abandoned] {
+            assert!(matches!(read_error(error), Error::Busy(_)));
+        }
+        assert!(matches!(read_error(IndexError::Full), Error::StorageFailed(StorageFailure::NoIndex)));
+        let damaged = read_error(IndexError::LoadFailed(EngineFault::Damage));
+        assert!(matches!(damaged, Error::StorageFailed(StorageFailure::Transient)));
+    }
 
     #[test]
     fn failed_write_is_a_storage_error_unless_the_request_was_wrong() {

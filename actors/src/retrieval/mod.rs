@@ -223,6 +223,17 @@ impl Retrieval {
         self.port.run_within_timeout(async move || engine.maintain().await).await?
     }
 
+    /// Frees the memory of the index if no request used it for five minutes: the next one loads it again. If its disk is nearly full, loads
+    /// an unloaded index instead. Returns whether the memory was freed.
+    ///
+    /// # Errors
+    /// [`Error::StorageFailed`] when there is no index, when it cannot be read or written, or when its disk has no space to load it;
+    /// [`Error::Busy`] when the actor has no free permit, or while the index is about to be reloaded or replaced.
+    pub async fn unload_unused(&self) -> Result<bool, Error> {
+        let engine = self.engine.clone();
+        self.port.run_within_timeout(async move || engine.unload_unused().await).await?
+    }
+
     /// Removes passages that are in no row of the database.
     ///
     /// # Errors

@@ -99,7 +99,8 @@ fn judge_open(folder: &Path, health: &IndexHealth) -> Check {
             Check::wrong(
                 NAME,
                 found,
-                "see its log for the cause; the server replaces a damaged index without your help",
+                "free some space if its disk has less than 16 MiB, else see its log for the cause; the server replaces a damaged index \
+                 without your help",
             )
         }
         Completeness::Checking => {

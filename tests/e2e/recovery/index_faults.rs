@@ -150,6 +150,10 @@ impl PassageIndex for FaultyIndex {
         self.index.maintain()
     }
 
+    fn unload_unused(&self, unused_for: Duration) -> Result<bool, IndexError> {
+        self.index.unload_unused(unused_for)
+    }
+
     fn find_missing(&self, passages: &[Uuid]) -> Result<Vec<Uuid>, IndexError> {
         self.index.find_missing(passages)
     }
@@ -420,7 +424,7 @@ async fn second_service_that_began_without_an_index_opens_one() {
 }
 
 #[actix_web::test]
-async fn unloaded_index_is_replaced_soon_after_another_one() {
+async fn index_that_fails_to_load_is_replaced_soon_after_another() {
     let server = Server::start().await;
     let (key, anonymous) = (server.user(Plan::Pro).await.full_key().await, server.anonymous());
     let (data_dir, retrieval) = (&server.context().core.data_dir, &server.context().retrieval);
@@ -431,7 +435,7 @@ async fn unloaded_index_is_replaced_soon_after_another_one() {
     let first = list_set_aside(data_dir);
     assert_eq!(first.len(), 1);
 
-    retrieval.engine().replace_index(Arc::new(FailingIndex(|| IndexError::Unloaded(EngineFault::Damage))));
+    retrieval.engine().replace_index(Arc::new(FailingIndex(|| IndexError::LoadFailed(EngineFault::Damage))));
     for _ in 0..3 {
         assert_eq!(key.get("/rest/v2/search?q=heron").await.error_code(503), "OVERLOADED");
     }

@@ -543,6 +543,10 @@ impl PassageIndex for FailingIndex {
         Ok(false)
     }
 
+    fn unload_unused(&self, _: Duration) -> Result<bool, IndexError> {
+        Ok(false)
+    }
+
     fn find_missing(&self, _: &[Uuid]) -> Result<Vec<Uuid>, IndexError> {
         self.answer()
     }

@@ -19,9 +19,9 @@ const MAX_FAILED_REQUESTS: u32 = 3;
 /// Shortest time between two indexes that are moved aside because of failed requests: a query that always
 /// fails must not keep the index empty.
 const MOVE_ASIDE_INTERVAL: Duration = Duration::from_secs(24 * 3600);
-/// Shortest time between two indexes that are moved aside, if the second one is not loaded because of damage. It answers nothing, so a
+/// Shortest time between two indexes that are moved aside, if the second one cannot be loaded because of damage. It answers nothing, so a
 /// new one loses nothing. The time lets a new index be filled, and bounds how often one is written to a disk that damages them all.
-const UNLOADED_MOVE_ASIDE_INTERVAL: Duration = Duration::from_secs(5 * 60);
+const LOAD_FAILED_MOVE_ASIDE_INTERVAL: Duration = Duration::from_secs(5 * 60);
 /// Longest time between two indexes that are moved aside because of failed requests. It doubles while indexes
 /// that are moved aside follow each other.
 const MAX_MOVE_ASIDE_INTERVAL: Duration = Duration::from_secs(4 * 24 * 3600);
@@ -102,8 +102,8 @@ async fn counts_as_damaged(state: &WatchState, retrieval: &Retrieval, now: Durat
         return false;
     }
     has_passed(state.moved_aside_at, state.move_aside_interval, now)
-        || (has_passed(state.moved_aside_at, UNLOADED_MOVE_ASIDE_INTERVAL, now)
-            && matches!(retrieval.engine().probe().await, Ok(IndexProbe::Unloaded(EngineFault::Damage))))
+        || (has_passed(state.moved_aside_at, LOAD_FAILED_MOVE_ASIDE_INTERVAL, now)
+            && matches!(retrieval.engine().probe().await, Ok(IndexProbe::LoadFailed(EngineFault::Damage))))
 }
 
 /// Resumes an index whose files are back in the folder, or opens what is in the folder now.

@@ -148,16 +148,62 @@ async fn failure_of_changes_together_does_not_count_as_damage() {
 }
 
 #[tokio::test]
-async fn index_that_its_change_keeps_unloaded_uses_up_attempts() {
+async fn index_that_its_change_keeps_from_loading_uses_up_attempts() {
     let damaged = DamagedEngine::new();
-    let unloaded = || IndexError::Unloaded(EngineFault::Damage);
+    let load_failed = || IndexError::LoadFailed(EngineFault::Damage);
     damaged.fail_change(1, || IndexError::Panicked).await;
-    // The index is unloaded because of the other document.
-    assert!(matches!(damaged.fail_change(2, unloaded).await, Error::Busy(_)));
+    // The index cannot be loaded because of the other document.
+    assert!(matches!(damaged.fail_change(2, load_failed).await, Error::Busy(_)));
 
     damaged.replace_index();
     damaged.fail_change(1, || IndexError::Panicked).await;
 
-    assert!(matches!(damaged.fail_change(1, unloaded).await, Error::Internal(_)));
-    assert!(matches!(damaged.fail_change(2, unloaded).await, Error::Busy(_)));
+    assert!(matches!(damaged.fail_change(1, load_failed).await, Error::Internal(_)));
+    assert!(matches!(damaged.fail_change(2, load_failed).await, Error::Busy(_)));
+}
+
+/// An engine whose index is unloaded. `folder` is that of the index.
+fn engine_of_unloaded_index(folder: &Path) -> Engine {
+    let index = EdgeIndex::open(folder, None).unwrap();
+    assert!(index.unload_unused(Duration::ZERO).unwrap());
+    let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));
+    Engine::new(Some(Arc::new(index)), clock, Pause::default(), Workers::new(1))
+}
+
+#[tokio::test]
+async fn unloaded_index_is_healthy_and_searched() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = engine_of_unloaded_index(folder.path());
+
+    assert_eq!(engine.probe().await.unwrap(), IndexProbe::Available { passages: 0 });
+    assert!(engine.is_in_place() && !engine.maintain().await.unwrap());
+    engine.commit().await.unwrap();
+
+    let user = UserId(Uuid::nil());
+    assert!(engine.search(user, make_query("heron"), false).await.unwrap().hits.is_empty());
+}
+
+#[tokio::test]
+async fn index_damaged_while_unloaded_counts_as_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = engine_of_unloaded_index(folder.path());
+    fs::write(folder.path().join("edge_config.json"), b"garbage").unwrap();
+
+    let failed = engine.search(UserId(Uuid::nil()), make_query("heron"), false).await.unwrap_err();
+
+    assert!(is_blocked(&failed), "{failed:?}");
+    assert_eq!(engine.probe().await.unwrap(), IndexProbe::LoadFailed(EngineFault::Damage));
+    assert_eq!(engine.damage_failures(), 2, "the search and the probe");
+}
+
+#[tokio::test]
+async fn index_that_is_in_use_stays_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = Arc::new(EdgeIndex::open(folder.path(), None).unwrap());
+    let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));
+    let engine = Engine::new(Some(index.clone()), clock, Pause::default(), Workers::new(1));
+
+    assert!(!engine.unload_unused().await.unwrap());
+
+    assert!(index.unload_unused(Duration::ZERO).unwrap(), "it was loaded until now");
 }

@@ -5,6 +5,8 @@
 const ENVIRONMENT_ERRNOS: [i32; 7] = [1, 12, 13, 16, 23, 24, 30];
 /// `ENOSPC` and `EDQUOT` of Linux.
 const NO_SPACE_ERRNOS: [i32; 2] = [28, 122];
+/// How the engine writes that another process has locked its log: the `Debug` form of an error without a code.
+const LOCKED_LOG_CAUSE: &str = "Kind(WouldBlock)";
 /// `EIO` of Linux: the device failed a read or a write.
 const DISK_FAILURE_ERRNOS: [i32; 1] = [5];
 
@@ -13,7 +15,8 @@ const DISK_FAILURE_ERRNOS: [i32; 1] = [5];
 pub enum EngineFault {
     /// The engine refused the request. The index is unchanged.
     InvalidRequest,
-    /// The engine lacked memory, open files or permissions, or was interrupted. The cause lies outside of the files.
+    /// The engine lacked memory, open files or permissions, was interrupted, or found its log locked by another process. The cause lies
+    /// outside of the files.
     Environment,
     /// The disk, or the quota of its user, has no space left.
     NoSpace,
@@ -24,13 +27,13 @@ pub enum EngineFault {
 }
 
 /// Classifies a failure of the engine, which keeps causes only as text, by the code of the operating system in it. A failure without a
-/// known code is damage.
+/// known code is damage, unless another process has locked the log.
 pub(super) fn classify_cause(cause: &str) -> EngineFault {
     if has_errno(cause, &NO_SPACE_ERRNOS) {
         EngineFault::NoSpace
     } else if has_errno(cause, &DISK_FAILURE_ERRNOS) {
         EngineFault::DiskFailure
-    } else if has_errno(cause, &ENVIRONMENT_ERRNOS) {
+    } else if cause.contains(LOCKED_LOG_CAUSE) || has_errno(cause, &ENVIRONMENT_ERRNOS) {
         EngineFault::Environment
     } else {
         EngineFault::Damage
@@ -59,6 +62,7 @@ mod tests {
                 "Can't init WAL: Os { code: 24, kind: Uncategorized, message: \"Too many\" }",
                 EngineFault::Environment,
             ),
+            ("Can't init WAL: Kind(WouldBlock)", EngineFault::Environment),
             ("failed to load segment: No such file or directory (os error 2)", EngineFault::Damage),
             ("expected value at line 1 column 1", EngineFault::Damage),
         ] {

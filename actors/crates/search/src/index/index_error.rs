@@ -69,13 +69,14 @@ pub enum IndexError {
         source: Box<dyn Error + Send + Sync>,
     },
     /// A write failed, and the index is being reloaded, or cannot be reloaded yet, because it is being optimized or its folder is not
-    /// in its place.
-    #[error("the passage index must be reloaded after a failed write")]
+    /// in its place. Also when an unloaded index cannot be loaded because its folder is not in its place.
+    #[error("the passage index must be loaded again")]
     Blocked,
-    /// A write failed, and the index could not be reloaded.
-    #[error("the passage index could not be reloaded after a failed write")]
-    Unloaded(EngineFault),
-    /// Its disk has too little space left for a safe write. Reads are not affected.
+    /// The index could not be loaded again after a failed write, or after it was unloaded because nothing used it.
+    #[error("the passage index could not be loaded again")]
+    LoadFailed(EngineFault),
+    /// Its disk has too little space left for a safe write, or to load an index that was unloaded because nothing used it. Reads of a
+    /// loaded index are not affected.
     #[error("the disk of the passage index is full")]
     Full,
     /// An embedding does not have the length of the model's vectors.
@@ -94,7 +95,7 @@ impl IndexError {
     pub fn fault(&self) -> Option<EngineFault> {
         match self {
             IndexError::Panicked => Some(EngineFault::Damage),
-            IndexError::Engine { fault, .. } | IndexError::Unloaded(fault) => Some(*fault),
+            IndexError::Engine { fault, .. } | IndexError::LoadFailed(fault) => Some(*fault),
             IndexError::Open(_)
             | IndexError::InUse { .. }
             | IndexError::Environment { .. }

@@ -5,6 +5,7 @@
 //! other's passages; only the comparison with the database works on bare ids. Every method blocks: run it on a thread for
 //! blocking work. Reads run in parallel with each other and with one write; writes wait for one another. While an index is
 //! reloaded after a failed write, reads do not wait: they fail with [`IndexError::Blocked`].
+//! An index that nothing uses is unloaded, and the next request waits until it is loaded.
 
 pub mod audit_reason;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What an index of passages can do.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use uuid::Uuid;
 
@@ -21,8 +22,10 @@ pub struct PassagePage {
 /// An index of passages. Writes are idempotent, and durable once [`PassageIndex::commit`] has returned.
 ///
 /// Every request fails with [`IndexError::Engine`] or [`IndexError::Panicked`] when the engine fails, and with [`IndexError::Blocked`] or
-/// [`IndexError::Unloaded`] after a failed write until the index is reloaded; every write also with [`IndexError::Abandoned`] after
-/// [`PassageIndex::abandon`]. Sections `# Errors` list what a function returns besides.
+/// [`IndexError::LoadFailed`] after a failed write until the index is reloaded; every write also with [`IndexError::Abandoned`] after
+/// [`PassageIndex::abandon`]. A read of an index that [`PassageIndex::unload_unused`] has unloaded loads it first. That fails with
+/// [`IndexError::LoadFailed`], [`IndexError::Full`], [`IndexError::Abandoned`] or, while its files are not in their place,
+/// [`IndexError::Blocked`]. Sections `# Errors` list what a function returns besides.
 pub trait PassageIndex: Send + Sync {
     /// Adds passages, or replaces those with the same ids. Never replaces a passage of another tenant.
     ///
@@ -67,20 +70,35 @@ pub trait PassageIndex: Send + Sync {
 
     /// Counts the passages of all users without visiting them. A passage that two segments of the index hold is counted twice: for a
     /// moment while the index is optimized, and possibly after the process was killed, until the next [`PassageIndex::maintain`].
+    /// Does not load an unloaded index: returns the estimate made when it was unloaded.
+    ///
+    /// # Errors
+    /// [`IndexError::Full`] when the index is unloaded, and its disk has too little space to load it.
     fn estimate_count(&self) -> Result<usize, IndexError>;
 
     /// Makes all earlier writes durable.
     ///
     /// # Errors
-    /// [`IndexError::Full`] when its disk has too little space for a safe write.
+    /// [`IndexError::Full`] when its disk has too little space for a safe write; [`IndexError::Abandoned`] after
+    /// [`PassageIndex::abandon`].
     fn commit(&self) -> Result<(), IndexError>;
 
     /// Optimizes the index: moves grown segments from memory to the disk, and frees the space of deleted passages. May take seconds,
-    /// during which searches are answered. Returns whether there was anything to do.
+    /// during which searches are answered. Returns whether there was anything to do. An unloaded index stays as it is.
     ///
     /// # Errors
-    /// [`IndexError::Full`] when its disk has too little space for a safe write.
+    /// [`IndexError::Full`] when its disk has too little space for a safe write; [`IndexError::Abandoned`] after
+    /// [`PassageIndex::abandon`].
     fn maintain(&self) -> Result<bool, IndexError>;
+
+    /// Frees the memory of the index if no request has read or written it for this time, and nothing uses it now. The next read or write
+    /// loads it again. [`PassageIndex::estimate_count`] and [`PassageIndex::maintain`] do not count as use. An index whose disk is nearly
+    /// full stays loaded, or is loaded again, because loading needs space. Returns whether the memory was freed.
+    ///
+    /// # Errors
+    /// [`IndexError::Full`] when its disk has too little space to load it again; [`IndexError::Abandoned`] when it is abandoned before it
+    /// is loaded again.
+    fn unload_unused(&self, unused_for: Duration) -> Result<bool, IndexError>;
 
     /// Returns those of these passages, of any user, that the index does not hold. Only for the comparison with the database.
     fn find_missing(&self, passages: &[Uuid]) -> Result<Vec<Uuid>, IndexError>;
@@ -98,7 +116,7 @@ pub trait PassageIndex: Send + Sync {
     fn is_in_place(&self) -> bool;
 
     /// Waits for writes in progress, and prevents all later writes to the folder, including those at drop. Searches are still
-    /// answered.
+    /// answered, unless the index is unloaded.
     fn abandon(&self);
 
     /// Allows writes again after [`PassageIndex::abandon`] if the index's own files are back in their place. Returns whether they are.

@@ -2,26 +2,31 @@
 //!
 //! Writes go through a log, so uncommitted writes mostly outlive a killed process; only [`PassageIndex::commit`] guarantees it, also
 //! for a power loss. A folder can be open in one process at a time.
+//!
+//! An index that nothing uses is unloaded, which frees its memory, and loaded again by the next request that needs it
+//! ([`PassageIndex::unload_unused`]). Its folder stays locked meanwhile. What is known of its tenants stays too: only this process writes
+//! into the folder, and it loads the index first.
 
 mod fault;
 mod filter;
 mod label;
+mod load;
 mod point;
 mod query;
 mod schema;
 mod shard;
+mod shard_folder;
 mod tenants;
 #[cfg(test)]
 mod tests;
 mod vector_model;
 
 use std::collections::{HashMap, HashSet};
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use disk::{FileIdentity, MIN_FREE_TO_ADD_BYTES, MIN_FREE_TO_DELETE_BYTES, available_bytes};
+use disk::{MIN_FREE_TO_ADD_BYTES, MIN_FREE_TO_DELETE_BYTES, available_bytes};
 use qdrant_edge::{
     ConditionalInsertOperation, CountRequest, FacetRequest, Filter as EngineFilter, Payload, PayloadOps,
     PointId, PointInsertOperations, PointOperations, QueryBatchRequest, RetrieveRequest, ScrollRequest,
@@ -31,9 +36,9 @@ use uuid::Uuid;
 
 pub use self::vector_model::VectorModel;
 
-use self::fault::measurement_error;
 use self::query::SearchScope;
-use self::shard::Shard;
+use self::shard::{Shard, try_guard};
+use self::shard_folder::ShardFolder;
 use self::tenants::TenantRegister;
 use super::index_error::IndexError;
 use super::language::Language;
@@ -41,16 +46,9 @@ use super::passage::{Labels, Point, Tenant};
 use super::passage_index::{PassageIndex, PassagePage};
 use super::query::{HybridHits, IndexQuery};
 
-/// Folders that the engine does not replace while a shard is open.
-const STABLE_FOLDERS: [&str; 2] = ["segments", "wal"];
-
-/// The identities of the stable folders; `None` for one that does not exist.
-type Identity = [Option<FileIdentity>; 2];
-
-fn identity_of(folder: &Path) -> Identity {
-    STABLE_FOLDERS
-        .map(|name| std::fs::symlink_metadata(folder.join(name)).ok().as_ref().map(FileIdentity::from))
-}
+/// Space that must be free for an index to stay unloaded. Loading needs [`MIN_FREE_TO_ADD_BYTES`]: with less, searches would be refused
+/// that a loaded index answers. The rest is for what others write between two checks of a disk that fills up.
+const MIN_FREE_TO_UNLOAD_BYTES: u64 = 4 * MIN_FREE_TO_ADD_BYTES;
 
 /// Returns the request for all values that a field has among the passages that a filter matches.
 fn facet_request(field: &str, filter: Option<EngineFilter>) -> FacetRequest {
@@ -60,17 +58,16 @@ fn facet_request(field: &str, filter: Option<EngineFilter>) -> FacetRequest {
 
 /// The passage index in a folder of this machine, run by qdrant-edge in this process.
 pub struct EdgeIndex {
+    /// It is abandoned, resumed and unloaded only under both locks below.
     shard: Shard,
-    folder: PathBuf,
-    identity: Identity,
-    /// Changes only under both locks below.
-    abandoned: AtomicBool,
     /// Held while the shard is optimized. Lock order: before `writing`.
     optimizing: Mutex<()>,
     /// Held during every write, so that writes wait for one another.
     writing: Mutex<()>,
     /// The tenants that have passages, and their languages. Every write of passages is noted in it first.
     tenants: TenantRegister,
+    /// [`MIN_FREE_TO_UNLOAD_BYTES`], or another number in a test.
+    min_free_to_unload: u64,
 }
 
 impl EdgeIndex {
@@ -88,22 +85,20 @@ impl EdgeIndex {
     }
 
     fn open_once(folder: &Path, model: Option<VectorModel>) -> Result<Self, IndexError> {
-        let shard = Shard::open(folder, model).map_err(|cause| IndexError::Open(Box::new(cause)))?;
+        let shard = Shard::open(folder, model).map_err(IndexError::Open)?;
         Ok(Self {
             shard,
-            folder: folder.to_owned(),
-            identity: identity_of(folder),
-            abandoned: AtomicBool::new(false),
             optimizing: Mutex::new(()),
             writing: Mutex::new(()),
             tenants: TenantRegister::default(),
+            min_free_to_unload: MIN_FREE_TO_UNLOAD_BYTES,
         })
     }
 
     /// Returns whether a folder holds an index.
     #[must_use]
     pub fn exists_in(folder: &Path) -> bool {
-        shard::exists_in(folder)
+        load::exists_in(folder)
     }
 
     /// Returns whether the disk of a folder has enough space to write an index there.
@@ -120,7 +115,7 @@ impl EdgeIndex {
 
     /// Refuses if the index is abandoned, and reloads the shard after a failed write. The caller holds `writing`.
     fn prepare_write(&self) -> Result<(), IndexError> {
-        self.require_not_abandoned()?;
+        self.folder().require_not_abandoned()?;
         self.reload_if_blocked()
     }
 
@@ -130,19 +125,17 @@ impl EdgeIndex {
             return Ok(());
         }
         // Does not wait: optimizing takes seconds, and its lock comes before `writing`.
-        let _optimizing = match self.optimizing.try_lock() {
-            Ok(guard) => guard,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return Err(IndexError::Blocked),
+        let Some(_optimizing) = try_guard(self.optimizing.try_lock()) else {
+            return Err(IndexError::Blocked);
         };
         // Without space the engine would end the process. When the old shard is dropped, the engine flushes it by path, so the folder
         // must still be its own.
-        self.require_free(MIN_FREE_TO_ADD_BYTES)?;
+        self.folder().require_space_to_add()?;
         if self.is_in_place() { self.shard.reload() } else { Err(IndexError::Blocked) }
     }
 
-    fn require_not_abandoned(&self) -> Result<(), IndexError> {
-        if self.abandoned.load(Ordering::SeqCst) { Err(IndexError::Abandoned) } else { Ok(()) }
+    fn folder(&self) -> &ShardFolder {
+        self.shard.folder()
     }
 
     fn lock_optimizing(&self) -> MutexGuard<'_, ()> {
@@ -151,19 +144,6 @@ impl EdgeIndex {
 
     fn lock_writing(&self) -> MutexGuard<'_, ()> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn require_free(&self, bytes: u64) -> Result<(), IndexError> {
-        let free = available_bytes(&self.folder).map_err(measurement_error("measure the disk of"))?;
-        if free < bytes { Err(IndexError::Full) } else { Ok(()) }
-    }
-
-    /// Refuses unless there is space for a second copy of everything and for the short form of all vectors, which optimizing may write.
-    fn require_space_to_optimize(&self) -> Result<(), IndexError> {
-        let free = available_bytes(&self.folder).map_err(measurement_error("measure the disk of"))?;
-        let used = allocated_bytes(&self.folder).map_err(measurement_error("measure the files of"))?;
-        // A segment that is moved to the disk also gets the short form of its vectors, a quarter of their size.
-        if free < MIN_FREE_TO_ADD_BYTES + used + used / 3 { Err(IndexError::Full) } else { Ok(()) }
     }
 
     fn check_dimensions<'a>(
@@ -239,7 +219,7 @@ impl PassageIndex for EdgeIndex {
     fn upsert(&self, tenant: &Tenant, points: Vec<Point>) -> Result<(), IndexError> {
         self.check_dimensions(points.iter().filter_map(|point| point.dense.as_ref()))?;
         let _writing = self.lock_writing();
-        self.require_free(MIN_FREE_TO_ADD_BYTES)?;
+        self.folder().require_space_to_add()?;
         self.tenants.note_upsert(tenant, points.iter().map(|point| point.language));
         let name = self.vector_name();
         let stored =
@@ -258,14 +238,14 @@ impl PassageIndex for EdgeIndex {
 
     fn delete_document(&self, tenant: &Tenant, document: Uuid, keep: Option<i64>) -> Result<(), IndexError> {
         let _writing = self.lock_writing();
-        self.require_free(MIN_FREE_TO_DELETE_BYTES)?;
+        self.folder().require_free(MIN_FREE_TO_DELETE_BYTES)?;
         let delete = PointOperations::DeletePointsByFilter(filter::of_document(tenant, document, keep));
         self.write("delete from", UpdateOperation::PointOperation(delete))
     }
 
     fn delete_tenant(&self, tenant: &Tenant) -> Result<(), IndexError> {
         let _writing = self.lock_writing();
-        self.require_free(MIN_FREE_TO_DELETE_BYTES)?;
+        self.folder().require_free(MIN_FREE_TO_DELETE_BYTES)?;
         let delete = PointOperations::DeletePointsByFilter(filter::owned_by(tenant));
         self.write("delete from", UpdateOperation::PointOperation(delete))?;
         self.tenants.note_delete(tenant);
@@ -274,7 +254,7 @@ impl PassageIndex for EdgeIndex {
 
     fn update_labels(&self, tenant: &Tenant, document: Uuid, labels: &Labels) -> Result<(), IndexError> {
         let _writing = self.lock_writing();
-        self.require_free(MIN_FREE_TO_ADD_BYTES)?;
+        self.folder().require_space_to_add()?;
         // Before the read, which fails while the shard is not loaded.
         self.prepare_write()?;
         // Passages of one document may differ in language, and each keeps its language label. Nothing else writes meanwhile.
@@ -325,14 +305,17 @@ impl PassageIndex for EdgeIndex {
     }
 
     fn estimate_count(&self) -> Result<usize, IndexError> {
-        let request = CountRequest { filter: None, exact: false };
-        self.shard.read("count", |shard| shard.count(request))
+        self.shard.estimate_count()
     }
 
     fn commit(&self) -> Result<(), IndexError> {
         let _writing = self.lock_writing();
-        self.require_not_abandoned()?;
-        self.require_free(MIN_FREE_TO_DELETE_BYTES)?;
+        self.folder().require_not_abandoned()?;
+        if self.shard.is_unloaded() {
+            // Every write loads it, and it was flushed when it was unloaded.
+            return Ok(());
+        }
+        self.folder().require_free(MIN_FREE_TO_DELETE_BYTES)?;
         self.reload_if_blocked()?;
         // The engine may let a flush wait for an optimization in progress.
         self.shard.flush()
@@ -341,9 +324,31 @@ impl PassageIndex for EdgeIndex {
     fn maintain(&self) -> Result<bool, IndexError> {
         // Without the lock for writing: the engine adds and searches passages while it optimizes.
         let _optimizing = self.lock_optimizing();
-        self.require_not_abandoned()?;
-        self.require_space_to_optimize()?;
+        self.folder().require_not_abandoned()?;
+        if self.shard.is_unloaded() {
+            // What is left to pack is packed once it is loaded again.
+            return Ok(false);
+        }
+        self.folder().require_space_to_optimize()?;
         self.shard.optimize()
+    }
+
+    fn unload_unused(&self, unused_for: Duration) -> Result<bool, IndexError> {
+        // A lock that is held means that the index is in use.
+        let Some(_optimizing) = try_guard(self.optimizing.try_lock()) else { return Ok(false) };
+        let Some(_writing) = try_guard(self.writing.try_lock()) else { return Ok(false) };
+        // The engine flushes a shard that is dropped by path, so the folder must still be its own.
+        if !self.is_in_place() {
+            return Ok(false);
+        }
+        if self.folder().free_bytes()? >= self.min_free_to_unload {
+            return self.shard.unload(unused_for);
+        }
+        if self.shard.is_unloaded() {
+            // Searches continue on a full disk only if the index is loaded before it is full.
+            self.shard.ensure_loaded()?;
+        }
+        Ok(false)
     }
 
     fn find_missing(&self, passages: &[Uuid]) -> Result<Vec<Uuid>, IndexError> {
@@ -371,31 +376,27 @@ impl PassageIndex for EdgeIndex {
 
     fn delete_passages(&self, passages: &[Uuid]) -> Result<(), IndexError> {
         let _writing = self.lock_writing();
-        self.require_free(MIN_FREE_TO_DELETE_BYTES)?;
+        self.folder().require_free(MIN_FREE_TO_DELETE_BYTES)?;
         let delete =
             PointOperations::DeletePoints { ids: passages.iter().copied().map(PointId::Uuid).collect() };
         self.write("delete from", UpdateOperation::PointOperation(delete))
     }
 
     fn is_in_place(&self) -> bool {
-        !self.abandoned.load(Ordering::SeqCst) && identity_of(&self.folder) == self.identity
+        self.folder().is_in_place()
     }
 
     fn abandon(&self) {
         // Both locks: an optimization writes into the folder too.
         let _optimizing = self.lock_optimizing();
         let _writing = self.lock_writing();
-        self.abandoned.store(true, Ordering::SeqCst);
+        self.shard.abandon();
     }
 
     fn resume(&self) -> bool {
         let _optimizing = self.lock_optimizing();
         let _writing = self.lock_writing();
-        let is_back = identity_of(&self.folder) == self.identity;
-        if is_back {
-            self.abandoned.store(false, Ordering::SeqCst);
-        }
-        is_back
+        self.shard.resume()
     }
 }
 
@@ -404,20 +405,8 @@ impl Drop for EdgeIndex {
     /// abandoned index is leaked instead. That costs its memory until the server ends, and happens only after an accident or
     /// when the server ends.
     fn drop(&mut self) {
-        if *self.abandoned.get_mut() {
+        if self.folder().is_abandoned() {
             self.shard.leak();
         }
     }
-}
-
-/// Bytes that the files of a folder occupy on the disk, which is less than their lengths: mapped files have holes.
-fn allocated_bytes(folder: &Path) -> std::io::Result<u64> {
-    const BLOCK_BYTES: u64 = 512;
-    let mut bytes = 0;
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let found = entry.metadata()?;
-        bytes += if found.is_dir() { allocated_bytes(&entry.path())? } else { found.blocks() * BLOCK_BYTES };
-    }
-    Ok(bytes)
 }

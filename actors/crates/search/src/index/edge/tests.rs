@@ -1,5 +1,7 @@
 //! The embedded index fulfils the contract, and its files survive what ends a process.
 
+mod unused;
+
 use std::path::Path;
 
 use super::*;
