@@ -14,7 +14,7 @@ use disk::SpaceLevel;
 use jobs::{BatchBudget, ClaimOrder, ClaimedJob, ClaimedJobs, Priority, SlotBudget, Track};
 use sea_orm::DbErr;
 use tokio::sync::Mutex;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tracing::warn;
 
 use super::context::WorkerContext;
@@ -26,6 +26,10 @@ use super::{attempt, batch, leases};
 /// Interval of looks for everything that is due: jobs, feeds, and accounts that were removed. It bounds the delay after a lost signal, and
 /// of what other processes make due.
 const DUE_WORK_INTERVAL: Duration = Duration::from_secs(1);
+/// Minimum time between two claims that signals cause. Jobs that become due meanwhile are claimed together, because a flush of the index
+/// costs the same whatever the number of passages: a third of the CPU-time of a save (`tests/bench/growth.py`, save). After a pause, a
+/// signal is followed at once.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval of the clean-ups and of the merge of titles, which also run after the start.
 const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(3600);
 /// Delay of the first clean-up. A server is ready once it has written to the database, and a write would wait for those of the clean-up.
@@ -34,6 +38,8 @@ const FIRST_CLEAN_UP_DELAY: Duration = Duration::from_secs(1);
 const FILES_INTERVAL: Duration = Duration::from_secs(5);
 /// Interval of looks whether the index can be packed because nothing runs.
 const PACK_INTERVAL: Duration = Duration::from_secs(30);
+/// Interval of looks whether the index can be unloaded because nothing uses it, or must be loaded because its disk is nearly full.
+const UNLOAD_INTERVAL: Duration = Duration::from_secs(30);
 /// Interval of checks of the index. A removed index is reopened, and the progress of a rebuild updated, within it.
 const REPAIR_INTERVAL: Duration = Duration::from_secs(2);
 /// Longest wait until the running jobs are released at the end of the server. Another process may hold the lock of the database; the
@@ -58,6 +64,8 @@ pub struct WorkerActor {
     /// Held by the claim in progress, of which there is one at a time.
     claim_lock: Arc<Mutex<()>>,
     claims: u64,
+    /// Whether jobs may have become due after the claim in progress looked for them.
+    is_claim_due: bool,
     /// Set by [`Stop`]. An actor that is started again claims jobs again.
     is_stopped: Arc<AtomicBool>,
 }
@@ -72,6 +80,7 @@ impl WorkerActor {
             tasks: HashSet::new(),
             claim_lock: Arc::default(),
             claims: 0,
+            is_claim_due: false,
             is_stopped: Arc::default(),
         }
     }
@@ -101,13 +110,13 @@ impl WorkerActor {
         }));
     }
 
-    /// Claims jobs at the next signal, and so on.
-    fn await_signal(&mut self, context: &mut Context<Self>) {
+    /// Claims jobs at the next signal, but not before this time, and so on.
+    fn await_signal(&mut self, not_before: Instant, context: &mut Context<Self>) {
         let signal = self.ctx.job_signal.clone();
-        let notified = async move { signal.notified().await };
+        let notified = async move { signal.notified(not_before).await };
         context.spawn(notified.into_actor(self).map(|(), actor, context| {
             actor.claim(context);
-            actor.await_signal(context);
+            actor.await_signal(Instant::now() + SIGNAL_INTERVAL, context);
         }));
     }
 
@@ -152,9 +161,12 @@ impl WorkerActor {
         if self.is_stopped() || level == SpaceLevel::Full {
             return;
         }
-        // One claim at a time: a second one would count the same slots as free. The next signal or interval claims
-        // what is left.
-        let Ok(claim_guard) = self.claim_lock.clone().try_lock_owned() else { return };
+        // One claim at a time: a second one would count the same slots as free. It may have looked before the latest job was due.
+        let Ok(claim_guard) = self.claim_lock.clone().try_lock_owned() else {
+            self.is_claim_due = true;
+            return;
+        };
+        self.is_claim_due = false;
         let slots = Track::ALL.into_iter().map(|track| (track, self.slots(track, level)));
         let free: Vec<(Track, SlotBudget)> = slots.filter(|(_, slots)| slots.free > 0).collect();
         if free.is_empty() {
@@ -174,7 +186,7 @@ impl WorkerActor {
             }
             drop(claim_guard);
             // A claim takes a batch or two, and more may be due.
-            if has_batch {
+            if has_batch || actor.is_claim_due {
                 actor.claim(context);
             }
         }));
@@ -197,14 +209,17 @@ impl WorkerActor {
         if track != Track::Library || !self.ctx.index_watch.is_maintainer() {
             return None;
         }
-        let has_model = self.ctx.indexing.retrieval.engine().embedder().is_some();
-        let max_jobs = if has_model { MAX_EMBEDDED_BATCH_JOBS } else { MAX_BATCH_JOBS };
         let (batches, backlog_batches) = (self.running.batches(track), self.running.backlog_batches(track));
         Some(BatchBudget {
             free: self.limits.of_track(track).saturating_sub(batches) as u64,
             free_for_backlog: MAX_BACKLOG_BATCHES.saturating_sub(backlog_batches) as u64,
-            max_jobs,
+            max_jobs: self.max_batch_jobs(),
         })
+    }
+
+    fn max_batch_jobs(&self) -> u64 {
+        let has_model = self.ctx.indexing.retrieval.engine().embedder().is_some();
+        if has_model { MAX_EMBEDDED_BATCH_JOBS } else { MAX_BATCH_JOBS }
     }
 
     fn start_claimed(&mut self, claimed: Result<ClaimedJobs, DbErr>, context: &mut Context<Self>) {
@@ -252,6 +267,7 @@ impl WorkerActor {
         // older attempt must not run at the same time.
         self.running.abort_job(job.row.id);
         let (ctx, attempted) = (self.ctx.clone(), job.clone());
+        let track = job.kind.track();
         // In a separate task, so that a panic ends the attempt, but neither the actor nor another job.
         let task = actix_rt::spawn(async move { attempt::run(&ctx, &attempted).await });
         self.running.add_job(job.clone(), task.abort_handle());
@@ -261,9 +277,11 @@ impl WorkerActor {
             attempt::record_end(&ctx, &job, end).await;
             job.row
         };
-        context.spawn(watch.into_actor(self).map(|row, actor, context| {
+        context.spawn(watch.into_actor(self).map(move |row, actor, context| {
+            let had_slot = actor.running.free_slots(track, actor.limits).has_slot_for(&row);
             actor.running.remove_job(&row);
-            actor.claim(context);
+            // Jobs that are due may have waited for its slot. Others are claimed as after a signal.
+            if had_slot { actor.ctx.job_signal.notify() } else { actor.claim(context) }
         }));
     }
 
@@ -279,6 +297,7 @@ impl WorkerActor {
             return;
         }
         let (track, priority) = (first.kind.track(), Priority::of(&first.row));
+        let is_full = claimed.len() as u64 >= self.max_batch_jobs();
         let ctx = self.ctx.clone();
         let task = actix_rt::spawn(async move { batch::run(&ctx, &claimed).await });
         let number = self.running.add_batch(track, priority, task.abort_handle());
@@ -286,8 +305,10 @@ impl WorkerActor {
             if end.is_err_and(|error| error.is_panic()) {
                 warn!("jobs that ran together are due again when their leases expire, because the worker panicked");
             }
+            let had_room = actor.batch_budget(track).is_none_or(BatchBudget::has_room_for_backlog);
             actor.running.remove_batch(number);
-            actor.claim(context);
+            // As after a job. A full batch has left jobs that are due.
+            if had_room && !is_full { actor.ctx.job_signal.notify() } else { actor.claim(context) }
         }));
     }
 
@@ -322,6 +343,10 @@ impl WorkerActor {
             self.begin(MaintenanceTask::PackIndex, context);
         }
     }
+
+    fn unload_unused_index(&mut self, context: &mut Context<Self>) {
+        self.begin(MaintenanceTask::UnloadIndex, context);
+    }
 }
 
 impl Actor for WorkerActor {
@@ -332,10 +357,11 @@ impl Actor for WorkerActor {
         // After the start too: a server that is restarted more often than every hour would never clean up.
         context.run_later(FIRST_CLEAN_UP_DELAY, Self::clean_up);
         self.repair(context);
-        self.await_signal(context);
+        self.await_signal(Instant::now(), context);
         context.run_interval(DUE_WORK_INTERVAL, Self::find_due_work);
         context.run_interval(CLEAN_UP_INTERVAL, Self::clean_up);
         context.run_interval(PACK_INTERVAL, Self::pack);
+        context.run_interval(UNLOAD_INTERVAL, Self::unload_unused_index);
         context.run_interval(REPAIR_INTERVAL, Self::repair);
         context.run_interval(FILES_INTERVAL, Self::delete_unused_files);
     }

@@ -27,6 +27,8 @@ pub(super) enum MaintenanceTask {
     DeleteUnusedFiles,
     /// Packs the index, when no job runs.
     PackIndex,
+    /// Frees the memory of the index, when nothing uses it, or loads it again before its disk is full.
+    UnloadIndex,
     /// Compares the index with the database, and restores what it has lost.
     RepairIndex,
     /// Checks that this server still maintains the index.
@@ -43,7 +45,9 @@ impl MaintenanceTask {
             }
             // The index writes through mapped files, where a full disk ends the process.
             Self::PurgeRemovedUsers => level != SpaceLevel::Full,
-            Self::PromoteDueJobs
+            // The index refuses what its disk has no space for.
+            Self::UnloadIndex
+            | Self::PromoteDueJobs
             | Self::CleanUp
             | Self::DeleteUnusedFiles
             | Self::RepairIndex
@@ -75,8 +79,21 @@ impl MaintenanceTask {
             Self::MergeTitleIndex => title_merge::run(ctx).await,
             Self::DeleteUnusedFiles => stored_files::sweep(&ctx.core, &*ctx.uploads.store).await,
             Self::PackIndex => ctx.retrieval.maintain().await.map(drop),
+            Self::UnloadIndex => ctx.retrieval.unload_unused().await.map(drop),
             Self::RepairIndex => repair::check_index(&ctx.repair).await,
             Self::CheckMaintainer => repair::check_maintainer(&ctx.repair).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn index_is_unloaded_at_every_space_level() {
+        for level in [SpaceLevel::Full, SpaceLevel::BelowFloor, SpaceLevel::AboveFloor] {
+            assert!(MaintenanceTask::UnloadIndex.may_start(level), "{level:?}");
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
 
 /// Tells the worker that there may be a due job. Clones share the signal.
 ///
@@ -17,8 +18,10 @@ impl JobSignal {
         self.0.notify_one();
     }
 
-    /// Waits for the next signal. Only one task may wait: each signal wakes one.
-    pub async fn notified(&self) {
+    /// Waits until this time, and then for the next signal. All signals that are sent before it are one. Only one task may wait: each signal
+    /// wakes one.
+    pub async fn notified(&self, not_before: Instant) {
+        sleep_until(not_before).await;
         self.0.notified().await;
     }
 }
@@ -29,14 +32,34 @@ mod tests {
 
     use super::*;
 
+    async fn is_signalled(signal: &JobSignal) -> bool {
+        tokio::time::timeout(Duration::from_millis(1), signal.notified(Instant::now())).await.is_ok()
+    }
+
     #[tokio::test]
     async fn signals_before_the_wait_are_kept_as_one() {
         let signal = JobSignal::default();
         signal.clone().notify();
         signal.notify();
 
-        signal.notified().await;
+        signal.notified(Instant::now()).await;
 
-        assert!(tokio::time::timeout(Duration::from_millis(1), signal.notified()).await.is_err());
+        assert!(!is_signalled(&signal).await);
+    }
+
+    #[tokio::test]
+    async fn signals_before_the_time_are_one_at_that_time() {
+        let (signal, time) = (JobSignal::default(), Instant::now() + Duration::from_millis(20));
+        let sender = signal.clone();
+        signal.notify();
+        let send_again = async move {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            sender.notify();
+        };
+
+        tokio::join!(signal.notified(time), send_again);
+
+        assert!(Instant::now() >= time);
+        assert!(!is_signalled(&signal).await);
     }
 }

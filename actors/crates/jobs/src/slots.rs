@@ -43,7 +43,8 @@ pub struct BatchBudget {
 
 impl BatchBudget {
     /// Returns whether a batch of the backlog may be added.
-    pub(super) fn has_room_for_backlog(self) -> bool {
+    #[must_use]
+    pub fn has_room_for_backlog(self) -> bool {
         self.free.min(self.free_for_backlog) > 0
     }
 }
@@ -74,14 +75,21 @@ impl SlotBudget {
         Self { free, free_for_backlog: free, max_per_user: free, ..Self::default() }
     }
 
+    /// Returns whether there is a slot for a job of this user and priority.
+    #[must_use]
+    pub fn has_slot_for(&self, job: &Model) -> bool {
+        let is_backlog = Priority::of(job) == Priority::Backlog;
+        let used = self.used_by_user.get(&job.user_id).copied().unwrap_or(0);
+        self.free > 0 && used < self.max_per_user && (!is_backlog || self.free_for_backlog > 0)
+    }
+
     /// Takes a slot for a job. Returns `false` if there is none for it.
     pub(super) fn try_acquire(&mut self, job: &Model) -> bool {
-        let is_backlog = Priority::of(job) == Priority::Backlog;
-        let used = self.used_by_user.entry(job.user_id).or_default();
-        if self.free == 0 || *used >= self.max_per_user || (is_backlog && self.free_for_backlog == 0) {
+        if !self.has_slot_for(job) {
             return false;
         }
-        *used += 1;
+        let is_backlog = Priority::of(job) == Priority::Backlog;
+        *self.used_by_user.entry(job.user_id).or_default() += 1;
         self.free -= 1;
         self.free_for_backlog -= u64::from(is_backlog);
         true
@@ -100,5 +108,31 @@ impl SlotBudget {
     pub(super) fn users_at_maximum(&self) -> Vec<UserId> {
         let at_maximum = self.used_by_user.iter().filter(|(_, used)| **used >= self.max_per_user);
         at_maximum.map(|(user, _)| *user).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+    use values::time::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn slot_is_refused_at_each_maximum() {
+        let now = Timestamp::from_millis(1);
+        let (user, other) = (UserId::new(now), UserId::new(now));
+        let job = |user, priority: Priority| {
+            Model::queued(user, JobKind::Index.name(), Uuid::nil(), (0, priority.number()), now)
+        };
+        let slots = SlotBudget { free: 2, free_for_backlog: 1, max_per_user: 1, ..SlotBudget::default() };
+
+        let mut used = slots.clone();
+        assert!(used.try_acquire(&job(user, Priority::Backlog)));
+
+        assert!(!used.has_slot_for(&job(user, Priority::Now)), "the user has all its slots");
+        assert!(!used.has_slot_for(&job(other, Priority::Backlog)), "the backlog has all its slots");
+        assert!(used.try_acquire(&job(other, Priority::Now)));
+        assert!(!used.has_slot_for(&job(UserId::new(now), Priority::Now)), "no slot is free");
     }
 }
