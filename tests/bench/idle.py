@@ -4,8 +4,9 @@
 
 Printed are, for each library: milliseconds from start to ready (the median of several starts); then for a second without requests
 CPU-milliseconds, context switches, wake-ups of threads by others (futex and eventfd calls), reads and writes of files, syncs to the
-disk, and statements; and the memory in MiB. The system calls are counted by `strace -c` (a Debian package) in a second period, which
-slows the service: its CPU-time is that of the first.
+disk, and statements; the memory in MiB, with the index loaded and (unused_) after --unused seconds more, when the service has unloaded
+it, as its log must say; and first_search_ms, the milliseconds of a search then, which loads it again. The system calls are counted by
+`strace -c` (a Debian package) in a second period, which slows the service: its CPU-time is that of the first.
 
 The figures are absolute. The goals are 10 statements a second or fewer, and less than 150 ms from start to ready in a library of 200,000
 bookmarks. With --other another build is measured after the first one in each library, and the ratios of the figures to it are printed:
@@ -20,7 +21,7 @@ import subprocess
 import time
 
 from library import add_arguments, copied
-from service import UNLIMITED, Service, add_other, arguments, builds, context_switches, machine, say, say_ratios
+from service import LOG_UNLOADS, UNLIMITED, Service, add_other, add_unused, arguments, builds, context_switches, machine, say, say_ratios
 
 SETTLED_SECONDS = 15
 STARTS = 5
@@ -55,8 +56,8 @@ def idle(service: Service, seconds: int) -> dict[str, float]:
 
 
 def measure(args, program: str, bookmarks: int) -> dict[str, float]:
-    with copied(program, args.library, bookmarks, indexed=args.indexed) as (home, _):
-        service = Service(program, home, UNLIMITED)
+    with copied(program, args.library, bookmarks, indexed=args.indexed) as (home, library):
+        service = Service(program, home, UNLIMITED | LOG_UNLOADS)
         try:
             starts = []
             for _ in range(STARTS):
@@ -67,6 +68,7 @@ def measure(args, program: str, bookmarks: int) -> dict[str, float]:
             quiet = idle(service, args.seconds)
             memory = service.memory()
             quiet |= system_calls(service.process.pid, args.seconds)
+            memory |= service.unused_figures(args.unused, library.reader(service))
         finally:
             service.stop()
     return {"ready_ms_p50": round(statistics.median(starts)), "ready_ms_max": round(max(starts)), **quiet, **memory}
@@ -77,6 +79,7 @@ if __name__ == "__main__":
     add_arguments(parser, 2_000, 20_000, 200_000)
     parser.add_argument("--seconds", type=int, default=30, help="of each period")
     add_other(parser)
+    add_unused(parser)
     parser.add_argument("--indexed", action="store_true", help="libraries whose passages are in the index")
     measured = parser.parse_args()
     machine()

@@ -31,6 +31,13 @@ UNLIMITED = {
     "plans.pro.rest_per_day": 1_000_000_000,
     "log.level": "warn",
 }
+# The service unloads an index after five minutes without a request, which it checks every half minute.
+UNUSED_SECONDS = 360
+# Lines of the log with which the service unloads its index, and loads it again.
+UNLOADED_LINE = "the passage index was unloaded"
+LOADED_LINE = "the unloaded passage index was loaded"
+# A setting of the log that writes them.
+LOG_UNLOADS = {"log.level": "warn,search::index::edge=debug"}
 TICKS = os.sysconf("SC_CLK_TCK")
 # The units of times in the output of wrk.
 MILLISECONDS = {"us": .001, "ms": 1, "s": 1000, "m": 60_000}
@@ -53,6 +60,13 @@ def arguments(about: str, *, data: bool = True, models: bool = True) -> argparse
 def add_other(parser: argparse.ArgumentParser) -> None:
     """The argument of measurements that compare two builds."""
     parser.add_argument("--other", metavar="PROGRAM", help="another build, which is measured in the same run")
+
+
+def add_unused(parser: argparse.ArgumentParser) -> None:
+    """The argument of measurements of memory."""
+    parser.add_argument("--unused", type=int, default=UNUSED_SECONDS, metavar="SECONDS",
+                        help=f"without a request, until memory and a search are measured once more ({UNUSED_SECONDS}); 0 leaves that out, "
+                             "as for a build that does not unload its index")
 
 
 def builds(args: argparse.Namespace) -> dict[str, str]:
@@ -89,6 +103,8 @@ class Service:
         own = {"server.listen": f"127.0.0.1:{self.port}", "data_dir": folder / "data", "models.dir": folder / "none"}
         self.settings: dict[str, object] = own | settings
         self.process: subprocess.Popen[bytes] | None = None
+        # Where the log of the running process begins.
+        self.log_start = 0
 
     def environment(self) -> dict[str, str]:
         """The settings, without those of the caller's environment."""
@@ -100,6 +116,7 @@ class Service:
         """Starts the service; returns the milliseconds until /readyz is 200."""
         began = time.perf_counter()
         with (self.folder / "log").open("ab") as log:
+            self.log_start = log.tell()
             self.process = subprocess.Popen(
                 [self.program, "serve"], cwd=self.folder, env=self.environment(), stdout=log, stderr=log)
         while not self.is_ready():
@@ -182,6 +199,29 @@ class Service:
             if name and any(part in name[0] for part in parts):
                 sums[name[0]] = sums.get(name[0], 0.0) + float(line.rsplit(" ", 1)[1])
         return sums
+
+    def is_index_unloaded(self) -> bool:
+        """Whether the log says that the index is unloaded. It does so with LOG_UNLOADS."""
+        with (self.folder / "log").open("rb") as log:
+            log.seek(self.log_start)
+            lines = log.read().decode()
+        return lines.rfind(UNLOADED_LINE) > lines.rfind(LOADED_LINE)
+
+    def unused_figures(self, seconds: int, reader: "Reader") -> dict[str, float]:
+        """The resident memory after this time without requests, and the milliseconds of the first search after it, which loads the
+        index; nothing if the time is 0. An index that was not unloaded ends the script."""
+        if not seconds:
+            return {}
+        time.sleep(seconds)
+        if not self.is_index_unloaded():
+            sys.exit(f"{self.program} did not unload its index within {seconds} seconds; see --unused")
+        memory = {f"unused_{name}": size for name, size in self.memory().items() if name != "VmHWM"}
+        began = time.perf_counter()
+        reader.ask("GET", "/rest/v2/search", q="library", limit=8)
+        took = (time.perf_counter() - began) * 1000
+        if self.is_index_unloaded():
+            sys.exit(f"{self.program} did not load its index for a search")
+        return memory | {"first_search_ms": round(took, 1)}
 
     def memory(self) -> dict[str, float]:
         """MiB of the process alone."""
