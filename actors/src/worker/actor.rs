@@ -267,7 +267,7 @@ impl WorkerActor {
         // older attempt must not run at the same time.
         self.running.abort_job(job.row.id);
         let (ctx, attempted) = (self.ctx.clone(), job.clone());
-        let track = job.kind.track();
+        let (track, may_run_in_batch) = (job.kind.track(), job.may_run_in_batch());
         // In a separate task, so that a panic ends the attempt, but neither the actor nor another job.
         let task = actix_rt::spawn(async move { attempt::run(&ctx, &attempted).await });
         self.running.add_job(job.clone(), task.abort_handle());
@@ -280,8 +280,10 @@ impl WorkerActor {
         context.spawn(watch.into_actor(self).map(move |row, actor, context| {
             let had_slot = actor.running.free_slots(track, actor.limits).has_slot_for(&row);
             actor.running.remove_job(&row);
-            // Jobs that are due may have waited for its slot. Others are claimed as after a signal.
-            if had_slot { actor.ctx.job_signal.notify() } else { actor.claim(context) }
+            // Jobs that are due may have waited for its slot. Others are claimed as after a signal, and so are those that run in batches: a
+            // row of saves would otherwise fill the slots with one job each, whose ends would claim the next ones one by one.
+            let is_batched = may_run_in_batch && actor.batch_budget(track).is_some();
+            if had_slot || is_batched { actor.ctx.job_signal.notify() } else { actor.claim(context) }
         }));
     }
 

@@ -17,6 +17,17 @@ pub struct ClaimedJob {
     pub row: Model,
 }
 
+impl ClaimedJob {
+    /// Returns whether due jobs of this kind and history run together in a batch if they are claimed together.
+    #[must_use]
+    pub fn may_run_in_batch(&self) -> bool {
+        self.kind.runs_in_batches()
+            && self.row.attempts <= 1
+            && self.row.crashes == 0
+            && self.row.progress == 0
+    }
+}
+
 /// The result of a claim.
 #[derive(Debug, Default)]
 pub struct ClaimedJobs {
