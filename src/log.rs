@@ -95,7 +95,7 @@ pub(crate) mod tests {
     use std::io::Write;
     use std::sync::{Arc, Mutex};
 
-    use tracing::subscriber::with_default;
+    use tracing::subscriber::{DefaultGuard, set_default, with_default};
     use tracing::{debug, info, info_span, trace, trace_span, warn};
 
     use super::*;
@@ -110,6 +110,14 @@ pub(crate) mod tests {
         pub(crate) fn written(&self) -> String {
             String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
         }
+    }
+
+    /// Collects the lines that this thread logs until the guard is dropped.
+    pub(crate) fn capture_log() -> (Sink, DefaultGuard) {
+        let lines = Sink::default();
+        let writer = lines.clone();
+        let log = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+        (lines, set_default(log))
     }
 
     impl Write for Sink {

@@ -29,8 +29,8 @@ pub async fn run_to_end(
 }
 
 /// Work that is polled by the task of its connection. If the client disconnects, the connection drops it, and the rest of the work runs
-/// in a task of its own. A task for each request would cost it an allocation and a wake-up, and all requests of a tick would hold their
-/// response slots at once.
+/// in a task of its own. If each request had a task from the beginning, it would need one more allocation and wake-up, and requests that
+/// arrive together would wait for each other's response slots.
 struct DetachOnDrop {
     /// `None` once it has ended.
     work: Option<LocalBoxFuture<'static, thread::Result<HttpResponse>>>,
@@ -67,7 +67,7 @@ mod tests {
     use tracing::{info_span, warn};
 
     use super::*;
-    use crate::log::tests::Sink;
+    use crate::log::tests::capture_log;
 
     fn panicking_handler() -> HttpResponse {
         panic!("a bug")
@@ -93,10 +93,7 @@ mod tests {
 
     #[actix_web::test]
     async fn work_ends_although_its_client_disconnects() {
-        let writer = Sink::default();
-        let lines = writer.clone();
-        let log = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
-        let _log = tracing::subscriber::set_default(log);
+        let (lines, _log) = capture_log();
         let request = TestRequest::default().to_http_request();
         let (ended, has_ended) = oneshot::channel();
         let work = async move {
@@ -118,10 +115,7 @@ mod tests {
 
     #[actix_web::test]
     async fn log_lines_of_a_request_carry_its_id() {
-        let writer = Sink::default();
-        let lines = writer.clone();
-        let log = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
-        let _log = tracing::subscriber::set_default(log);
+        let (lines, _log) = capture_log();
         let work = async {
             warn!("something to look at");
             yield_now().await;

@@ -129,7 +129,7 @@ impl JobChoice {
 /// Returns whether a job may run in a batch. One that failed or crashed before runs alone: it may be the cause, and a crash of the process
 /// counts for every job that runs at that moment. One with progress is long.
 fn may_share_slot(job: &ClaimedJob) -> bool {
-    job.kind.runs_in_batches() && is_first_attempt(&job.row) && job.row.progress == 0
+    is_first_attempt(&job.row) && job.may_run_in_batch()
 }
 
 /// Returns whether no attempt of a job has begun since it was requested, or since its last progress.

@@ -18,7 +18,7 @@ pub struct ClaimedJob {
 }
 
 impl ClaimedJob {
-    /// Returns whether due jobs of this kind and history run together in a batch if they are claimed together.
+    /// Returns whether the job may run in a batch: none of its attempts failed or crashed before this one, and it has no progress.
     #[must_use]
     pub fn may_run_in_batch(&self) -> bool {
         self.kind.runs_in_batches()

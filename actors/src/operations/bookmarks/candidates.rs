@@ -114,7 +114,7 @@ impl BookmarkFilter {
                 PAGE_TABLE,
                 Expr::cust("TRUE"),
             );
-        // A join has no order of its own.
+        // SQL does not promise that a join keeps the order of its subquery.
         page.sort.sort(&mut rows, page.limit);
         rows.with(clause)
     }

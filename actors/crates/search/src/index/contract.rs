@@ -332,7 +332,7 @@ pub fn languages_include_those_added_later(index: &dyn PassageIndex) {
     assert_eq!(index.languages(&tenant()).unwrap(), [Language::German]);
 }
 
-/// The languages of a tenant are the language labels of its own passages; other labels name none.
+/// The languages of a tenant are the language labels of its own passages; a label of another kind is no language.
 pub fn languages_are_those_of_the_tenant(index: &dyn PassageIndex) {
     let collections = (100..140).map(id).collect();
     let labels = Labels { source: Source::Feeds, feed: Some(id(61)), collections };

@@ -1,4 +1,4 @@
-//! The files of an unloaded index: nobody else opens them, no other folder is taken for theirs, and damage is found.
+//! The files of an unloaded index: no other process opens them, another folder at their path is not used, and damage is found.
 
 use std::collections::BTreeMap;
 use std::fs::File;
