@@ -121,12 +121,8 @@ fn select_on_postgres(user: UserId, words: &[String], sort: BookmarkSort) -> Sel
 }
 
 fn select_on_sqlite(user: UserId, word: &str, sort: BookmarkSort) -> SelectStatement {
-    let column = |name: &'static str| Expr::col((TITLE_SEARCH_ROW, name));
-    let mut found = Query::select();
-    sort.select_candidate(&mut found, column("bookmark_id"), column("saved_at"));
+    let mut found = select_found_rows(sort);
     found
-        // A bookmark may have the word in both of its rows.
-        .distinct()
         .from(TITLE_SEARCH)
         // A cross join, because SQLite keeps its order: the rows with the trigrams first, then the bookmark of each.
         .join(JoinType::CrossJoin, TITLE_SEARCH_ROW, Condition::all())
@@ -140,19 +136,25 @@ fn select_on_sqlite(user: UserId, word: &str, sort: BookmarkSort) -> SelectState
     found
 }
 
+/// Begins a statement with the columns of a candidate, from [`TITLE_SEARCH_ROW`]. A bookmark may have a word in both of its rows.
+fn select_found_rows(sort: BookmarkSort) -> SelectStatement {
+    let column = |name: &'static str| Expr::col((TITLE_SEARCH_ROW, name));
+    let mut found = Query::select();
+    sort.select_candidate(&mut found, column("bookmark_id"), column("saved_at"));
+    found.distinct();
+    found
+}
+
 /// Selects the bookmarks with a trigram that begins with a word of one or two characters, in one of its spellings. Those of other users are
 /// among them, and left out when the bookmarks are read: they are not left out here, so that the limit of the candidates bounds the rows
 /// that are read.
 fn select_short_word(word: &str, sort: BookmarkSort) -> SelectStatement {
-    let column = |name: &'static str| Expr::col((TITLE_SEARCH_ROW, name));
     let ranges = spellings(word).into_iter().map(|spelling| {
         let end = after_prefix(&spelling);
         (spelling, end)
     });
-    let mut found = Query::select();
-    sort.select_candidate(&mut found, column("bookmark_id"), column("saved_at"));
+    let mut found = select_found_rows(sort);
     found
-        .distinct()
         .from_values(ranges, "spelling")
         .join(JoinType::CrossJoin, TITLE_SEARCH_TERM, Condition::all())
         .join(JoinType::CrossJoin, TITLE_SEARCH_ROW, Condition::all())
