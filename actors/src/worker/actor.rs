@@ -180,13 +180,15 @@ impl WorkerActor {
         let (ctx, is_stopped) = (self.ctx.clone(), self.is_stopped.clone());
         let claim = async move { leases::claim_due(&ctx, &is_stopped, order, free).await };
         context.spawn(claim.into_actor(self).map(|all, actor, context| {
-            let has_batch = all.iter().flatten().any(|claimed| !claimed.batches.is_empty());
+            let has_full_batch =
+                all.iter().flatten().flat_map(|claimed| &claimed.batches).any(|batch| actor.is_full(batch));
             for claimed in all {
                 actor.start_claimed(claimed, context);
             }
             drop(claim_guard);
-            // A claim takes a batch or two, and more may be due.
-            if has_batch || actor.is_claim_due {
+            // A claim takes a batch or two, and leaves jobs that are due if one of them is full. What became due since then is left to the
+            // next signal: it would take a slot for each job.
+            if has_full_batch || actor.is_claim_due {
                 actor.claim(context);
             }
         }));
@@ -220,6 +222,11 @@ impl WorkerActor {
     fn max_batch_jobs(&self) -> u64 {
         let has_model = self.ctx.indexing.retrieval.engine().embedder().is_some();
         if has_model { MAX_EMBEDDED_BATCH_JOBS } else { MAX_BATCH_JOBS }
+    }
+
+    /// Returns whether a batch has as many jobs as a batch may have, so that more of them may be due.
+    fn is_full(&self, batch: &[ClaimedJob]) -> bool {
+        batch.len() as u64 >= self.max_batch_jobs()
     }
 
     fn start_claimed(&mut self, claimed: Result<ClaimedJobs, DbErr>, context: &mut Context<Self>) {
@@ -299,7 +306,7 @@ impl WorkerActor {
             return;
         }
         let (track, priority) = (first.kind.track(), Priority::of(&first.row));
-        let is_full = claimed.len() as u64 >= self.max_batch_jobs();
+        let is_full = self.is_full(&claimed);
         let ctx = self.ctx.clone();
         let task = actix_rt::spawn(async move { batch::run(&ctx, &claimed).await });
         let number = self.running.add_batch(track, priority, task.abort_handle());
