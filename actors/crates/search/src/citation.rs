@@ -6,10 +6,12 @@
 //! passage. Only a quotation that was found there, up to white space and case, is verified. A marker without a passage is removed.
 //! If there is no quotation, or an invented one, the quote is the sentence of the passage that is nearest to what the answer says,
 //! and is not verified.
+//!
+//! All other text of an answer stays as it is, also markup such as `vector<int>` or `![x](y)`: an answer is plain text (spec.md:
+//! POST /ask), which a surface escapes where it shows it (row I1).
 
 mod marker;
 mod nearest_sentence;
-mod plain_text;
 mod quotation;
 
 use std::ops::Range;
@@ -20,7 +22,7 @@ use quotation::FoldedText;
 /// An answer with its citations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CitedAnswer {
-    /// Plain text with markers `[n]`, whose numbers begin at 1.
+    /// Plain text with markers `[n]`, whose numbers begin at 1. It is not escaped for HTML or Markdown.
     pub text: String,
     /// `citations[n - 1]` belongs to the marker `[n]`.
     pub citations: Vec<Citation>,
@@ -61,7 +63,7 @@ pub fn cite(answer: &str, passages: &[&str]) -> CitedAnswer {
         numbers.push(claim.map(|claim| builder.number(&markers, at, marker, claim)));
     }
     let text = marker::rewrite(answer, &markers, &numbers);
-    CitedAnswer { text: plain_text::neutralize(&text), citations: builder.citations }
+    CitedAnswer { text, citations: builder.citations }
 }
 
 /// The claim of an answer just before a marker: the passages that the marker refers to, each with the quotation of it.

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::lexical::lowercase_letter;
+
 /// Maximum length of a quotation in bytes.
 const MAX_QUOTATION_BYTES: usize = 4_000;
 /// Number of quotation marks before the closing one that are tried as the opening one.
@@ -60,7 +62,7 @@ impl FoldedText {
                     folded.push(' ', at);
                 }
             } else {
-                lowercase(c).for_each(|c| folded.push(c, at));
+                lowercase_letter(c).for_each(|c| folded.push(c, at));
             }
         }
         folded
@@ -99,9 +101,4 @@ impl FoldedText {
         self.text.push(c);
         self.origin.resize(self.text.len(), at);
     }
-}
-
-fn lowercase(c: char) -> impl Iterator<Item = char> {
-    // The final sigma is the same letter.
-    c.to_lowercase().map(|c| if c == 'ς' { 'σ' } else { c })
 }

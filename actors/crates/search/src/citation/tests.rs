@@ -121,13 +121,15 @@ fn adjacent_markers_each_verify_their_own_quotation() {
 
 /// Covers the threat table (row I1).
 #[test]
-fn markup_that_a_page_would_load_is_disabled() {
-    let said = "See ![x](https://evil.example/?q) <img src=x> [1](https://a.example)\n[r]: https://evil.example\n2 < 3 [1]";
-
-    assert_eq!(
-        cite(said, &[QUAGGA]).text,
-        "See ! [x] (https://evil.example/?q) < img src=x> [1] (https://a.example)\n[r] : https://evil.example\n2 < 3 [1]"
-    );
+fn text_of_an_answer_is_not_changed() {
+    for said in [
+        "A `vector<int>` has a[i] and `std::map<K, V>::iterator` [1].",
+        "See ![x](https://a.example/?q) <img src=x onerror=y> [1](https://a.example)\n[r]: https://a.example\n2 < 3 [1]",
+        "if (a<b && c</d/) { return !arr[0x1]; } // [1]",
+        "  indented\n\n\tand spaced  out [1].",
+    ] {
+        assert_eq!(cite(said, &[QUAGGA]).text, said.trim(), "{said}");
+    }
 }
 
 /// Makes texts equal that differ in white space and case only.
@@ -154,9 +156,6 @@ proptest! {
 
         let marked = markers(&cited.text);
         prop_assert!(marked.iter().all(|n| (1..=cited.citations.len()).contains(n)), "{:?}", cited);
-        for acting in ["](", "![", "<a", "<!", "</"] {
-            prop_assert!(!cited.text.contains(acting), "{:?}", cited);
-        }
         let mut firsts = marked.clone();
         let mut seen = std::collections::HashSet::new();
         firsts.retain(|n| seen.insert(*n));
@@ -166,6 +165,11 @@ proptest! {
             prop_assert_eq!(&text, &citation.quote);
             prop_assert!(!citation.verified || !citation.quote.trim().is_empty());
         }
+    }
+
+    #[test]
+    fn text_without_brackets_is_not_changed(said in "[^\\[\\]【】［］]{0,60}") {
+        prop_assert_eq!(cite(&said, &[QUAGGA]).text, said.trim());
     }
 
     #[test]

@@ -48,15 +48,38 @@ fn is_ignorable(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
         // Tone marks of Thai and Lao, which would split their words.
         || matches!(c, '\u{e47}'..='\u{e4c}' | '\u{ec8}'..='\u{ecc}')
+        // Accents that form no letter with the one before, such as the stress of Russian, and the nukta of Devanagari. They would split
+        // words too, and are mostly not written.
+        || matches!(c, '\u{300}'..='\u{36f}' | '\u{93c}')
 }
 
-/// Replaces a letter by the one that is mostly written in its place.
+/// Returns whether a letter is of a script whose texts are split into n-grams.
+pub fn is_ngram_letter(letter: char) -> bool {
+    ngram_length(letter).is_some()
+}
+
+/// Replaces a letter or digit by the one that is mostly written in its place.
 fn unify_letter(c: char) -> char {
     match c {
         'ё' => 'е',
         'Ё' => 'Е',
+        // The digits of Arabic, Persian and Devanagari.
+        '\u{660}'..='\u{669}' => ascii_digit(c, '\u{660}'),
+        '\u{6f0}'..='\u{6f9}' => ascii_digit(c, '\u{6f0}'),
+        '\u{966}'..='\u{96f}' => ascii_digit(c, '\u{966}'),
         _ => c,
     }
+}
+
+/// Returns the digit of ASCII for a digit of a script whose zero is given.
+fn ascii_digit(digit: char, zero: char) -> char {
+    char::from_digit(u32::from(digit) - u32::from(zero), 10).unwrap_or(digit)
+}
+
+/// Returns a text in compatibility forms, without characters that only change how it looks, and with one letter or digit for each that
+/// is written in several ways. The text is not split.
+pub fn unify(text: &str) -> String {
+    text.nfkc().filter(|c| !is_ignorable(*c)).map(unify_letter).collect()
 }
 
 fn split_ngrams(text: &str, role: TextRole) -> String {
@@ -129,6 +152,16 @@ mod tests {
     #[test]
     fn yo_becomes_ye() {
         assert_eq!(words("ёлка Ёж", TextRole::Query), ["елка", "Еж"]);
+    }
+
+    #[test]
+    fn digits_of_other_scripts_become_ascii() {
+        assert_eq!(words("٢٠٢٤ ۲۰۲۴ २०२४", TextRole::Query), ["2024", "2024", "2024"]);
+    }
+
+    #[test]
+    fn stress_and_nukta_do_not_split_words() {
+        assert_eq!(words("за\u{301}мок ज\u{93c}मीन", TextRole::Query), ["замок", "जमीन"]);
     }
 
     #[test]

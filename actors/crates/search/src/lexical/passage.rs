@@ -1,0 +1,83 @@
+//! The words of a passage, with the ids of all spellings in which a query may hold them.
+
+use super::codes;
+use super::compounds::{END_OCCURRENCES, each_end};
+use super::fold::lowercase;
+use super::normalize::{TextRole, normalize};
+use super::spellings::SpellingIds;
+use super::stem::plain_id;
+use super::stop_words::is_stop_word;
+use super::weights::WordCounts;
+use super::words::{Token, split_tokens};
+use crate::index::{Language, SparseVector};
+
+/// How often the words of a title count. Measured (nDCG@10, SciFact and Cranfield): twice gains 0.8 and 0.5 points over once; no title at
+/// all loses 1.3 and 5.4.
+const TITLE_TIMES: f32 = 2.0;
+
+/// How many occurrences a part of a code counts as (`LM` and `385` of `LM385`).
+const PART_OCCURRENCES: f32 = 0.5;
+
+/// Analyses a passage. The words of its title count twice.
+#[must_use]
+pub fn analyze_passage(title: &str, text: &str, language: Language) -> SparseVector {
+    let mut counts = WordCounts::default();
+    count_words(title, TITLE_TIMES, language, &mut counts);
+    count_words(text, 1.0, language, &mut counts);
+    counts.into_weights(language)
+}
+
+/// Adds the words of a text in a language, each this many times.
+pub(super) fn count_words(text: &str, times: f32, language: Language, counts: &mut WordCounts) {
+    let text = normalize(text, TextRole::Passage);
+    let tokens = split_tokens(&text);
+    let mut counter = WordCounter { language, times, counts };
+    for token in &tokens {
+        counter.add_token(token);
+    }
+    for joined in tokens.chunk_by(codes::connects).filter_map(codes::join) {
+        counter.add_word(&lowercase(&joined), times);
+    }
+    for pair in tokens.windows(2) {
+        if let [name, number] = pair
+            && let Some(joined) = codes::join_series(name, number)
+            && !is_stop_word(language, name.text)
+        {
+            counter.add_word(&lowercase(&joined), times);
+        }
+    }
+}
+
+/// Counts the words of a text.
+struct WordCounter<'a> {
+    language: Language,
+    times: f32,
+    counts: &'a mut WordCounts,
+}
+
+impl WordCounter<'_> {
+    /// Adds a word of the text, with its parts. Only the word itself adds to the length.
+    fn add_token(&mut self, token: &Token<'_>) {
+        let times = self.times;
+        self.counts.lengthen(times);
+        let word = lowercase(token.text);
+        self.add_word(&word, times);
+        each_end(self.language, &word, |id| self.counts.add(id, times * END_OCCURRENCES));
+        for part in codes::parts(token.text) {
+            self.add_word(&lowercase(part), times * PART_OCCURRENCES);
+        }
+        if let Some(signed) = token.signed {
+            self.counts.add(plain_id(&signed.to_ascii_lowercase()), times);
+        }
+    }
+
+    /// Adds all spellings of a word in lower case.
+    fn add_word(&mut self, word: &str, times: f32) {
+        for id in SpellingIds::of(self.language, word).as_slice() {
+            self.counts.add(*id, times);
+        }
+        if let Some(shortened) = codes::shortened(word) {
+            self.counts.add(plain_id(shortened), times);
+        }
+    }
+}

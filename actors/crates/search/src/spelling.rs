@@ -1,0 +1,6 @@
+//! The words of a library, and which of them is spelt almost like another word.
+
+mod distance;
+mod vocabulary;
+
+pub use vocabulary::{Vocabulary, VocabularyBuilder};
