@@ -1,58 +1,71 @@
 //! Extracts the part of a passage that shows why it was found.
 //!
 //! A snippet is at most 320 characters of plain text around the best match (contract.md, section 5). It consists of whole words, with
-//! `…` where text was left out. Words match regardless of case and accents, and by a common beginning when only their endings
-//! differ, so that `runs` shows `run`. The index knows more forms of a word than that.
+//! `…` where text was left out. Words match regardless of case and accents, and in other forms that the index takes for the same word:
+//! `runs` shows `run`, and `number` does not show `Numb`. Words in other letters than Latin ones match by a common beginning too, when
+//! only their endings differ.
 
+mod terms;
+mod word_matcher;
 mod words;
 
 use text::{char_count, head};
-use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::is_combining_mark;
-use unicode_segmentation::UnicodeSegmentation;
 
+pub use terms::SnippetTerms;
+use word_matcher::WordMatcher;
 use words::{Word, collapse_whitespace, split_words};
 
 /// Maximum length of a snippet in scalar values, ellipses included.
 pub const MAX_SNIPPET_CHARS: usize = 320;
 
-/// Minimum length of the common beginning of two forms of a word.
-const MIN_STEM_CHARS: usize = 3;
-/// Maximum length of the endings in which two forms of a word differ.
-const MAX_ENDING_CHARS: usize = 4;
+/// What is shown of a passage, and how much of the query it contains.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PassageExtract {
+    /// The part of the passage that contains most of the words of the query, or its beginning if it contains none.
+    pub snippet: String,
+    /// The weighted share of the terms of the query that the passage and the title of its document contain, from 0 to 1. Stop words do
+    /// not count; 1 for a query without terms.
+    pub coverage: f32,
+}
 
-/// The distinct words of a query, as snippets show them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SnippetTerms(Vec<Vec<char>>);
+/// Finds the words of one query in passages. It remembers the words that it has analysed, so it serves all results of a search.
+pub struct SnippetMatcher<'a>(WordMatcher<'a>);
 
-impl SnippetTerms {
-    /// Returns the words of a query.
+impl<'a> SnippetMatcher<'a> {
+    /// Returns the matcher for the words of a query.
     #[must_use]
-    pub fn of(query: &str) -> Self {
-        let mut terms: Vec<Vec<char>> = query.unicode_words().map(fold).collect();
-        terms.sort_unstable();
-        terms.dedup();
-        Self(terms)
+    pub fn new(terms: &'a SnippetTerms) -> Self {
+        Self(WordMatcher::new(terms))
     }
-}
 
-/// Returns the part of `passage` that contains most of the words of a query, or its beginning if it contains none.
-///
-/// Takes time proportional to the length of the passage times the number of words in the query.
-#[must_use]
-pub fn extract_snippet(passage: &str, terms: &SnippetTerms) -> String {
-    let text = collapse_whitespace(passage);
-    if char_count(&text) <= MAX_SNIPPET_CHARS {
-        return text;
+    /// Returns what is shown of a passage, and how much of the query it contains together with the title of its document.
+    ///
+    /// Takes time proportional to the length of both texts times the number of words in the query.
+    #[must_use]
+    pub fn extract(&mut self, title: &str, passage: &str) -> PassageExtract {
+        let (title, text) = (collapse_whitespace(title), collapse_whitespace(passage));
+        let words = split_words(&text);
+        let mut found = vec![false; self.0.term_count()];
+        self.find_matches(&split_words(&title), &mut found);
+        let matches = self.find_matches(&words, &mut found);
+        let coverage = self.0.coverage(&found, &[title.as_str(), text.as_str()]);
+        let snippet = if char_count(&text) <= MAX_SNIPPET_CHARS {
+            text.clone()
+        } else {
+            let (from, to) = best_range(&matches, found.len());
+            excerpt(&text, &words, from, to)
+        };
+        PassageExtract { snippet, coverage }
     }
-    let words = split_words(&text);
-    let (from, to) = best_range(&find_matches(&words, &terms.0), terms.0.len());
-    excerpt(&text, &words, from, to)
-}
 
-/// Converts a word to lower case and compatibility forms, without accents.
-fn fold(word: &str) -> Vec<char> {
-    word.nfkd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase).collect()
+    /// Returns the words that match a term, and notes the terms that they match.
+    fn find_matches(&mut self, words: &[Word<'_>], found: &mut [bool]) -> Vec<TermMatch> {
+        let term_match = |word: &Word<'_>| {
+            let best = self.0.match_word(word.text, found)?;
+            Some(TermMatch { from: word.from, to: word.to, key: best.key, score: best.score })
+        };
+        words.iter().filter_map(term_match).collect()
+    }
 }
 
 /// A word of the passage that matches a term of the query.
@@ -63,46 +76,6 @@ struct TermMatch {
     key: usize,
     /// Higher for long words and for exact matches.
     score: usize,
-}
-
-fn find_matches(words: &[Word<'_>], terms: &[Vec<char>]) -> Vec<TermMatch> {
-    let term_match = |word: &Word<'_>| {
-        if !word.text.contains(char::is_alphanumeric) {
-            return None;
-        }
-        let (score, key) = best_match(word.text, terms)?;
-        (score > 0).then_some(TermMatch { from: word.from, to: word.to, key, score })
-    };
-    words.iter().filter_map(term_match).collect()
-}
-
-/// Returns the highest score of a word as a match of a term, and the key under which it counts.
-fn best_match(word: &str, terms: &[Vec<char>]) -> Option<(usize, usize)> {
-    let terms = terms.iter().zip(0..);
-    if word.is_ascii() {
-        // ASCII has no accents and no compatibility forms.
-        let folded = || word.bytes().map(|byte| char::from(byte.to_ascii_lowercase()));
-        return terms.map(|(term, number)| score_match(term, folded(), word.len(), number)).max();
-    }
-    let folded = fold(word);
-    terms.map(|(term, number)| score_match(term, folded.iter().copied(), folded.len(), number)).max()
-}
-
-/// Returns the score of a word of this length as a match of a term (0 if it does not match), and the key under which it counts.
-fn score_match(
-    term: &[char],
-    word: impl Iterator<Item = char>,
-    length: usize,
-    number: usize,
-) -> (usize, usize) {
-    let weight = term.len().min(10);
-    let common = term.iter().zip(word).take_while(|(a, b)| **a == *b).count();
-    if common == term.len() && common == length {
-        return (3 * weight, 2 * number + 1);
-    }
-    let ending = term.len().max(length) - common;
-    let is_same_stem = common >= MIN_STEM_CHARS && ending <= MAX_ENDING_CHARS;
-    (if is_same_stem { weight } else { 0 }, 2 * number)
 }
 
 /// Returns the range of scalar values with the highest score among those that fit into a snippet. Matches with the same key count once. The
@@ -200,11 +173,22 @@ fn first_word<'a, 'b>(words: &'a [Word<'b>], earliest: usize, latest: usize) -> 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use unicode_segmentation::UnicodeSegmentation;
 
     use super::*;
+    use crate::index::Language;
+    use crate::lexical::query_terms;
+
+    /// Extracts for a query whose terms weigh the same.
+    fn extract(title: &str, passage: &str, query: &str) -> PassageExtract {
+        let languages = [Language::English];
+        let terms = query_terms(query, &languages);
+        let terms = SnippetTerms::of(query, &terms, &vec![1.0; terms.len()], &languages);
+        SnippetMatcher::new(&terms).extract(title, passage)
+    }
 
     fn extract_snippet(passage: &str, query: &str) -> String {
-        super::extract_snippet(passage, &SnippetTerms::of(query))
+        extract("", passage, query).snippet
     }
 
     fn filler(words: usize) -> String {
@@ -253,6 +237,9 @@ mod tests {
             ("studies", "study"),
             ("ＷＩＤＥ", "wide"),
             ("ΝΑΪΦ", "ναιφ"),
+            ("Łódź", "lodz"),
+            ("Müller", "mueller"),
+            ("서울에서", "서울"),
         ] {
             let passage = format!("{}{word} {}", filler(100), filler(100));
             assert!(extract_snippet(&passage, query).contains(word), "{word}");
@@ -260,14 +247,56 @@ mod tests {
     }
 
     #[test]
-    fn word_in_ascii_matches_as_if_it_were_folded() {
-        let terms = SnippetTerms::of("Running rund runs r2d2 it's");
-        for word in ["running", "RUN", "runner", "Rund", "r2D2", "It's", "x", "runningly", "runni"] {
-            let folded = fold(word);
-            let scores = terms.0.iter().zip(0..);
-            let scores = scores.map(|(term, n)| score_match(term, folded.iter().copied(), folded.len(), n));
-            assert_eq!(best_match(word, &terms.0), scores.max(), "{word}");
+    fn word_that_only_begins_like_the_query_is_not_shown() {
+        for (other, query) in [("Numb", "number"), ("universe", "universal2"), ("carp", "carpet")] {
+            let passage = format!("{}{other} {}", filler(100), filler(100));
+            let shown = extract(" ", &passage, query);
+            assert!(shown.snippet.starts_with("lorem"), "{other}: {}", shown.snippet);
+            assert!(shown.coverage.abs() < 1e-6, "{other}: {}", shown.coverage);
         }
+    }
+
+    #[test]
+    fn coverage_is_the_share_of_the_terms() {
+        for (title, passage, query, coverage) in [
+            ("", "the okapi runs", "running okapi", 1.0),
+            ("Okapi", "it runs", "running okapi", 1.0),
+            ("Okapi", "it stands", "the running okapi", 0.5),
+            ("", "lorem ipsum", "okapi", 0.0),
+            ("", "", "okapi", 0.0),
+            ("", "lorem", "", 1.0),
+            ("", "Crème brûlée", "creme brulee", 1.0),
+            ("", "Łódź", "lodz", 1.0),
+            ("", "đường", "duong", 1.0),
+            ("", "søren", "soren", 1.0),
+            ("", "Müller", "mueller", 1.0),
+            ("", "mueller", "Müller", 1.0),
+            ("", "ΕΛΛΑΣ", "ελλάς", 1.0),
+            ("", "ёлка", "елка", 1.0),
+            ("", "мой", "мои", 0.0),
+            // Codes are written with and without signs between their parts.
+            ("", "see CVE-2021-44228", "cve 2021 44228", 1.0),
+            ("", "play BWV 578 now", "bwv578", 1.0),
+            ("", "Flann O’Sullivan wrote", "flann osullivan", 1.0),
+            ("", "Flann OSullivan wrote", "o'sullivan flann", 1.0),
+            ("", "play BWV 579 now", "bwv578", 0.0),
+            ("", "我们昨天去了东京塔参观。", "东京塔", 1.0),
+            ("", "我们昨天去了京都参观。", "东京塔", 0.0),
+        ] {
+            let found = extract(title, passage, query).coverage;
+            assert!((found - coverage).abs() < 1e-5, "{query} in {passage}: {found}");
+        }
+    }
+
+    #[test]
+    fn coverage_counts_the_weights_of_terms() {
+        let languages = [Language::English];
+        let terms = query_terms("okapi habitat", &languages);
+        let terms = SnippetTerms::of("okapi habitat", &terms, &[3.0, 1.0], &languages);
+        let mut matcher = SnippetMatcher::new(&terms);
+
+        assert!((matcher.extract("", "An okapi.").coverage - 0.75).abs() < 1e-6);
+        assert!((matcher.extract("", "Its habitats.").coverage - 0.25).abs() < 1e-6);
     }
 
     #[test]
@@ -295,7 +324,9 @@ mod tests {
             passage in "(lorem|okapi|[.] | |\n|\t|\u{7}|e\u{301}|👩\u{200d}👩|🇳🇱|自由|น้ำ|\u{301}|\u{600}|[a-z]{300}){0,150}",
             query in "(okapi|lor|自|é| |x){0,5}",
         ) {
-            let shown = extract_snippet(&passage, &query);
+            let extracted = extract(&query, &passage, &query);
+            prop_assert!((0.0..=1.0).contains(&extracted.coverage));
+            let shown = extracted.snippet;
             prop_assert!(char_count(&shown) <= MAX_SNIPPET_CHARS);
             prop_assert!(!shown.chars().any(char::is_control) && !shown.contains("  "));
             let text = collapse_whitespace(&passage);
