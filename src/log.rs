@@ -31,11 +31,14 @@ pub fn start(settings: &Log) -> Result<LogGuard, TryInitError> {
 }
 
 /// Libraries that are silenced at every level, because they would log a user's text, the hosts of saved pages, what a client sends, or
-/// the database's password, or would repeat a needless warning twice a minute.
-const SILENCED: [&str; 9] = [
+/// the password of the database or the key of a Qdrant server, or would repeat a needless warning twice a minute.
+const SILENCED: [&str; 11] = [
     "tokenizers=off",
     // It quotes invalid values of Content-Length and Transfer-Encoding.
     "actix_http::h1::decoder=warn",
+    // These log the headers of requests, and so the key of a Qdrant server.
+    "h2=warn",
+    "tonic=warn",
     // These name the hosts of saved pages.
     "hyper_util=warn",
     "reqwest=warn",
@@ -188,7 +191,7 @@ pub(crate) mod tests {
     #[test]
     fn libraries_that_name_hosts_are_silent_whatever_the_level() {
         let parts = "info,rustls::client=trace,reqwest::connect=trace,hyper_util::client=trace,sqlx::query=trace,\
-                     sea_orm::driver::sqlx_postgres=trace,actix_http::h1::decoder=trace";
+                     sea_orm::driver::sqlx_postgres=trace,actix_http::h1::decoder=trace,h2::hpack=trace";
         for level in ["trace", parts, "info,[request]=trace"] {
             let lines = written(&settings("text", level), false, || {
                 let _span = info_span!("request", request.id = "r1").entered();
@@ -199,6 +202,8 @@ pub(crate) mod tests {
                 trace!(target: "hyper_util::client::legacy::pool", "pooled for canary.example");
                 debug!(target: "sqlx::query", "SELECT 'canary'");
                 debug!(target: "actix_http::h1::decoder", "illegal Content-Length: \"canary\"");
+                trace!(target: "h2::hpack::encoder", "api-key: canary");
+                debug!(target: "tonic::transport", "api-key: canary");
                 warn!(target: "tokenizers::tokenizer", "canary");
                 trace_span!(target: "sea_orm::driver::sqlx_postgres", "connect", url = "postgres://u:canary@h")
                     .in_scope(|| info!("another line of ours"));

@@ -20,13 +20,13 @@ use qdrant_edge::{
     ValueVariants, VectorInternal, WithPayloadInterface,
 };
 use search::index::Language;
-use search::lexical::analyze_query;
+use search::lexical::{merge_terms, query_terms};
 use serde_json::json;
 
 const DEPTH: usize = 100;
 const WARM_UP: usize = 50;
 /// The names of the vector of words and of the payload field of the owner in the index.
-const WORDS: &str = "bm25";
+const WORDS: &str = "words";
 const OWNER: &str = "user";
 /// Clock ticks of `/proc/self/stat` in a second; the kernel reports 100 on every machine.
 const TICKS: f64 = 100.0;
@@ -49,7 +49,7 @@ impl Requests<'_> {
     }
 
     fn of(&self, query: &str, random: &mut Random) -> Vec<QueryRequest> {
-        let words = analyze_query(query, &[Language::English]);
+        let words = merge_terms(&query_terms(query, &[Language::English]));
         let sparse = SparseVector { indices: words.indices, values: words.values };
         let idf = self.has_corpus.then(|| IdfParams::Corpus(IdfCorpusParams { corpus: self.owned() }));
         let lexical = SearchParams { idf, ..SearchParams::default() };

@@ -28,7 +28,7 @@ pub async fn check(settings: &Settings, core: &CoreContext, server: &ServerProbe
     }
     // A running server has the index open, so only its own report can be used.
     if let Some(health) = &server.index {
-        return with_set_aside(settings, judge_open(&folder, health));
+        return with_set_aside(settings, judge_open(&folder.display().to_string(), health));
     }
     let check = match inspect(settings, core).await {
         Ok(inspection) => judge(&folder, inspection),
@@ -79,8 +79,7 @@ fn with_set_aside(settings: &Settings, check: Check) -> Check {
 }
 
 /// Judges the index that the running server has open.
-fn judge_open(folder: &Path, health: &IndexHealth) -> Check {
-    let place = folder.display();
+pub(super) fn judge_open(place: &str, health: &IndexHealth) -> Check {
     match health.completeness {
         Completeness::Unavailable => {
             let found = format!(
@@ -107,7 +106,7 @@ fn judge_open(folder: &Path, health: &IndexHealth) -> Check {
             let found = format!("{place} is being compared with the database");
             Check::warning(NAME, found, "let the server run; /readyz reports when the index is complete")
         }
-        Completeness::Rebuilding { documents_left, .. } => judge_rebuilding(folder, documents_left),
+        Completeness::Rebuilding { documents_left, .. } => judge_rebuilding(place, documents_left),
         Completeness::Complete if health.failed_requests > 0 => {
             let requests = if health.failed_requests == 1 { "request" } else { "requests" };
             let found = format!(
@@ -133,8 +132,8 @@ fn judge_open(folder: &Path, health: &IndexHealth) -> Check {
     }
 }
 
-fn judge_rebuilding(folder: &Path, documents_left: u64) -> Check {
-    let found = format!("{} is incomplete: {documents_left} documents must still be added", folder.display());
+fn judge_rebuilding(place: &str, documents_left: u64) -> Check {
+    let found = format!("{place} is incomplete: {documents_left} documents must still be added");
     Check::warning(NAME, found, "let the server run; /readyz shows the progress")
 }
 
@@ -173,7 +172,7 @@ fn judge(folder: &Path, inspection: Option<Inspection>) -> Check {
                           missing while it serves; a running server does so without a restart";
             Check::warning(NAME, format!("the index in {place} {}", reason.description()), advice)
         }
-        None if lost_documents > 0 => judge_rebuilding(folder, lost_documents),
+        None if lost_documents > 0 => judge_rebuilding(&place.to_string(), lost_documents),
         // It is not opened here, so its passages are not counted.
         None => {
             Check::good(NAME, format!("{place} exists; the database has {expected_passages} passages for it"))
@@ -205,7 +204,7 @@ mod tests {
         IndexHealth { ok: true, passages: Some(7), failed_requests: 0, completeness: Completeness::Complete };
 
     fn judge_health(health: IndexHealth) -> Check {
-        judge_open(Path::new("/data/index"), &health)
+        judge_open("/data/index", &health)
     }
 
     #[test]

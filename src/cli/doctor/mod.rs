@@ -4,10 +4,12 @@ mod base_url;
 mod check;
 mod database;
 mod disk;
+mod embedding;
 mod feeds;
 mod files;
 mod folders;
 mod index;
+mod index_server;
 mod jobs;
 mod mail;
 mod models;
@@ -62,11 +64,16 @@ async fn check_all(settings: &Settings, config: Option<&Path>, repairs: bool) ->
     match database::open_database(settings, server.storage.as_deref() == Some("removed")).await {
         Ok(core) => {
             checks.extend(database::check(&core, repairs).await);
-            checks.push(index::check(settings, &core, &server).await);
+            checks.push(match &settings.vectors.url {
+                Some(url) => index_server::check(&settings.vectors, url, server.index.as_ref()).await,
+                None => index::check(settings, &core, &server).await,
+            });
             checks.extend(check_work(&core, &server).await);
         }
         Err(database) => {
-            let index = if database.state == CheckState::Wrong {
+            let index = if let Some(url) = &settings.vectors.url {
+                index_server::check(&settings.vectors, url, None).await
+            } else if database.state == CheckState::Wrong {
                 index::check_unopened(settings)
             } else {
                 index::check_new(settings)
@@ -76,6 +83,7 @@ async fn check_all(settings: &Settings, config: Option<&Path>, repairs: bool) ->
     }
     checks.extend(mail::check(settings));
     checks.extend(models::check(settings, is_running(&server)));
+    checks.extend(embedding::check(settings).await);
     checks.push(check_sandbox().await);
     checks.push(server::check(settings, &server));
     checks
@@ -95,9 +103,6 @@ fn is_running(server: &ServerProbe) -> bool {
 }
 
 fn check_settings(settings: &Settings, config: Option<&Path>) -> Check {
-    if let Err(error) = settings.refuse_unbuilt() {
-        return Check::wrong("settings", error.to_string(), "leave this setting empty");
-    }
     // Absolute, so that the operator sees whether these are the settings and the data of the server.
     let full = |path: &Path| absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string();
     let source =
@@ -109,7 +114,7 @@ fn check_settings(settings: &Settings, config: Option<&Path>) -> Check {
         Check::good("settings", format!("{place}; the URL of the server is {url}"))
     } else {
         let found = format!("{place}; {}", warnings.join("; "));
-        Check::warning("settings", found, "set server.base_url to an https URL")
+        Check::warning("settings", found, "use https URLs")
     }
 }
 

@@ -10,10 +10,7 @@ const NAME: &str = "models";
 /// Checks the digests of the models that are used: a damaged model is worse than a missing one.
 pub fn check(settings: &Settings, server_running: bool) -> Vec<Check> {
     let store = Store::new(settings.models_folder());
-    // An endpoint transcribes instead of the local model.
-    let is_replaced =
-        |model: &Model| matches!(model.purpose, Purpose::Speech) && settings.ai.transcription.url.is_some();
-    let is_used = |model: &&Model| !model.optional && !is_replaced(model) || store.find(model).is_some();
+    let is_used = |model: &&Model| settings.uses_model(model) || store.find(model).is_some();
     let models = Catalogue::built_in().models().iter().filter(is_used);
     // The server downloads the missing models at its start.
     let advice = if settings.models.auto && server_running {

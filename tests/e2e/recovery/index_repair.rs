@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use actors::ingest::repair;
 use entity::{chunk, document, job};
-use inference::embedder::{EmbedError, Embedder, WordPieceCounts};
+use inference::embedder::{Calibration, EmbedError, Embedder, Embeddings, QueryWeight};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use sea_orm::{ColumnTrait, Database, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder};
 use search::index::{
@@ -47,11 +47,12 @@ pub async fn read_index_state(anonymous: &Client) -> Value {
     ready.body["index"].clone()
 }
 
-/// Waits until the index is complete and has this number of passages. The number is reported half a second late.
-pub async fn wait_until_complete(anonymous: &Client, passages: u64) {
+/// Waits until the index is complete and has the passages of this number of saves: one of the text of each, and one of its metadata. The
+/// number is reported half a second late.
+pub async fn wait_until_complete(anonymous: &Client, saves: u64) {
     eventually("the index is complete", async || {
         let index = read_index_state(anonymous).await;
-        (index["state"] == "complete" && index["passages"] == passages).then_some(())
+        (index["state"] == "complete" && index["passages"] == 2 * saves).then_some(())
     })
     .await;
 }
@@ -107,7 +108,7 @@ async fn removed_index_is_rebuilt_at_start() {
     fs::remove_dir_all(home.path("data/index")).unwrap();
     let (state, found, advice) = index_check(&program::run_command(&home, &["doctor"], ""));
     assert_eq!(state, "warning");
-    assert!(found.ends_with("does not exist, although the database has 2 passages for it"), "{found}");
+    assert!(found.ends_with("does not exist, although the database has 4 passages for it"), "{found}");
     assert!(advice.starts_with("start the server"), "{advice}");
     let running = Program::start(&home, "data").await;
 
@@ -154,7 +155,7 @@ async fn older_index_copy_is_updated_and_shows_nothing_deleted() {
     assert!(key.search("bittern").await.is_empty());
     eventually_finds(&key, "kingfisher", &kingfisher).await;
     eventually_finds(&key, "spoonbill", &heron).await;
-    // The deleted passages are not even in the index: with them it would hold four.
+    // The deleted passages are not even in the index: with them it would hold those of four saves.
     wait_until_complete(&running.anonymous(), 2).await;
     assert!(key.search("bittern").await.is_empty());
 }
@@ -318,10 +319,10 @@ impl Embedder for ConstantEmbedder {
         384
     }
 
-    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+    fn embed(&self, texts: &[&str]) -> Result<Embeddings, EmbedError> {
         let held = self.is_held.lock().unwrap();
         drop(self.released.wait_timeout_while(held, Duration::from_secs(60), |held| *held).unwrap());
-        texts.iter().map(|text| self.embed_query(text)).collect()
+        Ok(Embeddings { vectors: self.embed_queries(texts)?, tokens: texts.len() })
     }
 
     fn embed_query(&self, _: &str) -> Result<Vec<f32>, EmbedError> {
@@ -330,12 +331,16 @@ impl Embedder for ConstantEmbedder {
         Ok(vector)
     }
 
-    fn count_tokens(&self, text: &str) -> usize {
-        text.split_whitespace().count()
+    fn query_weight(&self, _: &str) -> QueryWeight {
+        QueryWeight::FULL
     }
 
-    fn count_word_pieces(&self, query: &str) -> WordPieceCounts {
-        WordPieceCounts { all: self.count_tokens(query), unknown: 0 }
+    fn knows_each_word(&self, _: &str) -> Option<bool> {
+        Some(true)
+    }
+
+    fn calibration(&self) -> Calibration {
+        Calibration::STANDARD
     }
 }
 
@@ -417,7 +422,8 @@ async fn remove_from_index(server: &Server, owner: UserId, saved: &Value) {
     let lost: DocumentId = saved["documentId"].as_str().unwrap().parse().unwrap();
     let passages = chunk::Entity::owned_by(owner).filter(chunk::Column::DocumentId.eq(lost));
     let passages = passages.all(server.context().core.db.read()).await.unwrap();
-    let ids = passages.iter().map(|passage| passage.id.0).collect();
+    // The metadata passage has the id of the document.
+    let ids = passages.iter().map(|passage| passage.id.0).chain([lost.0]).collect();
     server.context().retrieval.delete_passages(ids).await.unwrap();
 }
 
@@ -567,6 +573,10 @@ impl PassageIndex for FailingIndex {
 
     fn resume(&self) -> bool {
         false
+    }
+
+    fn remote_deadline(&self) -> Option<Duration> {
+        None
     }
 }
 

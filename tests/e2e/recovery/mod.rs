@@ -6,6 +6,7 @@ mod blocked_log;
 mod database_connections;
 mod index_faults;
 mod index_repair;
+mod index_server;
 mod kills;
 mod operation_panics;
 mod shutdown;

@@ -14,6 +14,8 @@
 //! | have one lock, or the same number of permits, for each key | [`KeyedMutex`], [`KeyedSemaphore`] |
 //! | share one value for each key among its holders | [`KeyedWeakMap`] |
 //! | learn why an actor gave no answer | [`AskError`] |
+//! | leave a service alone for a while after it failed several times | [`CircuitBreaker`] |
+//! | send requests to a service from blocking code | [`OutboundRuntime`] |
 //!
 //! | Bound | |
 //! |---|---|
@@ -39,22 +41,26 @@
 
 mod ask_error;
 mod batch_buffer;
+mod circuit_breaker;
 mod fair_queue;
 mod fair_semaphore;
 mod heartbeat;
 mod keyed_mutex;
 mod keyed_semaphore;
 mod keyed_weak_map;
+mod outbound_runtime;
 mod priority;
 mod workers;
 
 pub use ask_error::AskError;
 pub use batch_buffer::BatchBuffer;
+pub use circuit_breaker::{CircuitBreaker, CircuitRules};
 pub use fair_queue::{FairQueue, QUEUE_RETRY_AFTER, QueueFull};
 pub use fair_semaphore::{FairPermit, FairSemaphore, PermitError};
 pub use heartbeat::Heartbeat;
 pub use keyed_mutex::KeyedMutex;
 pub use keyed_semaphore::KeyedSemaphore;
 pub use keyed_weak_map::KeyedWeakMap;
+pub use outbound_runtime::OutboundRuntime;
 pub use priority::lower_thread_priority;
 pub use workers::{Lane, WorkError, Workers};

@@ -21,6 +21,9 @@ const PASSWORD_NICE: i32 = 5;
 /// requests that use every core a hash gets a quarter of one, and callers that wait longer than this get 503.
 const MAX_PASSWORD_WAIT: Duration = Duration::from_secs(10);
 
+/// Requests to other servers that wait at the same time, each on a thread.
+const REMOTE_PERMITS: usize = 32;
+
 /// Why work has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkError {
@@ -48,6 +51,9 @@ pub enum Lane {
     /// No caller waits, and it takes seconds: the vectors of passages, the maintenance of the index. Its permits are separate, so
     /// short work is not queued behind it.
     Long,
+    /// It waits for another server and computes little, whoever waits for it. Its permits do not depend on the cores: a server that does
+    /// not answer would otherwise hold up all work of a machine with few of them.
+    Remote,
 }
 
 /// Permits for blocking work, with a separate number for each lane. Clones share them.
@@ -56,18 +62,21 @@ pub struct Workers {
     foreground: Arc<Semaphore>,
     background: Arc<Semaphore>,
     long: Arc<Semaphore>,
+    remote: Arc<Semaphore>,
     /// By the network address that sent the password.
     passwords: FairSemaphore<Option<IpAddr>>,
 }
 
 impl Workers {
-    /// Permits for a machine with this many cores: twice as many in the foreground, as many in each other lane.
+    /// Permits for a machine with this many cores: twice as many in the foreground, as many in the background and for long work, and 32
+    /// for requests to other servers.
     pub fn new(cores: usize) -> Self {
         let cores = cores.max(1);
         Self {
             foreground: Arc::new(Semaphore::new(cores * 2)),
             background: Arc::new(Semaphore::new(cores)),
             long: Arc::new(Semaphore::new(cores)),
+            remote: Arc::new(Semaphore::new(REMOTE_PERMITS)),
             passwords: FairSemaphore::new(cores.min(MAX_PASSWORD_HASHES), MAX_PASSWORD_WAIT),
         }
     }
@@ -85,6 +94,7 @@ impl Workers {
             Lane::Foreground => &self.foreground,
             Lane::Background => &self.background,
             Lane::Long => &self.long,
+            Lane::Remote => &self.remote,
         };
         let permit = permits.clone().acquire_owned().await?;
         let done = tokio::task::spawn_blocking(move || {

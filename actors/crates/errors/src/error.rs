@@ -200,6 +200,9 @@ pub enum Error {
     /// A component is at its capacity, or is being restarted.
     #[error("the server is busy; try again in {}", seconds(*.0))]
     Busy(Duration),
+    /// The server of the passage index does not answer. Nothing that was saved is lost: only searches and the index wait for it.
+    #[error("the search index does not answer; everything else works; try again in {}", seconds(*.0))]
+    IndexUnreachable(Duration),
     /// Any other failure; the cause is only for the log.
     #[error("{}", INTERNAL_MESSAGE)]
     Internal(#[source] Cause),

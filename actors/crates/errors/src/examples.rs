@@ -73,6 +73,7 @@ impl Error {
             Self::Busy(EXAMPLE_WAIT),
             Self::StorageFailed(StorageFailure::Transient),
             Self::StorageFailed(StorageFailure::NoIndex),
+            Self::IndexUnreachable(EXAMPLE_WAIT),
             Self::StorageFull,
         ]
     }

@@ -17,7 +17,11 @@ impl Error {
 
     /// Returns the wait that the variant contains.
     fn carried_wait(&self) -> Option<Duration> {
-        if let Error::Busy(wait) | Error::TooManyFailures(wait) | Error::AiPaused(wait) = self {
+        if let Error::Busy(wait)
+        | Error::TooManyFailures(wait)
+        | Error::AiPaused(wait)
+        | Error::IndexUnreachable(wait) = self
+        {
             Some(*wait)
         } else if let Error::RateLimited(exceeded) = self {
             Some(exceeded.retry_after)

@@ -449,6 +449,15 @@ error_table! {
     .with_retry(RetryRule::Carried)
     .temporary(STORAGE_FAILED)
     .with_job(WAIT_FOR_SPACE),
+    // Many jobs meet it together, and none is at fault.
+    Error::IndexUnreachable(_) => row(
+        code::OVERLOADED, 503, Http,
+        "The Qdrant server that holds the search index does not answer; saving and reading still work (with `Retry-After`).",
+    )
+    .with_routes(All)
+    .with_retry(RetryRule::Carried)
+    .temporary(PageText { title: "Busy", text: "The search index does not answer. Try again in a moment." })
+    .with_job(JobRule::Defer),
     // A full disk stays full until an operator frees space.
     Error::StorageFull => row(
         code::STORAGE_FULL, 507, Http,
@@ -514,7 +523,7 @@ mod tests {
                 error.spec().code
             })
             .collect();
-        assert_eq!(codes, ["OVERLOADED", "OVERLOADED", "OVERLOADED", "STORAGE_FULL"]);
+        assert_eq!(codes, ["OVERLOADED", "OVERLOADED", "OVERLOADED", "OVERLOADED", "STORAGE_FULL"]);
     }
 
     #[test]

@@ -82,7 +82,9 @@ async fn load_indexed_documents(
     before: Option<DocumentId>,
 ) -> Result<Vec<IndexedDocument>, Error> {
     use document::Column;
-    let mut query = document::Entity::visible_of_every_user().filter(Column::IndexedVersion.gt(0));
+    let is_expected =
+        Condition::any().add(Column::IndexedVersion.gt(0)).add(Column::HasMetadataPoint.eq(true));
+    let mut query = document::Entity::visible_of_every_user().filter(is_expected);
     if let Some(before) = before {
         query = query.filter(Column::Id.lt(before));
     }
@@ -93,17 +95,14 @@ async fn load_indexed_documents(
         .column(Column::Id)
         .column(Column::UserId)
         .column(Column::IndexedVersion)
-        .column(Column::IndexedPassages)
+        .column(Column::IndexedPoints)
+        .column(Column::HasMetadataPoint)
         .column(Column::IndexedAt)
-        .into_tuple::<(DocumentId, UserId, i32, i32, Option<Timestamp>)>()
+        .into_tuple::<(DocumentId, UserId, i32, i32, bool, Option<Timestamp>)>()
         .all(ctx.core.db.read())
         .await?;
-    let documents = rows.into_iter().map(|(id, user, version, passages, indexed_at)| IndexedDocument {
-        id,
-        user,
-        version,
-        passages,
-        indexed_at,
+    let documents = rows.into_iter().map(|(id, user, version, points, has_metadata_point, indexed_at)| {
+        IndexedDocument { id, user, version, points, has_metadata_point, indexed_at }
     });
     Ok(documents.collect())
 }
@@ -113,7 +112,7 @@ async fn load_indexed_documents(
 fn cut_page(mut page: Vec<IndexedDocument>) -> Vec<IndexedDocument> {
     let mut passages = 0;
     let within = page.iter().take_while(|document| {
-        passages += i64::from(document.passages);
+        passages += i64::from(document.points);
         passages <= MAX_PAGE_PASSAGES
     });
     let within = within.count();
@@ -127,8 +126,14 @@ async fn find_incomplete(
     ctx: &RepairContext,
     page: &[IndexedDocument],
 ) -> Result<HashSet<DocumentId>, Error> {
-    let longest = page.iter().map(|document| document.passages).max().unwrap_or(0);
+    let with_metadata = page.iter().filter(|document| document.has_metadata_point);
+    // Their ids are those of their documents.
+    let metadata: Vec<Uuid> = with_metadata.map(|document| document.id.0).collect();
     let mut lacking = HashSet::new();
+    if !metadata.is_empty() {
+        lacking.extend(ctx.retrieval.engine().missing(metadata).await?.into_iter().map(DocumentId));
+    }
+    let longest = page.iter().map(|document| document.points).max().unwrap_or(0);
     for ordinals in ordinal_slices(longest) {
         let expected = load_expected_passages(ctx, page, ordinals).await?;
         let ids: Vec<Uuid> = expected.keys().copied().collect();
@@ -216,10 +221,9 @@ async fn find_strays(ctx: &RepairContext, passages: Vec<Uuid>) -> Result<Vec<Uui
     }
     let listed = chunk::Column::Id.is_in(passages.iter().copied().map(ChunkId));
     let found = load_passage_rows(ctx, Condition::all().add(listed)).await?;
-    if found.is_empty() {
-        return Ok(passages);
-    }
-    let ids: HashSet<DocumentId> = found.values().map(|passage| passage.document).collect();
+    // Every other one is a metadata passage, whose id is that of its document, or a stray.
+    let document_of = |id: &Uuid| found.get(id).map_or(DocumentId(*id), |passage| passage.document);
+    let ids: HashSet<DocumentId> = passages.iter().map(document_of).collect();
     let documents: HashMap<DocumentId, IndexableVersions> = document::Entity::with_hidden_of_every_user()
         .filter(document::Column::Id.is_in(ids))
         .select_only()
@@ -227,17 +231,21 @@ async fn find_strays(ctx: &RepairContext, passages: Vec<Uuid>) -> Result<Vec<Uui
         .column(document::Column::Version)
         .column(document::Column::IndexedVersion)
         .column(document::Column::HiddenAt)
-        .into_tuple::<(DocumentId, i32, i32, Option<Timestamp>)>()
+        .column(document::Column::HasMetadataPoint)
+        .column(document::Column::UnindexedSince)
+        .into_tuple::<(DocumentId, i32, i32, Option<Timestamp>, bool, Option<Timestamp>)>()
         .all(ctx.core.db.read())
         .await?
         .into_iter()
-        .map(|(id, newest, indexed, hidden)| {
-            (id, IndexableVersions { newest, indexed, is_hidden: hidden.is_some() })
+        .map(|(id, newest, indexed, hidden, has_metadata_point, unindexed)| {
+            let (is_hidden, is_unindexed) = (hidden.is_some(), unindexed.is_some());
+            (id, IndexableVersions { newest, indexed, is_hidden, has_metadata_point, is_unindexed })
         })
         .collect();
     let belongs = |id: &Uuid| {
-        found.get(id).is_some_and(|passage| {
-            documents.get(&passage.document).is_some_and(|versions| versions.include(passage.version))
+        documents.get(&document_of(id)).is_some_and(|versions| match found.get(id) {
+            Some(passage) => versions.include(passage.version),
+            None => versions.include_metadata(),
         })
     };
     Ok(passages.into_iter().filter(|id| !belongs(id)).collect())
@@ -252,6 +260,10 @@ struct IndexableVersions {
     indexed: i32,
     /// Whether its bookmark was deleted.
     is_hidden: bool,
+    /// Whether the index is to hold its metadata passage.
+    has_metadata_point: bool,
+    /// Whether the index lacks a change of it.
+    is_unindexed: bool,
 }
 
 impl IndexableVersions {
@@ -259,22 +271,36 @@ impl IndexableVersions {
     fn include(self, version: i32) -> bool {
         version == self.indexed || (version == self.newest && !self.is_hidden)
     }
+
+    /// Returns whether its metadata passage may be in the index: it is to be there, or is being indexed.
+    fn include_metadata(self) -> bool {
+        self.has_metadata_point || (self.is_unindexed && !self.is_hidden)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const READY: IndexableVersions = IndexableVersions {
+        newest: 3,
+        indexed: 3,
+        is_hidden: false,
+        has_metadata_point: true,
+        is_unindexed: false,
+    };
+
     /// Returns the numbers of passages of the documents that remain on a page of these.
     fn cut(passages: &[i32]) -> Vec<i32> {
-        let document = |passages: &i32| IndexedDocument {
+        let document = |points: &i32| IndexedDocument {
             id: DocumentId(Uuid::nil()),
             user: UserId(Uuid::nil()),
             version: 1,
-            passages: *passages,
+            points: *points,
+            has_metadata_point: false,
             indexed_at: None,
         };
-        cut_page(passages.iter().map(document).collect()).iter().map(|document| document.passages).collect()
+        cut_page(passages.iter().map(document).collect()).iter().map(|document| document.points).collect()
     }
 
     #[test]
@@ -297,8 +323,8 @@ mod tests {
 
     #[test]
     fn indexed_and_incoming_passages_are_not_strays() {
-        let changing = IndexableVersions { newest: 3, indexed: 2, is_hidden: false };
-        let lost = IndexableVersions { newest: 3, indexed: 0, is_hidden: false };
+        let changing = IndexableVersions { indexed: 2, ..READY };
+        let lost = IndexableVersions { indexed: 0, ..READY };
 
         assert!(changing.include(2) && changing.include(3));
         assert!(lost.include(3));
@@ -306,12 +332,23 @@ mod tests {
 
     #[test]
     fn passages_of_old_texts_and_deleted_documents_are_strays() {
-        let ready = IndexableVersions { newest: 3, indexed: 3, is_hidden: false };
-        let removed = IndexableVersions { newest: 3, indexed: 0, is_hidden: true };
-        let to_be_removed = IndexableVersions { newest: 3, indexed: 3, is_hidden: true };
+        let removed = IndexableVersions { indexed: 0, is_hidden: true, ..READY };
+        let to_be_removed = IndexableVersions { is_hidden: true, ..READY };
 
-        assert!(!ready.include(2));
+        assert!(!READY.include(2));
         assert!(!removed.include(3));
         assert!(to_be_removed.include(3), "its job removes it");
+    }
+
+    #[test]
+    fn metadata_passages_of_unindexed_documents_are_no_strays() {
+        let unrecorded = IndexableVersions { has_metadata_point: false, is_unindexed: true, ..READY };
+        let never_indexed = IndexableVersions { has_metadata_point: false, ..READY };
+        let deleted = IndexableVersions { is_hidden: true, ..unrecorded };
+
+        assert!(READY.include_metadata());
+        assert!(unrecorded.include_metadata(), "its row is written after it");
+        assert!(!never_indexed.include_metadata());
+        assert!(!deleted.include_metadata());
     }
 }

@@ -40,8 +40,14 @@ impl WatchState {
     }
 
     /// Assesses a count that was made before any job runs, when the two numbers are to be equal.
-    fn assess_first_count(&mut self, count: Option<u64>, expected: u64, now: Timestamp) {
-        if self.audit_request.is_none() && count.is_some_and(|count| count != expected) {
+    fn assess_first_count(
+        &mut self,
+        count: Option<u64>,
+        expected: u64,
+        is_suspicious: impl Fn(u64) -> bool,
+        now: Timestamp,
+    ) {
+        if self.audit_request.is_none() && count.is_some_and(is_suspicious) {
             self.audit_request = Some(AuditRequest::new(AuditReason::CountMismatch, None, now));
         } else if expected == 0 && count == Some(0) {
             // The index is new, or all libraries are empty: there is nothing to compare.
@@ -64,11 +70,20 @@ impl IndexWatch {
             retrieval.engine().set_completeness(Completeness::Unavailable);
             return Ok(());
         }
-        // At the start no job runs yet, so the two numbers are equal unless something is wrong or a job was interrupted.
+        if state.shared.is_unseen {
+            // Nothing is known of it until its server answers.
+            retrieval.engine().set_completeness(Completeness::Checking);
+            return Ok(());
+        }
+        // At the start no job runs yet, so the two numbers are equal unless something is wrong or a job was interrupted. On an index that
+        // other servers share their jobs run.
         let expected = rows::expected_passages(db.read()).await?;
-        let count = state.count_passages(retrieval, |count| count != expected).await.ok();
+        let is_shared = self.is_shared();
+        let is_suspicious =
+            |count: u64| if is_shared { count == 0 && expected > 0 } else { count != expected };
+        let count = state.count_passages(retrieval, is_suspicious).await.ok();
         let has_surplus = state.audit_request.is_none() && count.is_some_and(|count| count > expected);
-        state.assess_first_count(count, expected, clock.now());
+        state.assess_first_count(count, expected, is_suspicious, clock.now());
         let lost = rows::count_lost(db.read()).await?;
         let known = Completeness::Complete.with_documents_left(lost);
         if let Some(AuditRequest { reason, .. }) = state.audit_request {

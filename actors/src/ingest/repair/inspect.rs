@@ -4,7 +4,7 @@ use std::path::Path;
 
 use database::Db;
 use errors::Error;
-use search::index::{AuditReason, IndexFolder, Marker};
+use search::index::{AuditReason, IndexFolder, IndexStoreId, Marker};
 
 use super::rows;
 use crate::service_state::{self, ServiceStateKey};
@@ -25,7 +25,10 @@ pub async fn inspect(db: &Db, data_dir: &Path) -> Result<Inspection, Error> {
     let id = IndexFolder::read_id(data_dir);
     // The row is read before the folder, because a running server raises the marker of the folder first.
     let recorded = match id {
-        Some(id) => service_state::read_state(db.read(), ServiceStateKey::IndexMarker(id)).await?,
+        Some(id) => {
+            let key = ServiceStateKey::IndexMarker(IndexStoreId::Folder(id));
+            service_state::read_state(db.read(), key).await?
+        }
         None => None,
     };
     let recorded = recorded.as_deref().and_then(Marker::from_row);

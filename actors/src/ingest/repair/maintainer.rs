@@ -3,7 +3,8 @@
 //! The rows describe one index, and every server has a separate index. If two servers filled and compared theirs by the same
 //! rows, each would repeatedly count the documents of the other as lost. So only the server that holds a lock of the
 //! database ([`SessionLock`]) maintains its index; the others run no job that changes the index, and leave theirs as it is.
-//! When the lock passes to another server, that server compares its index with the rows.
+//! When the lock passes to another server, that server compares its index with the rows. Servers that share an index on a Qdrant server
+//! all run jobs; the one with the lock compares and counts.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -50,7 +51,12 @@ impl IndexWatch {
     ) -> Result<bool, Error> {
         let has_lock = self.hold_lock(db).await?;
         let was_elsewhere = retrieval.engine().completeness() == Completeness::MaintainedElsewhere;
-        if has_lock && !self.is_maintainer() {
+        if !has_lock && self.is_shared() {
+            state.shared.was_follower = true;
+        } else if has_lock && !self.is_maintainer() {
+            if state.shared.was_follower {
+                self.succeed_follower(db, state).await?;
+            }
             self.become_successor(db, state, clock).await?;
             self.assess(db, retrieval, state, clock).await?;
             if was_elsewhere {
@@ -96,7 +102,7 @@ impl IndexWatch {
         state: &mut WatchState,
         clock: &dyn Clock,
     ) -> Result<(), Error> {
-        let own = self.folder.id().to_string();
+        let own = self.store.id().to_string();
         let last = service_state::read_state(db.read(), ServiceStateKey::IndexMaintainer).await?;
         if last.as_ref() == Some(&own) {
             return Ok(());
@@ -118,7 +124,7 @@ impl IndexWatch {
         if is_outdated {
             // Before the other key: without its row the marker of the folder is suspicious, so the index is compared even if this
             // process ends before it has done so.
-            service_state::forget(db.write(), ServiceStateKey::IndexMarker(self.folder.id())).await?;
+            service_state::forget(db.write(), ServiceStateKey::IndexMarker(self.store.id())).await?;
         }
         Ok(service_state::write(db.write(), ServiceStateKey::IndexMaintainer, own).await?)
     }

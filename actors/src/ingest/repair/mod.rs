@@ -10,7 +10,8 @@
 //!
 //! Nothing is lost in a crash: the marker is written only when a comparison has ended, and what it found is in rows.
 //!
-//! With several servers on one database, only one of them does this (`maintainer`): the rows describe its index.
+//! With several servers on one database, only one of them does this (`maintainer`): the rows describe its index. The others leave their
+//! folders as they are; on a Qdrant server they share its index, add to it, and follow its state (`shared`).
 
 mod audit;
 mod context;
@@ -22,6 +23,7 @@ mod rebuild;
 mod removed_users;
 mod reopen;
 mod rows;
+mod shared;
 mod watch;
 
 use database::Db;
@@ -61,6 +63,9 @@ pub async fn check_index(ctx: &RepairContext) -> Result<(), Error> {
     let watch = &ctx.index_watch;
     let mut state = watch.state.lock().await;
     let is_maintainer = watch.maintain(&ctx.core.db, &ctx.retrieval, &mut state, &*ctx.core.clock).await?;
+    if !shared::check_server(ctx, &mut state, is_maintainer).await? {
+        return Ok(());
+    }
     let must_open = !ctx.retrieval.engine().has_index();
     if !is_maintainer && !must_open {
         return Ok(());
@@ -98,7 +103,7 @@ pub async fn check_maintainer(ctx: &RepairContext) -> Result<(), Error> {
 /// Closes the index at the end of the server, once nothing writes to it any more.
 pub async fn close_index(ctx: &RepairContext) {
     // If a comparison or an opening is in progress, the next start finds the index as after a crash.
-    ctx.index_watch.folder.cancel_opening();
+    ctx.index_watch.store.cancel_opening();
     let Ok(state) = ctx.index_watch.state.try_lock() else { return };
     if !ctx.index_watch.is_maintainer() {
         return;

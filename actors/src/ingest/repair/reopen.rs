@@ -1,5 +1,5 @@
-//! Opens the index again if its folder was removed or replaced, or if it counts as damaged; opens it at all if its disk had no space
-//! at the start.
+//! Opens the index again if its folder or its collection was removed or replaced, or if it counts as damaged; opens it at all if its disk
+//! had no space at the start.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,8 +29,8 @@ const MAX_MOVE_ASIDE_INTERVAL: Duration = Duration::from_secs(4 * 24 * 3600);
 /// Why the index that is searched is to be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReplacementReason {
-    /// Its folder was removed or replaced.
-    FolderGone,
+    /// Its folder was removed or replaced, or its collection was deleted.
+    Gone,
     /// Requests failed in a way that only damage explains.
     Damaged,
     /// There is none: its disk had no space for it.
@@ -59,7 +59,7 @@ pub(super) async fn reopen_if_necessary(ctx: &RepairContext, state: &mut WatchSt
         ctx.retrieval.engine().set_completeness(Completeness::Checking);
     }
     let Replacement { index, marker, audit_reason } = match reason {
-        ReplacementReason::FolderGone => replace_removed(ctx, state).await?,
+        ReplacementReason::Gone => replace_removed(ctx, state).await?,
         ReplacementReason::Damaged => replace_damaged(ctx, state).await?,
         ReplacementReason::NotOpened => open_postponed(ctx, state).await?,
     };
@@ -90,7 +90,7 @@ async fn replacement_reason(
         return Some(ReplacementReason::NotOpened);
     }
     if !retrieval.engine().is_in_place() {
-        return Some(ReplacementReason::FolderGone);
+        return Some(ReplacementReason::Gone);
     }
     let is_damaged = state.damage == Some(Damage::InPlace) || counts_as_damaged(state, retrieval, now).await;
     is_damaged.then_some(ReplacementReason::Damaged)
@@ -110,16 +110,21 @@ async fn counts_as_damaged(state: &WatchState, retrieval: &Retrieval, now: Durat
 async fn replace_removed(ctx: &RepairContext, state: &mut WatchState) -> Result<Replacement, Error> {
     // Before its folder is created again, because the index would write into the new one.
     let abandoned = ctx.retrieval.engine().abandon().await?;
-    error!("the folder of the passage index was removed or replaced; the index is opened again");
+    error!(
+        "the folder or the collection of the passage index was removed or replaced; the index is opened again"
+    );
+    let Some(folder) = ctx.index_watch.store.folder() else {
+        return open_store(ctx, state, AuditReason::Removed).await.map_err(Error::internal);
+    };
     if !state.abandoned.iter().any(|known| Arc::ptr_eq(known, &abandoned)) {
         state.abandoned.push(abandoned);
     }
     if let Some(index) = resume_abandoned(state).await? {
         // The resumed index lacks what was changed while its folder was gone.
-        let marker = Marker::read(&ctx.index_watch.folder.path());
+        let marker = Marker::read(&folder.path());
         return Ok(Replacement { index, marker, audit_reason: AuditReason::OlderCopy });
     }
-    open_folder(ctx, state, AuditReason::Removed).await.map_err(Error::internal)
+    open_store(ctx, state, AuditReason::Removed).await.map_err(Error::internal)
 }
 
 /// Resumes the abandoned index whose files are back in the folder, if there is one.
@@ -135,19 +140,21 @@ async fn replace_damaged(ctx: &RepairContext, state: &mut WatchState) -> Result<
     if state.damage != Some(Damage::MovedAside) {
         move_aside(ctx, state).await?;
     }
-    open_folder(ctx, state, AuditReason::Damaged).await.map_err(Error::internal)
+    open_store(ctx, state, AuditReason::Damaged).await.map_err(Error::internal)
 }
 
 /// Moves a damaged index aside. One that cannot be moved stays in use until the next attempt, so that a folder which is removed
 /// or replaced meanwhile is recognised as such.
 async fn move_aside(ctx: &RepairContext, state: &mut WatchState) -> Result<(), Error> {
     let now = ctx.core.clock.now();
+    let Some(folder) = ctx.index_watch.store.folder().cloned() else {
+        return Err(Error::internal("an index on a server is never moved aside"));
+    };
     state.damage = Some(Damage::InPlace);
     // So that it is not marked as cleanly closed if the server ends before it could be moved.
     state.audit_request = Some(AuditRequest::new(AuditReason::Damaged, None, now));
     // Before its folder is created again, because the index would write into the new one.
     let index = ctx.retrieval.engine().abandon().await?;
-    let folder = ctx.index_watch.folder.clone();
     let moved = tokio::task::spawn_blocking(move || {
         let moved = folder.set_aside("it failed requests", now);
         if moved.is_err() {
@@ -175,7 +182,7 @@ fn next_interval(last_moved_at: Option<Duration>, interval: Duration, now: Durat
 
 /// Opens the index for which its disk had no space before.
 async fn open_postponed(ctx: &RepairContext, state: &WatchState) -> Result<Replacement, Error> {
-    let replacement = open_folder(ctx, state, AuditReason::Missing).await.map_err(postponed_error)?;
+    let replacement = open_store(ctx, state, AuditReason::Missing).await.map_err(postponed_error)?;
     info!("the disk has space for the passage index again: it was opened, and searches are answered");
     Ok(replacement)
 }
@@ -190,14 +197,14 @@ fn postponed_error(error: IndexError) -> Error {
     }
 }
 
-/// Opens the index that is in the folder, or creates one, which then is compared with the database for this reason.
-async fn open_folder(
+/// Opens the index that is in the folder or on the server, or creates one, which then is compared with the database for this reason.
+async fn open_store(
     ctx: &RepairContext,
     state: &WatchState,
     reason_if_new: AuditReason,
 ) -> Result<Replacement, IndexError> {
-    let folder = &ctx.index_watch.folder;
-    let opened = folder.open_on_thread(state.marker.clone(), ctx.core.clock.now()).await?;
+    let store = &ctx.index_watch.store;
+    let opened = store.open(state.marker.clone(), ctx.core.clock.now()).await?;
     let audit_reason = match opened.audit_reason {
         Some(AuditReason::Missing) => reason_if_new,
         // A copy that was made while this server ran.

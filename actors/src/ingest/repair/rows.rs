@@ -4,9 +4,10 @@ use database::Db;
 use entity::document;
 use errors::Error;
 use jobs::{JobKind, Priority};
+use library::documents::unindexed_since;
 use library::owned_transaction::begin_owned;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, QueryFilter, QuerySelect, UpdateMany};
 use values::groups::group_by_user;
 use values::id::{DocumentId, UserId};
 use values::time::Timestamp;
@@ -21,10 +22,12 @@ pub struct IndexedDocument {
     pub id: DocumentId,
     /// The owner of the document, whose jobs restore it.
     pub user: UserId,
-    /// The version of its text that the index is to hold.
+    /// The version of its text that the index is to hold; 0 if it is to hold none.
     pub version: i32,
-    /// The number of passages of that version, all of which the index is to hold.
-    pub passages: i32,
+    /// The number of passages that the index is to hold: those of that version, and the metadata passage.
+    pub points: i32,
+    /// Whether the index is to hold its metadata passage.
+    pub has_metadata_point: bool,
     /// When its passages or labels in the index were last changed.
     pub indexed_at: Option<Timestamp>,
 }
@@ -33,9 +36,9 @@ pub struct IndexedDocument {
 pub async fn expected_passages(db: &impl ConnectionTrait) -> Result<u64, DbErr> {
     let sum = document::Entity::with_hidden_of_every_user()
         .select_only()
-        .column_as(document::Column::IndexedPassages.sum(), "passages")
+        .column_as(document::Column::IndexedPoints.sum(), "passages")
         // Spelled as in the partial index, so that the database uses it.
-        .filter(Expr::cust("indexed_passages > 0"));
+        .filter(Expr::cust("indexed_points > 0"));
     let sum = sum.into_tuple::<Option<i64>>().one(db).await?.flatten();
     Ok(sum.map_or(0, |sum| u64::try_from(sum).unwrap_or(0)))
 }
@@ -49,28 +52,42 @@ pub async fn count_lost(db: &impl ConnectionTrait) -> Result<u64, DbErr> {
     Ok(count.one(db).await?.map_or(0, |count| u64::try_from(count).unwrap_or(0)))
 }
 
-/// Records that the index lost these documents, and enqueues their index jobs with the priority of a backlog, those of one user
-/// in the given order. Skips documents that were indexed since their rows were read. Returns the number of recorded documents.
+/// Records that the index lost these documents, and enqueues the index jobs of those with a text with the priority of a backlog, those of
+/// one user in the given order. Skips documents that were indexed since their rows were read. Returns the number of recorded documents.
 pub async fn mark_lost(db: &Db, lost: &[IndexedDocument], now: Timestamp) -> Result<u64, Error> {
     let mut marked = 0;
     for (user, documents) in group_by_user(lost.iter().map(|document| (document.user, document))) {
-        let ids: Vec<DocumentId> = documents.iter().map(|document| document.id).collect();
+        let (texts, metadata): (Vec<&IndexedDocument>, Vec<&IndexedDocument>) =
+            documents.into_iter().partition(|document| document.version > 0);
+        let ids: Vec<DocumentId> = texts.iter().map(|document| document.id).collect();
         let txn = begin_owned(db, user).await?;
-        let updated = document::Entity::update_owned(user)
-            .col_expr(document::Column::IndexedVersion, Expr::value(0))
-            .col_expr(document::Column::IndexedPassages, Expr::value(0))
+        if !texts.is_empty() {
             // The model stays: it says that vectors are to be restored too.
-            .col_expr(document::Column::IndexLostAt, Expr::value(Some(now)))
-            .filter(document::Column::Id.is_in(ids.iter().copied()))
-            .filter(document::Column::HiddenAt.is_null())
-            .filter(is_unchanged(&documents))
-            .exec(&txn)
-            .await?;
-        marked += updated.rows_affected;
+            let of_texts =
+                reset_lost(user, &texts, now).col_expr(document::Column::IndexLostAt, Expr::value(Some(now)));
+            marked += of_texts.exec(&txn).await?.rows_affected;
+        }
+        if !metadata.is_empty() {
+            // Their metadata passages are restored without jobs, and no vectors are missing.
+            marked += reset_lost(user, &metadata, now).exec(&txn).await?.rows_affected;
+        }
         enqueue(&txn, user, ids, now).await?;
         txn.commit().await?;
     }
     Ok(marked)
+}
+
+/// Returns an update by which the index is to hold nothing of these documents, and lacks all that search finds them by. Skips documents that
+/// were indexed since their rows were read.
+fn reset_lost(user: UserId, documents: &[&IndexedDocument], now: Timestamp) -> UpdateMany<document::Entity> {
+    document::Entity::update_owned(user)
+        .col_expr(document::Column::IndexedVersion, Expr::value(0))
+        .col_expr(document::Column::IndexedPoints, Expr::value(0))
+        .col_expr(document::Column::HasMetadataPoint, Expr::value(false))
+        .col_expr(document::Column::UnindexedSince, unindexed_since(now))
+        .filter(document::Column::Id.is_in(documents.iter().map(|document| document.id)))
+        .filter(document::Column::HiddenAt.is_null())
+        .filter(is_unchanged(documents))
 }
 
 /// Matches the rows whose `indexed_at` is still the one that was read. It is not compared with the time of the reading, because

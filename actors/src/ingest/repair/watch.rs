@@ -5,14 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use library::clock::Clock;
-use search::index::{AuditReason, IndexFolder, InitialIndex, Marker, PassageIndex};
+use search::index::{AuditReason, IndexStore, InitialIndex, Marker, PassageIndex};
 use tokio::sync::Mutex;
 use values::time::Timestamp;
 
 /// The watch over the index of a running server: what its checks remember, and whether this server maintains the index.
 pub struct IndexWatch {
-    pub(super) folder: IndexFolder,
+    pub(super) store: IndexStore,
     pub(super) is_maintainer: AtomicBool,
+    /// Whether the server of the index answered the last check. An embedded index needs none.
+    pub(super) is_reachable: AtomicBool,
     pub(super) state: Mutex<WatchState>,
 }
 
@@ -23,9 +25,36 @@ impl IndexWatch {
         self.is_maintainer.load(Ordering::SeqCst)
     }
 
+    /// Returns whether the server of the index answered the last check, and no request failed since that suspended it; always for an
+    /// embedded index. Work on the index is not begun otherwise, because it would only fail and wait.
+    #[must_use]
+    pub fn is_reachable(&self) -> bool {
+        let is_suspended = self.store.server().is_some_and(|server| !server.suspension().is_zero());
+        self.is_reachable.load(Ordering::SeqCst) && !is_suspended
+    }
+
+    /// Returns whether this server maintains the index and reaches it.
+    #[must_use]
+    pub fn can_maintain(&self) -> bool {
+        self.is_maintainer() && self.is_reachable()
+    }
+
+    /// Returns whether this server runs the jobs that change the index: all servers do for an index that they share, and only the one that
+    /// maintains it for an embedded index. None does while the index is not reached.
+    #[must_use]
+    pub fn runs_index_jobs(&self) -> bool {
+        (self.is_shared() || self.is_maintainer()) && self.is_reachable()
+    }
+
+    /// Returns whether all servers on the database share the index.
+    pub(super) fn is_shared(&self) -> bool {
+        self.store.server().is_some()
+    }
+
     pub(super) fn new(initial: InitialIndex, clock: &dyn Clock) -> Self {
-        let InitialIndex { folder, recorded, opened } = initial;
+        let InitialIndex { store, recorded, opened } = initial;
         let start = clock.elapsed();
+        let is_reached = opened.as_ref().is_none_or(|opened| opened.is_reached);
         // An index that could not be opened yet is compared with the database once it is open: see `reopen`.
         let audit_request = opened.and_then(|opened| {
             opened.audit_reason.map(|reason| AuditRequest::new(reason, opened.found.as_ref(), clock.now()))
@@ -49,8 +78,14 @@ impl IndexWatch {
             remaining_documents: 0,
             remaining_since: start,
             abandoned: Vec::new(),
+            shared: SharedIndexState { is_unseen: !is_reached, ..SharedIndexState::default() },
         };
-        Self { folder, is_maintainer: AtomicBool::new(false), state: Mutex::new(state) }
+        Self {
+            store,
+            is_maintainer: AtomicBool::new(false),
+            is_reachable: AtomicBool::new(is_reached),
+            state: Mutex::new(state),
+        }
     }
 }
 
@@ -95,7 +130,7 @@ pub(super) enum Damage {
 
 /// The state that the checks keep. Times are those of [`Clock::elapsed`], which never goes back.
 pub(super) struct WatchState {
-    /// The marker of both the folder and the database; none until both have one.
+    /// The marker of both the index and the database; none until both have one.
     pub marker: Option<Marker>,
     /// Why the index is to be compared with the database, if it is.
     pub audit_request: Option<AuditRequest>,
@@ -128,6 +163,21 @@ pub(super) struct WatchState {
     /// Indexes that were abandoned because their folder was gone. They keep it locked, so one
     /// whose folder comes back can be resumed.
     pub abandoned: Vec<Arc<dyn PassageIndex>>,
+    /// What is remembered of an index that several servers share.
+    pub shared: SharedIndexState,
+}
+
+/// What the checks remember of an index that all servers on the database share.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SharedIndexState {
+    /// Whether its marker was not compared yet since this server began to use or to maintain it.
+    pub is_unseen: bool,
+    /// Whether another server maintained it at the last check.
+    pub was_follower: bool,
+    /// Checks in a row that found another marker than this server wrote.
+    pub marker_mismatches: u32,
+    /// Whether the other servers were told that it is compared with the database; `None` before the first check.
+    pub announced_audit: Option<bool>,
 }
 
 /// Returns whether a period has passed since a time, or there is no such time.

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use uuid::Uuid;
+use values::kind::ContentType;
 
 use super::{
-    Filter, Hit, HybridHits, IndexError, IndexQuery, Labels, Language, PassageIndex, Point, Source,
-    SparseVector, Tenant,
+    DocumentSet, Filter, Hit, HybridHits, IndexError, IndexQuery, Labels, Language, PassageIndex, Point,
+    Source, SparseVector, Tenant,
 };
 
 /// Makes a test of every rule of the contract. `$with_index` is a function that calls a rule with a new, empty index whose model has
@@ -20,8 +21,14 @@ macro_rules! contract_tests {
             tenants_are_isolated,
             second_tenant_changes_no_hit_of_the_first,
             documents_are_those_of_the_tenant,
+            documents_of_hits_are_those_that_are_looked_up,
             word_frequencies_are_those_of_the_tenant,
+            term_scores_bound_the_scores_of_passages,
+            term_scores_ignore_the_filter_and_the_depth,
+            term_scores_are_those_of_the_tenant,
             all_conditions_of_a_filter_must_hold,
+            filter_names_the_documents_that_match_or_do_not,
+            named_documents_match_whatever_their_labels,
             updating_labels_keeps_vectors,
             updating_labels_keeps_the_language_of_each_passage,
             deleting_a_document_keeps_the_given_version,
@@ -65,7 +72,7 @@ pub fn point(number: u32) -> Point {
         id: id(number.into()),
         document: id(number.into()),
         version: 1,
-        labels: Labels { source: Source::Bookmarks, feed: None, collections: Vec::new() },
+        labels: Labels { source: Source::Bookmarks, feed: None, content_type: ContentType::Article },
         language: Language::English,
         sparse: words(&[number]),
         dense: None,
@@ -87,7 +94,7 @@ pub fn dense_query() -> IndexQuery {
     IndexQuery { dense: Some(vec![1.0; DIMENSIONS]), depth: 10, ..IndexQuery::default() }
 }
 
-/// Returns the ids that both legs find, the lexical ones first.
+/// Returns the ids that both searches find, the lexical ones first.
 pub fn found_ids(index: &dyn PassageIndex, tenant: &Tenant, query: &IndexQuery) -> Vec<Uuid> {
     let hits = index.search(tenant, query).unwrap();
     hits.lexical.iter().chain(&hits.dense).map(|hit| hit.id).collect()
@@ -175,6 +182,20 @@ pub fn documents_are_those_of_the_tenant(index: &dyn PassageIndex) {
     assert!(index.find_documents(&tenant(), &[]).unwrap().is_empty());
 }
 
+/// The documents that come with the hits of a search are those that are looked up, and of hits alone.
+pub fn documents_of_hits_are_those_that_are_looked_up(index: &dyn PassageIndex) {
+    let passage = |number| Point { document: id(90), sparse: words(&[9]), ..point(number) };
+    let embedded = Point { dense: Some(vec![1.0; DIMENSIONS]), ..point(3) };
+    index.upsert(&tenant(), vec![passage(1), passage(2), embedded]).unwrap();
+    let query = IndexQuery { dense: Some(vec![1.0; DIMENSIONS]), ..word_query(9) };
+
+    let hits = index.search(&tenant(), &query).unwrap();
+
+    let known: Vec<Uuid> = hits.documents.keys().copied().collect();
+    assert_eq!(hits.documents, index.find_documents(&tenant(), &known).unwrap());
+    assert!(known.iter().all(|passage| hits.lexical.iter().chain(&hits.dense).any(|hit| hit.id == *passage)));
+}
+
 /// The inverse document frequency of a word counts the passages of the tenant only.
 pub fn word_frequencies_are_those_of_the_tenant(index: &dyn PassageIndex) {
     let library = |from: u32| (from..from + 5).map(|n| Point { sparse: words(&[7, n]), ..point(n) });
@@ -189,42 +210,173 @@ pub fn word_frequencies_are_those_of_the_tenant(index: &dyn PassageIndex) {
     assert!((score() - before).abs() < 1e-6);
 }
 
+/// The score of a term is the best score of a query of this term alone, 0 if no passage has it, and a passage with the best of several
+/// terms scores their sum. Terms change no hit.
+pub fn term_scores_bound_the_scores_of_passages(index: &dyn PassageIndex) {
+    let heavy = SparseVector { indices: vec![7, 8], values: vec![1.0, 2.0] };
+    let light = SparseVector { indices: vec![7, 9], values: vec![0.5, 1.0] };
+    let passages = [heavy, light, words(&[9]), words(&[10])];
+    let passages = (1..).zip(passages).map(|(number, sparse)| Point { sparse, ..point(number) });
+    index.upsert(&tenant(), passages.collect()).unwrap();
+    let plain = IndexQuery { sparse: words(&[7, 8]), depth: 10, ..IndexQuery::default() };
+    // The last but one has two words, which are spellings of one term.
+    let terms =
+        [words(&[7]), words(&[11]), words(&[8]), SparseVector::default(), words(&[9, 11]), words(&[8])];
+
+    let hits = index.search(&tenant(), &IndexQuery { terms: terms.to_vec(), ..plain.clone() }).unwrap();
+
+    let alone = |term: &SparseVector| {
+        let query = IndexQuery { sparse: term.clone(), depth: 10, ..IndexQuery::default() };
+        index.search(&tenant(), &query).unwrap().lexical.first().map_or(0.0, |hit| hit.score)
+    };
+    assert_eq!(hits.term_scores.len(), terms.len());
+    for (score, term) in hits.term_scores.iter().zip(&terms) {
+        assert!((score - alone(term)).abs() < 1e-5, "{term:?}: {score}");
+    }
+    assert_eq!((hits.term_scores[1], hits.term_scores[3]), (0.0, 0.0));
+    assert!((hits.lexical[0].score - hits.term_scores[0] - hits.term_scores[2]).abs() < 1e-5);
+    assert_eq!(hits.lexical, index.search(&tenant(), &plain).unwrap().lexical);
+}
+
+/// The score of a term is that of the best passage of the tenant, also if the filter excludes this passage or nothing is wanted but terms.
+pub fn term_scores_ignore_the_filter_and_the_depth(index: &dyn PassageIndex) {
+    let weighted = |weight| SparseVector { indices: vec![9], values: vec![weight] };
+    let passages = (1..=3).zip([1.0, 2.0, 0.5]).map(|(n, w)| Point { sparse: weighted(w), ..point(n) });
+    index.upsert(&tenant(), passages.collect()).unwrap();
+    let query = IndexQuery { terms: vec![words(&[9])], depth: 1, ..IndexQuery::default() };
+    let filter = Filter { documents: DocumentSet::Only(vec![id(3)]), ..Filter::default() };
+
+    let alone = index.search(&tenant(), &query).unwrap();
+    let filtered = index.search(&tenant(), &IndexQuery { filter, ..word_query(9) }).unwrap();
+    let both = IndexQuery {
+        sparse: words(&[9]),
+        filter: Filter { documents: DocumentSet::Only(vec![id(3)]), ..Filter::default() },
+        ..query
+    };
+    let both = index.search(&tenant(), &both).unwrap();
+
+    assert!(alone.lexical.is_empty() && alone.term_scores[0] > 0.0);
+    assert_eq!((&both.lexical, &both.term_scores), (&filtered.lexical, &alone.term_scores));
+    assert!(both.lexical[0].score < both.term_scores[0]);
+}
+
+/// Passages of another tenant neither have the terms of a tenant nor change their scores.
+pub fn term_scores_are_those_of_the_tenant(index: &dyn PassageIndex) {
+    let (mine, other) = (tenant(), Tenant::of(id(2)));
+    index.upsert(&mine, (1..=5).map(|n| Point { sparse: words(&[7, n]), ..point(n) }).collect()).unwrap();
+    let query = IndexQuery { terms: vec![words(&[2]), words(&[40])], ..word_query(7) };
+    let before = index.search(&mine, &query).unwrap().term_scores;
+
+    let heavy = SparseVector { indices: vec![2, 40], values: vec![9.0, 9.0] };
+    let others = (40..=60).map(|n| Point { sparse: heavy.clone(), ..point(n) });
+    index.upsert(&other, others.collect()).unwrap();
+
+    let after = index.search(&mine, &query).unwrap().term_scores;
+    assert!((after[0] - before[0]).abs() < 1e-6 && before[0] > 0.0);
+    assert_eq!((before[1], after[1]), (0.0, 0.0));
+}
+
 /// Every condition of a filter restricts the hits, and all that are given must hold.
 pub fn all_conditions_of_a_filter_must_hold(index: &dyn PassageIndex) {
     let labels = point(1).labels;
-    let collected =
-        Point { labels: Labels { collections: vec![id(51), id(52)], ..labels.clone() }, ..point(1) };
+    let pdf = Point { labels: Labels { content_type: ContentType::Pdf, ..labels.clone() }, ..point(1) };
     let fed = Point { labels: Labels { source: Source::Feeds, feed: Some(id(61)), ..labels }, ..point(2) };
-    let all = [collected, fed, point(3)].map(|point| Point { sparse: words(&[9]), ..point });
-    index.upsert(&tenant(), all.to_vec()).unwrap();
-    let with = |filter: Filter| {
-        let mut ids = found_ids(index, &tenant(), &IndexQuery { filter, ..word_query(9) });
-        ids.sort();
-        ids
-    };
+    add_with_word_9(index, vec![pdf, fed, point(3)]);
+    let with = |filter: Filter| ids_within(index, filter);
     let any = Filter::default;
 
     assert_eq!(with(any()), [id(1), id(2), id(3)]);
     assert_eq!(with(Filter { source: Some(Source::Bookmarks), ..any() }), [id(1), id(3)]);
     assert_eq!(with(Filter { source: Some(Source::Feeds), ..any() }), [id(2)]);
-    assert_eq!(with(Filter { collection: Some(id(52)), ..any() }), [id(1)]);
+    assert_eq!(with(Filter { content_type: Some(ContentType::Pdf), ..any() }), [id(1)]);
+    assert_eq!(with(Filter { content_type: Some(ContentType::Article), ..any() }), [id(2), id(3)]);
     assert_eq!(with(Filter { feed: Some(id(61)), ..any() }), [id(2)]);
-    assert_eq!(with(Filter { documents: Some(vec![id(2), id(3)]), ..any() }), [id(2), id(3)]);
-    assert!(with(Filter { documents: Some(Vec::new()), ..any() }).is_empty());
-    assert!(with(Filter { source: Some(Source::Feeds), collection: Some(id(51)), ..any() }).is_empty());
+    let fed_pdf = Filter { source: Some(Source::Feeds), content_type: Some(ContentType::Pdf), ..any() };
+    assert!(with(fed_pdf).is_empty());
+    let saved_article = Filter {
+        source: Some(Source::Bookmarks),
+        content_type: Some(ContentType::Article),
+        documents: DocumentSet::Only(vec![id(1), id(2), id(3)]),
+        ..any()
+    };
+    assert_eq!(with(saved_article), [id(3)]);
+}
+
+/// A set of documents restricts both searches: to its documents, or to all others of the tenant.
+pub fn filter_names_the_documents_that_match_or_do_not(index: &dyn PassageIndex) {
+    let passages = (1..=4).map(|n| Point { document: id((90 + n / 2).into()), ..point(n) });
+    add_with_word_9(index, passages.collect());
+    // Alone in the index the tenant is searched without a condition; a second tenant changes nothing.
+    for other in [false, true] {
+        if other {
+            let foreign = Point { document: id(91), sparse: words(&[9]), ..point(50) };
+            index.upsert(&Tenant::of(id(2)), vec![foreign]).unwrap();
+        }
+        let with = |documents| ids_within(index, Filter { documents, ..Filter::default() });
+
+        assert_eq!(with(DocumentSet::All), [id(1), id(2), id(3), id(4)]);
+        assert_eq!(with(DocumentSet::Only(vec![id(91), id(99)])), [id(2), id(3)]);
+        assert!(with(DocumentSet::Only(Vec::new())).is_empty());
+        assert_eq!(with(DocumentSet::Except(vec![id(91), id(99)])), [id(1), id(4)]);
+        assert_eq!(with(DocumentSet::Except(Vec::new())), [id(1), id(2), id(3), id(4)]);
+    }
+    let embedded = (1..=4).map(|n| Point { dense: Some(vec![1.0; DIMENSIONS]), ..point(n) });
+    index.upsert(&tenant(), embedded.collect()).unwrap();
+    let filter = Filter { documents: DocumentSet::Except(vec![id(2), id(3)]), ..Filter::default() };
+    let mut found = found_ids(index, &tenant(), &IndexQuery { filter, ..dense_query() });
+    found.sort();
+    assert_eq!(found, [id(1), id(4)]);
+}
+
+/// Named documents match whatever their labels, if they are in the set of documents and of the tenant.
+pub fn named_documents_match_whatever_their_labels(index: &dyn PassageIndex) {
+    let fed = Labels { source: Source::Feeds, feed: Some(id(61)), ..point(1).labels };
+    let passages = (1..=4).map(|n| match n {
+        1 => point(n),
+        _ => Point { labels: fed.clone(), ..point(n) },
+    });
+    add_with_word_9(index, passages.collect());
+    index.upsert(&Tenant::of(id(2)), vec![Point { sparse: words(&[9]), ..point(50) }]).unwrap();
+    let bookmarks = || Filter {
+        source: Some(Source::Bookmarks),
+        or_documents: vec![id(2), id(3), id(50)],
+        ..Filter::default()
+    };
+    let with = |filter: Filter| ids_within(index, filter);
+
+    assert_eq!(with(bookmarks()), [id(1), id(2), id(3)]);
+    let documents = DocumentSet::Only(vec![id(1), id(3), id(4)]);
+    assert_eq!(with(Filter { documents, ..bookmarks() }), [id(1), id(3)]);
+    let documents = DocumentSet::Except(vec![id(3)]);
+    assert_eq!(with(Filter { documents, ..bookmarks() }), [id(1), id(2)]);
+    // Without labels to match they restrict nothing.
+    assert_eq!(with(Filter { source: None, ..bookmarks() }), [id(1), id(2), id(3), id(4)]);
+}
+
+/// Adds these passages of the tenant, each with word 9 alone.
+fn add_with_word_9(index: &dyn PassageIndex, passages: Vec<Point>) {
+    let passages = passages.into_iter().map(|point| Point { sparse: words(&[9]), ..point });
+    index.upsert(&tenant(), passages.collect()).unwrap();
+}
+
+/// Returns the passages of the tenant with word 9 that pass the filter, in the order of their ids.
+fn ids_within(index: &dyn PassageIndex, filter: Filter) -> Vec<Uuid> {
+    let mut ids = found_ids(index, &tenant(), &IndexQuery { filter, ..word_query(9) });
+    ids.sort();
+    ids
 }
 
 /// The labels of a document change without its words and its embedding.
 pub fn updating_labels_keeps_vectors(index: &dyn PassageIndex) {
-    let labels = Labels { feed: Some(id(61)), collections: vec![id(51)], ..point(1).labels };
+    let labels = Labels { feed: Some(id(61)), ..point(1).labels };
     index.upsert(&tenant(), vec![Point { labels, dense: Some(vec![1.0; DIMENSIONS]), ..point(1) }]).unwrap();
 
-    let moved = Labels { collections: vec![id(52)], ..point(1).labels };
+    let moved = Labels { content_type: ContentType::Pdf, ..point(1).labels };
     index.update_labels(&tenant(), id(1), &moved).unwrap();
 
     let within = |filter: Filter| found_ids(index, &tenant(), &IndexQuery { filter, ..word_query(1) });
-    assert_eq!(within(Filter { collection: Some(id(52)), ..Filter::default() }), [id(1)]);
-    assert!(within(Filter { collection: Some(id(51)), ..Filter::default() }).is_empty());
+    assert_eq!(within(Filter { content_type: Some(ContentType::Pdf), ..Filter::default() }), [id(1)]);
+    assert!(within(Filter { content_type: Some(ContentType::Article), ..Filter::default() }).is_empty());
     assert!(within(Filter { feed: Some(id(61)), ..Filter::default() }).is_empty());
     assert_eq!(found_ids(index, &tenant(), &dense_query()), [id(1)]);
 }
@@ -232,7 +384,7 @@ pub fn updating_labels_keeps_vectors(index: &dyn PassageIndex) {
 /// New labels replace the former ones of every passage of the document, of no other document, and leave the languages as they are. A
 /// document without passages has none to change.
 pub fn updating_labels_keeps_the_language_of_each_passage(index: &dyn PassageIndex) {
-    let labels = Labels { feed: Some(id(61)), collections: vec![id(51)], ..point(1).labels };
+    let labels = Labels { feed: Some(id(61)), ..point(1).labels };
     let languages = [Language::German, Language::Thai, Language::German, Language::Other];
     let passages = (1..).zip(languages).map(|(number, language)| Point {
         document: id(if number < 4 { 90 } else { 91 }),
@@ -243,26 +395,21 @@ pub fn updating_labels_keeps_the_language_of_each_passage(index: &dyn PassageInd
     });
     index.upsert(&tenant(), passages.collect()).unwrap();
 
-    let moved = Labels { source: Source::Feeds, feed: None, collections: vec![id(52), id(53)] };
+    let moved = Labels { source: Source::Feeds, feed: None, content_type: ContentType::Audio };
     index.update_labels(&tenant(), id(90), &moved).unwrap();
     index.update_labels(&tenant(), id(92), &moved).unwrap();
 
-    let within = |filter: Filter| {
-        let mut ids = found_ids(index, &tenant(), &IndexQuery { filter, ..word_query(9) });
-        ids.sort();
-        ids
-    };
+    let within = |filter: Filter| ids_within(index, filter);
     let any = Filter::default;
     for moved in [
         Filter { source: Some(Source::Feeds), ..any() },
-        Filter { collection: Some(id(52)), ..any() },
-        Filter { collection: Some(id(53)), ..any() },
+        Filter { content_type: Some(ContentType::Audio), ..any() },
     ] {
         assert_eq!(within(moved), [id(1), id(2), id(3)]);
     }
     for left in [
         Filter { source: Some(Source::Bookmarks), ..any() },
-        Filter { collection: Some(id(51)), ..any() },
+        Filter { content_type: Some(ContentType::Article), ..any() },
         Filter { feed: Some(id(61)), ..any() },
     ] {
         assert_eq!(within(left), [id(4)]);
@@ -334,10 +481,13 @@ pub fn languages_include_those_added_later(index: &dyn PassageIndex) {
 
 /// The languages of a tenant are the language labels of its own passages; a label of another kind is no language.
 pub fn languages_are_those_of_the_tenant(index: &dyn PassageIndex) {
-    let collections = (100..140).map(id).collect();
-    let labels = Labels { source: Source::Feeds, feed: Some(id(61)), collections };
-    let thai = Point { labels, language: Language::Thai, ..point(2) };
-    index.upsert(&tenant(), vec![point(1), thai]).unwrap();
+    // More labels than there are languages.
+    let feeds = (100..140).map(|number| Point {
+        labels: Labels { source: Source::Feeds, feed: Some(id(number.into())), ..point(1).labels },
+        language: Language::Thai,
+        ..point(number)
+    });
+    index.upsert(&tenant(), feeds.chain([point(1)]).collect()).unwrap();
     index.upsert(&Tenant::of(id(2)), vec![Point { language: Language::Dutch, ..point(3) }]).unwrap();
 
     assert_eq!(sorted_languages(index, &tenant()), [Language::English, Language::Thai]);
@@ -345,7 +495,7 @@ pub fn languages_are_those_of_the_tenant(index: &dyn PassageIndex) {
     assert!(index.languages(&Tenant::of(id(3))).unwrap().is_empty());
 }
 
-/// A leg has no more hits than the depth of the query.
+/// Neither search has more hits than the depth of the query.
 pub fn depth_bounds_the_hits_of_a_leg(index: &dyn PassageIndex) {
     index.upsert(&tenant(), (1..20).map(|n| Point { sparse: words(&[9]), ..point(n) }).collect()).unwrap();
     assert_eq!(found_ids(index, &tenant(), &IndexQuery { depth: 3, ..word_query(9) }).len(), 3);

@@ -19,11 +19,12 @@ use values::time::Timestamp;
 
 use super::audit_reason::{AuditReason, compare_markers};
 use super::crash_counter::CrashCounter;
-use super::edge::{EdgeIndex, VectorModel};
+use super::edge::EdgeIndex;
 use super::fault::{EngineFault, classify_cause};
 use super::index_error::IndexError;
 use super::marker::{FilesState, MARKER_FILE, Marker};
-use super::passage_index::PassageIndex;
+use super::opened_index::OpenedIndex;
+use super::vector_model::VectorModel;
 
 /// Name of the index in the data folder.
 const INDEX_FOLDER: &str = "index";
@@ -48,52 +49,6 @@ pub struct IndexFolder {
     crash_counter: CrashCounter,
     /// [`MIN_FREE_TO_CREATE_BYTES`], or another number in a test.
     min_free_to_create: u64,
-}
-
-/// An index that was opened, with what its markers tell.
-pub struct OpenedIndex {
-    /// The index, which may be a new and empty one.
-    pub index: Arc<dyn PassageIndex>,
-    /// Why it must be compared with the database; `None` if it is the one that the server left.
-    pub audit_reason: Option<AuditReason>,
-    /// The marker that was found in it.
-    pub found: Option<Marker>,
-}
-
-/// The index of a data folder with which a server starts.
-pub struct InitialIndex {
-    /// The folder of the index, also for later attempts to open it.
-    pub folder: IndexFolder,
-    /// The marker that the database recorded.
-    pub recorded: Option<Marker>,
-    /// The index; `None` if its disk has no space to open or create one.
-    pub opened: Option<OpenedIndex>,
-}
-
-impl InitialIndex {
-    /// Opens the index of a folder as [`IndexFolder::open_on_thread`] does. A disk without space for it does not prevent the start of
-    /// the server.
-    ///
-    /// # Errors
-    /// The same as [`IndexFolder::open_on_thread`], except [`IndexError::NoSpace`].
-    pub async fn open(
-        folder: IndexFolder,
-        recorded: Option<Marker>,
-        now: Timestamp,
-    ) -> Result<Self, IndexError> {
-        let opened = match folder.open_on_thread(recorded.clone(), now).await {
-            Ok(opened) => Some(opened),
-            Err(refused) if matches!(refused, IndexError::NoSpace { .. }) => {
-                error!(
-                    cause = error_chain(&refused),
-                    "the server starts without the passage index: searches are refused until its disk has space"
-                );
-                None
-            }
-            Err(error) => return Err(error),
-        };
-        Ok(Self { folder, recorded, opened })
-    }
 }
 
 impl IndexFolder {
@@ -200,7 +155,7 @@ impl IndexFolder {
                 self.replace_damaged(&cause, now)?
             }
         };
-        Ok(OpenedIndex { index: Arc::new(index), audit_reason, found })
+        Ok(OpenedIndex { index: Arc::new(index), audit_reason, found, is_reached: true })
     }
 
     /// Opens the index as [`Self::open`] does, on a separate thread. When the future is dropped, because the server stops, nothing waits
@@ -393,6 +348,7 @@ mod tests {
     use super::*;
     use crate::index::contract::{point, tenant};
     use crate::index::marker::FileStamp;
+    use crate::index::store::{IndexStore, InitialIndex};
 
     const NOW: Timestamp = Timestamp::from_millis(1_714_996_800_000);
 
@@ -584,7 +540,7 @@ mod tests {
         let full = IndexFolder { min_free_to_create: u64::MAX, ..folder(home.path()) };
         let recorded = Some(Marker::first(NOW));
 
-        let initial = InitialIndex::open(full, recorded.clone(), NOW).await.unwrap();
+        let initial = InitialIndex::open(IndexStore::Folder(full), recorded.clone(), NOW).await.unwrap();
 
         assert!(initial.opened.is_none());
         assert_eq!(initial.recorded, recorded);

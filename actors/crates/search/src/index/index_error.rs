@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::fault::EngineFault;
 
@@ -79,6 +80,16 @@ pub enum IndexError {
     /// loaded index are not affected.
     #[error("the disk of the passage index is full")]
     Full,
+    /// The server that holds the index does not answer, refuses the key, or has failed several times in a row. Says nothing about what the
+    /// index holds.
+    #[error("the server of the passage index does not answer")]
+    Unreachable {
+        /// Time after which a request may succeed, above zero.
+        retry_after: Duration,
+        /// The answer of the server, or why there is none.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
     /// An embedding does not have the length of the model's vectors.
     #[error("the vector has {actual} dimensions, and the model has {expected}")]
     Dimension {
@@ -104,6 +115,7 @@ impl IndexError {
             | IndexError::Abandoned
             | IndexError::Blocked
             | IndexError::Full
+            | IndexError::Unreachable { .. }
             | IndexError::Dimension { .. } => None,
         }
     }

@@ -54,6 +54,12 @@ impl Language {
         Self::Other,
     ];
 
+    /// Returns whether its texts are split into n-grams: it is written without spaces or, as Korean, has words with many endings.
+    #[must_use]
+    pub fn is_split_into_ngrams(self) -> bool {
+        matches!(self, Self::Chinese | Self::Japanese | Self::Korean | Self::Thai)
+    }
+
     /// Returns the code that the index stores: two letters of ISO 639, or `und` for any other language.
     #[must_use]
     pub fn code(self) -> &'static str {

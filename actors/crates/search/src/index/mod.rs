@@ -15,19 +15,31 @@ pub mod edge;
 mod fault;
 pub mod folder;
 mod index_error;
+mod label;
 pub mod language;
 pub mod marker;
+mod opened_index;
 mod passage;
 mod passage_index;
 mod query;
+mod schema;
+pub mod server;
+mod store;
+mod vector_model;
 
 pub use audit_reason::AuditReason;
 pub use edge::EdgeIndex;
 pub use fault::EngineFault;
-pub use folder::{IndexFolder, InitialIndex, OpenedIndex};
+pub use folder::IndexFolder;
 pub use index_error::IndexError;
 pub use language::Language;
 pub use marker::Marker;
+pub use opened_index::OpenedIndex;
 pub use passage::{Labels, Point, Source, SparseVector, Tenant};
 pub use passage_index::{PassageIndex, PassagePage};
-pub use query::{Filter, Hit, HybridHits, IndexQuery};
+pub use query::{DocumentSet, Filter, Hit, HybridHits, IndexQuery};
+pub use server::{
+    CollectionSettings, ServerIndex, ServerReport, ServerSettings, ServerStore, compare_server_markers,
+};
+pub use store::{IndexStore, IndexStoreId, InitialIndex};
+pub use vector_model::VectorModel;

@@ -1,6 +1,7 @@
 //! Passages as the index holds them.
 
 use uuid::Uuid;
+use values::kind::ContentType;
 
 use super::language::Language;
 
@@ -46,12 +47,12 @@ impl SparseVector {
 /// Attributes by which passages are filtered. They change independently of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Labels {
-    /// The half of the library.
+    /// The source: bookmarks or feeds.
     pub source: Source,
     /// The feed of the document.
     pub feed: Option<Uuid>,
-    /// The collections of the document.
-    pub collections: Vec<Uuid>,
+    /// The type of the document.
+    pub content_type: ContentType,
 }
 
 /// A passage of one version of a document.

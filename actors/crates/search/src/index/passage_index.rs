@@ -53,7 +53,7 @@ pub trait PassageIndex: Send + Sync {
     /// [`IndexError::Full`] when its disk has too little space for a safe write.
     fn update_labels(&self, tenant: &Tenant, document: Uuid, labels: &Labels) -> Result<(), IndexError>;
 
-    /// Returns the best passages by words and by meaning, one list for each leg.
+    /// Returns the best passages by words and by meaning, one list for each.
     ///
     /// # Errors
     /// [`IndexError::Dimension`] when the embedding has the wrong length.
@@ -121,4 +121,8 @@ pub trait PassageIndex: Send + Sync {
 
     /// Allows writes again after [`PassageIndex::abandon`] if the index's own files are back in their place. Returns whether they are.
     fn resume(&self) -> bool;
+
+    /// Returns the longest time that a search waits for the server of the index; `None` for an index on this machine, whose searches
+    /// compute instead of waiting.
+    fn remote_deadline(&self) -> Option<Duration>;
 }

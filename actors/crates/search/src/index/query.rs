@@ -1,58 +1,106 @@
 //! Queries of the index, and what they find.
 
+use std::collections::{HashMap, HashSet};
+
 use uuid::Uuid;
+use values::kind::ContentType;
 
 use super::passage::{Source, SparseVector};
 
-/// Restricts a query. All conditions that are given must hold.
+/// Restricts a query. All conditions that are given must hold. The default matches all passages of a tenant.
+///
+/// What a user can change at any time, such as tags and collections, is no label of a passage: the database resolves it to `documents`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// In this half of the library.
+    /// The source: bookmarks or feeds.
     pub source: Option<Source>,
-    /// Passages of documents in this collection.
-    pub collection: Option<Uuid>,
     /// Passages of entries of this feed.
     pub feed: Option<Uuid>,
-    /// Of one of these documents. An empty list matches nothing.
-    pub documents: Option<Vec<Uuid>>,
+    /// Passages of documents of this type.
+    pub content_type: Option<ContentType>,
+    /// The documents that are searched.
+    pub documents: DocumentSet,
+    /// Passages of these documents match whatever their source, feed and type: those in the index may be former ones. They must be in
+    /// `documents` all the same.
+    pub or_documents: Vec<Uuid>,
+}
+
+impl Filter {
+    /// Returns whether the filter matches all passages of a tenant.
+    #[must_use]
+    pub fn matches_all(&self) -> bool {
+        let Self { source, feed, content_type, documents, or_documents: _ } = self;
+        let has_labels = source.is_some() || feed.is_some() || content_type.is_some();
+        !has_labels && *documents == DocumentSet::All
+    }
+}
+
+/// A set of documents, by their ids.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum DocumentSet {
+    /// All documents.
+    #[default]
+    All,
+    /// These documents. An empty list matches nothing.
+    Only(Vec<Uuid>),
+    /// All documents but these. An empty list matches all.
+    Except(Vec<Uuid>),
 }
 
 /// A query of the index.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct IndexQuery {
-    /// The words of the query, analysed in each language of the library. Without words the lexical leg finds nothing.
+    /// The words of the query, analysed in each language of the library. Without words the lexical search finds nothing.
     pub sparse: SparseVector,
-    /// The embedding of the query; `None` leaves the dense leg out.
+    /// Single terms of the query, each with all its words, whose best scores are wanted ([`HybridHits::term_scores`]). Each one reads the
+    /// passages that have it, so the caller bounds their number.
+    pub terms: Vec<SparseVector>,
+    /// The embedding of the query; without one there is no dense search.
     pub dense: Option<Vec<f32>>,
-    /// The filter that the hits of both legs match.
+    /// The filter that the hits of the lexical and of the dense search match.
     pub filter: Filter,
-    /// Maximum number of hits of each leg.
+    /// Maximum number of hits of the lexical and of the dense search, each.
     pub depth: usize,
 }
 
-/// A passage that a leg found.
+/// A passage that the lexical or the dense search found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
     /// Id of the chunk, which is the passage in the database.
     pub id: Uuid,
-    /// BM25 in the lexical leg (above 0), cosine similarity in the dense one (-1 to 1).
+    /// BM25 in the lexical search (above 0), cosine similarity in the dense one (-1 to 1).
     pub score: f32,
 }
 
-/// The hits of each leg, best first.
+/// The hits of the lexical and of the dense search, best first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HybridHits {
     /// Passages that share a word with the query.
     pub lexical: Vec<Hit>,
     /// The passages nearest in meaning, at any distance.
     pub dense: Vec<Hit>,
+    /// For each of [`IndexQuery::terms`], in their order, the best BM25 of this term alone among all passages of the tenant, whatever the
+    /// filter and the depth of the query; 0 when none has it. The sum bounds the score of a passage in the lexical search.
+    pub term_scores: Vec<f32>,
+    /// The documents of hits of which the index knows them without looking them up. A hit that is missing here is looked up with
+    /// [`PassageIndex::find_documents`](super::PassageIndex::find_documents).
+    pub documents: HashMap<Uuid, Uuid>,
+    /// Lexical hits that have no embedding, so that the dense search says nothing of them.
+    pub unembedded: HashSet<Uuid>,
 }
 
 impl HybridHits {
-    /// Returns the best hits of each leg, at most `depth`: what a search of this depth finds.
+    /// Returns the best hits of each search, at most `depth`: what a search of this depth finds, without the documents. The scores of the
+    /// terms are the same.
     #[must_use]
     pub fn first(&self, depth: usize) -> Self {
         let first = |hits: &[Hit]| hits.iter().take(depth).copied().collect();
-        Self { lexical: first(&self.lexical), dense: first(&self.dense) }
+        Self {
+            lexical: first(&self.lexical),
+            dense: first(&self.dense),
+            term_scores: self.term_scores.clone(),
+            documents: HashMap::new(),
+            unembedded: self.unembedded.clone(),
+        }
     }
 }

@@ -6,11 +6,11 @@ use qdrant_edge::{
 };
 use uuid::Uuid;
 
-use super::label::Label;
 use super::schema;
+use crate::index::label::Label;
 use crate::index::language::Language;
 use crate::index::passage::Tenant;
-use crate::index::query::Filter;
+use crate::index::query::{DocumentSet, Filter};
 
 /// Matches all of the tenant's passages: the one place where the tenant becomes a condition.
 pub fn owned_by(tenant: &Tenant) -> EngineFilter {
@@ -19,11 +19,27 @@ pub fn owned_by(tenant: &Tenant) -> EngineFilter {
 
 /// Matches the tenant's passages that pass a filter.
 pub fn matching(tenant: &Tenant, filter: &Filter) -> EngineFilter {
-    let Filter { source, collection, feed, documents } = filter;
-    let labels = [source.map(Label::Source), collection.map(Label::Collection), feed.map(Label::Feed)];
+    let Filter { source, feed, content_type, documents, or_documents } = filter;
+    let labels = [source.map(Label::Source), feed.map(Label::Feed), content_type.map(Label::ContentType)];
     let mut conditions: Vec<Condition> = labels.into_iter().flatten().map(has_label).collect();
-    conditions.extend(documents.as_ref().map(|ids| id_in(schema::DOCUMENT, ids)));
-    owned_with(tenant, conditions)
+    if !conditions.is_empty() && !or_documents.is_empty() {
+        let has_labels = Condition::Filter(EngineFilter {
+            must: Some(std::mem::take(&mut conditions)),
+            ..EngineFilter::new()
+        });
+        let any = [has_labels, id_in(schema::DOCUMENT, or_documents)];
+        let either = EngineFilter { should: Some(any.into()), ..EngineFilter::new() };
+        conditions.push(Condition::Filter(either));
+    }
+    let except = match documents {
+        DocumentSet::All => None,
+        DocumentSet::Only(ids) => {
+            conditions.push(id_in(schema::DOCUMENT, ids));
+            None
+        }
+        DocumentSet::Except(ids) => (!ids.is_empty()).then(|| vec![id_in(schema::DOCUMENT, ids)]),
+    };
+    EngineFilter { must_not: except, ..owned_with(tenant, conditions) }
 }
 
 /// Matches the passages of a document, except those of the version to keep.

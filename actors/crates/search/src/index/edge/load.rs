@@ -5,7 +5,7 @@ use std::path::Path;
 use qdrant_edge::{EdgeShard, OperationError};
 
 use super::schema;
-use super::vector_model::VectorModel;
+use crate::index::vector_model::VectorModel;
 
 /// Returns whether a folder holds a shard.
 pub fn exists_in(folder: &Path) -> bool {
@@ -26,9 +26,16 @@ pub fn load_shard(folder: &Path, model: Option<&VectorModel>) -> Result<EdgeShar
     Ok(shard)
 }
 
-/// Refuses a shard with an index of a payload field that this version of the server does not have: another version wrote its passages, and
-/// filters would not match them. The refusal counts as damage, so the shard is replaced and filled again from the database.
+/// Refuses a shard with an index of a payload field that this version of the server does not have, or without its vector of words: another
+/// version wrote its passages, and filters or queries would not match them. The refusal counts as damage, so the shard is replaced and
+/// filled again from the database.
 fn require_format(shard: &EdgeShard) -> Result<(), OperationError> {
+    if !shard.config().sparse_vectors.contains_key(schema::WORDS_VECTOR) {
+        return Err(OperationError::inconsistent_storage(format!(
+            "it has no vector `{}`, so another version of the server wrote it",
+            schema::WORDS_VECTOR
+        )));
+    }
     let fields = schema::payload_indexes().map(|(field, _)| schema::field_path(field));
     match shard.info()?.payload_schema.keys().find(|path| !fields.contains(path)) {
         Some(path) => Err(OperationError::inconsistent_storage(format!(
@@ -57,9 +64,24 @@ fn add_missing(shard: &EdgeShard, model: Option<&VectorModel>) -> Result<(), Ope
 
 #[cfg(test)]
 mod tests {
+    use qdrant_edge::{EdgeSparseVectorParamsBuilder, Modifier};
+
     use super::*;
     use crate::index::edge::fault::classify;
     use crate::index::fault::EngineFault;
+
+    #[test]
+    fn shard_with_another_vector_of_words_counts_as_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        let words = EdgeSparseVectorParamsBuilder::new().modifier(Modifier::Idf).build();
+        let config = schema::tunable_config().sparse_vector("bm25", words).build();
+        drop(EdgeShard::new(folder.path(), config).unwrap());
+
+        let refused = load_shard(folder.path(), None).err().unwrap();
+
+        assert_eq!(classify(&refused), EngineFault::Damage);
+        assert!(refused.to_string().contains("`words`"), "{refused}");
+    }
 
     #[test]
     fn shard_of_another_format_counts_as_damaged() {

@@ -9,7 +9,6 @@
 
 mod fault;
 mod filter;
-mod label;
 mod load;
 mod point;
 mod query;
@@ -19,7 +18,6 @@ mod shard_folder;
 mod tenants;
 #[cfg(test)]
 mod tests;
-mod vector_model;
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -34,17 +32,16 @@ use qdrant_edge::{
 };
 use uuid::Uuid;
 
-pub use self::vector_model::VectorModel;
-
 use self::query::SearchScope;
 use self::shard::{Shard, try_guard};
 use self::shard_folder::ShardFolder;
 use self::tenants::TenantRegister;
 use super::index_error::IndexError;
 use super::language::Language;
-use super::passage::{Labels, Point, Tenant};
+use super::passage::{Labels, Point, SparseVector, Tenant};
 use super::passage_index::{PassageIndex, PassagePage};
 use super::query::{HybridHits, IndexQuery};
+use super::vector_model::VectorModel;
 
 /// Space that must be free for an index to stay unloaded. Loading needs [`MIN_FREE_TO_ADD_BYTES`]: with less, searches would be refused
 /// that a loaded index answers. The rest is for what others write between two checks of a disk that fills up.
@@ -162,7 +159,7 @@ impl EdgeIndex {
     }
 
     /// Returns the languages of the tenant's passages. Looks for one passage in each language: the facet of the labels would read those
-    /// of all passages, and a library may have thousands of collections.
+    /// of all passages, and a library may have thousands of feeds.
     fn find_languages(&self, tenant: &Tenant) -> Result<HashSet<Language>, IndexError> {
         self.shard.read("search", |shard| {
             let mut found = HashSet::new();
@@ -196,7 +193,7 @@ impl EdgeIndex {
         Ok(response.hits.iter().filter_map(|hit| point::facet_tenant(&hit.value)).collect())
     }
 
-    /// Searches for both legs among the passages of a scope.
+    /// Searches by words and by meaning among the passages of a scope, and for the best score of each term.
     fn search_within(&self, scope: SearchScope, query: &IndexQuery) -> Result<HybridHits, IndexError> {
         let lexical = (!query.sparse.is_empty()).then(|| query::lexical(scope, query));
         let dense = self
@@ -205,13 +202,19 @@ impl EdgeIndex {
             .map(|(name, dense)| query::dense(scope, query, name, dense));
         let (has_lexical, has_dense) = (lexical.is_some(), dense.is_some());
 
-        let queries: Vec<_> = lexical.into_iter().chain(dense).collect();
+        // A term without words is in no passage.
+        let probes = query.terms.iter().filter(|term| !term.is_empty()).map(|term| query::term(scope, term));
+        let queries: Vec<_> = lexical.into_iter().chain(dense).chain(probes).collect();
         let results =
             self.shard.read("search", |shard| shard.query_batch(QueryBatchRequest::new(queries)))?;
 
         let mut results = results.into_iter();
-        let mut leg = |has_leg: bool| if has_leg { query::sorted_hits(results.next()) } else { Vec::new() };
-        Ok(HybridHits { lexical: leg(has_lexical), dense: leg(has_dense) })
+        let mut next_hits =
+            |is_asked: bool| if is_asked { query::sorted_hits(results.next()) } else { Vec::new() };
+        let (lexical, dense) = (next_hits(has_lexical), next_hits(has_dense));
+        let best = |term: &SparseVector| next_hits(!term.is_empty()).first().map_or(0.0, |hit| hit.score);
+        let term_scores = query.terms.iter().map(best).collect();
+        Ok(HybridHits { lexical, dense, term_scores, ..HybridHits::default() })
     }
 }
 
@@ -397,6 +400,10 @@ impl PassageIndex for EdgeIndex {
         let _optimizing = self.lock_optimizing();
         let _writing = self.lock_writing();
         self.shard.resume()
+    }
+
+    fn remote_deadline(&self) -> Option<Duration> {
+        None
     }
 }
 

@@ -9,8 +9,8 @@ use qdrant_edge::{
 };
 use uuid::Uuid;
 
-use super::label::Label;
 use super::schema;
+use crate::index::label::{Label, label_values};
 use crate::index::language::Language;
 use crate::index::passage::{Labels, Point, SparseVector, Tenant};
 use crate::index::query::Hit;
@@ -34,16 +34,9 @@ pub fn to_engine(tenant: &Tenant, point: Point, vector_name: Option<&str>) -> Po
     }
 }
 
-/// Converts the labels of passages that were analysed in a language. One field holds all labels and is written as a whole, so no former
-/// one stays behind, and none may be left out.
+/// Converts the labels of passages that were analysed in a language.
 pub fn labels_payload(labels: &Labels, language: Language) -> Map<String, Value> {
-    let Labels { source, feed, collections } = labels;
-    let all = [Label::Source(*source), Label::Language(language)]
-        .into_iter()
-        .chain(feed.map(Label::Feed))
-        .chain(collections.iter().copied().map(Label::Collection));
-    let values: Value = all.map(Label::value).collect();
-    Map::from_iter([(schema::LABELS.to_owned(), values)])
+    Map::from_iter([(schema::LABELS.to_owned(), label_values(labels, language).into())])
 }
 
 /// Converts the weights of words.

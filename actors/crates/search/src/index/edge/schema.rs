@@ -10,19 +10,8 @@ use qdrant_edge::{
     UuidIndexParamsBuilder, VectorNameConfig, VectorNameOperations, WalOptions,
 };
 
-use super::vector_model::VectorModel;
-
-/// Name of the vector of a passage's words.
-pub const WORDS_VECTOR: &str = "bm25";
-
-/// Payload field of the user. The names are short, because every point stores them.
-pub const USER: &str = "user";
-/// Payload field of the document.
-pub const DOCUMENT: &str = "doc";
-/// Payload field of the version of the document's text.
-pub const VERSION: &str = "ver";
-/// Payload field of all [labels](super::label::Label).
-pub const LABELS: &str = "labels";
+pub use crate::index::schema::{DOCUMENT, LABELS, USER, VERSION, WORDS_VECTOR};
+use crate::index::vector_model::VectorModel;
 
 /// Size of a segment of the write-ahead log; one that is too small for an entry grows. Three segments are mapped: the last full one, the
 /// open one and the next. What is written to them stays in memory until the segment is removed, so larger ones would only take memory.
@@ -109,7 +98,7 @@ pub fn create_vector(model: &VectorModel) -> UpdateOperation {
 /// Returns the payload fields that have an index, with the type of the index.
 ///
 /// They are the format of a shard: one with an index of another field was written by another version of the server, and is not read
-/// (`shard::require_format`). So a change of what a field holds needs a new name for the field.
+/// (`load::require_format`). So a change of what a field holds needs a new name for the field.
 ///
 /// Each field costs memory, whatever it holds: the segment that takes new points maps 7 MiB for it, and the engine reads 5 MiB of them
 /// when it opens the shard.

@@ -26,9 +26,9 @@ use self::content::{ShardContent, is_transient, load_or_fault};
 use super::fault::engine_error;
 use super::load::load_shard;
 use super::shard_folder::ShardFolder;
-use super::vector_model::VectorModel;
 use crate::index::fault::EngineFault;
 use crate::index::index_error::IndexError;
+use crate::index::vector_model::VectorModel;
 
 /// The shard in a folder. Reads run in parallel; the caller lets one write run at a time.
 pub struct Shard {

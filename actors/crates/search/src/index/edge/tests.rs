@@ -4,6 +4,8 @@ mod unused;
 
 use std::path::Path;
 
+use values::kind::ContentType;
+
 use super::*;
 use crate::index::contract::{
     DIMENSIONS, contract_tests, dense_query, found_ids, id, point, sorted_languages, tenant, word_query,
@@ -44,7 +46,7 @@ fn reopened_index_finds_its_languages_by_their_labels() {
     let passages = (1..).zip(languages).map(|(number, language)| Point {
         document: id(90),
         language,
-        labels: Labels { collections: vec![id(51), id(52)], ..point(1).labels },
+        labels: Labels { content_type: ContentType::Pdf, ..point(1).labels },
         ..point(number)
     });
     index.upsert(&tenant(), passages.collect()).unwrap();
@@ -58,8 +60,10 @@ fn reopened_index_finds_its_languages_by_their_labels() {
 
     assert_eq!(sorted_languages(&index, &tenant()), written);
     assert_eq!(sorted_languages(&index, &Tenant::of(id(2))), [Language::Greek]);
-    index.update_labels(&tenant(), id(90), &Labels { collections: vec![id(53)], ..point(1).labels }).unwrap();
-    let filter = Filter { collection: Some(id(53)), ..Filter::default() };
+    index
+        .update_labels(&tenant(), id(90), &Labels { content_type: ContentType::Note, ..point(1).labels })
+        .unwrap();
+    let filter = Filter { content_type: Some(ContentType::Note), ..Filter::default() };
     assert_eq!(found_ids(&index, &tenant(), &IndexQuery { filter, ..word_query(18) }), [id(18)]);
 }
 

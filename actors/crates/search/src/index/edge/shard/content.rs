@@ -8,9 +8,9 @@ use tracing::warn;
 
 use crate::index::edge::fault::classify;
 use crate::index::edge::load::load_shard;
-use crate::index::edge::vector_model::VectorModel;
 use crate::index::fault::EngineFault;
 use crate::index::index_error::IndexError;
+use crate::index::vector_model::VectorModel;
 
 /// What a [`Shard`](super::Shard) has in memory.
 pub enum ShardContent {

@@ -97,10 +97,10 @@ fn passages_are_added_to_an_unloaded_index() {
 fn labels_are_updated_in_an_unloaded_index() {
     let filled = FilledIndex::unloaded();
 
-    let labels = Labels { collections: vec![id(51)], ..point(1).labels };
+    let labels = Labels { content_type: ContentType::Pdf, ..point(1).labels };
     filled.index.update_labels(&tenant(), id(1), &labels).unwrap();
 
-    let filter = Filter { collection: Some(id(51)), ..Filter::default() };
+    let filter = Filter { content_type: Some(ContentType::Pdf), ..Filter::default() };
     assert_eq!(found_ids(&filled.index, &tenant(), &IndexQuery { filter, ..word_query(1) }), [id(1)]);
 }
 

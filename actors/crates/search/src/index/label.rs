@@ -2,12 +2,13 @@
 //!
 //! All kinds of labels share the field, because the engine holds 5 MiB in memory for each field with an index, whatever is in it. To
 //! add a kind, add a variant of [`Label`], its prefix, and a line in [`Label::value`] and in [`Label::parse`]; then store it in
-//! `point::labels_payload`, and match it in `filter::matching`.
+//! [`label_values`], and match it in `filter::matching` of each engine.
 
 use uuid::Uuid;
+use values::kind::ContentType;
 
-use crate::index::language::Language;
-use crate::index::passage::Source;
+use super::language::Language;
+use super::passage::{Labels, Source};
 
 /// Prefix of the labels of a [`Source`].
 const SOURCE: &str = "source";
@@ -15,8 +16,8 @@ const SOURCE: &str = "source";
 const LANGUAGE: &str = "lang";
 /// Prefix of the labels of a feed.
 const FEED: &str = "feed";
-/// Prefix of the labels of a collection.
-const COLLECTION: &str = "collection";
+/// Prefix of the labels of a [`ContentType`].
+const CONTENT_TYPE: &str = "type";
 
 /// A label of a passage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +28,8 @@ pub enum Label {
     Language(Language),
     /// The feed of the document.
     Feed(Uuid),
-    /// A collection of the document.
-    Collection(Uuid),
+    /// The type of the document.
+    ContentType(ContentType),
 }
 
 impl Label {
@@ -38,7 +39,7 @@ impl Label {
             Label::Source(source) => format!("{SOURCE}:{}", source_name(source)),
             Label::Language(language) => format!("{LANGUAGE}:{}", language.code()),
             Label::Feed(id) => format!("{FEED}:{id}"),
-            Label::Collection(id) => format!("{COLLECTION}:{id}"),
+            Label::ContentType(kind) => format!("{CONTENT_TYPE}:{}", kind.name()),
         }
     }
 
@@ -49,7 +50,7 @@ impl Label {
             SOURCE => parse_source(rest).map(Label::Source),
             LANGUAGE => Language::from_code(rest).map(Label::Language),
             FEED => Uuid::try_parse(rest).ok().map(Label::Feed),
-            COLLECTION => Uuid::try_parse(rest).ok().map(Label::Collection),
+            CONTENT_TYPE => rest.parse::<ContentType>().ok().map(Label::ContentType),
             _ => None,
         }
     }
@@ -58,6 +59,16 @@ impl Label {
     pub fn language(self) -> Option<Language> {
         if let Label::Language(language) = self { Some(language) } else { None }
     }
+}
+
+/// Returns the values of all labels of passages that were analysed in a language. The field of the payload is written as a whole, so no
+/// former one stays behind, and none may be left out.
+pub fn label_values(labels: &Labels, language: Language) -> Vec<String> {
+    let Labels { source, feed, content_type } = *labels;
+    let all = [Label::Source(source), Label::Language(language), Label::ContentType(content_type)]
+        .into_iter()
+        .chain(feed.map(Label::Feed));
+    all.map(Label::value).collect()
 }
 
 /// Returns the name that stands for a part of the library in its label.
@@ -85,7 +96,7 @@ mod tests {
             (Label::Source(Source::Bookmarks), "source:bookmarks"),
             (Label::Language(Language::Other), "lang:und"),
             (Label::Feed(ID), "feed:00000000-0000-0000-0000-000000000033"),
-            (Label::Collection(ID), "collection:00000000-0000-0000-0000-000000000033"),
+            (Label::ContentType(ContentType::Pdf), "type:pdf"),
         ] {
             assert_eq!(label.value(), value);
         }
@@ -98,7 +109,8 @@ mod tests {
             Label::Source(Source::Bookmarks),
             Label::Source(Source::Feeds),
             Label::Feed(ID),
-            Label::Collection(ID),
+            Label::ContentType(ContentType::Article),
+            Label::ContentType(ContentType::Note),
         ];
         for label in languages.into_iter().chain(others) {
             assert_eq!(Label::parse(&label.value()), Some(label));
@@ -107,9 +119,18 @@ mod tests {
 
     #[test]
     fn text_that_is_no_label_is_refused() {
-        for value in
-            ["", "en", "lang:", "lang:tlh", "lang:en:en", "feed:en", "collection", "source:notes", "tag:en"]
-        {
+        for value in [
+            "",
+            "en",
+            "lang:",
+            "lang:tlh",
+            "lang:en:en",
+            "feed:en",
+            "type",
+            "type:book",
+            "source:notes",
+            "tag:en",
+        ] {
             assert_eq!(Label::parse(value), None, "{value}");
         }
     }
@@ -117,7 +138,7 @@ mod tests {
     #[test]
     fn labels_of_languages_alone_name_a_language() {
         assert_eq!(Label::Language(Language::Thai).language(), Some(Language::Thai));
-        for label in [Label::Source(Source::Feeds), Label::Feed(ID), Label::Collection(ID)] {
+        for label in [Label::Source(Source::Feeds), Label::Feed(ID), Label::ContentType(ContentType::Pdf)] {
             assert_eq!(label.language(), None);
         }
     }

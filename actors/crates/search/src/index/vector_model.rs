@@ -10,6 +10,7 @@ pub struct VectorModel {
 }
 
 impl VectorModel {
+    /// Returns the name of its vectors in a point.
     pub(super) fn vector_name(&self) -> String {
         format!("dense_{}", self.name)
     }

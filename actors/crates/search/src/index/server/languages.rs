@@ -1,0 +1,113 @@
+//! The languages of each tenant's passages. A search must know the language of every passage that it can find.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::index::index_error::IndexError;
+use crate::index::language::Language;
+use crate::index::passage::Tenant;
+
+/// Time for which counted languages are used. Another node of the server may have written passages in a language that is new since.
+const COUNT_LIFETIME: Duration = Duration::from_secs(60);
+
+/// The languages of tenants: those that this process has written, and those that the server has counted.
+#[derive(Debug, Default)]
+pub struct LanguageCache {
+    tenants: Mutex<HashMap<Tenant, KnownLanguages>>,
+}
+
+#[derive(Debug, Default)]
+struct KnownLanguages {
+    /// Of passages that this process has written. Noted before the write, so that a count in progress does not hide them.
+    written: HashSet<Language>,
+    counted: HashSet<Language>,
+    /// When `counted` was counted; `None` before the first time.
+    counted_at: Option<Instant>,
+}
+
+impl LanguageCache {
+    /// Notes that passages of a tenant in these languages are about to be written.
+    pub fn note_upsert(&self, tenant: &Tenant, languages: impl Iterator<Item = Language>) {
+        self.tenants().entry(*tenant).or_default().written.extend(languages);
+    }
+
+    /// Notes that all passages of a tenant were deleted: its languages are counted again at the next request.
+    pub fn note_delete(&self, tenant: &Tenant) {
+        self.tenants().remove(tenant);
+    }
+
+    /// Returns the languages of a tenant, which `count` counts if the last count is too old.
+    ///
+    /// # Errors
+    /// The errors of `count`.
+    pub fn languages(
+        &self,
+        tenant: &Tenant,
+        count: impl FnOnce() -> Result<HashSet<Language>, IndexError>,
+    ) -> Result<Vec<Language>, IndexError> {
+        let is_recent =
+            |known: &&KnownLanguages| known.counted_at.is_some_and(|at| at.elapsed() < COUNT_LIFETIME);
+        if let Some(known) = self.tenants().get(tenant).filter(is_recent) {
+            return Ok(known.all());
+        }
+        // Not under the lock: it is a request to the server.
+        let counted = count()?;
+        let mut tenants = self.tenants();
+        let known = tenants.entry(*tenant).or_default();
+        known.counted = counted;
+        known.counted_at = Some(Instant::now());
+        Ok(known.all())
+    }
+
+    fn tenants(&self) -> MutexGuard<'_, HashMap<Tenant, KnownLanguages>> {
+        self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl KnownLanguages {
+    fn all(&self) -> Vec<Language> {
+        self.counted.union(&self.written).copied().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn language_written_during_a_count_is_known() {
+        let (cache, tenant) = (LanguageCache::default(), Tenant::of(Uuid::from_u128(1)));
+
+        let counted = cache.languages(&tenant, || {
+            cache.note_upsert(&tenant, [Language::Thai].into_iter());
+            Ok(HashSet::new())
+        });
+
+        assert_eq!(counted.unwrap(), [Language::Thai]);
+        assert_eq!(cache.languages(&tenant, || Err(IndexError::Blocked)).unwrap(), [Language::Thai]);
+    }
+
+    #[test]
+    fn languages_are_counted_again_after_a_deletion() {
+        let (cache, tenant) = (LanguageCache::default(), Tenant::of(Uuid::from_u128(1)));
+        cache.note_upsert(&tenant, [Language::Thai].into_iter());
+        cache.note_delete(&tenant);
+
+        assert_eq!(
+            cache.languages(&tenant, || Ok(HashSet::from([Language::Dutch]))).unwrap(),
+            [Language::Dutch]
+        );
+    }
+
+    #[test]
+    fn failed_count_is_repeated() {
+        let (cache, tenant) = (LanguageCache::default(), Tenant::of(Uuid::from_u128(1)));
+        cache.note_upsert(&tenant, [Language::Thai].into_iter());
+
+        assert!(cache.languages(&tenant, || Err(IndexError::Blocked)).is_err());
+        assert_eq!(cache.languages(&tenant, || Ok(HashSet::new())).unwrap(), [Language::Thai]);
+    }
+}

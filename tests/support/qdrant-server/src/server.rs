@@ -1,0 +1,133 @@
+//! The server: its thread, its address, and what tests do to it.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::thread::{self, JoinHandle};
+
+use qdrant_client::qdrant::collections_server::CollectionsServer;
+use qdrant_client::qdrant::points_server::PointsServer;
+use qdrant_client::qdrant::qdrant_server::QdrantServer;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tonic::Code;
+use tonic::transport::Server;
+use tonic::transport::server::TcpIncoming;
+
+use super::gate::{Gate, ServerOptions};
+use super::service::Service;
+
+/// Greatest length of a request. That of tonic is 4 MiB, that of Qdrant is larger.
+const MAX_REQUEST_BYTES: usize = 64 << 20;
+
+/// A Qdrant server on this machine. It ends when this is dropped.
+pub struct TestQdrant {
+    service: Service,
+    address: SocketAddr,
+    running: Option<RunningServer>,
+}
+
+/// The thread that serves.
+struct RunningServer {
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl TestQdrant {
+    /// Starts a server without a key, on a free port of 127.0.0.1.
+    ///
+    /// # Errors
+    /// The error of the operating system when no port or thread is to be had.
+    pub fn start() -> io::Result<Self> {
+        Self::with_options(ServerOptions::default())
+    }
+
+    /// Starts a server with these options.
+    ///
+    /// # Errors
+    /// The error of the operating system when no port or thread is to be had.
+    pub fn with_options(options: ServerOptions) -> io::Result<Self> {
+        let service = Service::new(Gate::new(options));
+        let (running, address) = serve(service.clone(), SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+        Ok(Self { service, address, running: Some(running) })
+    }
+
+    /// Returns the URL of the server, with its port.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Ends all connections and refuses further ones. The collections stay.
+    pub fn stop(&mut self) {
+        if let Some(RunningServer { stop, thread }) = self.running.take() {
+            // The thread has ended already if it failed.
+            let _ended = stop.send(());
+            let _panicked = thread.join();
+        }
+    }
+
+    /// Accepts connections again, on the same port.
+    ///
+    /// # Errors
+    /// The error of the operating system when the port or a thread is not to be had.
+    pub fn restart(&mut self) -> io::Result<()> {
+        self.stop();
+        let (running, _) = serve(self.service.clone(), self.address)?;
+        self.running = Some(running);
+        Ok(())
+    }
+
+    /// Lets requests wait until it is called with `false`.
+    pub fn hang(&self, is_hanging: bool) {
+        self.service.gate().hang(is_hanging);
+    }
+
+    /// Lets the next requests fail with a code of gRPC, such as 14 for `Unavailable`.
+    pub fn fail(&self, code: i32, requests: usize) {
+        self.service.gate().fail(Code::from_i32(code), requests);
+    }
+
+    /// Deletes all collections, as if the disk of the server were new.
+    pub fn wipe(&self) {
+        self.service.wipe();
+    }
+
+    /// Returns how many requests of a method were received, named as the functions that serve them, such as `upsert_points`.
+    #[must_use]
+    pub fn requests(&self, method: &str) -> usize {
+        self.service.gate().requests(method)
+    }
+}
+
+impl Drop for TestQdrant {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Serves on an address, whose port may be 0, until it is told to stop. Returns the address with its port.
+fn serve(service: Service, address: SocketAddr) -> io::Result<(RunningServer, SocketAddr)> {
+    let listener = std::net::TcpListener::bind(address)?;
+    listener.set_nonblocking(true)?;
+    let address = listener.local_addr()?;
+    let (stop, stopped) = oneshot::channel();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let thread = thread::Builder::new().name("test-qdrant".to_owned()).spawn(move || {
+        runtime.block_on(async {
+            let Ok(listener) = TcpListener::from_std(listener) else { return };
+            let served = Server::builder()
+                .add_service(QdrantServer::new(service.clone()))
+                .add_service(CollectionsServer::new(service.clone()))
+                .add_service(PointsServer::new(service).max_decoding_message_size(MAX_REQUEST_BYTES))
+                .serve_with_incoming(TcpIncoming::from(listener).with_nodelay(Some(true)));
+            // Not a graceful end, which would wait for requests that hang.
+            tokio::select! {
+                _ = served => {}
+                _ = stopped => {}
+            }
+        });
+        // Requests that hang are dropped with their runtime.
+        runtime.shutdown_background();
+    })?;
+    Ok((RunningServer { stop, thread }, address))
+}
