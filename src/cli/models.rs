@@ -29,7 +29,7 @@ pub enum ModelsCommand {
 /// A model to fetch.
 #[derive(Debug, Args)]
 pub struct PullArgs {
-    /// Model to fetch (default: all that are not optional)
+    /// Model to fetch (default: all that the settings use)
     name: Option<String>,
 }
 
@@ -45,26 +45,26 @@ pub async fn run(command: ModelsCommand, settings: &Settings) -> Result<CommandO
     match command {
         ModelsCommand::Pull(PullArgs { name }) => {
             folder::create(settings)?;
-            for model in models_to_fetch(name.as_deref())? {
+            for model in models_to_fetch(settings, name.as_deref())? {
                 fetch(&store, model).await?;
             }
-            list(&store)
+            list(settings, &store)
         }
-        ModelsCommand::List => list(&store),
-        ModelsCommand::Verify => verify(&store),
+        ModelsCommand::List => list(settings, &store),
+        ModelsCommand::Verify => verify(settings, &store),
         ModelsCommand::Import(ModelImportArgs { path }) => {
             folder::create(settings)?;
             import(&store, Catalogue::built_in(), &path).map_err(|cause| Failure::Models(cause.into()))?;
-            list(&store)
+            list(settings, &store)
         }
     }
 }
 
-/// The model of this name, or all that are fetched by default.
-fn models_to_fetch(name: Option<&str>) -> Result<Vec<&'static Model>, Failure> {
+/// The model of this name, or all that the settings use.
+fn models_to_fetch(settings: &Settings, name: Option<&str>) -> Result<Vec<&'static Model>, Failure> {
     let catalogue = Catalogue::built_in();
     match name {
-        None => Ok(catalogue.models().iter().filter(|model| !model.optional).collect()),
+        None => Ok(catalogue.models().iter().filter(|model| settings.uses_model(model)).collect()),
         Some(name) => match catalogue.get(name) {
             Some(model) => Ok(vec![model]),
             None => Err(Failure::Models(
@@ -93,13 +93,19 @@ fn show_progress(bar: &ProgressBar, model: &str, progress: Progress<'_>) {
     }
 }
 
-fn list(store: &Store) -> Result<CommandOutput, Failure> {
-    CommandOutput::of(&ModelList { models: store.status(Catalogue::built_in()) })
+fn list(settings: &Settings, store: &Store) -> Result<CommandOutput, Failure> {
+    let catalogue = Catalogue::built_in();
+    let mut used = catalogue.models().iter().filter(|model| settings.uses_model(model));
+    let is_complete = used.all(|model| store.find(model).is_some());
+    CommandOutput::of(&ModelList { models: store.status(catalogue), is_complete })
 }
 
 #[derive(Serialize)]
 struct ModelList {
     models: Vec<ModelStatus>,
+    /// Whether all models that the settings use are present.
+    #[serde(skip)]
+    is_complete: bool,
 }
 
 impl fmt::Display for ModelList {
@@ -112,21 +118,21 @@ impl fmt::Display for ModelList {
         };
         let rows: Vec<_> = self.models.iter().map(row).collect();
         f.write_str(&table(["MODEL", "SIZE", "LICENCE", "PURPOSE", "PATH"], &rows))?;
-        if self.models.iter().all(|model| model.present || model.optional) {
+        if self.is_complete {
             return Ok(());
         }
         f.write_str("`carrel models pull` fetches the missing models")
     }
 }
 
-fn verify(store: &Store) -> Result<CommandOutput, Failure> {
+fn verify(settings: &Settings, store: &Store) -> Result<CommandOutput, Failure> {
     let verified = |model: &Model| {
         let fault = store.verify(model).err();
         let fault = fault.map(|broken| format!("{broken}; run `carrel models pull {}`", model.name));
         VerifiedModel { name: model.name.clone(), ok: fault.is_none(), fault }
     };
-    // An optional model counts only once it was fetched.
-    let used = |model: &&Model| !model.optional || store.find(model).is_some();
+    // A model that the settings do not use counts only once it was fetched.
+    let used = |model: &&Model| settings.uses_model(model) || store.find(model).is_some();
     let models: Vec<_> = Catalogue::built_in().models().iter().filter(used).map(verified).collect();
     let report = ModelReport { ok: models.iter().all(|model| model.ok), models };
     Ok(CommandOutput::of(&report)?.with_success(report.ok))
@@ -162,7 +168,8 @@ mod tests {
     fn missing_model_is_reported_with_the_command_that_fetches_it() {
         let folder = tempfile::tempdir().unwrap();
 
-        let output = verify(&Store::new(folder.path().to_owned())).unwrap();
+        let settings = Settings::load(None, std::iter::empty()).unwrap();
+        let output = verify(&settings, &Store::new(folder.path().to_owned())).unwrap();
 
         let expected = "whisper-base` is not installed; run `carrel models pull whisper-base`";
         assert!(format!("{output:?}").contains(expected), "{output:?}");

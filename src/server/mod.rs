@@ -4,9 +4,11 @@
 //! stops (requests in progress are answered, new ones get 503); then retrieval, limits, keys, grants, activity and notices; then the
 //! database.
 
+mod embedding;
 mod listen;
 mod models;
 mod not_ready;
+mod offline;
 mod overrides;
 mod preconditions;
 mod setup;
@@ -28,7 +30,6 @@ use actors::service::Service;
 use database::{Db, checkpoint_below_floor};
 use disk::DiskSpace;
 use futures_util::future::{join, join_all};
-use inference::models::{Catalogue, Purpose};
 use jobs::LeaseOwner;
 use library::clock::{Clock, SystemClock};
 use library::context::CoreContext;
@@ -44,18 +45,21 @@ use crate::http::health::Readiness;
 use crate::library_database;
 use crate::log;
 use crate::settings::Settings;
+use embedding::EmbeddingSource;
 use listen::{Listeners, fold_metrics, listen, recorder};
 use models::load_models;
 use not_ready::NotReadyServer;
 use preconditions::bind;
-use setup::{disk_space, open_index, service_config};
+use setup::{disk_space, start_service};
 use wire::{Connections, SHUTDOWN_SECONDS};
 
+pub use embedding::embedding_endpoint;
+pub use offline::OfflineService;
 pub use overrides::Overrides;
 pub use preconditions::{
     bucket_fault, bucket_settings, create_data_dir, create_files_folder, listen_fault, mailer,
 };
-pub use setup::{files, measured_disks};
+pub use setup::{files, index_server, measured_disks};
 pub use start_error::{StartError, StartFault};
 
 /// A server that has started. Dropping it without [`RunningService::stop`] loses what is buffered.
@@ -119,6 +123,23 @@ async fn run_until_signal(settings: Settings) -> Result<(), StartError> {
     Ok(())
 }
 
+/// Starts the service without its HTTP servers, runs `work` with it, and stops it. Blocks.
+///
+/// # Errors
+/// The [`StartError`] of the part that could not start: a setting, the folder of the data, the database or the index.
+pub fn run_offline<T>(
+    settings: &Settings,
+    work: impl AsyncFnOnce(&OfflineService) -> T,
+) -> Result<T, StartError> {
+    raise_file_limit();
+    run_on_system(async move {
+        let running = OfflineService::start(settings).await?;
+        let output = work(&running).await;
+        running.stop().await;
+        Ok::<_, StartError>(output)
+    })?
+}
+
 /// Runs a future on a new system, and ends what still runs after it.
 ///
 /// # Errors
@@ -167,7 +188,6 @@ pub async fn start_with(
     for warning in settings.warnings() {
         warn!(warning, "a setting is unsafe");
     }
-    settings.refuse_unbuilt()?;
     create_data_dir(&settings.data_dir)?;
     if is_open_to_others(&settings.data_dir) {
         let folder = settings.data_dir.display();
@@ -193,10 +213,10 @@ pub async fn start_with(
         None => library_database::open_for_service(&settings).await?,
     };
     let core = CoreContext::new(db, settings.data_dir.clone(), &base_url, settings.plans.clone(), clock);
-    let embedding = Catalogue::built_in().default_for(Purpose::Embedding).cloned();
-    let index = open_index(&settings, embedding.as_ref(), &core).await?;
-    let config = service_config(&settings, index, &base_url, sandbox, lease_owner, disk.clone())?;
-    let service = Service::start(core.clone(), config).await?;
+    let embedding = EmbeddingSource::of_settings(&settings, &core).await?;
+    let service =
+        start_service(&settings, core.clone(), embedding.as_ref(), sandbox, lease_owner, disk.clone())
+            .await?;
     let readiness = Readiness::default();
     not_ready.stop().await;
     let Listeners { servers, drain } =

@@ -1,29 +1,44 @@
-//! Loads the local models: downloads the missing ones if that is set, and waits until their files are there.
+//! Loads the local models: downloads the missing ones if that is set, and waits until their files are there. An endpoint may take the
+//! place of each.
 
 use actix_web::rt::task::JoinHandle;
-use actors::ingest::model::{SpeechModelContext, load_embedding_model, load_speech_model};
+use actors::ingest::model::{
+    SpeechModelContext, load_embedding_endpoint, load_embedding_model, load_speech_model,
+};
 use actors::service::Service;
 use inference::models::{self, Catalogue, Model, Purpose, Store};
 use tracing::{info, warn};
 
+use super::embedding::EmbeddingSource;
 use crate::settings::Settings;
 
 /// Starts the download of the models that are missing, if that is set, and the loading of those that are used.
-pub fn load_models(settings: &Settings, service: &Service, embedding: Option<Model>) -> Vec<JoinHandle<()>> {
+pub fn load_models(
+    settings: &Settings,
+    service: &Service,
+    embedding: Option<EmbeddingSource>,
+) -> Vec<JoinHandle<()>> {
     let (store, catalogue) = (Store::new(settings.models_folder()), Catalogue::built_in());
     // An endpoint transcribes instead of the local model.
     let is_local = settings.ai.transcription.url.is_none();
     let speech = if is_local { catalogue.for_purpose(Purpose::Speech) } else { Vec::new() };
     let mut tasks = Vec::new();
-    for model in embedding.iter().chain(speech.first()) {
+    for model in settings.embedding_model().into_iter().chain(speech.first()) {
         // The tasks below wait until the files are there, so a model that an operator puts there is loaded too.
         if settings.models.auto && store.find(model).is_none() {
             tasks.push(actix_web::rt::spawn(fetch_model(store.clone(), model.clone())));
         }
     }
-    if let Some(model) = embedding {
-        let indexing = service.indexing.clone();
-        tasks.push(actix_web::rt::spawn(load_embedding_model(indexing, store.clone(), model)));
+    let indexing = service.indexing.clone();
+    let indexed = embedding.as_ref().and_then(EmbeddingSource::vectors).map(|(_, dimensions)| dimensions);
+    match embedding {
+        Some(EmbeddingSource::Local(model)) => {
+            tasks.push(actix_web::rt::spawn(load_embedding_model(indexing, store.clone(), *model)));
+        }
+        Some(EmbeddingSource::Endpoint { endpoint, known }) => {
+            tasks.push(actix_web::rt::spawn(load_embedding_endpoint(indexing, endpoint, known, indexed)));
+        }
+        None => {}
     }
     if is_local {
         let context = SpeechModelContext {

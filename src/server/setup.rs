@@ -7,57 +7,132 @@ use std::sync::Arc;
 use actors::answerer::ChatSettings;
 use actors::auth::grants::GrantSettings;
 use actors::auth::grants::redirect::RedirectRules;
-use actors::service::{AdapterConfig, OperationSettings, ServiceConfig, scratch_folder};
+use actors::service::{AdapterConfig, OperationSettings, Service, ServiceConfig, scratch_folder};
 use actors::service_state::{self, ServiceStateKey};
 use actors::worker::ConcurrencyLimits;
 use disk::{DiskSpace, Scratch};
-use inference::models::Model;
 use inference::transcriber::EndpointSettings;
 use jobs::LeaseOwner;
 use library::context::CoreContext;
 use sandbox::{SandboxCommand, SandboxSettings};
-use search::index::edge::VectorModel;
-use search::index::{IndexFolder, InitialIndex, Marker};
+use search::index::{
+    CollectionSettings, IndexError, IndexFolder, IndexStore, InitialIndex, Marker, ServerSettings,
+    ServerStore, VectorModel,
+};
 use storage::blobs::{BlobStore, FolderStore, S3Store};
+use values::id::IndexId;
 use web::{FetchSettings, PageUrl};
 
+use super::embedding::EmbeddingSource;
 use super::preconditions::{
     bucket_fault, bucket_settings, create_files_folder, files_folder_fault, mailer, store_error_cause,
 };
 use super::start_error::{StartError, StartFault};
 use crate::data_dir::private_folder;
-use crate::settings::{Access, FilesUrl, Oauth, Push, Settings};
+use crate::settings::{Access, FilesUrl, HttpUrl, Oauth, Push, Settings, Vectors};
 
 /// Opens the existing index, or a new one if there is none or it is damaged. Replaying a long log takes minutes. If the caller drops
-/// the future meanwhile, it does not count as a crash during opening. Without space on its disk the server starts without an index.
+/// the future meanwhile, it does not count as a crash during opening. Without space on its disk the server starts without an index, and
+/// with a Qdrant server that does not answer, with one that is opened later.
 ///
 /// # Errors
-/// [`StartError`] when the index is in use, or cannot be opened for another reason that lies outside of its files.
-pub async fn open_index(
+/// [`StartError`] when the index is in use, or cannot be opened for another reason that lies outside of its files; when the Qdrant server
+/// is too old, or its collection belongs to another program.
+async fn open_index(
     settings: &Settings,
-    embedding: Option<&Model>,
+    embedding: Option<&EmbeddingSource>,
     core: &CoreContext,
 ) -> Result<InitialIndex, StartError> {
+    let vectors = embedding.and_then(EmbeddingSource::vectors);
+    let model = vectors.map(|(name, dimensions)| VectorModel { name, dimensions });
+    let store = match &settings.vectors.url {
+        Some(url) => {
+            IndexStore::Server(index_server(&settings.vectors, url, index_owner(core).await?, model)?)
+        }
+        None => IndexStore::Folder(index_folder(settings, model, core)?),
+    };
+    let recorded =
+        service_state::read_state(core.db.read(), ServiceStateKey::IndexMarker(store.id())).await?;
+    let recorded = recorded.as_deref().and_then(Marker::from_row);
+    let opened = InitialIndex::open(store, recorded, core.clock.now()).await;
+    match opened {
+        // Its cause says what the operator has to do.
+        Err(IndexError::Open(cause)) if settings.vectors.url.is_some() => Err(cause),
+        opened => Ok(opened?),
+    }
+}
+
+/// Returns the id by which a collection of a Qdrant server knows the database. It is created at the first start with such a server.
+async fn index_owner(core: &CoreContext) -> Result<String, StartError> {
+    let new = IndexId::new(core.clock.now()).to_string();
+    Ok(service_state::get_or_insert(core.db.write(), ServiceStateKey::IndexOwner, new).await?)
+}
+
+/// Creates the folder of the embedded index.
+///
+/// # Errors
+/// [`StartError`] when it cannot be created for another reason than lack of space.
+fn index_folder(
+    settings: &Settings,
+    model: Option<VectorModel>,
+    core: &CoreContext,
+) -> Result<IndexFolder, StartError> {
     if let Err(cause) = private_folder(&IndexFolder::path_in(&settings.data_dir))
         // A disk without space for the folder has none for the index either, which is found when that is opened.
         && !matches!(cause.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
     {
         return Err(cause.into());
     }
-    let model = embedding
-        .and_then(|model| Some(VectorModel { name: model.name.clone(), dimensions: model.dimensions? }));
-    let folder = IndexFolder::new(&settings.data_dir, model, core.clock.now());
-    let recorded =
-        service_state::read_state(core.db.read(), ServiceStateKey::IndexMarker(folder.id())).await?;
-    let recorded = recorded.as_deref().and_then(Marker::from_row);
-    Ok(InitialIndex::open(folder, recorded, core.clock.now()).await?)
+    Ok(IndexFolder::new(&settings.data_dir, model, core.clock.now()))
+}
+
+/// Returns the Qdrant server at this URL with these settings, for the index of the database with the id `owner`. It is not asked yet.
+///
+/// # Errors
+/// [`IndexError::Open`] when the URL is not valid, or no thread can be started.
+pub fn index_server(
+    vectors: &Vectors,
+    url: &HttpUrl,
+    owner: String,
+    model: Option<VectorModel>,
+) -> Result<ServerStore, IndexError> {
+    let server = ServerSettings {
+        url: url.as_str().to_owned(),
+        key: vectors.key.as_ref().map(|key| key.expose().to_owned()),
+        search_deadline: vectors.timeout,
+        owner,
+        collection: CollectionSettings {
+            name: vectors.collection.as_str().to_owned(),
+            shards: vectors.shards,
+            replication_factor: vectors.replication_factor,
+            write_consistency: vectors.write_consistency,
+        },
+    };
+    ServerStore::new(server, model)
+}
+
+/// Opens the index, for the vectors of what embeds, and starts the service, without HTTP servers and models.
+///
+/// # Errors
+/// [`StartError`] when the index, the store of files or another part cannot be opened.
+pub async fn start_service(
+    settings: &Settings,
+    core: CoreContext,
+    embedding: Option<&EmbeddingSource>,
+    sandbox: SandboxCommand,
+    lease_owner: LeaseOwner,
+    disk: DiskSpace,
+) -> Result<Service, StartError> {
+    let index = open_index(settings, embedding, &core).await?;
+    let config = service_config(settings, index, &core.base_url, sandbox, lease_owner, disk)?;
+    Ok(Service::start(core, config).await?)
 }
 
 /// Makes the configuration, and opens the store of files, the scratch folder and the sender of e-mail.
 ///
 /// # Errors
 /// [`StartError`] when one of these cannot be opened.
-pub fn service_config(
+fn service_config(
     settings: &Settings,
     index: InitialIndex,
     base_url: &str,

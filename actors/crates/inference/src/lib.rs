@@ -8,16 +8,18 @@
 //! [`models::import()`] copies it from a folder or an archive, and [`models::Store`] finds and verifies it. A folder appears
 //! under its name only when all of its files are complete and have the right digests.
 //!
-//! [`embedder::Embedder`] is the trait that search and answers use, and [`embedder::MiniLm`] its implementation: a BERT
-//! encoder with mean pooling (all-MiniLM-L6-v2), by default in 8-bit integers. Queries and batches run on
+//! [`embedder::Embedder`] is the trait that search and answers use. [`embedder::BertEmbedder`] runs a BERT encoder with mean
+//! pooling (all-MiniLM-L6-v2, multilingual-e5-small), by default in 8-bit integers. Queries and batches run on
 //! separate threads, so a query never waits for a batch; batches run at a lower priority.
+//! [`embedder::EndpointEmbedder`] calls an OpenAI-compatible service. Models spread cosine similarities over different ranges:
+//! [`embedder::Calibration`] converts them to one scale.
 //!
 //! [`transcriber::Transcriber`] is the trait that transcribes recordings. [`transcriber::Whisper`] runs a model with
 //! whisper.cpp on a thread of lower priority, [`transcriber::Endpoint`] calls an OpenAI-compatible service, and
 //! [`transcriber::SpeechService`] gives either to one recording at a time.
 //!
-//! This crate depends on no database, actors or settings: paths and numbers of threads are arguments. Only [`models::pull()`]
-//! and [`transcriber::Endpoint`] use the network, and only when they are called. `pip` downloads packages, and
+//! This crate depends on no database, actors or settings: paths and numbers of threads are arguments. Only [`models::pull()`],
+//! [`embedder::EmbeddingEndpoint`] and [`transcriber::Endpoint`] use the network, and only when they are called. `pip` downloads packages, and
 //! nothing in them is installed or run. No error or log line contains any text that was embedded or transcribed.
 
 pub mod embedder;

@@ -1,36 +1,132 @@
-//! Loads the embedding model. Until then search works by words alone; afterwards the documents that have no vectors of the
-//! model are embedded with the priority of a backlog.
+//! Loads the embedding model, or connects to the endpoint that takes its place. Until then search works by words alone; afterwards the
+//! documents that have no vectors of the model are embedded with the priority of a backlog.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use concurrency::Lane;
 use errors::Error;
-use inference::embedder::MiniLm;
+use inference::embedder::{
+    BertEmbedder, EmbedError, Embedder, EmbeddingEndpoint, EndpointEmbedder, MeasuredModel,
+};
 use inference::models::{Model, Store};
+use library::context::CoreContext;
 use tracing::{info, warn};
 
 use super::await_model;
 use crate::ingest::indexing_context::IndexingContext;
 use crate::ingest::reindex;
+use crate::service_state::{self, ServiceStateKey};
+
+/// Minimum time between two attempts to measure an endpoint.
+const MIN_MEASUREMENT_INTERVAL: Duration = Duration::from_secs(2);
+/// Time until the next attempt to measure an endpoint that refuses the texts of the measurement, which are always the same.
+const REFUSED_MEASUREMENT_INTERVAL: Duration = Duration::from_secs(600);
 
 /// Waits for the files of the model, loads it, and enqueues the documents that lack its vectors. Returns when that is done,
 /// or when the model could not be loaded.
 pub async fn load_embedding_model(ctx: IndexingContext, store: Store, model: Model) {
     let (model, folder) = await_model(&store, &[model], "search is lexical").await;
-    match ctx.core.workers.run(Lane::Long, move || MiniLm::open(&folder)).await {
-        Ok(Ok(embedder)) => ctx.retrieval.engine().set_model(Arc::new(embedder)),
-        Ok(Err(error)) => {
-            return warn!(%error, model.name, "could not open the embedding model; search is lexical");
-        }
+    let Some(profile) = model.embedding.clone() else {
+        return warn!(model.name, "the model is not an embedding model; search is lexical");
+    };
+    match ctx.core.workers.run(Lane::Long, move || BertEmbedder::open(&folder, &profile)).await {
+        Ok(Ok(embedder)) => use_embedder(&ctx, Arc::new(embedder)).await,
+        Ok(Err(error)) => warn!(%error, model.name, "could not open the embedding model; search is lexical"),
         Err(error) => {
-            return warn!(
-                cause = Error::from(error).chain(),
-                model.name, "could not open the embedding model"
-            );
+            warn!(cause = Error::from(error).chain(), model.name, "could not open the embedding model")
         }
     }
-    info!(model.name, "embedding model loaded; semantic search enabled");
-    match reindex::enqueue_missing_vectors(&ctx.core.db, &model.name, ctx.core.clock.now()).await {
+}
+
+/// Measures an endpoint unless it is `known`, as soon as it answers, and enqueues the documents that lack its vectors. `indexed` is the
+/// length of the vectors that the index has for it, or `None` if it was not known when the index was opened: then the endpoint is used from
+/// the next start on.
+pub async fn load_embedding_endpoint(
+    ctx: IndexingContext,
+    endpoint: Arc<EmbeddingEndpoint>,
+    known: Option<MeasuredModel>,
+    indexed: Option<usize>,
+) {
+    let measured = match known {
+        Some(known) => known,
+        None => await_measurement(&ctx.core, &endpoint).await,
+    };
+    if indexed != Some(measured.dimensions) {
+        return warn!(
+            dimensions = measured.dimensions,
+            "the length of the vectors of the embedding endpoint is known now; restart the server to search by meaning"
+        );
+    }
+    use_embedder(&ctx, Arc::new(EndpointEmbedder::new(endpoint, measured))).await;
+}
+
+/// Returns what was measured of the vectors of this endpoint at an earlier time; `None` if nothing was, or if its settings changed since.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn find_measurement(
+    core: &CoreContext,
+    endpoint: &EmbeddingEndpoint,
+) -> Result<Option<MeasuredModel>, Error> {
+    let stored = service_state::read_state(core.db.read(), ServiceStateKey::EmbeddingEndpoint).await?;
+    // What cannot be read is measured again.
+    let measured = stored.and_then(|stored| serde_json::from_str::<MeasuredModel>(&stored).ok());
+    Ok(measured.filter(|measured| measured.matches(endpoint)))
+}
+
+/// Measures the vectors of an endpoint, and stores the result. Takes seconds, and costs a few requests.
+///
+/// # Errors
+/// [`EmbedError`] when the endpoint does not answer.
+pub async fn measure_endpoint(
+    core: &CoreContext,
+    endpoint: &Arc<EmbeddingEndpoint>,
+) -> Result<MeasuredModel, EmbedError> {
+    let measuring = endpoint.clone();
+    let measured = tokio::task::spawn_blocking(move || MeasuredModel::measure(&measuring)).await;
+    let measured = measured.map_err(|cause| EmbedError::Model(Box::new(cause)))??;
+    let stored = match serde_json::to_string(&measured) {
+        Ok(row) => {
+            let key = ServiceStateKey::EmbeddingEndpoint;
+            service_state::write(core.db.write(), key, row).await.map_err(Error::from)
+        }
+        Err(error) => Err(Error::internal(error)),
+    };
+    if let Err(error) = stored {
+        warn!(
+            cause = error.chain(),
+            "could not store the scale of the embedding endpoint; it is measured again"
+        );
+    }
+    Ok(measured)
+}
+
+async fn await_measurement(core: &CoreContext, endpoint: &Arc<EmbeddingEndpoint>) -> MeasuredModel {
+    loop {
+        let delay = match measure_endpoint(core, endpoint).await {
+            Ok(measured) => return measured,
+            // The endpoint has logged why.
+            Err(EmbedError::Unavailable { retry_after, .. }) => retry_after,
+            Err(error @ EmbedError::TextRefused { .. }) => {
+                warn!(%error, "could not measure the embedding endpoint; search is lexical");
+                REFUSED_MEASUREMENT_INTERVAL
+            }
+            Err(error) => {
+                warn!(%error, "could not measure the embedding endpoint; search is lexical");
+                Duration::ZERO
+            }
+        };
+        tokio::time::sleep(delay.max(MIN_MEASUREMENT_INTERVAL)).await;
+    }
+}
+
+/// Searches by meaning from now on, and enqueues the documents that lack the vectors of the model.
+async fn use_embedder(ctx: &IndexingContext, embedder: Arc<dyn Embedder>) {
+    let name = embedder.model().to_owned();
+    ctx.retrieval.engine().set_model(embedder);
+    info!(model.name = name, "embedding model loaded; semantic search enabled");
+    match reindex::enqueue_missing_vectors(&ctx.core.db, &name, ctx.core.clock.now()).await {
         Ok(0) => {}
         Ok(documents) => {
             info!(documents, "queued documents for embedding");

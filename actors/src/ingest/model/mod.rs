@@ -10,7 +10,7 @@ use std::time::Duration;
 use inference::models::{Model, Store};
 use tracing::warn;
 
-pub use embedding::load_embedding_model;
+pub use embedding::{find_measurement, load_embedding_endpoint, load_embedding_model, measure_endpoint};
 pub use speech::{SpeechModelContext, load_speech_model};
 
 /// Interval of looks for the files of a model, which another process may download.

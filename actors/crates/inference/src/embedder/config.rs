@@ -23,11 +23,19 @@ pub(super) struct Config {
     /// Rows of the position embedding table.
     #[serde(rename = "max_position_embeddings")]
     pub positions: usize,
+    /// Rows of the token type embedding table, of which the first one is used.
+    #[serde(rename = "type_vocab_size", default = "default_token_types")]
+    pub token_types: usize,
     /// Added to the variance, so that it is never zero.
     #[serde(rename = "layer_norm_eps")]
     pub epsilon: f32,
     hidden_act: String,
     model_type: String,
+}
+
+/// Returns the number of token types of a model whose configuration does not say it: BERT has two.
+fn default_token_types() -> usize {
+    2
 }
 
 /// Why a `config.json` cannot be used.
@@ -68,6 +76,9 @@ impl Config {
         if self.heads == 0 || self.width == 0 || !self.width.is_multiple_of(self.heads) {
             return Err("width is not a multiple of its heads");
         }
+        if self.token_types == 0 {
+            return Err("token types are missing");
+        }
         if self.positions < super::tokenizer::MAX_TOKENS {
             return Err("positions are fewer than the tokens of a passage");
         }
@@ -92,6 +103,21 @@ mod tests {
     fn minilm_is_accepted() {
         assert_eq!(config("gelu", 12).check(), Ok(()));
         assert_eq!(config("gelu", 12).head_width(), 32);
+    }
+
+    #[test]
+    fn multilingual_e5_is_accepted() {
+        let config: Config = serde_json::from_value(serde_json::json!({
+            "architectures": ["BertModel"], "attention_probs_dropout_prob": 0.1, "hidden_act": "gelu",
+            "hidden_size": 384, "initializer_range": 0.02, "intermediate_size": 1536, "layer_norm_eps": 1e-12,
+            "max_position_embeddings": 512, "model_type": "bert", "num_attention_heads": 12, "num_hidden_layers": 12,
+            "pad_token_id": 0, "position_embedding_type": "absolute", "tokenizer_class": "XLMRobertaTokenizer",
+            "type_vocab_size": 2, "vocab_size": 250_037,
+        }))
+        .unwrap();
+
+        assert_eq!(config.check(), Ok(()));
+        assert_eq!(config.token_types, 2);
     }
 
     #[test]

@@ -109,13 +109,14 @@ impl Encoder {
 
 fn read_position_rows(weights: &mut Weights, config: &Config) -> Result<Vec<f32>, WeightsError> {
     let width = config.width;
-    let token_type = weights.tensor("embeddings.token_type_embeddings.weight", &[2, width])?;
+    let token_types =
+        weights.tensor("embeddings.token_type_embeddings.weight", &[config.token_types, width])?;
     let mut rows = weights.tensor("embeddings.position_embeddings.weight", &[config.positions, width])?;
     // The tokenizer returns no more tokens, so the rows of later positions are never read.
     rows.truncate(tokenizer::MAX_TOKENS * width);
     rows.shrink_to_fit();
     for row in rows.chunks_exact_mut(width) {
-        for (value, token_type) in row.iter_mut().zip(&token_type) {
+        for (value, token_type) in row.iter_mut().zip(&token_types) {
             *value += token_type;
         }
     }

@@ -12,7 +12,9 @@ use std::{
 
 use rten_gemm::GemmExecutor;
 
+use super::query_weight::WordPieceCounts;
 use super::*;
+use crate::models::Catalogue;
 
 const MODEL: &str = "all-minilm-l6-v2";
 
@@ -57,9 +59,14 @@ fn folder() -> Option<PathBuf> {
     folder.join("model.safetensors").is_file().then_some(folder)
 }
 
-fn open(precision: Precision, threads: usize) -> Option<MiniLm> {
+/// What the catalogue says of the model.
+fn profile() -> EmbeddingProfile {
+    Catalogue::built_in().get(MODEL).unwrap().embedding.clone().unwrap()
+}
+
+fn open(precision: Precision, threads: usize) -> Option<BertEmbedder> {
     if let Some(folder) = folder() {
-        return Some(MiniLm::open_with(&folder, Options { precision, threads }).unwrap());
+        return Some(BertEmbedder::open_with(&folder, &profile(), Options { precision, threads }).unwrap());
     }
     let on_ci = env::var_os("CI").is_some_and(|value| !value.is_empty());
     assert!(!on_ci, "the model {MODEL} is missing in CI: carrel models pull");
@@ -118,8 +125,9 @@ fn int8_vectors_are_close_to_exact_ones() {
     let pairs: Vec<f32> = exact
         .embed(&passages)
         .unwrap()
+        .vectors
         .iter()
-        .zip(fast.embed(&passages).unwrap())
+        .zip(fast.embed(&passages).unwrap().vectors)
         .map(|(exact, fast)| cosine(exact, &fast))
         .collect();
 
@@ -140,14 +148,14 @@ fn vector_does_not_depend_on_the_batch() {
     let passages = passages(30);
     let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
 
-    let together = model.embed(&passages).unwrap();
+    let together = model.embed(&passages).unwrap().vectors;
 
     assert_eq!(together.len(), passages.len());
     for (vector, passage) in together.iter().zip(&passages) {
         assert!((cosine(vector, vector) - 1.0).abs() < 1e-5);
-        assert_eq!(model.embed(&[passage]).unwrap(), std::slice::from_ref(vector));
+        assert_eq!(model.embed(&[passage]).unwrap().vectors, std::slice::from_ref(vector));
     }
-    assert!(model.embed(&[]).unwrap().is_empty());
+    assert_eq!(model.embed(&[]).unwrap(), Embeddings::default());
 }
 
 #[test]
@@ -156,18 +164,21 @@ fn text_that_is_too_long_is_truncated() {
     let beginning = "ants ".repeat(tokenizer::MAX_TOKENS - 2);
     let long = format!("{beginning}{}", "winter ".repeat(500));
 
-    assert_eq!(model.count_tokens(&long), tokenizer::MAX_TOKENS - 2 + 500);
-    assert_eq!(model.embed(&[&long]).unwrap(), model.embed(&[&beginning]).unwrap());
+    let embedded = model.embed(&[&long]).unwrap();
+    assert_eq!(embedded.tokens, tokenizer::MAX_TOKENS - tokenizer::SPECIAL_TOKENS);
+    assert_eq!(embedded, model.embed(&[&beginning]).unwrap());
 }
 
 #[test]
 fn tokens_are_counted_without_special_tokens() {
     let Some(model) = open(Precision::Int8, 1) else { return };
 
-    assert_eq!(model.count_tokens(""), 0);
+    let count = |texts: &[&str]| model.embed(texts).unwrap().tokens;
+    assert_eq!(count(&[""]), 0);
     for reference in REFERENCE_VECTORS {
-        assert_eq!(model.count_tokens(reference.text), reference.tokens);
+        assert_eq!(count(&[reference.text]), reference.tokens);
     }
+    assert_eq!(count(&REFERENCE_VECTORS.map(|reference| reference.text)), 6 + 9 + 22);
 }
 
 #[test]
@@ -183,21 +194,44 @@ fn unknown_word_pieces_are_counted() {
         ("a car 🚗🚗🚗🚗", 3, 1),
     ] {
         assert_eq!(model.count_word_pieces(query), WordPieceCounts { all, unknown }, "{query}");
-        assert_eq!(model.embed_query_if(query, &|_| false).0, WordPieceCounts { all, unknown }, "{query}");
+        let weight = QueryWeight::for_word_pieces(query, WordPieceCounts { all, unknown });
+        assert_eq!(
+            (model.query_weight(query), model.embed_weighted_query(query).0),
+            (weight, weight),
+            "{query}"
+        );
     }
 }
 
 #[test]
-fn query_is_embedded_alike_whether_counted_or_not() {
+fn query_is_embedded_alike_whether_weighted_or_not() {
     let Some(model) = open(Precision::Int8, 1) else { return };
 
     for reference in REFERENCE_VECTORS {
-        let (pieces, vector) = model.embed_query_if(reference.text, &|pieces| pieces.all > 0);
+        let (weight, vector) = model.embed_weighted_query(reference.text);
 
-        assert_eq!(pieces, model.count_word_pieces(reference.text));
+        assert_eq!(weight, model.query_weight(reference.text));
         assert_eq!(vector.map(Result::unwrap), Some(model.embed_query(reference.text).unwrap()));
-        assert!(model.embed_query_if(reference.text, &|_| false).1.is_none());
     }
+    assert!(model.embed_weighted_query("zebu3fa91c0d").1.is_none());
+}
+
+#[test]
+fn measured_scale_is_near_the_one_of_the_catalogue() {
+    let Some(model) = open(Precision::Int8, 2) else { return };
+    assert_eq!(model.calibration(), Calibration::STANDARD);
+
+    let measured = measurement::measure(
+        |queries| model.embed_queries(queries),
+        |passages| Ok(model.embed(passages)?.vectors),
+    )
+    .unwrap();
+
+    // The queries are made-up words, for which the minimum of this model is higher by 0.3 (`search::calibration`). A measured model has no
+    // other way to tell them from words that it knows.
+    let known = Calibration::STANDARD;
+    assert!((measured.min_cosine - (known.min_cosine + 0.3)).abs() < 0.1, "{measured:?}");
+    assert!((measured.unrelated_cosine - known.unrelated_cosine).abs() < 0.1, "{measured:?}");
 }
 
 #[test]
@@ -236,5 +270,5 @@ fn folder_without_a_model_is_an_error() {
     let empty = env::temp_dir().join(format!("carrel-no-model-{}", std::process::id()));
     std::fs::create_dir_all(&empty).unwrap();
 
-    assert!(matches!(MiniLm::open(&empty), Err(OpenError::Config(_))));
+    assert!(matches!(BertEmbedder::open(&empty, &profile()), Err(OpenError::Config(_))));
 }

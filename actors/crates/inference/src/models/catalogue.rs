@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::digest::Digest;
+use crate::embedder::EmbeddingProfile;
 
 static BUILT_IN: LazyLock<Catalogue> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "the file is compiled in, and a test parses it")]
@@ -31,12 +32,12 @@ pub struct Model {
     pub about: String,
     /// SPDX name of its licence.
     pub licence: String,
-    /// Width of its vectors, for an embedding model.
+    /// What an embedding model needs beside its files; `None` for other models.
     #[serde(default)]
-    pub dimensions: Option<usize>,
+    pub embedding: Option<EmbeddingProfile>,
     /// Base URL of its files; the name of a file is appended.
     pub home: String,
-    /// Whether it is downloaded only when it is requested by name.
+    /// Whether it is downloaded only when a setting or a command names it.
     #[serde(default)]
     pub optional: bool,
     /// Packages of the Python index that together contain the same files.
@@ -121,12 +122,6 @@ impl Catalogue {
     pub fn for_purpose(&self, purpose: Purpose) -> Vec<Model> {
         self.models.iter().filter(|model| model.purpose == purpose).cloned().collect()
     }
-
-    /// Returns the default model for a purpose, which is used unless a setting names another.
-    #[must_use]
-    pub fn default_for(&self, purpose: Purpose) -> Option<&Model> {
-        self.models.iter().find(|model| model.purpose == purpose)
-    }
 }
 
 impl Model {
@@ -156,18 +151,24 @@ mod tests {
     use std::{collections::HashSet, path::Path};
 
     use super::*;
+    use crate::embedder::Calibration;
 
     #[test]
     fn built_in_catalogue_is_valid() {
         let catalogue = Catalogue::built_in();
 
-        assert_eq!(catalogue.default_for(Purpose::Embedding).unwrap().name, "all-minilm-l6-v2");
-        assert_eq!(catalogue.default_for(Purpose::Speech).unwrap().name, "whisper-base");
+        assert_eq!(catalogue.for_purpose(Purpose::Embedding)[0].name, "all-minilm-l6-v2");
+        assert_eq!(catalogue.for_purpose(Purpose::Speech)[0].name, "whisper-base");
+        let minilm = catalogue.get("all-minilm-l6-v2").unwrap().embedding.as_ref().unwrap();
+        assert_eq!(minilm.calibration, Some(Calibration::STANDARD));
+        let e5 = catalogue.get("multilingual-e5-small").unwrap().embedding.as_ref().unwrap();
+        assert_eq!((e5.query_prefix.as_str(), e5.passage_prefix.as_str()), ("query: ", "passage: "));
         let names: HashSet<&str> = catalogue.models().iter().map(|model| model.name.as_str()).collect();
         assert_eq!(names.len(), catalogue.models().len());
         for model in catalogue.models() {
             assert!(model.home.starts_with("https://") && !model.home.ends_with('/'));
             assert!(!model.files.is_empty());
+            assert_eq!(model.embedding.is_some(), model.purpose == Purpose::Embedding);
             let files = model.files.iter().chain(&model.sources).map(|file| &file.name);
             for name in files.chain([&model.name]) {
                 assert_eq!(Path::new(name).file_name().unwrap(), name.as_str(), "a plain name");

@@ -28,7 +28,7 @@ pub struct ModelStatus {
     pub about: String,
     /// SPDX name of its licence.
     pub licence: String,
-    /// Whether it is downloaded only when it is requested by name.
+    /// Whether it is downloaded only when a setting or a command names it.
     pub optional: bool,
     /// Whether its folder has all of its files with the expected lengths; digests are not verified.
     pub present: bool,

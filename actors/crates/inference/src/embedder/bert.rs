@@ -1,6 +1,7 @@
-//! all-MiniLM-L6-v2 and similar models: small BERT encoders with mean pooling, run in this process.
+//! all-MiniLM-L6-v2, multilingual-e5-small and similar models: small BERT encoders with mean pooling, run in this process.
 
 use std::{
+    borrow::Cow,
     path::Path,
     sync::{
         Mutex, PoisonError,
@@ -12,14 +13,18 @@ use std::{
 use rayon::ThreadPoolBuildError;
 
 use super::{
-    EmbedError, Embedder, WordPieceCounts,
+    EmbedError, Embedder, Embeddings,
+    calibration::Calibration,
     config::{Config, ConfigError},
     encoder::Encoder,
     gemm::QuantPasses,
     groups::group_by_length,
     layer::LayerScratch,
+    measurement,
     precision::Precision,
-    tokenizer::WordPieceTokenizer,
+    profile::EmbeddingProfile,
+    query_weight::{QueryWeight, WordPieceCounts},
+    tokenizer::{ModelTokenizer, SPECIAL_TOKENS},
     weights::{Weights, WeightsError},
     worker_pools::WorkerPools,
 };
@@ -59,6 +64,17 @@ pub enum OpenError {
         /// Rows of the embedding table.
         rows: usize,
     },
+    /// The vectors have another width than the profile of the model says.
+    #[error("the vectors of the embedding model have {found} numbers instead of {expected}")]
+    Dimensions {
+        /// Width according to the profile of the model.
+        expected: usize,
+        /// Width according to its configuration.
+        found: usize,
+    },
+    /// The similarities of the model could not be measured.
+    #[error("could not measure the similarities of the embedding model")]
+    Measurement(#[from] EmbedError),
     /// The threads cannot be started.
     #[error("could not start the threads of the embedding model")]
     Threads(#[from] ThreadPoolBuildError),
@@ -68,32 +84,39 @@ pub enum OpenError {
 }
 
 /// A BERT encoder with mean pooling, with its tokenizer and its threads, ready to embed.
-pub struct MiniLm {
+pub struct BertEmbedder {
     name: String,
-    tokenizer: WordPieceTokenizer,
+    tokenizer: ModelTokenizer,
     encoder: Encoder,
     pools: WorkerPools,
+    /// Prepended to each query.
+    query_prefix: String,
+    /// Prepended to each passage.
+    passage_prefix: String,
+    calibration: Calibration,
 }
 
-impl MiniLm {
-    /// Opens the model in `folder`: `model.safetensors`, `tokenizer.json` and `config.json`.
-    /// The name of the folder is the name of the model.
+impl BertEmbedder {
+    /// Opens the model in `folder`: `model.safetensors`, `tokenizer.json` and `config.json`. The name of the folder is the name of the
+    /// model. If the profile has no calibration, it is measured, which takes about a second.
     ///
     /// # Errors
     /// [`OpenError`] when a file is missing, invalid, or belongs to a model that cannot be run.
-    pub fn open(folder: &Path) -> Result<Self, OpenError> {
-        Self::open_with(folder, Options::default())
+    pub fn open(folder: &Path, profile: &EmbeddingProfile) -> Result<Self, OpenError> {
+        Self::open_with(folder, profile, Options::default())
     }
 
-    /// Opens a model as [`MiniLm::open`] does, with the given options.
+    /// Opens a model as [`BertEmbedder::open`] does, with the given options.
     ///
     /// # Errors
-    /// [`OpenError`] for the same reasons as in [`MiniLm::open`].
-    pub fn open_with(folder: &Path, options: Options) -> Result<Self, OpenError> {
+    /// [`OpenError`] for the same reasons as in [`BertEmbedder::open`].
+    pub fn open_with(folder: &Path, profile: &EmbeddingProfile, options: Options) -> Result<Self, OpenError> {
         let name = folder.file_name().ok_or(OpenError::Nameless)?.to_string_lossy().into_owned();
         let config = Config::read(&folder.join("config.json"))?;
-        let tokenizer =
-            WordPieceTokenizer::open(&folder.join("tokenizer.json")).map_err(OpenError::Tokenizer)?;
+        if config.width != profile.dimensions {
+            return Err(OpenError::Dimensions { expected: profile.dimensions, found: config.width });
+        }
+        let tokenizer = ModelTokenizer::open(&folder.join("tokenizer.json")).map_err(OpenError::Tokenizer)?;
         let tokens = tokenizer.vocabulary_size();
         // Otherwise a token without a row would be found only when a text contains it.
         if tokens > config.vocab_size {
@@ -101,7 +124,37 @@ impl MiniLm {
         }
         let mut weights = Weights::open(&folder.join("model.safetensors"))?;
         let encoder = Encoder::read(&mut weights, &config, options.precision)?;
-        Ok(Self { name, tokenizer, encoder, pools: WorkerPools::new(options.threads)? })
+        let mut model = Self {
+            name,
+            tokenizer,
+            encoder,
+            pools: WorkerPools::new(options.threads)?,
+            query_prefix: profile.query_prefix.clone(),
+            passage_prefix: profile.passage_prefix.clone(),
+            calibration: Calibration::STANDARD,
+        };
+        model.calibration = match profile.calibration {
+            Some(known) => known,
+            None => measurement::measure(
+                |queries| model.embed_queries(queries),
+                |passages| Ok(model.embed(passages)?.vectors),
+            )?,
+        };
+        Ok(model)
+    }
+
+    /// Counts the word pieces of a query, without its prefix.
+    pub(super) fn count_word_pieces(&self, query: &str) -> WordPieceCounts {
+        self.tokenizer.count_word_pieces(query)
+    }
+
+    /// Returns the weight of a query that has these word pieces, without its prefix.
+    fn weigh(&self, query: &str, pieces: WordPieceCounts) -> QueryWeight {
+        if self.tokenizer.has_word_pieces() {
+            QueryWeight::for_word_pieces(query, pieces)
+        } else {
+            QueryWeight::for_known_share(pieces)
+        }
     }
 
     /// Returns the vector of the tokens of a query.
@@ -142,7 +195,7 @@ struct Batch<'a> {
     finished: Mutex<Result<NumberedVectors, EmbedError>>,
 }
 
-impl Embedder for MiniLm {
+impl Embedder for BertEmbedder {
     fn model(&self) -> &str {
         &self.name
     }
@@ -151,10 +204,10 @@ impl Embedder for MiniLm {
         self.encoder.width()
     }
 
-    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+    fn embed(&self, texts: &[&str]) -> Result<Embeddings, EmbedError> {
         let texts: Vec<Vec<u32>> = texts
             .iter()
-            .map(|text| self.tokenizer.encode(text))
+            .map(|text| self.tokenizer.encode(&with_prefix(&self.passage_prefix, text)))
             .collect::<Result<_, _>>()
             .map_err(EmbedError::Tokenizer)?;
         let lengths: Vec<usize> = texts.iter().map(Vec::len).collect();
@@ -168,32 +221,48 @@ impl Embedder for MiniLm {
         let mut finished = batch.finished.into_inner().unwrap_or_else(PoisonError::into_inner)?;
         // The threads finish their groups in any order.
         finished.sort_unstable_by_key(|(number, _)| *number);
-        Ok(finished.into_iter().map(|(_, vector)| vector).collect())
+        Ok(Embeddings {
+            vectors: finished.into_iter().map(|(_, vector)| vector).collect(),
+            tokens: lengths.iter().map(|length| length.saturating_sub(SPECIAL_TOKENS)).sum(),
+        })
     }
 
-    fn embed_query(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
-        self.embed_tokens(&self.tokenizer.encode(text).map_err(EmbedError::Tokenizer)?)
+    fn embed_query(&self, query: &str) -> Result<Vec<f32>, EmbedError> {
+        let tokens = self.tokenizer.encode(&with_prefix(&self.query_prefix, query));
+        self.embed_tokens(&tokens.map_err(EmbedError::Tokenizer)?)
     }
 
-    fn count_tokens(&self, text: &str) -> usize {
-        self.tokenizer.count(text)
+    fn query_weight(&self, query: &str) -> QueryWeight {
+        self.weigh(query, self.count_word_pieces(query))
     }
 
-    fn count_word_pieces(&self, query: &str) -> WordPieceCounts {
-        self.tokenizer.count_word_pieces(query)
-    }
-
-    fn embed_query_if(
-        &self,
-        query: &str,
-        is_wanted: &dyn Fn(WordPieceCounts) -> bool,
-    ) -> (WordPieceCounts, Option<Result<Vec<f32>, EmbedError>>) {
+    fn embed_weighted_query(&self, query: &str) -> (QueryWeight, Option<Result<Vec<f32>, EmbedError>>) {
+        // With a prefix, the pieces of the query cannot be told from those of the prefix.
+        if !self.query_prefix.is_empty() {
+            let weight = self.query_weight(query);
+            return (weight, weight.is_positive().then(|| self.embed_query(query)));
+        }
         match self.tokenizer.encode_counted(query) {
-            Ok((tokens, pieces)) => (pieces, is_wanted(pieces).then(|| self.embed_tokens(&tokens))),
+            Ok((tokens, pieces)) => {
+                let weight = self.weigh(query, pieces);
+                (weight, weight.is_positive().then(|| self.embed_tokens(&tokens)))
+            }
             Err(cause) => {
-                let pieces = self.tokenizer.count_word_pieces(query);
-                (pieces, is_wanted(pieces).then(|| Err(EmbedError::Tokenizer(cause))))
+                let weight = self.query_weight(query);
+                (weight, weight.is_positive().then(|| Err(EmbedError::Tokenizer(cause))))
             }
         }
     }
+
+    fn knows_each_word(&self, query: &str) -> Option<bool> {
+        Some(self.count_word_pieces(query).has_each_word(query))
+    }
+
+    fn calibration(&self) -> Calibration {
+        self.calibration
+    }
+}
+
+fn with_prefix<'a>(prefix: &str, text: &'a str) -> Cow<'a, str> {
+    if prefix.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(format!("{prefix}{text}")) }
 }

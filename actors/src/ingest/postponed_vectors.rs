@@ -1,0 +1,62 @@
+//! Documents whose vectors come later than their words, because the service that embeds cannot be used now.
+
+use database::padded;
+use entity::document;
+use errors::Error;
+use library::context::CoreContext;
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{ColumnTrait, QueryFilter};
+use values::id::{DocumentId, UserId};
+
+/// Returns whether a document may be indexed by its words now and get its vectors later: the index does not have the words of its text yet.
+pub(super) fn can_postpone_vectors(document: &document::Model) -> bool {
+    document.indexed_version < document.version
+}
+
+/// Makes documents whose text the index does not have yet be indexed by their words only. Their rows say that the index lacks their vectors, as
+/// after it lost them, so a job of the backlog embeds them after their words are in place, also after a restart.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub(super) async fn postpone_vectors(
+    core: &CoreContext,
+    user: UserId,
+    documents: Vec<&mut document::Model>,
+) -> Result<(), Error> {
+    let now = core.clock.now();
+    let ids: Vec<DocumentId> = documents.iter().map(|document| document.id).collect();
+    document::Entity::update_owned(user)
+        .col_expr(document::Column::IndexLostAt, Expr::value(Some(now)))
+        .filter(document::Column::Id.is_in(padded(&ids)))
+        .filter(Expr::col(document::Column::IndexedVersion).lt(Expr::col(document::Column::Version)))
+        .exec(core.db.write())
+        .await?;
+    for document in documents {
+        document.index_lost_at = Some(now);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use values::kind::ContentType;
+    use values::time::Timestamp;
+
+    use super::*;
+    use crate::ingest::index_state::is_words_only;
+
+    #[test]
+    fn vectors_wait_only_for_words_that_are_not_indexed() {
+        let noon = Timestamp::from_millis(1_714_996_800_000);
+        let user = UserId(uuid::Uuid::nil());
+        let document = document::Model::pending(user, ContentType::Article, "Herons".to_owned(), noon);
+        for (version, indexed_version, can_postpone) in [(1, 0, true), (2, 1, true), (2, 2, false)] {
+            let of_versions = document::Model { version, indexed_version, ..document.clone() };
+            let postponed = document::Model { index_lost_at: Some(noon), ..of_versions.clone() };
+
+            assert_eq!(can_postpone_vectors(&of_versions), can_postpone, "{version} {indexed_version}");
+            assert!(!is_words_only(&of_versions));
+            assert_eq!(is_words_only(&postponed), can_postpone, "{version} {indexed_version}");
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Search by meaning with the vectors of an endpoint, and what is left of it while the endpoint fails.
+
+use std::time::Duration;
+
+use actors::ai;
+use entity::{document, usage_month};
+use sea_orm::EntityTrait;
+use serde_json::{Value, json};
+use values::kind::BudgetGroup;
+use values::plan::Plan;
+
+use crate::support::{EmbeddingEndpoint, EmbeddingReply, Key, Server, eventually};
+
+/// Shares no word with "egret", whose meaning is near in the vectors of the endpoint.
+const HERON_TEXT: &str = "A heron stands in the reeds.";
+const BREAD_TEXT: &str = "Leave the dough to rise for an hour.";
+/// Name of the vectors: the model of the endpoint, and their length.
+const VECTOR_NAME: &str = "heron-eye-256";
+
+/// Starts a server that embeds through this endpoint, and waits until it does.
+async fn start_server(endpoint: &EmbeddingEndpoint) -> Server {
+    let server = Server::start_with(&endpoint.settings()).await;
+    await_search_state(&server, "hybrid").await;
+    server
+}
+
+async fn await_search_state(server: &Server, state: &str) {
+    eventually(&format!("search is {state}"), async || {
+        let ready = server.anonymous().get("/readyz").await;
+        (ready.body["search"] == state).then_some(())
+    })
+    .await;
+}
+
+async fn search(key: &Key, words: &str) -> Value {
+    key.get(&format!("/rest/v2/search?q={words}")).await.data(200).clone()
+}
+
+#[actix_web::test]
+async fn endpoint_finds_documents_by_their_meaning() {
+    let endpoint = EmbeddingEndpoint::start(EmbeddingReply::Vectors).await;
+    let server = start_server(&endpoint).await;
+    let owner = server.user(Plan::Pro).await;
+    let key = owner.full_key().await;
+    endpoint.set_reply(EmbeddingReply::Vectors);
+
+    let heron = key.save_text("https://example.org/heron", HERON_TEXT).await;
+    key.wait_for(&heron, "ready").await;
+    let bread = key.save_text("https://example.org/bread", BREAD_TEXT).await;
+    key.wait_for(&bread, "ready").await;
+    let found = search(&key, "egret").await;
+
+    assert_eq!(found["results"][0]["documentId"], heron["documentId"], "{found}");
+    assert_eq!((found["results"].as_array().unwrap().len(), &found["degraded"]), (1, &Value::Null));
+    let texts = endpoint.texts();
+    assert!(texts.iter().any(|text| text == "query: egret"), "{texts:?}");
+    assert!(texts.iter().any(|text| text.starts_with("passage: ") && text.contains(HERON_TEXT)), "{texts:?}");
+    let request = endpoint.requests()[0].clone();
+    assert_eq!((&request["model"], &request["encoding_format"]), (&json!("heron/eye"), &json!("float")));
+    assert!(request.get("dimensions").is_none());
+    let db = &server.context().core.db;
+    let rows = document::Entity::visible_to(owner.id()).all(db.read()).await.unwrap();
+    assert!(rows.iter().all(|row| row.embedding_model.as_deref() == Some(VECTOR_NAME)));
+    let usage = usage_month::Entity::find().all(db.read()).await.unwrap();
+    let tokens: i64 =
+        usage.iter().filter(|row| row.budget_group == BudgetGroup::Embedding).map(|row| row.tokens).sum();
+    assert_eq!(tokens, 14, "7 for each passage, as the endpoint reports");
+}
+
+/// Covers a status of an overloaded endpoint, a wrong key, a malformed response, and vectors of another length.
+#[actix_web::test]
+async fn failing_endpoint_leaves_search_by_words_and_saving() {
+    for reply in [
+        EmbeddingReply::Refusal(500, "{}"),
+        EmbeddingReply::Refusal(401, r#"{"error": {"message": "canary"}}"#),
+        EmbeddingReply::Refusal(200, r#"{"data": [{"embedding": "canary"}]}"#),
+        EmbeddingReply::VectorsOfLength(3),
+    ] {
+        let endpoint = EmbeddingEndpoint::start(EmbeddingReply::Vectors).await;
+        let server = start_server(&endpoint).await;
+        let key = server.user(Plan::Pro).await.full_key().await;
+        endpoint.set_reply(reply);
+
+        let heron = key.save_text("https://example.org/heron", HERON_TEXT).await;
+        key.wait_for(&heron, "ready").await;
+        let found = search(&key, "heron").await;
+
+        assert_eq!(found["results"][0]["documentId"], heron["documentId"], "{reply:?}: {found}");
+        assert_eq!(found["degraded"], "lexical", "{reply:?}");
+        await_search_state(&server, "lexical: the embedding endpoint cannot be used").await;
+
+        endpoint.set_reply(EmbeddingReply::Vectors);
+        eventually("the document is found by its meaning", async || {
+            // The job that embeds it waits for less than this.
+            server.clock.advance(Duration::from_secs(15));
+            let found = search(&key, "egret").await;
+            let is_found = found["results"][0]["documentId"] == heron["documentId"];
+            (is_found && found["degraded"] == Value::Null).then_some(())
+        })
+        .await;
+        await_search_state(&server, "hybrid").await;
+    }
+}
+
+#[actix_web::test]
+async fn refused_text_is_found_by_its_words_only() {
+    let endpoint = EmbeddingEndpoint::start(EmbeddingReply::Vectors).await;
+    let server = start_server(&endpoint).await;
+    let owner = server.user(Plan::Pro).await;
+    let key = owner.full_key().await;
+    endpoint.set_reply(EmbeddingReply::VectorsWithout("flagged"));
+
+    let heron = key.save_text("https://example.org/heron", HERON_TEXT).await;
+    let bread = key.save_text("https://example.org/bread", "A flagged loaf of rye.").await;
+    key.wait_for(&heron, "ready").await;
+    key.wait_for(&bread, "ready").await;
+
+    for (words, document) in [("rye", &bread), ("egret", &heron), ("flagged", &bread)] {
+        assert_eq!(key.search(words).await[0], document["documentId"].as_str().unwrap(), "{words}");
+    }
+    assert_eq!(search(&key, "rye").await["degraded"], Value::Null);
+    assert_eq!(search(&key, "dough").await["results"], json!([]));
+    let rows = document::Entity::visible_to(owner.id()).all(server.context().core.db.read()).await.unwrap();
+    let states = rows.iter().map(|row| (row.embedding_model.as_deref(), row.index_lost_at));
+    assert_eq!(states.collect::<Vec<_>>(), [(Some(VECTOR_NAME), None); 2]);
+    // A refusal of a text is no fault of the endpoint.
+    await_search_state(&server, "hybrid").await;
+}
+
+#[actix_web::test]
+async fn new_text_is_found_by_its_words_while_the_endpoint_fails() {
+    let endpoint = EmbeddingEndpoint::start(EmbeddingReply::Vectors).await;
+    let server = start_server(&endpoint).await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let project =
+        session.post("/app/api/projects", json!({ "name": "P" })).await.data(201)["project"].clone();
+    let notes = format!("/rest/v2/projects/{}/notes", project["id"].as_str().unwrap());
+    let body = json!({ "title": "Birds", "bodyMd": HERON_TEXT });
+    let note = key.post(&notes, body).await.data(201)["note"].clone();
+    let find = async || document::Entity::visible_to(user.id()).one(server.context().core.db.read()).await;
+    eventually("the note has vectors", async || {
+        let row = find().await.unwrap()?;
+        (row.embedding_model.as_deref() == Some(VECTOR_NAME)).then_some(())
+    })
+    .await;
+    endpoint.set_reply(EmbeddingReply::Refusal(500, "{}"));
+
+    let path = format!("/app/api/notes/{}", note["noteId"].as_str().unwrap());
+    session.patch(&path, json!({ "bodyMd": BREAD_TEXT })).await.data(200);
+    eventually("the index has the new text", async || {
+        let row = find().await.unwrap()?;
+        (row.indexed_version == row.version && row.version > 1 && row.index_lost_at.is_some()).then_some(())
+    })
+    .await;
+
+    assert_eq!(key.search("dough").await[0], note["documentId"].as_str().unwrap());
+    endpoint.set_reply(EmbeddingReply::Vectors);
+    eventually("the new text is found by its meaning", async || {
+        // The job that embeds it waits for less than this.
+        server.clock.advance(Duration::from_secs(15));
+        let found = search(&key, "loaf").await;
+        (found["results"][0]["documentId"] == note["documentId"]).then_some(())
+    })
+    .await;
+}
+
+/// "Wafer" is a word of the library that is spelt almost like "wader", whose meaning is near to that of "heron".
+#[actix_web::test]
+async fn synonym_is_not_corrected_to_a_similar_word() {
+    let endpoint = EmbeddingEndpoint::start(EmbeddingReply::Vectors).await;
+    let server = start_server(&endpoint).await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let heron = key.save_text("https://example.org/heron", HERON_TEXT).await;
+    let wafer = key.save_text("https://example.org/crisp", "A wafer is thin and crisp.").await;
+    key.wait_for(&heron, "ready").await;
+    key.wait_for(&wafer, "ready").await;
+
+    for (words, document, corrected) in [
+        ("wader", &heron, Value::Null),
+        ("waffer", &wafer, json!("wafer")),
+        ("herpn", &heron, json!("heron")),
+    ] {
+        let found = search(&key, words).await;
+
+        assert_eq!(found["results"][0]["documentId"], document["documentId"], "{words}: {found}");
+        assert_eq!(found["correctedQuery"], corrected, "{words}");
+    }
+}
+
+#[actix_web::test]
+async fn paused_ai_sends_nothing_to_the_endpoint() {
+    let endpoint = EmbeddingEndpoint::start(EmbeddingReply::Vectors).await;
+    let server = start_server(&endpoint).await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let core = &server.context().core;
+    ai::pause(&core.db, core.clock.now()).await.unwrap();
+    eventually("search knows of the pause", async || {
+        (search(&key, "heron").await["degraded"] == "lexical").then_some(())
+    })
+    .await;
+    endpoint.set_reply(EmbeddingReply::Vectors);
+
+    let heron = key.save_text("https://example.org/heron", HERON_TEXT).await;
+    key.wait_for(&heron, "ready").await;
+
+    assert_eq!(key.search("heron").await[0], heron["documentId"].as_str().unwrap());
+    assert!(endpoint.requests().is_empty(), "{:?}", endpoint.texts());
+}
+
+#[actix_web::test]
+async fn measured_endpoint_is_not_measured_at_the_next_start() {
+    let endpoint = EmbeddingEndpoint::start(EmbeddingReply::Vectors).await;
+    let (home, clock) = start_server(&endpoint).await.stop().await;
+    endpoint.set_reply(EmbeddingReply::Refusal(500, "{}"));
+
+    let server = Server::start_in(home, clock, &endpoint.settings()).await;
+
+    // It is not called before a passage or a query needs it.
+    await_search_state(&server, "hybrid").await;
+    assert!(endpoint.requests().is_empty());
+    let ready = server.anonymous().get("/readyz").await;
+    assert_eq!(ready.body["model"], VECTOR_NAME);
+}
+
+#[actix_web::test]
+async fn start_does_not_need_the_endpoint() {
+    let endpoint = EmbeddingEndpoint::start(EmbeddingReply::Refusal(401, "{}")).await;
+    let server = Server::start_with(&endpoint.settings()).await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+
+    let heron = key.save_text("https://example.org/heron", HERON_TEXT).await;
+    key.wait_for(&heron, "ready").await;
+    let found = search(&key, "heron").await;
+
+    assert_eq!(found["results"][0]["documentId"], heron["documentId"]);
+    assert_eq!(found["degraded"], "lexical");
+}

@@ -1,0 +1,140 @@
+//! An OpenAI-compatible embedding endpoint on the loopback interface, in whose vectors related words are near.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex};
+
+use actix_web::http::StatusCode;
+use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
+use serde_json::{Value, json};
+
+/// Length of its vectors.
+const DIMENSIONS: usize = 256;
+/// Words of one meaning.
+const SYNONYMS: [&[&str]; 2] = [&["heron", "egret", "wader"], &["bread", "loaf", "dough"]];
+
+/// What the endpoint answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EmbeddingReply {
+    /// Vectors of all texts.
+    Vectors,
+    /// Vectors of this length, each of one number and zeros.
+    VectorsOfLength(usize),
+    /// Status 400 if one of the texts contains this word; otherwise vectors.
+    VectorsWithout(&'static str),
+    /// This status and body.
+    Refusal(u16, &'static str),
+}
+
+pub struct EmbeddingEndpoint {
+    url: String,
+    state: Arc<Mutex<EmbeddingState>>,
+}
+
+struct EmbeddingState {
+    reply: EmbeddingReply,
+    requests: Vec<Value>,
+}
+
+impl EmbeddingEndpoint {
+    /// Starts an endpoint that answers with this reply.
+    pub async fn start(reply: EmbeddingReply) -> Self {
+        let state = Arc::new(Mutex::new(EmbeddingState { reply, requests: Vec::new() }));
+        let served = web::Data::from(state.clone());
+        let server = HttpServer::new(move || {
+            App::new()
+                .app_data(served.clone())
+                .app_data(web::PayloadConfig::new(8 << 20))
+                .route("/v1/embeddings", web::post().to(respond))
+        });
+        let server = server.workers(1).disable_signals().bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/v1", server.addrs()[0]);
+        actix_web::rt::spawn(server.run());
+        Self { url, state }
+    }
+
+    /// The settings of a server that embeds through this endpoint.
+    pub fn settings(&self) -> [(&str, &str); 5] {
+        [
+            ("AI__EMBEDDING__URL", &self.url),
+            ("AI__EMBEDDING__MODEL", "heron/eye"),
+            ("AI__EMBEDDING__KEY", "sk-heron"),
+            ("AI__EMBEDDING__QUERY_PREFIX", "query: "),
+            ("AI__EMBEDDING__PASSAGE_PREFIX", "passage: "),
+        ]
+    }
+
+    /// Replaces what it answers, and forgets the received requests.
+    pub fn set_reply(&self, reply: EmbeddingReply) {
+        let mut state = self.state.lock().unwrap();
+        state.reply = reply;
+        state.requests.clear();
+    }
+
+    /// The bodies of the received requests.
+    pub fn requests(&self) -> Vec<Value> {
+        self.state.lock().unwrap().requests.clone()
+    }
+
+    /// The texts of the received requests.
+    pub fn texts(&self) -> Vec<String> {
+        self.requests().iter().flat_map(texts_of).collect()
+    }
+}
+
+fn texts_of(request: &Value) -> Vec<String> {
+    request["input"].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+}
+
+async fn respond(
+    request: HttpRequest,
+    body: web::Json<Value>,
+    state: web::Data<Mutex<EmbeddingState>>,
+) -> HttpResponse {
+    assert_eq!(request.headers().get("authorization").unwrap(), "Bearer sk-heron");
+    let body = body.into_inner();
+    let texts = texts_of(&body);
+    let reply = {
+        let mut state = state.lock().unwrap();
+        state.requests.push(body);
+        state.reply
+    };
+    let vectors: Vec<Vec<f32>> = match reply {
+        EmbeddingReply::VectorsWithout(word) if texts.iter().any(|text| text.contains(word)) => {
+            return HttpResponse::BadRequest().json(json!({ "error": { "message": "flagged" } }));
+        }
+        EmbeddingReply::Vectors | EmbeddingReply::VectorsWithout(_) => {
+            texts.iter().map(|text| vector(text)).collect()
+        }
+        EmbeddingReply::VectorsOfLength(length) => {
+            texts.iter().map(|_| (0..length).map(|at| if at == 0 { 1.0 } else { 0.0 }).collect()).collect()
+        }
+        EmbeddingReply::Refusal(status, text) => {
+            let mut response = HttpResponse::build(StatusCode::from_u16(status).unwrap());
+            return response.content_type("application/json").body(text);
+        }
+    };
+    let data = vectors.into_iter().enumerate().rev();
+    let data: Vec<Value> =
+        data.map(|(index, vector)| json!({ "index": index, "embedding": vector })).collect();
+    HttpResponse::Ok().json(json!({ "data": data, "usage": { "total_tokens": 7 * texts.len() } }))
+}
+
+/// Returns a vector of a direction of its own, nearer to the directions of the meanings of its words.
+fn vector(text: &str) -> Vec<f32> {
+    let text = text.trim_start_matches("query: ").trim_start_matches("passage: ").to_lowercase();
+    let has_meaning = |group: &&&[&str]| group.iter().any(|word| text.contains(word));
+    let mut vector: Vec<f32> = direction(&text).map(|value| 0.5 * value).collect();
+    for group in SYNONYMS.iter().filter(has_meaning) {
+        vector.iter_mut().zip(direction(group[0])).for_each(|(sum, value)| *sum += value);
+    }
+    vector
+}
+
+/// Returns a direction that the letters select. Different ones are almost orthogonal.
+fn direction(letters: &str) -> impl Iterator<Item = f32> {
+    (0..DIMENSIONS).map(move |at| {
+        let mut hasher = DefaultHasher::new();
+        (letters, at).hash(&mut hasher);
+        if hasher.finish().is_multiple_of(2) { 1.0 } else { -1.0 }
+    })
+}
