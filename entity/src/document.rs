@@ -1,5 +1,6 @@
 //! A text with its passages: the text of a saved page, an upload, a feed entry or a note.
 
+use sea_orm::QueryOrder;
 use sea_orm::entity::prelude::*;
 use values::id::{BookmarkId, DocumentId, EntryId, FeedId, ProjectId, UserId};
 use values::kind::{ContentType, DocumentStatus};
@@ -70,8 +71,13 @@ pub struct Model {
     /// The embedding model whose vectors are in the index for that version. If the index has lost them (version 0), it is the model
     /// that computed them. `None` if the passages are indexed by their words only.
     pub embedding_model: Option<String>,
-    /// Number of passages in the index for that version.
-    pub indexed_passages: i32,
+    /// Number of passages in the index: those of the text of that version, and the metadata passage.
+    pub indexed_points: i32,
+    /// Whether the index holds the metadata passage of the document, whose id is that of the document.
+    pub has_metadata_point: bool,
+    /// Time since which the index lacks a change of the document, of its text or of its metadata; `None` if it lacks nothing. It is
+    /// different after every change, so that a writer of the former state does not clear it.
+    pub unindexed_since: Option<Timestamp>,
     /// Time at which the passages of the document, or their labels, were last written to the index.
     pub indexed_at: Option<Timestamp>,
     /// Time at which passages or vectors were found to be missing from the index; `None` once both are restored.
@@ -119,7 +125,9 @@ impl Model {
             version: 0,
             indexed_version: 0,
             embedding_model: None,
-            indexed_passages: 0,
+            indexed_points: 0,
+            has_metadata_point: false,
+            unindexed_since: Some(now),
             indexed_at: None,
             index_lost_at: None,
             status: DocumentStatus::Processing,
@@ -128,6 +136,21 @@ impl Model {
             created_at: now,
             updated_at: now,
         }
+    }
+
+    /// Returns the value of `unindexed_since` after a change of the document at this time: another one than before, also when the clock
+    /// was set back or both changes are of the same millisecond.
+    pub fn next_unindexed_since(&self, now: Timestamp) -> Timestamp {
+        let after_last =
+            self.unindexed_since.map(|last| Timestamp::from_millis(last.millis().saturating_add(1)));
+        after_last.map_or(now, |after_last| after_last.max(now))
+    }
+
+    /// Returns whether search finds the document by a metadata passage: by its title, URL and excerpt, and by the tags and highlights of
+    /// its bookmark. Notes have none, because they are texts alone. Neither have feed entries with a text: their title counts in each of
+    /// their passages.
+    pub fn has_metadata_passage(&self) -> bool {
+        self.content_type != ContentType::Note && (self.bookmark_id.is_some() || self.version == 0)
     }
 }
 
@@ -148,6 +171,15 @@ impl Entity {
         Self::visible_to(user).filter(Column::Id.eq(id))
     }
 
+    /// Returns the visible documents of a user of which the index lacks a change, the latest changes first. The order is that of the index
+    /// `document_unindexed`.
+    pub fn newest_unindexed_of(user: UserId) -> Select<Entity> {
+        Self::visible_to(user)
+            .filter(Column::UnindexedSince.is_not_null())
+            .order_by_desc(Column::UnindexedSince)
+            .order_by_desc(Column::Id)
+    }
+
     /// Returns the visible documents of all users, for a new embedding model and for rebuilding the index.
     pub fn visible_of_every_user() -> Select<Entity> {
         Self::find().filter(Column::HiddenAt.is_null())
@@ -161,5 +193,41 @@ impl Entity {
     /// Returns the visible documents of all users whose passages or vectors are missing from the index.
     pub fn lost_by_index() -> Select<Entity> {
         Self::visible_of_every_user().filter(Column::IndexLostAt.is_not_null())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
+
+    fn document(content_type: ContentType) -> Model {
+        Model::pending(UserId(Uuid::nil()), content_type, "Herons".to_owned(), NOON)
+    }
+
+    #[test]
+    fn each_change_gives_another_time() {
+        let later = Timestamp::from_millis(NOON.millis() + 1);
+        let new = document(ContentType::Article);
+        let indexed = Model { unindexed_since: None, ..new.clone() };
+        let ahead = Model { unindexed_since: Some(later), ..new.clone() };
+
+        assert_eq!(new.next_unindexed_since(later), later);
+        assert_eq!(new.next_unindexed_since(NOON), later);
+        assert_eq!(indexed.next_unindexed_since(NOON), NOON);
+        assert_eq!(ahead.next_unindexed_since(NOON).millis(), NOON.millis() + 2);
+    }
+
+    #[test]
+    fn saves_and_documents_without_text_have_metadata() {
+        let entry = document(ContentType::Article);
+        let read_entry = Model { version: 1, ..entry.clone() };
+        let saved = Model { bookmark_id: Some(BookmarkId(Uuid::nil())), ..read_entry.clone() };
+
+        assert!(entry.has_metadata_passage());
+        assert!(!read_entry.has_metadata_passage());
+        assert!(saved.has_metadata_passage());
+        assert!(!Model { content_type: ContentType::Note, ..saved }.has_metadata_passage());
     }
 }

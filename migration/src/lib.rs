@@ -31,6 +31,7 @@ mod m0011_service_state;
 mod m0012_library_usage;
 mod m0013_counters;
 mod m0014_title_search;
+mod m0015_text_search;
 mod sql_migration;
 mod title_search;
 
@@ -56,6 +57,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0012_library_usage::migration()),
             Box::new(m0013_counters::migration()),
             Box::new(m0014_title_search::migration()),
+            Box::new(m0015_text_search::migration()),
         ]
     }
 }

@@ -12,8 +12,9 @@ pub fn migration() -> SqlMigration {
 
 /// The ids of the bookmark, entry, feed and project to which a document belongs are not foreign keys: bookmarks, entries and
 /// notes refer to their document. The indexes on them include the owner, as `bookmark_document` does, and the id, in whose order documents
-/// are locked. `document_indexed_passages` serves the sum of the indexed passages, `document_lost_by_index` the list of documents that
+/// are locked. `document_indexed_points` serves the sum of the indexed passages, `document_lost_by_index` the list of documents that
 /// the passage index lost, `document_failed` the count and the list of documents without a text, or whose newer text failed.
+/// `document_unindexed` has the documents of which the passage index lacks something, the newest changes of each user last.
 const DOCUMENT: &str = r#"
 CREATE TABLE document (
     id UUID PRIMARY KEY,
@@ -40,7 +41,9 @@ CREATE TABLE document (
     version INTEGER NOT NULL,
     indexed_version INTEGER NOT NULL,
     embedding_model TEXT,
-    indexed_passages INTEGER NOT NULL DEFAULT 0,
+    indexed_points INTEGER NOT NULL DEFAULT 0,
+    has_metadata_point BOOLEAN NOT NULL DEFAULT FALSE,
+    unindexed_since BIGINT,
     indexed_at BIGINT,
     index_lost_at BIGINT,
     status TEXT NOT NULL,
@@ -53,7 +56,8 @@ CREATE INDEX document_user ON document (user_id, id);
 CREATE INDEX document_bookmark ON document (bookmark_id, user_id, id);
 CREATE INDEX document_project ON document (project_id, user_id, id) WHERE project_id IS NOT NULL;
 CREATE INDEX document_feed ON document (feed_id, user_id, id) WHERE feed_id IS NOT NULL;
-CREATE INDEX document_indexed_passages ON document (indexed_passages) WHERE indexed_passages > 0;
+CREATE INDEX document_indexed_points ON document (indexed_points) WHERE indexed_points > 0;
+CREATE INDEX document_unindexed ON document (user_id, unindexed_since, id) WHERE unindexed_since IS NOT NULL AND hidden_at IS NULL;
 CREATE INDEX document_lost_by_index ON document (user_id, id) WHERE index_lost_at IS NOT NULL;
 CREATE INDEX document_failed ON document (user_id, updated_at, id)
     WHERE hidden_at IS NULL AND (status = 'failed' OR error IS NOT NULL)

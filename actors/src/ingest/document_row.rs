@@ -3,6 +3,7 @@
 use entity::{document, job};
 use errors::Error;
 use library::context::CoreContext;
+use library::documents::unindexed_since;
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_owned;
 use sea_orm::sea_query::Expr;
@@ -40,6 +41,7 @@ pub async fn set_content_type(
     let txn = begin_owned(&core.db, job.user_id).await?;
     document::Entity::update_owned(job.user_id)
         .col_expr(document::Column::ContentType, Expr::value(content_type))
+        .col_expr(document::Column::UnindexedSince, unindexed_since(core.clock.now()))
         .filter(document::Column::Id.eq(job.subject))
         // Most documents have their type already, and a row that is not matched is not written.
         .filter(document::Column::ContentType.ne(content_type))
@@ -62,6 +64,7 @@ pub async fn replace_url_title(
     let txn = begin_owned(&core.db, job.user_id).await?;
     document::Entity::update_owned(job.user_id)
         .col_expr(document::Column::Title, Expr::value(title))
+        .col_expr(document::Column::UnindexedSince, unindexed_since(core.clock.now()))
         .filter(document::Column::Id.eq(job.subject))
         // The user may have set a title since the row was read.
         .filter(document::Column::Title.eq(url))

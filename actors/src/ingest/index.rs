@@ -1,23 +1,24 @@
 //! Puts the passages of a document into the index. A document is ready once they are in it.
 
 use concurrency::Lane;
-use entity::{bookmark, chunk, collection_bookmark, document, job};
+use entity::{bookmark, chunk, document, job};
 use errors::Error;
 use jobs::{JobError, JobKind, Priority};
 use library::context::CoreContext;
 use library::owned_transaction::begin_owned;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect};
-use search::index::Labels;
+use uuid::Uuid;
 use values::id::{DocumentId, UserId};
 use values::kind::{BudgetGroup, DocumentStatus};
 
 use super::index_removal;
 use super::index_state::{IndexState, is_words_only};
 use super::indexing_context::IndexingContext;
-use super::point_source::{PointSource, labels_of};
+use super::point_source::PointSource;
+use super::postponed_vectors::{can_postpone_vectors, postpone_vectors};
 use crate::ai::budget::{self, ModelUse};
-use crate::retrieval::{PassageBatch, Vectors};
+use crate::retrieval::{Annotations, EmbedOutcome, MetadataSource, PassageBatch, Vectors, labels_of};
 
 /// Passages that a job indexes before it yields: seconds of work for the model. In between, a book yields to other
 /// documents, and one that was deleted meanwhile is given up.
@@ -34,13 +35,18 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
     let id = DocumentId(job.subject);
     let own = document::Entity::with_hidden(job.user_id).filter(document::Column::Id.eq(id));
     let document = own.one(ctx.core.db.read()).await?;
-    let Some(document) = document.filter(|document| document.hidden_at.is_none()) else {
+    let Some(mut document) = document.filter(|document| document.hidden_at.is_none()) else {
         // Hidden or deleted since the job was enqueued. Passages of an earlier attempt may be in the index.
         index_removal::record_removal(&ctx.core, job.user_id, [id]).await?;
         ctx.retrieval.delete_document(job.user_id, id).await?;
         jobs::finish(ctx.core.db.write(), job, ctx.core.clock.now()).await?;
         return Ok(());
     };
+    if document.version == 0 {
+        // It has no text, so it is not ready. Its metadata passage needs no job.
+        jobs::finish(ctx.core.db.write(), job, ctx.core.clock.now()).await?;
+        return Ok(());
+    }
     let mut rows = chunk::Entity::owned_by(job.user_id)
         .filter(chunk::Column::DocumentId.eq(id))
         .filter(chunk::Column::Version.eq(document.version))
@@ -53,16 +59,26 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
     let has_more = rows.len() as u64 > TURN_PASSAGES;
     rows.truncate(TURN_PASSAGES as usize);
     let next = rows.last().map_or(job.progress, |last| last.ordinal.saturating_add(1));
-    let labels = load_labels(&ctx.core, &document).await?;
+    let labels = labels_of(&document);
+    let is_last_of_several = !has_more && job.progress > 0;
+    let metadata = if has_more { None } else { load_metadata(&ctx.core, &document).await? };
     let vectors = if is_words_only(&document) {
         None
     } else {
         let texts = rows.iter().map(|row| prepend_title(&document.title, &row.text)).collect();
-        ctx.retrieval.engine().embed(texts).await?
+        match ctx.retrieval.engine().embed(texts).await? {
+            EmbedOutcome::Embedded(vectors) => Some(vectors),
+            EmbedOutcome::WithoutModel => None,
+            EmbedOutcome::Unavailable { .. } if can_postpone_vectors(&document) => {
+                postpone_vectors(&ctx.core, job.user_id, vec![&mut document]).await?;
+                None
+            }
+            EmbedOutcome::Unavailable { retry_after } => return Err(Error::Busy(retry_after).into()),
+        }
     };
     let model = vectors.as_ref().map(|vectors| vectors.model.clone());
     let spent = vectors.as_ref().map(model_use);
-    let source = PointSource::of(&document, labels, rows);
+    let source = PointSource::of(&document, labels, rows, metadata);
     let version = source.version;
     let mut vectors = vectors.map(|vectors| vectors.vectors).unwrap_or_default().into_iter();
     let points = ctx.core.workers.run(Lane::Background, move || source.into_points(&mut vectors)).await?;
@@ -70,6 +86,13 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
     // ids replace each other.
     let batch = PassageBatch { user: job.user_id, document: id, version, points, last: !has_more };
     ctx.retrieval.upsert_passages(batch).await?;
+    if is_last_of_several {
+        // An entry may have become a bookmark since the former turns, which gave their passages the labels of then.
+        ctx.retrieval.update_labels(job.user_id, id, labels_of(&document)).await?;
+    }
+    if !has_more {
+        remove_former_metadata(ctx, [&document]).await?;
+    }
     if let Some(spent) = spent {
         // Charge the tokens even if the job fails later: the model has used them.
         let month = ctx.core.clock.now().month();
@@ -89,7 +112,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
 /// Returns the use of the model that made these vectors.
 pub(super) fn model_use(vectors: &Vectors) -> ModelUse {
     let to_i64 = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-    ModelUse { times: to_i64(vectors.vectors.len()), tokens: to_i64(vectors.tokens) }
+    ModelUse { times: to_i64(vectors.vectors.iter().flatten().count()), tokens: to_i64(vectors.tokens) }
 }
 
 /// Ends the job and marks the document as ready, unless a newer text was stored meanwhile: then the job of that text marks it.
@@ -153,36 +176,23 @@ pub(super) fn prepend_title(title: &str, text: &str) -> String {
     if title.is_empty() { text.to_owned() } else { format!("{title}. {text}") }
 }
 
-/// Loads the labels of the document's passages, by which searches are filtered.
-async fn load_labels(core: &CoreContext, document: &document::Model) -> Result<Labels, Error> {
-    let collections = match document.bookmark_id {
-        Some(bookmark) => {
-            let own = collection_bookmark::Entity::owned_by(document.user_id)
-                .filter(collection_bookmark::Column::BookmarkId.eq(bookmark));
-            own.all(core.db.read()).await?.into_iter().map(|row| row.collection_id.0).collect()
-        }
-        None => Vec::new(),
-    };
-    Ok(labels_of(document, collections))
+/// Loads what the metadata passage of a document is made from; `None` if it has no such passage.
+async fn load_metadata(
+    core: &CoreContext,
+    document: &document::Model,
+) -> Result<Option<MetadataSource>, Error> {
+    let mut annotations = Annotations::load(&core.db, document.user_id, &[document]).await?;
+    Ok(MetadataSource::of(document, &mut annotations))
 }
 
-/// Runs a job of kind [`JobKind::UpdateLabels`]: changes the labels of a document's passages.
-///
-/// # Errors
-/// [`JobError::Internal`] when the database or the index fails.
-pub async fn update_labels(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError> {
-    let id = DocumentId(job.subject);
-    if let Some(document) = document::Entity::one_visible_to(job.user_id, id).one(ctx.core.db.read()).await? {
-        let labels = load_labels(&ctx.core, &document).await?;
-        ctx.retrieval.update_labels(job.user_id, id, labels).await?;
-        document::Entity::update_owned(job.user_id)
-            .col_expr(document::Column::IndexedAt, Expr::value(Some(ctx.core.clock.now())))
-            .filter(document::Column::Id.eq(id))
-            .exec(ctx.core.db.write())
-            .await?;
-    }
-    jobs::finish(ctx.core.db.write(), job, ctx.core.clock.now()).await?;
-    Ok(())
+/// Removes the metadata passages that documents had and do not have any more: those of entries that got a text, or were bookmarks.
+pub(super) async fn remove_former_metadata(
+    ctx: &IndexingContext,
+    documents: impl IntoIterator<Item = &document::Model>,
+) -> Result<(), Error> {
+    let is_former = |row: &&document::Model| row.has_metadata_point && !row.has_metadata_passage();
+    let former: Vec<Uuid> = documents.into_iter().filter(is_former).map(|row| row.id.0).collect();
+    if former.is_empty() { Ok(()) } else { ctx.retrieval.delete_passages(former).await }
 }
 
 /// Stops expecting a document in the index whose job was given up: its row says why, and

@@ -36,7 +36,8 @@ pub async fn record_removal(
     let txn = begin_owned(&core.db, user).await?;
     document::Entity::update_owned(user)
         .col_expr(document::Column::IndexedVersion, Expr::value(0))
-        .col_expr(document::Column::IndexedPassages, Expr::value(0))
+        .col_expr(document::Column::IndexedPoints, Expr::value(0))
+        .col_expr(document::Column::HasMetadataPoint, Expr::value(false))
         .col_expr(document::Column::EmbeddingModel, Expr::value(None::<String>))
         .col_expr(document::Column::IndexLostAt, Expr::value(None::<i64>))
         .filter(document::Column::Id.is_in(documents))

@@ -4,10 +4,10 @@
 //! due jobs and calls the stages of this module. Every stage may run twice: a text is stored as a new version of its
 //! document in one transaction, and passages are points of the index under separate ids.
 //!
-//! There are four groups of stages, and each takes a separate context: [`sequencer`] makes the text of a document
-//! ([`extraction_context`]), [`index`] and [`index_removal`] change the index ([`indexing_context`]), [`feed`] follows feeds,
-//! and [`repair`] keeps the index complete. Requests use the parts in [`context`]. [`batch`] does the work of the first two for many short
-//! documents together.
+//! There are four groups of stages, and each takes a separate context: [`sequencer`] makes the text of a document ([`extraction_context`]),
+//! [`index`] and [`index_removal`] change the index ([`indexing_context`]), [`feed`] follows feeds, and [`repair`] keeps the index
+//! complete. [`metadata_task`] puts changes of titles, tags and highlights into it without jobs. Requests use the parts in [`context`].
+//! [`batch`] does the work of the first two for many short documents together.
 
 pub mod batch;
 mod completion;
@@ -23,10 +23,12 @@ pub mod index_removal;
 mod index_state;
 pub mod indexing_context;
 pub mod media;
+pub mod metadata_task;
 pub mod model;
 mod page;
 mod pdf;
 mod point_source;
+mod postponed_vectors;
 pub mod reindex;
 pub mod repair;
 pub mod sequencer;

@@ -1,21 +1,23 @@
 //! Enqueues the index jobs of many documents again: of all, or of those that lack the vectors of a model. It writes only
-//! jobs, so the command line may run it while the server runs. The newest documents come first.
+//! jobs and rows, so the command line may run it while the server runs. The newest documents come first.
 
 use database::Db;
 use entity::document;
 use errors::Error;
 use jobs::{JobKind, Priority};
+use library::documents::mark_unindexed;
 use library::owned_transaction::begin_owned;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 use values::groups::group_by_user;
+use values::id::DocumentId;
 use values::time::Timestamp;
 
 /// Documents whose jobs are enqueued at a time, with one transaction for each of their users.
 const BATCH_DOCUMENTS: u64 = 500;
 
-/// Enqueues every document that has a text. Returns the number of documents.
+/// Enqueues every document that has a text, and has the metadata of the others indexed again. Returns the number of documents.
 pub async fn enqueue_all(db: &Db, now: Timestamp) -> Result<u64, Error> {
-    enqueue_matching(db, Condition::all().add(document::Column::Version.gt(0)), now).await
+    enqueue_matching(db, Condition::all(), now).await
 }
 
 /// Enqueues every document with a text whose vectors are not of this model. Returns the number of documents.
@@ -39,11 +41,16 @@ async fn enqueue_matching(db: &Db, condition: Condition, now: Timestamp) -> Resu
         let Some(last) = batch.last() else { return Ok(enqueued) };
         before = Some(last.id);
         enqueued += batch.len() as u64;
-        let by_user = group_by_user(batch.iter().map(|document| (document.user_id, document.id.0)));
+        let by_user = group_by_user(batch.iter().map(|document| (document.user_id, document)));
         // In short transactions: one for all users would keep their requests waiting for it.
         for (user, documents) in by_user {
+            let (with_text, without): (Vec<_>, Vec<_>) =
+                documents.into_iter().partition(|document| document.version > 0);
+            let without: Vec<DocumentId> = without.into_iter().map(|document| document.id).collect();
+            let texts = with_text.into_iter().map(|document| document.id.0);
             let txn = begin_owned(db, user).await?;
-            jobs::enqueue_all(&txn, user, JobKind::Index, documents, Priority::Backlog, now).await?;
+            jobs::enqueue_all(&txn, user, JobKind::Index, texts, Priority::Backlog, now).await?;
+            mark_unindexed(&txn, user, &without, now).await?;
             txn.commit().await?;
         }
     }

@@ -42,6 +42,8 @@ const PACK_INTERVAL: Duration = Duration::from_secs(30);
 const UNLOAD_INTERVAL: Duration = Duration::from_secs(30);
 /// Interval of checks of the index. A removed index is reopened, and the progress of a rebuild updated, within it.
 const REPAIR_INTERVAL: Duration = Duration::from_secs(2);
+/// Maximum delay after which metadata that the index failed to take is indexed again.
+const MAX_METADATA_RETRY_DELAY: Duration = Duration::from_secs(60);
 /// Longest wait until the running jobs are released at the end of the server. Another process may hold the lock of the database; the
 /// leases expire then, or end at the next start.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -61,6 +63,10 @@ pub struct WorkerActor {
     running: RunningWork,
     is_finding_due_work: bool,
     tasks: HashSet<MaintenanceTask>,
+    /// The number of attempts to index metadata that failed in a row.
+    metadata_failures: u32,
+    /// When the next one may begin after a failure.
+    metadata_retry_at: Option<Instant>,
     /// Held by the claim in progress, of which there is one at a time.
     claim_lock: Arc<Mutex<()>>,
     claims: u64,
@@ -78,6 +84,8 @@ impl WorkerActor {
             running: RunningWork::default(),
             is_finding_due_work: false,
             tasks: HashSet::new(),
+            metadata_failures: 0,
+            metadata_retry_at: None,
             claim_lock: Arc::default(),
             claims: 0,
             is_claim_due: false,
@@ -98,6 +106,9 @@ impl WorkerActor {
         let work = async move { task.run(&ctx).await };
         context.spawn(work.into_actor(self).map(move |done, actor, context| {
             actor.tasks.remove(&task);
+            if task == MaintenanceTask::IndexMetadata {
+                actor.delay_metadata(done.is_err());
+            }
             if let Err(error) = done
                 && !error.is_reported()
             {
@@ -151,6 +162,23 @@ impl WorkerActor {
         if due.has_feeds {
             self.begin(MaintenanceTask::EnqueueDueFeeds, context);
         }
+        if due.has_unindexed_documents && self.ctx.index_watch.can_maintain() {
+            self.index_metadata(context);
+        }
+    }
+
+    /// Indexes metadata, unless the index failed to take it a moment ago.
+    fn index_metadata(&mut self, context: &mut Context<Self>) {
+        if self.metadata_retry_at.is_none_or(|retry_at| Instant::now() >= retry_at) {
+            self.begin(MaintenanceTask::IndexMetadata, context);
+        }
+    }
+
+    /// Delays the next attempt to index metadata after a failure, each time for twice as long.
+    fn delay_metadata(&mut self, has_failed: bool) {
+        self.metadata_failures = if has_failed { self.metadata_failures.saturating_add(1) } else { 0 };
+        let delay = DUE_WORK_INTERVAL.saturating_mul(2_u32.saturating_pow(self.metadata_failures));
+        self.metadata_retry_at = has_failed.then(|| Instant::now() + delay.min(MAX_METADATA_RETRY_DELAY));
     }
 
     /// Claims as many due jobs as there are free slots. Below the floor of the disk, only jobs that delete.
@@ -197,7 +225,7 @@ impl WorkerActor {
     /// Returns the free slots of a track, and which jobs this server may claim for them.
     fn slots(&self, track: Track, level: SpaceLevel) -> SlotBudget {
         SlotBudget {
-            skips_index_jobs: !self.ctx.index_watch.is_maintainer(),
+            skips_index_jobs: !self.ctx.index_watch.runs_index_jobs(),
             only_deletions: level != SpaceLevel::AboveFloor,
             batches: self.batch_budget(track),
             ..self.running.free_slots(track, self.limits)
@@ -205,10 +233,10 @@ impl WorkerActor {
     }
 
     /// Returns how jobs of a track may share slots. There are at most as many batches as slots, so the one slot more
-    /// ([`RunningWork::free_slots`]) is never taken by a batch. A server that does not maintain the index leaves the second half of the work
-    /// of a batch to the one that does.
+    /// ([`RunningWork::free_slots`]) is never taken by a batch. A server that runs no index jobs leaves the second half of the work
+    /// of a batch to one that does, or to a later time.
     fn batch_budget(&self, track: Track) -> Option<BatchBudget> {
-        if track != Track::Library || !self.ctx.index_watch.is_maintainer() {
+        if track != Track::Library || !self.ctx.index_watch.runs_index_jobs() {
             return None;
         }
         let (batches, backlog_batches) = (self.running.batches(track), self.running.backlog_batches(track));

@@ -8,9 +8,11 @@ use std::sync::LazyLock;
 
 use database::{Db, DirectQuery, DirectRow};
 use jobs::DueJobs;
-use sea_orm::DbErr;
+use sea_orm::{DbErr, Value};
+use uuid::Uuid;
 use values::time::Timestamp;
 
+use crate::ingest::metadata_task::LACKS_METADATA_CONDITION;
 use crate::service_state::REMOVED_USER_CONDITION;
 
 static DUE: LazyLock<DirectQuery> = LazyLock::new(|| DirectQuery::of_sql(|_| due_sql()));
@@ -21,8 +23,16 @@ fn due_sql() -> String {
         r#"SELECT {jobs},
             EXISTS (SELECT 1 FROM "feed_source" WHERE "feed_source"."next_fetch_at" <= $1),
             EXISTS (SELECT 1 FROM "feed_push" WHERE "feed_push"."renew_at" <= $1),
-            EXISTS (SELECT 1 FROM "service_state" WHERE {REMOVED_USER_CONDITION})"#
+            EXISTS (SELECT 1 FROM "service_state" WHERE {REMOVED_USER_CONDITION}),
+            EXISTS (SELECT 1 FROM "document"
+                WHERE "user_id" > $2 AND "unindexed_since" IS NOT NULL AND "hidden_at" IS NULL
+                    AND {LACKS_METADATA_CONDITION})"#
     )
+}
+
+/// Returns the values of the statement: the time, and an id before those of all users, from which SQLite searches an index by the user.
+fn due_values(now: Timestamp) -> [Value; 2] {
+    [now.millis().into(), Uuid::nil().into()]
 }
 
 /// What is due at a time.
@@ -34,12 +44,14 @@ pub(super) struct DueWork {
     pub has_feeds: bool,
     /// Whether the index may have passages of an account that was removed.
     pub has_removed_users: bool,
+    /// Whether the index lacks a change of a document, which a job or [`metadata_task`](crate::ingest::metadata_task) puts into it.
+    pub has_unindexed_documents: bool,
 }
 
 impl DueWork {
     /// Looks for everything that is due at this time.
     pub async fn find(db: &Db, now: Timestamp) -> Result<Self, DbErr> {
-        let found = db.direct().query_one(&DUE, [now.millis().into()], Self::from_row).await?;
+        let found = db.direct().query_one(&DUE, due_values(now), Self::from_row).await?;
         // The statement reads from no table, so it has one row.
         found.ok_or_else(|| DbErr::RecordNotFound("the row of what is due".to_owned()))
     }
@@ -51,6 +63,7 @@ impl DueWork {
             jobs: DueJobs::from_row(row, 0)?,
             has_feeds: fetch || subscribe,
             has_removed_users: row.get(next + 2)?,
+            has_unindexed_documents: row.get(next + 3)?,
         })
     }
 }
@@ -59,7 +72,6 @@ impl DueWork {
 mod tests {
     use database::QueryPlan;
     use sea_orm::{DbBackend, Statement};
-    use uuid::Uuid;
     use values::id::UserId;
 
     use super::*;
@@ -103,12 +115,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let db = open_database(&folder).await;
         let sql = DUE.sql(DbBackend::Sqlite);
-        let statement = Statement::from_sql_and_values(DbBackend::Sqlite, sql, [NOON.millis().into()]);
+        let statement = Statement::from_sql_and_values(DbBackend::Sqlite, sql, due_values(NOON));
 
         let plan = QueryPlan::of(&db, statement).await.unwrap();
 
         let scans = plan.full_scans();
         assert!(scans.len() == 1 && scans.iter().all(|step| step.contains("service_state")), "{plan:#?}");
         assert!(plan.has_step("feed_source_due") && plan.has_step("feed_push_due"), "{plan:#?}");
+        assert!(plan.has_step("document_unindexed (user_id>?)"), "{plan:#?}");
     }
 }

@@ -37,7 +37,6 @@ pub(super) async fn run(ctx: &WorkerContext, job: &ClaimedJob) -> Result<(), Job
         JobKind::ProcessFile => sequencer::run_file(&ctx.extraction, job).await,
         JobKind::Transcribe => sequencer::run_transcription(&ctx.extraction, job).await,
         JobKind::Index => index::run(&ctx.indexing, job).await,
-        JobKind::UpdateLabels => index::update_labels(&ctx.indexing, job).await,
         JobKind::RemoveFromIndex => index_removal::run(&ctx.indexing, job).await,
         JobKind::FetchFeed => feed::fetch_source::run(&ctx.feeds, job).await,
         JobKind::DeliverEntries => feed::deliver::run(&ctx.feeds, job).await,
@@ -87,8 +86,7 @@ pub(super) async fn record_failure(
         | (JobKind::Transcribe | JobKind::Index, Retry) => fail_document(db, job, reason, now).await,
         // No object shows their failures. The handlers of feeds record those of a source themselves.
         (
-            JobKind::UpdateLabels
-            | JobKind::RemoveFromIndex
+            JobKind::RemoveFromIndex
             | JobKind::FetchFeed
             | JobKind::DeliverEntries
             | JobKind::RemoveFeed

@@ -7,7 +7,7 @@ use library::stored_files;
 use super::clean_up;
 use super::context::WorkerContext;
 use super::title_merge;
-use crate::ingest::{feed, repair};
+use crate::ingest::{feed, metadata_task, repair};
 
 /// A task that runs at an interval or when it is due. Of each kind one runs at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,6 +25,8 @@ pub(super) enum MaintenanceTask {
     MergeTitleIndex,
     /// Removes stored files that nothing refers to.
     DeleteUnusedFiles,
+    /// Puts changes of titles, tags, highlights and other metadata into the index.
+    IndexMetadata,
     /// Packs the index, when no job runs.
     PackIndex,
     /// Frees the memory of the index, when nothing uses it, or loads it again before its disk is full.
@@ -40,7 +42,7 @@ impl MaintenanceTask {
     pub fn may_start(self, level: SpaceLevel) -> bool {
         match self {
             // They add data. A merge writes pages before it frees others.
-            Self::EnqueueDueFeeds | Self::PackIndex | Self::MergeTitleIndex => {
+            Self::EnqueueDueFeeds | Self::IndexMetadata | Self::PackIndex | Self::MergeTitleIndex => {
                 level == SpaceLevel::AboveFloor
             }
             // The index writes through mapped files, where a full disk ends the process.
@@ -78,6 +80,7 @@ impl MaintenanceTask {
             }
             Self::MergeTitleIndex => title_merge::run(ctx).await,
             Self::DeleteUnusedFiles => stored_files::sweep(&ctx.core, &*ctx.uploads.store).await,
+            Self::IndexMetadata => metadata_task::run(&ctx.repair).await,
             Self::PackIndex => ctx.retrieval.maintain().await.map(drop),
             Self::UnloadIndex => ctx.retrieval.unload_unused().await.map(drop),
             Self::RepairIndex => repair::check_index(&ctx.repair).await,

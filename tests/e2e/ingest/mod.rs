@@ -3,6 +3,7 @@
 mod batches;
 mod job_queue;
 mod job_retries;
+mod metadata;
 mod presigned_uploads;
 mod save_and_search;
 pub mod transcripts;

@@ -160,7 +160,7 @@ async fn recording_with_job(server: &Server) -> (Key, document::Model, job::Mode
         attempts: 1,
         lease_token: Some(Uuid::now_v7()),
         lease_until: Some(now + Duration::from_secs(3600)),
-        ..job::Model::queued(user, "update_labels", id.0, (1, 0), now)
+        ..job::Model::queued(user, "remove_from_index", id.0, (1, 0), now)
     };
     job::Entity::insert(job.clone().into_active_model())
         .exec_without_returning(ctx.core.db.write())

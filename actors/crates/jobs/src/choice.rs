@@ -267,7 +267,7 @@ mod tests {
         let queue = TestQueue::new().await;
         let user = queue.add_user().await;
         enqueue_jobs(&queue, user, JobKind::Index, 0..2, Priority::Backlog).await;
-        enqueue_jobs(&queue, user, JobKind::UpdateLabels, 2..4, Priority::Backlog).await;
+        enqueue_jobs(&queue, user, JobKind::RemoveFromIndex, 2..4, Priority::Backlog).await;
         enqueue_jobs(&queue, user, JobKind::ProcessText, 4..6, Priority::Backlog).await;
 
         let claimed = claim_batches(&queue, BatchBudget { max_jobs: 8, ..BATCHES }).await;

@@ -92,11 +92,16 @@ pub fn pending_documents(user: UserId) -> SelectStatement {
 /// Returns the condition that no job of a document of the outer statement waits or runs. The owner of the document owns the jobs, so
 /// the condition need not name the user; without the user the index `job_subject` finds the few jobs of the document.
 pub fn has_no_pending_job() -> SimpleExpr {
+    has_no_pending_job_of(JobKind::that_make_documents())
+}
+
+/// Returns the condition that no job of these kinds for a document of the outer statement waits or runs, as [`has_no_pending_job`].
+pub fn has_no_pending_job_of(kinds: impl IntoIterator<Item = &'static str>) -> SimpleExpr {
     let jobs = Query::select()
         .column(Column::Id)
         .from(Entity)
         .and_where(Expr::col((Entity, Column::Subject)).equals((document::Entity, document::Column::Id)))
-        .and_where(Column::Kind.is_in(JobKind::that_make_documents()))
+        .and_where(Column::Kind.is_in(kinds))
         .and_where(is_pending())
         .to_owned();
     Expr::not_exists(jobs)

@@ -18,8 +18,6 @@ pub enum JobKind {
     Transcribe,
     /// Puts the passages of a document into the index.
     Index,
-    /// Updates the labels of the passages of a document in the index.
-    UpdateLabels,
     /// Removes a document from the index.
     RemoveFromIndex,
     /// Fetches the source of a feed once for all its followers.
@@ -40,13 +38,12 @@ pub enum JobKind {
 
 impl JobKind {
     /// All kinds; [`JobKind::named`] finds only those that are listed here.
-    pub const ALL: [JobKind; 14] = [
+    pub const ALL: [JobKind; 13] = [
         JobKind::FetchPage,
         JobKind::ProcessText,
         JobKind::ProcessFile,
         JobKind::Transcribe,
         JobKind::Index,
-        JobKind::UpdateLabels,
         JobKind::RemoveFromIndex,
         JobKind::FetchFeed,
         JobKind::DeliverEntries,
@@ -59,7 +56,7 @@ impl JobKind {
 
     /// The table of the kinds: everything but their handlers that tells one from another.
     fn spec(self) -> JobSpec {
-        use Effect::{Deletes, IndexesDocument, MakesText, Other, ServesFollowers, UpdatesIndex};
+        use Effect::{Deletes, IndexesDocument, MakesText, Other, ServesFollowers};
         use Track::{Exports, Files, Imports, Library, Recordings, Web};
 
         match self {
@@ -70,9 +67,6 @@ impl JobKind {
                 JobSpec::new("transcribe", "transcribing a recording", MakesText, Recordings)
             }
             JobKind::Index => JobSpec::new("index", "indexing a document", IndexesDocument, Library),
-            JobKind::UpdateLabels => {
-                JobSpec::new("update_labels", "updating a document in the index", UpdatesIndex, Library)
-            }
             JobKind::RemoveFromIndex => {
                 JobSpec::new("remove_from_index", "removing a document from the index", Deletes, Library)
             }
@@ -140,7 +134,7 @@ impl JobKind {
     /// Returns whether it changes the passage index and the rows that describe its content. Only the server that maintains the index
     /// runs such jobs.
     pub fn changes_index(self) -> bool {
-        matches!(self.spec().effect, Effect::IndexesDocument | Effect::UpdatesIndex | Effect::Deletes)
+        matches!(self.spec().effect, Effect::IndexesDocument | Effect::Deletes)
     }
 
     /// Returns whether it only deletes. Such jobs also run when the disk is below its floor.
@@ -187,8 +181,6 @@ enum Effect {
     MakesText,
     /// Puts the passages of a document into the index, the last step of making a document.
     IndexesDocument,
-    /// Changes the entries of a document in the index.
-    UpdatesIndex,
     /// Removes documents, or their passages from the index.
     Deletes,
     /// Works for all followers of a feed.

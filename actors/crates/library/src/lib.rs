@@ -20,6 +20,7 @@
 //! | [`documents`], [`highlights`], [`notes`], [`bookmarks`] | texts and what users make of them |
 //! | [`feeds`], [`projects`] | followed feeds with their entries, and projects with their items |
 //! | [`imports`], [`exports`] | bookmarks of other programs, and archives of a whole library |
+//! | [`sample_saves`] | saves whose texts and states are known beforehand, for measurements |
 //! | [`failed_jobs`] | the background jobs that were given up: counts, list and retry |
 //!
 //! A write asks the quota twice: before it, where a large body would be written in vain, and before its commit, where the count
@@ -52,6 +53,7 @@ pub mod library_quota;
 pub mod notes;
 pub mod owned_transaction;
 pub mod projects;
+pub mod sample_saves;
 mod slow_reads;
 pub mod stored_files;
 pub mod text_counts;

@@ -4,24 +4,24 @@ use database::padded;
 use std::collections::HashMap;
 
 use concurrency::Lane;
-use entity::{chunk, collection_bookmark, document, job};
+use entity::{chunk, document, job};
 use errors::Error;
 use jobs::JobError;
 use library::context::CoreContext;
 use library::documents::MAX_SHORT_TEXT_LENGTH;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
-use uuid::Uuid;
 use values::groups::{GroupBounds, group_by_size};
-use values::id::{BookmarkId, DocumentId, UserId};
+use values::id::{DocumentId, UserId};
 use values::kind::BudgetGroup;
 
 use super::completion::{CompletedDocument, finish};
 use crate::ai::budget;
-use crate::ingest::index::{model_use, prepend_title};
+use crate::ingest::index::{model_use, prepend_title, remove_former_metadata};
 use crate::ingest::index_state::is_words_only;
 use crate::ingest::indexing_context::IndexingContext;
-use crate::ingest::point_source::{PointSource, labels_of};
-use crate::retrieval::{PassageBatch, Vectors};
+use crate::ingest::point_source::PointSource;
+use crate::ingest::postponed_vectors::{can_postpone_vectors, postpone_vectors};
+use crate::retrieval::{Annotations, EmbedOutcome, MetadataSource, PassageBatch, Vectors, labels_of};
 
 /// Texts that are in memory at the same time, by their characters. Their number is that of the jobs of a batch at most.
 const GROUP_BOUNDS: GroupBounds = GroupBounds { max_items: usize::MAX, max_size: 1 << 20 };
@@ -127,17 +127,31 @@ pub(super) async fn index(
 async fn index_group(
     ctx: &IndexingContext,
     user: UserId,
-    documents: Vec<PendingDocument>,
+    mut documents: Vec<PendingDocument>,
 ) -> Result<(), JobError> {
-    let mut collections = load_collections(&ctx.core, user, &documents).await?;
-    let vectors = embed(ctx, &documents).await?;
+    let rows: Vec<&document::Model> = documents.iter().map(|pending| &pending.document).collect();
+    let mut annotations = Annotations::load(&ctx.core.db, user, &rows).await?;
+    let vectors = match embed(ctx, &documents).await? {
+        EmbedOutcome::Embedded(vectors) => Some(vectors),
+        EmbedOutcome::WithoutModel => None,
+        EmbedOutcome::Unavailable { .. } => {
+            // The others are left to jobs that run alone, which wait for their vectors.
+            documents.retain(|pending| can_postpone_vectors(&pending.document));
+            let postponed = documents.iter_mut().map(|pending| &mut pending.document).collect();
+            postpone_vectors(&ctx.core, user, postponed).await?;
+            None
+        }
+    };
+    if documents.is_empty() {
+        return Ok(());
+    }
     let model = vectors.as_ref().map(|vectors| vectors.model.clone());
     let spent = vectors.as_ref().map(model_use);
     let (mut indexed, mut sources) = (Vec::with_capacity(documents.len()), Vec::new());
     for PendingDocument { job, document, passages } in documents {
-        let collections = document.bookmark_id.and_then(|id| collections.remove(&id)).unwrap_or_default();
+        let metadata = MetadataSource::of(&document, &mut annotations);
         let count = passages.last().map_or(0, |last| last.ordinal.saturating_add(1));
-        sources.push(PointSource::of(&document, labels_of(&document, collections), passages));
+        sources.push(PointSource::of(&document, labels_of(&document), passages, metadata));
         let model = model.clone().filter(|_| !is_words_only(&document));
         indexed.push(CompletedDocument { job, document, model, passages: count });
     }
@@ -145,6 +159,7 @@ async fn index_group(
         ctx.core.workers.run(Lane::Background, move || build_batches(user, sources, vectors)).await?;
     // Before the rows say that the passages are there: a crash in between repeats this, and points with the same ids replace each other.
     ctx.retrieval.upsert_documents(user, batches).await?;
+    remove_former_metadata(ctx, indexed.iter().map(|indexed| &indexed.document)).await?;
     if let Some(spent) = spent {
         // Charge the tokens even if the jobs fail later: the model has used them.
         let month = ctx.core.clock.now().month();
@@ -153,37 +168,15 @@ async fn index_group(
     finish(ctx, user, &indexed).await
 }
 
-/// Embeds the passages of all documents that get vectors, in order; `None` without a model.
-async fn embed(ctx: &IndexingContext, documents: &[PendingDocument]) -> Result<Option<Vectors>, Error> {
+/// Embeds the passages of all documents that get vectors, in order. Documents without any need no model.
+async fn embed(ctx: &IndexingContext, documents: &[PendingDocument]) -> Result<EmbedOutcome, Error> {
     let with_vectors = documents.iter().filter(|pending| !is_words_only(&pending.document));
     let texts: Vec<String> = with_vectors
         .flat_map(|pending| {
             pending.passages.iter().map(|row| prepend_title(&pending.document.title, &row.text))
         })
         .collect();
-    if texts.is_empty() { Ok(None) } else { ctx.retrieval.engine().embed(texts).await }
-}
-
-/// Loads the collections of the documents' bookmarks, by which searches are filtered.
-async fn load_collections(
-    core: &CoreContext,
-    user: UserId,
-    documents: &[PendingDocument],
-) -> Result<HashMap<BookmarkId, Vec<Uuid>>, Error> {
-    let bookmarks: Vec<BookmarkId> =
-        documents.iter().filter_map(|pending| pending.document.bookmark_id).collect();
-    if bookmarks.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let filed = collection_bookmark::Entity::owned_by(user)
-        .filter(collection_bookmark::Column::BookmarkId.is_in(padded(&bookmarks)))
-        .all(core.db.read())
-        .await?;
-    let mut collections: HashMap<BookmarkId, Vec<Uuid>> = HashMap::new();
-    for row in filed {
-        collections.entry(row.bookmark_id).or_default().push(row.collection_id.0);
-    }
-    Ok(collections)
+    if texts.is_empty() { Ok(EmbedOutcome::WithoutModel) } else { ctx.retrieval.engine().embed(texts).await }
 }
 
 /// Makes the points of all documents. Blocks. The vectors are those of the documents that have vectors, in order.

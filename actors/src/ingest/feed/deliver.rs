@@ -8,7 +8,7 @@ use database::insert_all;
 use entity::{bookmark, document, entry, feed, job};
 use errors::Error;
 use jobs::{JobError, JobKind, Priority};
-use library::documents::{SuppliedContent, store_supplied_content};
+use library::documents::{SuppliedContent, store_supplied_content, unindexed_since};
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_owned;
 use parse::feed::Item;
@@ -163,6 +163,7 @@ async fn update_entry(
         .col_expr(document::Column::Title, Expr::value(incoming.item.title.clone()))
         .col_expr(document::Column::Author, Expr::value(incoming.item.author.clone()))
         .col_expr(document::Column::Description, Expr::value(incoming.item.summary.clone()))
+        .col_expr(document::Column::UnindexedSince, unindexed_since(now))
         .filter(document::Column::Id.eq(row.document_id))
         .exec(txn)
         .await?;
@@ -248,11 +249,10 @@ async fn share_document(txn: &impl ConnectionTrait, row: &entry::Model, now: Tim
     document::Entity::update_owned(row.user_id)
         .col_expr(document::Column::EntryId, Expr::value(Some(row.id)))
         .col_expr(document::Column::FeedId, Expr::value(Some(row.feed_id)))
+        .col_expr(document::Column::UnindexedSince, unindexed_since(now))
         .filter(document::Column::Id.eq(row.document_id))
         .exec(txn)
         .await?;
-    let document = row.document_id.0;
-    jobs::enqueue(txn, row.user_id, JobKind::UpdateLabels, document, Priority::Backlog, now).await?;
     Ok(())
 }
 

@@ -243,12 +243,12 @@ async fn subject_has_one_running_job() {
     let queue = TestQueue::new().await;
     let user = queue.add_user().await;
     queue.enqueue(user, subject(1)).await;
-    let labels = JobKind::UpdateLabels;
-    enqueue(queue.db.write(), user, labels, subject(1), Priority::Now, NOON).await.unwrap();
+    let removal = JobKind::RemoveFromIndex;
+    enqueue(queue.db.write(), user, removal, subject(1), Priority::Now, NOON).await.unwrap();
 
     let first = queue.claim_one(NOON).await;
     assert!(queue.claim(2, NOON).await.jobs.is_empty());
     assert!(finish(queue.db.write(), &first, NOON).await.unwrap());
 
-    assert_eq!(queue.claim_one(NOON).await.kind, labels.name());
+    assert_eq!(queue.claim_one(NOON).await.kind, removal.name());
 }

@@ -9,7 +9,6 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect
 use values::id::{CollectionId, UserId};
 use values::time::Timestamp;
 
-use super::enqueue_label_update;
 use errors::Error;
 
 /// Adds a bookmark to a collection. If it is in it already, nothing changes.
@@ -30,7 +29,7 @@ pub async fn add_to_collection(
     Ok(())
 }
 
-/// Replaces the collections that a bookmark is in, and enqueues the jobs that tell the index.
+/// Replaces the collections that a bookmark is in.
 pub async fn replace_collections(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
@@ -42,7 +41,7 @@ pub async fn replace_collections(
     for collection in collections {
         add_to_collection(txn, row, *collection, now).await?;
     }
-    enqueue_label_update(txn, row, now).await
+    Ok(())
 }
 
 /// Inserts a membership only if the bookmark is not in the collection.

@@ -13,6 +13,7 @@ use values::time::Timestamp;
 
 use super::page_url::find_by_url;
 use crate::BATCH_ROWS;
+use crate::documents::unindexed_since;
 use crate::feeds::saved;
 use errors::Error;
 use jobs::{JobKind, Priority};
@@ -151,6 +152,7 @@ async fn show_documents(
     }
     document::Entity::update_owned(user)
         .col_expr(document::Column::HiddenAt, Expr::value(None::<Timestamp>))
+        .col_expr(document::Column::UnindexedSince, unindexed_since(now))
         // It is ready once the index contains it again.
         .col_expr(document::Column::Status, Expr::value(DocumentStatus::Processing))
         .filter(of_bookmark)

@@ -3,10 +3,12 @@
 //! Lock order: collections before bookmarks, bookmarks in the order of their ids ([`lock`]). Two transactions that change the same
 //! bookmarks then cannot deadlock.
 
+mod bookmark_set;
 mod bulk;
 mod collections;
 mod delete;
 mod field_types;
+mod filter;
 mod new_bookmark;
 mod page_url;
 mod save;
@@ -25,10 +27,12 @@ use crate::BATCH_ROWS;
 use errors::Error;
 use jobs::{JobKind, Priority};
 
+pub use bookmark_set::BookmarkSet;
 pub use bulk::{SaveResult, save_new_pages};
 pub use collections::{add_to_collection, lock_own_collections, replace_collections};
 pub use delete::{delete, delete_all, restore};
 pub use field_types::{BookmarkNotes, BookmarkTitle, CollectionIds, TagName, TagNames};
+pub use filter::{BookmarkConditions, is_saved_after, is_saved_before, matching_flags};
 pub use new_bookmark::{CreateBookmarkRequest, NewBookmark};
 pub use page_url::{find_by_url, require_fetchable, require_savable, require_url};
 pub use save::{SavedPage, add_attributes, save, save_in_transaction};
@@ -84,27 +88,16 @@ pub async fn retitle(
     let own = document::Entity::with_hidden(row.user_id).filter(document::Column::BookmarkId.eq(row.id));
     for document in own.lock_exclusive().all(txn).await? {
         let (id, has_text) = (document.id, document.version > 0);
+        let unindexed_since = document.next_unindexed_since(now);
         let mut changed = document.into_active_model();
         changed.title = Set(title.to_owned());
         // From now on a title that is extracted from the page does not replace it.
         changed.has_user_title = Set(true);
+        changed.unindexed_since = Set(Some(unindexed_since));
         document::Entity::update_owned_row(txn, row.user_id, changed).await?;
         if has_text {
             jobs::enqueue(txn, row.user_id, JobKind::Index, id.0, Priority::Now, now).await?;
         }
-    }
-    Ok(())
-}
-
-/// Enqueues jobs that tell the index in which collections a bookmark is.
-pub async fn enqueue_label_update(
-    txn: &impl ConnectionTrait,
-    row: &bookmark::Model,
-    now: Timestamp,
-) -> Result<(), Error> {
-    let own = document::Entity::with_hidden(row.user_id).filter(document::Column::BookmarkId.eq(row.id));
-    for document in own.all(txn).await? {
-        jobs::enqueue(txn, row.user_id, JobKind::UpdateLabels, document.id.0, Priority::Now, now).await?;
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ use web::PageUrl;
 use super::collections::{add_to_collection, lock_own_collections};
 use super::new_bookmark::NewBookmark;
 use super::page_url::find_by_url;
-use super::tags::add_tags;
+use super::tags::{add_tags, insert_tags};
 use super::{lock, touch};
 use crate::RACE_RETRY_AFTER;
 use crate::context::CoreContext;
@@ -108,7 +108,7 @@ pub async fn save_in_transaction(
     if url.is_saved
         && let Some(existing) = lock_by_url(txn, user, &row.normalized_url).await?
     {
-        let is_changed = add_tags(txn, &existing, &new.tags).await?;
+        let is_changed = add_tags(txn, &existing, &new.tags, now).await?;
         return Ok(SavedPage::existing(if is_changed { touch(txn, existing, now).await? } else { existing }));
     }
     if !url.has_room {
@@ -133,7 +133,7 @@ pub async fn save_in_transaction(
         // Another process saved the URL after it was looked up. On PostgreSQL a violated unique index would end the transaction, so
         // the insert skips the row instead.
         document::Entity::delete_owned_row(txn, user, document).await?;
-        return add_tags_to_existing(txn, &row, &new.tags).await;
+        return add_tags_to_existing(txn, &row, &new.tags, now).await;
     }
     insert_all::<chunk::Entity>(txn, passages, None).await?;
     add_attributes(txn, &row, &document, new, priority, now).await?;
@@ -203,10 +203,11 @@ async fn add_tags_to_existing(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
     tags: &[String],
+    now: Timestamp,
 ) -> Result<SavedPage, Error> {
     let existing =
         find_by_url(txn, row.user_id, &row.normalized_url).await?.ok_or(Error::Busy(RACE_RETRY_AFTER))?;
-    add_tags(txn, &existing, tags).await?;
+    add_tags(txn, &existing, tags, now).await?;
     Ok(SavedPage::existing(existing))
 }
 
@@ -224,7 +225,7 @@ async fn save_entry(
     let (content_type, title) = (document.content_type, document.title.clone());
     let row = bookmark::Model { document_id: document.id, content_type, title, ..row };
     if !insert_if_unsaved(txn, row.clone()).await? {
-        return add_tags_to_existing(txn, &row, &new.tags).await;
+        return add_tags_to_existing(txn, &row, &new.tags, now).await;
     }
     saved::set_bookmark(txn, &document, row.id, now).await?;
     // On PostgreSQL a transcript may have been stored since the first read, and no page may replace it. The update above locks the
@@ -258,7 +259,7 @@ async fn save_entry(
     Ok(SavedPage::of_entry(row))
 }
 
-/// Stores the tags, collections, notes and content of a bookmark that was inserted just now.
+/// Stores the tags, collections, notes and content of a bookmark that was inserted just now. The index lacks its document anyway.
 pub async fn add_attributes(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
@@ -267,7 +268,7 @@ pub async fn add_attributes(
     priority: Priority,
     now: Timestamp,
 ) -> Result<(), Error> {
-    add_tags(txn, row, &new.tags).await?;
+    insert_tags(txn, row, &new.tags).await?;
     for collection in new.collections {
         add_to_collection(txn, row, collection, now).await?;
     }

@@ -6,7 +6,9 @@ use database::insert_all;
 use entity::{bookmark, bookmark_tag};
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use values::time::Timestamp;
 
+use crate::documents::mark_bookmarks_unindexed;
 use errors::Error;
 
 /// Trims tags and drops empty and repeated ones. Keeps their order.
@@ -16,8 +18,22 @@ pub fn normalize_tags(tags: Vec<String>) -> Vec<String> {
     trimmed.filter(|tag| seen.insert(tag.clone())).collect()
 }
 
-/// Adds tags to a bookmark. Returns whether any was new.
+/// Adds tags to a bookmark, by which search finds it. Returns whether any was new.
 pub async fn add_tags(
+    txn: &impl ConnectionTrait,
+    row: &bookmark::Model,
+    tags: &[String],
+    now: Timestamp,
+) -> Result<bool, Error> {
+    let is_changed = insert_tags(txn, row, tags).await?;
+    if is_changed {
+        mark_bookmarks_unindexed(txn, row.user_id, &[row.id], now).await?;
+    }
+    Ok(is_changed)
+}
+
+/// Inserts the tags that a bookmark does not have. The caller records that the index lacks the bookmark. Returns whether any was new.
+pub(super) async fn insert_tags(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
     tags: &[String],
@@ -42,10 +58,12 @@ pub async fn replace_tags(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
     tags: &[String],
+    now: Timestamp,
 ) -> Result<(), Error> {
     let old = bookmark_tag::Entity::delete_owned(row.user_id);
     old.filter(bookmark_tag::Column::BookmarkId.eq(row.id)).exec(txn).await?;
-    add_tags(txn, row, tags).await.map(drop)
+    insert_tags(txn, row, tags).await?;
+    mark_bookmarks_unindexed(txn, row.user_id, &[row.id], now).await
 }
 
 /// Inserts a tag only if the bookmark does not have it.

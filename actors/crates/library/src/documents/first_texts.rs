@@ -87,6 +87,7 @@ async fn write_text_columns(db: &impl ConnectionTrait, document: &document::Mode
         .col_expr(document::Column::Language, Expr::value(document.language.clone()))
         .col_expr(document::Column::Status, Expr::value(document.status))
         .col_expr(document::Column::Error, Expr::value(None::<String>))
+        .col_expr(document::Column::UnindexedSince, Expr::value(document.unindexed_since))
         .col_expr(document::Column::UpdatedAt, Expr::value(document.updated_at))
         .filter(document::Column::Id.eq(document.id))
         .exec(db)

@@ -110,6 +110,7 @@ impl ChunkedDocument {
             total_chars: self.length.chars,
             word_count: self.length.words,
             language: self.document.language,
+            unindexed_since: Some(document.next_unindexed_since(now)),
             updated_at: now,
             ..document
         };
@@ -148,6 +149,7 @@ pub async fn replace_text(
     row.status = Set(DocumentStatus::Processing);
     row.error = Set(None);
     row.missing_reason = Set(new.missing_reason);
+    row.unindexed_since = Set(Some(document.next_unindexed_since(now)));
     row.updated_at = Set(now);
     if let Some(title) = new.title.filter(|_| !document.has_user_title) {
         row.title = Set(title);

@@ -12,6 +12,8 @@ use uuid::Uuid;
 use values::id::{BookmarkId, DocumentId, FeedId, UserId};
 use values::time::Timestamp;
 
+use crate::documents::unindexed_since;
+
 /// Entries of one URL that are considered. One feed may give the same URL to each of its entries.
 const MAX_ENTRIES_PER_URL: u64 = 100;
 
@@ -53,10 +55,10 @@ pub async fn set_bookmark(
 ) -> Result<(), Error> {
     document::Entity::update_owned(document.user_id)
         .col_expr(document::Column::BookmarkId, Expr::value(Some(bookmark)))
+        .col_expr(document::Column::UnindexedSince, unindexed_since(now))
         .filter(document::Column::Id.eq(document.id))
         .exec(txn)
         .await?;
-    jobs::enqueue(txn, document.user_id, JobKind::UpdateLabels, document.id.0, Priority::Now, now).await?;
     Ok(())
 }
 
@@ -73,11 +75,10 @@ pub async fn clear_bookmarks(
     }
     document::Entity::update_owned(user)
         .col_expr(document::Column::BookmarkId, Expr::value(None::<Uuid>))
+        .col_expr(document::Column::UnindexedSince, unindexed_since(now))
         .filter(document::Column::Id.is_in(padded(documents)))
         .exec(txn)
         .await?;
-    let subjects = documents.iter().map(|id| id.0);
-    jobs::enqueue_all(txn, user, JobKind::UpdateLabels, subjects, Priority::Now, now).await?;
     Ok(())
 }
 
@@ -139,11 +140,13 @@ pub(super) async fn detach_bookmarked(
             .col_expr(document::Column::EntryId, Expr::value(None::<Uuid>))
             .col_expr(document::Column::FeedId, Expr::value(None::<Uuid>))
             .col_expr(document::Column::HiddenAt, Expr::value(row.deleted_at))
+            .col_expr(document::Column::UnindexedSince, unindexed_since(now))
             .filter(document::Column::Id.eq(document))
             .exec(txn)
             .await?;
-        let kind = if row.deleted_at.is_some() { JobKind::RemoveFromIndex } else { JobKind::UpdateLabels };
-        jobs::enqueue(txn, user, kind, document.0, Priority::Now, now).await?;
+        if row.deleted_at.is_some() {
+            jobs::enqueue(txn, user, JobKind::RemoveFromIndex, document.0, Priority::Now, now).await?;
+        }
     }
     Ok(())
 }

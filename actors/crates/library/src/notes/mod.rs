@@ -12,7 +12,7 @@ use values::id::{NoteId, UserId};
 use values::kind::ContentType;
 use values::time::Timestamp;
 
-use crate::documents::{ChunkedDocument, replace_text};
+use crate::documents::{ChunkedDocument, replace_text, unindexed_since};
 use errors::Error;
 use jobs::{JobKind, Priority};
 
@@ -112,6 +112,7 @@ pub async fn retitle(
     let user = row.user_id;
     document::Entity::update_owned(user)
         .col_expr(document::Column::Title, Expr::value(title.clone()))
+        .col_expr(document::Column::UnindexedSince, unindexed_since(now))
         .filter(document::Column::Id.eq(row.document_id))
         .exec(txn)
         .await?;

@@ -4,6 +4,7 @@
 //! items count one after the other, and nothing is written to a project that is being archived.
 
 mod delete;
+mod documents;
 mod item_ref;
 mod items;
 
@@ -17,6 +18,7 @@ use values::time::Timestamp;
 use errors::Error;
 
 pub use delete::{delete, delete_if_empty};
+pub use documents::documents_of;
 pub use item_ref::{ItemRef, NewItem, ResolvedItem, resolve_item};
 pub use items::{AddedItems, add_items};
 

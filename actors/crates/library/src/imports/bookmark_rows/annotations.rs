@@ -44,6 +44,7 @@ impl ImportSession {
         let is_own = self.record_extension(txn, id).await?;
         let created = new.iter().map(|row| RowResult::of(ImportedKind::Highlight, row.id.0, true)).collect();
         insert_all::<highlight::Entity>(txn, new, None).await?;
+        documents::mark_bookmarks_unindexed(txn, self.import().user_id, &[id], now).await?;
         self.place_highlights(txn, id, is_own, now).await?;
         Ok(created)
     }

@@ -42,7 +42,7 @@ pub async fn add_to_bookmark(
     if let Some(body) = &notes {
         notes::write_on_bookmark(txn, &row, body, Priority::Backlog, now).await?;
     }
-    bookmarks::add_tags(txn, &row, &missing.tags).await?;
+    bookmarks::add_tags(txn, &row, &missing.tags, now).await?;
     for collection in &missing.collections {
         bookmarks::add_to_collection(txn, &row, *collection, now).await?;
     }
@@ -91,7 +91,7 @@ impl MissingAttributes {
     }
 }
 
-/// Writes the marks and the time of the change, and has the index learn of new collections.
+/// Writes the marks and the time of the change.
 async fn write_attributes(
     txn: &impl ConnectionTrait,
     row: bookmark::Model,
@@ -105,12 +105,8 @@ async fn write_attributes(
         .filter(bookmark::Column::Id.eq(row.id))
         .exec(txn)
         .await?;
-    let row = bookmarks::touch(txn, row, now).await?;
-    if missing.collections.is_empty() {
-        Ok(())
-    } else {
-        bookmarks::enqueue_label_update(txn, &row, now).await
-    }
+    bookmarks::touch(txn, row, now).await?;
+    Ok(())
 }
 
 /// Returns the notes of a bookmark with those of a page appended; `None` if the page has none, if the bookmark has them already, or if they

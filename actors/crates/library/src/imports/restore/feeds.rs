@@ -17,6 +17,7 @@ use super::super::rows::result::RowResult;
 use super::super::rows::trace::RowTrace;
 use super::super::session::ImportSession;
 use super::bookmarks::document_of;
+use crate::documents::unindexed_since;
 use crate::feeds;
 use errors::Error;
 
@@ -154,12 +155,12 @@ async fn get_or_create_document(
         document::Entity::update_owned(user)
             .col_expr(document::Column::EntryId, Expr::value(Some(id)))
             .col_expr(document::Column::FeedId, Expr::value(Some(feed)))
+            .col_expr(document::Column::UnindexedSince, unindexed_since(now))
             .filter(document::Column::Id.eq(document))
             // A document has one entry: if another entry shares it already, that one keeps it.
             .filter(document::Column::EntryId.is_null())
             .exec(txn)
             .await?;
-        jobs::enqueue(txn, user, JobKind::UpdateLabels, document.0, Priority::Backlog, now).await?;
         return Ok(document::Entity::one_visible_to(user, document).one(txn).await?);
     }
     let awaited = document::Model {

@@ -55,6 +55,7 @@ pub async fn restore(
     let created = row.id.0;
     let is_own = session.record_extension(txn, id).await?;
     highlight::Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
+    documents::mark_bookmarks_unindexed(txn, user, &[id], now).await?;
     if !is_own {
         bookmarks::touch(txn, saved, now).await?;
     }
