@@ -49,6 +49,7 @@ const INTEGER_EXAMPLES: &[(&str, i64)] = &[
 
 /// Fields that are null in the example, which is a completely read saved page that did not fail.
 const NULL_FIELDS: &[&str] = &[
+    "correctedQuery",
     "deletedAt",
     "endSeconds",
     "entryId",

@@ -1,20 +1,24 @@
 //! Searches the library (spec.md: GET /search, search_library).
 
-use entity::{collection, feed};
+use entity::{collection, feed, project};
 use schemars::JsonSchema;
-use search::index::{Filter, Source};
+use search::index::{DocumentSet, Filter, Source};
+use search::query_syntax::ParsedQuery;
 use serde::Serialize;
-use values::id::{CollectionId, FeedId};
+use values::id::{CollectionId, FeedId, ProjectId, UserId};
+use values::kind::ContentType;
 use values::scope::Scope;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
-use crate::retrieval::SearchQuery;
 use crate::retrieval::passage::{self, SearchResult};
+use crate::retrieval::{LibraryFilter, SearchQuery};
 use crate::target::Target;
 use errors::Error;
-use validation::{Choice, Id, Integer, Words, choices, request};
+use library::bookmarks::BookmarkConditions;
+use library::context::CoreContext;
+use validation::{Choice, Flag, Id, Integer, Time, Words, choices, request};
 
 /// The field `q`: a search text of 1 to 500 characters, not only spaces (spec.md: Limits, rule 6).
 pub type QueryText = Words<1, 500>;
@@ -45,7 +49,8 @@ choices! {
 request! {
     /// The parameters of a search.
     pub struct SearchRequest {
-        /// The search query, in natural language or keywords.
+        /// The search query, in natural language or keywords. `"..."` finds only what contains the phrase, `-word` leaves out what contains
+        /// the word.
         pub query as "q": QueryText,
         /// Maximum number of passages. Default 8.
         pub limit?: PassageLimit,
@@ -55,6 +60,83 @@ request! {
         pub feed_id?: Id<FeedId>,
         /// Searches only bookmarks, or only feed entries. Default `all`.
         pub source?: Choice<SearchScope>,
+        /// Searches only documents of this type: articles, PDF files, audio, videos or notes.
+        pub content_type?: Choice<ContentType>,
+        /// Searches only the bookmarks with this tag.
+        pub tag?: Words<1, 100>,
+        /// Searches only archived bookmarks (`true`) or others (`false`).
+        pub archived?: Flag,
+        /// Searches only favourites (`true`) or other bookmarks (`false`).
+        pub favorite?: Flag,
+        /// Searches only bookmarks saved after this time.
+        pub saved_after?: Time,
+        /// Searches only bookmarks saved before this time.
+        pub saved_before?: Time,
+        /// Searches only the items and notes of this project.
+        pub project_id?: Id<ProjectId>,
+    }
+}
+
+impl SearchRequest {
+    /// Returns the request of a search of the whole library.
+    pub fn of_library(query: QueryText, limit: Option<PassageLimit>) -> Self {
+        Self {
+            query,
+            limit,
+            collection_id: None,
+            feed_id: None,
+            source: None,
+            content_type: None,
+            tag: None,
+            archived: None,
+            favorite: None,
+            saved_after: None,
+            saved_before: None,
+            project_id: None,
+        }
+    }
+
+    /// Returns the filter by labels of passages.
+    fn labels(&self) -> Filter {
+        Filter {
+            source: self.source.and_then(|scope| indexed_source(scope.into_inner())),
+            feed: self.feed_id.map(|id| id.into_inner().0),
+            content_type: self.content_type.map(Choice::into_inner),
+            ..Filter::default()
+        }
+    }
+
+    /// Returns the filter that the database resolves.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] with the name of the field when the collection, the feed or the project does not exist or belongs to another
+    /// user: the index would find nothing in it (contract.md, section 5).
+    async fn library_filter(&self, core: &CoreContext, user: UserId) -> Result<LibraryFilter, Error> {
+        let db = core.db.read();
+        let unknown = |field: &str| Error::not_found().of_item(field);
+        let collection = self.collection_id.map(Id::into_inner);
+        if let Some(id) = collection {
+            collection::Entity::one_of(user, id).one(db).await?.ok_or_else(|| unknown("collectionId"))?;
+        }
+        if let Some(id) = self.feed_id.map(Id::into_inner) {
+            feed::Entity::one_of(user, id).one(db).await?.ok_or_else(|| unknown("feedId"))?;
+        }
+        let project = match self.project_id.map(Id::into_inner) {
+            Some(id) => {
+                let found = project::Entity::one_of(user, id).one(db).await?;
+                Some(found.ok_or_else(|| unknown("projectId"))?)
+            }
+            None => None,
+        };
+        let bookmarks = BookmarkConditions {
+            tag: self.tag.as_ref().map(|tag| tag.as_str().to_owned()),
+            collection,
+            archived: self.archived.map(Flag::into_inner),
+            favorite: self.favorite.map(Flag::into_inner),
+            saved_after: self.saved_after.map(Time::into_inner),
+            saved_before: self.saved_before.map(Time::into_inner),
+        };
+        Ok(LibraryFilter { bookmarks, project })
     }
 }
 
@@ -77,12 +159,16 @@ fn indexed_source(scope: SearchScope) -> Option<Source> {
 
 /// The passages that match the query.
 #[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct SearchResponse {
     /// The passages, best first, at most three of one document.
     pub results: Vec<SearchResult>,
     /// `lexical` if the results come from keyword matching only, because semantic search is unavailable; else null.
     #[schemars(extend("enum" = ["lexical", null]))]
     pub degraded: Option<&'static str>,
+    /// The query whose results these are, if nothing in the library has a word of `q` and it has one that is spelt almost the same; else
+    /// null.
+    pub corrected_query: Option<String>,
 }
 
 impl Operation for Search {
@@ -96,33 +182,32 @@ impl Operation for Search {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<SearchResponse, Error> {
-        let SearchRequest { query, limit, collection_id, feed_id, source } = self.0;
-        let (collection, feed) = (collection_id.map(Id::into_inner), feed_id.map(Id::into_inner));
-        // The index would answer an unknown collection or feed with no results, not with 404 (contract.md, section 5).
-        if let Some(id) = collection {
-            let found = collection::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?;
-            found.ok_or_else(|| Error::not_found().of_item("collectionId"))?;
+        let request = self.0;
+        let filter = request.library_filter(&ctx.core, caller.user).await?;
+        let within = filter.resolve(&ctx.core, caller.user, request.labels()).await?;
+        // The search would be for nothing, and takes a slot.
+        if within.documents == DocumentSet::Only(Vec::new()) {
+            return Ok(SearchResponse { results: Vec::new(), degraded: None, corrected_query: None });
         }
-        if let Some(id) = feed {
-            let found = feed::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?;
-            found.ok_or_else(|| Error::not_found().of_item("feedId"))?;
-        }
-        let within = Filter {
-            source: source.and_then(|scope| indexed_source(scope.into_inner())),
-            collection: collection.map(|id| id.0),
-            feed: feed.map(|id| id.0),
-            ..Filter::default()
+        let limit = request.limit.and_then(Integer::convert).unwrap_or(DEFAULT_LIMIT);
+        let mut query = SearchQuery {
+            query: ParsedQuery::of(request.query.as_str()),
+            within,
+            bookmarks: filter.bookmarks,
+            limit: limit + EXTRA_PASSAGES,
         };
-        let limit = limit.and_then(Integer::convert).unwrap_or(DEFAULT_LIMIT);
-        let mut query = SearchQuery { query: query.into_inner(), within, limit: limit + EXTRA_PASSAGES };
         loop {
             let ranked = ctx.retrieval.search(caller.user, query.clone()).await?;
-            let results = passage::load(&ctx.core, caller.user, &query, &ranked.hits, limit).await?;
+            let results = passage::load(&ctx.core, caller.user, &query, &ranked, limit).await?;
             let is_exhausted = ranked.hits.len() < query.limit || query.limit >= MAX_PASSAGES;
             if results.len() >= limit || is_exhausted {
-                return Ok(SearchResponse { results, degraded: ranked.lexical_only.then_some("lexical") });
+                let degraded = ranked.lexical_only.then_some("lexical");
+                // The passages of the corrected query may all be ones that the user does not have any more.
+                let corrected_query = ranked.corrected_query.filter(|_| !results.is_empty());
+                return Ok(SearchResponse { results, degraded, corrected_query });
             }
-            // Most of the passages were deleted, but are still in the index; existing ones rank below them.
+            // Most of the passages were deleted, but are still in the index, or are not in the searched part of the library; others rank
+            // below them.
             query.limit *= 4;
         }
     }

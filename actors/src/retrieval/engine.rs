@@ -7,7 +7,7 @@ use std::time::Duration;
 use concurrency::{Lane, Workers};
 use database::Db;
 use errors::{Error, StorageFailure};
-use inference::embedder::Embedder;
+use inference::embedder::{EmbedError, Embedder};
 use library::clock::Clock;
 use search::index::{IndexError, PassageIndex, PassagePage};
 use tracing::error;
@@ -20,20 +20,28 @@ use super::index_failure::{
     RELOAD_RETRY_AFTER, REOPEN_RETRY_AFTER, catch_engine_panic, read_error, write_error,
 };
 use super::index_probe::IndexProbe;
+use super::library_index::LibraryIndex;
 use super::passage_search;
 use super::ranked_hits::RankedHits;
 use super::search_query::SearchQuery;
-use super::vectors::Vectors;
+use super::unindexed::UnindexedDocuments;
+use super::vectors::{EmbedOutcome, Vectors};
 use crate::ai::Pause;
 
 /// Maximum duration of a search, the wait for a worker thread included.
-const SEARCH_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const SEARCH_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time that a search of an index on a server may take beyond its wait for that server: for a thread, and to fuse what was found.
+const REMOTE_SEARCH_MARGIN: Duration = Duration::from_millis(200);
+/// Delay after which a search may be tried again that waited too long for the server of the index.
+const REMOTE_RETRY_AFTER: Duration = Duration::from_secs(1);
 /// An index that does not answer a probe within this time is unhealthy.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time without a request after which the index is unloaded. Sessions of an assistant send requests every few seconds to minutes, so only
 /// the first search after a longer pause waits until the index is loaded. The script `tests/bench/memory.py` prints what that search takes
 /// (`first_search_ms`).
 const UNUSED_AFTER: Duration = Duration::from_secs(5 * 60);
+/// Delay of work that waits for the end of the pause of the AI, which an operator may end sooner.
+const PAUSE_RETRY_AFTER: Duration = Duration::from_secs(60);
 /// Time for which a request counts that failed in a way that only damage of the index explains. Damage does not heal, and the user
 /// whose passages it is in may search a few times a day. So requests that succeed in between do not reset the count.
 const FAILURE_WINDOW: Duration = Duration::from_secs(24 * 3600);
@@ -82,6 +90,11 @@ impl Engine {
 
     fn index(&self) -> Result<Arc<dyn PassageIndex>, Error> {
         self.current_index().ok_or_else(|| StorageFailure::NoIndex.into())
+    }
+
+    /// Returns whether the index is on a server, so that a search waits for that instead of computing.
+    pub(super) fn is_remote(&self) -> bool {
+        self.current_index().is_some_and(|index| index.remote_deadline().is_some())
     }
 
     /// Returns whether there is an index. Without one, because its disk has no space for it, every request of it is refused.
@@ -178,6 +191,7 @@ impl Engine {
     ) -> Result<T, Error> {
         let index = self.index()?;
         let shared = index.clone();
+        let lane = lane_of(&*index, lane);
         let done = self.workers.run(lane, move || catch_engine_panic(|| read(&*shared))).await?;
         self.note_outcome(&index, None, &done);
         self.read_result(done)
@@ -214,14 +228,20 @@ impl Engine {
         self.pause.refresh(db).await
     }
 
-    /// Computes the embeddings of passages, or returns `None` if no model is available. This is background work.
+    /// Computes the embeddings of passages. This is background work.
     ///
     /// # Errors
-    /// [`Error::Busy`] when too much work waits; [`Error::Internal`] when the model fails.
-    pub async fn embed(&self, texts: Vec<String>) -> Result<Option<Vectors>, Error> {
-        let Some(embedder) = self.embedder() else { return Ok(None) };
-        let made = self.workers.run(Lane::Long, move || Vectors::compute(&*embedder, &texts)).await?;
-        made.map(Some).map_err(Error::internal)
+    /// [`Error::Busy`] when too much work waits; [`Error::Internal`] when a local model fails.
+    pub async fn embed(&self, texts: Vec<String>) -> Result<EmbedOutcome, Error> {
+        let Some(embedder) = self.embedder() else { return Ok(EmbedOutcome::WithoutModel) };
+        if embedder.is_budgeted() && self.pause.is_active(self.clock.now()) {
+            return Ok(EmbedOutcome::Unavailable { retry_after: PAUSE_RETRY_AFTER });
+        }
+        match self.workers.run(Lane::Long, move || Vectors::compute(&*embedder, &texts)).await? {
+            Ok(vectors) => Ok(EmbedOutcome::Embedded(vectors)),
+            Err(EmbedError::Unavailable { retry_after, .. }) => Ok(EmbedOutcome::Unavailable { retry_after }),
+            Err(error) => Err(Error::internal(error)),
+        }
     }
 
     /// Returns the best passages: the results of the lexical and the semantic search, fused. The search is only lexical while
@@ -230,20 +250,54 @@ impl Engine {
         &self,
         user: UserId,
         query: SearchQuery,
+        unindexed: &UnindexedDocuments,
         is_incomplete: bool,
     ) -> Result<RankedHits, Error> {
+        let embedder = self.embedder_of_search(is_incomplete);
+        let request = RequestKey::of_search(user, &query.query.plain);
+        let search =
+            move |index: &LibraryIndex<'_>| passage_search::search(index, embedder.as_deref(), user, &query);
+        self.run_search(request, unindexed, search).await
+    }
+
+    /// Returns whether a search is only lexical, because the AI is paused, no model is available, or the index is incomplete.
+    pub(super) fn is_lexical_only(&self, is_incomplete: bool) -> bool {
+        self.embedder_of_search(is_incomplete).is_none()
+    }
+
+    fn embedder_of_search(&self, is_incomplete: bool) -> Option<Arc<dyn Embedder>> {
         let is_semantic = !is_incomplete && !self.pause.is_active(self.clock.now());
-        let embedder = self.embedder().filter(|_| is_semantic);
+        self.embedder().filter(|_| is_semantic)
+    }
+
+    /// Searches the index, with the documents that it lacks a change of, on a worker thread; `request` identifies the search if it may be
+    /// requested again.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when the search takes longer than ten seconds; [`Error::IndexUnreachable`] when the server of the index does not
+    /// answer in time; otherwise the same errors as [`Self::count_exactly`].
+    pub(super) async fn run_search<T: Send + 'static>(
+        &self,
+        request: RequestKey,
+        unindexed: &UnindexedDocuments,
+        search: impl FnOnce(&LibraryIndex<'_>) -> Result<T, IndexError> + Send + 'static,
+    ) -> Result<T, Error> {
         let index = self.index()?;
-        let shared = index.clone();
-        let request = RequestKey::of_search(user, &query.query);
-        let search = self.workers.run(Lane::Foreground, move || {
-            passage_search::search(&*shared, embedder.as_deref(), user, &query)
-        });
-        let ranked = tokio::time::timeout(SEARCH_TIMEOUT, search).await;
-        let ranked = ranked.map_err(|_| Error::Busy(Duration::from_secs(1)))??;
-        self.note_outcome(&index, Some(request), &ranked);
-        self.read_result(ranked)
+        let (shared, unindexed) = (index.clone(), unindexed.clone());
+        let search = move || search(&LibraryIndex::new(&*shared, &unindexed));
+        let search = self.workers.run(lane_of(&*index, Lane::Foreground), search);
+        let (timeout, too_late) = match index.remote_deadline() {
+            Some(deadline) => (deadline + REMOTE_SEARCH_MARGIN, Error::IndexUnreachable(REMOTE_RETRY_AFTER)),
+            None => (SEARCH_TIMEOUT, Error::Busy(Duration::from_secs(1))),
+        };
+        let found = tokio::time::timeout(timeout, search).await.map_err(|_| too_late)??;
+        self.note_outcome(&index, Some(request), &found);
+        self.read_result(found)
+    }
+
+    /// Returns the worker threads.
+    pub(super) fn workers(&self) -> &Workers {
+        &self.workers
     }
 
     /// Changes the index; `request` identifies the change if it may be requested again. This is background work.
@@ -282,7 +336,7 @@ impl Engine {
         change: impl FnOnce(&dyn PassageIndex) -> Result<(), IndexError> + Send + 'static,
     ) -> Result<Result<(), IndexError>, Error> {
         let shared = index.clone();
-        let done = self.workers.run(Lane::Background, move || {
+        let done = self.workers.run(lane_of(&**index, Lane::Background), move || {
             catch_engine_panic(|| {
                 change(&*shared)?;
                 shared.commit()
@@ -329,12 +383,14 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::Busy`] when the index does not answer within two seconds, or is reloaded after a failed write;
-    /// [`Error::StorageFailed`] when it is unloaded and its disk has no space to load it; [`Error::Internal`] when it fails.
+    /// [`Error::IndexUnreachable`] when its server does not answer; [`Error::StorageFailed`] when it is unloaded and its disk has no space
+    /// to load it; [`Error::Internal`] when it fails.
     pub async fn count(&self) -> Result<usize, Error> {
         match self.probe().await? {
             IndexProbe::Available { passages } => Ok(passages),
             IndexProbe::Reloading | IndexProbe::Missing => Err(Error::Busy(RELOAD_RETRY_AFTER)),
             IndexProbe::NoSpace => Err(StorageFailure::NoIndex.into()),
+            IndexProbe::Unreachable => Err(Error::IndexUnreachable(REMOTE_RETRY_AFTER)),
             IndexProbe::LoadFailed(fault) => Err(Error::internal(IndexError::LoadFailed(fault))),
         }
     }
@@ -348,13 +404,17 @@ impl Engine {
         let Some(index) = self.current_index() else { return Ok(IndexProbe::Missing) };
         let shared = index.clone();
         let count = tokio::task::spawn_blocking(move || catch_engine_panic(|| shared.estimate_count()));
-        let count = tokio::time::timeout(PROBE_TIMEOUT, count).await;
-        let count = count.map_err(|_| Error::Busy(Duration::from_secs(1)))?.map_err(Error::internal)?;
+        let count = match tokio::time::timeout(PROBE_TIMEOUT, count).await {
+            Ok(count) => count.map_err(Error::internal)?,
+            Err(_) if index.remote_deadline().is_some() => return Ok(IndexProbe::Unreachable),
+            Err(_) => return Err(Error::Busy(Duration::from_secs(1))),
+        };
         self.note_outcome(&index, None, &count);
         match count {
             Ok(passages) => Ok(IndexProbe::Available { passages }),
             Err(IndexError::Blocked) => Ok(IndexProbe::Reloading),
             Err(IndexError::Full) => Ok(IndexProbe::NoSpace),
+            Err(IndexError::Unreachable { .. }) => Ok(IndexProbe::Unreachable),
             Err(IndexError::LoadFailed(fault)) => Ok(IndexProbe::LoadFailed(fault)),
             Err(error) => Err(Error::internal(error)),
         }
@@ -399,6 +459,11 @@ impl Engine {
             write_error(error)
         }
     }
+}
+
+/// Returns the lane for a request of an index that takes this lane if it computes.
+fn lane_of(index: &dyn PassageIndex, lane: Lane) -> Lane {
+    if index.remote_deadline().is_some() { Lane::Remote } else { lane }
 }
 
 #[cfg(test)]

@@ -20,6 +20,10 @@ pub fn catch_engine_panic<T>(read: impl FnOnce() -> Result<T, IndexError>) -> Re
 
 /// Converts the error of a read.
 pub fn read_error(error: IndexError) -> Error {
+    if let IndexError::Unreachable { retry_after, .. } = error {
+        // The connection has logged it, once for many requests.
+        return Error::IndexUnreachable(retry_after);
+    }
     // A request that the engine refuses says nothing about its files.
     let has_failed = matches!(error, IndexError::LoadFailed(_))
         || error.fault().is_some_and(|fault| fault != EngineFault::InvalidRequest);
@@ -41,6 +45,9 @@ pub fn read_error(error: IndexError) -> Error {
 pub fn write_error(error: IndexError) -> Error {
     if matches!(error, IndexError::Full) {
         return Error::StorageFull;
+    }
+    if let IndexError::Unreachable { retry_after, .. } = error {
+        return Error::IndexUnreachable(retry_after);
     }
     if matches!(error, IndexError::Abandoned | IndexError::Blocked | IndexError::LoadFailed(_)) {
         return Error::Busy(REOPEN_RETRY_AFTER);
@@ -73,6 +80,16 @@ mod tests {
         assert!(matches!(read_error(IndexError::Full), Error::StorageFailed(StorageFailure::NoIndex)));
         let damaged = read_error(IndexError::LoadFailed(EngineFault::Damage));
         assert!(matches!(damaged, Error::StorageFailed(StorageFailure::Transient)));
+    }
+
+    #[test]
+    fn index_that_does_not_answer_carries_its_wait() {
+        let wait = Duration::from_secs(7);
+        let unreachable = || IndexError::Unreachable { retry_after: wait, source: "no answer".into() };
+
+        for error in [read_error(unreachable()), write_error(unreachable())] {
+            assert!(matches!(error, Error::IndexUnreachable(carried) if carried == wait));
+        }
     }
 
     #[test]

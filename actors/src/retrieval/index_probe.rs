@@ -18,4 +18,6 @@ pub enum IndexProbe {
     NoSpace,
     /// There is no index, because its disk has no space for one.
     Missing,
+    /// Its server does not answer, or cannot hold it. Requests are tried again every few seconds.
+    Unreachable,
 }

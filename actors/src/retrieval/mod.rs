@@ -1,26 +1,48 @@
 //! Retrieval: lexical and semantic search for passages, and all changes of the passage index.
 //!
 //! Search is lexical, and says so, when no embedding model is available, the AI is paused, or the index has lost passages of
-//! the user.
+//! the user. What the index does not have yet is read from the database, and found by its words (`unindexed`).
+//!
+//! Phrases and exclusions of a query hold for every result (`operator_search`): the index finds what has their words, and the texts in
+//! the database decide. If no passage of the library has a word of the query, words of the library that are spelt almost like its words
+//! are searched for (`correction`, `vocabulary`).
+//!
+//! While an index on a Qdrant server is not reached, or has lost words of the user, PostgreSQL searches the texts itself (`text_search`).
 
 mod actor;
 mod completeness;
+mod correction;
+mod document_filter;
+mod document_labels;
 mod engine;
+mod exact_title;
+mod exclusion;
 mod failure_log;
+mod highlight_texts;
 mod index_failure;
 mod index_probe;
+mod lexical_search;
+mod library_index;
+mod metadata_bonus;
+mod metadata_hits;
+mod metadata_source;
+mod operator_search;
 pub mod passage;
 mod passage_search;
+mod phrase_check;
 mod ranked_hits;
 mod search_query;
+mod text_search;
+mod unindexed;
 mod vectors;
+mod vocabulary;
 
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
-use concurrency::{FairSemaphore, Workers};
+use concurrency::{FairSemaphore, Lane, PermitError, Workers};
 use database::Db;
 use entity::document;
 use errors::Error;
@@ -28,19 +50,26 @@ use library::clock::Clock;
 use runtime::{Port, SupervisorConfig, supervise};
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use search::index::{IndexError, Labels, PassageIndex, Point, Tenant};
+use tracing::warn;
 use uuid::Uuid;
 use values::id::{DocumentId, UserId};
 
 use crate::ai::Pause;
 use actor::RetrievalActor;
+use correction::Correction;
 use failure_log::RequestKey;
+use unindexed::UnindexedReader;
+use vocabulary::Vocabularies;
 
 pub use completeness::Completeness;
+pub use document_filter::LibraryFilter;
+pub use document_labels::labels_of;
 pub use engine::Engine;
 pub use index_probe::IndexProbe;
+pub use metadata_source::{Annotations, MetadataSource, language_of};
 pub use ranked_hits::{RankedHits, SearchHit};
 pub use search_query::SearchQuery;
-pub use vectors::Vectors;
+pub use vectors::{EmbedOutcome, Vectors};
 
 /// Changes of the index in progress at the same time.
 const MAX_CHANGES: u32 = 32;
@@ -48,6 +77,13 @@ const MAX_CHANGES: u32 = 32;
 const MIN_SEARCHES: usize = 2;
 /// Maximum time that a search waits for a permit.
 const MAX_WAIT: Duration = Duration::from_secs(5);
+/// Number of searches in progress at the same time in an index on a server, which wait for that server instead of computing.
+const MAX_REMOTE_SEARCHES: usize = 16;
+/// Maximum time that such a search waits for a permit: together with the wait for the server less than two seconds.
+const MAX_REMOTE_WAIT: Duration = Duration::from_millis(300);
+
+/// Delay after which a search may be tried again that got no permit.
+const PERMIT_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Returns the number of searches in progress at the same time: one for each core. More would take turns on the cores, so that each of
 /// them would end later.
@@ -77,6 +113,11 @@ impl PassageBatch {
     }
 }
 
+/// Returns the key by which a repetition of the change of a metadata passage is recognised.
+fn metadata_request(point: &Point) -> RequestKey {
+    RequestKey::UpsertPassages(DocumentId(point.document), point.version, Some(point.id))
+}
+
 /// The handle of the passage index: of its actor, within whose permits the changes run, and of the [`Engine`], which answers reads. Clones
 /// are cheap.
 #[derive(Clone)]
@@ -85,6 +126,8 @@ pub struct Retrieval {
     port: Port<RetrievalActor>,
     searches: FairSemaphore<UserId>,
     engine: Arc<Engine>,
+    vocabularies: Vocabularies,
+    unindexed: UnindexedReader,
 }
 
 impl Retrieval {
@@ -97,29 +140,115 @@ impl Retrieval {
         index: Option<Arc<dyn PassageIndex>>,
         pause: Pause,
     ) -> Self {
+        let is_remote = index.as_ref().is_some_and(|index| index.remote_deadline().is_some());
+        let unindexed = UnindexedReader::new(db.clone(), workers.clone());
         let engine = Arc::new(Engine::new(index, clock, pause, workers));
         let config =
             SupervisorConfig { name: "retrieval", permits: MAX_CHANGES, timeout: Duration::from_secs(120) };
         let port = supervise(on, config, || RetrievalActor);
-        Self { db, port, searches: FairSemaphore::new(max_searches(), MAX_WAIT), engine }
+        let searches = if is_remote {
+            FairSemaphore::new(MAX_REMOTE_SEARCHES, MAX_REMOTE_WAIT)
+        } else {
+            FairSemaphore::new(max_searches(), MAX_WAIT)
+        };
+        Self { db, port, searches, engine, vocabularies: Vocabularies::default(), unindexed }
     }
 
-    /// Returns the best passages of the library of a user.
+    /// Returns the best passages of the library of a user. If its words are misspelt, those of the corrected query
+    /// ([`RankedHits::corrected_query`]). While an index on a server is not reached or lacks words, PostgreSQL finds passages by their
+    /// words as they are written.
     ///
     /// # Errors
-    /// [`Error::Busy`] when the search has waited for five seconds, when too many wait already, or while the index is reloaded
-    /// after a failed write; [`Error::StorageFailed`] when the index cannot be read, or there
-    /// is none; [`Error::Internal`] when it fails otherwise.
+    /// [`Error::IndexUnreachable`] when the server of the index does not answer, and the database cannot search; [`Error::Busy`] when the
+    /// search has waited for five seconds, when too many wait already, or while the index is reloaded after a failed write;
+    /// [`Error::StorageFailed`] when the index cannot be read, or there is none; [`Error::Internal`] when it fails otherwise.
     pub async fn search(&self, user: UserId, search: SearchQuery) -> Result<RankedHits, Error> {
-        // A permit before anything else, in turns between users: searches of one account do not delay those of others.
-        let _permit = self.searches.acquire(user).await?;
+        let can_search_texts = self.db.is_postgres() && self.engine.is_remote();
+        if can_search_texts
+            && self.lacks_words(user).await?
+            && let Ok(found) = text_search::search(&self.db, user, &search).await
+        {
+            return Ok(found);
+        }
+        match self.search_index(user, search.clone()).await {
+            // An index that was deleted is about to be opened again.
+            Err(failure @ (Error::IndexUnreachable(_) | Error::Busy(_))) if can_search_texts => {
+                let found = text_search::search(&self.db, user, &search).await;
+                found.map_err(|error| {
+                    warn!(
+                        cause = error.chain(),
+                        "the texts could not be searched while the index is not reached"
+                    );
+                    failure
+                })
+            }
+            found => found,
+        }
+    }
+
+    /// Searches the index, again for other words if those of the query are misspelt.
+    async fn search_index(&self, user: UserId, search: SearchQuery) -> Result<RankedHits, Error> {
+        let ranked = {
+            // A permit before anything else, in turns between users: searches of one account do not delay those of others.
+            let _permit = self.searches.acquire(user).await.map_err(|error| self.refused_permit(error))?;
+            self.search_as_written(user, search.clone()).await?
+        };
+        if !ranked.may_be_misspelt {
+            return Ok(ranked);
+        }
+        // Without the permit: the first read of a large library takes seconds.
+        let read = self.vocabularies.of_user(&self.db, self.engine.workers(), user);
+        let Some(vocabulary) = read.await? else { return Ok(ranked) };
+        let _permit = self.searches.acquire(user).await.map_err(|error| self.refused_permit(error))?;
+        let written = search.query.clone();
+        let correct = move || Correction::of(&written, &vocabulary);
+        let Some(correction) = self.engine.workers().run(Lane::Foreground, correct).await? else {
+            return Ok(ranked);
+        };
+        let corrected = SearchQuery { query: correction.query, ..search };
+        let found = self.search_as_written(user, corrected).await?;
+        if !found.shares_words || found.hits.is_empty() {
+            return Ok(ranked);
+        }
+        Ok(RankedHits { corrected_query: Some(correction.text), ..found })
+    }
+
+    /// Returns the best passages for the words as they are written. Call it with a permit.
+    async fn search_as_written(&self, user: UserId, search: SearchQuery) -> Result<RankedHits, Error> {
         let is_incomplete = match self.engine.completeness() {
             Completeness::Complete => false,
             // Without an index the search is refused.
             Completeness::Checking | Completeness::MaintainedElsewhere | Completeness::Unavailable => true,
             Completeness::Rebuilding { .. } => self.has_lost_passages(user).await?,
         };
-        self.engine.search(user, search, is_incomplete).await
+        // Before the index is asked: what is indexed meanwhile is found twice, and counts once.
+        let unindexed = self.unindexed.read(user, &search.bookmarks).await?;
+        if search.query.has_operators() {
+            return operator_search::search(&self.db, &self.engine, user, search, &unindexed, is_incomplete)
+                .await;
+        }
+        self.engine.search(user, search, &unindexed, is_incomplete).await
+    }
+
+    /// Converts the error of a search that got no permit. All are taken when a server of the index does not answer.
+    fn refused_permit(&self, error: PermitError) -> Error {
+        if self.engine.is_remote() { Error::IndexUnreachable(PERMIT_RETRY_AFTER) } else { error.into() }
+    }
+
+    /// Returns whether the index may lack words of this user: it is compared with the database, or has lost documents that are not restored
+    /// yet.
+    async fn lacks_words(&self, user: UserId) -> Result<bool, Error> {
+        match self.engine.completeness() {
+            Completeness::Complete | Completeness::MaintainedElsewhere => Ok(false),
+            Completeness::Checking | Completeness::Unavailable => Ok(true),
+            Completeness::Rebuilding { .. } => {
+                let lost = document::Entity::lost_by_index()
+                    .filter(document::Column::UserId.eq(user))
+                    .filter(document::Column::IndexedVersion.eq(0));
+                let first = lost.select_only().column(document::Column::Id).into_tuple::<DocumentId>();
+                Ok(first.one(self.db.read()).await?.is_some())
+            }
+        }
     }
 
     /// Returns whether the index has lost documents of this user that are not restored yet.
@@ -137,6 +266,7 @@ impl Retrieval {
     /// The same errors as [`Self::delete_passages`].
     pub async fn upsert_passages(&self, batch: PassageBatch) -> Result<(), Error> {
         let request = batch.request();
+        self.vocabularies.forget(batch.user);
         self.change(Some(request), move |index| {
             let tenant = Tenant::of(batch.user.0);
             index.upsert(&tenant, batch.points)?;
@@ -157,6 +287,7 @@ impl Retrieval {
     /// The same errors as [`Self::delete_passages`].
     pub async fn upsert_documents(&self, user: UserId, batches: Vec<PassageBatch>) -> Result<(), Error> {
         let requests: Vec<RequestKey> = batches.iter().map(PassageBatch::request).collect();
+        self.vocabularies.forget(user);
         let change = move |index: &dyn PassageIndex| -> Result<(), IndexError> {
             let tenant = Tenant::of(user.0);
             let (mut points, mut replaced) = (Vec::new(), Vec::new());
@@ -176,6 +307,30 @@ impl Retrieval {
         };
         let engine = self.engine.clone();
         self.port.run_within_timeout(async move || engine.change_together(requests, change).await).await?
+    }
+
+    /// Adds the metadata passages of several documents of a user, or replaces them. The change is durable when it returns; when it fails,
+    /// any part of it may have taken effect, and the documents are to be added one by one ([`Self::upsert_metadata`]). A failure does not
+    /// count as damage of the index.
+    ///
+    /// # Errors
+    /// The same errors as [`Self::delete_passages`].
+    pub async fn upsert_metadata_together(&self, user: UserId, points: Vec<Point>) -> Result<(), Error> {
+        let requests: Vec<RequestKey> = points.iter().map(metadata_request).collect();
+        self.vocabularies.forget(user);
+        let change = move |index: &dyn PassageIndex| index.upsert(&Tenant::of(user.0), points);
+        let engine = self.engine.clone();
+        self.port.run_within_timeout(async move || engine.change_together(requests, change).await).await?
+    }
+
+    /// Adds the metadata passage of a document, or replaces it. The change is durable when it returns.
+    ///
+    /// # Errors
+    /// The same errors as [`Self::delete_passages`].
+    pub async fn upsert_metadata(&self, user: UserId, point: Point) -> Result<(), Error> {
+        let request = metadata_request(&point);
+        self.vocabularies.forget(user);
+        self.change(Some(request), move |index| index.upsert(&Tenant::of(user.0), vec![point])).await
     }
 
     /// Removes all passages of a document. Without any nothing happens.

@@ -1,16 +1,21 @@
 //! One search of the index: by the words and by the embedding of the query, both rankings fused. It runs on a worker thread.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use inference::embedder::{Embedder, WordPieceCounts};
-use search::fusion::{self, DenseWeight, RankedPassage};
-use search::index::{HybridHits, IndexError, IndexQuery, PassageIndex, Tenant};
-use search::lexical;
+use inference::embedder::{Calibration, EmbedError, Embedder, QueryWeight};
+use search::calibration::{MAX_PROBED_TERMS, bm25_share, weigh_terms};
+use search::fusion::{self, RankedPassage};
+use search::index::{Filter, HybridHits, IndexError, IndexQuery, Tenant};
+use search::lexical::{self, QueryTerm};
+use search::snippet::SnippetTerms;
 use tracing::warn;
 use uuid::Uuid;
-use values::id::{ChunkId, DocumentId, UserId};
+use values::id::UserId;
 
 use super::index_failure::catch_engine_panic;
+use super::library_index::LibraryIndex;
+use super::metadata_bonus;
 use super::ranked_hits::{RankedHits, SearchHit};
 use super::search_query::SearchQuery;
 
@@ -19,52 +24,111 @@ const SEARCH_DEPTH: usize = 100;
 /// Maximum depth, for results in which a few long documents take all ranks.
 const MAX_SEARCH_DEPTH: usize = 1600;
 
+/// Minimum calibrated score of the best hit of a query for a service to understand its words: 0.5 separates results from noise.
+const MIN_UNDERSTOOD_SCORE: f32 = 0.5;
+
 /// Returns the best passages of the library of a user. Without a model the search is lexical.
 pub fn search(
-    index: &dyn PassageIndex,
+    index: &LibraryIndex<'_>,
     embedder: Option<&dyn Embedder>,
     user: UserId,
     query: &SearchQuery,
 ) -> Result<RankedHits, IndexError> {
-    let (dense, weight) = embed_query(embedder, &query.query);
+    let text = &query.query.plain;
+    let (dense, weight) = embed_query(embedder, text);
     // A query whose words the model does not know is not degraded by leaving the model out.
     let lexical_only = dense.is_none() && (embedder.is_none() || weight.is_positive());
     let tenant = Tenant::of(user.0);
-    let sparse = lexical::analyze_query(&query.query, &catch_engine_panic(|| index.languages(&tenant))?);
-    let index_query = IndexQuery { sparse, dense, filter: query.within.clone(), depth: SEARCH_DEPTH };
-    let mut search = PassageSearch { index, tenant, index_query, documents: HashMap::new() };
-    let (hits, ranked) = search.run(weight, query.limit)?;
-    let ranked = ranked.into_iter().map(|hit| SearchHit {
-        chunk: ChunkId(hit.id),
-        document: DocumentId(hit.document),
-        score: hit.score,
-        cosine: hits.dense.iter().find(|dense| dense.id == hit.id).map(|dense| dense.score),
-    });
-    Ok(RankedHits { hits: ranked.collect(), lexical_only })
+    let languages = catch_engine_panic(|| index.languages(&tenant))?;
+    let terms = longest_first(lexical::query_terms(text, &languages));
+    let index_query = IndexQuery {
+        sparse: lexical::merge_terms(&terms),
+        terms: terms.iter().take(MAX_PROBED_TERMS).map(|term| term.sparse.clone()).collect(),
+        dense,
+        filter: query.within.clone(),
+        depth: SEARCH_DEPTH,
+    };
+    let calibration = embedder.map_or(Calibration::STANDARD, |embedder| embedder.calibration());
+    let mut search = PassageSearch { index, tenant, index_query, calibration, documents: HashMap::new() };
+    let found = search.search_index()?;
+    let has_scored_terms = found.term_scores.iter().any(|score| *score > 0.0);
+    let weights = weigh_terms(&found.term_scores, terms.len());
+    let ranking = RankingParameters { weight, attainable: weights.iter().sum(), limit: query.limit };
+    let (hits, ranked) = search.run(found, ranking)?;
+    let shares_words = search.has_documents(&hits)?;
+    // The scores of terms count passages of a former state too. A search of the whole library tells what it has.
+    let is_word_held = has_scored_terms && query.within != Filter::default();
+    let is_understood = || is_understood(embedder, text, &ranked);
+    let may_be_misspelt = !(terms.is_empty() || is_word_held || shares_words || is_understood());
+    let cosine_of = |id: Uuid| hits.dense.iter().find(|dense| dense.id == id).map(|dense| dense.score);
+    let metadata_share = |document: Uuid| {
+        let metadata = hits.lexical.iter().find(|hit| hit.id == document);
+        metadata.map_or(0.0, |metadata| bm25_share(metadata.score, ranking.attainable))
+    };
+    let to_hit = |hit: RankedPassage| SearchHit {
+        metadata_share: metadata_share(hit.document),
+        ..SearchHit::new(hit, cosine_of(hit.id))
+    };
+    Ok(RankedHits {
+        hits: ranked.into_iter().map(to_hit).collect(),
+        searched_text: text.clone(),
+        terms: SnippetTerms::of(text, &terms, &weights, &languages),
+        lexical_only,
+        shares_words,
+        may_be_misspelt,
+        corrected_query: None,
+    })
+}
+
+/// Returns the terms of a query, the longest first if their scores cannot all be asked for: short words are common, and say little.
+pub fn longest_first(mut terms: Vec<QueryTerm>) -> Vec<QueryTerm> {
+    if terms.len() > MAX_PROBED_TERMS {
+        terms.sort_by_cached_key(|term| Reverse(term.text.chars().count()));
+    }
+    terms
+}
+
+/// Returns whether the model understands a query of which no passage has a word: what it finds is what was meant, so the words are not
+/// misspelt. A local model knows the words that are real; of a service, only a good hit shows it.
+fn is_understood(embedder: Option<&dyn Embedder>, query: &str, ranked: &[RankedPassage]) -> bool {
+    let (Some(embedder), Some(best)) = (embedder, ranked.first()) else { return false };
+    embedder.knows_each_word(query).unwrap_or(best.score >= MIN_UNDERSTOOD_SCORE)
+}
+
+/// How the hits of a query become a ranking.
+#[derive(Clone, Copy)]
+struct RankingParameters {
+    /// The weight of the dense search.
+    weight: QueryWeight,
+    /// The attainable BM25 of the query.
+    attainable: f32,
+    /// Maximum number of passages.
+    limit: usize,
 }
 
 /// A search of the index in progress.
 struct PassageSearch<'a> {
-    index: &'a dyn PassageIndex,
+    index: &'a LibraryIndex<'a>,
     tenant: Tenant,
     index_query: IndexQuery,
+    /// The scale of the cosine similarities in the index.
+    calibration: Calibration,
     /// The documents of passages that were looked up.
     documents: HashMap<Uuid, Uuid>,
 }
 
 impl PassageSearch<'_> {
-    /// Returns the hits of both legs, and the best of them fused, at most `limit`.
+    /// Returns the hits of the lexical and the dense search, and the best of them fused. Begins with the hits that a first search has found.
     fn run(
         &mut self,
-        weight: DenseWeight,
-        limit: usize,
+        mut found: HybridHits,
+        ranking: RankingParameters,
     ) -> Result<(HybridHits, Vec<RankedPassage>), IndexError> {
-        let mut found = self.search_index()?;
         let mut depth = SEARCH_DEPTH;
         loop {
             let hits = found.first(depth);
-            let ranked = self.rank(&hits, weight, limit)?;
-            let is_deeper_worthwhile = fusion::needs_deeper_search(&hits, depth, ranked.len(), limit);
+            let ranked = self.rank(&hits, ranking)?;
+            let is_deeper_worthwhile = fusion::needs_deeper_search(&hits, depth, ranked.len(), ranking.limit);
             if depth >= MAX_SEARCH_DEPTH || !is_deeper_worthwhile {
                 return Ok((hits, ranked));
             }
@@ -77,11 +141,17 @@ impl PassageSearch<'_> {
         }
     }
 
-    fn search_index(&self) -> Result<HybridHits, IndexError> {
-        catch_engine_panic(|| self.index.search(&self.tenant, &self.index_query))
+    /// Searches the index. The scores of the dense hits are on the standard scale.
+    fn search_index(&mut self) -> Result<HybridHits, IndexError> {
+        let mut hits = catch_engine_panic(|| self.index.search(&self.tenant, &self.index_query))?;
+        self.documents.extend(std::mem::take(&mut hits.documents));
+        for hit in &mut hits.dense {
+            hit.score = self.calibration.standard_cosine(hit.score);
+        }
+        Ok(hits)
     }
 
-    /// Searches to the maximum depth, for those legs that have more hits than were found.
+    /// Searches to the maximum depth, by meaning only if there are more such hits than were found.
     fn search_deeper(&mut self, found: HybridHits) -> Result<HybridHits, IndexError> {
         self.index_query.depth = MAX_SEARCH_DEPTH;
         if found.dense.len() >= SEARCH_DEPTH {
@@ -94,43 +164,73 @@ impl PassageSearch<'_> {
     fn rank(
         &mut self,
         hits: &HybridHits,
-        weight: DenseWeight,
-        limit: usize,
+        ranking: RankingParameters,
     ) -> Result<Vec<RankedPassage>, IndexError> {
-        let Self { index, tenant, documents, .. } = self;
-        fusion::limit_per_document(&fusion::fuse(hits, weight), limit, |passages| {
-            let mut missing = passages.to_vec();
-            missing.retain(|passage| !documents.contains_key(passage));
-            if !missing.is_empty() {
-                documents.extend(catch_engine_panic(|| index.find_documents(tenant, &missing))?);
-            }
-            Ok(passages.iter().filter_map(|id| Some((*id, *documents.get(id)?))).collect())
+        let mut fused = fusion::fuse(hits, ranking.weight, ranking.attainable);
+        // Their documents are looked up for the ranking too.
+        let first = fused.iter().take(ranking.limit.saturating_mul(2));
+        self.look_up(&first.map(|passage| passage.id).collect::<Vec<_>>())?;
+        if let Some(raised) = metadata_bonus::raise_passage_scores(hits, &self.documents, ranking.attainable)
+        {
+            fused = fusion::fuse(&raised, ranking.weight, ranking.attainable);
+        }
+        fusion::limit_per_document(&fused, ranking.limit, |passages| {
+            self.look_up(passages)?;
+            Ok(passages.iter().filter_map(|id| Some((*id, *self.documents.get(id)?))).collect())
         })
+    }
+
+    /// Returns whether a lexical hit has a document: a passage of a former state has none.
+    fn has_documents(&mut self, hits: &HybridHits) -> Result<bool, IndexError> {
+        let ids: Vec<Uuid> = hits.lexical.iter().map(|hit| hit.id).collect();
+        if !ids.iter().any(|id| self.documents.contains_key(id)) {
+            self.look_up(&ids)?;
+        }
+        Ok(ids.iter().any(|id| self.documents.contains_key(id)))
+    }
+
+    /// Looks up the documents of passages that are not known yet.
+    fn look_up(&mut self, passages: &[Uuid]) -> Result<(), IndexError> {
+        let Self { index, tenant, documents, .. } = self;
+        let mut missing = passages.to_vec();
+        missing.retain(|passage| !documents.contains_key(passage));
+        if !missing.is_empty() {
+            documents.extend(catch_engine_panic(|| index.find_documents(tenant, &missing))?);
+        }
+        Ok(())
     }
 }
 
 /// Computes the embedding of the query and the weight of the semantic search. If the model fails, there is no embedding.
-fn embed_query(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Vec<f32>>, DenseWeight) {
-    let Some(embedder) = embedder else {
-        return (None, DenseWeight::for_query(query, WordPieceCounts::default()));
-    };
-    let weigh = |pieces| DenseWeight::for_query(query, pieces);
-    let (pieces, vector) = embedder.embed_query_if(query, &|pieces| weigh(pieces).is_positive());
+fn embed_query(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Vec<f32>>, QueryWeight) {
+    let Some(embedder) = embedder else { return (None, QueryWeight::FULL) };
+    let (weight, vector) = embedder.embed_weighted_query(query);
     let vector = vector.and_then(|computed| match computed {
         Ok(vector) => Some(vector),
+        // Logged once for all queries. A refused query is no fault.
+        Err(EmbedError::Unavailable { .. } | EmbedError::TextRefused { .. }) => None,
         Err(error) => {
             warn!(%error, "could not compute the embedding of a query; the search is lexical");
             None
         }
     });
-    (vector, weigh(pieces))
+    (vector, weight)
 }
 
 #[cfg(test)]
 mod tests {
-    use search::index::{EdgeIndex, Filter, Labels, Language, Point, Source};
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use inference::embedder::{EmbeddingEndpoint, EmbeddingSettings, EndpointEmbedder, MeasuredModel};
+    use library::bookmarks::BookmarkConditions;
+    use search::calibration::{Relevance, RetrievalMeasures};
+    use search::index::{DocumentSet, EdgeIndex, Labels, Language, PassageIndex, Point, Source};
+    use search::query_syntax::ParsedQuery;
+    use values::kind::ContentType;
 
     use super::*;
+    use crate::retrieval::unindexed::UnindexedDocuments;
 
     const USER: UserId = UserId(Uuid::from_u128(7));
 
@@ -139,11 +239,24 @@ mod tests {
             id: Uuid::from_u128(number),
             document: Uuid::from_u128(document),
             version: 1,
-            labels: Labels { source: Source::Bookmarks, feed: None, collections: Vec::new() },
+            labels: Labels { source: Source::Bookmarks, feed: None, content_type: ContentType::Article },
             language: Language::English,
             sparse: lexical::analyze_passage("", text, Language::English),
             dense: None,
         }
+    }
+
+    fn heron_query() -> SearchQuery {
+        SearchQuery {
+            query: ParsedQuery::of_text("heron"),
+            within: Filter::default(),
+            bookmarks: BookmarkConditions::default(),
+            limit: 6,
+        }
+    }
+
+    fn search_index(index: &EdgeIndex, user: UserId, query: &SearchQuery) -> Result<RankedHits, IndexError> {
+        search(&LibraryIndex::new(index, &UnindexedDocuments::default()), None, user, query)
     }
 
     #[test]
@@ -155,9 +268,9 @@ mod tests {
         let long = (1..=500).map(|n| point(n, 1, "heron heron"));
         let others = (1_001..=1_004).map(|n| point(n, n, "a heron stands in the water of the reeds"));
         index.upsert(&tenant, long.chain(others).collect()).unwrap();
-        let query = SearchQuery { query: "heron".to_owned(), within: Filter::default(), limit: 6 };
+        let query = heron_query();
 
-        let found = search(&index, None, USER, &query).unwrap();
+        let found = search_index(&index, USER, &query).unwrap();
 
         let documents: Vec<u128> = found.hits.iter().map(|hit| hit.document.0.as_u128()).collect();
         assert_eq!(documents, [1, 1, 1, 1_001, 1_002, 1_003]);
@@ -165,16 +278,63 @@ mod tests {
     }
 
     #[test]
+    fn query_of_words_that_no_passage_has_may_be_misspelt() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = EdgeIndex::open(folder.path(), None).unwrap();
+        index.upsert(&Tenant::of(USER.0), vec![point(1, 1, "a heron")]).unwrap();
+        for (text, may_be_misspelt) in
+            [("herron", true), ("heron", false), ("the herron and heron", false), ("?", false)]
+        {
+            let query = SearchQuery { query: ParsedQuery::of_text(text), ..heron_query() };
+
+            let found = search_index(&index, USER, &query).unwrap();
+
+            assert_eq!(found.may_be_misspelt, may_be_misspelt, "{text}");
+            assert_eq!(found.shares_words, text.contains("heron"), "{text}");
+        }
+        // The word is held, though not in the searched part.
+        let within = Filter { documents: DocumentSet::Only(vec![Uuid::from_u128(2)]), ..Filter::default() };
+        let found = search_index(&index, USER, &SearchQuery { within, ..heron_query() }).unwrap();
+        assert!(!found.shares_words && !found.may_be_misspelt);
+    }
+
+    #[test]
+    fn service_understands_a_query_if_its_best_hit_is_good() {
+        let settings = EmbeddingSettings {
+            url: "http://127.0.0.1:9/v1".to_owned(),
+            model: "m".to_owned(),
+            key: None,
+            dimensions: None,
+            query_prefix: String::new(),
+            passage_prefix: String::new(),
+        };
+        let endpoint = Arc::new(EmbeddingEndpoint::new(settings, Arc::new(|| Duration::ZERO)).unwrap());
+        let calibration = Calibration::STANDARD;
+        let measured = MeasuredModel { name: "m-2".to_owned(), dimensions: 2, calibration };
+        let embedder = EndpointEmbedder::new(endpoint, measured);
+        let is_understood_with = |score: f32| {
+            let measures = RetrievalMeasures { bm25_share: None, cosine: Some(0.5), max_missing_cosine: 0.0 };
+            let (id, relevance) = (Uuid::from_u128(1), Relevance::of(measures, 1.0));
+            is_understood(Some(&embedder), "egret", &[RankedPassage { id, document: id, relevance, score }])
+        };
+
+        assert!(is_understood_with(0.5));
+        assert!(!is_understood_with(0.49));
+        assert!(!is_understood(Some(&embedder), "egret", &[]));
+        assert!(!is_understood(None, "egret", &[]));
+    }
+
+    #[test]
     fn hits_of_another_user_are_never_ranked() {
         let folder = tempfile::tempdir().unwrap();
         let index = EdgeIndex::open(folder.path(), None).unwrap();
         index.upsert(&Tenant::of(USER.0), vec![point(1, 1, "heron")]).unwrap();
-        let query = SearchQuery { query: "heron".to_owned(), within: Filter::default(), limit: 6 };
-        assert_eq!(search(&index, None, USER, &query).unwrap().hits.len(), 1);
+        let query = heron_query();
+        assert_eq!(search_index(&index, USER, &query).unwrap().hits.len(), 1);
 
         index.upsert(&Tenant::of(Uuid::from_u128(8)), vec![point(2, 2, "heron")]).unwrap();
 
-        let found = search(&index, None, USER, &query).unwrap();
+        let found = search_index(&index, USER, &query).unwrap();
         assert_eq!(found.hits.iter().map(|hit| hit.chunk.0.as_u128()).collect::<Vec<_>>(), [1]);
     }
 }

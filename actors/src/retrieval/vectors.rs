@@ -1,27 +1,149 @@
 //! Embeddings of passages, as the index stores them.
 
-use inference::embedder::{EmbedError, Embedder, PASSAGE_TOKENS};
+use std::time::Duration;
+
+use inference::embedder::{EmbedError, Embedder, Embeddings};
+use tracing::warn;
+
+/// The result of embedding passages.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EmbedOutcome {
+    /// There is no model, so they get no vectors until one is loaded.
+    WithoutModel,
+    /// They have vectors, except those that the service refuses.
+    Embedded(Vectors),
+    /// The service that embeds cannot be used now, or AI is paused and the service costs money.
+    Unavailable {
+        /// Time after which another attempt may succeed.
+        retry_after: Duration,
+    },
+}
 
 /// Embeddings, and the model that computed them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vectors {
     /// The name of the model, which names its vectors in the index.
     pub model: String,
-    /// One vector for each text, in order.
-    pub vectors: Vec<Vec<f32>>,
+    /// One vector for each text, in order; `None` for a text that the service refuses.
+    pub vectors: Vec<Option<Vec<f32>>>,
     /// Tokens that the model read.
     pub tokens: usize,
 }
 
 impl Vectors {
-    /// Computes the embeddings of passages.
+    /// Computes the embeddings of passages. Those that a service refuses get none: they would be refused again.
     ///
     /// # Errors
-    /// [`EmbedError`] when the model fails.
+    /// [`EmbedError`] when the model fails, or the service cannot be used.
     pub fn compute(embedder: &dyn Embedder, texts: &[String]) -> Result<Self, EmbedError> {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let vectors = embedder.embed(&texts)?;
-        let tokens = texts.iter().map(|text| embedder.count_tokens(text).min(PASSAGE_TOKENS)).sum();
-        Ok(Self { model: embedder.model().to_owned(), vectors, tokens })
+        let vectors = Vec::with_capacity(texts.len());
+        let mut computed = Self { model: embedder.model().to_owned(), vectors, tokens: 0 };
+        computed.add(embedder, &texts)?;
+        let passages = computed.vectors.iter().filter(|vector| vector.is_none()).count();
+        if passages > 0 {
+            warn!(passages, "the embedding endpoint refuses passages; search finds them by their words only");
+        }
+        Ok(computed)
+    }
+
+    /// Adds the embeddings of texts. If they are refused, each half is sent alone, down to the texts that are the cause.
+    fn add(&mut self, embedder: &dyn Embedder, texts: &[&str]) -> Result<(), EmbedError> {
+        match embedder.embed(texts) {
+            Ok(Embeddings { vectors, tokens }) => {
+                self.vectors.extend(vectors.into_iter().map(Some));
+                self.tokens = self.tokens.saturating_add(tokens);
+                Ok(())
+            }
+            Err(EmbedError::TextRefused { .. }) if texts.len() > 1 => {
+                let (first, second) = texts.split_at(texts.len() / 2);
+                self.add(embedder, first)?;
+                self.add(embedder, second)
+            }
+            Err(EmbedError::TextRefused { .. }) => {
+                self.vectors.extend(texts.iter().map(|_| None));
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use inference::embedder::{Calibration, EndpointFault, QueryWeight};
+
+    use super::*;
+
+    /// Refuses requests with a text that contains "canary", and cannot be used once a text contains "storm".
+    #[derive(Default)]
+    struct PickyEmbedder {
+        /// Number of texts of each request.
+        requests: Mutex<Vec<usize>>,
+    }
+
+    impl Embedder for PickyEmbedder {
+        fn model(&self) -> &str {
+            "picky"
+        }
+
+        fn dimensions(&self) -> usize {
+            1
+        }
+
+        fn embed(&self, texts: &[&str]) -> Result<Embeddings, EmbedError> {
+            self.requests.lock().unwrap().push(texts.len());
+            let contains = |word: &str| texts.iter().any(|text| text.contains(word));
+            let fault = EndpointFault::Refused(400);
+            if contains("canary") {
+                return Err(EmbedError::TextRefused { fault });
+            }
+            if contains("storm") {
+                return Err(EmbedError::Unavailable { fault, retry_after: Duration::ZERO });
+            }
+            Ok(Embeddings { vectors: vec![vec![1.0]; texts.len()], tokens: texts.len() })
+        }
+
+        fn embed_query(&self, _: &str) -> Result<Vec<f32>, EmbedError> {
+            Ok(vec![1.0])
+        }
+
+        fn query_weight(&self, _: &str) -> QueryWeight {
+            QueryWeight::FULL
+        }
+
+        fn knows_each_word(&self, _: &str) -> Option<bool> {
+            None
+        }
+
+        fn calibration(&self) -> Calibration {
+            Calibration::STANDARD
+        }
+    }
+
+    fn texts(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[test]
+    fn only_refused_texts_have_no_vector() {
+        let embedder = PickyEmbedder::default();
+        let texts = texts(&["ant", "bee", "canary", "dodo", "a canary"]);
+
+        let computed = Vectors::compute(&embedder, &texts).unwrap();
+
+        let one = Some(vec![1.0]);
+        assert_eq!(computed.vectors, [one.clone(), one.clone(), None, one, None]);
+        assert_eq!((computed.model.as_str(), computed.tokens), ("picky", 3));
+        assert_eq!(*embedder.requests.lock().unwrap(), [5, 2, 3, 1, 2, 1, 1]);
+    }
+
+    #[test]
+    fn service_that_cannot_be_used_gives_no_vectors() {
+        let computed = Vectors::compute(&PickyEmbedder::default(), &texts(&["canary", "storm"]));
+
+        assert!(matches!(computed, Err(EmbedError::Unavailable { .. })), "{computed:?}");
     }
 }

@@ -7,7 +7,8 @@ use validation::request;
 request! {
     /// The arguments of `search_library`.
     pub struct SearchLibraryArguments {
-        /// What to search for: words or a question.
+        /// The search query, in natural language or keywords. `"..."` finds only what contains the phrase, `-word` leaves out what contains
+        /// the word.
         pub query: QueryText,
         /// Maximum number of passages. Default 8.
         pub limit?: PassageLimit,
@@ -17,5 +18,5 @@ request! {
 /// Creates the operation from the arguments.
 pub fn build_operation(arguments: SearchLibraryArguments) -> Result<Search, Error> {
     let SearchLibraryArguments { query, limit } = arguments;
-    Ok(Search(SearchRequest { query, limit, collection_id: None, feed_id: None, source: None }))
+    Ok(Search(SearchRequest::of_library(query, limit)))
 }

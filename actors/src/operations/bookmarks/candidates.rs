@@ -7,12 +7,12 @@
 
 use database::tested_only;
 use entity::bookmark;
+use library::bookmarks::{BookmarkSet, is_saved_after, is_saved_before};
 use sea_orm::sea_query::{
     CommonTableExpression, Expr, ExprTrait, Query, SelectStatement, WithClause, WithQuery,
 };
 use sea_orm::{ColumnTrait, Condition, DbBackend, JoinType};
 
-use super::bookmark_set::BookmarkSet;
 use super::filter::BookmarkFilter;
 use super::order::{BookmarkSort, ID, SORT_KEY};
 use super::statements::{PageBounds, add_conditions, is_bookmark, position_conditions, union_all};
@@ -45,8 +45,8 @@ impl BookmarkFilter {
         }
         let saved = bookmark::Column::SavedAt.into_expr();
         let by_saving = [
-            self.saved_after.map(|after| saved.clone().gt(after)),
-            self.saved_before.map(|before| saved.clone().lt(before)),
+            self.saved_after.map(|time| is_saved_after(saved.clone(), time)),
+            self.saved_before.map(|time| is_saved_before(saved.clone(), time)),
         ];
         let by_change = [self.updated_since.map(|since| bookmark::Column::UpdatedAt.gte(since))];
         if !sort.is_by_saving() {

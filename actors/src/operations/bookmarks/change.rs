@@ -125,7 +125,7 @@ impl ChangeBookmark {
             notes::write_on_bookmark(txn, &row, &notes, Priority::Now, now).await?;
         }
         if let Some(tags) = self.tags {
-            bookmarks::replace_tags(txn, &row, &tags).await?;
+            bookmarks::replace_tags(txn, &row, &tags, now).await?;
         }
         if let Some(collections) = self.collections {
             bookmarks::replace_collections(txn, &row, &collections, now).await?;

@@ -5,13 +5,13 @@
 
 use database::tested_only;
 use entity::bookmark;
+use library::bookmarks::{BookmarkSet, is_saved_after, is_saved_before, matching_flags};
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, DbBackend};
 use values::id::{CollectionId, UserId};
 use values::kind::ContentType;
 use values::time::Timestamp;
 
-use super::bookmark_set::BookmarkSet;
 use super::order::BookmarkSort;
 use super::title_words;
 
@@ -82,16 +82,7 @@ impl BookmarkFilter {
 
     /// Returns the values of the flags that match; `None` if all do.
     fn flags(&self) -> Option<Vec<i32>> {
-        let filters = [
-            (bookmark::FAVORITE_FLAG, self.favorite),
-            (bookmark::ARCHIVED_FLAG, self.archived),
-            (bookmark::UNREAD_FLAG, self.unread),
-        ];
-        let matches = |flags: &i32| {
-            filters.iter().all(|(flag, wanted)| wanted.is_none_or(|wanted| (flags & flag != 0) == wanted))
-        };
-        let is_filtered = filters.iter().any(|(_, wanted)| wanted.is_some());
-        is_filtered.then(|| (0..bookmark::FLAGS_VALUES).filter(matches).collect())
+        matching_flags(self.favorite, self.archived, self.unread)
     }
 
     /// Returns the conditions on the times by which a list in this order is not sorted.
@@ -100,8 +91,8 @@ impl BookmarkFilter {
         let updated_at = || tested_only(bookmark::Column::UpdatedAt.into_expr(), backend);
         let (is_by_saving, is_by_change) = (sort.is_by_saving(), sort.is_by_change());
         [
-            self.saved_after.filter(|_| !is_by_saving).map(|after| saved_at().gt(after)),
-            self.saved_before.filter(|_| !is_by_saving).map(|before| saved_at().lt(before)),
+            self.saved_after.filter(|_| !is_by_saving).map(|time| is_saved_after(saved_at(), time)),
+            self.saved_before.filter(|_| !is_by_saving).map(|time| is_saved_before(saved_at(), time)),
             self.updated_since.filter(|_| !is_by_change).map(|since| updated_at().gte(since)),
         ]
         .into_iter()

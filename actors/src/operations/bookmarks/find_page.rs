@@ -13,11 +13,11 @@
 //!
 //! On PostgreSQL words of one or two characters have no index: a page of a list in which they are rare reads up to the whole list of a user.
 
+use library::bookmarks::BookmarkSet;
 use sea_orm::sea_query::SelectStatement;
 use sea_orm::{ConnectionTrait, DbErr};
 use values::id::BookmarkId;
 
-use super::bookmark_set::BookmarkSet;
 use super::candidates::CANDIDATE_COUNT;
 use super::filter::BookmarkFilter;
 use super::order::{BookmarkPosition, ID};

@@ -2,7 +2,6 @@
 
 mod add;
 mod batch;
-mod bookmark_set;
 mod candidates;
 mod change;
 mod create;

@@ -11,10 +11,10 @@
 //! is only tested is written so that no index is searched by it ([`database::tested_only`]).
 
 use entity::bookmark;
+use library::bookmarks::{BookmarkSet, is_saved_after, is_saved_before};
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement, UnionType};
 use sea_orm::{ColumnTrait, Condition, DbBackend, JoinType};
 
-use super::bookmark_set::BookmarkSet;
 use super::filter::BookmarkFilter;
 use super::order::{BookmarkPosition, BookmarkSort, ID, SORT_KEY};
 
@@ -118,8 +118,8 @@ impl BookmarkFilter {
     pub(super) fn times_of_order(&self, key: &Expr, page: PageBounds<'_>) -> Vec<Expr> {
         let (lower, upper) = if page.sort.is_by_saving() {
             (
-                self.saved_after.map(|after| key.clone().gt(after)),
-                self.saved_before.map(|before| key.clone().lt(before)),
+                self.saved_after.map(|time| is_saved_after(key.clone(), time)),
+                self.saved_before.map(|time| is_saved_before(key.clone(), time)),
             )
         } else if page.sort.is_by_change() {
             (self.updated_since.map(|since| key.clone().gte(since)), None)

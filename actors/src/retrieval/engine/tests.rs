@@ -6,9 +6,11 @@ use std::sync::mpsc;
 
 use futures_util::poll;
 use search::index::{EdgeIndex, EngineFault, Filter};
+use search::query_syntax::ParsedQuery;
 use values::id::DocumentId;
 use values::time::Timestamp;
 
+use library::bookmarks::BookmarkConditions;
 use library::clock::TestClock;
 
 use super::*;
@@ -36,7 +38,16 @@ async fn comparison_does_not_wait_behind_the_long_lane() {
 }
 
 fn make_query(words: &str) -> SearchQuery {
-    SearchQuery { query: words.to_owned(), within: Filter::default(), limit: 10 }
+    SearchQuery {
+        query: ParsedQuery::of_text(words),
+        within: Filter::default(),
+        bookmarks: BookmarkConditions::default(),
+        limit: 10,
+    }
+}
+
+async fn search_heron(engine: &Engine) -> Result<RankedHits, Error> {
+    engine.search(UserId(Uuid::nil()), make_query("heron"), &UnindexedDocuments::default(), false).await
 }
 
 #[tokio::test]
@@ -44,9 +55,8 @@ async fn engine_without_an_index_refuses_requests_until_it_gets_one() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));
     let engine = Engine::new(None, clock, Pause::default(), Workers::new(1));
-    let user = UserId(Uuid::nil());
 
-    let searched = engine.search(user, make_query("heron"), false).await.unwrap_err();
+    let searched = search_heron(&engine).await.unwrap_err();
     let changed = engine.change(None, |index| index.delete_passages(&[])).await.unwrap_err();
 
     for refused in [searched, changed] {
@@ -58,7 +68,7 @@ async fn engine_without_an_index_refuses_requests_until_it_gets_one() {
     engine.replace_index(Arc::new(EdgeIndex::open(folder.path(), None).unwrap()));
 
     assert!(engine.has_index() && engine.is_in_place());
-    assert!(engine.search(user, make_query("heron"), false).await.unwrap().hits.is_empty());
+    assert!(search_heron(&engine).await.unwrap().hits.is_empty());
 }
 
 #[tokio::test]
@@ -179,8 +189,7 @@ async fn unloaded_index_is_healthy_and_searched() {
     assert!(engine.is_in_place() && !engine.maintain().await.unwrap());
     engine.commit().await.unwrap();
 
-    let user = UserId(Uuid::nil());
-    assert!(engine.search(user, make_query("heron"), false).await.unwrap().hits.is_empty());
+    assert!(search_heron(&engine).await.unwrap().hits.is_empty());
 }
 
 #[tokio::test]
@@ -189,7 +198,7 @@ async fn index_damaged_while_unloaded_counts_as_damaged() {
     let engine = engine_of_unloaded_index(folder.path());
     fs::write(folder.path().join("edge_config.json"), b"garbage").unwrap();
 
-    let failed = engine.search(UserId(Uuid::nil()), make_query("heron"), false).await.unwrap_err();
+    let failed = search_heron(&engine).await.unwrap_err();
 
     assert!(is_blocked(&failed), "{failed:?}");
     assert_eq!(engine.probe().await.unwrap(), IndexProbe::LoadFailed(EngineFault::Damage));

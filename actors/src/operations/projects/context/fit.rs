@@ -77,8 +77,10 @@ impl Write for CharCounter {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use search::calibration::{Relevance, RetrievalMeasures, ScoreMeasures};
+    use search::title_match::TitleMatch;
     use values::id::{ChunkId, DocumentId, ProjectId};
-    use values::kind::{ContentType, DecisionStatus, ItemRole};
+    use values::kind::{ContentType, DecisionStatus, DocumentStatus, ItemRole};
     use values::time::Timestamp;
 
     use super::super::response::{ContextDecision, ContextNote, ContextProject, ContextSource};
@@ -108,6 +110,7 @@ mod tests {
     }
 
     fn passage(words: String) -> SearchResult {
+        let measures = RetrievalMeasures { bm25_share: None, cosine: None, max_missing_cosine: 0.0 };
         SearchResult {
             document_id: DocumentId::new(NOW),
             chunk_id: ChunkId::new(NOW),
@@ -116,11 +119,17 @@ mod tests {
             title: String::new(),
             url: String::new(),
             content_type: ContentType::Article,
+            status: DocumentStatus::Ready,
             snippet: words,
             score: 0.3,
             page_number: None,
             start_seconds: None,
             end_seconds: None,
+            measures: ScoreMeasures {
+                relevance: Relevance::of(measures, 0.0),
+                coverage: 0.0,
+                title: TitleMatch::None,
+            },
         }
     }
 

@@ -1,0 +1,111 @@
+//! Tests of the results of a search: their order, their scores, and the statement that reads them.
+
+use sea_orm::QueryTrait;
+use search::calibration::{Relevance, RetrievalMeasures};
+use search::index::Language;
+use search::lexical::query_terms;
+use search::query_syntax::ParsedQuery;
+use uuid::Uuid;
+
+use super::*;
+
+/// A passage that has this share of the attainable BM25.
+fn passage(number: u128, title: &str, text: &str, bm25_share: f32) -> Passage {
+    let (chunk, document) = (ChunkId(Uuid::from_u128(number)), DocumentId(Uuid::from_u128(number)));
+    let measures = RetrievalMeasures { bm25_share: Some(bm25_share), cosine: None, max_missing_cosine: 0.0 };
+    let relevance = Relevance::of(measures, 0.0);
+    Passage {
+        chunk,
+        document,
+        version: 1,
+        document_version: 1,
+        ordinal: 0,
+        start_offset: 0,
+        page: None,
+        start_seconds: None,
+        end_seconds: None,
+        text: text.to_owned(),
+        bookmark: None,
+        entry: None,
+        content_type: ContentType::Article,
+        status: DocumentStatus::Ready,
+        source_url: None,
+        title: title.to_owned(),
+        found: SearchHit {
+            chunk,
+            document,
+            relevance,
+            score: relevance.score(),
+            cosine: None,
+            metadata_share: 0.0,
+        },
+    }
+}
+
+/// Returns the numbers of the passages with their scores.
+fn scores_of(passages: Vec<Passage>, query: &str, limit: usize) -> Vec<(u128, f32)> {
+    let languages = [Language::English];
+    let terms = query_terms(query, &languages);
+    let terms = SnippetTerms::of(query, &terms, &vec![1.0; terms.len()], &languages);
+    let scored = score_passages(passages, query, &terms, limit);
+    scored.iter().map(|found| (found.passage.chunk.0.as_u128(), found.score)).collect()
+}
+
+#[test]
+fn document_whose_title_is_the_query_comes_first() {
+    let passages = || {
+        let often = passage(1, "Exit code 125", "Exit code 125: the exit code is an exit code.", 0.8);
+        let other = passage(2, "Exit codes", "Exit code 137 is one of them.", 0.7);
+        vec![often, other, passage(3, "Exit code 137 | Docker", "The process was killed.", 0.6)]
+    };
+    let numbers = |limit| {
+        let found = scores_of(passages(), "exit code 137", limit);
+        found.into_iter().map(|(number, _)| number).collect::<Vec<_>>()
+    };
+
+    assert_eq!(numbers(3), [3, 1, 2]);
+    assert_eq!(numbers(2), [3, 1]);
+    let scores = scores_of(passages(), "exit code 137", 3);
+    assert!(scores.is_sorted_by(|(_, a), (_, b)| a >= b) && scores[0].1 >= 0.95);
+}
+
+#[test]
+fn order_of_the_ranking_is_kept_otherwise() {
+    let lacking = passage(1, "Okapi", "It stands.", 0.5);
+    let holding = passage(2, "Habitat of the okapi", "The okapi lives in its habitat.", 0.9);
+    let scores = scores_of(vec![lacking, holding], "okapi habitat", 9);
+
+    assert_eq!((scores[0].0, scores[1].0), (1, 2));
+    assert_eq!(scores[0].1, scores[1].1);
+}
+
+#[test]
+fn passage_that_lacks_words_has_a_lower_score() {
+    let whole = scores_of(vec![passage(1, "", "The okapi in its habitat.", 0.5)], "okapi habitat", 9);
+    let half = scores_of(vec![passage(1, "", "The okapi in its reserve.", 0.5)], "okapi habitat", 9);
+
+    assert!(whole[0].1 > 0.5 && half[0].1 < 0.5);
+}
+
+fn ids(count: u128) -> Vec<ChunkId> {
+    (0..count).map(|number| ChunkId(Uuid::from_u128(number))).collect()
+}
+
+#[test]
+fn statement_has_one_text_for_few_ids_of_any_number() {
+    let search = SearchQuery {
+        query: ParsedQuery::of_text("heron"),
+        within: Filter::default(),
+        bookmarks: BookmarkConditions::default(),
+        limit: 8,
+    };
+    let text = |count| {
+        let select = select_passages(UserId(Uuid::nil()), &search, DbBackend::Sqlite, &ids(count));
+        select.build(DbBackend::Sqlite).sql
+    };
+
+    assert_eq!(text(5), text(8));
+    assert_eq!(text(9), text(16));
+    assert_ne!(text(8), text(9));
+    assert_eq!(text(301), text(350));
+}
