@@ -19,17 +19,21 @@ pub use extractive::Extractive;
 pub struct Question {
     /// The question in the words of the user, in any language.
     pub text: String,
-    /// The passages, best first. The marker `[n]` in an answer refers to the n-th.
+    /// The passages, those of one document together, the best document first. The marker `[n]` in an answer refers to the n-th.
     pub passages: Vec<SourcePassage>,
 }
 
 /// A passage to answer from. It is text of third parties.
 #[derive(Clone, Debug)]
 pub struct SourcePassage {
+    /// Rank of its document in the search, from 0 for the best one. Passages with the same rank are of the same document.
+    pub document_rank: usize,
     /// The title of the document; it may be empty.
     pub title: String,
     /// The text of the passage, as it is indexed.
     pub text: String,
+    /// Relevance of the passage in the search, from 0 to 1.
+    pub score: f32,
     /// Cosine similarity of the embeddings of passage and question, if it was computed.
     pub cosine: Option<f32>,
 }
@@ -37,12 +41,23 @@ pub struct SourcePassage {
 /// An answer whose citations are not checked yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// The answer with markers; `None` if the passages do not answer the question.
-    pub text: Option<String>,
+    /// The answer with markers.
+    pub answer: DraftAnswer,
     /// The name of the model, as the endpoint reports it or else as it is configured.
     pub model: String,
     /// Tokens of question, passages and answer that the model used; 0 for [`Extractive`].
     pub tokens: u64,
+}
+
+/// How far the passages answer a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DraftAnswer {
+    /// The answer.
+    Answer(String),
+    /// Quotations of the sentences that are nearest to the question, none of which seems to answer it.
+    Closest(String),
+    /// The passages contain no text.
+    Nothing,
 }
 
 /// Why there is no answer. It contains nothing of the question or the passages.

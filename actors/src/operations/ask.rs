@@ -1,27 +1,36 @@
 //! Answers questions from the library (spec.md: POST /ask): finds the best passages, lets a model answer, and verifies the
 //! citations.
+//!
+//! There are three outcomes: the library has nothing about the question; it has something, but no sentence answers the question; or there
+//! is an answer.
 
-use entity::{bookmark, chunk, document};
+mod context_packing;
+mod found_passages;
+mod neighbours;
+
+use entity::{bookmark, document};
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, Condition, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use search::citation::{self, CitedAnswer};
-use search::index::Filter;
+use search::index::{DocumentSet, Filter};
+use search::query_syntax::ParsedQuery;
 use serde::Serialize;
-use text::char_count;
 use tracing::warn;
 use values::id::{BookmarkId, ChunkId, DocumentId, EntryId};
 use values::kind::ContentType;
 use values::scope::Scope;
 
 use crate::ai::{self, answers};
-use crate::answerer::{self, Draft, Question};
+use crate::answerer::{self, Draft, DraftAnswer, Question};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
+use crate::retrieval::SearchQuery;
 use crate::retrieval::passage::{self, Passage};
-use crate::retrieval::{SearchHit, SearchQuery};
 use crate::target::Target;
+use context_packing::PackedPassage;
 use errors::{Error, code};
+use library::bookmarks::BookmarkConditions;
 use library::context::CoreContext;
 use library::owned_transaction::begin_request;
 use validation::{Id, List, Words, request};
@@ -30,16 +39,13 @@ use validation::{Id, List, Words, request};
 pub type QuestionText = Words<1, 2_000>;
 /// The bookmarks to which an answer is limited (spec.md: Limits, rule 6). An empty list is invalid.
 pub type AnswerSources = List<Id<BookmarkId>, 1, 50>;
-/// Maximum number of passages that the model is given.
-const MAX_PASSAGES: usize = 8;
-/// Passages that are searched for beyond the maximum, to replace deleted ones and duplicates.
-const EXTRA_PASSAGES: usize = 16;
-/// Number of the best passages that are given with their neighbours if they are short.
-const EXPANDED_PASSAGES: usize = 3;
-/// A passage with fewer characters is short.
-const SHORT_PASSAGE_CHARS: usize = 500;
-/// The answer when no passage is found.
+/// Passages that are searched for, more than the model is given, to replace deleted ones and duplicates.
+const SEARCHED_PASSAGES: usize = 24;
+/// The answer when the search finds nothing.
 const NO_ANSWER: &str = "There is nothing about this in your library.";
+/// The start of the answer when the search finds documents, but no sentence of them answers the question. Quotations follow, or the
+/// titles of documents without a text.
+const NO_DIRECT_ANSWER: &str = "No sentence answers this directly; closest:";
 
 /// Answers a question with the model of the server. An answer counts towards the plan's answers of the month and its AI budget.
 #[derive(Debug)]
@@ -78,11 +84,25 @@ pub struct AskResponse {
     /// The answer as plain text with markers: `[n]` refers to `citations[n - 1]`.
     answer: String,
     /// The passages that the markers refer to.
-    citations: Vec<Citation>,
-    /// Number of passages that the model was given; 0 if nothing relevant was found.
+    pub citations: Vec<Citation>,
+    /// Number of passages that the model was given; 0 if the library has nothing about the question.
     passages_read: usize,
     /// Name of the model that answered.
     model: String,
+    /// Whether the question is answered. Clients are not sent it: `carrel eval` counts it.
+    #[serde(skip)]
+    pub outcome: AnswerOutcome,
+}
+
+/// What became of a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerOutcome {
+    /// The library answers it.
+    Answered,
+    /// The library has something about it, but no sentence that answers it: the closest sentences or titles are quoted.
+    Closest,
+    /// The library has nothing about it.
+    NothingFound,
 }
 
 /// A passage that the answer cites (spec.md: Citation).
@@ -96,7 +116,7 @@ pub struct Citation {
     /// The cited passage; `GET /documents/:id/chunks` lists it with its text.
     chunk_id: ChunkId,
     /// The bookmark whose text or note contains the passage; null for other documents.
-    bookmark_id: Option<BookmarkId>,
+    pub bookmark_id: Option<BookmarkId>,
     /// The feed entry whose text contains the passage; null for other documents.
     entry_id: Option<EntryId>,
     /// Title of the document that contains the passage.
@@ -201,8 +221,8 @@ impl Ask {
             .into_tuple()
             .all(core.db.read())
             .await?;
-        let documents = Some(documents.into_iter().map(|id| id.0).collect());
-        Ok(Filter { documents, ..Filter::default() })
+        let documents = documents.into_iter().map(|id| id.0).collect();
+        Ok(Filter { documents: DocumentSet::Only(documents), ..Filter::default() })
     }
 
     /// Returns the answer with the number of tokens that it cost.
@@ -212,23 +232,34 @@ impl Ask {
         ctx: &OperationContext,
         filter: Filter,
     ) -> Result<(AskResponse, u64), Error> {
-        let limit = MAX_PASSAGES + EXTRA_PASSAGES;
-        let query = SearchQuery { query: self.question.clone(), within: filter, limit };
+        let query = SearchQuery {
+            // Quotation marks and hyphens of a question are text.
+            query: ParsedQuery::of_text(&self.question),
+            within: filter,
+            bookmarks: BookmarkConditions::default(),
+            limit: SEARCHED_PASSAGES,
+        };
         let ranked = ctx.retrieval.search(caller.user, query.clone()).await?;
-        let found = passage::readable(&ctx.core, caller.user, &query, &ranked.hits).await?;
-        let mut passages = distinct_passages(found);
-        if passages.is_empty() {
+        let found = found_passages::load(&ctx.core, caller.user, &query, &ranked).await?;
+        if found.is_empty() {
+            let titles = found_passages::load_titles(&ctx.core, caller.user, &ranked.hits).await?;
             // It counts as an answer all the same (contract.md, section 5), but uses no tokens.
-            return Ok((no_answer(ctx.answers.answerer.model().to_owned(), 0), 0));
+            return Ok((no_answer(ctx.answers.answerer.model().to_owned(), &titles), 0));
         }
-        let neighbours = find_neighbours(&passages, &ctx.core, caller).await?;
-        passages.extend(neighbours);
+        let neighbours = neighbours::load(&found, &ctx.core, caller).await?;
+        let passages = context_packing::pack(found, neighbours);
         let passages_of_question = passages.iter().map(answerer_passage).collect();
         let question = Question { text: self.question.clone(), passages: passages_of_question };
-        let Draft { text, model, tokens } =
+        let Draft { answer, model, tokens } =
             ctx.answers.answerer.answer(question).await.map_err(unavailable)?;
-        let Some(text) = text else { return Ok((no_answer(model, passages.len()), tokens)) };
-        let texts: Vec<&str> = passages.iter().map(|passage| passage.text.as_str()).collect();
+        let (text, outcome) = match answer {
+            DraftAnswer::Answer(text) => (text, AnswerOutcome::Answered),
+            DraftAnswer::Closest(quotations) => {
+                (format!("{NO_DIRECT_ANSWER} {quotations}"), AnswerOutcome::Closest)
+            }
+            DraftAnswer::Nothing => return Ok((no_answer(model, &[]), tokens)),
+        };
+        let texts: Vec<&str> = passages.iter().map(|packed| packed.passage.text.as_str()).collect();
         let cited = citation::cite(&text::clean(&text), &texts);
         if cited.is_empty() {
             // An error, so that the answer is not counted.
@@ -237,92 +268,22 @@ impl Ask {
         }
         let CitedAnswer { text, citations } = cited;
         let citations = citations.into_iter().zip(1..);
-        let citations = citations
-            .filter_map(|(cited, n)| Some(citation(&ctx.core, n, passages.get(cited.passage)?, cited)));
+        let citations = citations.filter_map(|(cited, n)| {
+            Some(citation(&ctx.core, n, &passages.get(cited.passage)?.passage, cited))
+        });
         let citations = citations.collect();
-        Ok((AskResponse { answer: text, citations, passages_read: passages.len(), model }, tokens))
+        let passages_read = passages.len();
+        Ok((AskResponse { answer: text, citations, passages_read, model, outcome }, tokens))
     }
 }
 
-/// Returns the first passages, without duplicates (a page may be saved twice) and without passages of former texts (citations have
-/// offsets in the current text).
-fn distinct_passages(passages: Vec<Passage>) -> Vec<Passage> {
-    let mut distinct: Vec<Passage> = Vec::with_capacity(MAX_PASSAGES);
-    for passage in passages {
-        let is_current = passage.version == passage.document_version;
-        let text = passage.text.trim();
-        // The same text is often saved twice, such as an article and its copy in a feed, and would take two places.
-        let is_new = is_current && !distinct.iter().any(|other| other.text.trim() == text);
-        if distinct.len() < MAX_PASSAGES && is_new && !text.is_empty() {
-            distinct.push(passage);
-        }
-    }
-    distinct
-}
-
-/// Returns the passages before and after the best ones if these are short, as far as there is room. A heading, a caption or a
-/// page of a PDF often means little without its neighbours.
-async fn find_neighbours(
-    passages: &[Passage],
-    core: &CoreContext,
-    caller: &Caller,
-) -> Result<Vec<Passage>, Error> {
-    let short: Vec<&Passage> =
-        passages.iter().take(EXPANDED_PASSAGES).filter(|passage| is_short(passage)).collect();
-    if short.is_empty() || passages.len() >= MAX_PASSAGES {
-        return Ok(Vec::new());
-    }
-    let mut neighbours = Condition::any();
-    for passage in &short {
-        let ordinals = [passage.ordinal.saturating_sub(1), passage.ordinal.saturating_add(1)];
-        let of_passage = Condition::all()
-            .add(chunk::Column::DocumentId.eq(passage.document))
-            .add(chunk::Column::Version.eq(passage.version))
-            .add(chunk::Column::Ordinal.is_in(ordinals));
-        neighbours = neighbours.add(of_passage);
-    }
-    let rows = chunk::Entity::owned_by(caller.user).filter(neighbours).all(core.db.read()).await?;
-    let is_new = |row: &chunk::Model| passages.iter().all(|passage| passage.chunk != row.id);
-    let mut found = Vec::new();
-    for row in rows.into_iter().filter(|row| is_new(row) && !row.text.trim().is_empty()) {
-        let best = short.iter().find(|passage| passage.document == row.document_id);
-        if let Some(best) = best {
-            found.push(neighbour(best, row));
-        }
-    }
-    found.sort_by(|a, b| {
-        let (one, other) = (a.ordinal, b.ordinal);
-        b.found.score.total_cmp(&a.found.score).then(one.cmp(&other))
-    });
-    found.truncate(MAX_PASSAGES - passages.len());
-    Ok(found)
-}
-
-/// Returns a passage before or after another one of its document.
-fn neighbour(passage: &Passage, row: chunk::Model) -> Passage {
-    Passage {
-        chunk: row.id,
-        version: row.version,
-        ordinal: row.ordinal,
-        start_offset: row.start_offset,
-        page: row.page,
-        start_seconds: row.start_seconds,
-        end_seconds: row.end_seconds,
-        text: row.text,
-        // It has the score of the hit, to be listed after it, but was not compared with the question.
-        found: SearchHit { chunk: row.id, cosine: None, ..passage.found },
-        ..passage.clone()
-    }
-}
-
-fn is_short(passage: &Passage) -> bool {
-    char_count(&passage.text) < SHORT_PASSAGE_CHARS
-}
-
-fn answerer_passage(passage: &Passage) -> answerer::SourcePassage {
+fn answerer_passage(packed: &PackedPassage) -> answerer::SourcePassage {
+    let PackedPassage { passage, document_rank } = packed;
     answerer::SourcePassage {
+        document_rank: *document_rank,
         title: passage.title.clone(),
         text: passage.text.clone(),
+        score: passage.found.score,
         cosine: passage.found.cosine,
     }
 }
@@ -334,8 +295,16 @@ fn unavailable(failure: answerer::AnswerError) -> Error {
     Error::AiUnavailable
 }
 
-fn no_answer(model: String, passages_read: usize) -> AskResponse {
-    AskResponse { answer: NO_ANSWER.to_owned(), citations: Vec::new(), passages_read, model }
+/// Returns the answer without any passage. `titles` are those of documents that were found, but have no text.
+fn no_answer(model: String, titles: &[String]) -> AskResponse {
+    let (answer, outcome) = if titles.is_empty() {
+        (NO_ANSWER.to_owned(), AnswerOutcome::NothingFound)
+    } else {
+        // A title is text of third parties. Without passages, what looks like a marker is removed.
+        let quoted = text::clean(&format!("{NO_DIRECT_ANSWER} “{}”", titles.join("”, “")));
+        (citation::cite(&quoted, &[]).text, AnswerOutcome::Closest)
+    };
+    AskResponse { answer, citations: Vec::new(), passages_read: 0, model, outcome }
 }
 
 fn citation(core: &CoreContext, n: usize, passage: &Passage, cited: citation::Citation) -> Citation {

@@ -91,7 +91,8 @@ async fn question_without_answer_in_the_library_counts() {
         let answer = ask(&key, question).await.data(200).clone();
 
         let has_passages = answer["passagesRead"].as_u64().unwrap() > 0;
-        assert_eq!((&answer["citations"], has_passages), (&json!([]), is_given), "{question}");
+        let has_citations = answer["citations"] != json!([]);
+        assert_eq!((has_citations, has_passages), (is_given, is_given), "{question}");
         assert!(!answer["answer"].as_str().unwrap().is_empty());
     }
     assert_eq!(answers_and_budget_share(&key).await.0, 2);

@@ -90,7 +90,7 @@ async fn insert_running_job(server: &Server, user: UserId) -> Uuid {
     let row = job::Model {
         state: JobState::Running,
         lease_until: Some(now + Duration::from_secs(365 * 86_400)),
-        ..job::Model::queued(user, JobKind::UpdateLabels.name(), Uuid::now_v7(), (1, 0), now)
+        ..job::Model::queued(user, JobKind::RemoveFromIndex.name(), Uuid::now_v7(), (1, 0), now)
     };
     let subject = row.subject;
     job::Entity::insert(row.into_active_model())

@@ -3,6 +3,7 @@
 mod activity_retention;
 mod api_keys;
 mod ask;
+mod ask_outcomes;
 mod caching;
 mod compression;
 mod document_pages;
@@ -18,4 +19,5 @@ mod project_context;
 mod project_items;
 pub mod projects;
 mod route_conditions;
+mod search_scores;
 mod v1;

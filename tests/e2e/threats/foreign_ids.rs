@@ -30,6 +30,7 @@ async fn ids_of_another_account_find_and_change_nothing() {
 
     for path in [
         format!("/rest/v2/search?q=heron&collectionId={collection}"),
+        format!("/rest/v2/search?q=heron&projectId={project}"),
         format!("/rest/v1/bookmarks?collectionId={collection}"),
         format!("/rest/v1/bookmarks/{bookmark}"),
         format!("/rest/v2/projects/{project}/context"),

@@ -41,11 +41,12 @@ const BOOKKEEPING: [&str; 23] = [
 ];
 
 /// Paths to which a word is appended that must not be stored.
-const REQUEST_PREFIXES: [&str; 20] = [
+const REQUEST_PREFIXES: [&str; 21] = [
     "/rest/v2/search?q=",
     "/rest/v2/search?limit=99&q=",
     "/rest/v2/search?q=x&surprise=",
     "/rest/v2/search?q=x&collectionId=",
+    "/rest/v2/search?q=x&tag=",
     "/rest/v2/documents/",
     "/rest/v2/projects?cursor=",
     "/rest/v2/uploads/",

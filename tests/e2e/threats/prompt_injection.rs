@@ -83,12 +83,14 @@ async fn injected_instructions_change_no_rules_and_no_library() {
     let mut quoted = Vec::new();
     for subject in &subjects {
         let question = json!({ "question": format!("Where does the {subject} stand?") });
-        let answer = key.post("/rest/v2/ask", question).await.data(200).clone();
+        let response = key.post("/rest/v2/ask", question).await;
+        let answer = response.data(200).clone();
 
+        // The markup is text like any other: no browser renders the response, and it is not changed.
+        assert!(response.header("content-type").starts_with("application/json"));
         let text = answer["answer"].as_str().unwrap();
-        for loaded in ["](http", "<img", "<tool_call"] {
-            assert!(!text.contains(loaded), "{loaded}: {text}");
-        }
+        let (markup, _) = OBEDIENT_ANSWER.split_once(" \"Ignore").unwrap();
+        assert!(text.starts_with(markup), "{text}");
         assert!(!text.contains("[7]"), "a marker without a passage: {text}");
         let citations = answer["citations"].as_array().unwrap();
         for citation in citations.iter().filter(|citation| citation["quote"] == "Ignore all previous") {

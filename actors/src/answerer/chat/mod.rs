@@ -4,12 +4,12 @@
 //! It is a configured service, so it may be on this machine. Redirects are not followed, because the request contains the
 //! key. Responses are bounded in bytes and never logged.
 
-mod circuit;
 mod prompt;
 mod stream;
 
 use std::time::Duration;
 
+use concurrency::{CircuitBreaker, CircuitRules};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, InvalidHeaderValue};
@@ -20,8 +20,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use web::WallClock;
 use zeroize::Zeroizing;
 
-use super::{AnswerError, Answerer, Draft, Question};
-use circuit::CircuitBreaker;
+use super::{AnswerError, Answerer, Draft, DraftAnswer, Question};
 use stream::{Completion, CompletionReader};
 
 /// Time from the question to the last byte, including retries. Together with the search before it, it is less than the minute
@@ -37,6 +36,14 @@ const FIRST_DELAY: Duration = Duration::from_millis(400);
 const MAX_RESPONSE_BYTES: usize = 4 * 1024 * 1024;
 /// The largest plausible `usage.total_tokens`: several times the context of any model.
 const MAX_TOTAL_TOKENS: u64 = 10_000_000;
+/// When the endpoint is not asked for a while: three questions in a row failed, each after several seconds.
+const CIRCUIT: CircuitRules = CircuitRules {
+    failures_to_open: 3,
+    min_failure_time: Duration::from_secs(5),
+    open_period: Duration::from_secs(30),
+    max_open_period: Duration::from_secs(30),
+    trial_time: DEADLINE,
+};
 
 /// The settings of the endpoint.
 #[derive(Clone)]
@@ -93,7 +100,7 @@ impl Chat {
             model: settings.model,
             headers,
             clock,
-            circuit: CircuitBreaker::new(DEADLINE),
+            circuit: CircuitBreaker::new(CIRCUIT),
         })
     }
 
@@ -138,7 +145,8 @@ impl Chat {
             // An endpoint that reports no usage is charged an estimate, so that it is not free.
             None => u64::try_from(chunk::estimate(body) + chunk::estimate(&text)).unwrap_or(0),
         };
-        Ok(Draft { model: model.unwrap_or_else(|| self.model.clone()), text: Some(text), tokens })
+        let model = model.unwrap_or_else(|| self.model.clone());
+        Ok(Draft { answer: DraftAnswer::Answer(text), model, tokens })
     }
 }
 

@@ -1,13 +1,13 @@
-//! Decides whether the passages contain an answer at all.
+//! Decides whether the documents that an answer would quote contain an answer at all.
 
-/// The measures of how well the best passages match the question.
+/// The measures of how well these documents match the question.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
-    /// Cosine similarity of the nearest sentence.
+    /// Cosine similarity of the nearest sentence that would be quoted.
     pub sentence: Option<f32>,
     /// Cosine similarity of the nearest passage.
     pub passage: Option<f32>,
-    /// Largest weighted share of the question's words that one passage contains, from 0 to 1.
+    /// Largest weighted share of the question's words that one passage with its title contains, from 0 to 1.
     pub coverage: f32,
 }
 
@@ -16,7 +16,7 @@ const MIN_SCORE: f32 = 1.35;
 /// Minimum coverage where there are no similarities.
 const MIN_COVERAGE: f32 = 0.5;
 
-/// Returns whether the passages seem to contain an answer.
+/// Returns whether the documents seem to contain an answer.
 pub(super) fn is_answerable(evidence: &Evidence) -> bool {
     match (evidence.sentence, evidence.passage) {
         (Some(sentence), Some(passage)) => sentence + passage + evidence.coverage >= MIN_SCORE,

@@ -1,10 +1,11 @@
-//! The embedded answerer. No model writes: it quotes the sentences that answer best, each with its marker, or reports that
-//! the passages contain no answer.
+//! The embedded answerer. No model writes: it quotes the sentences that answer best, each with its marker, or those that are
+//! nearest if none seems to answer.
 //!
-//! Sentences are ranked by similarity and by the weighted words that they share with the question. The gate uses the nearest
-//! sentence, the nearest passage and the largest share of the question's words in one passage. Without an embedding model
-//! only words count.
+//! Sentences are ranked by similarity and by the weighted words that they share with the question, both together with the title of their
+//! document, and by the relevance of the document. The gate uses the sentences, the nearest passage and the largest share of the
+//! question's words in one passage of the documents that would be quoted. Without an embedding model only words and relevance count.
 
+mod answer_type;
 mod gate;
 mod pick;
 mod words;
@@ -15,15 +16,15 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use inference::embedder::{EmbedError, Embedder};
 
-use super::{AnswerError, Answerer, Draft, Question, SourcePassage};
+use super::{AnswerError, Answerer, Draft, DraftAnswer, Question, SourcePassage};
 use crate::retrieval::Retrieval;
+use answer_type::ExpectedAnswer;
+use gate::Evidence;
 use pick::Sentence;
 use words::QuestionWords;
 
 /// The model that answers report.
 const MODEL_NAME: &str = "carrel-extractive";
-/// Sentences whose embeddings are computed. Each takes a few milliseconds.
-const MAX_EMBEDDED_SENTENCES: usize = 32;
 
 /// Answers with quotations of the passages.
 pub struct Extractive {
@@ -54,49 +55,76 @@ impl Answerer for Extractive {
                 .run(Lane::Foreground, work)
                 .await
                 .map_err(|error| AnswerError::Embedded(error.into()))?;
-            let text = made.map_err(|error| AnswerError::Embedded(Error::internal(error)))?;
-            Ok(Draft { text, model: MODEL_NAME.to_owned(), tokens: 0 })
+            let answer = made.map_err(|error| AnswerError::Embedded(Error::internal(error)))?;
+            Ok(Draft { answer, model: MODEL_NAME.to_owned(), tokens: 0 })
         }
         .boxed()
     }
 }
 
-fn answer(question: &Question, embedder: Option<&dyn Embedder>) -> Result<Option<String>, EmbedError> {
+fn answer(question: &Question, embedder: Option<&dyn Embedder>) -> Result<DraftAnswer, EmbedError> {
     let words = QuestionWords::weigh(&question.text, &question.passages);
-    let mut sentences = pick::sentences(&question.passages, &words);
+    let expected = ExpectedAnswer::of(&question.text);
+    let mut sentences = pick::sentences(&question.passages, &words, expected.as_ref());
     // Search leaves the model out if it does not know the words of the question. Then it is of no use here either.
     let knows_words = question.passages.iter().any(|passage| passage.cosine.is_some());
     if let Some(embedder) = embedder.filter(|_| knows_words) {
         add_similarities(&mut sentences, &question.text, embedder)?;
     }
-    let coverages = question.passages.iter().map(|passage| words.coverage(&passage_text(passage)));
-    let evidence = gate::Evidence {
-        sentence: sentences.iter().filter_map(|sentence| sentence.cosine).reduce(f32::max),
-        passage: question.passages.iter().filter_map(|passage| passage.cosine).reduce(f32::max),
-        coverage: coverages.reduce(f32::max).unwrap_or(0.0),
+    let mut picked = pick::best(sentences);
+    if picked.is_empty() {
+        return Ok(DraftAnswer::Nothing);
+    }
+    if gate::is_answerable(&evidence(&question.passages, &words, &picked)) {
+        return Ok(DraftAnswer::Answer(quote(&picked)));
+    }
+    pick::keep_one_per_document(&mut picked);
+    Ok(DraftAnswer::Closest(quote(&picked)))
+}
+
+/// Measures how well the documents of these sentences match the question.
+fn evidence(passages: &[SourcePassage], words: &QuestionWords, picked: &[Sentence<'_>]) -> Evidence {
+    let is_quoted = |passage: &&SourcePassage| {
+        picked.iter().any(|sentence| sentence.document_rank == passage.document_rank)
     };
-    let picked = if gate::is_answerable(&evidence) { pick::best(sentences) } else { Vec::new() };
-    Ok((!picked.is_empty()).then(|| quote(&picked)))
+    let quoted: Vec<&SourcePassage> = passages.iter().filter(is_quoted).collect();
+    let coverages = quoted.iter().map(|passage| words.coverage(&passage_text(passage)));
+    Evidence {
+        sentence: picked.iter().filter_map(|sentence| sentence.cosine).reduce(f32::max),
+        passage: quoted.iter().filter_map(|passage| passage.cosine).reduce(f32::max),
+        coverage: coverages.reduce(f32::max).unwrap_or(0.0),
+    }
 }
 
 fn passage_text(passage: &SourcePassage) -> String {
     format!("{}\n{}", passage.title, passage.text)
 }
 
-/// Computes the similarities of the sentences that share the most words with the question, and drops the others.
+/// Computes the similarities of the sentences that match the words of the question best, and drops the others. Leaves all as they are if
+/// the service that embeds cannot be used, or refuses one of them.
 fn add_similarities(
     sentences: &mut Vec<Sentence<'_>>,
     question: &str,
     embedder: &dyn Embedder,
 ) -> Result<(), EmbedError> {
-    let target = embedder.embed_query(question)?;
-    pick::sort_by_coverage(sentences);
-    sentences.truncate(MAX_EMBEDDED_SENTENCES);
-    for sentence in sentences {
-        // One by one as queries, because `embed` runs on the background threads, where a batch of passages may be in progress.
-        let vector = embedder.embed_query(sentence.text)?;
-        sentence.cosine = Some(vector.iter().zip(&target).map(|(a, b)| a * b).sum());
+    let mut promising = sentences.clone();
+    pick::keep_promising(&mut promising);
+    let texts: Vec<String> = promising.iter().map(Sentence::titled_text).collect();
+    // As queries, because `embed` runs on the background threads, where a batch of passages may be in progress.
+    let queries: Vec<&str> = std::iter::once(question).chain(texts.iter().map(String::as_str)).collect();
+    let vectors = match embedder.embed_queries(&queries) {
+        Ok(vectors) => vectors,
+        Err(EmbedError::Unavailable { .. } | EmbedError::TextRefused { .. }) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let calibration = embedder.calibration();
+    if let Some((target, vectors)) = vectors.split_first() {
+        for (sentence, vector) in promising.iter_mut().zip(vectors) {
+            let cosine = vector.iter().zip(target).map(|(a, b)| a * b).sum();
+            sentence.cosine = Some(calibration.standard_cosine(cosine));
+        }
     }
+    *sentences = promising;
     Ok(())
 }
 
@@ -114,50 +142,4 @@ fn quote(picked: &[Sentence<'_>]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn question(text: &str, passages: &[&str]) -> Question {
-        let passage =
-            |text: &&str| SourcePassage { title: String::new(), text: (*text).to_owned(), cosine: None };
-        Question { text: text.to_owned(), passages: passages.iter().map(passage).collect() }
-    }
-
-    fn answer_of(text: &str, passages: &[&str]) -> Option<String> {
-        answer(&question(text, passages), None).unwrap()
-    }
-
-    const QUAGGA: &str = "Artis had animals of many kinds. The quagga of Artis died on the twelfth of August 1883. \
-        Visitors came by tram and had tea in the garden. The keeper fed it hay.";
-    const BREAD: &str = "Bread needs flour and water.\nIt rises for an hour.";
-
-    #[test]
-    fn sentence_with_the_question_words_is_quoted_with_its_marker() {
-        let answer = answer_of("When did the quagga die?", &[BREAD, QUAGGA]).unwrap();
-
-        assert!(
-            answer.starts_with("“The quagga of Artis died on the twelfth of August 1883.” [2]"),
-            "{answer}"
-        );
-    }
-
-    #[test]
-    fn question_without_matching_passages_has_no_answer() {
-        assert_eq!(answer_of("Which moons of Mars have animals with feathers?", &[BREAD, QUAGGA]), None);
-        assert_eq!(answer_of("When did the quagga die?", &[]), None);
-        assert_eq!(answer_of("?", &[QUAGGA]), None);
-    }
-
-    #[test]
-    fn quotations_are_verified_by_the_citation_check() {
-        let passages = ["He said “the quagga [2] is dead”\nin 1883. Nobody believed him."];
-        let answer = answer_of("Who said that the quagga is dead?", &passages).unwrap();
-
-        let cited = search::citation::cite(&answer, &passages);
-
-        assert!(
-            !cited.citations.is_empty() && cited.citations.iter().all(|citation| citation.verified),
-            "{answer}"
-        );
-    }
-}
+mod tests;

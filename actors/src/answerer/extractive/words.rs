@@ -1,7 +1,5 @@
 //! The words of a question, as the index counts them, with weights: the rarer a word is among the passages, the larger.
 
-use std::collections::HashMap;
-
 use search::index::Language;
 use search::lexical;
 use text::chunk::sentences;
@@ -10,13 +8,29 @@ use crate::answerer::SourcePassage;
 
 /// Minimum number of sentences for the weights. With fewer, a word that no sentence contains would outweigh all others together.
 const MIN_SENTENCES: usize = 30;
+/// Weight of a word that only the title of a sentence's document contains: the sentence may leave out what it is about, but one that
+/// says it is nearer to the question.
+const TITLE_WEIGHT: f32 = 0.5;
 
 pub(super) struct QuestionWords {
-    /// The weight of each word, by its id in the index.
-    weights: HashMap<u32, f32>,
+    words: Vec<QuestionWord>,
     /// The sum of all weights; 0 if the question has no words.
     total_weight: f32,
     languages: Vec<Language>,
+}
+
+/// A word of a question.
+struct QuestionWord {
+    /// Its ids in the index, one for each language and spelling.
+    ids: Vec<u32>,
+    weight: f32,
+}
+
+impl QuestionWord {
+    /// Returns whether a text holds the word in any spelling. The ids of the text ascend.
+    fn is_in(&self, text: &[u32]) -> bool {
+        self.ids.iter().any(|id| text.binary_search(id).is_ok())
+    }
 }
 
 impl QuestionWords {
@@ -29,38 +43,45 @@ impl QuestionWords {
                 languages.push(language);
             }
         }
-        let query = lexical::analyze_query(question, &languages);
-        let mut words = Self { weights: HashMap::new(), total_weight: 0.0, languages };
-        let mut frequencies: HashMap<u32, usize> = query.indices.iter().map(|word| (*word, 0)).collect();
-        let mut count = 0;
-        for passage in passages {
-            for range in sentences(&passage.text) {
-                count += 1;
-                for word in words.ids(passage.text.get(range).unwrap_or_default()) {
-                    frequencies.entry(word).and_modify(|frequency| *frequency += 1);
-                }
-            }
+        let terms = lexical::query_terms(question, &languages);
+        let words = terms.into_iter().map(|term| QuestionWord { ids: term.sparse.indices, weight: 0.0 });
+        let mut words = Self { words: words.collect(), total_weight: 0.0, languages };
+        let texts = passages.iter().flat_map(|passage| {
+            let text = &passage.text;
+            sentences(text).map(move |range| text.get(range).unwrap_or_default())
+        });
+        let analysed: Vec<Vec<u32>> = texts.map(|sentence| words.ids(sentence)).collect();
+        let count = analysed.len().max(MIN_SENTENCES);
+        for word in &mut words.words {
+            let frequency = analysed.iter().filter(|sentence| word.is_in(sentence)).count();
+            word.weight = inverse_frequency(frequency, count);
         }
-        let count = count.max(MIN_SENTENCES);
-        for (word, factor) in query.indices.iter().zip(&query.values) {
-            let frequency = frequencies.get(word).copied().unwrap_or(0);
-            words.weights.insert(*word, factor * inverse_frequency(frequency, count));
-        }
-        words.total_weight = words.weights.values().sum();
+        words.total_weight = words.words.iter().map(|word| word.weight).sum();
         words
     }
 
     /// Returns the weighted share of the question's words that the text contains, from 0 to 1.
     pub fn coverage(&self, text: &str) -> f32 {
+        self.coverage_with_title(text, &[])
+    }
+
+    /// Returns the weighted share of the question's words that a sentence contains, from 0 to 1. Those that only the title of its
+    /// document contains, by their ids, count half.
+    pub fn coverage_with_title(&self, sentence: &str, title: &[u32]) -> f32 {
         if self.total_weight <= 0.0 {
             return 0.0;
         }
-        let contained: f32 = self.ids(text).iter().filter_map(|word| self.weights.get(word)).sum();
-        contained / self.total_weight
+        let sentence = self.ids(sentence);
+        let weights = self.words.iter().map(|word| match word {
+            word if word.is_in(&sentence) => word.weight,
+            word if word.is_in(title) => TITLE_WEIGHT * word.weight,
+            _ => 0.0,
+        });
+        weights.sum::<f32>() / self.total_weight
     }
 
-    /// Returns the words of the text, each once, analysed in each of the languages.
-    fn ids(&self, text: &str) -> Vec<u32> {
+    /// Returns the words of the text, each once and in ascending order, analysed in each of the languages.
+    pub fn ids(&self, text: &str) -> Vec<u32> {
         let mut ids: Vec<u32> = Vec::new();
         for language in &self.languages {
             ids.extend(lexical::analyze_passage("", text, *language).indices);

@@ -1,0 +1,142 @@
+//! Answers with and without a model: what is quoted, from which document, and what is not an answer.
+
+use inference::embedder::{Calibration, Embeddings, QueryWeight};
+
+use super::*;
+
+const QUAGGA: &str = "Artis had animals of many kinds. The quagga of Artis died on the twelfth of August 1883. \
+    Visitors came by tram and had tea in the garden. The keeper fed it hay.";
+const BREAD: &str = "Bread needs flour and water.\nIt rises for an hour.";
+const BACKDOOR: &str = "In March 2024 Andres Freund noticed that logins took half a second longer. \
+    He traced this to a hidden object file in the test data.";
+
+/// A passage of the document with this rank.
+fn passage(document_rank: usize, title: &str, text: &str) -> SourcePassage {
+    let score = if document_rank == 0 { 0.9 } else { 0.8 };
+    SourcePassage { document_rank, title: title.to_owned(), text: text.to_owned(), score, cosine: None }
+}
+
+fn answer_from(text: &str, passages: Vec<SourcePassage>, embedder: Option<&dyn Embedder>) -> DraftAnswer {
+    answer(&Question { text: text.to_owned(), passages }, embedder).unwrap()
+}
+
+/// The answer from texts without titles, each of a document of its own.
+fn answer_of(text: &str, texts: &[&str]) -> DraftAnswer {
+    let passages = texts.iter().enumerate().map(|(rank, text)| passage(rank, "", text));
+    answer_from(text, passages.collect(), None)
+}
+
+/// A model in whose vectors each of these groups of synonyms has a dimension of its own.
+struct SynonymEmbedder(&'static [&'static [&'static str]]);
+
+impl Embedder for SynonymEmbedder {
+    fn model(&self) -> &str {
+        "synonyms"
+    }
+
+    fn dimensions(&self) -> usize {
+        self.0.len()
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Embeddings, EmbedError> {
+        Ok(Embeddings { vectors: self.embed_queries(texts)?, tokens: texts.len() })
+    }
+
+    fn embed_query(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
+        let text = text.to_lowercase();
+        let is_in_text = |group: &&[&str]| group.iter().any(|word| text.contains(word));
+        let vector: Vec<f32> = self.0.iter().map(|group| if is_in_text(group) { 1.0 } else { 0.0 }).collect();
+        let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt().max(1.0);
+        Ok(vector.into_iter().map(|value| value / length).collect())
+    }
+
+    fn query_weight(&self, _: &str) -> QueryWeight {
+        QueryWeight::FULL
+    }
+
+    fn knows_each_word(&self, _: &str) -> Option<bool> {
+        Some(true)
+    }
+
+    fn calibration(&self) -> Calibration {
+        Calibration::STANDARD
+    }
+}
+
+#[test]
+fn sentence_with_the_question_words_is_quoted_with_its_marker() {
+    let answer = answer_of("When did the quagga die?", &[BREAD, QUAGGA]);
+
+    let quoted = "“The quagga of Artis died on the twelfth of August 1883.” [2]";
+    assert_eq!(answer, DraftAnswer::Answer(quoted.to_owned()));
+}
+
+#[test]
+fn question_without_answer_gets_the_closest_sentences() {
+    let question = "Which moons of Mars have animals with feathers?";
+
+    let closest = "“Artis had animals of many kinds.” [1]";
+    assert_eq!(answer_of(question, &[QUAGGA, BREAD]), DraftAnswer::Closest(closest.to_owned()));
+}
+
+#[test]
+fn passages_without_sentences_are_quoted_as_they_are() {
+    assert_eq!(answer_of("?", &["Buy milk"]), DraftAnswer::Closest("“Buy milk” [1]".to_owned()));
+    assert_eq!(answer_of("When did the quagga die?", &[]), DraftAnswer::Nothing);
+}
+
+#[test]
+fn document_that_search_ranks_first_answers_by_its_title() {
+    let passages = vec![
+        passage(0, "The xz backdoor", BACKDOOR),
+        passage(1, "Found objects", "A dog found the old door of a barn behind the house in 1999."),
+        passage(2, "Who we are", "Who are we? We are who found this club."),
+    ];
+
+    let answer = answer_from("Who found the xz backdoor?", passages, None);
+
+    let quoted = "“In March 2024 Andres Freund noticed that logins took half a second longer.” [1]";
+    let DraftAnswer::Answer(text) = &answer else { panic!("{answer:?}") };
+    assert!(text.starts_with(quoted) && !text.contains("[2]") && !text.contains("[3]"), "{text}");
+}
+
+#[test]
+fn similarity_finds_a_sentence_that_shares_no_word() {
+    let embedder = SynonymEmbedder(&[&["flies", "insect"], &["coat", "stripe"], &["hay"]]);
+    let text = "They eat hay in the morning. Flies cannot land on such a coat.";
+    let mut passages = vec![passage(0, "Animals", text), passage(1, "Bread", BREAD)];
+    passages[0].cosine = Some(0.7);
+
+    let answer = answer_from("What keeps insects away?", passages, Some(&embedder));
+
+    let quoted = "“Flies cannot land on such a coat.” [1]";
+    assert_eq!(answer, DraftAnswer::Answer(quoted.to_owned()));
+}
+
+#[test]
+fn near_passage_of_another_document_is_no_evidence() {
+    let embedder = SynonymEmbedder(&[&["bread"], &["baked"], &["night"]]);
+    let mut passages = vec![passage(0, "Bread", BREAD), passage(1, "Planets", "Venus is hot in the day.")];
+    passages[0].cosine = Some(0.3);
+    passages[1].cosine = Some(0.9);
+
+    let answer = answer_from("Is bread baked at night?", passages, Some(&embedder));
+
+    let closest = "“Bread needs flour and water.” [1]";
+    assert_eq!(answer, DraftAnswer::Closest(closest.to_owned()));
+}
+
+#[test]
+fn quotations_are_verified_by_the_citation_check() {
+    let passages = ["He said “the quagga [2] is dead”\nin 1883. Nobody believed him."];
+    let DraftAnswer::Answer(answer) = answer_of("Who said that the quagga is dead?", &passages) else {
+        panic!("no answer")
+    };
+
+    let cited = search::citation::cite(&answer, &passages);
+
+    assert!(
+        !cited.citations.is_empty() && cited.citations.iter().all(|citation| citation.verified),
+        "{answer}"
+    );
+}
