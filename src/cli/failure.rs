@@ -130,6 +130,9 @@ pub enum Failure {
     /// The export could not be packed; the text is the reason.
     #[error("the export failed: {0}")]
     NotExported(String),
+    /// A set of texts and queries could not be read or measured; the text is the reason.
+    #[error("could not evaluate the set: {0}")]
+    NotEvaluated(String),
     /// The runtime of the command could not be started.
     #[error("could not start the asynchronous runtime: {0}")]
     Runtime(#[source] io::Error),
@@ -188,6 +191,7 @@ impl Failure {
             Self::NotImported { .. } => "IMPORT_FAILED",
             Self::Interrupted { .. } => "IMPORT_INTERRUPTED",
             Self::NotExported(_) => "EXPORT_FAILED",
+            Self::NotEvaluated(_) => "EVALUATION_FAILED",
             Self::Runtime(_) | Self::ReportFailed(_) | Self::OutputFailed(_) => "INTERNAL",
         }
     }

@@ -7,6 +7,7 @@ mod choices;
 mod completions;
 mod confirmation;
 mod doctor;
+mod eval;
 mod export;
 mod failure;
 mod folder;
@@ -89,6 +90,11 @@ enum Command {
     Models(models::ModelsCommand),
     /// Rebuild the search index
     Reindex,
+    /// Judge search by a set of texts and queries
+    ///
+    /// The texts are saved in a temporary library, and the queries are searched for with the operations that serve clients. Prints nDCG@10,
+    /// recall@20 and the mean reciprocal rank, in all and by kind of query, of hybrid and of lexical search.
+    Eval(eval::EvalArgs),
     /// Check the installation and suggest repairs
     ///
     /// Run it as the user that runs the server: root can write to every folder, so the checks would miss wrong permissions.
@@ -162,6 +168,8 @@ impl Cli {
             Command::Export(args) => wait(export::run(args, &settings?)),
             Command::Ai(command) => wait(ai::run(command, &settings?)),
             Command::Models(command) => wait(models::run(command, &settings?)),
+            // It runs on a system of its own.
+            Command::Eval(args) => eval::run(&args, settings?),
             Command::Reindex => wait(reindex::run(&settings?)),
             // It reports wrong settings too.
             Command::Doctor(args) => wait(doctor::run(args, self.config.as_deref(), settings)),

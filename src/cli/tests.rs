@@ -77,6 +77,7 @@ fn every_subcommand_takes_json_at_its_end() {
         "models verify",
         "models import folder",
         "reindex",
+        "eval set --kind title --lexical --answers --features file --min title=0.9 --min all.mrr=0.5 --keep folder",
         "doctor",
         "doctor --repair",
         "migrate",
@@ -105,6 +106,7 @@ fn invalid_value_is_reported_with_the_allowed_ones() {
         ("project archive 7", "carrel project list"),
         ("project activate 7", "carrel project list"),
         ("project list --status done", "active, archived"),
+        ("eval set --min title=high", "title.mrr=0.9"),
         ("completions ksh", "bash"),
     ];
     for (line, allowed) in mistakes {
