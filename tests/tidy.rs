@@ -56,7 +56,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
     ("actors/crates/parse", &["text", "values"]),
     ("actors/crates/runtime", &["concurrency"]),
     ("actors/crates/sandbox", &["concurrency", "parse"]),
-    ("actors/crates/search", &["disk", "inference", "text", "values"]),
+    ("actors/crates/search", &["concurrency", "disk", "inference", "text", "values"]),
     ("actors/crates/storage", &["disk", "values", "web"]),
     ("actors/crates/text", &[]),
     ("actors/crates/validation", &["text", "values"]),
@@ -127,7 +127,7 @@ const ACTIX_CRATES: [&str; 3] = ["actors/crates/runtime", "actors", "."];
 const ACTIX_SOURCES: [&str; 4] = ["actors/crates/runtime/", "actors/src/", "src/", "tests/"];
 
 /// What a part of the tree does not speak of, and which files are excepted.
-const ABSENT: [(&str, &str, &[&str]); 10] = [
+const ABSENT: [(&str, &str, &[&str]); 12] = [
     // Only direct reads use SQLite without its pools (crate `database`).
     (
         "actors",
@@ -135,6 +135,22 @@ const ABSENT: [(&str, &str, &[&str]); 10] = [
         &["actors/crates/database/src/direct/connection.rs", "actors/crates/database/src/direct/row.rs"],
     ),
     ("src", "rusqlite", &[]),
+    // The rest of the program knows an index, and not where it is.
+    (
+        "actors",
+        "qdrant_client",
+        &[
+            "actors/crates/search/src/index/server/call_error.rs",
+            "actors/crates/search/src/index/server/collection.rs",
+            "actors/crates/search/src/index/server/connection.rs",
+            "actors/crates/search/src/index/server/filter.rs",
+            "actors/crates/search/src/index/server/mod.rs",
+            "actors/crates/search/src/index/server/point.rs",
+            "actors/crates/search/src/index/server/query.rs",
+            "actors/crates/search/src/index/server/tests.rs",
+        ],
+    ),
+    ("src", "qdrant_client", &[]),
     ("actors", "actix_web", &[]),
     // The log silences a module of it by its name.
     ("src", "sea_orm", &["src/log.rs"]),
@@ -142,12 +158,13 @@ const ABSENT: [(&str, &str, &[&str]); 10] = [
     ("actors", "now_v7", &[]),
     ("src", "now_v7", &[]),
     // Ids of rows come from `values::id`. Excepted are that module, the name of a temporary file, the value of a check of the database,
-    // the id of a data folder, and the ids of requests in the log.
+    // the id of a data folder, the names of collections of tests, and the ids of requests in the log.
     (
         "actors",
         "Uuid::new_v4",
         &[
             "actors/crates/disk/src/scratch.rs",
+            "actors/crates/search/src/index/server/tests.rs",
             "actors/crates/values/src/id.rs",
             "actors/src/service_state.rs",
         ],
@@ -189,7 +206,10 @@ const CHANGING_TYPES: [&str; 5] = ["Atomic", "Mutex", "RwLock", "OnceLock", "Onc
 /// Files with a static that changes, and the reason: all else belongs to the contexts that the start of the server builds.
 const CHANGING_STATICS: [(&str, &str); 6] = [
     ("actors/crates/inference/src/transcriber/whisper.rs", "the C library has one logging hook a process"),
-    ("actors/crates/search/src/lexical.rs", "the analyzer of a language is built when it first occurs"),
+    (
+        "actors/crates/search/src/lexical/stop_words.rs",
+        "the stop words of a language are read when it first occurs",
+    ),
     ("actors/crates/values/src/id.rs", "ids of one millisecond keep the order of their creation"),
     ("actors/src/auth/password.rs", "spare memory for hashes, whose content does not matter"),
     ("src/log/output.rs", "the log belongs to the process"),

@@ -1,5 +1,5 @@
 //! State of the whole service that is stored in the database and shared by all processes: the signing key, the generation of
-//! keys and users, the pause of the AI, the markers of the passage indexes.
+//! keys and users, the pause of the AI, the markers of the passage indexes, the scale of an embedding endpoint.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -11,8 +11,9 @@ use jobs::LeaseOwner;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, Value};
+use search::index::IndexStoreId;
 use uuid::Uuid;
-use values::id::{DataFolderId, UserId};
+use values::id::UserId;
 
 /// The key of a value; a row of the table `service_state`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +26,16 @@ pub enum ServiceStateKey {
     SigningKey,
     /// Written and read back by the [`check_round_trip`] of one process, so no other process changes it. Removed at its drain.
     RoundTrip(LeaseOwner),
-    /// The last marker of the passage index in a data folder.
-    IndexMarker(DataFolderId),
-    /// The id of the data folder whose index the rows of documents describe.
+    /// The last marker of the passage index in this place.
+    IndexMarker(IndexStoreId),
+    /// The id of the place of the index that the rows of documents describe.
     IndexMaintainer,
+    /// The id of the database, by which a collection of a Qdrant server knows to whom it belongs.
+    IndexOwner,
+    /// Present while an index that several processes share is compared with the database, or is about to be.
+    IndexAudit,
+    /// What was measured of the vectors of the embedding endpoint that was used last.
+    EmbeddingEndpoint,
     /// A user whose account was removed and whose passages are still in the index.
     RemovedUser(UserId),
 }
@@ -46,8 +53,11 @@ impl ServiceStateKey {
             ServiceStateKey::AiPausedUntil => "ai.paused_until".into(),
             ServiceStateKey::SigningKey => "signing_key".into(),
             ServiceStateKey::RoundTrip(LeaseOwner(process)) => format!("round_trip:{process}").into(),
-            ServiceStateKey::IndexMarker(folder) => format!("index:{folder}").into(),
+            ServiceStateKey::IndexMarker(place) => format!("index:{place}").into(),
             ServiceStateKey::IndexMaintainer => "index_maintainer".into(),
+            ServiceStateKey::IndexOwner => "index_owner".into(),
+            ServiceStateKey::IndexAudit => "index_audit".into(),
+            ServiceStateKey::EmbeddingEndpoint => "embedding_endpoint".into(),
             ServiceStateKey::RemovedUser(user) => format!("{REMOVED_USER_PREFIX}{user}").into(),
         }
     }

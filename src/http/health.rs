@@ -88,8 +88,8 @@ struct Dependencies {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IndexHealth {
-    /// Whether the index responds, or is being reloaded; `false` if there is none, or if it cannot be loaded again, because it is damaged
-    /// or because its disk has no space for that.
+    /// Whether the index responds, or is being reloaded; `false` if there is none, if its server does not answer, or if it cannot be loaded
+    /// again, because it is damaged or because its disk has no space for that.
     pub ok: bool,
     /// The number of its passages; `None` while it does not respond.
     pub passages: Option<u64>,
@@ -175,11 +175,21 @@ async fn ready(service: Data<Service>, readiness: Data<Readiness>) -> impl Respo
         && probed.is_some()
         && actors.iter().all(|actor| actor.up);
     let ctx = &service.context;
-    let model = ctx.retrieval.engine().model();
+    let embedder = ctx.retrieval.engine().embedder();
+    let model = embedder.as_ref().map(|embedder| embedder.model().to_owned());
+    let semantic = match embedder {
+        None => "lexical: the embedding model is not installed",
+        Some(embedder) if embedder.fault().is_some() => "lexical: the embedding endpoint cannot be used",
+        Some(_) => "hybrid",
+    };
     let has_index = ctx.retrieval.engine().has_index();
-    let search = search_state(has_index, probed, model.is_some());
+    let search = if probed == Some(IndexProbe::Unreachable) {
+        unreachable_state(ctx.core.db.is_postgres())
+    } else {
+        search_state(has_index, probed, semantic)
+    };
     let index = IndexHealth {
-        ok: has_index && !matches!(probed, None | Some(IndexProbe::LoadFailed(_) | IndexProbe::NoSpace)),
+        ok: has_index && probed.is_some_and(is_responding),
         passages: passages_of(probed),
         failed_requests: ctx.retrieval.engine().damage_failures(),
         completeness: ctx.retrieval.engine().completeness(),
@@ -197,23 +207,46 @@ async fn ready(service: Data<Service>, readiness: Data<Readiness>) -> impl Respo
     if is_ready { HttpResponse::Ok().json(body) } else { HttpResponse::ServiceUnavailable().json(body) }
 }
 
+fn is_responding(probed: IndexProbe) -> bool {
+    !matches!(probed, IndexProbe::LoadFailed(_) | IndexProbe::NoSpace | IndexProbe::Unreachable)
+}
+
 fn passages_of(probed: Option<IndexProbe>) -> Option<u64> {
     match probed? {
         IndexProbe::Available { passages } => Some(passages as u64),
-        IndexProbe::Reloading | IndexProbe::LoadFailed(_) | IndexProbe::NoSpace | IndexProbe::Missing => None,
+        IndexProbe::Reloading
+        | IndexProbe::LoadFailed(_)
+        | IndexProbe::NoSpace
+        | IndexProbe::Missing
+        | IndexProbe::Unreachable => None,
     }
 }
 
-fn search_state(has_index: bool, probed: Option<IndexProbe>, has_model: bool) -> &'static str {
+/// Returns what search can do; `semantic` is what it can do with an index that answers.
+fn search_state(has_index: bool, probed: Option<IndexProbe>, semantic: &'static str) -> &'static str {
     if !has_index {
         return "unavailable: the disk of the index has no space for it";
     }
-    let available = if has_model { "hybrid" } else { "lexical: the embedding model is not installed" };
     match probed {
         Some(IndexProbe::LoadFailed(_)) => "unavailable: the index could not be loaded again",
         Some(IndexProbe::NoSpace) => "unavailable: the disk of the index has no space to load it",
         // A missing one was opened after the probe.
-        Some(IndexProbe::Available { .. } | IndexProbe::Reloading | IndexProbe::Missing) | None => available,
+        Some(
+            IndexProbe::Available { .. }
+            | IndexProbe::Reloading
+            | IndexProbe::Missing
+            | IndexProbe::Unreachable,
+        )
+        | None => semantic,
+    }
+}
+
+/// Returns the state of search while the server of the index does not answer: PostgreSQL then searches the texts itself.
+fn unreachable_state(is_postgres: bool) -> &'static str {
+    if is_postgres {
+        "lexical: the Qdrant server does not answer"
+    } else {
+        "unavailable: the Qdrant server does not answer"
     }
 }
 
@@ -262,12 +295,12 @@ mod tests {
 
     #[test]
     fn search_without_space_to_load_the_index_is_unavailable() {
-        for has_model in [true, false] {
-            let search = search_state(true, Some(IndexProbe::NoSpace), has_model);
+        for semantic in ["hybrid", "lexical"] {
+            let search = search_state(true, Some(IndexProbe::NoSpace), semantic);
 
             assert_eq!(search, "unavailable: the disk of the index has no space to load it");
         }
-        assert_eq!(search_state(true, Some(IndexProbe::Available { passages: 7 }), true), "hybrid");
+        assert_eq!(search_state(true, Some(IndexProbe::Available { passages: 7 }), "hybrid"), "hybrid");
     }
 
     #[test]

@@ -63,12 +63,17 @@ impl BaseUrl {
 
     /// Returns whether it leads to this machine only.
     pub fn is_loopback(&self) -> bool {
-        match self.parsed.host() {
-            Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-            Some(Host::Ipv4(ip)) => ip.is_loopback(),
-            Some(Host::Ipv6(ip)) => ip.is_loopback(),
-            None => false,
-        }
+        is_loopback(&self.parsed)
+    }
+}
+
+/// Returns whether a URL leads to this machine only.
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
     }
 }
 
@@ -92,6 +97,11 @@ impl HttpUrl {
     /// The address, without a slash at its end.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Returns whether what is sent there can be read in transit: it is http, and leads to another machine.
+    pub fn is_readable_in_transit(&self) -> bool {
+        Url::parse(&self.0).is_ok_and(|url| url.scheme() == "http" && !is_loopback(&url))
     }
 }
 

@@ -10,6 +10,7 @@ mod value;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use inference::models::{Catalogue, Model, Purpose};
 use serde::Deserialize;
 use values::plan::Plans;
 
@@ -20,10 +21,10 @@ use crate::data_dir::{FILES_FOLDER, database_file};
 pub use self::address::{BaseUrl, DatabaseUrl, FilesUrl, HttpUrl, MailUrl, Origin};
 pub use self::fault::{Fault, SettingsError};
 pub use self::section::{
-    Access, Accounts, Activity, Ai, Auth, Chat, Database, Feeds, Fetch, Files, Ingest, Log, LogFormat, Mail,
-    Mcp, Models, Oauth, Push, Server, Storage, Transcription, Uploads, Vectors,
+    Access, Accounts, Activity, Ai, Auth, Chat, Database, Embedding, Feeds, Fetch, Files, Ingest, Log,
+    LogFormat, Mail, Mcp, Models, Oauth, Push, Server, Storage, Transcription, Uploads, Vectors,
 };
-pub use self::value::{LogFilter, Mailbox, Secret};
+pub use self::value::{CollectionName, LogFilter, Mailbox, Secret};
 
 /// All settings, checked. config/default.toml tells what each means.
 #[derive(Clone, Debug, Deserialize)]
@@ -123,6 +124,21 @@ impl Settings {
         self.models.dir.clone().unwrap_or_else(|| self.data_dir.join("models"))
     }
 
+    /// Returns the local model for search by meaning; `None` if an endpoint embeds instead.
+    pub fn embedding_model(&self) -> Option<&'static Model> {
+        let is_local = self.ai.embedding.url.is_none();
+        is_local.then(|| find_embedding_model(&self.models.embedding)).flatten()
+    }
+
+    /// Returns whether the server uses a local model with these settings.
+    pub fn uses_model(&self, model: &Model) -> bool {
+        match model.purpose {
+            Purpose::Embedding => self.embedding_model().is_some_and(|used| used.name == model.name),
+            // An endpoint transcribes instead of the local model.
+            Purpose::Speech => !model.optional && self.ai.transcription.url.is_none(),
+        }
+    }
+
     /// Returns warnings about settings that are valid but risky; the start logs them.
     pub fn warnings(&self) -> Vec<String> {
         let base = self.base_url(self.server.listen);
@@ -132,17 +148,12 @@ impl Settings {
                  refuse to sign in (OAuth 2.1, section 1.5)"
             )
         });
-        plain.into_iter().collect()
-    }
-
-    /// Refuses settings of features that this version does not have, rather than ignoring them.
-    ///
-    /// # Errors
-    /// [`SettingsError::Wrong`] with the setting.
-    pub fn refuse_unbuilt(&self) -> Result<(), SettingsError> {
-        let Some(url) = &self.vectors.url else { return Ok(()) };
-        let needed = "no value, because this version supports only the embedded index";
-        Err(SettingsError::Wrong(vec![Fault::refused("vectors.url", url.as_str(), needed)]))
+        let vectors = self.vectors.url.as_ref().filter(|_| self.vectors.key.is_some());
+        let open_key = vectors.filter(|url| url.is_readable_in_transit()).map(|url| {
+            let url = url.as_str();
+            format!("vectors.url is {url}: without https, vectors.key can be read in transit")
+        });
+        plain.into_iter().chain(open_key).collect()
     }
 
     /// Faults that only two settings together show.
@@ -156,6 +167,27 @@ impl Settings {
             let needed = "the name of a model, because ai.transcription.url is set";
             faults.push(Fault::missing("ai.transcription.model", needed));
         }
+        if self.vectors.key.is_some() && self.vectors.url.is_none() {
+            faults.push(Fault::missing(
+                "vectors.url",
+                "the URL of a Qdrant server, because vectors.key is set",
+            ));
+        }
+        let Vectors { replication_factor, write_consistency, .. } = &self.vectors;
+        if write_consistency > replication_factor {
+            let needed = format!("at most vectors.replication_factor = {replication_factor}");
+            faults.push(Fault::refused("vectors.write_consistency", &write_consistency.to_string(), &needed));
+        }
+        if self.ai.embedding.url.is_some() && self.ai.embedding.model.is_none() {
+            let needed = "the name of a model, because ai.embedding.url is set";
+            faults.push(Fault::missing("ai.embedding.model", needed));
+        }
+        if find_embedding_model(&self.models.embedding).is_none() {
+            let models = Catalogue::built_in().for_purpose(Purpose::Embedding);
+            let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
+            let needed = format!("one of {}", names.join(", "));
+            faults.push(Fault::refused("models.embedding", &self.models.embedding, &needed));
+        }
         if let Some(metrics) = self.server.metrics_listen
             && is_same_listener(self.server.listen, metrics)
         {
@@ -164,6 +196,10 @@ impl Settings {
         }
         if faults.is_empty() { Ok(()) } else { Err(SettingsError::Wrong(faults)) }
     }
+}
+
+fn find_embedding_model(name: &str) -> Option<&'static Model> {
+    Catalogue::built_in().get(name).filter(|model| model.purpose == Purpose::Embedding)
 }
 
 /// Returns whether two listeners exclude each other. Port 0 selects a free port for each.

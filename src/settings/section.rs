@@ -10,7 +10,8 @@ use values::plan::Plan;
 
 use super::address::{BaseUrl, DatabaseUrl, FilesUrl, HttpUrl, MailUrl, Origin};
 use super::value::{
-    LogFilter, Mailbox, Secret, read_days, read_integer, read_list, read_optional, read_seconds, read_text,
+    CollectionName, LogFilter, Mailbox, Secret, read_days, read_integer, read_list, read_milliseconds,
+    read_optional, read_seconds, read_text, read_verbatim,
 };
 
 /// 1 GiB, the upper bound of the length limits of bodies and pages.
@@ -60,9 +61,27 @@ pub struct Database {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vectors {
-    /// URL of a Qdrant server. `Settings::refuse_unbuilt` refuses it: only the embedded index is supported.
+    /// URL of a Qdrant server or cluster, which all servers on the database share; `None` for the embedded index in `data_dir`.
     #[serde(deserialize_with = "read_optional")]
     pub url: Option<HttpUrl>,
+    /// Key that is sent as `api-key`; `None` sends none.
+    #[serde(deserialize_with = "read_optional")]
+    pub key: Option<Secret>,
+    /// Name of the collection, which belongs to this database alone.
+    #[serde(deserialize_with = "read_text")]
+    pub collection: CollectionName,
+    /// Longest time that a search waits for the server.
+    #[serde(rename = "timeout_ms", deserialize_with = "read_milliseconds::<_, 100, 10_000>")]
+    pub timeout: Duration,
+    /// Shards of a new collection.
+    #[serde(deserialize_with = "read_integer::<_, u32, 1, 1000>")]
+    pub shards: u32,
+    /// Copies of each shard of a new collection.
+    #[serde(deserialize_with = "read_integer::<_, u32, 1, 100>")]
+    pub replication_factor: u32,
+    /// Copies that must have a write before it counts, of a new collection; at most `replication_factor`.
+    #[serde(deserialize_with = "read_integer::<_, u32, 1, 100>")]
+    pub write_consistency: u32,
 }
 
 /// Section `files`: the store of uploaded and exported files.
@@ -150,6 +169,8 @@ pub struct Ai {
     pub chat: Chat,
     /// The external model that transcribes recordings.
     pub transcription: Transcription,
+    /// The external model for search by meaning.
+    pub embedding: Embedding,
 }
 
 /// Section `ai.chat`: an OpenAI-compatible endpoint that answers questions.
@@ -182,6 +203,30 @@ pub struct Transcription {
     pub key: Option<Secret>,
 }
 
+/// Section `ai.embedding`: an OpenAI-compatible endpoint that embeds passages and queries for search by meaning.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Embedding {
+    /// Base URL, to which `/embeddings` is appended; `None` embeds with the local model.
+    #[serde(deserialize_with = "read_optional")]
+    pub url: Option<HttpUrl>,
+    /// Name of the model to request; set whenever `url` is.
+    #[serde(deserialize_with = "read_optional")]
+    pub model: Option<String>,
+    /// Key that is sent as `Authorization: Bearer`; `None` sends no such header.
+    #[serde(deserialize_with = "read_optional")]
+    pub key: Option<Secret>,
+    /// Length of the vectors to request; 0 requests none and takes the vectors as they come.
+    #[serde(deserialize_with = "read_integer::<_, usize, 0, 8192>")]
+    pub dimensions: usize,
+    /// Prepended to each query, as the model needs it.
+    #[serde(deserialize_with = "read_verbatim")]
+    pub query_prefix: String,
+    /// Prepended to each passage, as the model needs it.
+    #[serde(deserialize_with = "read_verbatim")]
+    pub passage_prefix: String,
+}
+
 /// Section `models`: the files of the local models.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -191,6 +236,9 @@ pub struct Models {
     pub dir: Option<PathBuf>,
     /// Whether missing models are downloaded in the background at the start.
     pub auto: bool,
+    /// Name of the local model for search by meaning, which is one of the catalogue.
+    #[serde(deserialize_with = "read_text")]
+    pub embedding: String,
 }
 
 /// The rule for clients without an account that create an account or a registration.

@@ -286,7 +286,15 @@ fn every_setting_of_type_secret_is_hidden() {
     };
     let mut secrets: Vec<_> = names_of("", &defaults).into_iter().filter(is_secret).collect();
     secrets.sort();
-    assert_eq!(secrets, ["ai.chat.key", "ai.transcription.key", "files.access_key", "files.secret_key"]);
+    let expected = [
+        "ai.chat.key",
+        "ai.embedding.key",
+        "ai.transcription.key",
+        "files.access_key",
+        "files.secret_key",
+        "vectors.key",
+    ];
+    assert_eq!(secrets, expected);
 
     for secret in secrets {
         let (section, name) = secret.rsplit_once('.').unwrap();
@@ -386,6 +394,47 @@ fn urls_have_the_scheme_of_their_setting() {
 #[test]
 fn endpoint_needs_the_name_of_its_model() {
     insta::assert_snapshot!(report(&[("CARREL__AI__CHAT__URL", "http://127.0.0.1:9")]), @r#"setting ai.chat.model = "": expected the name of a model, because ai.chat.url is set"#);
+}
+
+#[test]
+fn settings_of_a_qdrant_server_fit_together() {
+    let url = ("CARREL__VECTORS__URL", "http://qdrant.example:6334");
+    let key = ("CARREL__VECTORS__KEY", "a-secret");
+    insta::assert_snapshot!(report(&[key]), @r#"setting vectors.url = "": expected the URL of a Qdrant server, because vectors.key is set"#);
+    insta::assert_snapshot!(report(&[("CARREL__VECTORS__WRITE_CONSISTENCY", "2")]), @r#"setting vectors.write_consistency = "2": expected at most vectors.replication_factor = 1"#);
+    assert!(!report(&[("CARREL__VECTORS__COLLECTION", "a/b")]).is_empty());
+
+    let warnings = |settings: &[(&str, &str)]| with(settings).unwrap().warnings();
+    assert_eq!(
+        warnings(&[url, key]),
+        ["vectors.url is http://qdrant.example:6334: without https, vectors.key can be read in transit"]
+    );
+    assert!(warnings(&[url]).is_empty());
+    assert!(warnings(&[("CARREL__VECTORS__URL", "http://127.0.0.1:6334"), key]).is_empty());
+}
+
+#[test]
+fn model_of_search_is_one_of_the_catalogue() {
+    assert_eq!(with(&[]).unwrap().embedding_model().unwrap().name, "all-minilm-l6-v2");
+    let multilingual = with(&[("CARREL__MODELS__EMBEDDING", "multilingual-e5-small")]).unwrap();
+    assert_eq!(multilingual.embedding_model().unwrap().name, "multilingual-e5-small");
+    let catalogue = Catalogue::built_in();
+    assert!(multilingual.uses_model(catalogue.get("multilingual-e5-small").unwrap()));
+    assert!(!multilingual.uses_model(catalogue.get("all-minilm-l6-v2").unwrap()));
+
+    insta::assert_snapshot!(report(&[("CARREL__MODELS__EMBEDDING", "whisper-base")]), @r#"setting models.embedding = "whisper-base": expected one of all-minilm-l6-v2, multilingual-e5-small"#);
+}
+
+#[test]
+fn embedding_endpoint_replaces_the_local_model() {
+    let endpoint =
+        [("CARREL__AI__EMBEDDING__URL", "http://127.0.0.1:9/v1"), ("CARREL__AI__EMBEDDING__MODEL", "m")];
+    let prefix = ("CARREL__AI__EMBEDDING__QUERY_PREFIX", "query: ");
+    let settings = with(&[endpoint[0], endpoint[1], prefix]).unwrap();
+
+    assert!(settings.embedding_model().is_none());
+    assert_eq!(settings.ai.embedding.query_prefix, "query: ", "with the space at its end");
+    insta::assert_snapshot!(report(&endpoint[..1]), @r#"setting ai.embedding.model = "": expected the name of a model, because ai.embedding.url is set"#);
 }
 
 #[test]

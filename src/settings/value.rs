@@ -43,6 +43,15 @@ pub(super) fn read_optional<'de, D: Deserializer<'de>, T: Text>(from: D) -> Resu
     }
 }
 
+/// Reads a text as it is, with the spaces at its ends. It may be empty.
+pub(super) fn read_verbatim<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let given = from.deserialize_str(TextVisitor(String::EXPECTED))?;
+    if given.contains(char::is_control) {
+        return Err(D::Error::invalid_value(Unexpected::Str(&given), &String::EXPECTED));
+    }
+    Ok(given)
+}
+
 /// Reads a list of texts.
 pub(super) fn read_list<'de, D: Deserializer<'de>, T: Text>(from: D) -> Result<Vec<T>, D::Error> {
     from.deserialize_seq(ListVisitor(PhantomData))
@@ -65,6 +74,14 @@ where
     D: Deserializer<'de>,
 {
     read_integer::<D, u64, MIN, MAX>(from).map(Duration::from_secs)
+}
+
+/// Reads a duration of `MIN` to `MAX` milliseconds.
+pub(super) fn read_milliseconds<'de, D, const MIN: u64, const MAX: u64>(from: D) -> Result<Duration, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    read_integer::<D, u64, MIN, MAX>(from).map(Duration::from_millis)
 }
 
 /// Reads a duration of 0 to 3,650 days.
@@ -157,6 +174,27 @@ impl From<String> for Secret {
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(hidden)")
+    }
+}
+
+/// The name of a collection of a Qdrant server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CollectionName(String);
+
+impl CollectionName {
+    /// Returns the name as written in the settings.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Text for CollectionName {
+    // A server makes a folder of it.
+    const EXPECTED: &'static str = "a name of at most 100 letters, digits, hyphens and underscores";
+
+    fn read(text: &str) -> Option<Self> {
+        let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        (text.len() <= 100 && text.chars().all(is_allowed)).then(|| Self(text.to_owned()))
     }
 }
 

@@ -112,7 +112,8 @@ def measure(service: Service, count: int, by_posts: bool) -> dict:
         if searching.data("GET", "/rest/v2/search", q=COMMON_WORD, limit=1)["results"]:
             found["first_found_s"] = round(time.perf_counter() - began, 2)
         time.sleep(POLL_SECONDS)
-    while service.passages() - base < count or save.is_alive():
+    # Each document has a passage of its text, and one of its metadata.
+    while service.passages() - base < 2 * count or save.is_alive():
         save.check()
         time.sleep(0.2)
     save.check()

@@ -276,7 +276,13 @@ def words_of(number: int) -> dict[str, str]:
 
 
 # No passage of a copy is in the index.
-NOT_INDEXED = {"document.indexed_version": 0, "document.indexed_passages": 0, "document.indexed_at": None}
+NOT_INDEXED = {
+    "document.indexed_version": 0,
+    "document.indexed_points": 0,
+    "document.has_metadata_point": 0,
+    "document.unindexed_since": None,
+    "document.indexed_at": None,
+}
 
 
 def fill(database: sqlite3.Connection, library: Library, first: dict[str, str]) -> None:
@@ -384,6 +390,8 @@ def build(program: str, home: pathlib.Path, bookmarks: int, indexed: bool) -> No
         with serving_at(program, home) as service:
             service.cli("reindex")
             await_passages(service, library.passages)
+            # The metadata passages are no chunks, so their number is not known.
+            service.await_index()
     (home / "library.json").write_text(json.dumps(dataclasses.asdict(library)))
 
 

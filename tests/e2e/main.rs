@@ -23,6 +23,7 @@ mod oauth;
 mod recovery;
 mod rest;
 mod scale;
+mod search;
 mod support;
 mod threats;
 mod web;

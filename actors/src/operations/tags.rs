@@ -25,6 +25,7 @@ use crate::target::Target;
 use errors::{Error, code};
 use library::BATCH_ROWS;
 use library::bookmarks::{self, TagName};
+use library::documents::mark_bookmarks_unindexed;
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
 use validation::{NoFields, request};
@@ -139,7 +140,9 @@ impl Operation for RenameTag {
             remove_tag(&txn, caller.user, &tagged, &old).await?;
             add_tag(&txn, caller.user, &tagged, &new).await?;
             // Clients that keep a copy in step ask for bookmarks by the time of their last change.
-            bookmarks::touch_many(&txn, caller.user, &tagged, ctx.core.clock.now()).await?;
+            let now = ctx.core.clock.now();
+            bookmarks::touch_many(&txn, caller.user, &tagged, now).await?;
+            mark_bookmarks_unindexed(&txn, caller.user, &tagged, now).await?;
             room.must_hold(&txn).await?;
         }
         let renamed = select_tags(caller.user).filter(tag_count::Column::Name.eq(new));
@@ -174,7 +177,9 @@ impl Operation for DeleteTag {
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let tagged = lock_tagged(&txn, caller.user, &self.0).await?;
         remove_tag(&txn, caller.user, &tagged, &self.0).await?;
-        bookmarks::touch_many(&txn, caller.user, &tagged, ctx.core.clock.now()).await?;
+        let now = ctx.core.clock.now();
+        bookmarks::touch_many(&txn, caller.user, &tagged, now).await?;
+        mark_bookmarks_unindexed(&txn, caller.user, &tagged, now).await?;
         txn.commit().await?;
         Ok(DeleteTagResponse {})
     }

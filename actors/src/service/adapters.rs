@@ -129,7 +129,7 @@ fn transcriber(
 }
 
 /// Returns the clock as the time since the Unix epoch, for crates that do not know [`Clock`].
-pub(super) fn wall_clock(clock: &Arc<dyn Clock>) -> WallClock {
+pub fn wall_clock(clock: &Arc<dyn Clock>) -> WallClock {
     let clock = clock.clone();
     Arc::new(move || Duration::from_millis(u64::try_from(clock.now().millis()).unwrap_or_default()))
 }

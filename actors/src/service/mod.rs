@@ -20,6 +20,7 @@ use crate::ingest::repair::RepairContext;
 use crate::notices::Notices;
 use crate::worker::Worker;
 
+pub use adapters::wall_clock;
 pub use config::{AdapterConfig, OperationSettings, ServiceConfig, scratch_folder};
 pub use health::{StorageErrorLog, StorageState};
 

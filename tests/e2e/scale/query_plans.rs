@@ -23,6 +23,7 @@ use actors::operations::import_rows::ListImportRows;
 use actors::operations::notices::ListNotices;
 use actors::operations::projects::{ListDecisions, ListItems, ListNotes, ListProjects, ShowProject};
 use actors::operations::rendition::{ReadHtml, ReadOutline};
+use actors::operations::search::Search;
 use actors::operations::tags::{DeleteTag, ListTags};
 use actors::operations::usage::ReadUsage;
 use actors::operations::work::ListWork;
@@ -99,7 +100,7 @@ const RARE_FULL_SCANS: [(&str, &str); 3] = [
     ("FROM title_search_merge", "the state of the merge of the index of titles, on SQLite, is one row"),
     (r#""service_state"."name" LIKE"#, "the table of the state of the server has a few rows"),
     (
-        r#"WHERE "document"."hidden_at" IS NULL AND "document"."indexed_version" > "#,
+        r#"WHERE "document"."hidden_at" IS NULL AND ("document"."indexed_version" > "#,
         "an audit of the index reads the documents of all users, in pages by their ids",
     ),
 ];
@@ -341,9 +342,75 @@ async fn bookmarks_are_found_by_ids_and_not_by_their_user() {
     }
 }
 
+#[actix_web::test]
+async fn documents_of_search_filters_are_found_by_an_index() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let user = server.user(Plan::Research).await;
+    let library = SmallLibrary::create(&user.full_key().await, &user.sign_in().await, &site).await;
+    let plans = OperationPlans::of_user(&server, &user).await;
+    let (since, until) = ("savedAfter=2000-01-01T00:00:00Z", "savedBefore=2100-01-01T00:00:00Z");
+    let SmallLibrary { collection, project, .. } = &library;
+
+    for (filter, index) in [
+        ("archived=false".to_owned(), "bookmark_flags_"),
+        ("favorite=true".to_owned(), "bookmark_flags_"),
+        (since.to_owned(), "bookmark_saved (user_id=? AND saved_at>?)"),
+        (until.to_owned(), "bookmark_saved (user_id=? AND saved_at<?)"),
+        (
+            format!("archived=false&{since}&{until}"),
+            "bookmark_flags_saved (user_id=? AND flags=? AND saved_at>?",
+        ),
+        ("tag=heron".to_owned(), "bookmark_tag_user (user_id=? AND name=?)"),
+        (
+            format!("tag=heron&archived=false&{since}"),
+            "bookmark_tag_user (user_id=? AND name=? AND saved_at>?)",
+        ),
+        (format!("collectionId={collection}"), "collection_bookmark_saved"),
+        (format!("collectionId={collection}&tag=heron&{until}"), "bookmark_tag_user"),
+    ] {
+        let searched = plans.explain::<Search>(&[], &format!("q=heron&{filter}")).await;
+        assert_no_scan_and_no_sort(&searched);
+        // PostgreSQL has statistics, by which it chooses between indexes.
+        if server.home().database_file().is_some() {
+            assert_uses(&searched, index);
+            assert_uses(&searched, "COVERING INDEX document_bookmark (bookmark_id=? AND user_id=?)");
+            assert_no_walk_of_bookmarks(&searched);
+        }
+    }
+    let of_project = format!("q=heron&projectId={project}&tag=heron");
+    assert_no_scan_and_no_sort(&plans.explain::<Search>(&[], &of_project).await);
+}
+
+#[actix_web::test]
+async fn saves_without_a_text_are_found_by_an_index() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Research).await;
+    let key = user.full_key().await;
+    server.service().stop_worker().await;
+    key.save(json!({ "url": "https://marsh.example/a", "tags": ["heron"] })).await;
+    let plans = OperationPlans::of_user(&server, &user).await;
+
+    for filter in ["", "&tag=heron", "&archived=false", "&contentType=article&source=bookmarks"] {
+        let searched = plans.explain::<Search>(&[], &format!("q=heron{filter}")).await;
+        // PostgreSQL sorts the highlights of several bookmarks.
+        if server.home().database_file().is_some() {
+            assert_no_scan_and_no_sort(&searched);
+            assert_uses(&searched, "chunk_ordinal (document_id=? AND version=? AND ordinal=?)");
+        }
+    }
+}
+
+/// Asserts that no statement reads all bookmarks of a user.
+fn assert_no_walk_of_bookmarks(plans: &[QueryPlan]) {
+    let walks = |plan: &&QueryPlan| plan.owner_walks().iter().any(|table| table.as_str() == "bookmark");
+    let found: Vec<&QueryPlan> = plans.iter().filter(walks).collect();
+    assert!(found.is_empty(), "{found:#?}");
+}
+
 /// Changes an object of each kind, and reads the lists.
 async fn use_library(key: &Key, session: &Client, library: &SmallLibrary) {
     let SmallLibrary { bookmark, collection, project, feed, entry, .. } = library;
+    let collection_id = collection;
     let [bookmark, collection, feed, entry] = [
         format!("/rest/v1/bookmarks/{bookmark}"),
         format!("/rest/v1/collections/{collection}"),
@@ -354,6 +421,10 @@ async fn use_library(key: &Key, session: &Client, library: &SmallLibrary) {
     for path in [
         format!("/rest/v2/projects/{project}/context"),
         "/rest/v1/bookmarks?limit=1&tag=heron".to_owned(),
+        format!("/rest/v2/search?q=heron&tag=heron&collectionId={collection_id}"),
+        "/rest/v2/search?q=heron&archived=false&contentType=article".to_owned(),
+        "/rest/v2/search?q=%22the%20heron%22%20-kingfisher%20-%22night%20heron%22".to_owned(),
+        "/rest/v2/search?q=herron".to_owned(),
         "/rest/v1/entries?limit=1&unread=true".to_owned(),
         "/rest/v1/feeds/opml".to_owned(),
     ] {
@@ -382,6 +453,8 @@ async fn use_library(key: &Key, session: &Client, library: &SmallLibrary) {
     for (path, change) in changes {
         key.patch(path, change).await.data(200);
     }
+    // The index may lack the new title and the new tag.
+    key.search("reeds bird").await;
     session.patch(&format!("/app/api/projects/{project}"), json!({ "status": "archived" })).await.data(200);
     session.post("/app/api/notices/read", json!({})).await.data(200);
     key.post("/rest/v1/entries/read", json!({})).await.data(200);

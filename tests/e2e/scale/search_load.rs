@@ -7,8 +7,10 @@ use entity::chunk;
 use futures_util::StreamExt;
 use futures_util::future::{Either, join_all, select};
 use futures_util::stream::FuturesUnordered;
+use library::bookmarks::BookmarkConditions;
 use sea_orm::PaginatorTrait;
 use search::index::Filter;
+use search::query_syntax::ParsedQuery;
 use values::plan::Plan;
 
 use crate::support::{Home, Program, Server, program};
@@ -22,7 +24,12 @@ const PASSAGES: usize = 400;
 const MAX_TIME_BESIDE_OTHERS: Duration = Duration::from_secs(2);
 
 fn query() -> SearchQuery {
-    SearchQuery { query: "heron".to_owned(), within: Filter::default(), limit: 10 }
+    SearchQuery {
+        query: ParsedQuery::of_text("heron"),
+        within: Filter::default(),
+        bookmarks: BookmarkConditions::default(),
+        limit: 10,
+    }
 }
 
 /// A text of which each paragraph is a passage that matches the query.

@@ -2,6 +2,7 @@
 
 mod chat_endpoint;
 mod client;
+mod embedding_endpoint;
 mod mcp_client;
 mod oauth_client;
 mod operation_plans;
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 
 pub use chat_endpoint::{ChatEndpoint, ChatReply};
 pub use client::{Client, Response};
+pub use embedding_endpoint::{EmbeddingEndpoint, EmbeddingReply};
 pub use mcp_client::McpClient;
 pub use oauth_client::{CODE_VERIFIER, OAuthClient, REDIRECT_URI, Tokens, read_ticket, redirect_params};
 pub use operation_plans::OperationPlans;

@@ -8,9 +8,13 @@ use actors::service::Service;
 use carrel::server::{Overrides, RunningService, start_with};
 use carrel::settings::Settings;
 use database::{Db, StatementLog};
+use entity::document;
 use library::clock::TestClock;
 use sandbox::{SUBCOMMAND, SandboxCommand};
+use sea_orm::{ColumnTrait, QueryFilter};
+use serde_json::Value;
 use uuid::Uuid;
+use values::id::{DocumentId, UserId};
 use values::plan::Plan;
 use values::time::Timestamp;
 
@@ -108,6 +112,23 @@ impl Server {
             (report.up && report.restarts > restarts).then_some(())
         })
         .await;
+    }
+
+    /// Returns the row of a document, also of a deleted one. `shown` is what an interface shows of it or of its bookmark.
+    pub async fn document_row(&self, owner: UserId, shown: &Value) -> document::Model {
+        let id: DocumentId = shown["documentId"].as_str().unwrap().parse().unwrap();
+        let own = document::Entity::with_hidden(owner).filter(document::Column::Id.eq(id));
+        own.one(self.context().core.db.read()).await.unwrap().unwrap()
+    }
+
+    /// Waits until the index has the present state of a document, so that searches do not read it from the database any more. Returns its
+    /// row.
+    pub async fn wait_until_indexed(&self, owner: UserId, shown: &Value) -> document::Model {
+        eventually("the index has the present state of a document", async || {
+            let row = self.document_row(owner, shown).await;
+            row.unindexed_since.is_none().then_some(row)
+        })
+        .await
     }
 
     /// Returns a client without credentials.

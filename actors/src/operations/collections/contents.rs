@@ -84,7 +84,6 @@ impl Operation for PutIntoCollection {
         record_change(&txn, &self.0, &row, now).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;
-        ctx.job_signal.notify();
         Ok(PutIntoCollectionResponse {})
     }
 }
@@ -109,12 +108,11 @@ impl Operation for TakeFromCollection {
             .await?;
         record_change(&txn, &self.0, &row, now).await?;
         txn.commit().await?;
-        ctx.job_signal.notify();
         Ok(TakeFromCollectionResponse {})
     }
 }
 
-/// Records that the collection and the bookmark changed now, and enqueues the update of the index.
+/// Records that the collection and the bookmark changed now.
 async fn record_change(
     txn: &impl ConnectionTrait,
     membership: &Membership,
@@ -127,5 +125,5 @@ async fn record_change(
         .exec(txn)
         .await?;
     bookmarks::touch(txn, row.clone(), now).await?;
-    bookmarks::enqueue_label_update(txn, row, now).await
+    Ok(())
 }

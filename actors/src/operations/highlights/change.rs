@@ -16,6 +16,7 @@ use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::{Error, code};
 use library::bookmarks;
+use library::documents::mark_bookmarks_unindexed;
 use library::highlights::{Quotation, require_quotation};
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
@@ -96,7 +97,9 @@ impl Operation for ChangeHighlight {
         changed.note = Set(row.note.clone());
         changed.color = Set(row.color.clone());
         highlight::Entity::update_owned_row(&txn, caller.user, changed).await?;
-        bookmarks::touch(&txn, bookmark, ctx.core.clock.now()).await?;
+        let now = ctx.core.clock.now();
+        mark_bookmarks_unindexed(&txn, caller.user, &[bookmark.id], now).await?;
+        bookmarks::touch(&txn, bookmark, now).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;
         Ok(HighlightResponse { highlight: row.into() })
@@ -131,7 +134,9 @@ impl Operation for DeleteHighlight {
             .filter(highlight::Column::Id.eq(row.id))
             .exec(&txn)
             .await?;
-        bookmarks::touch(&txn, bookmark, ctx.core.clock.now()).await?;
+        let now = ctx.core.clock.now();
+        mark_bookmarks_unindexed(&txn, caller.user, &[bookmark.id], now).await?;
+        bookmarks::touch(&txn, bookmark, now).await?;
         txn.commit().await?;
         Ok(DeleteHighlightResponse {})
     }

@@ -14,6 +14,7 @@ use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::{Error, code};
 use library::bookmarks;
+use library::documents::mark_bookmarks_unindexed;
 use library::highlights::{Quotation, require_quotation};
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
@@ -87,6 +88,7 @@ impl Operation for CreateHighlight {
             created_at: now,
         };
         highlight::Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
+        mark_bookmarks_unindexed(&txn, caller.user, &[bookmark.id], now).await?;
         bookmarks::touch(&txn, bookmark, now).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;
