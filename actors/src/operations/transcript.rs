@@ -14,6 +14,7 @@ use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::Error;
+use jobs::JobKind;
 use library::context::CoreContext;
 use validation::{Integer, request};
 
@@ -95,6 +96,7 @@ impl Operation for ReadTranscript {
         let document = found.filter(is_recording).ok_or(Error::not_found())?;
         let current = current_transcript(&ctx.core, &document).await?;
         let version = current.as_ref().map_or(0, |transcript| transcript.version);
+        let status = transcript_status(&ctx.core, &document, version).await?;
         // The segments of another version are other ones, so if the transcript was replaced since, the list starts again.
         let after = position.filter(|last| last.version == version).map_or(-1, |last| last.after);
         let query = transcript_segment::Entity::owned_by(caller.user)
@@ -107,7 +109,7 @@ impl Operation for ReadTranscript {
         Ok(ReadTranscriptResponse {
             document_id: document.id,
             language: current.and_then(|transcript| transcript.language).or(document.language),
-            status: document.status,
+            status,
             segments: rows.into_iter().map(TranscriptSegment::from).collect(),
             next_cursor,
         })
@@ -119,6 +121,22 @@ fn is_recording(document: &document::Model) -> bool {
         ContentType::Audio | ContentType::Video => true,
         ContentType::Article | ContentType::Pdf | ContentType::Note => false,
     }
+}
+
+/// Returns the status of the transcript of this version. An entry is ready with the description from its feed while its recording is
+/// being transcribed.
+async fn transcript_status(
+    core: &CoreContext,
+    document: &document::Model,
+    version: i32,
+) -> Result<DocumentStatus, Error> {
+    let is_text = version == document.version;
+    if is_text || document.status != DocumentStatus::Ready {
+        return Ok(document.status);
+    }
+    let (user, kind) = (document.user_id, JobKind::Transcribe);
+    let is_pending = jobs::is_document_pending(core.db.read(), user, document.id, kind).await?;
+    Ok(if is_pending { DocumentStatus::Processing } else { document.status })
 }
 
 /// Returns the transcript that is the document's text or, if there is none yet, the latest one so far.

@@ -591,7 +591,8 @@ async fn silent_host_delays_no_recording_of_other_users() {
 #[actix_web::test]
 async fn enclosure_is_transcribed_on_request() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.service().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    let transcriber = gated_transcriber();
+    server.service().speech.set_transcriber(transcriber.clone());
     let key = server.user(Plan::Pro).await.full_key().await;
     let sound =
         site.page("/a.wav", [Reply::File("audio/wav", std::fs::read(wav_recording(2).path()).unwrap())]);
@@ -619,14 +620,21 @@ async fn enclosure_is_transcribed_on_request() {
     let entry = key.post(&transcribe_path(&named("/talk")), json!({})).await.data(202)["entry"].clone();
 
     let document = entry["documentId"].as_str().unwrap();
+    // The document itself is ready with its description, or will be.
+    let begun = eventually("the transcription has begun", async || {
+        let shown = key.get(&format!("/rest/v2/documents/{document}/transcript")).await;
+        (shown.status == 200).then(|| shown.data(200).clone())
+    })
+    .await;
+    assert_eq!((&begun["status"], &begun["segments"]), (&json!("processing"), &json!([])));
+    transcriber.permits.add_permits(9);
     let transcript = eventually("the recording is transcribed", async || {
         let shown = key.get(&format!("/rest/v2/documents/{document}/transcript")).await;
-        // It may already be ready with its description.
         let is_transcribed = |data: &Value| data["status"] == "ready" && data["segments"] != json!([]);
         (shown.status == 200 && is_transcribed(shown.data(200))).then(|| shown.data(200).clone())
     })
     .await;
-    assert_eq!(transcript["segments"][0]["text"], "This is heron number 0.");
+    assert_eq!(transcript["segments"][0]["text"], "A heron calls.");
     assert_eq!(entry["summary"], "Notes of it.");
     // From then on the transcript is the text of the entry: a second request transcribes nothing, and a save fetches no page.
     key.post(&transcribe_path(&named("/talk")), json!({})).await.data(202);
@@ -635,7 +643,7 @@ async fn enclosure_is_transcribed_on_request() {
     key.wait_for(&saved, "ready").await;
     assert_eq!((site.request_count("/a.wav"), site.was_requested("/talk")), (1, false));
     let text = key.get(&format!("/rest/v2/documents/{document}")).await.data(200)["text"].clone();
-    assert!(text.as_str().unwrap().contains("This is heron number 0."), "{text}");
+    assert!(text.as_str().unwrap().contains("A heron calls."), "{text}");
 }
 
 fn audio_reply(seconds: u32) -> Reply {

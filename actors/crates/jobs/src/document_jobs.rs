@@ -47,6 +47,17 @@ pub async fn is_document_running(
     Ok(of_document(user, document).filter(has_state(JobState::Running)).one(db).await?.is_some())
 }
 
+/// Returns whether a job of this kind, which makes documents, waits or runs for a document.
+pub async fn is_document_pending(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    document: DocumentId,
+    kind: JobKind,
+) -> Result<bool, DbErr> {
+    let own = of_document(user, document).filter(Column::Kind.eq(kind.name())).filter(is_pending());
+    Ok(own.one(db).await?.is_some())
+}
+
 /// Returns the queued job of a document or, if there is none, its latest job that was given up.
 pub async fn last_document_job(
     db: &impl ConnectionTrait,

@@ -18,7 +18,7 @@
 //! | look at the queue | [`depths`], [`given_up()`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
 //! | refuse jobs beyond the bound of a user | [`backlog_room()`], [`count_waiting`], [`RecentCounts`] |
 //! | know whether anything is due | [`DueJobs`] |
-//! | look at the jobs of documents | [`last_document_job`], [`is_document_running`], [`list_document_jobs`], [`count_document_jobs`] |
+//! | look at the jobs of documents | [`last_document_job`], [`is_document_running`], [`is_document_pending`], [`list_document_jobs`], [`count_document_jobs`] |
 //! | select documents and other subjects by their jobs | [`pending_documents`], [`has_no_pending_job`], [`has_no_pending_job_of`], [`subjects`], [`subjects_due`], [`subjects_given_up`], [`queued_subjects`] |
 //! | remove rows | [`sweep`], [`remove_with_subjects`] |
 //!
@@ -76,8 +76,8 @@ pub use complete::{
     yield_job,
 };
 pub use document_jobs::{
-    PendingState, count_document_jobs, has_no_pending_job, has_no_pending_job_of, is_document_running,
-    last_document_job, list_document_jobs, pending_documents,
+    PendingState, count_document_jobs, has_no_pending_job, has_no_pending_job_of, is_document_pending,
+    is_document_running, last_document_job, list_document_jobs, pending_documents,
 };
 pub use due::DueJobs;
 pub use enqueue::{enqueue, enqueue_all, remove_with_subjects, retry_failed, withdraw};
