@@ -2,6 +2,8 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 
 use qdrant_client::qdrant::collections_server::CollectionsServer;
@@ -47,8 +49,14 @@ impl TestQdrant {
     /// The error of the operating system when no port or thread is to be had.
     pub fn with_options(options: ServerOptions) -> io::Result<Self> {
         let service = Service::new(Gate::new(options));
-        let (running, address) = serve(service.clone(), SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
-        Ok(Self { service, address, running: Some(running) })
+        let mut failure = io::Error::from(io::ErrorKind::AddrInUse);
+        for address in addresses() {
+            match serve(service.clone(), address) {
+                Ok(running) => return Ok(Self { service, address, running: Some(running) }),
+                Err(error) => failure = error,
+            }
+        }
+        Err(failure)
     }
 
     /// Returns the URL of the server, with its port.
@@ -72,8 +80,7 @@ impl TestQdrant {
     /// The error of the operating system when the port or a thread is not to be had.
     pub fn restart(&mut self) -> io::Result<()> {
         self.stop();
-        let (running, _) = serve(self.service.clone(), self.address)?;
-        self.running = Some(running);
+        self.running = Some(serve(self.service.clone(), self.address)?);
         Ok(())
     }
 
@@ -105,11 +112,23 @@ impl Drop for TestQdrant {
     }
 }
 
-/// Serves on an address, whose port may be 0, until it is told to stop. Returns the address with its port.
-fn serve(service: Service, address: SocketAddr) -> io::Result<(RunningServer, SocketAddr)> {
+/// Returns addresses to try, in an order that differs between processes. Their ports are below the ephemeral ports, because the system could
+/// give one of those to a client while the server is stopped.
+fn addresses() -> impl Iterator<Item = SocketAddr> {
+    const FIRST_PORT: u16 = 30_000;
+    const PORTS: u16 = 2_700;
+    // Each test has its own process, so the process id separates parallel tests: 31 ports for each.
+    static STARTED: AtomicU32 = AtomicU32::new(0);
+    let started = STARTED.fetch_add(1, Ordering::Relaxed);
+    let first = process::id().wrapping_mul(31).wrapping_add(started) % u32::from(PORTS);
+    let first = u16::try_from(first).unwrap_or_default();
+    (0..PORTS).map(move |step| SocketAddr::from((Ipv4Addr::LOCALHOST, FIRST_PORT + (first + step) % PORTS)))
+}
+
+/// Serves on an address until it is told to stop.
+fn serve(service: Service, address: SocketAddr) -> io::Result<RunningServer> {
     let listener = std::net::TcpListener::bind(address)?;
     listener.set_nonblocking(true)?;
-    let address = listener.local_addr()?;
     let (stop, stopped) = oneshot::channel();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let thread = thread::Builder::new().name("test-qdrant".to_owned()).spawn(move || {
@@ -129,5 +148,5 @@ fn serve(service: Service, address: SocketAddr) -> io::Result<(RunningServer, So
         // Requests that hang are dropped with their runtime.
         runtime.shutdown_background();
     })?;
-    Ok((RunningServer { stop, thread }, address))
+    Ok(RunningServer { stop, thread })
 }
