@@ -7,6 +7,17 @@ use std::collections::HashSet;
 use text::chunk::sentences;
 use unicode_segmentation::UnicodeSegmentation;
 
+/// Names of numbers in lower case, without those that are other words as well.
+const NUMBER_NAMES: [&str; 68] = [
+    "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "fifteen",
+    "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred", "thousand",
+    "million", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf",
+    "zwanzig", "dreißig", "vierzig", "fünfzig", "hundert", "tausend", "deux", "trois", "quatre", "cinq",
+    "sept", "huit", "dix", "onze", "douze", "quinze", "vingt", "trente", "cent", "mille", "dos", "tres",
+    "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez", "doce", "quince", "veinte", "treinta",
+    "cien",
+];
+
 /// What a question word asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AnswerType {
@@ -16,7 +27,7 @@ enum AnswerType {
     FullName,
     /// A year or the name of a month.
     Date,
-    /// Digits.
+    /// Digits, or the name of a number.
     Number,
 }
 
@@ -161,9 +172,7 @@ impl ExpectedAnswer {
             AnswerType::Name => words.iter().skip(1).any(|word| self.is_name(word)),
             AnswerType::FullName => words.windows(2).any(|pair| pair.iter().all(|word| self.is_name(word))),
             AnswerType::Date => words.iter().any(|word| is_date(word) && self.is_new(word)),
-            AnswerType::Number => {
-                words.iter().any(|word| word.contains(char::is_numeric) && self.is_new(word))
-            }
+            AnswerType::Number => words.iter().any(|word| is_number(word) && self.is_new(word)),
         }
     }
 
@@ -184,6 +193,11 @@ impl ExpectedAnswer {
 fn is_date(word: &str) -> bool {
     let is_year = |digits: &str| digits.len() == 4 && digits.starts_with(['1', '2']);
     MONTHS.contains(&word) || word.split(|c: char| !c.is_ascii_digit()).any(is_year)
+}
+
+/// Returns whether a word contains digits, or is the name of a number from two on: that of one is an article too.
+fn is_number(word: &str) -> bool {
+    word.contains(char::is_numeric) || NUMBER_NAMES.contains(&word.to_lowercase().as_str())
 }
 
 #[cfg(test)]
@@ -215,6 +229,7 @@ mod tests {
             ("Quand est-il mort ?", "Il est mort en 1883.", "Il est mort le soir."),
             ("How many legs has it?", "It has 4 of them.", "It has a few of them."),
             ("Many came. How many?", "There were 40.", "There were some."),
+            ("How many are allowed?", "At most ten are.", "Once more, a few are."),
             ("Wie viele Beine hat es?", "Es hat 4.", "Es hat einige."),
             ("¿Cuántas patas tiene?", "Tiene 4.", "Tiene algunas."),
         ] {

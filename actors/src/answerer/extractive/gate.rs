@@ -9,17 +9,29 @@ pub(super) struct Evidence {
     pub passage: Option<f32>,
     /// Largest weighted share of the question's words that one passage with its title contains, from 0 to 1.
     pub coverage: f32,
+    /// Whether the question has a number, a code or a name that the passages and their titles do not contain.
+    pub lacks_specific: bool,
+    /// Whether none of the sentences contains what the question word asks for, such as a date.
+    pub lacks_expected: bool,
 }
 
 /// Minimum sum of the three measures, each of which is at most 1.
 const MIN_SCORE: f32 = 1.35;
+/// Added to the minimum if no sentence contains what the question word asks for.
+const UNEXPECTED_ANSWER_PENALTY: f32 = 0.2;
 /// Minimum coverage where there are no similarities.
 const MIN_COVERAGE: f32 = 0.5;
 
 /// Returns whether the documents seem to contain an answer.
 pub(super) fn is_answerable(evidence: &Evidence) -> bool {
+    if evidence.lacks_specific {
+        return false;
+    }
     match (evidence.sentence, evidence.passage) {
-        (Some(sentence), Some(passage)) => sentence + passage + evidence.coverage >= MIN_SCORE,
+        (Some(sentence), Some(passage)) => {
+            let penalty = if evidence.lacks_expected { UNEXPECTED_ANSWER_PENALTY } else { 0.0 };
+            sentence + passage + evidence.coverage >= MIN_SCORE + penalty
+        }
         (Some(_), None) | (None, Some(_)) | (None, None) => evidence.coverage >= MIN_COVERAGE,
     }
 }

@@ -75,24 +75,32 @@ fn answer(question: &Question, embedder: Option<&dyn Embedder>) -> Result<DraftA
     if picked.is_empty() {
         return Ok(DraftAnswer::Nothing);
     }
-    if gate::is_answerable(&evidence(&question.passages, &words, &picked)) {
+    if gate::is_answerable(&evidence(&question.passages, &words, &picked, expected.is_some())) {
         return Ok(DraftAnswer::Answer(quote(&picked)));
     }
     pick::keep_one_per_document(&mut picked);
     Ok(DraftAnswer::Closest(quote(&picked)))
 }
 
-/// Measures how well the documents of these sentences match the question.
-fn evidence(passages: &[SourcePassage], words: &QuestionWords, picked: &[Sentence<'_>]) -> Evidence {
+/// Measures how well the documents of these sentences match the question, whose question word may ask for an answer of some type.
+fn evidence(
+    passages: &[SourcePassage],
+    words: &QuestionWords,
+    picked: &[Sentence<'_>],
+    has_expectation: bool,
+) -> Evidence {
     let is_quoted = |passage: &&SourcePassage| {
         picked.iter().any(|sentence| sentence.document_rank == passage.document_rank)
     };
     let quoted: Vec<&SourcePassage> = passages.iter().filter(is_quoted).collect();
-    let coverages = quoted.iter().map(|passage| words.coverage(&passage_text(passage)));
+    let texts: Vec<String> = quoted.iter().map(|passage| passage_text(passage)).collect();
+    let coverages = texts.iter().map(|text| words.coverage(text));
     Evidence {
         sentence: picked.iter().filter_map(|sentence| sentence.cosine).reduce(f32::max),
         passage: quoted.iter().filter_map(|passage| passage.cosine).reduce(f32::max),
         coverage: coverages.reduce(f32::max).unwrap_or(0.0),
+        lacks_specific: words.has_specific_missing_from(&texts),
+        lacks_expected: has_expectation && !picked.iter().any(|sentence| sentence.has_expected),
     }
 }
 

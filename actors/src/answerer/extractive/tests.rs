@@ -127,6 +127,19 @@ fn near_passage_of_another_document_is_no_evidence() {
 }
 
 #[test]
+fn question_about_another_name_or_number_is_not_answered() {
+    for (question, is_answered) in [
+        ("When did the quagga of Artis die?", true),
+        ("When did the quagga of Berlin die?", false),
+        ("Did the quagga of Artis die in 1883?", true),
+        ("Did the quagga of Artis die in 1884?", false),
+    ] {
+        let answer = answer_of(question, &[QUAGGA, BREAD]);
+        assert_eq!(matches!(answer, DraftAnswer::Answer(_)), is_answered, "{question}");
+    }
+}
+
+#[test]
 fn quotations_are_verified_by_the_citation_check() {
     let passages = ["He said “the quagga [2] is dead”\nin 1883. Nobody believed him."];
     let DraftAnswer::Answer(answer) = answer_of("Who said that the quagga is dead?", &passages) else {

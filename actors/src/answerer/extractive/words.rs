@@ -1,8 +1,12 @@
 //! The words of a question, as the index counts them, with weights: the rarer a word is among the passages, the larger.
 
+use std::collections::HashSet;
+use std::ops::Range;
+
 use search::index::Language;
 use search::lexical;
 use text::chunk::sentences;
+use unicode_segmentation::UnicodeSegmentation;
 
 use crate::answerer::SourcePassage;
 
@@ -24,6 +28,8 @@ struct QuestionWord {
     /// Its ids in the index, one for each language and spelling.
     ids: Vec<u32>,
     weight: f32,
+    /// Whether it is a number, a code or a name: a text without it is about something else.
+    is_specific: bool,
 }
 
 impl QuestionWord {
@@ -44,7 +50,12 @@ impl QuestionWords {
             }
         }
         let terms = lexical::query_terms(question, &languages);
-        let words = terms.into_iter().map(|term| QuestionWord { ids: term.sparse.indices, weight: 0.0 });
+        let names = NamesOfQuestion::of(question);
+        let words = terms.into_iter().map(|term| QuestionWord {
+            is_specific: term.text.contains(char::is_numeric) || names.contain(&term.text),
+            ids: term.sparse.indices,
+            weight: 0.0,
+        });
         let mut words = Self { words: words.collect(), total_weight: 0.0, languages };
         let texts = passages.iter().flat_map(|passage| {
             let text = &passage.text;
@@ -58,6 +69,13 @@ impl QuestionWords {
         }
         words.total_weight = words.words.iter().map(|word| word.weight).sum();
         words
+    }
+
+    /// Returns whether the question has a number, a code or a name that none of these texts contains.
+    pub fn has_specific_missing_from(&self, texts: &[String]) -> bool {
+        let texts: Vec<Vec<u32>> = texts.iter().map(|text| self.ids(text)).collect();
+        let mut specific = self.words.iter().filter(|word| word.is_specific);
+        specific.any(|word| !texts.iter().any(|text| word.is_in(text)))
     }
 
     /// Returns the weighted share of the question's words that the text contains, from 0 to 1.
@@ -89,6 +107,27 @@ impl QuestionWords {
         ids.sort_unstable();
         ids.dedup();
         ids
+    }
+}
+
+/// The words of a question that are names: those with a capital letter, but for the first of each sentence.
+struct NamesOfQuestion<'a>(HashSet<&'a str>);
+
+impl<'a> NamesOfQuestion<'a> {
+    fn of(question: &'a str) -> Self {
+        // German writes all nouns with a capital letter.
+        if lexical::detect_language(question) == Language::German {
+            return Self(HashSet::new());
+        }
+        let of_sentence =
+            |range: Range<usize>| question.get(range).unwrap_or_default().unicode_words().skip(1);
+        let words = sentences(question).flat_map(of_sentence);
+        Self(words.filter(|word| word.starts_with(char::is_uppercase)).collect())
+    }
+
+    /// Returns whether a word is a name of the question, or part of one.
+    fn contain(&self, word: &str) -> bool {
+        word.starts_with(char::is_uppercase) && self.0.iter().any(|name| name.contains(word))
     }
 }
 
