@@ -1,4 +1,4 @@
-//! A runtime of its own for requests to a service, so that blocking code can send them.
+//! A separate runtime for requests to another service, so that blocking code can send them.
 
 use std::fmt;
 use std::io;

@@ -51,8 +51,8 @@ pub enum Lane {
     /// No caller waits, and it takes seconds: the vectors of passages, the maintenance of the index. Its permits are separate, so
     /// short work is not queued behind it.
     Long,
-    /// It waits for another server and computes little, whoever waits for it. Its permits do not depend on the cores: a server that does
-    /// not answer would otherwise hold up all work of a machine with few of them.
+    /// Work that waits for a response of another server and computes little. Its permits do not depend on the number of cores: otherwise a
+    /// server that does not respond would stop all work of a machine with few cores.
     Remote,
 }
 

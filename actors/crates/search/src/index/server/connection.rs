@@ -1,15 +1,14 @@
-//! The connection to a Qdrant server. Requests block their thread; the connection itself runs on a thread of its own, because that of the
-//! server carries the actors, and a request must not wait for them.
+//! The connection to a Qdrant server. A request blocks the thread that sends it. The connection runs on a separate thread, because the
+//! main thread runs the actors, and a request must not wait for them.
 
 use std::fmt;
 use std::future::Future;
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
-use concurrency::{CircuitBreaker, CircuitRules};
+use concurrency::{CircuitBreaker, CircuitRules, OutboundRuntime};
 use qdrant_client::config::QdrantConfig;
 use qdrant_client::{Qdrant, QdrantError};
-use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
@@ -44,8 +43,7 @@ pub struct ServerConnection {
     config: QdrantConfig,
     client: RwLock<Qdrant>,
     circuit: CircuitBreaker,
-    /// `None` only while it is dropped.
-    runtime: Option<Runtime>,
+    runtime: OutboundRuntime,
 }
 
 impl ServerConnection {
@@ -61,15 +59,8 @@ impl ServerConnection {
         config.connect_timeout = CONNECT_TIMEOUT;
         config.pool_size = CONNECTIONS;
         let client = connect(&config).map_err(|error| IndexError::Open(Box::new(error)))?;
-        let runtime =
-            Builder::new_multi_thread().worker_threads(1).thread_name("qdrant").enable_all().build();
-        let runtime = runtime.map_err(|error| IndexError::Open(Box::new(error)))?;
-        Ok(Self {
-            config,
-            client: RwLock::new(client),
-            circuit: CircuitBreaker::new(CIRCUIT),
-            runtime: Some(runtime),
-        })
+        let runtime = OutboundRuntime::start("qdrant").map_err(|error| IndexError::Open(Box::new(error)))?;
+        Ok(Self { config, client: RwLock::new(client), circuit: CircuitBreaker::new(CIRCUIT), runtime })
     }
 
     /// Sends a request and waits for its answer, at most `deadline`. Must not be called on a thread that runs futures.
@@ -81,12 +72,12 @@ impl ServerConnection {
         F: Future<Output = Result<T, QdrantError>>,
     {
         let asked = Instant::now();
-        let Some(runtime) = self.runtime.as_ref().filter(|_| self.circuit.admits(asked)) else {
+        if !self.circuit.admits(asked) {
             return Err(CallError::Suspended(self.wait()));
-        };
+        }
         let client = self.client.read().unwrap_or_else(PoisonError::into_inner).clone();
         // The client sends a request again that its own deadline ended, so the outer deadline is the one that holds.
-        let answer = runtime.block_on(async { timeout(deadline, request(client)).await });
+        let answer = self.runtime.block_on(async { timeout(deadline, request(client)).await });
         let answer = match answer {
             Ok(answer) => answer.map_err(CallError::from),
             Err(_elapsed) => Err(CallError::Timeout(deadline)),
@@ -126,15 +117,6 @@ impl fmt::Debug for ServerConnection {
     /// Without the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServerConnection").field("uri", &self.config.uri).finish_non_exhaustive()
-    }
-}
-
-impl Drop for ServerConnection {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            // Does not wait, which a thread that runs futures must not.
-            runtime.shutdown_background();
-        }
     }
 }
 
