@@ -4,7 +4,7 @@
 use super::normalize::is_ngram_letter;
 use super::words::{Separator, Token};
 
-/// Longer chains are paths and addresses, which nobody types as one word.
+/// Longer chains are paths and addresses, which users do not type as one word.
 const MAX_JOINED_WORDS: usize = 6;
 
 /// Maximum length of a joined word in bytes.
@@ -16,6 +16,9 @@ const MIN_JOINED_DIGITS: usize = 6;
 /// Maximum length of the name of a series before a number (`BWV 578`), in letters.
 const MAX_SERIES_LETTERS: usize = 6;
 
+/// The same before a full stop, which ends a sentence after most longer words (`K. 622`).
+const MAX_ABBREVIATION_LETTERS: usize = 4;
+
 /// Maximum length of the number in a series, in bytes.
 const MAX_NUMBER_BYTES: usize = 12;
 
@@ -25,6 +28,9 @@ const MAX_SPLIT_BYTES: usize = 32;
 /// Minimum length of a part of a word: letters, and digits.
 const MIN_PART_LETTERS: usize = 2;
 const MIN_PART_DIGITS: usize = 3;
+
+/// Minimum length of a code of letters and two digits whose ending is cut, without the ending (`IRFZ44` of `IRFZ44N`), in bytes.
+const MIN_SHORT_CODE_BYTES: usize = 5;
 
 /// Words before an apostrophe that are short forms of articles, pronouns and conjunctions in French and Italian.
 const ELISIONS: [&str; 20] = [
@@ -40,7 +46,7 @@ pub fn connects(left: &Token<'_>, right: &Token<'_>) -> bool {
     match right.separator {
         Separator::Connector => true,
         Separator::Apostrophe => !is_elision(left, right) && !is_one_of(&ENCLITICS, right.text),
-        Separator::Space | Separator::Break => false,
+        Separator::Space | Separator::StopAndSpace | Separator::Break => false,
     }
 }
 
@@ -53,7 +59,7 @@ fn is_one_of(words: &[&str], word: &str) -> bool {
     words.iter().any(|one| one.eq_ignore_ascii_case(word))
 }
 
-/// Returns neighbouring words as one; `None` for a single word, and for words that nobody writes as one.
+/// Returns neighbouring words as one; `None` for a single word, and for words that are not written as one.
 pub fn join(words: &[Token<'_>]) -> Option<String> {
     let length: usize = words.iter().map(|word| word.text.len()).sum();
     if !(2..=MAX_JOINED_WORDS).contains(&words.len()) || length > MAX_JOINED_BYTES {
@@ -66,13 +72,17 @@ pub fn join(words: &[Token<'_>]) -> Option<String> {
     (!is_number || length >= MIN_JOINED_DIGITS).then(|| words.iter().map(|word| word.text).collect())
 }
 
-/// Returns the name of a series and a number after one space as one word (`BWV 578`); `None` for other words.
+/// Returns the name of a series and a number after one space as one word (`BWV 578`, `Op. 27`); `None` for other words.
 pub fn join_series(name: &Token<'_>, number: &Token<'_>) -> Option<String> {
-    let is_number = number.separator == Separator::Space
-        && number.text.len() <= MAX_NUMBER_BYTES
-        && number.text.starts_with(|c: char| c.is_ascii_digit());
+    let max_letters = match number.separator {
+        Separator::Space => MAX_SERIES_LETTERS,
+        Separator::StopAndSpace => MAX_ABBREVIATION_LETTERS,
+        Separator::Apostrophe | Separator::Connector | Separator::Break => return None,
+    };
+    let is_number =
+        number.text.len() <= MAX_NUMBER_BYTES && number.text.starts_with(|c: char| c.is_ascii_digit());
     let is_name = || {
-        name.text.chars().count() <= MAX_SERIES_LETTERS
+        name.text.chars().count() <= max_letters
             && name.text.chars().all(|letter| letter.is_alphabetic() && !is_ngram_letter(letter))
     };
     (is_number && is_name()).then(|| [name.text, number.text].concat())
@@ -124,7 +134,7 @@ fn is_searched_part(part: &str) -> bool {
 }
 
 /// Returns a code in lower case without what is mostly left out: the prefix and the type of a hexadecimal number, or one or two letters
-/// after at least three digits. `None` if it has neither.
+/// after at least three digits, or after two digits that end a longer code. `None` if it has neither.
 pub fn shortened(code: &str) -> Option<&str> {
     hexadecimal_digits(code).or_else(|| without_ending(code))
 }
@@ -138,7 +148,8 @@ fn without_ending(code: &str) -> Option<&str> {
     let core = code.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let has_ending = matches!(code.len() - core.len(), 1 | 2);
     let digits = core.bytes().rev().take_while(u8::is_ascii_digit).count();
-    (has_ending && digits >= MIN_PART_DIGITS).then_some(core)
+    let is_code = digits >= MIN_PART_DIGITS || (digits == 2 && core.len() >= MIN_SHORT_CODE_BYTES);
+    (has_ending && is_code).then_some(core)
 }
 
 #[cfg(test)]
@@ -167,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_nobody_joins_stay_apart() {
+    fn words_that_are_not_one_code_stay_apart() {
         for text in [
             "Newton's",
             "don't",
@@ -192,6 +203,10 @@ mod tests {
             ("ГОСТ 12345", Some("ГОСТ12345")),
             ("Kepler stars", None),
             ("BWV, 578", None),
+            ("K. 622", Some("K622")),
+            ("Op. 27", Some("Op27")),
+            ("years. 578", None),
+            ("K.  622", None),
             ("catalogue 578", None),
             ("年 2024", None),
         ] {
@@ -224,6 +239,8 @@ mod tests {
             ("9e3779b1ul", None),
             ("lm385p", Some("lm385")),
             ("1990s", Some("1990")),
+            ("irfz44n", Some("irfz44")),
+            ("ab12c", None),
             ("3d", None),
             ("lm385", None),
             ("385mhz", None),

@@ -18,6 +18,8 @@ pub struct Token<'a> {
 pub enum Separator {
     /// One space.
     Space,
+    /// A full stop and one space: the end of an abbreviation or of a sentence.
+    StopAndSpace,
     /// One apostrophe.
     Apostrophe,
     /// One of the signs that join the parts of a code, such as a hyphen.
@@ -52,6 +54,7 @@ pub fn split_tokens(text: &str) -> Vec<Token<'_>> {
 fn separator_of(between: &str) -> Separator {
     let mut signs = between.chars();
     match (signs.next(), signs.next()) {
+        _ if between == ". " => Separator::StopAndSpace,
         (Some(' '), None) => Separator::Space,
         (Some('\'' | '\u{2019}'), None) => Separator::Apostrophe,
         // The last two are the hyphen and the dash of Unicode.
@@ -89,7 +92,7 @@ mod tests {
 
     #[test]
     fn separators_of_words_are_told_apart() {
-        let found: Vec<(&str, Separator)> = split_tokens("  LM-385 O'Sullivan, a/b  c")
+        let found: Vec<(&str, Separator)> = split_tokens("  LM-385 O'Sullivan, a/b  c. d")
             .into_iter()
             .map(|token| (token.text, token.separator))
             .collect();
@@ -103,6 +106,7 @@ mod tests {
                 ("a", Separator::Break),
                 ("b", Separator::Connector),
                 ("c", Separator::Break),
+                ("d", Separator::StopAndSpace),
             ]
         );
     }
