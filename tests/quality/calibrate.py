@@ -9,9 +9,10 @@ Each FILE is one set: a JSON object a line for each of the best 20 results of a 
 
     query   id of the query
     grade   judged relevance, above 0 if the result is relevant
-    L       share of the attainable BM25, 0 to 1; null if the lexical leg did not find the passage
-    c       cosine similarity, or its upper bound if the dense leg did not find the passage; null without a model
-    k       weight of the dense leg, 0 to 1
+    L       share of the attainable BM25, 0 to 1; null if the lexical search did not find the passage
+    c       cosine similarity, or its upper bound if the dense search did not find the passage; null without a model
+    n       number of terms of the query
+    k       weight of the dense search, 0 to 1
     C       weighted share of the terms of the query that passage and title contain, 0 to 1
     T       share of the title match, 0 to 1, or "exact"
 
@@ -31,7 +32,10 @@ import sys
 import zlib
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parents[2] / "actors/crates/search/src/calibration.rs"
+CRATES = Path(__file__).resolve().parents[2] / "actors/crates"
+SOURCE = CRATES / "search/src/calibration.rs"
+# The scale of cosine similarities, which has the minimum for queries of few terms.
+SCALE = CRATES / "inference/src/embedder/calibration.rs"
 # The constants that are fitted, and whether each is a slope.
 FITTED = {"WORDS_BASE": False, "WORDS_SHARE": True, "BOTH_BASE": False, "BOTH_SHARE": True, "BOTH_COSINE": True, "BOTH_PRODUCT": True,
           "MEANING_COSINE": True, "MISSING_TERMS": True, "TITLE_SHARE": True}
@@ -41,9 +45,10 @@ MAX_ROUNDS = 100
 MIN_AUC, MAX_F1_GAP, MAX_ECE = 0.90, 0.03, 0.10
 
 
-def constants_in(source: str) -> dict[str, float]:
-    found = re.findall(r"^const (\w+): f32 = (-?[\d_.]+);", source, re.MULTILINE)
-    return {name: float(value.replace("_", "")) for name, value in found}
+def read_constants() -> dict[str, float]:
+    found = re.findall(r"^const (\w+): (?:f32|usize) = (-?[\d_.]+);", SOURCE.read_text(), re.MULTILINE)
+    scale = re.search(r"const STANDARD: Self = Self \{.* min_cosine: ([\d.]+) \}", SCALE.read_text())
+    return {name: float(value.replace("_", "")) for name, value in [*found, ("MIN_COSINE", scale[1])]}
 
 
 def sigmoid(logit: float) -> float:
@@ -58,7 +63,8 @@ def nearness(row: dict, fixed: dict) -> float:
 
 
 def above_cut(row: dict, fixed: dict) -> float:
-    return row["c"] - fixed["MIN_COSINE"] - fixed["UNKNOWN_WORDS_PENALTY"] * (1 - row["k"])
+    cut = fixed["MIN_COSINE" if row["n"] < fixed["SEVERAL_TERMS"] else "MIN_COSINE_OF_SEVERAL_TERMS"]
+    return row["c"] - cut - fixed["UNKNOWN_WORDS_PENALTY"] * (1 - row["k"])
 
 
 def title_share(row: dict) -> float:
@@ -226,12 +232,12 @@ def say(**figures) -> None:
 
 def self_test() -> None:
     """Fits rows that are drawn from known constants, and compares what is found."""
-    fixed = constants_in(SOURCE.read_text())
+    fixed = read_constants()
     assert set(NAMES) <= set(fixed), set(NAMES) - set(fixed)
     truth, draw, rows = [fixed[name] for name in NAMES], random.Random(7), []
     for number in range(6000):
         row = {"query": f"q{number // 10}", "L": draw.random() if number % 4 else None, "c": draw.random(), "k": draw.random(),
-               "C": draw.random(), "T": draw.random()}
+               "n": number % 5, "C": draw.random(), "T": draw.random()}
         # Drawn from the part that is fitted, which leaves out that the better judgement counts.
         factors = by_meaning(row, fixed) if row["L"] is None else by_words(row, fixed)
         offset = fixed["MIN_MEANING_LOGIT"] if row["L"] is None else 0.0
@@ -255,7 +261,7 @@ def main() -> None:
         return self_test()
     if not args.files:
         parser.error("name the files of features")
-    fixed = constants_in(SOURCE.read_text())
+    fixed = read_constants()
     sets = [[json.loads(line) for line in file.read_text(encoding="utf8").splitlines()] for file in args.files]
     current = [fixed[name] for name in NAMES]
     failed = False

@@ -50,10 +50,13 @@ struct ResultFeatures<'a> {
     /// Share of the attainable BM25.
     #[serde(rename = "L")]
     bm25_share: Option<f32>,
-    /// Cosine similarity, or its upper bound; null without a dense leg.
+    /// Cosine similarity, or its upper bound; null without a dense search.
     #[serde(rename = "c")]
     cosine: Option<f32>,
-    /// Weight of the dense leg.
+    /// Number of terms of the query.
+    #[serde(rename = "n")]
+    terms: usize,
+    /// Weight of the dense search.
     #[serde(rename = "k")]
     dense_weight: f32,
     /// Share of the terms of the query.
@@ -73,8 +76,8 @@ enum TitleFeature {
 
 impl<'a> ResultFeatures<'a> {
     fn of(query: &'a str, grade: u32, measures: &ScoreMeasures) -> Self {
-        let (legs, dense_weight) = (measures.relevance.measures(), measures.relevance.dense_weight());
-        let bound = (dense_weight > 0.0).then_some(legs.max_missing_cosine);
+        let (found, dense_weight) = (measures.relevance.measures(), measures.relevance.dense_weight());
+        let bound = (dense_weight > 0.0).then_some(found.max_missing_cosine);
         let title = match measures.title {
             TitleMatch::Exact => TitleFeature::Exact("exact"),
             TitleMatch::Share(share) => TitleFeature::Share(share),
@@ -83,8 +86,9 @@ impl<'a> ResultFeatures<'a> {
         Self {
             query,
             grade,
-            bm25_share: legs.bm25_share,
-            cosine: legs.cosine.or(bound),
+            bm25_share: found.bm25_share,
+            cosine: found.cosine.or(bound),
+            terms: found.terms,
             dense_weight,
             coverage: measures.coverage,
             title,
@@ -175,9 +179,10 @@ mod tests {
 
     #[test]
     fn features_are_named_as_the_script_reads_them() {
-        let legs = RetrievalMeasures { bm25_share: Some(0.5), cosine: None, max_missing_cosine: 0.25 };
+        let found =
+            RetrievalMeasures { bm25_share: Some(0.5), cosine: None, max_missing_cosine: 0.25, terms: 3 };
         let measures = |dense_weight, title| ScoreMeasures {
-            relevance: Relevance::of(legs, dense_weight),
+            relevance: Relevance::of(found, dense_weight),
             coverage: 0.75,
             title,
         };
@@ -185,7 +190,7 @@ mod tests {
 
         assert_eq!(
             written(measures(1.0, TitleMatch::Exact)),
-            json!({ "query": "q1", "grade": 2, "L": 0.5, "c": 0.25, "k": 1.0, "C": 0.75, "T": "exact" })
+            json!({ "query": "q1", "grade": 2, "L": 0.5, "c": 0.25, "n": 3, "k": 1.0, "C": 0.75, "T": "exact" })
         );
         let lexical = written(measures(0.0, TitleMatch::Share(0.5)));
         assert_eq!((&lexical["c"], &lexical["T"]), (&json!(null), &json!(0.5)));

@@ -76,7 +76,8 @@ pub fn fuse(hits: &HybridHits, dense_weight: QueryWeight, attainable: f32) -> Ve
     let relevance = |candidate: &Candidate| {
         let Candidate { bm25_share, cosine, is_unembedded, .. } = *candidate;
         let weight = if is_unembedded { 0.0 } else { weight };
-        Relevance::of(RetrievalMeasures { bm25_share, cosine, max_missing_cosine }, weight)
+        let terms = hits.term_scores.len();
+        Relevance::of(RetrievalMeasures { bm25_share, cosine, max_missing_cosine, terms }, weight)
     };
     let mut found: Vec<(Uuid, Candidate)> = candidates(hits, weight, attainable).into_iter().collect();
     // A stable sort: equals stay in the order of the map, which is that of the ids.

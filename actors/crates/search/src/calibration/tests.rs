@@ -10,17 +10,25 @@ const UNRELATED_COSINE: f32 = 0.25;
 
 /// A passage that only the lexical search judges.
 fn by_words(share: f32) -> Relevance {
-    Relevance::of(RetrievalMeasures { bm25_share: Some(share), cosine: None, max_missing_cosine: 0.0 }, 0.0)
+    Relevance::of(
+        RetrievalMeasures { bm25_share: Some(share), cosine: None, max_missing_cosine: 0.0, terms: 1 },
+        0.0,
+    )
 }
 
 fn by_both(share: f32, cosine: f32) -> Relevance {
-    let measures =
-        RetrievalMeasures { bm25_share: Some(share), cosine: Some(cosine), max_missing_cosine: 0.0 };
+    let measures = RetrievalMeasures {
+        bm25_share: Some(share),
+        cosine: Some(cosine),
+        max_missing_cosine: 0.0,
+        terms: 1,
+    };
     Relevance::of(measures, 1.0)
 }
 
 fn by_meaning(cosine: f32, dense_weight: f32) -> Relevance {
-    let measures = RetrievalMeasures { bm25_share: None, cosine: Some(cosine), max_missing_cosine: 0.0 };
+    let measures =
+        RetrievalMeasures { bm25_share: None, cosine: Some(cosine), max_missing_cosine: 0.0, terms: 1 };
     Relevance::of(measures, dense_weight)
 }
 
@@ -80,6 +88,22 @@ fn passage_without_a_word_is_a_result_from_the_cut_on() {
 }
 
 #[test]
+fn query_of_several_words_has_a_lower_cut() {
+    let by_meaning_of = |cosine: f32, terms: usize| {
+        let measures =
+            RetrievalMeasures { bm25_share: None, cosine: Some(cosine), max_missing_cosine: 0.0, terms };
+        Relevance::of(measures, 1.0)
+    };
+
+    for (terms, is_result) in [(0, false), (1, false), (2, false), (3, true), (12, true)] {
+        assert_eq!(by_meaning_of(0.38, terms).is_result(), is_result, "{terms}");
+        // What unrelated texts reach.
+        assert!(!by_meaning_of(0.36, terms).is_result());
+    }
+    assert!((by_meaning_of(0.37, 3).score() - 0.35).abs() < 1e-4);
+}
+
+#[test]
 fn exact_title_scores_near_one() {
     for relevance in [by_words(0.3), by_words(0.0), by_both(0.3, UNRELATED_COSINE), by_meaning(0.42, 1.0)] {
         assert!(relevance.score_with_text(1.0, TitleMatch::Exact) >= 0.95, "{relevance:?}");
@@ -90,7 +114,8 @@ fn exact_title_scores_near_one() {
 #[test]
 fn passage_out_of_the_dense_leg_is_as_near_as_its_last_hit() {
     let of = |cosine, max_missing_cosine| {
-        Relevance::of(RetrievalMeasures { bm25_share: Some(0.4), cosine, max_missing_cosine }, 1.0).score()
+        Relevance::of(RetrievalMeasures { bm25_share: Some(0.4), cosine, max_missing_cosine, terms: 1 }, 1.0)
+            .score()
     };
     assert!((of(None, 0.3) - of(Some(0.3), 0.0)).abs() < 1e-6);
     // Its own nearness is unknown, so it is not judged by meaning alone.
@@ -120,7 +145,7 @@ proptest! {
         share in 0.0..1.0f32, cosine in -1.0..1.0f32, weight in 0.0..=1.0f32, coverage in 0.0..1.0f32, title in 0.01..1.0f32, more in 0.0..1.0f32,
     ) {
         let of = |share, cosine, coverage, title| {
-            let measures = RetrievalMeasures { bm25_share: Some(share), cosine: Some(cosine), max_missing_cosine: 0.0 };
+            let measures = RetrievalMeasures { bm25_share: Some(share), cosine: Some(cosine), max_missing_cosine: 0.0, terms: 1 };
             Relevance::of(measures, weight).score_with_text(coverage, title)
         };
         let towards = |from: f32, to: f32| from + more * (to - from);
@@ -137,7 +162,7 @@ proptest! {
     #[test]
     fn shared_word_never_lowers_a_score(share in 0.0..1.0f32, cosine in -1.0..1.0f32, weight in 0.01..=1.0f32, coverage in 0.0..1.0f32) {
         let of = |bm25_share| {
-            let measures = RetrievalMeasures { bm25_share, cosine: Some(cosine), max_missing_cosine: 0.0 };
+            let measures = RetrievalMeasures { bm25_share, cosine: Some(cosine), max_missing_cosine: 0.0, terms: 1 };
             Relevance::of(measures, weight).score_with_text(coverage, TitleMatch::None)
         };
         prop_assert!(of(Some(share)) >= of(None));
@@ -148,7 +173,7 @@ proptest! {
         share in proptest::option::of(0.0..=1.0f32), cosine in proptest::option::of(-1.0..=1.0f32), weight in 0.0..=1.0f32,
         coverage in 0.0..=1.0f32,
     ) {
-        let relevance = Relevance::of(RetrievalMeasures { bm25_share: share, cosine, max_missing_cosine: 0.3 }, weight);
+        let relevance = Relevance::of(RetrievalMeasures { bm25_share: share, cosine, max_missing_cosine: 0.3, terms: 1 }, weight);
         for title in [TitleMatch::None, TitleMatch::Share(0.5), TitleMatch::Exact] {
             prop_assert!((0.0..=1.0).contains(&relevance.score_with_text(coverage, title)));
         }
