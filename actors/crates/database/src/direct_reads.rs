@@ -100,7 +100,22 @@ impl DirectReads<'_> {
         if let Some(found) = self.read_in_place(query, &values, usize::MAX, &decode) {
             return found;
         }
-        let rows = self.db.read.query_all_raw(query.statement(self.backend(), values)).await?;
+        self.query_pool(query, values, decode).await
+    }
+
+    /// Returns every row of a query as [`Self::query_all`] does, through the pool of readers: for more rows than the thread of a caller
+    /// should read.
+    ///
+    /// # Errors
+    /// The same errors as [`Self::query_all`].
+    pub async fn query_pool<T>(
+        &self,
+        query: &DirectQuery,
+        values: impl IntoIterator<Item = Value>,
+        decode: impl Fn(&DirectRow<'_>) -> Result<T, DbErr>,
+    ) -> Result<Vec<T>, DbErr> {
+        let statement = query.statement(self.backend(), values.into_iter().collect());
+        let rows = self.db.read.query_all_raw(statement).await?;
         rows.iter().map(|row| decode(&DirectRow::of_pool(row))).collect()
     }
 

@@ -95,7 +95,7 @@ pub use direct::{DirectQuery, DirectRow};
 pub use direct_reads::DirectReads;
 pub use fault::{DatabaseFault, StorageFault, is_reported};
 pub use health::StorageHealth;
-pub use list_lengths::padded;
+pub use list_lengths::{padded, padded_to};
 pub use open_error::{Damage, OpenError};
 pub use session_lock::SessionLock;
 pub use statement_counts::StatementRoute;

@@ -8,8 +8,12 @@ const LENGTH_STEP: usize = 50;
 /// Returns the values of a list with the last one repeated, so that the list has one of a few lengths. The rows whose column is in the
 /// list stay the same.
 pub fn padded<T: Clone>(values: &[T]) -> impl Iterator<Item = T> {
-    let added = padded_length(values.len()) - values.len();
-    values.iter().chain(values.last().into_iter().cycle().take(added)).cloned()
+    padded_to(values, padded_length(values.len()))
+}
+
+/// Returns the first values of a list with the last one repeated, so that a list that is not empty has this length.
+pub fn padded_to<T: Clone>(values: &[T], length: usize) -> impl Iterator<Item = T> {
+    values.iter().chain(values.last().into_iter().cycle()).take(length).cloned()
 }
 
 /// Returns the length of a list with at least this many values.
@@ -35,6 +39,8 @@ mod tests {
         assert_eq!(padded(&[1, 2, 3]).collect::<Vec<_>>(), [1, 2, 3, 3]);
         assert_eq!(padded(&[7]).collect::<Vec<_>>(), [7]);
         assert_eq!(padded::<u8>(&[]).count(), 0);
+        assert_eq!(padded_to(&[1, 2, 3], 5).collect::<Vec<_>>(), [1, 2, 3, 3, 3]);
+        assert_eq!(padded_to::<u8>(&[], 5).count(), 0);
     }
 
     #[test]

@@ -32,6 +32,7 @@ pub(crate) use fold::{fold_word, lowercase_letter};
 pub use metadata::{MAX_HIGHLIGHTS_CHARS, MetadataFields, analyze_metadata};
 pub(crate) use normalize::{is_ngram_letter, unify};
 pub use passage::analyze_passage;
+pub(crate) use passage::{has_one_id, word_ids};
 pub use query_terms::{QueryTerm, analyze_as_written, merge_terms, query_terms, terms_of_parts};
 pub use stop_words::is_stop_word;
 pub use url_words::url_words;

@@ -1,4 +1,4 @@
-//! Compares the title of a document with a query. Plain functions, for any two texts.
+//! Compares the titles of documents with a query.
 
 use crate::counts::to_f32;
 use crate::lexical::WordSequence;
@@ -24,22 +24,47 @@ pub enum TitleMatch {
     None,
 }
 
-impl TitleMatch {
-    /// Compares a title with a query. Words are compared whole: their forms count as different words. In scripts without spaces each letter
-    /// is a word.
+/// Compares titles with one query.
+#[derive(Debug, Clone)]
+pub struct TitleMatcher {
+    query: WordSequence,
+}
+
+impl TitleMatcher {
+    /// Returns the matcher for a query.
     #[must_use]
-    pub fn of(title: &str, query: &str) -> Self {
-        let (title_words, query_words) = (WordSequence::of(title), WordSequence::of(query));
-        let (all, asked) = (first_words(&title_words), first_words(&query_words));
+    pub fn new(query: &str) -> Self {
+        Self { query: WordSequence::of(query) }
+    }
+
+    /// Compares a title with the query. Words are compared whole: their forms count as different words. In scripts without spaces each
+    /// letter is a word.
+    #[must_use]
+    pub fn compare(&self, title: &str) -> TitleMatch {
+        let title_words = WordSequence::of(title);
+        let (all, asked) = (first_words(&title_words), first_words(&self.query));
         if asked.is_empty() || all.is_empty() {
-            return Self::None;
+            return TitleMatch::None;
         }
-        if asked.len() <= MAX_WORDS && (all == asked || is_title_before_site(title, &asked)) {
-            return Self::Exact;
+        if is_exact(title, &all, &asked) {
+            return TitleMatch::Exact;
         }
         let share = shared_share(&asked, &all) * shared_share(&all, &asked);
-        if share > 0.0 { Self::Share(share) } else { Self::None }
+        if share > 0.0 { TitleMatch::Share(share) } else { TitleMatch::None }
     }
+
+    /// Returns whether a title is the query: [`TitleMatch::Exact`].
+    #[must_use]
+    pub fn is_exact(&self, title: &str) -> bool {
+        let title_words = WordSequence::of(title);
+        let (all, asked) = (first_words(&title_words), first_words(&self.query));
+        !asked.is_empty() && is_exact(title, &all, &asked)
+    }
+}
+
+/// Returns whether a title with these words consists of the words of the query, but for the name of a site at its end.
+fn is_exact(title: &str, all: &[&str], asked: &[&str]) -> bool {
+    asked.len() <= MAX_WORDS && all.starts_with(asked) && (all == asked || is_title_before_site(title, asked))
 }
 
 /// Returns whether the title without the name of a site at its end consists of these words.
@@ -79,6 +104,13 @@ mod tests {
 
     use super::*;
 
+    fn matched(title: &str, query: &str) -> TitleMatch {
+        let matcher = TitleMatcher::new(query);
+        let found = matcher.compare(title);
+        assert_eq!(matcher.is_exact(title), found == TitleMatch::Exact, "{title}");
+        found
+    }
+
     #[test]
     fn case_accents_and_punctuation_do_not_matter() {
         for (title, query) in [
@@ -95,7 +127,7 @@ mod tests {
             ("đường", "duong"),
             ("ёлка", "елка"),
         ] {
-            assert_eq!(TitleMatch::of(title, query), TitleMatch::Exact, "{title}");
+            assert_eq!(matched(title, query), TitleMatch::Exact, "{title}");
         }
     }
 
@@ -103,7 +135,7 @@ mod tests {
     fn marks_that_are_part_of_a_letter_matter() {
         for (title, query) in [("мой", "мои"), ("がく", "かく"), ("की", "का"), ("กี", "กา")]
         {
-            assert_ne!(TitleMatch::of(title, query), TitleMatch::Exact, "{title}");
+            assert_ne!(matched(title, query), TitleMatch::Exact, "{title}");
         }
     }
 
@@ -117,9 +149,9 @@ mod tests {
             "Exit code 137 - Containers | Docker Forum",
             "Exit code 137 | 京都新聞社ニュース",
         ] {
-            assert_eq!(TitleMatch::of(title, "exit code 137"), TitleMatch::Exact, "{title}");
+            assert_eq!(matched(title, "exit code 137"), TitleMatch::Exact, "{title}");
         }
-        assert_eq!(TitleMatch::of("Tea - a history", "tea - a history"), TitleMatch::Exact);
+        assert_eq!(matched("Tea - a history", "tea - a history"), TitleMatch::Exact);
     }
 
     #[test]
@@ -130,9 +162,9 @@ mod tests {
             "Exit code 137",
             "Exit code - one two three four five six seven",
         ] {
-            assert!(matches!(TitleMatch::of(title, "exit code"), TitleMatch::Share(_)), "{title}");
+            assert!(matches!(matched(title, "exit code"), TitleMatch::Share(_)), "{title}");
         }
-        assert!(matches!(TitleMatch::of("Exit code 137", "exit code 137 | docker"), TitleMatch::Share(_)));
+        assert!(matches!(matched("Exit code 137", "exit code 137 | docker"), TitleMatch::Share(_)));
     }
 
     #[test]
@@ -143,7 +175,7 @@ mod tests {
             ("A history of tea", "tea", 0.25),
             ("tea", "history of tea", 1.0 / 3.0),
         ] {
-            let TitleMatch::Share(found) = TitleMatch::of(title, query) else { panic!("{title}") };
+            let TitleMatch::Share(found) = matched(title, query) else { panic!("{title}") };
             assert!((found - share).abs() < 1e-6, "{title}: {found}");
         }
     }
@@ -153,23 +185,23 @@ mod tests {
         for (title, query) in
             [("", ""), ("...", "?!"), ("tea", ""), ("", "tea"), ("teas", "tea"), ("bee", "being")]
         {
-            assert_eq!(TitleMatch::of(title, query), TitleMatch::None, "{title}");
+            assert_eq!(matched(title, query), TitleMatch::None, "{title}");
         }
     }
 
     #[test]
     fn titles_of_any_length_are_compared() {
         let long = "tea ".repeat(5_000);
-        assert!(matches!(TitleMatch::of(&long, &long), TitleMatch::Share(_)));
-        assert!(matches!(TitleMatch::of(&long, &"tea ".repeat(MAX_WORDS)), TitleMatch::Share(_)));
+        assert!(matches!(matched(&long, &long), TitleMatch::Share(_)));
+        assert!(matches!(matched(&long, &"tea ".repeat(MAX_WORDS)), TitleMatch::Share(_)));
         let longest = "tea ".repeat(MAX_WORDS);
-        assert_eq!(TitleMatch::of(&longest, &longest), TitleMatch::Exact);
+        assert_eq!(matched(&longest, &longest), TitleMatch::Exact);
     }
 
     proptest! {
         #[test]
         fn any_two_texts_have_a_share_of_one_at_most(title in any::<String>(), query in any::<String>()) {
-            if let TitleMatch::Share(share) = TitleMatch::of(&title, &query) {
+            if let TitleMatch::Share(share) = matched(&title, &query) {
                 prop_assert!(share > 0.0 && share <= 1.0);
             }
         }
@@ -178,7 +210,7 @@ mod tests {
         fn title_is_its_own_exact_match(title in "[a-zA-Z0-9éß東 |·-]{1,40}") {
             let has_words = title.contains(char::is_alphanumeric);
             let expected = if has_words { TitleMatch::Exact } else { TitleMatch::None };
-            prop_assert_eq!(TitleMatch::of(&title, &title), expected);
+            prop_assert_eq!(matched(&title, &title), expected);
         }
     }
 }

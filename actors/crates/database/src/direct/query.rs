@@ -19,6 +19,12 @@ impl DirectQuery {
         Self { sqlite, postgres: build(DatabaseBackend::Postgres) }
     }
 
+    /// Returns a list of parameters for the SQL of a query, such as `$2, $3, $4`.
+    pub fn parameters(first: usize, count: usize) -> String {
+        let numbers: Vec<String> = (first..first + count).map(|number| format!("${number}")).collect();
+        numbers.join(", ")
+    }
+
     /// Returns the SQL for a database.
     pub fn sql(&self, backend: DatabaseBackend) -> &str {
         if backend == DatabaseBackend::Postgres { &self.postgres } else { &self.sqlite }

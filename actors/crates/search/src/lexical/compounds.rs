@@ -36,10 +36,16 @@ const ENDINGS: [&str; 30] = [
     "heid", "atie", "ning", "ningar", "schaft", "haft",
 ];
 
+/// Returns whether a word may be a compound, by its language and its length.
+#[must_use]
+pub fn may_be_compound(language: Language, word: &str) -> bool {
+    // In bytes, because most words are shorter by any count.
+    word.len() >= MIN_COMPOUND_LETTERS && LANGUAGES.contains(&language)
+}
+
 /// Calls a function with the id of each end of a long word in lower case that may be a word of its own.
 pub fn each_end(language: Language, word: &str, mut add: impl FnMut(u32)) {
-    // In bytes, because most words are shorter by any count.
-    if word.len() < MIN_COMPOUND_LETTERS || !LANGUAGES.contains(&language) {
+    if !may_be_compound(language, word) {
         return;
     }
     let Some(stem) = folded_stem(language, word) else { return };

@@ -1,7 +1,7 @@
 //! The words of a passage, with the ids of all spellings in which a query may hold them.
 
 use super::codes;
-use super::compounds::{END_OCCURRENCES, each_end};
+use super::compounds::{END_OCCURRENCES, each_end, may_be_compound};
 use super::fold::lowercase;
 use super::normalize::{TextRole, normalize};
 use super::spellings::SpellingIds;
@@ -25,6 +25,23 @@ pub fn analyze_passage(title: &str, text: &str, language: Language) -> SparseVec
     count_words(title, TITLE_TIMES, language, &mut counts);
     count_words(text, 1.0, language, &mut counts);
     counts.into_weights(language)
+}
+
+/// Returns whether it is certain that a word of a text has one id in the index, and neither parts, ends nor other spellings: it consists of
+/// ASCII letters, in lower case except for the first one, and is no compound.
+#[must_use]
+pub fn has_one_id(word: &str, language: Language) -> bool {
+    let [first, rest @ ..] = word.as_bytes() else { return false };
+    first.is_ascii_alphabetic() && rest.iter().all(u8::is_ascii_lowercase) && !may_be_compound(language, word)
+}
+
+/// Returns the ids of a word of a text in ascending order: those that a passage of this word alone has.
+#[must_use]
+pub fn word_ids(word: &str, language: Language) -> Vec<u32> {
+    if has_one_id(word, language) {
+        return SpellingIds::of(language, &lowercase(word)).as_slice().to_vec();
+    }
+    analyze_passage("", word, language).indices
 }
 
 /// Adds the words of a text in a language, each this many times.
@@ -78,6 +95,25 @@ impl WordCounter<'_> {
         }
         if let Some(shortened) = codes::shortened(word) {
             self.counts.add(plain_id(shortened), times);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn ids_of_a_word_are_those_of_its_passage(
+            word in "[a-zA-Z]{1,2}[a-z]{0,14}|[a-zA-Zé0-9']{0,12}",
+            language in prop::sample::select(Language::ALL.to_vec()),
+        ) {
+            let passage = analyze_passage("", &word, language).indices;
+            prop_assert!(!has_one_id(&word, language) || passage.len() == 1);
+            prop_assert_eq!(word_ids(&word, language), passage);
         }
     }
 }

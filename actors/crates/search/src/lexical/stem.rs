@@ -92,6 +92,8 @@ fn is_arabic(letter: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -136,5 +138,14 @@ mod tests {
         }
         assert_eq!(word_id(Language::Russian, "heron"), word_id(Language::Other, "heron"));
         assert_eq!(word_id(Language::English, "книга"), plain_id("книга"));
+    }
+
+    proptest! {
+        /// The words of snippets are compared with a query only if they begin with the same letter.
+        #[test]
+        fn stem_begins_as_its_word(word in "[a-z]{1,14}", language in prop::sample::select(Language::ALL.to_vec())) {
+            let stem = stem(language, &word);
+            prop_assert!(stem.is_none_or(|stem| stem.as_bytes().first() == word.as_bytes().first()));
+        }
     }
 }

@@ -72,7 +72,11 @@ fn word_end(text: &str) -> usize {
 
 fn push_word(word: &str, words: &mut String) {
     words.push(' ');
-    words.push_str(&fold_word(word));
+    if word.is_ascii() {
+        words.extend(word.chars().map(|letter| letter.to_ascii_lowercase()));
+    } else {
+        words.push_str(&fold_word(word));
+    }
 }
 
 #[cfg(test)]
