@@ -259,7 +259,7 @@ impl Ask {
             }
             DraftAnswer::Nothing => return Ok((no_answer(model, &[]), tokens)),
         };
-        let texts: Vec<&str> = passages.iter().map(|packed| packed.passage.text.as_str()).collect();
+        let texts: Vec<&str> = passages.iter().map(|packed| packed.passage.row.text.as_str()).collect();
         let cited = citation::cite(&text::clean(&text), &texts);
         if cited.is_empty() {
             // An error, so that the answer is not counted.
@@ -281,8 +281,8 @@ fn answerer_passage(packed: &PackedPassage) -> answerer::SourcePassage {
     let PackedPassage { passage, document_rank } = packed;
     answerer::SourcePassage {
         document_rank: *document_rank,
-        title: passage.title.clone(),
-        text: passage.text.clone(),
+        title: passage.row.title.clone(),
+        text: passage.row.text.clone(),
         score: passage.found.score,
         cosine: passage.found.cosine,
     }
@@ -308,23 +308,24 @@ fn no_answer(model: String, titles: &[String]) -> AskResponse {
 }
 
 fn citation(core: &CoreContext, n: usize, passage: &Passage, cited: citation::Citation) -> Citation {
-    let start = usize::try_from(passage.start_offset).unwrap_or(0);
+    let Passage { row, found } = passage;
+    let start = usize::try_from(row.start_offset).unwrap_or(0);
     Citation {
         n,
-        document_id: passage.document,
-        chunk_id: passage.chunk,
-        bookmark_id: passage.bookmark,
-        entry_id: passage.entry,
-        title: passage.title.clone(),
-        url: core.source_url(passage.source_url.clone(), passage.document),
-        content_type: passage.content_type,
+        document_id: row.document_id,
+        chunk_id: row.id,
+        bookmark_id: row.bookmark_id,
+        entry_id: row.entry_id,
+        title: row.title.clone(),
+        url: core.source_url(row.url.clone(), row.document_id),
+        content_type: row.content_type,
         quote: cited.quote,
         quote_start: start + cited.range.start,
         quote_end: start + cited.range.end,
-        page: passage.page,
-        start_seconds: passage.start_seconds,
-        end_seconds: passage.end_seconds,
-        score: passage::rounded_score(passage.found.score),
+        page: row.page,
+        start_seconds: row.start_seconds,
+        end_seconds: row.end_seconds,
+        score: passage::rounded_score(found.score),
         verified: cited.verified,
     }
 }

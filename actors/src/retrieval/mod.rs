@@ -3,39 +3,29 @@
 //! Search is lexical, and says so, when no embedding model is available, the AI is paused, or the index has lost passages of
 //! the user. What the index does not have yet is read from the database, and found by its words (`unindexed`).
 //!
-//! Phrases and exclusions of a query hold for every result (`operator_search`): the index finds what has their words, and the texts in
+//! Phrases and exclusions of a query hold for every result (`operators`): the index finds what has their words, and the texts in
 //! the database decide. If no passage of the library has a word of the query, words of the library that are spelt almost like its words
-//! are searched for (`correction`, `vocabulary`).
+//! are searched for (`spelling`).
 //!
 //! While an index on a Qdrant server is not reached, or has lost words of the user, PostgreSQL searches the texts itself (`text_search`).
+//!
+//! `engine` asks the index, and tells damage of it from other failures. `filter` says which part of the library is searched, `metadata` how
+//! documents are found by title, tags and highlights, and `passage` reads what is shown of the hits.
 
 mod actor;
-mod completeness;
-mod correction;
-mod document_filter;
-mod document_labels;
 mod engine;
-mod exact_title;
-mod exclusion;
-mod failure_log;
-mod highlight_texts;
-mod index_failure;
-mod index_probe;
-mod lexical_search;
-mod library_index;
-mod metadata_bonus;
-mod metadata_hits;
-mod metadata_source;
-mod operator_search;
+mod filter;
+mod metadata;
+mod operators;
 pub mod passage;
-mod passage_search;
-mod phrase_check;
+mod passage_joins;
 mod ranked_hits;
 mod search_query;
+mod spelling;
+#[cfg(test)]
+mod test_library;
 mod text_search;
 mod unindexed;
-mod vectors;
-mod vocabulary;
 
 use std::sync::Arc;
 use std::thread;
@@ -56,20 +46,16 @@ use values::id::{DocumentId, UserId};
 
 use crate::ai::Pause;
 use actor::RetrievalActor;
-use correction::Correction;
-use failure_log::RequestKey;
+use engine::RequestKey;
+use operators::UserSearch;
+use spelling::{Correction, Vocabularies};
 use unindexed::UnindexedReader;
-use vocabulary::Vocabularies;
 
-pub use completeness::Completeness;
-pub use document_filter::LibraryFilter;
-pub use document_labels::labels_of;
-pub use engine::Engine;
-pub use index_probe::IndexProbe;
-pub use metadata_source::{Annotations, MetadataSource, language_of};
+pub use engine::{Completeness, EmbedOutcome, Engine, IndexProbe, Vectors};
+pub use filter::{LibraryFilter, labels_of};
+pub use metadata::{Annotations, MetadataSource, language_of};
 pub use ranked_hits::{RankedHits, SearchHit};
 pub use search_query::SearchQuery;
-pub use vectors::{EmbedOutcome, Vectors};
 
 /// Changes of the index in progress at the same time.
 const MAX_CHANGES: u32 = 32;
@@ -224,8 +210,9 @@ impl Retrieval {
         // Before the index is asked: what is indexed meanwhile is found twice, and counts once.
         let unindexed = self.unindexed.read(user, &search.bookmarks).await?;
         if search.query.has_operators() {
-            return operator_search::search(&self.db, &self.engine, user, search, &unindexed, is_incomplete)
-                .await;
+            let (db, engine) = (&self.db, &*self.engine);
+            let user_search = UserSearch { db, engine, user, unindexed: &unindexed, is_incomplete };
+            return operators::search(user_search, search).await;
         }
         self.engine.search(user, search, &unindexed, is_incomplete).await
     }

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 
 use database::{Db, Transaction};
-use entity::{chunk, document};
+use entity::chunk;
 use errors::Error;
-use sea_orm::sea_query::{Expr, ExprTrait, Order, Query, SelectStatement};
+use sea_orm::sea_query::{Expr, Order, Query, SelectStatement};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbBackend, DbErr, JoinType, QueryFilter, QueryResult, QuerySelect,
     QueryTrait,
@@ -20,7 +20,8 @@ use search::snippet::SnippetTerms;
 use uuid::Uuid;
 use values::id::UserId;
 
-use super::passage::readable_document;
+use super::filter::is_readable;
+use super::passage_joins::document_of_current_text;
 use super::ranked_hits::{RankedHits, SearchHit};
 use super::search_query::SearchQuery;
 
@@ -116,9 +117,9 @@ fn select_matches(user: UserId, search: &SearchQuery, words: WordMatch) -> Selec
         WordMatch::Any => (HAS_ANY_WORD, RANK_BY_ANY_WORD),
     };
     let mut passages = chunk::Entity::owned_by(user)
-        .join(JoinType::InnerJoin, readable_document(user, search, DbBackend::Postgres))
-        .filter(Expr::cust_with_values(condition, [text.clone()]))
-        .filter(chunk::Column::Version.into_expr().equals((document::Entity, document::Column::Version)));
+        .join(JoinType::InnerJoin, document_of_current_text(user))
+        .filter(is_readable(user, search, DbBackend::Postgres))
+        .filter(Expr::cust_with_values(condition, [text.clone()]));
     for phrase in &search.query.phrases {
         passages = passages.filter(Expr::cust_with_values(HAS_PHRASE, [phrase.clone()]));
     }
@@ -157,8 +158,12 @@ fn ranked(matches: &[TextMatch], best_share: f32, limit: usize) -> Vec<SearchHit
         .iter()
         .map(|found| {
             let share = if best > 0.0 { best_share * found.rank / best } else { best_share };
-            let measures =
-                RetrievalMeasures { bm25_share: Some(share), cosine: None, max_missing_cosine: 0.0 };
+            let measures = RetrievalMeasures {
+                bm25_share: Some(share),
+                cosine: None,
+                max_missing_cosine: 0.0,
+                terms: 1,
+            };
             let relevance = Relevance::of(measures, 0.0);
             FusedPassage { id: found.id, relevance, score: relevance.score() }
         })

@@ -45,12 +45,12 @@ impl PackingCandidate {
     /// heading is the best hit, the passage after it has the answer.
     fn priority(&self) -> (bool, bool, usize, Reverse<i32>) {
         let is_other_document = self.packed.document_rank > 0;
-        (is_other_document, self.is_neighbour, self.hit, Reverse(self.packed.passage.ordinal))
+        (is_other_document, self.is_neighbour, self.hit, Reverse(self.packed.passage.row.ordinal))
     }
 
     /// The place among the chosen passages: those of a document together, its best first, each with its neighbours.
     fn order(&self) -> (usize, usize, bool, i32) {
-        (self.packed.document_rank, self.hit, self.is_neighbour, self.packed.passage.ordinal)
+        (self.packed.document_rank, self.hit, self.is_neighbour, self.packed.passage.row.ordinal)
     }
 }
 
@@ -63,12 +63,12 @@ pub(super) fn pack(hits: Vec<Passage>, neighbours: Vec<Passage>) -> Vec<PackedPa
     let mut chosen_shingles: Vec<HashSet<u64>> = Vec::with_capacity(MAX_PASSAGES);
     let mut chars = 0;
     for candidate in candidates {
-        let length = char_count(&candidate.packed.passage.text);
+        let length = char_count(&candidate.packed.passage.row.text);
         let fits = chosen.is_empty() || chars + length <= MAX_CHARS;
         if !fits || !has_place(&chosen, candidate.packed.document_rank) {
             continue;
         }
-        let shingles = shingles(&candidate.packed.passage.text);
+        let shingles = shingles(&candidate.packed.passage.row.text);
         if chosen_shingles.iter().all(|other| jaccard(other, &shingles) < DUPLICATE_SIMILARITY) {
             chars += length;
             chosen_shingles.push(shingles);
@@ -83,15 +83,17 @@ pub(super) fn pack(hits: Vec<Passage>, neighbours: Vec<Passage>) -> Vec<PackedPa
 fn candidates(hits: Vec<Passage>, neighbours: Vec<Passage>) -> Vec<PackingCandidate> {
     let mut documents: Vec<DocumentId> = Vec::new();
     for hit in &hits {
-        if !documents.contains(&hit.document) {
-            documents.push(hit.document);
+        if !documents.contains(&hit.row.document_id) {
+            documents.push(hit.row.document_id);
         }
     }
-    let rank = |passage: &Passage| documents.iter().position(|document| *document == passage.document);
+    let rank = |passage: &Passage| documents.iter().position(|document| *document == passage.row.document_id);
     let mut found = Vec::with_capacity(hits.len() + neighbours.len());
     for passage in neighbours {
-        let is_beside =
-            |hit: &Passage| hit.document == passage.document && hit.ordinal.abs_diff(passage.ordinal) == 1;
+        let is_beside = |hit: &Passage| {
+            hit.row.document_id == passage.row.document_id
+                && hit.row.ordinal.abs_diff(passage.row.ordinal) == 1
+        };
         if let (Some(document_rank), Some(hit)) = (rank(&passage), hits.iter().position(is_beside)) {
             let packed = PackedPassage { passage, document_rank };
             found.push(PackingCandidate { packed, is_neighbour: true, hit });
@@ -136,37 +138,41 @@ mod tests {
 
     use super::*;
     use crate::retrieval::SearchHit;
+    use crate::retrieval::passage::PassageColumns;
 
     /// A passage of a document at a position in its text.
     fn passage(document: u128, ordinal: i32, text: &str) -> Passage {
         let chunk = ChunkId(Uuid::from_u128(1_000 * document + u128::from(ordinal.unsigned_abs())));
         let document = DocumentId(Uuid::from_u128(document));
-        let measures = RetrievalMeasures { bm25_share: Some(0.5), cosine: None, max_missing_cosine: 0.0 };
+        let measures =
+            RetrievalMeasures { bm25_share: Some(0.5), cosine: None, max_missing_cosine: 0.0, terms: 1 };
         let relevance = Relevance::of(measures, 0.0);
-        Passage {
-            chunk,
-            document,
+        let row = PassageColumns {
+            id: chunk,
+            document_id: document,
             version: 1,
-            document_version: 1,
             ordinal,
             start_offset: 0,
             page: None,
             start_seconds: None,
             end_seconds: None,
             text: text.to_owned(),
-            bookmark: None,
-            entry: None,
+            document_version: 1,
+            bookmark_id: None,
+            entry_id: None,
+            feed_id: None,
             content_type: ContentType::Article,
             status: DocumentStatus::Ready,
-            source_url: None,
+            url: None,
             title: String::new(),
-            found: SearchHit { chunk, document, relevance, score: 0.5, cosine: None, metadata_share: 0.0 },
-        }
+        };
+        let found = SearchHit { chunk, document, relevance, score: 0.5, cosine: None, metadata_share: 0.0 };
+        Passage { row, found }
     }
 
     /// The ranks of the documents and the texts of the passages.
     fn texts(packed: &[PackedPassage]) -> Vec<(usize, &str)> {
-        packed.iter().map(|packed| (packed.document_rank, packed.passage.text.as_str())).collect()
+        packed.iter().map(|packed| (packed.document_rank, packed.passage.row.text.as_str())).collect()
     }
 
     fn ranks(packed: &[PackedPassage]) -> Vec<usize> {

@@ -30,7 +30,7 @@ pub(super) async fn load(
 ) -> Result<Vec<Passage>, Error> {
     let RankedHits { hits, searched_text, .. } = ranked;
     let mut found = load_quotable(core, user, search, hits).await?;
-    let mut quotable: HashSet<DocumentId> = found.iter().map(|passage| passage.document).collect();
+    let mut quotable: HashSet<DocumentId> = found.iter().map(|passage| passage.row.document_id).collect();
     // One hit of each of the other documents: its best.
     let others: Vec<SearchHit> = hits.iter().filter(|hit| quotable.insert(hit.document)).copied().collect();
     if !others.is_empty() {
@@ -67,8 +67,8 @@ async fn load_quotable(
 ) -> Result<Vec<Passage>, Error> {
     let mut found = passage::readable(core, user, search, hits).await?;
     found.retain(|passage| {
-        let is_current = passage.version == passage.document_version;
-        passage.is_of_text() && is_current && !passage.text.trim().is_empty()
+        let is_current = passage.row.version == passage.row.document_version;
+        passage.is_of_text() && is_current && !passage.row.text.trim().is_empty()
     });
     Ok(found)
 }

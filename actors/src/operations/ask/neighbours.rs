@@ -8,7 +8,7 @@ use text::char_count;
 
 use crate::auth::caller::Caller;
 use crate::retrieval::SearchHit;
-use crate::retrieval::passage::Passage;
+use crate::retrieval::passage::{Passage, PassageColumns};
 
 /// Number of the best passages that are given with their neighbours if they are short.
 const EXPANDED_PASSAGES: usize = 3;
@@ -32,18 +32,18 @@ pub(super) async fn load(
     }
     let mut neighbours = Condition::any();
     for passage in &short {
-        let ordinals = [passage.ordinal.saturating_sub(1), passage.ordinal.saturating_add(1)];
+        let ordinals = [passage.row.ordinal.saturating_sub(1), passage.row.ordinal.saturating_add(1)];
         let of_passage = Condition::all()
-            .add(chunk::Column::DocumentId.eq(passage.document))
-            .add(chunk::Column::Version.eq(passage.version))
+            .add(chunk::Column::DocumentId.eq(passage.row.document_id))
+            .add(chunk::Column::Version.eq(passage.row.version))
             .add(chunk::Column::Ordinal.is_in(ordinals));
         neighbours = neighbours.add(of_passage);
     }
     let rows = chunk::Entity::owned_by(caller.user).filter(neighbours).all(core.db.read()).await?;
-    let is_new = |row: &chunk::Model| passages.iter().all(|passage| passage.chunk != row.id);
+    let is_new = |row: &chunk::Model| passages.iter().all(|passage| passage.row.id != row.id);
     let mut found = Vec::new();
     for row in rows.into_iter().filter(|row| is_new(row) && !row.text.trim().is_empty()) {
-        let best = short.iter().find(|passage| passage.document == row.document_id);
+        let best = short.iter().find(|passage| passage.row.document_id == row.document_id);
         if let Some(best) = best {
             found.push(neighbour(best, row));
         }
@@ -53,8 +53,9 @@ pub(super) async fn load(
 
 /// Returns a passage before or after another one of its document.
 fn neighbour(passage: &Passage, row: chunk::Model) -> Passage {
-    Passage {
-        chunk: row.id,
+    let id = row.id;
+    let row = PassageColumns {
+        id,
         version: row.version,
         ordinal: row.ordinal,
         start_offset: row.start_offset,
@@ -62,12 +63,12 @@ fn neighbour(passage: &Passage, row: chunk::Model) -> Passage {
         start_seconds: row.start_seconds,
         end_seconds: row.end_seconds,
         text: row.text,
-        // It has the score of the hit, to which it belongs, but was not compared with the question.
-        found: SearchHit { chunk: row.id, cosine: None, ..passage.found },
-        ..passage.clone()
-    }
+        ..passage.row.clone()
+    };
+    // It has the score of the hit, to which it belongs, but was not compared with the question.
+    Passage { row, found: SearchHit { chunk: id, cosine: None, ..passage.found } }
 }
 
 fn is_short(passage: &Passage) -> bool {
-    char_count(&passage.text) < SHORT_PASSAGE_CHARS
+    char_count(&passage.row.text) < SHORT_PASSAGE_CHARS
 }

@@ -13,8 +13,8 @@ use values::time::Timestamp;
 use library::bookmarks::BookmarkConditions;
 use library::clock::TestClock;
 
+use super::index_failure::engine_error;
 use super::*;
-use crate::retrieval::index_failure::engine_error;
 
 #[tokio::test]
 async fn comparison_does_not_wait_behind_the_long_lane() {

@@ -6,8 +6,8 @@ use search::lexical;
 use uuid::Uuid;
 use values::id::ChunkId;
 
-use crate::retrieval::document_labels::labels_of;
-use crate::retrieval::metadata_source::{MetadataSource, language_of};
+use crate::retrieval::filter::labels_of;
+use crate::retrieval::metadata::{MetadataSource, language_of};
 
 /// Bytes of a point besides its words.
 const POINT_BYTES: usize = 160;

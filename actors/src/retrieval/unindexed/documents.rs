@@ -81,7 +81,7 @@ impl UnindexedDocuments {
         for hit in &hits.dense {
             hits.unembedded.remove(&hit.id);
         }
-        hits.lexical.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+        Hit::sort_best_first(&mut hits.lexical);
         hits.lexical.truncate(query.depth);
     }
 
@@ -101,7 +101,7 @@ impl UnindexedDocuments {
 
     /// Returns the documents that pass a filter.
     fn matching(&self, filter: &Filter) -> Vec<&AnalyzedDocument> {
-        let Filter { source, feed, content_type, documents, or_documents: _ } = filter;
+        let documents = &filter.documents;
         // A set may name tens of thousands of documents: it is read once.
         let listed: HashSet<Uuid> = match documents {
             DocumentSet::All => HashSet::new(),
@@ -114,13 +114,8 @@ impl UnindexedDocuments {
             DocumentSet::Only(_) => listed.contains(id),
             DocumentSet::Except(_) => !listed.contains(id),
         };
-        let passes = |document: &&AnalyzedDocument| {
-            let labels = &document.labels;
-            source.is_none_or(|source| labels.source == source)
-                && feed.is_none_or(|feed| labels.feed == Some(feed))
-                && content_type.is_none_or(|kind| labels.content_type == kind)
-                && is_searched(&document.id)
-        };
+        let passes =
+            |document: &&AnalyzedDocument| filter.accepts(&document.labels) && is_searched(&document.id);
         self.0.by_id.values().map(Arc::as_ref).filter(passes).collect()
     }
 }

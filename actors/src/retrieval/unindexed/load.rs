@@ -1,6 +1,6 @@
 //! Reads the documents of a user that the index lacks a change of, and keeps what was analysed.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -10,18 +10,15 @@ use entity::{chunk, document};
 use errors::Error;
 use library::bookmarks::BookmarkConditions;
 use moka::sync::Cache;
-use sea_orm::sea_query::ExprTrait;
-use sea_orm::{
-    ColumnTrait, Condition, ConnectionTrait, EntityTrait, JoinType, QueryFilter, QuerySelect, RelationDef,
-    Select,
-};
+use sea_orm::{ColumnTrait, JoinType, QueryFilter, QuerySelect, Select};
 use values::id::{ChunkId, DocumentId, UserId};
 use values::time::Timestamp;
 
 use super::analyzed::{AnalysisSource, AnalyzedDocument};
 use super::documents::UnindexedDocuments;
-use crate::retrieval::document_filter::bookmark_condition;
-use crate::retrieval::metadata_source::{Annotations, MetadataSource};
+use crate::retrieval::filter::find_passing;
+use crate::retrieval::metadata::{Annotations, MetadataSource};
+use crate::retrieval::passage_joins::document_of_current_text;
 
 /// Documents that are read, those with the newest changes.
 const MAX_DOCUMENTS: u64 = 200;
@@ -197,13 +194,8 @@ impl UnindexedReader {
         bookmarks: &BookmarkConditions,
         documents: &mut Vec<Arc<AnalyzedDocument>>,
     ) -> Result<(), Error> {
-        let backend = self.db.read().get_database_backend();
-        let Some(condition) = bookmark_condition(bookmarks, user, backend) else { return Ok(()) };
         let ids: Vec<DocumentId> = documents.iter().map(|document| DocumentId(document.id)).collect();
-        let passing =
-            select_documents(user, &ids).filter(condition).select_only().column(document::Column::Id);
-        let passing: HashSet<DocumentId> =
-            passing.into_tuple::<DocumentId>().all(self.db.read()).await?.into_iter().collect();
+        let Some(passing) = find_passing(&self.db, user, bookmarks, &ids).await? else { return Ok(()) };
         documents.retain(|document| passing.contains(&DocumentId(document.id)));
         Ok(())
     }
@@ -227,26 +219,11 @@ fn select_documents(user: UserId, documents: &[DocumentId]) -> Select<document::
 /// Selects the first passages of the current texts of these documents: document, id and text.
 fn select_passages(user: UserId, documents: &[DocumentId]) -> Select<chunk::Entity> {
     chunk::Entity::owned_by(user)
-        .join(JoinType::InnerJoin, current_text(user))
+        .join(JoinType::InnerJoin, document_of_current_text(user))
         .filter(document::Column::Id.is_in(padded(documents)))
         .filter(chunk::Column::Ordinal.lt(i32::try_from(MAX_DOCUMENT_PASSAGES).unwrap_or(i32::MAX)))
         .select_only()
         .columns([chunk::Column::DocumentId, chunk::Column::Id, chunk::Column::Text])
-}
-
-/// Returns the join of a passage with its document, if it is part of the current text and the user may read it.
-fn current_text(user: UserId) -> RelationDef {
-    chunk::Entity::belongs_to(document::Entity)
-        .from(chunk::Column::DocumentId)
-        .to(document::Column::Id)
-        .on_condition(move |_, _| {
-            let version = (document::Entity, document::Column::Version);
-            Condition::all()
-                .add(document::Column::UserId.eq(user))
-                .add(document::Column::HiddenAt.is_null())
-                .add(chunk::Column::Version.into_expr().equals(version))
-        })
-        .into()
 }
 
 /// How much text may still be read.

@@ -17,7 +17,7 @@ impl Tenant {
     }
 }
 
-/// The half of a library that a passage belongs to.
+/// The part of a library to which a passage belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
     /// Bookmarks, uploads and notes: what the user has saved.

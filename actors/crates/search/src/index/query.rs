@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 use values::kind::ContentType;
 
-use super::passage::{Source, SparseVector};
+use super::passage::{Labels, Source, SparseVector};
 
 /// Restricts a query. All conditions that are given must hold. The default matches all passages of a tenant.
 ///
@@ -32,6 +32,15 @@ impl Filter {
         let Self { source, feed, content_type, documents, or_documents: _ } = self;
         let has_labels = source.is_some() || feed.is_some() || content_type.is_some();
         !has_labels && *documents == DocumentSet::All
+    }
+
+    /// Returns whether passages with these labels match, if they are of one of the documents that are searched.
+    #[must_use]
+    pub fn accepts(&self, labels: &Labels) -> bool {
+        let Self { source, feed, content_type, documents: _, or_documents: _ } = self;
+        source.is_none_or(|source| labels.source == source)
+            && feed.is_none_or(|feed| labels.feed == Some(feed))
+            && content_type.is_none_or(|kind| labels.content_type == kind)
     }
 }
 
@@ -72,6 +81,13 @@ pub struct Hit {
     pub score: f32,
 }
 
+impl Hit {
+    /// Sorts hits by their scores, best first; equal scores in the order of their ids.
+    pub fn sort_best_first(hits: &mut [Self]) {
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+    }
+}
+
 /// The hits of the lexical and of the dense search, best first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HybridHits {
@@ -90,6 +106,21 @@ pub struct HybridHits {
 }
 
 impl HybridHits {
+    /// Returns the hits of the queries that an engine answers together, each with its hits best first: the lexical one unless the query has
+    /// no words, the dense one if it has one, and one for each term that has words.
+    pub(super) fn from_results(
+        query: &IndexQuery,
+        has_dense: bool,
+        mut results: impl Iterator<Item = Vec<Hit>>,
+    ) -> Self {
+        let mut next_hits =
+            |is_asked: bool| if is_asked { results.next().unwrap_or_default() } else { Vec::new() };
+        let (lexical, dense) = (next_hits(!query.sparse.is_empty()), next_hits(has_dense));
+        let best = |term: &SparseVector| next_hits(!term.is_empty()).first().map_or(0.0, |hit| hit.score);
+        let term_scores = query.terms.iter().map(best).collect();
+        Self { lexical, dense, term_scores, ..Self::default() }
+    }
+
     /// Returns the best hits of each search, at most `depth`: what a search of this depth finds, without the documents. The scores of the
     /// terms are the same.
     #[must_use]

@@ -110,7 +110,8 @@ mod tests {
     }
 
     fn passage(words: String) -> SearchResult {
-        let measures = RetrievalMeasures { bm25_share: None, cosine: None, max_missing_cosine: 0.0 };
+        let measures =
+            RetrievalMeasures { bm25_share: None, cosine: None, max_missing_cosine: 0.0, terms: 1 };
         SearchResult {
             document_id: DocumentId::new(NOW),
             chunk_id: ChunkId::new(NOW),

@@ -1,28 +1,13 @@
 //! Tests of reading unindexed documents.
 
 use database::QueryPlan;
-use entity::user;
-use sea_orm::{DbBackend, IntoActiveModel, QueryTrait, Statement};
+use sea_orm::{DbBackend, EntityTrait, IntoActiveModel, QueryTrait, Statement};
 use uuid::Uuid;
 use values::id::BookmarkId;
 use values::kind::ContentType;
-use values::plan::Plan;
 
 use super::*;
-
-const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
-
-async fn open_database(folder: &tempfile::TempDir) -> Db {
-    let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
-    Db::open(&url).await.unwrap()
-}
-
-async fn add_user(db: &Db) -> UserId {
-    let id = UserId::new(NOON);
-    let row = user::Model::new(id, format!("{id}@reader.example"), String::new(), Plan::Pro, NOON);
-    user::Entity::insert(row.into_active_model()).exec_without_returning(db.write()).await.unwrap();
-    id
-}
+use crate::retrieval::test_library::{NOON, add_user, open_database};
 
 async fn add_document(db: &Db, row: document::Model) -> DocumentId {
     let id = row.id;

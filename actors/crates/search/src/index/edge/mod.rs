@@ -38,7 +38,7 @@ use self::shard_folder::ShardFolder;
 use self::tenants::TenantRegister;
 use super::index_error::IndexError;
 use super::language::Language;
-use super::passage::{Labels, Point, SparseVector, Tenant};
+use super::passage::{Labels, Point, Tenant};
 use super::passage_index::{PassageIndex, PassagePage};
 use super::query::{HybridHits, IndexQuery};
 use super::vector_model::VectorModel;
@@ -143,17 +143,6 @@ impl EdgeIndex {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn check_dimensions<'a>(
-        &self,
-        mut vectors: impl Iterator<Item = &'a Vec<f32>>,
-    ) -> Result<(), IndexError> {
-        let expected = self.shard.model().map_or(0, |model| model.dimensions);
-        match vectors.find(|vector| vector.len() != expected) {
-            Some(vector) => Err(IndexError::Dimension { expected, actual: vector.len() }),
-            None => Ok(()),
-        }
-    }
-
     fn vector_name(&self) -> Option<String> {
         self.shard.model().map(VectorModel::vector_name)
     }
@@ -200,27 +189,24 @@ impl EdgeIndex {
             .vector_name()
             .zip(query.dense.as_ref())
             .map(|(name, dense)| query::dense(scope, query, name, dense));
-        let (has_lexical, has_dense) = (lexical.is_some(), dense.is_some());
+        let has_dense = dense.is_some();
 
         // A term without words is in no passage.
         let probes = query.terms.iter().filter(|term| !term.is_empty()).map(|term| query::term(scope, term));
         let queries: Vec<_> = lexical.into_iter().chain(dense).chain(probes).collect();
         let results =
             self.shard.read("search", |shard| shard.query_batch(QueryBatchRequest::new(queries)))?;
-
-        let mut results = results.into_iter();
-        let mut next_hits =
-            |is_asked: bool| if is_asked { query::sorted_hits(results.next()) } else { Vec::new() };
-        let (lexical, dense) = (next_hits(has_lexical), next_hits(has_dense));
-        let best = |term: &SparseVector| next_hits(!term.is_empty()).first().map_or(0.0, |hit| hit.score);
-        let term_scores = query.terms.iter().map(best).collect();
-        Ok(HybridHits { lexical, dense, term_scores, ..HybridHits::default() })
+        let results = results.iter().map(|scored| query::sorted_hits(scored));
+        Ok(HybridHits::from_results(query, has_dense, results))
     }
 }
 
 impl PassageIndex for EdgeIndex {
     fn upsert(&self, tenant: &Tenant, points: Vec<Point>) -> Result<(), IndexError> {
-        self.check_dimensions(points.iter().filter_map(|point| point.dense.as_ref()))?;
+        VectorModel::check_dimensions(
+            self.shard.model(),
+            points.iter().filter_map(|point| point.dense.as_ref()),
+        )?;
         let _writing = self.lock_writing();
         self.folder().require_space_to_add()?;
         self.tenants.note_upsert(tenant, points.iter().map(|point| point.language));
@@ -275,7 +261,7 @@ impl PassageIndex for EdgeIndex {
     }
 
     fn search(&self, tenant: &Tenant, query: &IndexQuery) -> Result<HybridHits, IndexError> {
-        self.check_dimensions(query.dense.iter())?;
+        VectorModel::check_dimensions(self.shard.model(), query.dense.iter())?;
         self.tenants.count_owners(|| self.list_owners())?;
         if self.tenants.is_sole_owner(tenant) {
             let hits = self.search_within(SearchScope::SoleTenant(*tenant), query)?;

@@ -97,8 +97,8 @@ fn nearest(
 }
 
 /// Returns the hits of a query, best first; equal scores in the order of their ids.
-pub fn sorted_hits(scored: Option<Vec<ScoredPoint>>) -> Vec<Hit> {
-    let mut hits: Vec<Hit> = scored.iter().flatten().filter_map(point::to_hit).collect();
-    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+pub fn sorted_hits(scored: &[ScoredPoint]) -> Vec<Hit> {
+    let mut hits: Vec<Hit> = scored.iter().filter_map(point::to_hit).collect();
+    Hit::sort_best_first(&mut hits);
     hits
 }

@@ -46,7 +46,7 @@ use super::index_error::IndexError;
 use super::language::Language;
 use super::marker::Marker;
 use super::opened_index::OpenedIndex;
-use super::passage::{Labels, Point, SparseVector, Tenant};
+use super::passage::{Labels, Point, Tenant};
 use super::passage_index::{PassageIndex, PassagePage};
 use super::query::{HybridHits, IndexQuery};
 use super::schema;
@@ -134,17 +134,6 @@ impl ServerIndex {
         self.store.collection().to_owned()
     }
 
-    fn check_dimensions<'a>(
-        &self,
-        mut vectors: impl Iterator<Item = &'a Vec<f32>>,
-    ) -> Result<(), IndexError> {
-        let expected = self.store.model().map_or(0, |model| model.dimensions);
-        match vectors.find(|vector| vector.len() != expected) {
-            Some(vector) => Err(IndexError::Dimension { expected, actual: vector.len() }),
-            None => Ok(()),
-        }
-    }
-
     fn vector_name(&self) -> Option<String> {
         self.store.model().map(VectorModel::vector_name)
     }
@@ -219,7 +208,10 @@ impl ServerIndex {
 
 impl PassageIndex for ServerIndex {
     fn upsert(&self, tenant: &Tenant, points: Vec<Point>) -> Result<(), IndexError> {
-        self.check_dimensions(points.iter().filter_map(|point| point.dense.as_ref()))?;
+        VectorModel::check_dimensions(
+            self.store.model(),
+            points.iter().filter_map(|point| point.dense.as_ref()),
+        )?;
         self.require_not_abandoned()?;
         self.languages.note_upsert(tenant, points.iter().map(|point| point.language));
         let name = self.vector_name();
@@ -273,13 +265,13 @@ impl PassageIndex for ServerIndex {
     }
 
     fn search(&self, tenant: &Tenant, query: &IndexQuery) -> Result<HybridHits, IndexError> {
-        self.check_dimensions(query.dense.iter())?;
+        VectorModel::check_dimensions(self.store.model(), query.dense.iter())?;
         let collection = self.store.collection();
         let request = SearchRequest { collection, tenant, query };
         let lexical = (!query.sparse.is_empty()).then(|| request.lexical());
         let dense =
             self.vector_name().zip(query.dense.as_ref()).map(|(name, dense)| request.dense(name, dense));
-        let (has_lexical, has_dense) = (lexical.is_some(), dense.is_some());
+        let has_dense = dense.is_some();
         // A term without words is in no passage.
         let probes = query.terms.iter().filter(|term| !term.is_empty()).map(|term| request.term(term));
         let query_points: Vec<_> = lexical.into_iter().chain(dense).chain(probes).collect();
@@ -297,15 +289,10 @@ impl PassageIndex for ServerIndex {
         let found =
             self.call("search", deadline, |client| async move { client.query_batch(request).await })?;
 
-        let mut results = found.result.into_iter();
         let mut documents = HashMap::new();
-        let mut next_hits = |is_asked: bool| {
-            if is_asked { query::sorted_hits(results.next(), &mut documents) } else { Vec::new() }
-        };
-        let (lexical, dense) = (next_hits(has_lexical), next_hits(has_dense));
-        let best = |term: &SparseVector| next_hits(!term.is_empty()).first().map_or(0.0, |hit| hit.score);
-        let term_scores = query.terms.iter().map(best).collect();
-        Ok(HybridHits { lexical, dense, term_scores, documents, ..HybridHits::default() })
+        let results = found.result.into_iter().map(|found| query::sorted_hits(&found, &mut documents));
+        let hits = HybridHits::from_results(query, has_dense, results);
+        Ok(HybridHits { documents, ..hits })
     }
 
     fn find_documents(&self, tenant: &Tenant, passages: &[Uuid]) -> Result<HashMap<Uuid, Uuid>, IndexError> {

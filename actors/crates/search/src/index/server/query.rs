@@ -86,11 +86,10 @@ impl SearchRequest<'_> {
 }
 
 /// Returns the hits of a query, best first; equal scores in the order of their ids. Adds their documents.
-pub fn sorted_hits(found: Option<BatchResult>, documents: &mut HashMap<Uuid, Uuid>) -> Vec<Hit> {
-    let found = found.map(|found| found.result).unwrap_or_default();
-    documents.extend(found.iter().filter_map(point::document_of_hit));
-    let mut hits: Vec<Hit> = found.iter().filter_map(point::to_hit).collect();
-    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+pub fn sorted_hits(found: &BatchResult, documents: &mut HashMap<Uuid, Uuid>) -> Vec<Hit> {
+    documents.extend(found.result.iter().filter_map(point::document_of_hit));
+    let mut hits: Vec<Hit> = found.result.iter().filter_map(point::to_hit).collect();
+    Hit::sort_best_first(&mut hits);
     hits
 }
 

@@ -31,7 +31,7 @@ pub fn raise_passage_scores(
         Hit { id: hit.id, score: (hit.score + bonus).min(attainable.max(hit.score)) }
     };
     let mut lexical: Vec<Hit> = hits.lexical.iter().map(raised).collect();
-    lexical.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+    Hit::sort_best_first(&mut lexical);
     Some(HybridHits {
         lexical,
         dense: hits.dense.clone(),

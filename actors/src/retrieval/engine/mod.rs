@@ -1,5 +1,13 @@
 //! The search engine: the index, the embedding model, and the worker threads for both.
 
+mod completeness;
+mod failure_log;
+mod index_failure;
+mod index_probe;
+mod library_index;
+mod passage_search;
+mod vectors;
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -14,19 +22,20 @@ use tracing::error;
 use uuid::Uuid;
 use values::id::UserId;
 
-use super::completeness::Completeness;
-use super::failure_log::{FailureLog, RequestKey};
-use super::index_failure::{
-    RELOAD_RETRY_AFTER, REOPEN_RETRY_AFTER, catch_engine_panic, read_error, write_error,
-};
-use super::index_probe::IndexProbe;
-use super::library_index::LibraryIndex;
-use super::passage_search;
 use super::ranked_hits::RankedHits;
 use super::search_query::SearchQuery;
 use super::unindexed::UnindexedDocuments;
-use super::vectors::{EmbedOutcome, Vectors};
 use crate::ai::Pause;
+use failure_log::FailureLog;
+use index_failure::{RELOAD_RETRY_AFTER, REOPEN_RETRY_AFTER, read_error, write_error};
+
+pub use completeness::Completeness;
+pub use failure_log::RequestKey;
+pub(super) use index_failure::catch_engine_panic;
+pub use index_probe::IndexProbe;
+pub use library_index::LibraryIndex;
+pub(super) use passage_search::longest_first;
+pub use vectors::{EmbedOutcome, Vectors};
 
 /// Maximum duration of a search, the wait for a worker thread included.
 pub(super) const SEARCH_TIMEOUT: Duration = Duration::from_secs(10);

@@ -16,7 +16,7 @@ use search::spelling::{Vocabulary, VocabularyBuilder};
 use tokio::time::timeout;
 use values::id::{BookmarkId, DocumentId, UserId};
 
-use super::metadata_source::Annotations;
+use crate::retrieval::metadata::Annotations;
 
 /// Bytes of all vocabularies that are kept. One of a large library takes two megabytes.
 const MAX_BYTES: u64 = 16 << 20;

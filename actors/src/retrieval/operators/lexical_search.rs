@@ -11,10 +11,8 @@ use search::snippet::SnippetTerms;
 use uuid::Uuid;
 use values::id::UserId;
 
-use super::index_failure::catch_engine_panic;
-use super::library_index::LibraryIndex;
-use super::passage_search::longest_first;
-use super::search_query::SearchQuery;
+use crate::retrieval::engine::{LibraryIndex, catch_engine_panic, longest_first};
+use crate::retrieval::search_query::SearchQuery;
 
 /// Maximum number of passages that a search returns.
 pub const MAX_LEXICAL_HITS: usize = 1600;
@@ -110,26 +108,14 @@ pub fn find_documents(
 #[cfg(test)]
 mod tests {
     use library::bookmarks::BookmarkConditions;
-    use search::index::{EdgeIndex, Labels, Language, PassageIndex, Point, Source};
+    use search::index::{EdgeIndex, Language, PassageIndex, Point};
     use search::query_syntax::ParsedQuery;
-    use values::kind::ContentType;
 
     use super::*;
+    use crate::retrieval::test_library::point;
     use crate::retrieval::unindexed::UnindexedDocuments;
 
     const USER: UserId = UserId(Uuid::from_u128(7));
-
-    fn point(number: u128, document: u128, text: &str) -> Point {
-        Point {
-            id: Uuid::from_u128(number),
-            document: Uuid::from_u128(document),
-            version: 1,
-            labels: Labels { source: Source::Bookmarks, feed: None, content_type: ContentType::Article },
-            language: Language::English,
-            sparse: lexical::analyze_passage("", text, Language::English),
-            dense: None,
-        }
-    }
 
     fn numbers(ids: impl IntoIterator<Item = Uuid>) -> Vec<u128> {
         let mut numbers: Vec<u128> = ids.into_iter().map(|id| id.as_u128()).collect();

@@ -7,14 +7,13 @@ use concurrency::{Lane, Workers};
 use database::{Db, padded};
 use entity::{chunk, document};
 use errors::Error;
-use sea_orm::{
-    ColumnTrait, Condition, EntityTrait, FromQueryResult, JoinType, QueryFilter, QuerySelect, RelationDef,
-};
+use sea_orm::{ColumnTrait, FromQueryResult, JoinType, QueryFilter, QuerySelect};
 use search::lexical::{self, WordSequence};
 use uuid::Uuid;
 use values::id::{BookmarkId, ChunkId, DocumentId, UserId};
 
-use super::metadata_source::Annotations;
+use crate::retrieval::metadata::Annotations;
+use crate::retrieval::passage_joins::visible_document;
 
 /// Number of passages whose texts are read at a time.
 pub const PASSAGES_PER_READ: usize = 100;
@@ -124,17 +123,6 @@ async fn read_passages(db: &Db, user: UserId, points: &[Uuid]) -> Result<Vec<Pas
         .column(document::Column::Title)
         .into_model::<PassageText>();
     Ok(passages.all(db.read()).await?)
-}
-
-/// Returns the join of a passage with its document, if the user may read it.
-fn visible_document(user: UserId) -> RelationDef {
-    chunk::Entity::belongs_to(document::Entity)
-        .from(chunk::Column::DocumentId)
-        .to(document::Column::Id)
-        .on_condition(move |_, _| {
-            Condition::all().add(document::Column::UserId.eq(user)).add(document::Column::HiddenAt.is_null())
-        })
-        .into()
 }
 
 /// Reads title, excerpt, words of the URL, tags, highlights and notes on them of documents.

@@ -11,8 +11,8 @@ use search::index::{Labels, Language, Point};
 use search::lexical::{self, MAX_HIGHLIGHTS_CHARS, MetadataFields};
 use values::id::{BookmarkId, DocumentId, UserId};
 
-use super::document_labels::labels_of;
 use super::highlight_texts::read_highlights;
+use crate::retrieval::filter::labels_of;
 
 /// What a user has added to a bookmark, as far as it is in the metadata passage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Annotations {
     ///
     /// # Errors
     /// The database fails.
-    pub(super) async fn of_bookmarks(
+    pub(in crate::retrieval) async fn of_bookmarks(
         db: &Db,
         user: UserId,
         bookmarks: Vec<BookmarkId>,
@@ -62,7 +62,7 @@ impl Annotations {
     }
 
     /// Returns the tags, the highlights and the notes on these.
-    pub(super) fn into_texts(self) -> impl Iterator<Item = String> {
+    pub(in crate::retrieval) fn into_texts(self) -> impl Iterator<Item = String> {
         self.tags.into_iter().chain(self.highlights)
     }
 }
@@ -136,11 +136,9 @@ mod tests {
     use search::index::SparseVector;
     use uuid::Uuid;
     use values::kind::ContentType;
-    use values::time::Timestamp;
 
     use super::*;
-
-    const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
+    use crate::retrieval::test_library::{NOON, open_database};
 
     /// Returns the document of a page without a text, which has its URL as its title, with the annotations of its bookmark.
     fn waiting_page() -> (document::Model, HashMap<BookmarkId, Annotations>) {
@@ -184,8 +182,7 @@ mod tests {
     #[actix::test]
     async fn tags_of_many_bookmarks_are_found_by_an_index() {
         let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
-        let db = Db::open(&url).await.unwrap();
+        let db = open_database(&folder).await;
         let bookmarks: Vec<BookmarkId> = (0..200).map(|id| BookmarkId(Uuid::from_u128(id))).collect();
         let user = UserId::new(NOON);
 

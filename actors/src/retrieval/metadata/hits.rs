@@ -6,15 +6,12 @@ use std::collections::HashMap;
 use database::{Db, padded};
 use entity::{chunk, document};
 use errors::Error;
-use sea_orm::sea_query::ExprTrait;
-use sea_orm::{
-    ColumnTrait, Condition, EntityTrait, FromQueryResult, JoinType, QueryFilter, QuerySelect, RelationDef,
-    Select,
-};
-use values::id::{BookmarkId, ChunkId, DocumentId, EntryId, UserId};
+use sea_orm::{ColumnTrait, Condition, FromQueryResult, JoinType, QueryFilter, QuerySelect, Select};
+use values::id::{BookmarkId, ChunkId, DocumentId, EntryId, FeedId, UserId};
 use values::kind::{ContentType, DocumentStatus};
 
 use super::highlight_texts::first_highlights;
+use crate::retrieval::passage_joins::first_passage;
 
 /// The columns of a document, and of the first passage of its current text if it has one.
 #[derive(Debug, FromQueryResult)]
@@ -27,6 +24,8 @@ pub struct DescribedDocument {
     pub bookmark_id: Option<BookmarkId>,
     /// The feed entry whose text it is.
     pub entry_id: Option<EntryId>,
+    /// The feed of that entry.
+    pub feed_id: Option<FeedId>,
     /// Type of its original.
     pub content_type: ContentType,
     /// Whether it is being processed, is ready, or could not be extracted.
@@ -53,7 +52,7 @@ pub struct DescribedDocument {
 ///
 /// # Errors
 /// The database fails.
-pub(super) async fn read(
+pub async fn read_described(
     db: &Db,
     user: UserId,
     documents: &[DocumentId],
@@ -91,6 +90,7 @@ fn select(user: UserId, documents: &[DocumentId]) -> Select<document::Entity> {
         .columns([
             document::Column::BookmarkId,
             document::Column::EntryId,
+            document::Column::FeedId,
             document::Column::ContentType,
             document::Column::Status,
             document::Column::Url,
@@ -106,21 +106,6 @@ fn select(user: UserId, documents: &[DocumentId]) -> Select<document::Entity> {
         ])
 }
 
-/// Returns the join of a document with the first passage of its current text.
-fn first_passage(user: UserId) -> RelationDef {
-    document::Entity::belongs_to(chunk::Entity)
-        .from(document::Column::Id)
-        .to(chunk::Column::DocumentId)
-        .on_condition(move |_, _| {
-            let version = chunk::Column::Version.into_expr();
-            Condition::all()
-                .add(chunk::Column::UserId.eq(user))
-                .add(version.equals((document::Entity, document::Column::Version)))
-                .add(chunk::Column::Ordinal.eq(0))
-        })
-        .into()
-}
-
 #[cfg(test)]
 mod tests {
     use database::QueryPlan;
@@ -128,12 +113,12 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::retrieval::test_library::open_database;
 
     #[tokio::test]
     async fn documents_with_their_first_passages_are_found_by_indexes() {
         let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
-        let db = Db::open(&url).await.unwrap();
+        let db = open_database(&folder).await;
         let ids: Vec<DocumentId> = (0..20).map(|id| DocumentId(Uuid::from_u128(id))).collect();
 
         let plan = select(UserId(Uuid::nil()), &ids).build(DbBackend::Sqlite);

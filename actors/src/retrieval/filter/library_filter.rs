@@ -5,19 +5,19 @@
 //!
 //! A set of more than [`MAX_DOCUMENTS`] is given to the index as all others of the library, if those are fewer. If neither is, or if a tag
 //! or a collection has that many bookmarks, the index searches all bookmarks, and the conditions are tested on the rows of what it finds
-//! ([`bookmark_condition`]), which they are in any case.
+//! ([`find_passing`]), which they are in any case.
 
-use database::padded;
 use entity::{bookmark, document, project};
 use errors::Error;
-use library::BATCH_ROWS;
 use library::bookmarks::{BookmarkConditions, BookmarkSet};
 use library::context::CoreContext;
 use library::projects;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
-use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbBackend, JoinType, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbBackend, JoinType};
 use search::index::{DocumentSet, Filter, Source};
 use values::id::{DocumentId, UserId};
+
+use super::row_conditions::find_passing;
 
 /// Maximum number of documents that a filter names: about 2 MB of ids.
 const MAX_DOCUMENTS: usize = 50_000;
@@ -58,43 +58,9 @@ impl LibraryFilter {
     async fn documents_of_project(&self, core: &CoreContext, user: UserId) -> Result<DocumentSet, Error> {
         let Some(project) = &self.project else { return Ok(DocumentSet::All) };
         let all = projects::documents_of(core, project).await?;
-        let Some(condition) =
-            bookmark_condition(&self.bookmarks, user, core.db.read().get_database_backend())
-        else {
-            return Ok(only(all));
-        };
-        let mut passing = Vec::new();
-        for ids in all.chunks(BATCH_ROWS) {
-            let found = document::Entity::visible_to(user)
-                .filter(document::Column::Id.is_in(padded(ids)))
-                .filter(condition.clone())
-                .select_only()
-                .column(document::Column::Id)
-                .into_tuple::<DocumentId>();
-            passing.extend(found.all(core.db.read()).await?);
-        }
-        Ok(only(passing))
+        let passing = find_passing(&core.db, user, &self.bookmarks, &all).await?;
+        Ok(only(passing.map_or(all, |passing| passing.into_iter().collect())))
     }
-}
-
-/// Returns the condition that the document of the statement is of a bookmark that passes these conditions; `None` if there are none. It is
-/// tested on each document that the statement finds.
-pub(super) fn bookmark_condition(
-    conditions: &BookmarkConditions,
-    user: UserId,
-    backend: DbBackend,
-) -> Option<Expr> {
-    if conditions.is_empty() {
-        return None;
-    }
-    let mut row = Query::select();
-    row.expr(Expr::cust("1"))
-        .from(bookmark::Entity)
-        .and_where(bookmark_id().equals((document::Entity, document::Column::BookmarkId)));
-    for test in conditions.tests(user, backend) {
-        row.and_where(test);
-    }
-    Some(Expr::exists(row))
 }
 
 /// Returns the documents of the bookmarks that pass these conditions.

@@ -103,29 +103,14 @@ pub(super) async fn first_highlights(
 #[cfg(test)]
 mod tests {
     use database::{QueryPlan, insert_all};
-    use entity::{bookmark, document, user};
+    use entity::{bookmark, document};
     use sea_orm::{DbBackend, QueryTrait};
     use uuid::Uuid;
     use values::id::HighlightId;
     use values::kind::{BookmarkKind, ContentType};
-    use values::plan::Plan;
-    use values::time::Timestamp;
 
     use super::*;
-
-    const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
-
-    async fn open_database(folder: &tempfile::TempDir) -> Db {
-        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
-        Db::open(&url).await.unwrap()
-    }
-
-    async fn add_user(db: &Db) -> UserId {
-        let id = UserId::new(NOON);
-        let row = user::Model::new(id, format!("{id}@reader.example"), String::new(), Plan::Pro, NOON);
-        insert_all::<user::Entity>(db.write(), [row], None).await.unwrap();
-        id
-    }
+    use crate::retrieval::test_library::{NOON, add_user, open_database};
 
     /// Adds a bookmark with this many highlights, each the number of its place.
     async fn add_bookmark(db: &Db, owner: UserId, highlights: i32) -> BookmarkId {

@@ -2,28 +2,21 @@
 
 use std::collections::HashSet;
 
-use database::Db;
 use errors::Error;
 use search::lexical::WordSequence;
 use uuid::Uuid;
-use values::id::UserId;
 
-use super::engine::Engine;
-use super::failure_log::RequestKey;
 use super::lexical_search::{self, FoundPassages};
-use super::library_index::LibraryIndex;
-use super::phrase_check::{self, PASSAGES_PER_READ, SoughtPhrases};
-use super::unindexed::UnindexedDocuments;
+use super::phrase_check::{PASSAGES_PER_READ, SoughtPhrases};
+use super::user_search::UserSearch;
+use crate::retrieval::engine::LibraryIndex;
 
 /// Maximum number of passages that one search reads for its excluded phrases. Documents beyond it count as without them.
 const MAX_READ_PASSAGES: usize = 6_400;
 
 /// The words and phrases that a search excludes, and what is known of the documents that it found. Each document is checked once.
 pub(super) struct Exclusions<'a> {
-    db: &'a Db,
-    engine: &'a Engine,
-    user: UserId,
-    unindexed: &'a UnindexedDocuments,
+    search: UserSearch<'a>,
     words: Vec<String>,
     phrases: Vec<String>,
     sought: SoughtPhrases,
@@ -35,20 +28,11 @@ pub(super) struct Exclusions<'a> {
 
 impl<'a> Exclusions<'a> {
     /// Returns the exclusions of a search, for which no document is checked yet.
-    pub(super) fn new(
-        db: &'a Db,
-        engine: &'a Engine,
-        user: UserId,
-        unindexed: &'a UnindexedDocuments,
-        excluded: &[String],
-    ) -> Self {
+    pub(super) fn new(search: UserSearch<'a>, excluded: &[String]) -> Self {
         let (words, phrases): (Vec<String>, Vec<String>) =
             excluded.iter().cloned().partition(|text| is_word(text));
         Self {
-            db,
-            engine,
-            user,
-            unindexed,
+            search,
             words,
             sought: SoughtPhrases::any_of(&phrases),
             phrases,
@@ -61,7 +45,7 @@ impl<'a> Exclusions<'a> {
     /// Checks those of these documents that are not checked yet. A word excludes its other forms too, as it finds them.
     ///
     /// # Errors
-    /// The errors of [`Engine::run_search`]; [`Error::Internal`] when the database fails.
+    /// The errors of [`UserSearch::run`]; [`Error::Internal`] when the database fails.
     pub(super) async fn check(&mut self, mut documents: Vec<Uuid>) -> Result<(), Error> {
         documents.retain(|document| self.checked.insert(*document));
         if !self.words.is_empty() && !documents.is_empty() {
@@ -81,11 +65,10 @@ impl<'a> Exclusions<'a> {
     }
 
     async fn find_with_words(&self, documents: Vec<Uuid>) -> Result<HashSet<Uuid>, Error> {
-        let (user, words) = (self.user, self.words.clone());
-        let request = RequestKey::of_search(user, &words.join(" "));
+        let (user, words) = (self.search.user, self.words.clone());
         let find =
             move |index: &LibraryIndex<'_>| lexical_search::find_documents(index, user, &words, documents);
-        self.engine.run_search(request, self.unindexed, find).await
+        self.search.run(&self.words.join(" "), find).await
     }
 
     /// Excludes the documents that contain a phrase: all phrases are looked for in the passages that have any of their words. While those
@@ -99,9 +82,7 @@ impl<'a> Exclusions<'a> {
                 }
                 self.readable = self.readable.saturating_sub(part.len());
                 let points: Vec<Uuid> = part.iter().map(|(passage, _)| *passage).collect();
-                let workers = self.engine.workers();
-                let matching =
-                    phrase_check::find_matching(self.db, workers, self.user, &self.sought, &points).await?;
+                let matching = self.search.find_matching(&self.sought, &points).await?;
                 self.excluded.extend(matching.into_values().map(|document| document.0));
             }
             let reached: HashSet<Uuid> = passages.into_iter().map(|(_, document)| document).collect();
@@ -114,11 +95,10 @@ impl<'a> Exclusions<'a> {
     }
 
     async fn find_candidates(&self, documents: Vec<Uuid>) -> Result<FoundPassages, Error> {
-        let (user, phrases) = (self.user, self.phrases.clone());
-        let request = RequestKey::of_search(user, &phrases.join(" "));
+        let (user, phrases) = (self.search.user, self.phrases.clone());
         let find =
             move |index: &LibraryIndex<'_>| lexical_search::find_passages(index, user, &phrases, &documents);
-        self.engine.run_search(request, self.unindexed, find).await
+        self.search.run(&self.phrases.join(" "), find).await
     }
 }
 

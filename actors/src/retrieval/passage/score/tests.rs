@@ -1,45 +1,44 @@
-//! Tests of the results of a search: their order, their scores, and the statement that reads them.
+//! Tests of the order of passages and of their scores.
 
-use sea_orm::QueryTrait;
 use search::calibration::{Relevance, RetrievalMeasures};
 use search::index::Language;
 use search::lexical::query_terms;
-use search::query_syntax::ParsedQuery;
 use uuid::Uuid;
+use values::id::{ChunkId, DocumentId};
+use values::kind::{ContentType, DocumentStatus};
 
 use super::*;
+use crate::retrieval::passage::PassageColumns;
+use crate::retrieval::ranked_hits::SearchHit;
 
 /// A passage that has this share of the attainable BM25.
 fn passage(number: u128, title: &str, text: &str, bm25_share: f32) -> Passage {
     let (chunk, document) = (ChunkId(Uuid::from_u128(number)), DocumentId(Uuid::from_u128(number)));
-    let measures = RetrievalMeasures { bm25_share: Some(bm25_share), cosine: None, max_missing_cosine: 0.0 };
+    let measures =
+        RetrievalMeasures { bm25_share: Some(bm25_share), cosine: None, max_missing_cosine: 0.0, terms: 1 };
     let relevance = Relevance::of(measures, 0.0);
-    Passage {
-        chunk,
-        document,
+    let row = PassageColumns {
+        id: chunk,
+        document_id: document,
         version: 1,
-        document_version: 1,
         ordinal: 0,
         start_offset: 0,
         page: None,
         start_seconds: None,
         end_seconds: None,
         text: text.to_owned(),
-        bookmark: None,
-        entry: None,
+        document_version: 1,
+        bookmark_id: None,
+        entry_id: None,
+        feed_id: None,
         content_type: ContentType::Article,
         status: DocumentStatus::Ready,
-        source_url: None,
+        url: None,
         title: title.to_owned(),
-        found: SearchHit {
-            chunk,
-            document,
-            relevance,
-            score: relevance.score(),
-            cosine: None,
-            metadata_share: 0.0,
-        },
-    }
+    };
+    let score = relevance.score();
+    let found = SearchHit { chunk, document, relevance, score, cosine: None, metadata_share: 0.0 };
+    Passage { row, found }
 }
 
 /// Returns the numbers of the passages with their scores.
@@ -48,7 +47,7 @@ fn scores_of(passages: Vec<Passage>, query: &str, limit: usize) -> Vec<(u128, f3
     let terms = query_terms(query, &languages);
     let terms = SnippetTerms::of(query, &terms, &vec![1.0; terms.len()], &languages);
     let scored = score_passages(passages, query, &terms, limit);
-    scored.iter().map(|found| (found.passage.chunk.0.as_u128(), found.score)).collect()
+    scored.iter().map(|found| (found.passage.row.id.0.as_u128(), found.score)).collect()
 }
 
 #[test]
@@ -85,27 +84,4 @@ fn passage_that_lacks_words_has_a_lower_score() {
     let half = scores_of(vec![passage(1, "", "The okapi in its reserve.", 0.5)], "okapi habitat", 9);
 
     assert!(whole[0].1 > 0.5 && half[0].1 < 0.5);
-}
-
-fn ids(count: u128) -> Vec<ChunkId> {
-    (0..count).map(|number| ChunkId(Uuid::from_u128(number))).collect()
-}
-
-#[test]
-fn statement_has_one_text_for_few_ids_of_any_number() {
-    let search = SearchQuery {
-        query: ParsedQuery::of_text("heron"),
-        within: Filter::default(),
-        bookmarks: BookmarkConditions::default(),
-        limit: 8,
-    };
-    let text = |count| {
-        let select = select_passages(UserId(Uuid::nil()), &search, DbBackend::Sqlite, &ids(count));
-        select.build(DbBackend::Sqlite).sql
-    };
-
-    assert_eq!(text(5), text(8));
-    assert_eq!(text(9), text(16));
-    assert_ne!(text(8), text(9));
-    assert_eq!(text(301), text(350));
 }

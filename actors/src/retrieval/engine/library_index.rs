@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use search::index::{HybridHits, IndexError, IndexQuery, Language, PassageIndex, Tenant};
 use uuid::Uuid;
 
-use super::unindexed::UnindexedDocuments;
+use crate::retrieval::unindexed::UnindexedDocuments;
 
 /// The index as it would be if it lacked no change of the unindexed documents of the user who searches.
 #[derive(Clone, Copy)]

@@ -15,9 +15,9 @@ use values::id::UserId;
 
 use super::index_failure::catch_engine_panic;
 use super::library_index::LibraryIndex;
-use super::metadata_bonus;
-use super::ranked_hits::{RankedHits, SearchHit};
-use super::search_query::SearchQuery;
+use crate::retrieval::metadata::raise_passage_scores;
+use crate::retrieval::ranked_hits::{RankedHits, SearchHit};
+use crate::retrieval::search_query::SearchQuery;
 
 /// Passages that the lexical and the semantic search each return.
 const SEARCH_DEPTH: usize = 100;
@@ -170,8 +170,7 @@ impl PassageSearch<'_> {
         // Their documents are looked up for the ranking too.
         let first = fused.iter().take(ranking.limit.saturating_mul(2));
         self.look_up(&first.map(|passage| passage.id).collect::<Vec<_>>())?;
-        if let Some(raised) = metadata_bonus::raise_passage_scores(hits, &self.documents, ranking.attainable)
-        {
+        if let Some(raised) = raise_passage_scores(hits, &self.documents, ranking.attainable) {
             fused = fusion::fuse(&raised, ranking.weight, ranking.attainable);
         }
         fusion::limit_per_document(&fused, ranking.limit, |passages| {
@@ -225,26 +224,14 @@ mod tests {
     use inference::embedder::{EmbeddingEndpoint, EmbeddingSettings, EndpointEmbedder, MeasuredModel};
     use library::bookmarks::BookmarkConditions;
     use search::calibration::{Relevance, RetrievalMeasures};
-    use search::index::{DocumentSet, EdgeIndex, Labels, Language, PassageIndex, Point, Source};
+    use search::index::{DocumentSet, EdgeIndex, PassageIndex};
     use search::query_syntax::ParsedQuery;
-    use values::kind::ContentType;
 
     use super::*;
+    use crate::retrieval::test_library::point;
     use crate::retrieval::unindexed::UnindexedDocuments;
 
     const USER: UserId = UserId(Uuid::from_u128(7));
-
-    fn point(number: u128, document: u128, text: &str) -> Point {
-        Point {
-            id: Uuid::from_u128(number),
-            document: Uuid::from_u128(document),
-            version: 1,
-            labels: Labels { source: Source::Bookmarks, feed: None, content_type: ContentType::Article },
-            language: Language::English,
-            sparse: lexical::analyze_passage("", text, Language::English),
-            dense: None,
-        }
-    }
 
     fn heron_query() -> SearchQuery {
         SearchQuery {
@@ -313,7 +300,8 @@ mod tests {
         let measured = MeasuredModel { name: "m-2".to_owned(), dimensions: 2, calibration };
         let embedder = EndpointEmbedder::new(endpoint, measured);
         let is_understood_with = |score: f32| {
-            let measures = RetrievalMeasures { bm25_share: None, cosine: Some(0.5), max_missing_cosine: 0.0 };
+            let measures =
+                RetrievalMeasures { bm25_share: None, cosine: Some(0.5), max_missing_cosine: 0.0, terms: 1 };
             let (id, relevance) = (Uuid::from_u128(1), Relevance::of(measures, 1.0));
             is_understood(Some(&embedder), "egret", &[RankedPassage { id, document: id, relevance, score }])
         };

@@ -1,0 +1,10 @@
+//! What part of a library is searched: the labels of documents in the index, and the conditions that the database resolves.
+
+mod labels;
+mod library_filter;
+mod row_conditions;
+
+pub(super) use labels::labels;
+pub use labels::labels_of;
+pub use library_filter::LibraryFilter;
+pub(super) use row_conditions::{find_passing, is_readable};

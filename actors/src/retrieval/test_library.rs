@@ -1,0 +1,42 @@
+//! A database with users, and points of the index, for the tests of this module.
+
+use database::{Db, insert_all};
+use entity::user;
+use search::index::{Labels, Language, Point, Source};
+use search::lexical;
+use tempfile::TempDir;
+use uuid::Uuid;
+use values::id::UserId;
+use values::kind::ContentType;
+use values::plan::Plan;
+use values::time::Timestamp;
+
+/// The time at which the users were created.
+pub const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
+
+/// Opens a new database in a folder.
+pub async fn open_database(folder: &TempDir) -> Db {
+    let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+    Db::open(&url).await.unwrap()
+}
+
+/// Adds a user.
+pub async fn add_user(db: &Db) -> UserId {
+    let id = UserId::new(NOON);
+    let row = user::Model::new(id, format!("{id}@reader.example"), String::new(), Plan::Pro, NOON);
+    insert_all::<user::Entity>(db.write(), [row], None).await.unwrap();
+    id
+}
+
+/// Returns a passage of a bookmarked English article.
+pub fn point(number: u128, document: u128, text: &str) -> Point {
+    Point {
+        id: Uuid::from_u128(number),
+        document: Uuid::from_u128(document),
+        version: 1,
+        labels: Labels { source: Source::Bookmarks, feed: None, content_type: ContentType::Article },
+        language: Language::English,
+        sparse: lexical::analyze_passage("", text, Language::English),
+        dense: None,
+    }
+}
