@@ -40,8 +40,8 @@ def reads(reader: Reader, library: Library) -> dict:
     def get(path: str, **query: object):
         return lambda _: reader.ask("GET", path, **query)
 
-    def get_of(path: str, name: str, values: list):
-        return lambda number: reader.ask("GET", path, limit=50, **{name: values[number % len(values)]})
+    def get_of(path: str, name: str, values: list, **query: object):
+        return lambda number: reader.ask("GET", path, limit=50, **{name: values[number % len(values)]}, **query)
 
     documents = library.long_documents
     lists = {f"list {order}": get(LIST, sort=order) for order in ("-savedAt", "savedAt", "title", "updatedAt", "-updatedAt")}
@@ -53,10 +53,13 @@ def reads(reader: Reader, library: Library) -> dict:
         "bookmark": lambda number: reader.ask("GET", f"{LIST}/{library.bookmark_ids[number % len(library.bookmark_ids)]}"),
         **lists, **flags,
         "list by common tag": get_of(LIST, "tag", library.tags["common"]),
+        "list by common tag, favourites, archived": get_of(LIST, "tag", library.tags["common"], favorite="true", archived="true"),
+        "list by common tag and title": get_of(LIST, "tag", library.tags["common"], sort="title"),
         "list by rare tag": get_of(LIST, "tag", library.tags["rare"]),
         "list by collection": get_of(LIST, "collectionId", library.collections),
         "list by q, a word": get_of(LIST, "q", WORDS),
         "list by q, a part of a word": get_of(LIST, "q", [word[1:6] for word in WORDS]),
+        "list by q, two parts of words": get_of(LIST, "q", [f"{word[1:5]} {other[1:5]}" for word, other in zip(WORDS, WORDS[1:])]),
         "list by q, no match": get(LIST, q="nothing has this word"),
         "list by q, two letters": get(LIST, q="zq"),
         "list by tag and collection": lambda number: reader.ask(
@@ -64,6 +67,7 @@ def reads(reader: Reader, library: Library) -> dict:
             collectionId=library.collections[number % len(library.collections)]),
         "list by q and title": get(LIST, q="page", sort="title"),
         "list since, with deleted": get(LIST, updatedSince="2025-06-20T00:00:00Z", includeDeleted="true"),
+        "list of a month by change": get(LIST, savedAfter="2025-03-01T00:00:00Z", savedBefore="2025-04-01T00:00:00Z", sort="-updatedAt"),
         "list, favourites by title": get(LIST, favorite="true", sort="title"),
         "tags": get("/rest/v1/tags"),
         "collections": get("/rest/v1/collections"),
