@@ -2,11 +2,12 @@
 //! nearest if none seems to answer.
 //!
 //! Sentences are ranked by similarity and by the weighted words that they share with the question, both together with the title of their
-//! document, and by the relevance of the document. The gate uses the sentences, the nearest passage and the largest share of the
-//! question's words in one passage of the documents that would be quoted. Without an embedding model only words and relevance count.
+//! document, and by the relevance of the document. Evidence of an answer are the sentences, the nearest passage and the largest share of
+//! the question's words in one passage of the documents that would be quoted; a number, a code or a name of the question must be among
+//! them. Without an embedding model only words and relevance count.
 
 mod answer_type;
-mod gate;
+mod evidence;
 mod pick;
 mod words;
 
@@ -19,7 +20,7 @@ use inference::embedder::{EmbedError, Embedder};
 use super::{AnswerError, Answerer, Draft, DraftAnswer, Question, SourcePassage};
 use crate::retrieval::Retrieval;
 use answer_type::ExpectedAnswer;
-use gate::Evidence;
+use evidence::Evidence;
 use pick::Sentence;
 use words::QuestionWords;
 
@@ -75,7 +76,7 @@ fn answer(question: &Question, embedder: Option<&dyn Embedder>) -> Result<DraftA
     if picked.is_empty() {
         return Ok(DraftAnswer::Nothing);
     }
-    if gate::is_answerable(&evidence(&question.passages, &words, &picked, expected.is_some())) {
+    if measure_evidence(&question.passages, &words, &picked, expected.is_some()).is_answerable() {
         return Ok(DraftAnswer::Answer(quote(&picked)));
     }
     pick::keep_one_per_document(&mut picked);
@@ -83,7 +84,7 @@ fn answer(question: &Question, embedder: Option<&dyn Embedder>) -> Result<DraftA
 }
 
 /// Measures how well the documents of these sentences match the question, whose question word may ask for an answer of some type.
-fn evidence(
+fn measure_evidence(
     passages: &[SourcePassage],
     words: &QuestionWords,
     picked: &[Sentence<'_>],
@@ -93,7 +94,7 @@ fn evidence(
         picked.iter().any(|sentence| sentence.document_rank == passage.document_rank)
     };
     let quoted: Vec<&SourcePassage> = passages.iter().filter(is_quoted).collect();
-    let texts: Vec<String> = quoted.iter().map(|passage| passage_text(passage)).collect();
+    let texts: Vec<Vec<u32>> = quoted.iter().map(|passage| words.ids(&passage_text(passage))).collect();
     let coverages = texts.iter().map(|text| words.coverage(text));
     Evidence {
         sentence: picked.iter().filter_map(|sentence| sentence.cosine).reduce(f32::max),

@@ -111,7 +111,7 @@ pub(super) fn sentences<'a>(
                 document_rank: passage.document_rank,
                 title: &passage.title,
                 text,
-                coverage: words.coverage_with_title(text, &title),
+                coverage: words.coverage_with_title(&words.ids(text), &title),
                 document_score: document_scores.get(&passage.document_rank).copied().unwrap_or(0.0),
                 has_expected: expected.is_some_and(|expected| expected.is_in(text)),
                 cosine: None,

@@ -20,13 +20,13 @@ fn answer_from(text: &str, passages: Vec<SourcePassage>, embedder: Option<&dyn E
     answer(&Question { text: text.to_owned(), passages }, embedder).unwrap()
 }
 
-/// The answer from texts without titles, each of a document of its own.
+/// The answer from texts without titles, each of another document.
 fn answer_of(text: &str, texts: &[&str]) -> DraftAnswer {
     let passages = texts.iter().enumerate().map(|(rank, text)| passage(rank, "", text));
     answer_from(text, passages.collect(), None)
 }
 
-/// A model in whose vectors each of these groups of synonyms has a dimension of its own.
+/// A model in whose vectors each of these groups of synonyms is one dimension.
 struct SynonymEmbedder(&'static [&'static [&'static str]]);
 
 impl Embedder for SynonymEmbedder {

@@ -1,6 +1,5 @@
 //! The words of a question, as the index counts them, with weights: the rarer a word is among the passages, the larger.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use search::index::Language;
@@ -50,9 +49,9 @@ impl QuestionWords {
             }
         }
         let terms = lexical::query_terms(question, &languages);
-        let names = NamesOfQuestion::of(question);
+        let names = QuestionNames::of(question);
         let words = terms.into_iter().map(|term| QuestionWord {
-            is_specific: term.text.contains(char::is_numeric) || names.contain(&term.text),
+            is_specific: term.text.contains(char::is_numeric) || names.has(&term.text),
             ids: term.sparse.indices,
             weight: 0.0,
         });
@@ -71,34 +70,32 @@ impl QuestionWords {
         words
     }
 
-    /// Returns whether the question has a number, a code or a name that none of these texts contains.
-    pub fn has_specific_missing_from(&self, texts: &[String]) -> bool {
-        let texts: Vec<Vec<u32>> = texts.iter().map(|text| self.ids(text)).collect();
+    /// Returns whether the question has a number, a code or a name that none of these texts contains, whose words are given by their ids.
+    pub fn has_specific_missing_from(&self, texts: &[Vec<u32>]) -> bool {
         let mut specific = self.words.iter().filter(|word| word.is_specific);
         specific.any(|word| !texts.iter().any(|text| word.is_in(text)))
     }
 
-    /// Returns the weighted share of the question's words that the text contains, from 0 to 1.
-    pub fn coverage(&self, text: &str) -> f32 {
+    /// Returns the weighted share of the question's words that a text contains, from 0 to 1.
+    pub fn coverage(&self, text: &[u32]) -> f32 {
         self.coverage_with_title(text, &[])
     }
 
     /// Returns the weighted share of the question's words that a sentence contains, from 0 to 1. Those that only the title of its
-    /// document contains, by their ids, count half.
-    pub fn coverage_with_title(&self, sentence: &str, title: &[u32]) -> f32 {
+    /// document contains count half.
+    pub fn coverage_with_title(&self, sentence: &[u32], title: &[u32]) -> f32 {
         if self.total_weight <= 0.0 {
             return 0.0;
         }
-        let sentence = self.ids(sentence);
         let weights = self.words.iter().map(|word| match word {
-            word if word.is_in(&sentence) => word.weight,
+            word if word.is_in(sentence) => word.weight,
             word if word.is_in(title) => TITLE_WEIGHT * word.weight,
             _ => 0.0,
         });
         weights.sum::<f32>() / self.total_weight
     }
 
-    /// Returns the words of the text, each once and in ascending order, analysed in each of the languages.
+    /// Returns the ids of the words of a text, each once and in ascending order, analysed in each of the languages.
     pub fn ids(&self, text: &str) -> Vec<u32> {
         let mut ids: Vec<u32> = Vec::new();
         for language in &self.languages {
@@ -111,13 +108,13 @@ impl QuestionWords {
 }
 
 /// The words of a question that are names: those with a capital letter, but for the first of each sentence.
-struct NamesOfQuestion<'a>(HashSet<&'a str>);
+struct QuestionNames<'a>(Vec<&'a str>);
 
-impl<'a> NamesOfQuestion<'a> {
+impl<'a> QuestionNames<'a> {
     fn of(question: &'a str) -> Self {
         // German writes all nouns with a capital letter.
         if lexical::detect_language(question) == Language::German {
-            return Self(HashSet::new());
+            return Self(Vec::new());
         }
         let of_sentence =
             |range: Range<usize>| question.get(range).unwrap_or_default().unicode_words().skip(1);
@@ -125,8 +122,8 @@ impl<'a> NamesOfQuestion<'a> {
         Self(words.filter(|word| word.starts_with(char::is_uppercase)).collect())
     }
 
-    /// Returns whether a word is a name of the question, or part of one.
-    fn contain(&self, word: &str) -> bool {
+    /// Returns whether a word is one of the names, or part of one.
+    fn has(&self, word: &str) -> bool {
         word.starts_with(char::is_uppercase) && self.0.iter().any(|name| name.contains(word))
     }
 }

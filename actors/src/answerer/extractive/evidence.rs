@@ -22,16 +22,18 @@ const UNEXPECTED_ANSWER_PENALTY: f32 = 0.2;
 /// Minimum coverage where there are no similarities.
 const MIN_COVERAGE: f32 = 0.5;
 
-/// Returns whether the documents seem to contain an answer.
-pub(super) fn is_answerable(evidence: &Evidence) -> bool {
-    if evidence.lacks_specific {
-        return false;
-    }
-    match (evidence.sentence, evidence.passage) {
-        (Some(sentence), Some(passage)) => {
-            let penalty = if evidence.lacks_expected { UNEXPECTED_ANSWER_PENALTY } else { 0.0 };
-            sentence + passage + evidence.coverage >= MIN_SCORE + penalty
+impl Evidence {
+    /// Returns whether the documents seem to contain an answer.
+    pub fn is_answerable(self) -> bool {
+        if self.lacks_specific {
+            return false;
         }
-        (Some(_), None) | (None, Some(_)) | (None, None) => evidence.coverage >= MIN_COVERAGE,
+        match (self.sentence, self.passage) {
+            (Some(sentence), Some(passage)) => {
+                let penalty = if self.lacks_expected { UNEXPECTED_ANSWER_PENALTY } else { 0.0 };
+                sentence + passage + self.coverage >= MIN_SCORE + penalty
+            }
+            (Some(_), None) | (None, Some(_)) | (None, None) => self.coverage >= MIN_COVERAGE,
+        }
     }
 }
