@@ -23,7 +23,7 @@ mod ranked_hits;
 mod search_query;
 mod spelling;
 #[cfg(test)]
-mod test_library;
+pub mod test_library;
 mod text_search;
 mod unindexed;
 
@@ -54,6 +54,7 @@ use unindexed::UnindexedReader;
 pub use engine::{Completeness, EmbedOutcome, Engine, IndexProbe, Vectors};
 pub use filter::{LibraryFilter, labels_of};
 pub use metadata::{Annotations, MetadataSource, language_of};
+pub use passage_joins::first_passage;
 pub use ranked_hits::{RankedHits, SearchHit};
 pub use search_query::SearchQuery;
 

@@ -5,14 +5,15 @@
 
 use std::collections::{HashMap, HashSet};
 
+use database::padded;
 use entity::{chunk, document};
 use errors::Error;
 use library::context::CoreContext;
-use sea_orm::{ColumnTrait, Condition, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, JoinType, QueryFilter, QuerySelect};
 use values::id::{ChunkId, DocumentId, UserId};
 
 use crate::retrieval::passage::{self, Passage};
-use crate::retrieval::{RankedHits, SearchHit, SearchQuery};
+use crate::retrieval::{RankedHits, SearchHit, SearchQuery, first_passage};
 
 /// Maximum number of titles that an answer without passages names.
 const MAX_TITLES: usize = 2;
@@ -79,29 +80,12 @@ async fn find_first_passages(
     user: UserId,
     hits: &[SearchHit],
 ) -> Result<HashMap<DocumentId, ChunkId>, Error> {
-    let versions: Vec<(DocumentId, i32)> = document::Entity::visible_to(user)
-        .filter(document::Column::Id.is_in(hits.iter().map(|hit| hit.document)))
+    let documents: Vec<DocumentId> = hits.iter().map(|hit| hit.document).collect();
+    let rows: Vec<(DocumentId, ChunkId)> = document::Entity::visible_to(user)
+        .filter(document::Column::Id.is_in(padded(&documents)))
+        .join(JoinType::InnerJoin, first_passage(user))
         .select_only()
         .column(document::Column::Id)
-        .column(document::Column::Version)
-        .into_tuple()
-        .all(core.db.read())
-        .await?;
-    if versions.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let mut first = Condition::any();
-    for (document, version) in versions {
-        let of_document = Condition::all()
-            .add(chunk::Column::DocumentId.eq(document))
-            .add(chunk::Column::Version.eq(version))
-            .add(chunk::Column::Ordinal.eq(0));
-        first = first.add(of_document);
-    }
-    let rows: Vec<(DocumentId, ChunkId)> = chunk::Entity::owned_by(user)
-        .filter(first)
-        .select_only()
-        .column(chunk::Column::DocumentId)
         .column(chunk::Column::Id)
         .into_tuple()
         .all(core.db.read())
