@@ -134,11 +134,11 @@ mod tests {
     use search::calibration::{Relevance, RetrievalMeasures};
     use uuid::Uuid;
     use values::id::ChunkId;
-    use values::kind::{ContentType, DocumentStatus};
 
     use super::*;
     use crate::retrieval::SearchHit;
     use crate::retrieval::passage::PassageColumns;
+    use crate::retrieval::test_library::passage_columns;
 
     /// A passage of a document at a position in its text.
     fn passage(document: u128, ordinal: i32, text: &str) -> Passage {
@@ -147,25 +147,7 @@ mod tests {
         let measures =
             RetrievalMeasures { bm25_share: Some(0.5), cosine: None, max_missing_cosine: 0.0, terms: 1 };
         let relevance = Relevance::of(measures, 0.0);
-        let row = PassageColumns {
-            id: chunk,
-            document_id: document,
-            version: 1,
-            ordinal,
-            start_offset: 0,
-            page: None,
-            start_seconds: None,
-            end_seconds: None,
-            text: text.to_owned(),
-            document_version: 1,
-            bookmark_id: None,
-            entry_id: None,
-            feed_id: None,
-            content_type: ContentType::Article,
-            status: DocumentStatus::Ready,
-            url: None,
-            title: String::new(),
-        };
+        let row = PassageColumns { ordinal, ..passage_columns(chunk, document, "", text) };
         let found = SearchHit { chunk, document, relevance, score: 0.5, cosine: None, metadata_share: 0.0 };
         Passage { row, found }
     }

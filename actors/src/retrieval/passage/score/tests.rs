@@ -5,11 +5,10 @@ use search::index::Language;
 use search::lexical::query_terms;
 use uuid::Uuid;
 use values::id::{ChunkId, DocumentId};
-use values::kind::{ContentType, DocumentStatus};
 
 use super::*;
-use crate::retrieval::passage::PassageColumns;
 use crate::retrieval::ranked_hits::SearchHit;
+use crate::retrieval::test_library::passage_columns;
 
 /// A passage that has this share of the attainable BM25.
 fn passage(number: u128, title: &str, text: &str, bm25_share: f32) -> Passage {
@@ -17,25 +16,7 @@ fn passage(number: u128, title: &str, text: &str, bm25_share: f32) -> Passage {
     let measures =
         RetrievalMeasures { bm25_share: Some(bm25_share), cosine: None, max_missing_cosine: 0.0, terms: 1 };
     let relevance = Relevance::of(measures, 0.0);
-    let row = PassageColumns {
-        id: chunk,
-        document_id: document,
-        version: 1,
-        ordinal: 0,
-        start_offset: 0,
-        page: None,
-        start_seconds: None,
-        end_seconds: None,
-        text: text.to_owned(),
-        document_version: 1,
-        bookmark_id: None,
-        entry_id: None,
-        feed_id: None,
-        content_type: ContentType::Article,
-        status: DocumentStatus::Ready,
-        url: None,
-        title: title.to_owned(),
-    };
+    let row = passage_columns(chunk, document, title, text);
     let score = relevance.score();
     let found = SearchHit { chunk, document, relevance, score, cosine: None, metadata_share: 0.0 };
     Passage { row, found }
