@@ -7,7 +7,7 @@ use search::lexical::WordSequence;
 use uuid::Uuid;
 
 use super::lexical_search::{self, FoundPassages};
-use super::phrase_check::{PASSAGES_PER_READ, SoughtPhrases};
+use super::phrase_check::{PASSAGES_PER_READ, PhraseMatcher};
 use super::user_search::UserSearch;
 use crate::retrieval::engine::LibraryIndex;
 
@@ -19,7 +19,7 @@ pub(super) struct Exclusions<'a> {
     search: UserSearch<'a>,
     words: Vec<String>,
     phrases: Vec<String>,
-    sought: SoughtPhrases,
+    matcher: PhraseMatcher,
     checked: HashSet<Uuid>,
     excluded: HashSet<Uuid>,
     /// The number of passages that may still be read.
@@ -34,7 +34,7 @@ impl<'a> Exclusions<'a> {
         Self {
             search,
             words,
-            sought: SoughtPhrases::any_of(&phrases),
+            matcher: PhraseMatcher::any_of(&phrases),
             phrases,
             checked: HashSet::new(),
             excluded: HashSet::new(),
@@ -82,7 +82,7 @@ impl<'a> Exclusions<'a> {
                 }
                 self.readable = self.readable.saturating_sub(part.len());
                 let points: Vec<Uuid> = part.iter().map(|(passage, _)| *passage).collect();
-                let matching = self.search.find_matching(&self.sought, &points).await?;
+                let matching = self.search.find_matching(&self.matcher, &points).await?;
                 self.excluded.extend(matching.into_values().map(|document| document.0));
             }
             let reached: HashSet<Uuid> = passages.into_iter().map(|(_, document)| document).collect();

@@ -18,7 +18,7 @@ use super::ranked_hits::{RankedHits, SearchHit};
 use super::search_query::SearchQuery;
 use exclusion::Exclusions;
 use lexical_search::{MAX_LEXICAL_HITS, PhraseCandidates};
-use phrase_check::{PASSAGES_PER_READ, SoughtPhrases};
+use phrase_check::{PASSAGES_PER_READ, PhraseMatcher};
 
 pub use user_search::UserSearch;
 
@@ -68,7 +68,7 @@ async fn search_without_excluded(search: UserSearch<'_>, query: SearchQuery) -> 
 async fn search_phrases(search: UserSearch<'_>, query: SearchQuery) -> Result<RankedHits, Error> {
     let limit = query.limit;
     let mut exclusions = Exclusions::new(search, &query.query.excluded);
-    let phrases = SoughtPhrases::all_of(&query.query.phrases);
+    let phrases = PhraseMatcher::all_of(&query.query.phrases);
     let searched_text = query.query.plain.clone();
     let user = search.user;
     let find = move |index: &LibraryIndex<'_>| lexical_search::find_candidates(index, user, &query);

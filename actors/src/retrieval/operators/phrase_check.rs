@@ -37,7 +37,7 @@ struct DocumentMetadata {
     description: Option<String>,
 }
 
-/// A point of the index with the texts that it stands for. A phrase stands in one of them.
+/// A point of the index with the texts that it was made from. Phrases are searched for in each of them.
 struct IndexedTexts {
     point: Uuid,
     document: DocumentId,
@@ -46,13 +46,13 @@ struct IndexedTexts {
 
 /// Phrases that texts are searched for. Clones share them.
 #[derive(Clone)]
-pub struct SoughtPhrases {
+pub struct PhraseMatcher {
     phrases: Arc<[WordSequence]>,
     /// Whether a match contains all of them, and not only one.
     needs_all: bool,
 }
 
-impl SoughtPhrases {
+impl PhraseMatcher {
     /// Returns phrases of which a match contains all.
     pub fn all_of(phrases: &[String]) -> Self {
         Self { phrases: phrases.iter().map(|phrase| WordSequence::of(phrase)).collect(), needs_all: true }
@@ -84,7 +84,7 @@ pub(super) async fn find_matching(
     db: &Db,
     workers: &Workers,
     user: UserId,
-    phrases: &SoughtPhrases,
+    phrases: &PhraseMatcher,
     points: &[Uuid],
 ) -> Result<HashMap<Uuid, DocumentId>, Error> {
     let texts = read_texts(db, user, points).await?;
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn all_phrases_are_needed_or_one_of_them() {
         let phrases = ["night heron".to_owned(), "in the reeds".to_owned()];
-        let (all, any) = (SoughtPhrases::all_of(&phrases), SoughtPhrases::any_of(&phrases));
+        let (all, any) = (PhraseMatcher::all_of(&phrases), PhraseMatcher::any_of(&phrases));
         for (texts, has_all, has_any) in [
             (["Night-Heron", "It stands in the reeds."], true, true),
             (["The night heron", "It stands."], false, true),

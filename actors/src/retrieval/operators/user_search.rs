@@ -8,7 +8,7 @@ use search::index::IndexError;
 use uuid::Uuid;
 use values::id::{DocumentId, UserId};
 
-use super::phrase_check::{self, SoughtPhrases};
+use super::phrase_check::{self, PhraseMatcher};
 use crate::retrieval::engine::{Engine, LibraryIndex, RequestKey};
 use crate::retrieval::unindexed::UnindexedDocuments;
 
@@ -47,7 +47,7 @@ impl UserSearch<'_> {
     /// [`Error::Internal`] when the database or the worker thread fails.
     pub async fn find_matching(
         &self,
-        phrases: &SoughtPhrases,
+        phrases: &PhraseMatcher,
         points: &[Uuid],
     ) -> Result<HashMap<Uuid, DocumentId>, Error> {
         phrase_check::find_matching(self.db, self.engine.workers(), self.user, phrases, points).await

@@ -35,7 +35,7 @@ pub(super) struct SnippetTerm {
 
 /// How a word of a text compares with one of the query by their letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Likeness {
+pub(super) enum WordSimilarity {
     /// They are the same.
     Same,
     /// One may be another form of the other, or a compound of it.
@@ -77,14 +77,18 @@ impl SnippetTerm {
     }
 
     /// Compares it with the folded letters of a word.
-    pub(super) fn compare(&self, word: &[char]) -> Likeness {
+    pub(super) fn compare(&self, word: &[char]) -> WordSimilarity {
         let common = self.letters.iter().zip(word).take_while(|(a, b)| a == b).count();
         if common == self.letters.len() && common == word.len() {
-            return Likeness::Same;
+            return WordSimilarity::Same;
         }
         let ending = self.letters.len().max(word.len()) - common;
         let is_same_stem = common >= MIN_STEM_CHARS && ending <= MAX_ENDING_CHARS;
-        if is_same_stem || self.is_part_of(word) { Likeness::Similar } else { Likeness::Different }
+        if is_same_stem || self.is_part_of(word) {
+            WordSimilarity::Similar
+        } else {
+            WordSimilarity::Different
+        }
     }
 
     /// Returns whether a word contains it but for its ending, as compounds do.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::terms::{Likeness, SnippetTerm, SnippetTerms, fold};
+use super::terms::{SnippetTerm, SnippetTerms, WordSimilarity, fold};
 use crate::index::Language;
 use crate::lexical::{has_one_id, word_ids};
 
@@ -79,17 +79,17 @@ impl<'a> WordMatcher<'a> {
         let mut word = AnalyzedWord { text: word, languages: &self.terms.languages, ids: None };
         for (number, term) in self.terms.terms.iter().enumerate() {
             let length = term.letters.len().min(MAX_LENGTH_WEIGHT);
-            let likeness = term.compare(&letters);
-            let is_match = match likeness {
-                Likeness::Same => true,
+            let similarity = term.compare(&letters);
+            let is_match = match similarity {
+                WordSimilarity::Same => true,
                 // Not all stems of other scripts are known.
-                Likeness::Similar if !word.text.chars().all(is_latin_or_no_letter) => true,
-                Likeness::Similar | Likeness::Different => word.has_id_of(term),
+                WordSimilarity::Similar if !word.text.chars().all(is_latin_or_no_letter) => true,
+                WordSimilarity::Similar | WordSimilarity::Different => word.has_id_of(term),
             };
             if !is_match {
                 continue;
             }
-            let is_exact = likeness == Likeness::Same;
+            let is_exact = similarity == WordSimilarity::Same;
             let (score, key) = if is_exact { (3 * length, 2 * number + 1) } else { (length, 2 * number) };
             matched.best = matched.best.max(Some(BestTerm { score, key }));
             matched.terms.push(number);
