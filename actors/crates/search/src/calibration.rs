@@ -13,8 +13,8 @@
 //! judgement counts, so a shared word lowers no score.
 //!
 //! The constants meet the anchors that the tests of this module list. `tests/quality/calibrate.py --check` judges them by the results of
-//! the set in tests/quality/library: whether they are relevant is told by the scores with an area under the ROC curve of 0.98, and at 0.5
-//! with an F1 that is within 0.03 of the best of all thresholds. Constants that the script fits to half of the set (all but the minimum
+//! the set in tests/quality/library: the scores separate relevant results from others with an area under the ROC curve of 0.98, and the F1
+//! at the threshold of 0.5 is within 0.03 of that of the best threshold. Constants that the script fits to half of the set (all but the minimum
 //! cosines, `UNKNOWN_WORDS_PENALTY` and `MIN_MEANING_LOGIT`) were worse on the other half: 0.94.
 
 use inference::embedder::Calibration;

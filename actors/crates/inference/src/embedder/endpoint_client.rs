@@ -135,7 +135,7 @@ impl EmbeddingEndpoint {
             headers.insert(AUTHORIZATION, bearer);
         }
         Ok(Self {
-            // Each request has a deadline of its own.
+            // The deadline is set on each request.
             client: service_client().connect_timeout(CONNECT_TIMEOUT).build()?,
             url: format!("{}/embeddings", settings.url.trim_end_matches('/')),
             settings,

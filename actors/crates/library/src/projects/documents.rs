@@ -9,7 +9,7 @@ use values::kind::ContentType;
 
 use crate::context::CoreContext;
 
-/// Returns the documents of a project: those of its items, of the notes on items that are bookmarks, and of its own notes.
+/// Returns the documents of a project: those of its items, of the notes on its bookmarks, and of the project's notes.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.

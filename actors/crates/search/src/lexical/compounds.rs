@@ -43,7 +43,7 @@ pub fn may_be_compound(language: Language, word: &str) -> bool {
     word.len() >= MIN_COMPOUND_LETTERS && LANGUAGES.contains(&language)
 }
 
-/// Calls a function with the id of each end of a long word in lower case that may be a word of its own.
+/// Calls a function with the id of each end of a long word in lower case that may be a separate word.
 pub fn each_end(language: Language, word: &str, mut add: impl FnMut(u32)) {
     if !may_be_compound(language, word) {
         return;

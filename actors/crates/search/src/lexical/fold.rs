@@ -17,7 +17,7 @@ pub fn lowercase(word: &str) -> Cow<'_, str> {
     if word.is_ascii() {
         return Cow::Owned(word.to_ascii_lowercase());
     }
-    // In lower case, the Turkish capital I with a dot has the dot as a mark of its own.
+    // In lower case, the Turkish capital I with a dot has the dot as a separate combining mark.
     Cow::Owned(word.chars().flat_map(lowercase_letter).filter(|letter| *letter != '\u{307}').collect())
 }
 

@@ -1,4 +1,4 @@
-//! The words of a passage, with the ids of all spellings in which a query may hold them.
+//! The words of a passage, with the ids of all spellings that a query may have of them.
 
 use super::codes;
 use super::compounds::{END_OCCURRENCES, each_end, may_be_compound};

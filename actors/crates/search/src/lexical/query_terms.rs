@@ -1,4 +1,4 @@
-//! The words of a query, each with all ids by which the index may hold it.
+//! The words of a query, each with all ids that the index may have for it.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ const MAX_WORDS_TO_JOIN: usize = 8;
 /// One word of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryTerm {
-    /// The word as it stands in the query, in its normalized form (NFKC).
+    /// The word as it was typed, normalized (NFKC).
     pub text: String,
     /// The ids of the word in every language of the query and every spelling, with factors from 0 to 1. The first of several words that
     /// are also written as one has the ids of the whole.

@@ -2,7 +2,7 @@
 
 use percent_encoding::percent_decode_str;
 
-/// Maximum length of a part of a path, in characters. Longer ones are hashes, tokens and encoded data, which nobody searches for.
+/// Maximum length of a part of a path, in characters. Longer ones are hashes, tokens and encoded data, which users do not search for.
 const MAX_SEGMENT_CHARS: usize = 40;
 
 /// Maximum number of words of a URL.

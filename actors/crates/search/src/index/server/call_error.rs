@@ -9,7 +9,7 @@ use crate::index::index_error::IndexError;
 
 /// Characters of the server's message that are kept. It names fields and ids, never text: the index has none.
 const MAX_MESSAGE_CHARS: usize = 300;
-/// Shortest time after which a client is told to try again.
+/// Minimum value of `Retry-After`.
 const MIN_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The codes of gRPC that say something of the request, and not of the server.

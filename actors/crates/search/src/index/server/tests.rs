@@ -1,7 +1,7 @@
 //! The index on a server fulfils the contract, and ranks as the embedded one does.
 //!
 //! They run against the test server. With `CARREL_TEST_QDRANT=http://host:6334`, and `CARREL_TEST_QDRANT_KEY` if it needs a key, they run
-//! against a real server too, each in a collection of its own that is deleted afterwards.
+//! against a real server too, each in a separate collection that is deleted afterwards.
 
 mod ranking;
 
