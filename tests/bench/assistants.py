@@ -13,8 +13,10 @@ database and the index, and writes the activity. The script prints for each tool
 second, milliseconds of a call, CPU-microseconds and context switches of one; then Carrel's ratios to the others.
 
 Then --assistants clients, each with its own OAuth connection, refresh their tokens for --seconds, each client one refresh after the
-other. Each exchange is a transaction that is on the disk before it is answered. These figures are absolute: the goal is 400 us of
-CPU-time for an exchange, and the rate depends on how fast the disk syncs.
+other. Each exchange is a transaction that is on the disk before it is answered; the goal is 400 us of CPU-time. The baseline makes the
+same exchanges through Python's sqlite3 on the same file after the service has stopped, one after the other: it hashes the token, reads
+its row and that of the grant, spends it and inserts two others, and the disk syncs before the next one (statements.py). It has no HTTP and
+checks no client. The ratios are `cpu_to_statement`, and `rate_to_statement`, which is above 1 where several exchanges share a sync.
 """
 
 import json
@@ -29,6 +31,7 @@ import time
 
 import httpx
 
+import statements
 from library import Library, add_arguments, serving_library
 from service import PASSWORD, Service, arguments, await_port, free_port, machine, median, say, wrk
 
@@ -36,6 +39,8 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
 from browser import allow
 
 CHARACTERS, TURNS, CONNECTIONS = 2_000, 5, 16
+# Exchanges of the baseline.
+EXCHANGES = 2_000
 REVISION = "2025-11-25"
 HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
            "MCP-Protocol-Version": REVISION}
@@ -150,8 +155,8 @@ def connect(base: str, email: str) -> tuple[str, str]:
     return client, tokens["refresh_token"]
 
 
-def measure_exchanges(service, args) -> None:
-    """Measures concurrent exchanges of refresh tokens by all assistants."""
+def measure_exchanges(service: Service, library: Library, args) -> None:
+    """Measures concurrent exchanges of refresh tokens by all assistants. Stops the service."""
     base, times, refused = f"http://127.0.0.1:{service.port}", [], []
     email = service.reader().email
     assistants = [connect(base, email) for _ in range(args.assistants)]
@@ -177,9 +182,14 @@ def measure_exchanges(service, args) -> None:
         thread.join()
     assert not refused, refused[0]
     cpu = (service.cpu_seconds() - before) * 1e6 / len(times)
-    percentiles = statistics.quantiles(times, n=100)
-    say(assistants=args.assistants, exchanges_per_second=round(len(times) / args.seconds),
-        p50_ms=round(percentiles[49], 1), p99_ms=round(percentiles[98], 1), cpu_us=round(cpu))
+    percentiles, rate = statistics.quantiles(times, n=100), len(times) / args.seconds
+    service.stop()
+    with statements.statements(service.folder, library) as baselines:
+        plain = statements.measure(baselines["token exchange"], EXCHANGES, warm_up=10) if baselines else None
+    ratios = {"cpu_to_statement": round(cpu / plain["statement_cpu_us"], 2),
+              "rate_to_statement": round(rate * plain["statement_ms_mean"] / 1000, 2)} if plain else {}
+    say(assistants=args.assistants, exchanges_per_second=round(rate), p50_ms=round(percentiles[49], 1),
+        p99_ms=round(percentiles[98], 1), cpu_us=round(cpu), **(plain or {}), **ratios)
 
 
 def measure(args, bookmarks: int) -> None:
@@ -188,8 +198,8 @@ def measure(args, bookmarks: int) -> None:
         document = {"documentId": library.long_documents[0], "maxChars": CHARACTERS}
         measure_calls(service, library, args, "get_document", document)
         measure_calls(service, library, args, "search_library", {"query": "a note of a reader about the old library", "limit": 8})
-    with serving_library(args.carrel, args.library, bookmarks, indexed=True, **settings) as (service, _):
-        measure_exchanges(service, args)
+    with serving_library(args.carrel, args.library, bookmarks, indexed=True, **settings) as (service, library):
+        measure_exchanges(service, library, args)
 
 
 if __name__ == "__main__":

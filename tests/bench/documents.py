@@ -2,7 +2,7 @@
 
     cargo build --release --bin carrel --example bare
     python3.11 tests/bench/documents.py --carrel target/release/carrel --bare target/release/examples/bare [--bookmarks 20000] \
-        [--text] [--seconds 5] [--turns 7] [--log info] [--other PROGRAM]
+        [--text] [--seconds 5] [--turns 7] [--log info] [--other PROGRAM] [--codings gzip br]
 
 The document has 12,000 characters and is requested with `maxChars=12000`, by 32 connections of `wrk` (two threads, a Debian package).
 Each server has two workers, and they are loaded in turns, so that other load of the machine affects all of them:
@@ -11,6 +11,7 @@ Each server has two workers, and they are loaded in turns, so that other load of
 - `checked` hashes the key, looks it up, takes a call from a bucket, and reads the row of the document on the worker's own connection,
   with --text its text too. What Carrel adds to that is its own cost.
 - `pool` does the same as `checked`, but reads the row through a pool of sqlx.
+- `gzip` and `br`, with --codings, are Carrel with clients that accept that content coding, as browsers and most HTTP libraries do.
 - `other`, with --other, is another build of Carrel on its own copy of the library, such as one before a change.
 
 For each library of --bookmarks the script prints the medians of each server: requests per second, milliseconds of a request,
@@ -36,9 +37,11 @@ class Server(typing.NamedTuple):
     pid: int
     url: str
     key: str
+    coding: str = ""
 
     def load(self, seconds: int) -> Load:
-        return wrk(self.pid, self.url, seconds, *WRK, "-H", f"Authorization: Bearer {self.key}")
+        accepted = ["-H", f"Accept-Encoding: {self.coding}"] if self.coding else []
+        return wrk(self.pid, self.url, seconds, *WRK, "-H", f"Authorization: Bearer {self.key}", *accepted)
 
 
 def path_of(library: Library) -> str:
@@ -83,6 +86,7 @@ def measure(args, bookmarks: int) -> None:
         answer = library.reader(service).ask("GET", path_of(library))
         servers = dict(stack.enter_context(bare_servers(args, service, library, answer)))
         servers |= {build: server_of(service.process.pid, service.port, library) for build, (service, library) in running.items()}
+        servers |= {coding: servers["carrel"]._replace(coding=coding) for coding in args.codings}
         turns = {name: [] for name in servers}
         # The first turn warms up and is not counted.
         for number in range(args.turns + 1):
@@ -107,6 +111,7 @@ if __name__ == "__main__":
     add_arguments(parser, 20_000)
     parser.add_argument("--bare", default="target/release/examples/bare", metavar="PROGRAM", help="the bare handlers")
     add_other(parser)
+    parser.add_argument("--codings", nargs="*", default=[], metavar="NAME", help="content codings that further clients accept")
     parser.add_argument("--text", action="store_true", help="the row of `checked` and `pool` includes the text")
     parser.add_argument("--seconds", type=int, default=5, help="of each turn")
     parser.add_argument("--turns", type=int, default=7)

@@ -10,24 +10,39 @@ follow one another share writes to the index, because the service claims their j
 that of one of many. `save, single` is one save every 200 ms, which shares nothing; the service's work in the pauses is subtracted too. The
 passages of the library are not in the index: search is measured in a library with --indexed, for which the index is built first.
 
-At the end a table has the CPU-time and the 99th percentile of each operation in each library, and the ratio of the CPU-time in the
-last library to that in the first one: 1 for an operation that costs the same.
+`deliver 200 entries` is a fetch of a feed that has as many new entries; its CPU-time includes what follows until they are found. `work,
+backlog` and `work, failed` are the first page of the work list and of its failed documents in another copy of the library, as after an
+outage: nine of ten documents of bookmarks have a job that waits for another attempt, half of which failed at the first one, and the tenth
+has failed without a job; before these jobs as many wait as there are entries, which are about no document of the list.
+
+The baseline of an operation is the statement or the transaction that it cannot do without, through Python's sqlite3 on the same file after
+the service has stopped (statements.py): `statement_cpu_us` and `statement_ms_p50`, and the ratio of the CPU-time of the service to it,
+`cpu_to_statement`.
+
+At the end a table has the CPU-time, its ratio to the baseline and the 99th percentile of each operation in each library, and the ratio of
+the CPU-time in the last library to that in the first one: 1 for an operation that costs the same.
 
 The exchange of tokens needs the package httpx, and is left out without it.
 """
 
+import contextlib
 import itertools
+import pathlib
 import statistics
 import time
 
+import statements
+from deliveries import ENTRIES, SETTINGS, deliveries
 from imports import Browser
-from library import WORDS, Library, add_arguments, serving_library
-from service import Reader, Service, arguments, machine, say
+from library import FAR_MS, WORDS, Library, add_arguments, copied, serving_library, sqlite3
+from service import Reader, Service, arguments, machine, say, serving_at
 
 IDLE_SECONDS = 10
 # The work after a start, such as the check of the database, takes a second of CPU-time in the largest library.
 START_SECONDS = 15
 WARM_UP = 10
+# Operations of which fewer calls are made: these, after one that is not counted.
+FEWER_CALLS = {f"deliver {ENTRIES} entries": 5}
 # Seconds from one call of an operation to the next, if calls do not follow each other at once.
 INTERVALS = {"save, single": 0.2}
 LIST = "/rest/v1/bookmarks"
@@ -43,7 +58,7 @@ def reads(reader: Reader, library: Library) -> dict:
     def get_of(path: str, name: str, values: list, **query: object):
         return lambda number: reader.ask("GET", path, limit=50, **{name: values[number % len(values)]}, **query)
 
-    documents = library.long_documents
+    documents, projects = library.long_documents, library.projects
     lists = {f"list {order}": get(LIST, sort=order) for order in ("-savedAt", "savedAt", "title", "updatedAt", "-updatedAt")}
     flags = {f"list {name}={value}": get(LIST, **{name: value}) for name, value in (
         ("favorite", "true"), ("archived", "true"), ("unread", "true"), ("unread", "false"), ("contentType", "pdf"),
@@ -76,6 +91,8 @@ def reads(reader: Reader, library: Library) -> dict:
         "entries of a feed": get_of("/rest/v1/entries", "feedId", library.feeds),
         "entries, unread": get("/rest/v1/entries", unread="true"),
         "entries, starred": get("/rest/v1/entries", starred="true"),
+        "projects": get("/rest/v2/projects"),
+        "project context": lambda number: reader.ask("GET", f"/rest/v2/projects/{projects[number % len(projects)]}/context"),
         "account": get("/rest/v1/user"),
         "usage": get("/rest/v2/usage"),
         "exists": lambda number: reader.ask("GET", f"{LIST}/exists", url=f"https://nowhere.example/{number}"),
@@ -155,13 +172,21 @@ def idle_cpu(service: Service) -> float:
 
 def work_follows(name: str) -> bool:
     """Whether a call leaves work to the service."""
-    return name in ("save", "save, single")
+    return name in ("save", "save, single", *FEWER_CALLS)
 
 
-def measure(service: Service, name: str, work, count: int, idle: float) -> dict:
-    """Calls the function, and waits for the work that a save leaves."""
+def calls_of(args, name: str) -> tuple[int, int]:
+    """The numbers of calls of an operation that are not counted and that are."""
+    if name in FEWER_CALLS:
+        return 1, min(args.count, FEWER_CALLS[name])
+    # Each deletion needs a save.
+    return (1, args.count - 1) if name == "delete" else (WARM_UP, args.count)
+
+
+def measure(service: Service, name: str, work, warm_up: int, count: int, idle: float) -> dict:
+    """Calls the function, and waits for the work that it leaves."""
     numbers = itertools.count()
-    for _ in range(WARM_UP if name != "delete" else 1):
+    for _ in range(warm_up):
         work(next(numbers))
     if work_follows(name):
         service.await_index()
@@ -181,34 +206,92 @@ def measure(service: Service, name: str, work, count: int, idle: float) -> dict:
     return {"cpu_us": round(used * 1e6 / count), "ms_p50": round(at[49], 2), "ms_p99": round(at[98], 2), **each}
 
 
+def is_wanted(args, name: str) -> bool:
+    return not args.only or name in args.only or (name == "save" and "delete" in args.only)
+
+
+def measure_all(args, service: Service, bookmarks: int, operations: dict) -> dict[str, dict]:
+    """The figures of the operations by name."""
+    figures, idle = {}, idle_cpu(service)
+    say(bookmarks=bookmarks, idle_cpu_ms_a_second=round(idle * 1000, 2), **service.memory())
+    for name, work in operations.items():
+        if is_wanted(args, name):
+            figures[name] = measure(service, name, work, *calls_of(args, name), idle)
+            say(bookmarks=bookmarks, operation=name, **figures[name])
+    return figures
+
+
+def measure_statements(args, service: Service, library: Library, figures: dict[str, dict]) -> None:
+    """Stops the service, and adds the baselines to the figures."""
+    service.stop()
+    with statements.statements(service.folder, library) as baselines:
+        for name, found in figures.items():
+            if name in baselines:
+                warm_up, count = calls_of(args, name)
+                found |= statements.measure(baselines[name], count, warm_up)
+                found["cpu_to_statement"] = round(found["cpu_us"] / max(1, found["statement_cpu_us"]), 2)
+                shown = ("statement_cpu_us", "statement_ms_p50", "cpu_to_statement")
+                say(bookmarks=library.bookmarks, operation=name, **{figure: found[figure] for figure in shown})
+
+
 def run(args, bookmarks: int) -> dict[str, dict]:
-    figures = {}
-    settings = {"oauth__registrations_per_hour": 1_000, "plans__pro__mcp_per_day": 1_000_000_000}
-    with serving_library(args.carrel, args.library, bookmarks, indexed=args.indexed, **settings) as (service, library):
+    settings = {"oauth__registrations_per_hour": 1_000, "plans__pro__mcp_per_day": 1_000_000_000} | SETTINGS
+    with contextlib.ExitStack() as stack:
+        service, library = stack.enter_context(serving_library(args.carrel, args.library, bookmarks, indexed=args.indexed, **settings))
         reader, browser = library.reader(service), Browser(service, library.email)
         operations = reads(reader, library) | pages_of(browser)
         operations |= (searches(reader) if args.indexed else {}) | exchanges(service, library) | writes(reader, library)
-        idle = idle_cpu(service)
-        say(bookmarks=bookmarks, idle_cpu_ms_a_second=round(idle * 1000, 2), **service.memory())
-        for name, work in operations.items():
-            # A deletion needs a save.
-            if not args.only or name in args.only or (name == "save" and "delete" in args.only):
-                count = args.count - 1 if name == "delete" else args.count
-                figures[name] = measure(service, name, work, count, idle)
-                say(bookmarks=bookmarks, operation=name, **figures[name])
+        if any(is_wanted(args, name) for name in FEWER_CALLS):
+            operations |= stack.enter_context(deliveries(reader))
+        figures = measure_all(args, service, bookmarks, operations)
+        measure_statements(args, service, library, figures)
+    return figures | (run_backlog(args, bookmarks) if any(is_wanted(args, name) for name in backlog_pages(None)) else {})
+
+
+def backlog_pages(browser: Browser) -> dict:
+    """Functions that read the work list of a library with a backlog."""
+    return {"work, backlog": lambda _: browser.ask("GET", "/app/api/work"),
+            "work, failed": lambda _: browser.ask("GET", "/app/api/work?stage=failed")}
+
+
+def run_backlog(args, bookmarks: int) -> dict[str, dict]:
+    with copied(args.carrel, args.library, bookmarks, args.indexed) as (home, library):
+        add_backlog(home)
+        with serving_at(args.carrel, home) as service:
+            browser = Browser(service, library.email)
+            work = browser.ask("GET", "/app/api/work")
+            say(bookmarks=bookmarks, waiting=work["waiting"], failed=work["failed"])
+            figures = measure_all(args, service, bookmarks, backlog_pages(browser))
+            measure_statements(args, service, library, figures)
     return figures
+
+
+def add_backlog(home: pathlib.Path) -> None:
+    """Gives the documents of bookmarks a job that waits for its second attempt, after the end of the measurement, and lets them fail: every
+    tenth without a job, and half of the others. The documents of entries get more urgent jobs that the list does not show."""
+    database = sqlite3.connect(home / "data/carrel.db")
+    insert = ("INSERT INTO job (id, user_id, kind, subject, state, track, priority, run_at, attempts, error, created_at) "
+              "SELECT randomblob(16), user_id, ?, id, 'queued', ?, ?, ?, 1, 'the page is not reached', created_at FROM document WHERE ")
+    # Track 0 is that of pages and 1 that of the library, priority 10 that of imports.
+    database.execute(f"{insert} bookmark_id IS NOT NULL AND rowid % 10 > 0", ["fetch_page", 0, 10, FAR_MS])
+    database.execute(f"{insert} entry_id IS NOT NULL", ["remove_from_index", 1, 0, FAR_MS])
+    database.execute("UPDATE document SET status = 'failed', error = 'the page does not exist' "
+                     "WHERE bookmark_id IS NOT NULL AND rowid % 10 < 5")
+    database.commit()
+    database.close()
 
 
 def table(found: dict[int, dict[str, dict]]) -> None:
     """Prints the operations with their figures in each library, as Markdown."""
     sizes = list(found)
-    print("| operation |", *(f"CPU us {size:,} |" for size in sizes), *(f"p99 ms {size:,} |" for size in sizes), "growth |")
-    print("|---|" + "---|" * (2 * len(sizes) + 1))
+    print("| operation |", *(f"CPU us {size:,} |" for size in sizes), *(f"to statement {size:,} |" for size in sizes),
+          *(f"p99 ms {size:,} |" for size in sizes), "growth |")
+    print("|---|" + "---|" * (3 * len(sizes) + 1))
     for name in found[sizes[0]]:
         rows = [found[size][name] for size in sizes]
         growth = rows[-1]["cpu_us"] / max(1, rows[0]["cpu_us"])
-        print(f"| {name} |", *(f"{row['cpu_us']:,} |" for row in rows), *(f"{row['ms_p99']} |" for row in rows), f"{growth:.2f} |",
-              flush=True)
+        print(f"| {name} |", *(f"{row['cpu_us']:,} |" for row in rows), *(f"{row.get('cpu_to_statement', '-')} |" for row in rows),
+              *(f"{row['ms_p99']} |" for row in rows), f"{growth:.2f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -8,11 +8,15 @@ disk, and statements; the memory in MiB, with the index loaded and (unused_) aft
 it, as its log must say; and first_search_ms, the milliseconds of a search then, which loads it again. The system calls are counted by
 `strace -c` (a Debian package) in a second period, which slows the service: its CPU-time is that of the first.
 
-The figures are absolute. The goals are 10 statements a second or fewer, and less than 150 ms from start to ready in a library of 200,000
-bookmarks. With --other another build is measured after the first one in each library, and the ratios of the figures to it are printed:
-below 1 the first one does less.
+The baseline is the first program with an empty library, which is measured first: the ratios of the figures in each library to it are named
+`..._to_empty`. 1 means that the service does nothing more for having a library. Figures that are 0 there have no ratio.
+
+The goals are 10 statements a second or fewer, and less than 150 ms from start to ready in a library of 200,000 bookmarks. With --other
+another build is measured after the first one in each library, and the ratios of the figures to it are printed: below 1 the first one does
+less.
 """
 
+import contextlib
 import re
 import shutil
 import signal
@@ -21,7 +25,8 @@ import subprocess
 import time
 
 from library import add_arguments, copied
-from service import LOG_UNLOADS, UNLIMITED, Service, add_other, add_unused, arguments, builds, context_switches, machine, say, say_ratios
+from service import (LOG_UNLOADS, UNLIMITED, Service, add_other, add_unused, arguments, builds, context_switches, folder, machine,
+                     ratios_to, say, say_ratios)
 
 SETTLED_SECONDS = 15
 STARTS = 5
@@ -56,9 +61,18 @@ def idle(service: Service, seconds: int) -> dict[str, float]:
 
 
 def measure(args, program: str, bookmarks: int) -> dict[str, float]:
-    with copied(program, args.library, bookmarks, indexed=args.indexed) as (home, library):
+    with contextlib.ExitStack() as stack:
+        library = None
+        if bookmarks:
+            home, library = stack.enter_context(copied(program, args.library, bookmarks, indexed=args.indexed))
+        else:
+            home = stack.enter_context(folder())
         service = Service(program, home, UNLIMITED | LOG_UNLOADS)
         try:
+            # The first start creates the database of an empty library.
+            service.start()
+            reader = library.reader(service) if library else service.reader()
+            service.stop()
             starts = []
             for _ in range(STARTS):
                 starts.append(service.start())
@@ -68,7 +82,7 @@ def measure(args, program: str, bookmarks: int) -> dict[str, float]:
             quiet = idle(service, args.seconds)
             memory = service.memory()
             quiet |= system_calls(service.process.pid, args.seconds)
-            memory |= service.unused_figures(args.unused, library.reader(service))
+            memory |= service.unused_figures(args.unused, reader)
         finally:
             service.stop()
     return {"ready_ms_p50": round(statistics.median(starts)), "ready_ms_max": round(max(starts)), **quiet, **memory}
@@ -83,10 +97,13 @@ if __name__ == "__main__":
     parser.add_argument("--indexed", action="store_true", help="libraries whose passages are in the index")
     measured = parser.parse_args()
     machine()
+    empty = measure(measured, measured.carrel, 0)
+    say(bookmarks=0, build="carrel", **empty)
     for count in measured.bookmarks:
         figures = {}
         for build, program in builds(measured).items():
             figures[build] = measure(measured, program, count)
             say(bookmarks=count, build=build, **figures[build])
+        say(bookmarks=count, **ratios_to("empty", figures["carrel"], empty))
         say_ratios(figures, bookmarks=count)
     machine()

@@ -59,8 +59,9 @@ class Browser:
             raise RuntimeError(f"{method} {path}: {envelope}")
         return envelope["data"]
 
-    def begin(self, file: bytes) -> str:
-        head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="b.html"\r\n\r\n'.encode()
+    def begin(self, file: bytes, name: str = "b.html") -> str:
+        """Starts the import of a file; returns its id."""
+        head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode()
         body = head + file + f"\r\n--{BOUNDARY}--\r\n".encode()
         kind = f"multipart/form-data; boundary={BOUNDARY}"
         return self.ask("POST", "/app/api/imports", body, kind)["import"]["id"]

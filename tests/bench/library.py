@@ -5,7 +5,8 @@
 The service saves one bookmark of each kind, follows one feed and creates one collection. Then it is stopped, and their rows are copied
 within its SQLite file under other ids, texts and times. So the script knows no columns but those that it varies, and triggers keep the
 counts. Each run makes the same library: 3 tags a bookmark of up to 10,000 tags, every 50th bookmark with a text of 12,000 characters, a
-note and a highlight, half of the bookmarks in collections, half as many entries as bookmarks, and half as many lines of activity. No
+note and a highlight, half of the bookmarks in collections, half as many entries as bookmarks, and half as many lines of activity. Each
+of 20 projects has a twentieth of the bookmarks, 5,000 at most. No
 feed is due. The passages are not in the index, unless --indexed lets the service index them all.
 
 Libraries are kept in a folder of --library for each schema, and measured on copies. Prints the seconds that filling took, and what the
@@ -38,6 +39,7 @@ LONG_EVERY = 50
 MAX_TAGS, COMMON_TAGS, TOPIC_TAGS = 10_000, 20, 500
 ENTRIES_PER_FEED = 200
 MAX_ENTRIES = 100_000
+PROJECTS, MAX_ITEMS = 20, 5_000
 FIRST_SAVED_MS = 1_750_000_000_000
 FAR_MS = 4_000_000_000_000
 BATCH = 2_000
@@ -184,6 +186,7 @@ class Library:
     entry_ids: list[str] = dataclasses.field(default_factory=list)
     collections: list[str] = dataclasses.field(default_factory=list)
     feeds: list[str] = dataclasses.field(default_factory=list)
+    projects: list[str] = dataclasses.field(default_factory=list)
     tags: dict[str, list[str]] = dataclasses.field(default_factory=dict)
 
     def reader(self, service: Service) -> Reader:
@@ -294,6 +297,7 @@ def fill(database: sqlite3.Connection, library: Library, first: dict[str, str]) 
     collections, links = add_collections(writer, found["collection"], library), raw_id(first["collection"])
     add_bookmarks(writer, found, library, collections, links)
     add_entries(writer, found, library, raw_id(first["feed"]))
+    add_projects(database, library)
     now = time.time_ns() // 1_000_000
     for number in range(library.bookmarks // 2):
         at = now - number * 5_000
@@ -322,9 +326,10 @@ def add_bookmarks(writer: Writer, found: dict[str, Family], library: Library, co
     for number in range(library.bookmarks):
         family, at = found["long" if number % LONG_EVERY == 0 else "short"], FIRST_SAVED_MS + number * 60_000
         named = [f"common {number * 7 % COMMON_TAGS:02}", f"topic {number * 31 % TOPIC_TAGS:03}", f"rare {number * 97 % tags:05}"]
+        favorite, archived, is_read = number % 20 == 0, number % 10 == 0, number % 3 == 0
         values = NOT_INDEXED | {
-            "saved_at": at, "created_at": at, "updated_at": at, "added_at": at, "favorite": number % 20 == 0,
-            "archived": number % 10 == 0, "progress": 1.0 if number % 3 == 0 else 0.25}
+            "saved_at": at, "created_at": at, "updated_at": at, "added_at": at, "favorite": favorite, "archived": archived,
+            "progress": 1.0 if is_read else 0.25, "flags": 4 * favorite + 2 * archived + (not is_read)}
         if number % 50 == 1:
             values["content_type"] = "pdf"
         texts = words_of(number) | dict(zip(TAG_MARKS, named))
@@ -365,6 +370,23 @@ def add_entries(writer: Writer, found: dict[str, Family], library: Library, feed
         entries.append(found["entry"].new_id(number, at, "entry"))
     writer.flush()
     library.feeds, library.entry_ids = ([text_id(one) for one in sample(some)] for some in (feeds, entries))
+
+
+def add_projects(database: sqlite3.Connection, library: Library) -> None:
+    """Adds projects whose items are bookmarks, every fiftieth of them pinned. Triggers set whether they are visible."""
+    bookmarks = database.execute("SELECT user_id, document_id, saved_at FROM bookmark ORDER BY id").fetchall()
+    for number in range(PROJECTS):
+        at = FIRST_SAVED_MS + number
+        project, items = uuid7(at, "project", number, 0), bookmarks[number::PROJECTS][:MAX_ITEMS]
+        database.execute("INSERT INTO project (id, user_id, name, instructions, status, created_at, updated_at) "
+                         "VALUES (?, ?, ?, '', 'active', ?, ?)", [project, bookmarks[0][0], f"Project {number}", at, at])
+        database.executemany(
+            "INSERT INTO project_item (id, user_id, project_id, kind, object_id, document_id, role, pinned, added_at) "
+            "VALUES (?, ?, ?, 'bookmark', ?, ?, 'source', ?, ?)",
+            ([uuid7(saved, f"item {number}", nth, 0), user, project, document, document, nth % 50 == 0, saved]
+             for nth, (user, document, saved) in enumerate(items)))
+        library.projects.append(text_id(project))
+    database.commit()
 
 
 def warn_of_other_tables(database: sqlite3.Connection, found: dict[str, Family], first: dict[str, str]) -> None:

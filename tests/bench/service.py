@@ -24,7 +24,7 @@ import urllib.parse
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 PASSWORD = "correct horse battery 7!"
 SCOPES = ("read:library", "ask:library", "read:bookmarks", "write:bookmarks", "read:collections", "write:collections", "read:feeds",
-          "write:feeds", "read:entries", "read:user", "write:uploads")
+          "write:feeds", "read:entries", "read:projects", "read:user", "write:uploads")
 # The scripts measure the work, so no limit of a plan may refuse a request.
 UNLIMITED = {
     "plans.pro.hourly_per_key": 1_000_000_000,
@@ -74,12 +74,14 @@ def builds(args: argparse.Namespace) -> dict[str, str]:
     return {"carrel": args.carrel} | ({"other": args.other} if args.other else {})
 
 
+def ratios_to(base: str, ours: dict[str, float], of_base: dict[str, float]) -> dict[str, float]:
+    """The figures divided by those of a baseline of this name. Figures that one of them does not have are left out."""
+    return {f"{name}_to_{base}": round(value / of_base[name], 3) for name, value in ours.items() if value is not None and of_base.get(name)}
+
+
 def say_ratios(figures: dict[str, dict[str, object]], **labels: object) -> None:
     """Prints the figures of `carrel` divided by those of `other`, if that was measured."""
-    ours, other = figures["carrel"], figures.get("other", {})
-    # Figures that one of them does not have, or whose ratio means nothing, are left out.
-    ratios = {f"{name}_to_other": round(value / other[name], 3) for name, value in ours.items() if value is not None and other.get(name)}
-    if ratios:
+    if ratios := ratios_to("other", figures["carrel"], figures.get("other", {})):
         say(**labels, **ratios)
 
 
@@ -225,9 +227,7 @@ class Service:
 
     def memory(self) -> dict[str, float]:
         """MiB of the process alone."""
-        lines = pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        sizes = dict(line.split(":", 1) for line in lines)
-        return {name: round(int(sizes[name].split()[0]) / 1024, 1) for name in ("VmRSS", "RssAnon", "RssFile", "VmHWM")}
+        return memory(self.process.pid)
 
 
 class Reader:
@@ -312,6 +312,13 @@ def own_cpu_seconds(pid: int) -> float:
     """User and system time of a process without its children, ended threads included. /proc counts in hundredths of a second."""
     # The CPU clock of another process, as clock_getcpuclockid(3) names it.
     return time.clock_gettime((~pid << 3) | 2)
+
+
+def memory(pid: int) -> dict[str, float]:
+    """MiB of a process without its children."""
+    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+    sizes = dict(line.split(":", 1) for line in lines)
+    return {name: round(int(sizes[name].split()[0]) / 1024, 1) for name in ("VmRSS", "RssAnon", "RssFile", "VmHWM")}
 
 
 def context_switches(pid: int) -> int:
