@@ -1,5 +1,7 @@
 //! The numbers that the API shows are kept by triggers, and are those of the rows after every kind of change.
 
+use std::time::Duration;
+
 use actors::auth::accounts;
 use entity::{account_count, job, tag_count};
 use library::counters;
@@ -11,7 +13,7 @@ use values::plan::Plan;
 
 use super::small_library::{SmallLibrary, text_of};
 use crate::import::imports::{post_step, wait_for};
-use crate::support::{Client, Key, Server, Site, eventually};
+use crate::support::{Client, Key, Reply, Server, Site, article, eventually};
 
 /// Asserts that every counter is that of the rows.
 async fn assert_counts_of_rows(server: &Server) {
@@ -58,6 +60,13 @@ async fn entries(client: &Client, feed: &str) -> (Value, Value) {
     let shown = client.get(&format!("/rest/v1/feeds/{feed}")).await;
     let feed = &shown.data(200)["feed"];
     (feed["entryCount"].clone(), feed["unreadCount"].clone())
+}
+
+/// The numbers of items and of sources of a project.
+async fn items(session: &Client, project: &str) -> (Value, Value) {
+    let shown = session.get(&format!("/app/api/projects/{project}")).await;
+    let project = &shown.data(200)["project"];
+    (project["itemCount"].clone(), project["sourceCount"].clone())
 }
 
 fn named<const N: usize>(tags: [(&str, i64); N]) -> Vec<(String, i64)> {
@@ -150,6 +159,71 @@ async fn counts_of_feeds_follow_reading_and_unfollowing() {
     let feeds = count_of_account(&key, "feeds").await;
     key.delete(&format!("/rest/v1/feeds/{}", library.feed)).await.data(200);
     assert_eq!(count_of_account(&key, "feeds").await, feeds - 1);
+    assert_counts_of_rows(&server).await;
+}
+
+/// The numbers of documents that wait, that are worked on and that failed.
+async fn work(session: &Client) -> Value {
+    let work = session.get("/app/api/work").await.data(200).clone();
+    json!([work["waiting"], work["running"], work["failed"]])
+}
+
+#[actix_web::test]
+async fn counts_of_work_follow_failed_attempts() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let gone = key.save(json!({ "url": site.page("/gone", [Reply::Status(404)]) })).await;
+    key.wait_for(&gone, "failed").await;
+    let busy = site.page("/busy", [Reply::Status(503), article("Herons", "a heron")]);
+    let busy = key.save(json!({ "url": busy })).await;
+    key.wait_for(&busy, "failed").await;
+
+    // The next attempt of the second one waits, so it is not among those that failed.
+    assert_eq!(work(&session).await, json!([1, 0, 1]));
+    assert_counts_of_rows(&server).await;
+    key.delete(&format!("/rest/v1/bookmarks/{}", text_of(&gone, "bookmarkId"))).await.data(200);
+    assert_eq!(work(&session).await, json!([1, 0, 0]));
+    assert_counts_of_rows(&server).await;
+
+    server.clock.advance(Duration::from_secs(76));
+    key.wait_for(&busy, "ready").await;
+    wait_until_idle(&server).await;
+    assert_eq!(work(&session).await, json!([0, 0, 0]));
+    assert_counts_of_rows(&server).await;
+}
+
+#[actix_web::test]
+async fn counts_of_projects_follow_items_and_their_bookmarks() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let user = server.user(Plan::Research).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let library = SmallLibrary::create(&key, &session, &site).await;
+    assert_eq!(items(&session, &library.project).await, (json!(2), json!(2)));
+    let created = session.post("/app/api/projects", json!({ "name": "Birds" })).await;
+    let project = text_of(&created.data(201)["project"], "id");
+    let note = json!({ "title": "Reeds", "bodyMd": "Of herons." });
+    let note = key.post(&format!("/rest/v2/projects/{}/notes", library.project), note).await;
+    let (note, bookmark) = (text_of(&note.data(201)["note"], "noteId"), library.bookmark.as_str());
+    let named = json!([{ "bookmarkId": bookmark }, { "entryId": library.entry }, { "noteId": note }]);
+    let added = key.post(&format!("/rest/v2/projects/{project}/items"), json!({ "items": named })).await;
+    let entry = text_of(&added.data(201)["added"][1], "itemId");
+    assert_eq!(items(&session, &project).await, (json!(3), json!(2)));
+    assert_counts_of_rows(&server).await;
+
+    let bookmark = format!("/rest/v1/bookmarks/{bookmark}");
+    key.delete(&bookmark).await.data(200);
+    assert_eq!(items(&session, &project).await, (json!(2), json!(1)));
+    assert_eq!(items(&session, &library.project).await, (json!(1), json!(1)));
+    assert_counts_of_rows(&server).await;
+    key.post(&format!("{bookmark}/restore"), json!({})).await.data(200);
+    assert_eq!(items(&session, &project).await, (json!(3), json!(2)));
+    assert_counts_of_rows(&server).await;
+
+    session.delete(&format!("/app/api/projects/{project}/items/{entry}")).await.data(200);
+    session.delete(&format!("/app/api/projects/{}", library.project)).await.data(200);
+    // The note was deleted with its project.
+    assert_eq!(items(&session, &project).await, (json!(1), json!(1)));
     assert_counts_of_rows(&server).await;
 }
 

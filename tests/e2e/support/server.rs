@@ -1,5 +1,7 @@
 //! A server in this process, with a clock that only the test moves.
 
+use std::cell::OnceCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use actors::auth::accounts::{self, NewAccount};
@@ -21,15 +23,20 @@ use values::time::Timestamp;
 use super::client::Client;
 use super::eventually;
 use super::service_home::Home;
+use super::statement_plans::SentStatements;
 use super::user::{PASSWORD, User};
 
 /// The initial time of every server: 2024-05-06T12:00:00Z.
 pub const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
 
-/// A running server with its clock and its home.
+/// A running server with its clock and its home. Its end tests the statements that it has sent ([`super::statement_plans`]).
 pub struct Server {
     pub clock: Arc<TestClock>,
+    /// Before the home, whose drop removes the database of PostgreSQL.
+    sent: SentStatements,
     running: RunningService,
+    /// The context of the server, with a database that does not record: tests read rows through it as the server never does.
+    context: OperationContext,
     home: Home,
 }
 
@@ -44,27 +51,27 @@ impl Server {
         Self::start_in(Home::new().await, Arc::new(TestClock::at(NOON)), settings).await
     }
 
-    /// Starts a server with the default settings, and records all statements that it sends from its start on. Also returns its
+    /// Starts a server with the default settings, and also records each statement that it sends, from its start on. Also returns its
     /// database, through which nothing is recorded.
     pub async fn start_recording() -> (Self, Db, StatementLog) {
-        let home = Home::new().await;
-        let db = Db::open(&home.database_url()).await.unwrap();
-        let mut recorded = db.clone();
-        let sent = recorded.record_statements();
-        let server = Self::start_on(home, Arc::new(TestClock::at(NOON)), &[], Some(recorded)).await;
-        (server, db, sent)
+        let log = StatementLog::default();
+        let clock = Arc::new(TestClock::at(NOON));
+        let server = Box::pin(Self::start_on(Home::new().await, clock, &[], Some(log.clone()))).await;
+        let db = server.context.core.db.clone();
+        (server, db, log)
     }
 
     /// Starts a server in an existing home.
     pub async fn start_in(home: Home, clock: Arc<TestClock>, settings: &[(&str, &str)]) -> Self {
-        Self::start_on(home, clock, settings, None).await
+        // The future is large, and a test that starts several servers would have all of them on its stack.
+        Box::pin(Self::start_on(home, clock, settings, None)).await
     }
 
     async fn start_on(
         home: Home,
         clock: Arc<TestClock>,
         settings: &[(&str, &str)],
-        database: Option<Db>,
+        log: Option<StatementLog>,
     ) -> Self {
         // The index of a stopped server is still open in this process, and a second one cannot open the same folder. So each server
         // has its own data folder, even in the same home.
@@ -72,16 +79,37 @@ impl Server {
         let own = settings.iter().map(|(name, value)| (format!("CARREL__{name}"), (*value).to_owned()));
         let settings = Settings::load(None, home.settings(&index).into_iter().chain(own)).unwrap();
         let program = env!("CARGO_BIN_EXE_carrel").into();
-        let overrides =
-            Overrides { sandbox: SandboxCommand { program, args: vec![SUBCOMMAND.into()] }, database };
-        let running = start_with(settings, clock.clone(), overrides).await.unwrap();
-        Self { clock, running, home }
+        let sent = SentStatements::to(&home);
+        let (distinct, unrecorded) = (sent.distinct().clone(), Rc::new(OnceCell::new()));
+        let opened = unrecorded.clone();
+        let record = move |db: &mut Db| {
+            let _ = opened.set(db.clone());
+            db.call_with_statements(move |statement| {
+                distinct.add(statement);
+                if let Some(log) = &log {
+                    log.push(statement);
+                }
+            });
+        };
+        let overrides = Overrides {
+            sandbox: SandboxCommand { program, args: vec![SUBCOMMAND.into()] },
+            change_database: Some(Box::new(record)),
+        };
+        let running = Box::pin(start_with(settings, clock.clone(), overrides)).await.unwrap();
+        let mut context = running.context().clone();
+        let db: &Db = unrecorded.get().unwrap();
+        (context.core.db, context.core.accounts_db) = (db.clone(), db.for_accounts());
+        Self { clock, sent, running, context, home }
     }
 
     /// Shuts the server down and returns its home and its clock.
     pub async fn stop(self) -> (Home, Arc<TestClock>) {
-        self.running.stop().await;
-        (self.home, self.clock)
+        let Self { clock, sent, running, context, home } = self;
+        drop(context);
+        running.stop().await;
+        // Now they include those of the stop.
+        drop(sent);
+        (home, clock)
     }
 
     pub fn database_url(&self) -> String {
@@ -97,8 +125,9 @@ impl Server {
         self.running.service()
     }
 
+    /// The context of operations. What is sent through its database itself, and not through that of one of its parts, is not recorded.
     pub fn context(&self) -> &OperationContext {
-        self.running.context()
+        &self.context
     }
 
     /// Crashes the actor of the worker, and waits until another one runs. That one claims jobs, even if the former one was stopped.

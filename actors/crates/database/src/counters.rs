@@ -1,13 +1,14 @@
 //! SQL that compares the counters with the rows that they count, and recounts them. The triggers that keep them are in
 //! `migration::counters`.
 
-use migration::counters::{CounterTable, counter_tables};
+use migration::counters::{CounterTable, counter_tables, kept_columns};
 
 /// Returns SQL that selects the `user_id` of every user of whom a counter differs from the rows, is missing, or counts nothing that
-/// exists. It reads the counted tables completely.
+/// exists, and of whom a column is wrong by which rows count. It reads the counted tables completely.
 pub fn differing_users_query() -> String {
-    let of_tables: Vec<String> = counter_tables().iter().map(differing_owners).collect();
-    format!("{} ORDER BY user_id", of_tables.join(" UNION "))
+    let of_tables = counter_tables().into_iter().map(|counts| differing_owners(&counts));
+    let of_columns = kept_columns().into_iter().map(|column| column.differing_owners);
+    format!("{} ORDER BY user_id", of_tables.chain(of_columns).collect::<Vec<_>>().join(" UNION "))
 }
 
 /// Selects the users whose rows in a table of counters differ from a recount.
@@ -29,7 +30,8 @@ fn differing_owners(counts: &CounterTable) -> String {
     )
 }
 
-/// Returns the statements that recount a user: they delete the counters and insert those of the rows, which indexes find. Run them in one
+/// Returns the statements that recount a user: they correct the columns by which rows count, delete the counters, and insert those of the
+/// rows, which indexes find. Run them in one
 /// transaction in which nothing else of the user changes. The user's id is the only parameter of each, `$1`.
 pub fn recount_statements() -> Vec<String> {
     let of_table = |counts: &CounterTable| {
@@ -39,5 +41,6 @@ pub fn recount_statements() -> Vec<String> {
             format!("INSERT INTO {} ({columns}) {}", counts.table, counts.right_counts(true)),
         ]
     };
-    counter_tables().iter().flat_map(of_table).collect()
+    let corrections = kept_columns().into_iter().map(|column| column.correction);
+    corrections.chain(counter_tables().iter().flat_map(of_table)).collect()
 }

@@ -89,7 +89,7 @@ impl DatabaseFault {
             Self::Locked
         } else if is_unreachable(error) {
             Self::Unreachable
-        } else if matches!(error.sql_err(), Some(SqlErr::ForeignKeyConstraintViolation(_))) {
+        } else if is_missing_reference(error) {
             Self::MissingReference
         } else {
             Self::Statement
@@ -217,6 +217,14 @@ fn primary_code(error: &DbErr) -> Option<u32> {
 /// Returns the result code of SQLite, or the SQLSTATE.
 fn code(error: &DbErr) -> Option<Cow<'_, str>> {
     driver_error(error)?.as_database_error()?.code()
+}
+
+/// Returns whether a foreign key refused a statement, or on SQLite a trigger: the only ones that refuse anything stand for a foreign key
+/// (migration `m0016_job_owner`), and cannot raise its error there.
+fn is_missing_reference(error: &DbErr) -> bool {
+    const REFUSED_BY_TRIGGER: u32 = 1811;
+    matches!(error.sql_err(), Some(SqlErr::ForeignKeyConstraintViolation(_)))
+        || code(error).is_some_and(|code| sqlite_code(&code) == Some(REFUSED_BY_TRIGGER))
 }
 
 /// Returns whether a code says that the statement met a lock or was ended: SQLite's busy and locked; PostgreSQL's lock not available,

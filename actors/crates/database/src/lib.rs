@@ -15,7 +15,7 @@
 //! | use the connections of account security or of jobs | [`Db::for_accounts`], [`Db::for_jobs`] |
 //! | bound the connections of one account | [`on_behalf_of`] |
 //! | insert many rows | [`insert_all`] |
-//! | keep SQLite from the wrong index | [`tested_only()`] |
+//! | keep the databases from the wrong index | [`tested_only()`], [`is_null_tested`] |
 //! | continue a list after a row | [`compare_rows()`] |
 //! | do maintenance in one process at a time | [`Db::hold_lock`] |
 //! | compare the counted bytes of libraries, and the counters, with the rows | [`library_counts`], [`counters`] |
@@ -40,7 +40,7 @@
 //! the ids of accounts. It retries only opening a file that another process holds.
 //!
 //! The feature `test-support` adds what tests need: the statements that are sent (`Db::record_statements`), how the database runs them
-//! (`QueryPlan`), and the errors of a database (`refusal_with_code`). Only dev-dependencies turn it on.
+//! (`QueryPlan`, `Explainer`), and the errors of a database (`refusal_with_code`). Only dev-dependencies turn it on.
 
 mod account_share;
 mod bulk_insert;
@@ -100,8 +100,10 @@ pub use open_error::{Damage, OpenError};
 pub use session_lock::SessionLock;
 pub use statement_counts::StatementRoute;
 #[cfg(any(test, feature = "test-support"))]
-pub use test_support::{QueryPlan, StatementLog, refusal_with_code};
-pub use tested_only::tested_only;
+pub use test_support::{
+    DistinctStatements, Explainer, PartialRead, QueryPlan, ResidualFilter, StatementLog, refusal_with_code,
+};
+pub use tested_only::{is_null_tested, tested_only};
 pub use transaction::Transaction;
 
 #[cfg(test)]

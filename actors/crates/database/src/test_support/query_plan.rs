@@ -1,8 +1,20 @@
 //! How the database runs a statement, for tests that every statement finds its rows by an index.
 
-use sea_orm::{ConnectionTrait, DbErr, QueryResult, Statement};
+mod conditions;
+mod postgres;
+mod residual;
+mod rows_read;
+mod sqlite;
 
+use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, Statement};
+
+use super::large_tables::assume_large_tables;
+use super::schema::Schema;
 use crate::db::Db;
+use rows_read::RowsRead;
+
+pub use residual::ResidualFilter;
+pub use rows_read::PartialRead;
 
 /// The commands that both databases explain.
 const EXPLAINED_COMMANDS: [&str; 5] = ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH"];
@@ -11,18 +23,23 @@ const POSTGRES_SORTS: [&str; 2] = ["Sort", "Incremental Sort"];
 
 /// The plan by which the database runs a statement.
 ///
-/// A test has few rows, and for those PostgreSQL prefers to read and sort whole tables. So its plans are made as if both were
-/// expensive: they do so only where no index serves the statement. SQLite plans without statistics, as the server does.
+/// A test has few rows, and for those PostgreSQL prefers to read and sort whole tables. So its plans are made for tables that it believes
+/// to be large, and as if both were expensive: they do so only where no index serves the statement. They do not depend on the rows that
+/// a test has. SQLite plans without statistics, as the server does.
 #[derive(Clone, Debug)]
 pub struct QueryPlan {
     /// The SQL of the statement.
     pub sql: String,
-    /// The steps, as the database prints them.
+    /// The steps, as the database prints them. On PostgreSQL those of the plan that sorts only if no index has the order.
     pub steps: Vec<String>,
-    /// The steps that read every row of a table.
-    full_scans: Vec<String>,
-    /// The tables of which a step reads every row of an owner.
-    owner_walks: Vec<String>,
+    /// On PostgreSQL the steps of the plan that may sort, by which it is judged what a statement reads; empty on SQLite.
+    pub steps_with_sorts: Vec<String>,
+    /// What is read from end to end.
+    read: RowsRead,
+    /// The tables of which every row of an owner is read, and returned or changed.
+    owner_reads: Vec<String>,
+    /// The searches on SQLite that leave conditions to be tested.
+    residual_filters: Vec<ResidualFilter>,
 }
 
 impl QueryPlan {
@@ -31,27 +48,47 @@ impl QueryPlan {
     /// # Errors
     /// [`DbErr`] when the database refuses the statement.
     pub async fn of(db: &Db, statement: Statement) -> Result<Self, DbErr> {
+        let mut plans = Self::of_each(db, [statement]).await?;
+        plans.pop().ok_or_else(|| DbErr::Custom("the statement has no plan".to_owned()))
+    }
+
+    /// Explains a statement through a connection. On PostgreSQL it is in a transaction in which the tables are large.
+    pub(super) async fn through(
+        db: &impl ConnectionTrait,
+        schema: &Schema,
+        statement: Statement,
+    ) -> Result<Self, DbErr> {
         let sql = statement.sql.clone();
-        let steps = if db.is_postgres() {
-            explain_on_postgres(db, statement).await?
-        } else {
-            explain_on_sqlite(db, statement).await?
-        };
-        let (mut full_scans, mut owner_walks) = (Vec::new(), Vec::new());
-        for step in &steps {
-            if db.is_postgres() {
-                full_scans.extend(step.contains("Seq Scan on ").then(|| step.clone()));
-            } else if let Some(scan) = step.strip_prefix("SCAN ") {
-                full_scans.extend(table_read_on_sqlite(db, &sql, scan).await?.map(|_| step.clone()));
-            } else if let Some(search) = step.strip_prefix("SEARCH ").filter(|search| is_by_owner(search)) {
-                owner_walks.extend(table_read_on_sqlite(db, &sql, search).await?);
+        let mut plan = if db.get_database_backend() == DatabaseBackend::Postgres {
+            let plans = postgres::explain(db, statement, schema).await?;
+            Self {
+                sql,
+                steps: plans.without_sorts,
+                steps_with_sorts: plans.without_scans,
+                read: plans.read,
+                owner_reads: Vec::new(),
+                residual_filters: Vec::new(),
             }
+        } else {
+            let steps = sqlite::explain(db, statement).await?;
+            let read = sqlite::rows_read(&sql, &steps, schema);
+            let residual_filters = residual::residual_filters(&sql, &steps, schema);
+            Self { sql, steps, steps_with_sorts: Vec::new(), read, owner_reads: Vec::new(), residual_filters }
+        };
+        plan.ignore_needed_rows();
+        Ok(plan)
+    }
+
+    /// Does not count as a scan of an owner's rows what reads no more of them than a statement returns or changes.
+    fn ignore_needed_rows(&mut self) {
+        // A page of a list without filters.
+        if self.has_limit() && !self.sorts() && self.tests_only_owner() {
+            self.read.owner_scans.clear();
+            self.read.partial_owner_scans.clear();
+        } else if self.has_only_owner() {
+            self.owner_reads.append(&mut self.read.owner_scans);
         }
-        let plan = Self { sql, steps, full_scans, owner_walks: Vec::new() };
-        // A page of a list without filters, and what concerns all rows, read no more rows of the owner than they are to return or to change.
-        let is_page = plan.has_limit() && !plan.sorts() && plan.tests_only_owner();
-        let reads_needed_rows = is_page || plan.has_only_owner();
-        Ok(if reads_needed_rows { plan } else { Self { owner_walks, ..plan } })
+        self.read.partial_scans.append(&mut self.read.partial_owner_scans);
     }
 
     /// Explains each of these statements once, whatever its values are. Commands without a plan, such as `PRAGMA`, are left out.
@@ -62,14 +99,38 @@ impl QueryPlan {
         db: &Db,
         statements: impl IntoIterator<Item = Statement>,
     ) -> Result<Vec<Self>, DbErr> {
+        if db.is_postgres() {
+            // Its drop rolls back what it changes in the catalog.
+            let txn = db.begin().await?;
+            assume_large_tables(&txn).await?;
+            Self::of_distinct(&txn, statements).await
+        } else {
+            Self::of_distinct(db.read(), statements).await
+        }
+    }
+
+    async fn of_distinct(
+        db: &impl ConnectionTrait,
+        statements: impl IntoIterator<Item = Statement>,
+    ) -> Result<Vec<Self>, DbErr> {
+        let schema = Schema::read(db).await?;
         let mut plans: Vec<Self> = Vec::new();
         for statement in statements {
-            let has_plan = EXPLAINED_COMMANDS.iter().any(|command| statement.sql.starts_with(command));
-            if has_plan && plans.iter().all(|plan| plan.sql != statement.sql) {
-                plans.push(Self::of(db, statement).await?);
+            if Self::exists_for(&statement) && plans.iter().all(|plan| plan.sql != statement.sql) {
+                plans.push(Self::through(db, &schema, statement).await?);
             }
         }
         Ok(plans)
+    }
+
+    /// Returns whether a statement has a plan: commands such as `PRAGMA` have none.
+    pub(super) fn exists_for(statement: &Statement) -> bool {
+        EXPLAINED_COMMANDS.iter().any(|command| statement.sql.starts_with(command))
+    }
+
+    /// Returns whether SQLite made the plan.
+    pub fn is_of_sqlite(&self) -> bool {
+        self.steps_with_sorts.is_empty()
     }
 
     /// Returns whether a step contains these words: the name of an index or, on SQLite, also the columns by which it is searched.
@@ -77,43 +138,50 @@ impl QueryPlan {
         self.steps.iter().any(|step| step.contains(words))
     }
 
-    /// Returns the steps that read every row of a table, in the table or in an index of all rows. A partial index may be read from
-    /// end to end.
+    /// Returns the steps that read every row of a table, in the table or in an index of all rows. On PostgreSQL a step that a limit ends
+    /// and that tests no row is none of them.
     pub fn full_scans(&self) -> &[String] {
-        &self.full_scans
+        &self.read.full_scans
+    }
+
+    /// Returns the steps that read every entry of a partial index, or every entry that an owner has in one, except pages of a list.
+    /// Indexes of all rows that are not deleted count as indexes of all rows.
+    pub fn partial_reads(&self) -> &[PartialRead] {
+        &self.read.partial_scans
     }
 
     /// Returns the tables of which it reads all rows of an owner, in the table or in an index of all rows, to find some of them or to
-    /// count. Only plans of SQLite are looked at: PostgreSQL chooses between indexes by statistics, which a test does not have.
-    pub fn owner_walks(&self) -> &[String] {
-        &self.owner_walks
+    /// count.
+    pub fn owner_scans(&self) -> &[String] {
+        &self.read.owner_scans
     }
 
-    /// Returns whether the owner is the only value of the conditions. Those without a value join tables, or say that a row is not deleted, as
-    /// all rows of the indexes of lists are.
+    /// Returns the tables of which it returns or changes all rows of an owner, without a limit.
+    pub fn owner_reads(&self) -> &[String] {
+        &self.owner_reads
+    }
+
+    /// Returns the searches that find rows by an owner, a parent, a kind or a state, and test further equality conditions on each of
+    /// them. Only plans of SQLite are looked at, and of their conditions those that are sure to be of the search.
+    pub fn residual_filters(&self) -> &[ResidualFilter] {
+        &self.residual_filters
+    }
+
+    /// Returns whether each condition names the owner, joins tables, or says that a row is not deleted, as all rows of the indexes of lists
+    /// are.
     fn tests_only_owner(&self) -> bool {
-        let conditions = self.sql.split(" WHERE ").skip(1).flat_map(|rest| {
-            let conditions = [" ORDER BY ", " LIMIT ", " UNION ", "), "]
-                .iter()
-                .fold(rest, |part, word| part.split(word).next().unwrap_or(part));
-            conditions.split(" AND ")
-        });
-        let is_of_owner = |condition: &str| {
-            !condition.contains('?') || condition.trim_end_matches(')').ends_with(r#""user_id" = ?"#)
-        };
-        conditions.into_iter().all(is_of_owner)
+        conditions::of_each_where(&self.sql)
+            .iter()
+            .flatten()
+            .all(|condition| conditions::is_met_by_rows_of_owner(condition))
     }
 
     /// Returns whether the only condition is the owner, and all rows are returned or changed: they are neither counted nor limited.
     fn has_only_owner(&self) -> bool {
         let counts = ["COUNT(", "SUM(", "MAX(", "MIN("].iter().any(|function| self.sql.contains(function));
-        let condition = self.sql.split_once(" WHERE ").map_or("", |(_, condition)| condition);
-        let condition = condition.split(" ORDER BY ").next().unwrap_or_default();
-        !counts
-            && !self.has_limit()
-            && condition.ends_with("\"user_id\" = ?")
-            && !condition.contains(" AND ")
-            && !condition.contains("SELECT")
+        let mut tested = conditions::of_each_where(&self.sql).into_iter().flatten();
+        let is_owner = tested.next().is_some_and(conditions::names_owner);
+        !counts && !self.has_limit() && is_owner && tested.next().is_none()
     }
 
     /// Returns whether the rows are sorted, because no index has their order.
@@ -125,98 +193,20 @@ impl QueryPlan {
         })
     }
 
-    /// Returns whether a limit bounds the rows that the statement returns. If it [sorts](Self::sorts), it nevertheless reads all of
-    /// them.
+    /// Returns whether a limit bounds the rows that the statement itself returns. If it [sorts](Self::sorts), it nevertheless reads all
+    /// of them.
     pub fn has_limit(&self) -> bool {
+        conditions::has_outer_limit(&self.sql)
+    }
+
+    /// Returns whether the statement or one of its subqueries has a limit.
+    pub fn contains_limit(&self) -> bool {
         self.sql.contains(" LIMIT ")
     }
 }
 
-fn explained(command: &str, statement: Statement) -> Statement {
-    Statement { sql: format!("{command} {}", statement.sql), ..statement }
-}
-
-fn read_texts(rows: &[QueryResult], column: &str) -> Result<Vec<String>, DbErr> {
-    rows.iter().map(|row| row.try_get("", column)).collect()
-}
-
-async fn explain_on_sqlite(db: &Db, statement: Statement) -> Result<Vec<String>, DbErr> {
-    read_texts(&db.read().query_all_raw(explained("EXPLAIN QUERY PLAN", statement)).await?, "detail")
-}
-
-async fn explain_on_postgres(db: &Db, statement: Statement) -> Result<Vec<String>, DbErr> {
-    // SET LOCAL holds for this transaction alone, whose drop rolls it back.
-    let txn = db.begin().await?;
-    for setting in ["enable_seqscan", "enable_sort", "enable_incremental_sort"] {
-        txn.execute_unprepared(&format!("SET LOCAL {setting} = off")).await?;
-    }
-    read_texts(&txn.query_all_raw(explained("EXPLAIN (COSTS OFF)", statement)).await?, "QUERY PLAN")
-}
-
-/// Returns the tables that a name in a plan may stand for: the one of this name, and those that the SQL calls so
-/// (`FROM "job" AS "waiting"`). A subquery or an expression before `AS` is not one of them.
-fn tables_named(sql: &str, name: &str) -> Vec<String> {
-    let is_quote = |c: char| !(c.is_alphanumeric() || c == '_');
-    let words: Vec<&str> = sql.split_whitespace().collect();
-    let aliased = words.windows(4).filter_map(|words| match words {
-        [before, table, by, alias]
-            if precedes_table(before)
-                && !table.contains(['(', ')', '.'])
-                && by.eq_ignore_ascii_case("AS")
-                && alias.trim_matches(is_quote) == name =>
-        {
-            Some(table.trim_matches(is_quote).to_owned())
-        }
-        _ => None,
-    });
-    aliased.chain([name.to_owned()]).collect()
-}
-
-/// Returns whether the name of a table may follow this word.
-fn precedes_table(word: &str) -> bool {
-    word.ends_with(',') || ["FROM", "JOIN", "UPDATE"].iter().any(|keyword| word.eq_ignore_ascii_case(keyword))
-}
-
-/// Returns whether a step of SQLite reads rows of FTS5 by words, or a range of its terms.
-fn is_search_of_fts5(step: &str) -> bool {
-    // The bits by which FTS5 notes a lower and an upper bound of the terms.
-    const TERM_BOUNDS: u32 = 0x600;
-    let Some((_, plan)) = step.split_once(" VIRTUAL TABLE INDEX ") else { return false };
-    // `M` stands for MATCH.
-    let number = plan.split(':').next().and_then(|number| number.parse::<u32>().ok());
-    plan.starts_with("0:M") || number.is_some_and(|number| number & TERM_BOUNDS == TERM_BOUNDS)
-}
-
-/// Returns whether a step of SQLite searches an index by the owner alone.
-fn is_by_owner(search: &str) -> bool {
-    search.contains("(user_id=?)")
-}
-
-/// Returns the table that a step of SQLite reads, in itself or in an index of all rows. `step` is what follows `SCAN` or `SEARCH`. It may
-/// also read a constant row, a subquery or a partial index, which has few of the rows unless it has all that are not deleted.
-async fn table_read_on_sqlite(db: &Db, sql: &str, step: &str) -> Result<Option<String>, DbErr> {
-    if is_search_of_fts5(step) {
-        return Ok(None);
-    }
-    let name = step.split(' ').next().unwrap_or(step);
-    let index = step.split_once("INDEX ").and_then(|(_, index)| index.split(' ').next()).unwrap_or_default();
-    let named = "SELECT 1 FROM sqlite_master AS tables WHERE type = 'table' AND name = ? AND NOT EXISTS
-        (SELECT 1 FROM sqlite_master
-         WHERE type = 'index' AND name = ? AND sql LIKE '%WHERE %' AND sql NOT LIKE '%WHERE deleted_at IS NULL')";
-    let backend = db.read().get_database_backend();
-    for table in tables_named(sql, name) {
-        let named = Statement::from_sql_and_values(backend, named, [table.as_str().into(), index.into()]);
-        if db.read().query_one_raw(named).await?.is_some() {
-            return Ok(Some(table));
-        }
-    }
-    Ok(None)
-}
-
 #[cfg(test)]
 mod tests {
-    use sea_orm::DatabaseBackend;
-
     use super::*;
     use crate::tests::TestDatabase;
 
@@ -261,10 +251,12 @@ mod tests {
         let (range, terms) = (range.await.unwrap(), terms.await.unwrap());
         assert!(range.full_scans().is_empty() && terms.full_scans() == terms.steps, "{range:#?} {terms:#?}");
         assert!(red.full_scans().is_empty() && red.has_step("bird_red") && !red.sorts(), "{red:#?}");
+        let partial: Vec<&str> = red.partial_reads().iter().map(|read| read.index.as_str()).collect();
+        assert_eq!(partial, ["bird_red"], "{red:#?}");
     }
 
     #[tokio::test]
-    async fn owner_walk_is_told_from_a_page_and_a_look_up() {
+    async fn owner_scan_is_told_from_a_page_and_a_look_up() {
         let database = TestDatabase::new();
         let db = database.with_numbers().await;
         for sql in [
@@ -275,11 +267,12 @@ mod tests {
             db.write().execute_unprepared(sql).await.unwrap();
         }
         let by_user = "FROM bird WHERE \"user_id\" = ?";
-        let walks = async |sql: &str| {
+        let plan = async |sql: &str| {
             let values: Vec<sea_orm::Value> = vec![1_i64.into(); sql.matches('?').count()];
             let statement = Statement::from_sql_and_values(DatabaseBackend::Sqlite, sql, values);
-            QueryPlan::of(&db, statement).await.unwrap().owner_walks().to_vec()
+            QueryPlan::of(&db, statement).await.unwrap()
         };
+        let scans = async |sql: &str| plan(sql).await.owner_scans().to_vec();
 
         for sql in [
             format!("SELECT COUNT(*) {by_user}"),
@@ -287,7 +280,7 @@ mod tests {
             format!("SELECT id {by_user} ORDER BY color LIMIT 1"),
             format!("DELETE {by_user} AND color = 'blue'"),
         ] {
-            assert_eq!(walks(&sql).await, ["bird"], "{sql}");
+            assert_eq!(scans(&sql).await, ["bird"], "{sql}");
         }
         for sql in [
             format!("SELECT id {by_user} AND id = ?"),
@@ -295,29 +288,15 @@ mod tests {
             format!("SELECT COUNT(*) {by_user} AND color = 'red'"),
             format!("DELETE {by_user}"),
         ] {
-            assert!(walks(&sql).await.is_empty(), "{sql}");
+            assert!(scans(&sql).await.is_empty(), "{sql}");
         }
-    }
-
-    #[test]
-    fn subqueries_and_columns_are_no_tables() {
-        let tables = |sql: &str| tables_named(sql, "kept");
-
-        for sql in [
-            r#"SELECT "n" FROM "job" AS "kept""#,
-            r#"SELECT "n" FROM "bird" JOIN "job" AS "kept" ON TRUE"#,
-            r#"SELECT "n" FROM "bird", "job" AS "kept""#,
-            r#"SELECT EXISTS(SELECT 1 FROM "job" AS "kept") AS "found""#,
-        ] {
-            assert_eq!(tables(sql), ["job", "kept"], "{sql}");
-        }
-        for sql in [
-            r#"SELECT "n" FROM (SELECT "n" FROM "job") AS "kept""#,
-            r#"SELECT "n", "job"."n" AS "kept" FROM "bird""#,
-            r#"SELECT COUNT("n") AS "kept" FROM "job""#,
-        ] {
-            assert_eq!(tables(sql), ["kept"], "{sql}");
-        }
+        let (page, red) = (
+            format!("SELECT id {by_user} ORDER BY id LIMIT 1"),
+            format!("SELECT 1 {by_user} AND color = 'red'"),
+        );
+        assert_eq!(plan(&format!("DELETE {by_user}")).await.owner_reads(), ["bird"]);
+        assert!(plan(&page).await.owner_reads().is_empty());
+        assert_eq!(plan(&red).await.partial_reads().len(), 1);
     }
 
     #[tokio::test]
