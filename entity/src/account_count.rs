@@ -27,6 +27,10 @@ pub struct Model {
     pub uploads: i64,
     /// Bytes of the uploads that are completed or whose bytes have arrived. Those of other uploads depend on the time.
     pub upload_bytes: i64,
+    /// Number of documents without a text, or whose newer text failed, for which no job waits or runs, without hidden ones.
+    pub failed_documents: i64,
+    /// Number of jobs that make documents, and wait or run.
+    pub pending_jobs: i64,
 }
 
 crate::owned::owned_table!();

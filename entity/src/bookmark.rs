@@ -1,5 +1,7 @@
 //! A saved page or an uploaded file, with its place in the user's library. The text belongs to its document.
 
+use std::ops::Range;
+
 use std::time::Duration;
 
 use sea_orm::entity::prelude::*;
@@ -63,8 +65,28 @@ pub const FAVORITE_FLAG: i32 = 4;
 pub const ARCHIVED_FLAG: i32 = 2;
 /// The bit of a bookmark with a progress below 1 in [`ComputedColumn::Flags`].
 pub const UNREAD_FLAG: i32 = 1;
-/// The number of values that [`ComputedColumn::Flags`] can have: 0 to 7.
-pub const FLAGS_VALUES: i32 = 8;
+/// The values that [`ComputedColumn::Flags`] can have.
+pub const ALL_FLAGS: Range<i32> = 0..8;
+
+/// The number of characters of [`ComputedColumn::TitleKey`].
+const TITLE_KEY_CHARS: usize = 600;
+
+impl Model {
+    /// Returns the value of [`ComputedColumn::Flags`].
+    pub fn flags(&self) -> i32 {
+        let flags = [
+            (self.favorite, FAVORITE_FLAG),
+            (self.archived, ARCHIVED_FLAG),
+            (self.progress < 1.0, UNREAD_FLAG),
+        ];
+        flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).sum()
+    }
+
+    /// Returns the value of [`ComputedColumn::TitleKey`].
+    pub fn title_key(&self) -> String {
+        self.title.chars().take(TITLE_KEY_CHARS).collect()
+    }
+}
 
 /// Time within which a deleted bookmark can be restored (spec.md: Bookmark).
 pub const RESTORE_PERIOD: Duration = Duration::from_secs(30 * 24 * 3600);

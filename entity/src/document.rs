@@ -68,9 +68,13 @@ pub struct Model {
     pub version: i32,
     /// The version whose passages are in the index; 0 if none are.
     pub indexed_version: i32,
-    /// The embedding model whose vectors are in the index for that version. If the index has lost them (version 0), it is the model
-    /// that computed them. `None` if the passages are indexed by their words only.
+    /// The embedding model whose vectors are in the index for that version; during a change of models the next one, once it has embedded the
+    /// document, besides those of the former. If the index has lost them (version 0), it is the model that computed them. `None` if the
+    /// passages are indexed by their words only, or are to be indexed again as a whole.
     pub embedding_model: Option<String>,
+    /// The embedding model of the passages that an index job which takes several turns has put into the index so far; `None` if some of them
+    /// have no vectors. Only such a job reads it, from its second turn on.
+    pub turn_model: Option<String>,
     /// Number of passages in the index: those of the text of that version, and the metadata passage.
     pub indexed_points: i32,
     /// Whether the index holds the metadata passage of the document, whose id is that of the document.
@@ -78,6 +82,9 @@ pub struct Model {
     /// Time since which the index lacks a change of the document, of its text or of its metadata; `None` if it lacks nothing. It is
     /// different after every change, so that a writer of the former state does not clear it.
     pub unindexed_since: Option<Timestamp>,
+    /// Whether a job waits or runs that will write the metadata passage too, as far as the task that indexes metadata has seen: it leaves the
+    /// document to that job. The database clears it when such a job ends or is removed. Documents with a job may lack it.
+    pub awaits_index_job: bool,
     /// Time at which the passages of the document, or their labels, were last written to the index.
     pub indexed_at: Option<Timestamp>,
     /// Time at which passages or vectors were found to be missing from the index; `None` once both are restored.
@@ -87,6 +94,8 @@ pub struct Model {
     /// Why the last attempt failed, as a message for the user.
     #[sea_orm(column_type = "Text", nullable)]
     pub error: Option<String>,
+    /// Of a document that failed: whether a job that makes the document waits or runs. Triggers set it (`migration::counters`).
+    pub has_pending_job: bool,
     /// Time since which it is hidden because its bookmark was deleted.
     pub hidden_at: Option<Timestamp>,
     /// Time at which the document was created, before any text was extracted.
@@ -125,13 +134,16 @@ impl Model {
             version: 0,
             indexed_version: 0,
             embedding_model: None,
+            turn_model: None,
             indexed_points: 0,
             has_metadata_point: false,
             unindexed_since: Some(now),
+            awaits_index_job: false,
             indexed_at: None,
             index_lost_at: None,
             status: DocumentStatus::Processing,
             error: None,
+            has_pending_job: false,
             hidden_at: None,
             created_at: now,
             updated_at: now,
@@ -178,6 +190,11 @@ impl Entity {
             .filter(Column::UnindexedSince.is_not_null())
             .order_by_desc(Column::UnindexedSince)
             .order_by_desc(Column::Id)
+    }
+
+    /// Returns the visible documents of all users of which the index lacks a change.
+    pub fn unindexed_of_every_user() -> Select<Entity> {
+        Self::visible_of_every_user().filter(Column::UnindexedSince.is_not_null())
     }
 
     /// Returns the visible documents of all users, for a new embedding model and for rebuilding the index.

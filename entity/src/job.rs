@@ -50,6 +50,13 @@ pub struct Model {
     pub finished_at: Option<Timestamp>,
 }
 
+/// Columns that the database computes from the kind, so no row is written with them.
+#[derive(Clone, Copy, Debug, DeriveIden)]
+pub enum KindColumn {
+    /// Whether the kind is one of those that make documents. The lists of such jobs find them by it, whatever else waits.
+    MakesDocument,
+}
+
 crate::owned::owned_table!();
 
 impl Entity {

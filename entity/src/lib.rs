@@ -41,6 +41,7 @@ pub mod oauth_grant;
 pub mod oauth_sign_in;
 pub mod oauth_token;
 pub mod project;
+pub mod project_count;
 pub mod project_item;
 pub mod rendition;
 pub mod service_state;

@@ -6,8 +6,8 @@
 //! at a time.
 //!
 //! The row types in carrel-entity say what tables and columns mean; the comments here say what the database enforces. A `user_id`
-//! that is not a foreign key repeats the owner of the row's parent, with which the row is deleted. Times are milliseconds of the
-//! Unix epoch.
+//! that is not a foreign key repeats the owner of the row's parent, with which the row is deleted; triggers of `m0016_job_owner` delete
+//! jobs. Times are milliseconds of the Unix epoch.
 //!
 //! A released migration is never changed: a later change of the schema is a new migration. A database records each migration under a
 //! name that ends with a checksum of its SQL, so that a program with other SQL refuses the database rather than fail at its queries.
@@ -32,6 +32,7 @@ mod m0012_library_usage;
 mod m0013_counters;
 mod m0014_title_search;
 mod m0015_text_search;
+mod m0016_job_owner;
 mod sql_migration;
 mod title_search;
 
@@ -58,6 +59,30 @@ impl MigratorTrait for Migrator {
             Box::new(m0013_counters::migration()),
             Box::new(m0014_title_search::migration()),
             Box::new(m0015_text_search::migration()),
+            Box::new(m0016_job_owner::migration()),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sea_orm_migration::sea_orm::DatabaseBackend::Postgres;
+
+    use super::*;
+    use crate::sql_migration::BY_INDEXES;
+
+    #[test]
+    fn functions_of_triggers_use_indexes_on_postgres() {
+        let mut statements = counters::trigger_statements(Postgres);
+        statements.extend(library_usage::trigger_statements(Postgres));
+        statements.extend(m0016_job_owner::trigger_statements(Postgres));
+        statements.extend(title_search::POSTGRES.iter().map(|statement| (*statement).to_owned()));
+        let functions: Vec<&String> =
+            statements.iter().filter(|statement| statement.starts_with("CREATE FUNCTION")).collect();
+
+        assert!(functions.len() > 30, "{functions:#?}");
+        for function in functions {
+            assert!(function.contains(BY_INDEXES), "{function}");
+        }
     }
 }

@@ -93,8 +93,8 @@ impl CountedTable {
 /// The other tables are not counted, each for one of these reasons:
 ///
 /// - Their rows copy counted ones: a note has a document, whose passages are its body. So has a transcript, and its segments are bounded
-///   by the length of the recording. `tag_count` has a row for each tag, `feed_count` and `collection_count` for each feed and
-///   collection.
+///   by the length of the recording. `tag_count` has a row for each tag, `feed_count`, `collection_count` and
+///   `project_count` for each feed, collection and project.
 /// - Their files have other quotas: `stored_file` has a row for the file of each upload, import, export and fetched recording, and exports
 ///   are deleted by age.
 /// - Their rows are bounded in number or deleted by age: accounts, keys, sessions and connections of apps, counters, claims of answers,

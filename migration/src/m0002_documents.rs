@@ -13,8 +13,13 @@ pub fn migration() -> SqlMigration {
 /// The ids of the bookmark, entry, feed and project to which a document belongs are not foreign keys: bookmarks, entries and
 /// notes refer to their document. The indexes on them include the owner, as `bookmark_document` does, and the id, in whose order documents
 /// are locked. `document_indexed_points` serves the sum of the indexed passages, `document_lost_by_index` the list of documents that
-/// the passage index lost, `document_failed` the count and the list of documents without a text, or whose newer text failed.
+/// the passage index lost, `document_embedding_model` the documents whose vectors are of a model, and the texts whose vectors are not,
+/// `document_failed` the list of documents without a text, or whose newer text failed: those for which no job waits or runs, and the
+/// others, which triggers of `m0013_counters` mark in `has_pending_job`.
 /// `document_unindexed` has the documents of which the passage index lacks something, the newest changes of each user last.
+/// `document_unindexed_metadata` has those of them whose metadata is to be indexed without a job. A document leaves it for as long as a job
+/// waits or runs that indexes its metadata (`awaits_index_job`, which the triggers of `job` clear), and once the index has the metadata,
+/// although it may lack a text whose job was given up. So what its readers cost does not depend on such documents.
 const DOCUMENT: &str = r#"
 CREATE TABLE document (
     id UUID PRIMARY KEY,
@@ -41,13 +46,16 @@ CREATE TABLE document (
     version INTEGER NOT NULL,
     indexed_version INTEGER NOT NULL,
     embedding_model TEXT,
+    turn_model TEXT,
     indexed_points INTEGER NOT NULL DEFAULT 0,
     has_metadata_point BOOLEAN NOT NULL DEFAULT FALSE,
     unindexed_since BIGINT,
+    awaits_index_job BOOLEAN NOT NULL DEFAULT FALSE,
     indexed_at BIGINT,
     index_lost_at BIGINT,
     status TEXT NOT NULL,
     error TEXT,
+    has_pending_job BOOLEAN NOT NULL DEFAULT FALSE,
     hidden_at BIGINT,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL
@@ -58,8 +66,12 @@ CREATE INDEX document_project ON document (project_id, user_id, id) WHERE projec
 CREATE INDEX document_feed ON document (feed_id, user_id, id) WHERE feed_id IS NOT NULL;
 CREATE INDEX document_indexed_points ON document (indexed_points) WHERE indexed_points > 0;
 CREATE INDEX document_unindexed ON document (user_id, unindexed_since, id) WHERE unindexed_since IS NOT NULL AND hidden_at IS NULL;
+CREATE INDEX document_unindexed_metadata ON document (user_id, unindexed_since, id)
+    WHERE unindexed_since IS NOT NULL AND hidden_at IS NULL AND NOT awaits_index_job
+    AND (version <= indexed_version OR indexed_at IS NULL OR indexed_at <= unindexed_since);
+CREATE INDEX document_embedding_model ON document (embedding_model) WHERE embedding_model IS NOT NULL OR version > 0;
 CREATE INDEX document_lost_by_index ON document (user_id, id) WHERE index_lost_at IS NOT NULL;
-CREATE INDEX document_failed ON document (user_id, updated_at, id)
+CREATE INDEX document_failed ON document (user_id, has_pending_job, updated_at, id)
     WHERE hidden_at IS NULL AND (status = 'failed' OR error IS NOT NULL)
 "#;
 
@@ -104,6 +116,7 @@ CREATE TABLE rendition (
 CREATE INDEX rendition_user ON rendition (user_id, document_id)
 "#;
 
+/// `transcript_unfinished` finds the recordings of a user that are being transcribed.
 const TRANSCRIPT: &str = r#"
 CREATE TABLE transcript (
     document_id UUID NOT NULL REFERENCES document (id) ON DELETE CASCADE,
@@ -119,7 +132,8 @@ CREATE TABLE transcript (
     is_finished BOOLEAN NOT NULL,
     PRIMARY KEY (document_id, version)
 );
-CREATE INDEX transcript_user ON transcript (user_id, document_id)
+CREATE INDEX transcript_user ON transcript (user_id, document_id);
+CREATE INDEX transcript_unfinished ON transcript (user_id, document_id) WHERE NOT is_finished
 "#;
 
 const TRANSCRIPT_SEGMENT: &str = r#"

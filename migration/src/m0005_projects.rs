@@ -7,7 +7,7 @@ pub fn migration() -> SqlMigration {
     SqlMigration::new("m0005_projects", &[PROJECT, PROJECT_ITEM, DECISION])
 }
 
-/// `project_user` lists all projects of a user, for exports.
+/// `project_user` lists all projects of a user, for exports. `project_user_name` finds the project that is named.
 const PROJECT: &str = r#"
 CREATE TABLE project (
     id UUID PRIMARY KEY,
@@ -20,11 +20,13 @@ CREATE TABLE project (
     updated_at BIGINT NOT NULL
 );
 CREATE INDEX project_user_status ON project (user_id, status, updated_at, id);
-CREATE INDEX project_user ON project (user_id, id)
+CREATE INDEX project_user ON project (user_id, id);
+CREATE INDEX project_user_name ON project (user_id, name, id)
 "#;
 
 /// A project contains each object once. `object_id` repeats `highlight_id`, or else `document_id`, so that one index makes both
-/// unique. The item is deleted with its document or highlight.
+/// unique. The item is deleted with its document or highlight. Triggers of `m0013_counters` keep `is_visible`. `project_item_source` and
+/// `project_item_note` have the visible items in the order of the context of a project.
 const PROJECT_ITEM: &str = "
 CREATE TABLE project_item (
     id UUID PRIMARY KEY,
@@ -36,9 +38,12 @@ CREATE TABLE project_item (
     highlight_id UUID REFERENCES highlight (id) ON DELETE CASCADE,
     role TEXT NOT NULL,
     pinned BOOLEAN NOT NULL,
-    added_at BIGINT NOT NULL
+    added_at BIGINT NOT NULL,
+    is_visible BOOLEAN NOT NULL DEFAULT TRUE
 );
-CREATE INDEX project_item_project ON project_item (project_id, id);
+CREATE INDEX project_item_project ON project_item (project_id, is_visible, id);
+CREATE INDEX project_item_source ON project_item (project_id, pinned DESC, added_at DESC, id) WHERE is_visible AND kind <> 'note';
+CREATE INDEX project_item_note ON project_item (project_id, pinned, id) WHERE is_visible AND kind = 'note';
 CREATE UNIQUE INDEX project_item_object ON project_item (project_id, object_id);
 CREATE INDEX project_item_document ON project_item (document_id);
 CREATE INDEX project_item_highlight ON project_item (highlight_id) WHERE highlight_id IS NOT NULL

@@ -28,6 +28,7 @@ CREATE TABLE upload (
 );
 CREATE INDEX upload_user ON upload (user_id, document_id);
 CREATE INDEX upload_user_arrival ON upload (user_id, completed_at, arrived_at);
+CREATE INDEX upload_user_sha256 ON upload (user_id, sha256, id) WHERE completed_at IS NOT NULL;
 CREATE UNIQUE INDEX upload_document ON upload (document_id);
 CREATE INDEX upload_incomplete ON upload (expires_at) WHERE completed_at IS NULL;
 CREATE INDEX upload_user_incomplete ON upload (user_id, expires_at) WHERE completed_at IS NULL

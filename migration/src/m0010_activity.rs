@@ -8,8 +8,8 @@ pub fn migration() -> SqlMigration {
 }
 
 /// No column is a foreign key: rows are written in batches and outlive the key or the grant to which they refer. A
-/// separate statement deletes the rows of an account. Ids sort by the time of the call, so the primary key lists the calls of a user;
-/// the other index is for the clean-up.
+/// separate statement deletes the rows of an account. Ids sort by the time of the call, so the primary key lists the calls of a user,
+/// and the other indexes those through one surface, by one key or by one app. `activity_at` is for the clean-up.
 const ACTIVITY: &str = "
 CREATE TABLE activity (
     id UUID NOT NULL,
@@ -26,7 +26,10 @@ CREATE TABLE activity (
     result_count INTEGER,
     PRIMARY KEY (user_id, id)
 ) WITHOUT ROWID;
-CREATE INDEX activity_at ON activity (at)
+CREATE INDEX activity_at ON activity (at);
+CREATE INDEX activity_surface ON activity (user_id, surface, id);
+CREATE INDEX activity_key ON activity (user_id, key_id, id, surface) WHERE key_id IS NOT NULL;
+CREATE INDEX activity_grant ON activity (user_id, grant_id, id, surface) WHERE grant_id IS NOT NULL
 ";
 
 /// `notice_unread` counts the unread notices of a user, and finds them to mark them as read.

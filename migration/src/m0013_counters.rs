@@ -10,7 +10,7 @@ pub fn migration() -> SqlMigration {
 }
 
 /// The numbers have no `CHECK`: a wrong one, after a change by hand, must not refuse a change of the library.
-const TABLES: [&str; 4] = [ACCOUNT_COUNT, FEED_COUNT, TAG_COUNT, COLLECTION_COUNT];
+const TABLES: [&str; 5] = [ACCOUNT_COUNT, FEED_COUNT, TAG_COUNT, COLLECTION_COUNT, PROJECT_COUNT];
 
 const ACCOUNT_COUNT: &str = r#"
 CREATE TABLE account_count (
@@ -22,7 +22,9 @@ CREATE TABLE account_count (
     feeds BIGINT NOT NULL DEFAULT 0,
     projects BIGINT NOT NULL DEFAULT 0,
     uploads BIGINT NOT NULL DEFAULT 0,
-    upload_bytes BIGINT NOT NULL DEFAULT 0
+    upload_bytes BIGINT NOT NULL DEFAULT 0,
+    failed_documents BIGINT NOT NULL DEFAULT 0,
+    pending_jobs BIGINT NOT NULL DEFAULT 0
 )
 "#;
 
@@ -56,5 +58,16 @@ CREATE TABLE collection_count (
     collection_id UUID NOT NULL,
     bookmarks BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (user_id, collection_id)
+)
+"#;
+
+/// As in `feed_count`, the owner is part of the key and the project is no foreign key.
+const PROJECT_COUNT: &str = r#"
+CREATE TABLE project_count (
+    user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
+    project_id UUID NOT NULL,
+    items BIGINT NOT NULL DEFAULT 0,
+    sources BIGINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (user_id, project_id)
 )
 "#;

@@ -5,20 +5,34 @@ use sea_orm_migration::sea_orm::{ConnectionTrait, DatabaseBackend};
 
 use crate::sql_migration::{lift_timeouts, recorded_name};
 
-/// The index of the words of each passage, within those of its owner. A query must spell `to_tsvector('simple', text)` in the same way. Its
-/// list of new entries is short, as that of `bookmark_title_search`: searches read all of it. `user_id` needs the extension `btree_gin`,
-/// which `m0014_title_search` creates.
-const POSTGRES: &str = "CREATE INDEX chunk_words ON chunk
-    USING gin (user_id, to_tsvector('simple', text)) WITH (gin_pending_list_limit = 256)";
+/// The indexes of the words of passages, of documents (title, excerpt and the words of the URL), of tags and of highlights, each within those
+/// of its owner. A query must spell the expressions in the same way. Their lists of new entries are short, as that of
+/// `bookmark_title_search`: searches read all of them. `user_id` needs the extension `btree_gin`, which `m0014_title_search` creates.
+///
+/// `|` separates texts: it is part of no word, and ends a URL. Of an excerpt the first 8,000 characters count: a `tsvector` has at most a
+/// megabyte. Of the URL of a document, scheme, query and fragment are left out; `\u003f` is
+/// the question mark.
+const POSTGRES: [&str; 4] = [
+    "CREATE INDEX chunk_words ON chunk
+       USING gin (user_id, to_tsvector('simple', text)) WITH (gin_pending_list_limit = 256)",
+    r"CREATE INDEX document_words ON document
+       USING gin (user_id, to_tsvector('simple', title || '|' || coalesce(left(description, 8000), '') || '|'
+         || regexp_replace(coalesce(url, ''), '^[a-z]+://|[\u003f#].*|\W+|_', '|', 'gi')))
+       WITH (gin_pending_list_limit = 256)",
+    "CREATE INDEX bookmark_tag_words ON bookmark_tag
+       USING gin (user_id, to_tsvector('simple', name)) WITH (gin_pending_list_limit = 256)",
+    "CREATE INDEX highlight_words ON highlight
+       USING gin (user_id, to_tsvector('simple', text || '|' || coalesce(note, ''))) WITH (gin_pending_list_limit = 256)",
+];
 
-/// The index of texts.
+/// The indexes of texts.
 pub struct TextSearchMigration {
     name: String,
 }
 
-/// Creates the index of texts on PostgreSQL; on SQLite nothing.
+/// Creates the indexes of texts on PostgreSQL; on SQLite nothing.
 pub fn migration() -> TextSearchMigration {
-    TextSearchMigration { name: recorded_name("m0015_text_search", [POSTGRES]) }
+    TextSearchMigration { name: recorded_name("m0015_text_search", POSTGRES) }
 }
 
 impl MigrationName for TextSearchMigration {
@@ -33,7 +47,9 @@ impl MigrationTrait for TextSearchMigration {
         lift_timeouts(manager).await?;
         let db = manager.get_connection();
         if db.get_database_backend() == DatabaseBackend::Postgres {
-            db.execute_unprepared(POSTGRES).await?;
+            for statement in POSTGRES {
+                db.execute_unprepared(statement).await?;
+            }
         }
         Ok(())
     }

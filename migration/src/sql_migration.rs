@@ -6,6 +6,10 @@ use sea_orm_migration::sea_orm::{ConnectionTrait, DatabaseBackend};
 /// A function that returns the statements that create triggers on a database, one in each text.
 type TriggerStatements = fn(DatabaseBackend) -> Vec<String>;
 
+/// Settings of every function of a trigger on PostgreSQL, which make its statements use indexes. PostgreSQL keeps their plans in a
+/// connection, and a plan that was made while the tables were small would read them completely later.
+pub const BY_INDEXES: &str = "SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off";
+
 /// A migration that runs SQL in one transaction.
 pub struct SqlMigration {
     name: String,

@@ -4,10 +4,13 @@
 //! | Copy | Original |
 //! |---|---|
 //! | `bookmark.title`, `bookmark.content_type` | the columns of the bookmark's document |
-//! | `bookmark_tag.saved_at`, `collection_bookmark.saved_at`, on SQLite `title_search_row.saved_at` | the column of the bookmark |
+//! | `saved_at`, `flags`, `title_key` of `bookmark_tag`, `collection_bookmark` | the columns of the bookmark |
+//! | on SQLite `title_search_row.saved_at` | the column of the bookmark |
 //!
 //! The program writes a copy with a new row; the triggers follow later changes of the original, also those by hand. The one of documents
-//! also fires when a document gets a bookmark: on PostgreSQL the title may have changed after the bookmark was inserted with it.
+//! also fires when a document gets a bookmark: on PostgreSQL the title may have changed after the bookmark was inserted with it. A row of
+//! a tag or a collection may be written with what its bookmark was before the same transaction changed it, or on PostgreSQL another one
+//! that has not ended: triggers correct such a row.
 //!
 //! # Search on SQLite
 //!
@@ -28,15 +31,17 @@
 //!   merges, which looks like its end.
 //! - SQLite before 3.43 does not know `contentless_delete`. It can read the other tables, and change bookmarks except their titles and
 //!   URLs.
-//! - Each text ends with two spaces, so that a trigram begins with each of its characters. `title_search_term` lists the trigrams with their
-//!   rows: those that begin with a word of one or two characters are a range of it.
+//! - Each text ends with two spaces, so that a trigram begins with each of its characters. `title_search_term` lists the trigrams with the
+//!   rows of all users: those that begin with a word of one or two characters are a range of it, in which one trigram is looked up after the
+//!   other. The rows of a trigram that belong to a user are again a range of `title_search`.
 //! - `case_sensitive 1`, because the texts are in lower case by the rule of the query, `lower()`; FTS5 folds other letters too.
 //! - `detail=none`: a query asks for rows that have trigrams, and the exact rule is tested on the bookmarks.
 //!
 //! # Search on PostgreSQL
 //!
 //! A GIN index of the extension `pg_trgm`, which `btree_gin` lets begin with the owner. PostgreSQL counts both as trusted: the owner of
-//! a database may create them. Its list of pending entries is short, because each query reads it.
+//! a database may create them. Its list of pending entries is short, because each query reads it. It has the trigrams of letters and digits,
+//! those that the collation of the database counts as such.
 
 /// Creates the tables and triggers on SQLite.
 pub(crate) const SQLITE: &[&str] = &[
@@ -109,12 +114,28 @@ pub(crate) const SQLITE: &[&str] = &[
          WHERE document_id = NEW.id AND user_id = NEW.user_id
            AND (title <> NEW.title OR content_type <> NEW.content_type);
      END",
-    "CREATE TRIGGER saved_at_of_changed_bookmark AFTER UPDATE OF saved_at ON bookmark
-     WHEN NEW.saved_at <> OLD.saved_at BEGIN
-       UPDATE bookmark_tag SET saved_at = NEW.saved_at WHERE bookmark_id = NEW.id AND user_id = NEW.user_id;
-       UPDATE collection_bookmark SET saved_at = NEW.saved_at
+    "CREATE TRIGGER copies_of_changed_bookmark AFTER UPDATE OF saved_at, favorite, archived, progress, title ON bookmark
+     WHEN NEW.saved_at <> OLD.saved_at OR NEW.flags <> OLD.flags OR NEW.title_key <> OLD.title_key BEGIN
+       UPDATE bookmark_tag SET saved_at = NEW.saved_at, flags = NEW.flags, title_key = NEW.title_key
          WHERE bookmark_id = NEW.id AND user_id = NEW.user_id;
-       UPDATE title_search_row SET saved_at = NEW.saved_at WHERE bookmark_id = NEW.id;
+       UPDATE collection_bookmark SET saved_at = NEW.saved_at, flags = NEW.flags, title_key = NEW.title_key
+         WHERE bookmark_id = NEW.id AND user_id = NEW.user_id;
+       UPDATE title_search_row SET saved_at = NEW.saved_at
+         WHERE bookmark_id = NEW.id AND saved_at <> NEW.saved_at;
+     END",
+    "CREATE TRIGGER copies_of_new_tag AFTER INSERT ON bookmark_tag
+     WHEN EXISTS (SELECT 1 FROM bookmark WHERE id = NEW.bookmark_id
+                  AND (saved_at <> NEW.saved_at OR flags <> NEW.flags OR title_key <> NEW.title_key)) BEGIN
+       UPDATE bookmark_tag SET (saved_at, flags, title_key) =
+           (SELECT saved_at, flags, title_key FROM bookmark WHERE id = NEW.bookmark_id)
+         WHERE bookmark_id = NEW.bookmark_id AND user_id = NEW.user_id AND name = NEW.name;
+     END",
+    "CREATE TRIGGER copies_of_new_member AFTER INSERT ON collection_bookmark
+     WHEN EXISTS (SELECT 1 FROM bookmark WHERE id = NEW.bookmark_id
+                  AND (saved_at <> NEW.saved_at OR flags <> NEW.flags OR title_key <> NEW.title_key)) BEGIN
+       UPDATE collection_bookmark SET (saved_at, flags, title_key) =
+           (SELECT saved_at, flags, title_key FROM bookmark WHERE id = NEW.bookmark_id)
+         WHERE collection_id = NEW.collection_id AND bookmark_id = NEW.bookmark_id;
      END",
 ];
 
@@ -122,11 +143,12 @@ pub(crate) const SQLITE: &[&str] = &[
 pub(crate) const POSTGRES_EXTENSIONS: &[&str] =
     &["CREATE EXTENSION IF NOT EXISTS pg_trgm", "CREATE EXTENSION IF NOT EXISTS btree_gin"];
 
-/// Creates the index and triggers on PostgreSQL.
+/// Creates the index and triggers on PostgreSQL. The functions have the settings [`crate::sql_migration::BY_INDEXES`].
 pub(crate) const POSTGRES: &[&str] = &[
     "CREATE INDEX bookmark_title_search ON bookmark
        USING gin (user_id, lower(title) gin_trgm_ops, lower(url) gin_trgm_ops) WITH (gin_pending_list_limit = 256)",
-    "CREATE FUNCTION bookmark_of_changed_document() RETURNS trigger LANGUAGE plpgsql AS $$
+    "CREATE FUNCTION bookmark_of_changed_document() RETURNS trigger LANGUAGE plpgsql
+       SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
      BEGIN
        UPDATE bookmark SET title = NEW.title, content_type = NEW.content_type
          WHERE document_id = NEW.id AND user_id = NEW.user_id
@@ -138,14 +160,36 @@ pub(crate) const POSTGRES: &[&str] = &[
      FOR EACH ROW WHEN (NEW.title <> OLD.title OR NEW.content_type <> OLD.content_type
                         OR NEW.bookmark_id IS DISTINCT FROM OLD.bookmark_id)
      EXECUTE FUNCTION bookmark_of_changed_document()",
-    "CREATE FUNCTION saved_at_of_changed_bookmark() RETURNS trigger LANGUAGE plpgsql AS $$
+    "CREATE FUNCTION copies_of_changed_bookmark() RETURNS trigger LANGUAGE plpgsql
+       SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
      BEGIN
-       UPDATE bookmark_tag SET saved_at = NEW.saved_at WHERE bookmark_id = NEW.id AND user_id = NEW.user_id;
-       UPDATE collection_bookmark SET saved_at = NEW.saved_at
+       UPDATE bookmark_tag SET saved_at = NEW.saved_at, flags = NEW.flags, title_key = NEW.title_key
+         WHERE bookmark_id = NEW.id AND user_id = NEW.user_id;
+       UPDATE collection_bookmark SET saved_at = NEW.saved_at, flags = NEW.flags, title_key = NEW.title_key
          WHERE bookmark_id = NEW.id AND user_id = NEW.user_id;
        RETURN NULL;
      END
      $$",
-    "CREATE TRIGGER saved_at_of_changed_bookmark AFTER UPDATE OF saved_at ON bookmark
-     FOR EACH ROW WHEN (NEW.saved_at <> OLD.saved_at) EXECUTE FUNCTION saved_at_of_changed_bookmark()",
+    "CREATE TRIGGER copies_of_changed_bookmark AFTER UPDATE OF saved_at, favorite, archived, progress, title ON bookmark
+     FOR EACH ROW WHEN (NEW.saved_at <> OLD.saved_at OR NEW.flags <> OLD.flags OR NEW.title_key <> OLD.title_key)
+     EXECUTE FUNCTION copies_of_changed_bookmark()",
+    // The lock waits for another transaction that changes the bookmark, and lets it see the new row afterwards.
+    "CREATE FUNCTION copies_of_bookmark() RETURNS trigger LANGUAGE plpgsql
+       SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+     DECLARE
+       original RECORD;
+     BEGIN
+       SELECT saved_at, flags, title_key INTO original FROM bookmark WHERE id = NEW.bookmark_id FOR NO KEY UPDATE;
+       IF FOUND THEN
+         NEW.saved_at := original.saved_at;
+         NEW.flags := original.flags;
+         NEW.title_key := original.title_key;
+       END IF;
+       RETURN NEW;
+     END
+     $$",
+    "CREATE TRIGGER copies_of_new_tag BEFORE INSERT ON bookmark_tag
+     FOR EACH ROW EXECUTE FUNCTION copies_of_bookmark()",
+    "CREATE TRIGGER copies_of_new_member BEFORE INSERT ON collection_bookmark
+     FOR EACH ROW EXECUTE FUNCTION copies_of_bookmark()",
 ];

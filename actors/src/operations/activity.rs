@@ -1,11 +1,12 @@
 //! Lists the activity of an account (contract.md, section 9). It needs no scope, because only the session of the web app
 //! reaches it.
 
+use database::padded;
 use entity::activity;
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder};
+use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect, SelectGetableTuple, Selector};
 use serde::{Deserialize, Serialize};
-use values::id::{ActivityId, GrantId, KeyId};
+use values::id::{ActivityId, GrantId, KeyId, UserId};
 use values::kind::MeteredSurface;
 use values::scope::Scope;
 use values::time::Timestamp;
@@ -102,7 +103,7 @@ impl From<activity::Model> for ActivityView {
 }
 
 /// A page of calls, newest first.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListActivityResponse {
     activity: Vec<ActivityView>,
@@ -127,15 +128,41 @@ impl Operation for ListActivity {
         let page = PageRequest::new(limit, cursor, DEFAULT_LIMIT);
         let list = page.of_list(ctx, caller, name);
         let before: Option<ActivityPosition> = list.position()?;
-        let filter = Condition::all()
+        if key_id.is_some() && app_id.is_some() {
+            // No call has both a key and an app.
+            return Ok(ListActivityResponse::default());
+        }
+        let matches = Condition::all()
             // Ids sort by the time of the call.
             .add_option(before.map(|last| C::Id.lt(last.id)))
             .add_option(key_id.map(|key| C::KeyId.eq(key.into_inner())))
             .add_option(app_id.map(|grant| C::GrantId.eq(grant.into_inner())))
             .add_option(surface.map(|surface| C::Surface.eq(surface.into_inner())));
-        let query = activity::Entity::owned_by(caller.user).filter(filter).order_by_desc(C::Id);
+        let is_filtered = key_id.is_some() || app_id.is_some() || surface.is_some();
+        let mut query = activity::Entity::owned_by(caller.user).order_by_desc(C::Id);
+        if is_filtered {
+            let ids = find_ids(caller.user, matches, list.fetch_limit()).all(ctx.core.db.read()).await?;
+            if ids.is_empty() {
+                return Ok(ListActivityResponse::default());
+            }
+            query = query.filter(C::Id.is_in(padded(&ids)));
+        } else {
+            query = query.filter(matches);
+        }
         let position = |row: &activity::Model| ActivityPosition { id: row.id };
         let ListPage { rows, next_cursor } = list.fetch(query, position).await?;
         Ok(ListActivityResponse { activity: rows.into_iter().map(ActivityView::from).collect(), next_cursor })
     }
+}
+
+/// Selects the ids of the latest calls that match filters. The indexes of the filters have no other columns: for whole rows SQLite would
+/// rather read all calls of the user by the primary key.
+fn find_ids(user: UserId, matches: Condition, limit: u64) -> Selector<SelectGetableTuple<ActivityId>> {
+    activity::Entity::owned_by(user)
+        .filter(matches)
+        .select_only()
+        .column(activity::Column::Id)
+        .order_by_desc(activity::Column::Id)
+        .limit(limit)
+        .into_tuple()
 }

@@ -15,7 +15,6 @@ use sea_orm::{
 use serde::Serialize;
 use values::id::{BookmarkId, UserId};
 use values::scope::Scope;
-use values::time::Timestamp;
 
 use super::page::{CursorText, ListName, ListPage, PageLimit, PageRequest};
 use crate::auth::caller::Caller;
@@ -245,20 +244,16 @@ async fn add_tag(
     tagged: &[BookmarkId],
     name: &str,
 ) -> Result<(), Error> {
-    let unique = [bookmark_tag::Column::BookmarkId, bookmark_tag::Column::Name];
+    use bookmark_tag::Column as C;
     for batch in tagged.chunks(BATCH_ROWS) {
-        let saved = bookmark::Entity::with_deleted(user)
-            .filter(bookmark::Column::Id.is_in(batch.iter().copied()))
-            .select_only()
-            .columns([bookmark::Column::Id, bookmark::Column::SavedAt]);
-        let saved: Vec<(BookmarkId, Timestamp)> = saved.into_tuple().all(txn).await?;
-        let rows = saved.into_iter().map(|(bookmark_id, saved_at)| {
-            let row = bookmark_tag::Model { bookmark_id, name: name.to_owned(), user_id: user, saved_at };
-            row.into_active_model()
-        });
+        let bookmarks =
+            bookmark::Entity::with_deleted(user).filter(bookmark::Column::Id.is_in(batch.iter().copied()));
+        let bookmarks = bookmarks.all(txn).await?;
+        let rows =
+            bookmarks.iter().map(|row| bookmark_tag::Model::new(row, name.to_owned()).into_active_model());
         // A bookmark may have the new tag already, when two tags are merged.
         bookmark_tag::Entity::insert_many(rows)
-            .on_conflict(OnConflict::columns(unique).do_nothing().to_owned())
+            .on_conflict(OnConflict::columns([C::BookmarkId, C::UserId, C::Name]).do_nothing().to_owned())
             .try_insert()
             .exec_without_returning(txn)
             .await?;

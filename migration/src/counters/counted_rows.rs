@@ -1,6 +1,8 @@
 //! SQL that recounts the rows of each counter.
 
-use super::sum_counters::{ACCOUNT_COUNTERS, FEED_COUNTERS, SumCounter, SumCounterTable};
+use super::sum_counters::{
+    ACCOUNT_COUNTERS, FEED_COUNTERS, PENDING_JOBS, PROJECT_COUNTERS, SumCounter, SumCounterTable,
+};
 
 /// A table of counters, and the rows that it counts.
 pub struct CounterTable {
@@ -64,13 +66,34 @@ pub(super) fn feeds() -> CounterTable {
     of_counters(&FEED_COUNTERS, RowSelect { select: zeros, owner: "user_id", condition: None })
 }
 
+/// The counters of projects.
+pub(super) fn projects() -> CounterTable {
+    let zeros =
+        "SELECT user_id, id AS project_id, ".to_owned() + &values(&PROJECT_COUNTERS, "") + " FROM project";
+    let owners = RowSelect { select: zeros, owner: "user_id", condition: None };
+    // Through the projects, as the members of collections below.
+    let items = RowSelect {
+        select: "SELECT project.user_id AS user_id, project.id AS project_id, ".to_owned()
+            + &values(&PROJECT_COUNTERS, "project_item")
+            + " FROM project CROSS JOIN project_item",
+        owner: "project.user_id",
+        condition: Some("project_item.project_id = project.id"),
+    };
+    of_rows(&PROJECT_COUNTERS, vec![owners, items])
+}
+
 fn of_counters(counts: &SumCounterTable, owners: RowSelect) -> CounterTable {
     let of_source = |source: &'static str| {
         let key = counts.key.join(", ");
         let select = format!("SELECT {key}, {} FROM {source}", values(counts, source));
-        RowSelect { select, owner: "user_id", condition: None }
+        // The index of the jobs of a user has only those that wait or run.
+        let condition = (source == PENDING_JOBS.source).then_some("state IN ('queued', 'running')");
+        RowSelect { select, owner: "user_id", condition }
     };
-    let rows = std::iter::once(owners).chain(counts.sources().into_iter().map(of_source)).collect();
+    of_rows(counts, std::iter::once(owners).chain(counts.sources().into_iter().map(of_source)).collect())
+}
+
+fn of_rows(counts: &SumCounterTable, rows: Vec<RowSelect>) -> CounterTable {
     let names = counts.counters.iter().map(|counter| counter.column).collect();
     CounterTable { table: counts.table, key: counts.key, counts: names, rows }
 }

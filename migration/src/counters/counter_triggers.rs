@@ -2,17 +2,20 @@
 
 use sea_orm_migration::sea_orm::DatabaseBackend;
 
-use super::sum_counters::{ACCOUNT_COUNTERS, FEED_COUNTERS, SumCounter, SumCounterTable};
+use super::sum_counters::{
+    ACCOUNT_COUNTERS, FEED_COUNTERS, PENDING_JOBS, PROJECT_COUNTERS, SumCounter, SumCounterTable,
+};
 use super::trigger_sql::{row_trigger, statement_function, statement_triggers};
 
-/// Returns the triggers that create the row of an account, of a feed and of a collection, and delete it before them.
+/// Returns the triggers that create the row of an account, of a feed, of a collection and of a project, and delete it before them.
 pub(super) fn owner_statements(backend: DatabaseBackend) -> Vec<String> {
     let of_account = [
         "INSERT INTO account_count (user_id) VALUES (NEW.id);",
         "DELETE FROM account_count WHERE user_id = OLD.id;
          DELETE FROM tag_count WHERE user_id = OLD.id;
          DELETE FROM collection_count WHERE user_id = OLD.id;
-         DELETE FROM feed_count WHERE user_id = OLD.id;",
+         DELETE FROM feed_count WHERE user_id = OLD.id;
+         DELETE FROM project_count WHERE user_id = OLD.id;",
     ];
     let of_feed = [
         "INSERT INTO feed_count (user_id, feed_id) VALUES (NEW.user_id, NEW.id);",
@@ -22,7 +25,11 @@ pub(super) fn owner_statements(backend: DatabaseBackend) -> Vec<String> {
         "INSERT INTO collection_count (user_id, collection_id) VALUES (NEW.user_id, NEW.id);",
         "DELETE FROM collection_count WHERE user_id = OLD.user_id AND collection_id = OLD.id;",
     ];
-    [("user", of_account), ("feed", of_feed), ("collection", of_collection)]
+    let of_project = [
+        "INSERT INTO project_count (user_id, project_id) VALUES (NEW.user_id, NEW.id);",
+        "DELETE FROM project_count WHERE user_id = OLD.user_id AND project_id = OLD.id;",
+    ];
+    [("user", of_account), ("feed", of_feed), ("collection", of_collection), ("project", of_project)]
         .into_iter()
         .flat_map(|(table, [insert, delete])| {
             let created = row_trigger(backend, (table, "created"), "AFTER INSERT", "", insert);
@@ -31,11 +38,12 @@ pub(super) fn owner_statements(backend: DatabaseBackend) -> Vec<String> {
         .collect()
 }
 
-/// Returns the triggers of the tables that accounts and feeds count.
+/// Returns the triggers of the tables that accounts, feeds and projects count. Those of jobs are in `pending_jobs`: they do more.
 pub(super) fn counter_statements(backend: DatabaseBackend) -> Vec<String> {
-    [ACCOUNT_COUNTERS, FEED_COUNTERS]
+    [ACCOUNT_COUNTERS, FEED_COUNTERS, PROJECT_COUNTERS]
         .iter()
         .flat_map(|counts| counts.sources().into_iter().map(move |source| (counts, source)))
+        .filter(|(_, source)| *source != PENDING_JOBS.source)
         .flat_map(|(counts, source)| {
             if backend == DatabaseBackend::Postgres {
                 postgres_triggers(counts, source)
@@ -121,6 +129,6 @@ fn postgres_triggers(counts: &SumCounterTable, source: &str) -> Vec<String> {
     // A function without the trigger of an update names no transition table that it does not have.
     let of_update =
         if columns.is_empty() { String::new() } else { update(&format!("{added} UNION ALL {removed}")) };
-    let function = statement_function(&name, "", [&update(&added), &of_update, &update(&removed)]);
+    let function = statement_function(&name, [&update(&added), &of_update, &update(&removed)]);
     std::iter::once(function).chain(statement_triggers(source, &name, !columns.is_empty())).collect()
 }

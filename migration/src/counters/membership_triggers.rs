@@ -7,6 +7,7 @@
 use sea_orm_migration::sea_orm::DatabaseBackend;
 
 use super::trigger_sql::{row_trigger, statement_function, statement_triggers};
+use crate::sql_migration::BY_INDEXES;
 
 /// Returns the triggers of memberships and of bookmarks, and on PostgreSQL their functions.
 pub(super) fn statements(backend: DatabaseBackend) -> Vec<String> {
@@ -89,10 +90,6 @@ fn sqlite_statements() -> Vec<String> {
         .collect()
 }
 
-/// Makes a function use indexes. PostgreSQL keeps the plan of its statements in a connection, and a plan that was made while the
-/// tables were small would read them completely later.
-const BY_INDEXES: &str = "SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off";
-
 /// SQL that adds a number of bookmarks to tags, from a select of `user_id`, `name` and `bookmarks`. The rows are locked by their keys
 /// in order.
 fn add_to_tags(select: &str) -> String {
@@ -159,17 +156,15 @@ fn postgres_statements() -> Vec<String> {
     let mut statements = vec![
         statement_function(
             "row_count_of_bookmark_tag",
-            BY_INDEXES,
             [&add_tags, &format!("{remove_tags} {add_tags}"), &remove_tags],
         ),
         statement_function(
             "row_count_of_collection_bookmark",
-            BY_INDEXES,
             [&add_members, &format!("{remove_members} {add_members}"), &remove_members],
         ),
         function("row_count_add_bookmarks", &of_bookmarks('+', add_to_tags(&tags))),
         function("row_count_remove_bookmarks", &of_bookmarks('-', subtract_from_tags(&tags))),
-        POSTGRES_DELETION_CHANGES.to_owned(),
+        deletion_changes_function(),
         "CREATE TRIGGER row_count_bookmark_is_deleted AFTER UPDATE ON bookmark
          REFERENCING OLD TABLE AS removed NEW TABLE AS added
          FOR EACH STATEMENT EXECUTE FUNCTION row_count_bookmark_is_deleted()"
@@ -190,20 +185,23 @@ fn postgres_statements() -> Vec<String> {
 
 /// The function that finds the bookmarks which a statement deleted or restored. It does not join the two transition tables, whose rows
 /// have no index.
-const POSTGRES_DELETION_CHANGES: &str =
-    "CREATE FUNCTION row_count_bookmark_is_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
-     DECLARE
-       deleted UUID[] := ARRAY(SELECT id FROM removed WHERE deleted_at IS NULL
-                               EXCEPT SELECT id FROM added WHERE deleted_at IS NULL);
-       restored UUID[] := ARRAY(SELECT id FROM added WHERE deleted_at IS NULL
-                                EXCEPT SELECT id FROM removed WHERE deleted_at IS NULL);
-     BEGIN
-       IF deleted <> '{}' THEN
-         PERFORM row_count_remove_bookmarks(deleted);
-       END IF;
-       IF restored <> '{}' THEN
-         PERFORM row_count_add_bookmarks(restored);
-       END IF;
-       RETURN NULL;
-     END
-     $$";
+fn deletion_changes_function() -> String {
+    format!(
+        "CREATE FUNCTION row_count_bookmark_is_deleted() RETURNS trigger LANGUAGE plpgsql {BY_INDEXES} AS $$
+         DECLARE
+           deleted UUID[] := ARRAY(SELECT id FROM removed WHERE deleted_at IS NULL
+                                   EXCEPT SELECT id FROM added WHERE deleted_at IS NULL);
+           restored UUID[] := ARRAY(SELECT id FROM added WHERE deleted_at IS NULL
+                                    EXCEPT SELECT id FROM removed WHERE deleted_at IS NULL);
+         BEGIN
+           IF deleted <> '{{}}' THEN
+             PERFORM row_count_remove_bookmarks(deleted);
+           END IF;
+           IF restored <> '{{}}' THEN
+             PERFORM row_count_add_bookmarks(restored);
+           END IF;
+           RETURN NULL;
+         END
+         $$"
+    )
+}

@@ -1,6 +1,6 @@
-//! The counters that are sums over the rows of other tables: of accounts and of followed feeds.
+//! The counters that are sums over the rows of other tables: of accounts, of followed feeds and of projects.
 
-/// A counter of each account or feed: the sum of a value over the rows of one table.
+/// A counter of each account, feed or project: the sum of a value over the rows of one table.
 pub(super) struct SumCounter {
     /// The column with the number.
     pub(super) column: &'static str,
@@ -50,6 +50,13 @@ pub(super) const ACCOUNT_COUNTERS: SumCounterTable = SumCounterTable {
             value: "CASE WHEN ROW.hidden_at IS NULL THEN 1 ELSE 0 END",
             depends_on: &["hidden_at"],
         },
+        SumCounter {
+            column: "failed_documents",
+            source: "document",
+            value: "CASE WHEN ROW.hidden_at IS NULL AND (ROW.status = 'failed' OR ROW.error IS NOT NULL) \
+                    AND NOT ROW.has_pending_job THEN 1 ELSE 0 END",
+            depends_on: &["hidden_at", "status", "error", "has_pending_job"],
+        },
         SumCounter::rows("highlights", "highlight"),
         SumCounter::rows("collections", "collection"),
         SumCounter::rows("feeds", "feed"),
@@ -67,7 +74,16 @@ pub(super) const ACCOUNT_COUNTERS: SumCounterTable = SumCounterTable {
             value: "CASE WHEN ROW.completed_at IS NULL AND ROW.arrived_at IS NULL THEN 0 ELSE ROW.bytes END",
             depends_on: &["completed_at", "arrived_at", "bytes"],
         },
+        PENDING_JOBS,
     ],
+};
+
+/// The jobs of an account that make documents, and wait or run.
+pub(super) const PENDING_JOBS: SumCounter = SumCounter {
+    column: "pending_jobs",
+    source: "job",
+    value: "CASE WHEN ROW.makes_document AND ROW.finished_at IS NULL THEN 1 ELSE 0 END",
+    depends_on: &["finished_at", "kind"],
 };
 
 /// The counters of followed feeds.
@@ -81,6 +97,26 @@ pub(super) const FEED_COUNTERS: SumCounterTable = SumCounterTable {
             source: "entry",
             value: "CASE WHEN ROW.read THEN 0 ELSE 1 END",
             depends_on: &["read"],
+        },
+    ],
+};
+
+/// The counters of projects.
+pub(super) const PROJECT_COUNTERS: SumCounterTable = SumCounterTable {
+    table: "project_count",
+    key: &["user_id", "project_id"],
+    counters: &[
+        SumCounter {
+            column: "items",
+            source: "project_item",
+            value: "CASE WHEN ROW.is_visible THEN 1 ELSE 0 END",
+            depends_on: &["is_visible"],
+        },
+        SumCounter {
+            column: "sources",
+            source: "project_item",
+            value: "CASE WHEN ROW.is_visible AND ROW.kind <> 'note' THEN 1 ELSE 0 END",
+            depends_on: &["is_visible", "kind"],
         },
     ],
 };

@@ -2,6 +2,8 @@
 
 use sea_orm_migration::sea_orm::DatabaseBackend;
 
+use crate::sql_migration::BY_INDEXES;
+
 /// Returns a trigger that runs statements for each row of a table. On PostgreSQL its function comes first.
 pub(super) fn row_trigger(
     backend: DatabaseBackend,
@@ -14,11 +16,16 @@ pub(super) fn row_trigger(
     if backend != DatabaseBackend::Postgres {
         return vec![format!("CREATE TRIGGER {name} {event} ON \"{table}\" {when} BEGIN {statements} END")];
     }
-    // The result of a trigger after the event is ignored; one before a deletion must return the row.
-    let result = if event.starts_with("BEFORE") { "OLD" } else { "NULL" };
+    // The result of a trigger after the event is ignored; one before it must return the row.
+    let result = match event.split(' ').next() {
+        Some("BEFORE") if event == "BEFORE DELETE" => "OLD",
+        Some("BEFORE") => "NEW",
+        _ => "NULL",
+    };
     vec![
         format!(
-            "CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {statements} RETURN {result}; END $$"
+            "CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql {BY_INDEXES} AS $$
+             BEGIN {statements} RETURN {result}; END $$"
         ),
         format!("CREATE TRIGGER {name} {event} ON \"{table}\" FOR EACH ROW {when} EXECUTE FUNCTION {name}()"),
     ]
@@ -26,9 +33,9 @@ pub(super) fn row_trigger(
 
 /// Returns the function that runs statements on the transition tables `added` and `removed`: those of an insert, an update and a
 /// delete.
-pub(super) fn statement_function(name: &str, settings: &str, [insert, update, delete]: [&str; 3]) -> String {
+pub(super) fn statement_function(name: &str, [insert, update, delete]: [&str; 3]) -> String {
     format!(
-        "CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql {settings} AS $$
+        "CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql {BY_INDEXES} AS $$
          BEGIN
            IF TG_OP = 'INSERT' THEN
              {insert}

@@ -3,12 +3,12 @@
 use sea_orm_migration::sea_orm::DatabaseBackend;
 
 use super::{COUNTED_TABLES, CountedTable};
+use crate::sql_migration::BY_INDEXES;
 
 /// Returns the statements that create the triggers of the accounts and of every counted table, and on PostgreSQL their functions.
 pub(crate) fn trigger_statements(backend: DatabaseBackend) -> Vec<String> {
     if backend == DatabaseBackend::Postgres {
-        let of_users = POSTGRES_USER.iter().map(|statement| (*statement).to_owned());
-        of_users.chain(COUNTED_TABLES.iter().flat_map(postgres_triggers)).collect()
+        postgres_user().into_iter().chain(COUNTED_TABLES.iter().flat_map(postgres_triggers)).collect()
     } else {
         let of_users = SQLITE_USER.iter().map(|statement| (*statement).to_owned());
         of_users.chain(COUNTED_TABLES.iter().flat_map(sqlite_triggers)).collect()
@@ -28,24 +28,30 @@ const SQLITE_USER: [&str; 2] = [
 ];
 
 /// The triggers of [`SQLITE_USER`] for PostgreSQL, where a trigger calls a function.
-const POSTGRES_USER: [&str; 4] = [
-    "CREATE FUNCTION library_usage_of_user() RETURNS trigger LANGUAGE plpgsql AS $$
-     BEGIN
-       INSERT INTO library_usage (user_id, bytes, responses, response_bytes) VALUES (NEW.id, 0, 0, 0);
-       RETURN NULL;
-     END
-     $$",
-    r#"CREATE TRIGGER library_usage_of_user AFTER INSERT ON "user"
-       FOR EACH ROW EXECUTE FUNCTION library_usage_of_user()"#,
-    "CREATE FUNCTION library_usage_of_deleted_user() RETURNS trigger LANGUAGE plpgsql AS $$
-     BEGIN
-       DELETE FROM library_usage WHERE user_id = OLD.id;
-       RETURN OLD;
-     END
-     $$",
-    r#"CREATE TRIGGER library_usage_of_deleted_user BEFORE DELETE ON "user"
-       FOR EACH ROW EXECUTE FUNCTION library_usage_of_deleted_user()"#,
-];
+fn postgres_user() -> [String; 4] {
+    let function = |name: &str, statement: &str, result: &str| {
+        format!(
+            "CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql {BY_INDEXES} AS $$
+             BEGIN
+               {statement}
+               RETURN {result};
+             END
+             $$"
+        )
+    };
+    let trigger = |name: &str, event: &str| {
+        format!(r#"CREATE TRIGGER {name} {event} ON "user" FOR EACH ROW EXECUTE FUNCTION {name}()"#)
+    };
+    let (created, deleted) = ("library_usage_of_user", "library_usage_of_deleted_user");
+    let insert =
+        "INSERT INTO library_usage (user_id, bytes, responses, response_bytes) VALUES (NEW.id, 0, 0, 0);";
+    [
+        function(created, insert, "NULL"),
+        trigger(created, "AFTER INSERT"),
+        function(deleted, "DELETE FROM library_usage WHERE user_id = OLD.id;", "OLD"),
+        trigger(deleted, "BEFORE DELETE"),
+    ]
+}
 
 /// Returns one trigger for each of insert, update and delete. An update cannot change the count of a table without counted columns.
 fn sqlite_triggers(counted: &CountedTable) -> Vec<String> {
@@ -98,7 +104,7 @@ fn postgres_triggers(counted: &CountedTable) -> Vec<String> {
         )
     };
     let function = format!(
-        "CREATE FUNCTION library_usage_of_{table}() RETURNS trigger LANGUAGE plpgsql AS $$
+        "CREATE FUNCTION library_usage_of_{table}() RETURNS trigger LANGUAGE plpgsql {BY_INDEXES} AS $$
          BEGIN
            IF TG_OP = 'INSERT' THEN
              {}

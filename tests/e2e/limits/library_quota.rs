@@ -715,7 +715,8 @@ async fn count_equals_the_rows_after_any_statements() {
 
         load.run("DELETE FROM \"user\"").await;
         assert_eq!((load.rows("library_usage").await, load.rows("chunk").await), (0, 0));
-        for table in ["account_count", "collection_count", "feed_count", "tag_count"] {
+        for table in ["account_count", "collection_count", "feed_count", "job", "project_count", "tag_count"]
+        {
             assert_eq!(load.rows(table).await, 0, "{table}");
         }
         load.db.close().await.unwrap();
@@ -724,7 +725,7 @@ async fn count_equals_the_rows_after_any_statements() {
 
 /// Statements that insert a row of each counted table and of its parent tables. Placeholders: `{id}` is a new id, `{hex}` its digits,
 /// `{text}` a random text, `{maybe}` a random text or NULL, `{number}` a random number and `{row}` the index of a parent row.
-const INSERTS: [(&str, &str); 21] = [
+const INSERTS: [(&str, &str); 22] = [
     (
         "user",
         "INSERT INTO \"user\" (id, email, password_hash, plan, created_at) VALUES ({id}, {hex}, 'h', 'pro', 1)",
@@ -762,8 +763,8 @@ const INSERTS: [(&str, &str); 21] = [
     ),
     (
         "bookmark_tag",
-        "INSERT INTO bookmark_tag (bookmark_id, name, user_id, saved_at) \
-         SELECT bookmark.id, {text}, user_id, saved_at FROM bookmark \
+        "INSERT INTO bookmark_tag (bookmark_id, name, user_id, saved_at, flags, title_key) \
+         SELECT bookmark.id, {text}, user_id, saved_at, flags, title_key FROM bookmark \
          WHERE true ORDER BY bookmark.id LIMIT 3 OFFSET {row} ON CONFLICT DO NOTHING",
     ),
     (
@@ -779,8 +780,9 @@ const INSERTS: [(&str, &str); 21] = [
     ),
     (
         "collection_bookmark",
-        "INSERT INTO collection_bookmark (collection_id, bookmark_id, user_id, added_at, saved_at) \
-         SELECT collection.id, bookmark.id, collection.user_id, {number}, bookmark.saved_at FROM collection JOIN bookmark \
+        "INSERT INTO collection_bookmark (collection_id, bookmark_id, user_id, added_at, saved_at, flags, title_key) \
+         SELECT collection.id, bookmark.id, collection.user_id, {number}, bookmark.saved_at, flags, title_key \
+         FROM collection JOIN bookmark \
          ON bookmark.user_id = collection.user_id WHERE true ORDER BY bookmark.id, collection.id LIMIT 3 OFFSET {row} \
          ON CONFLICT DO NOTHING",
     ),
@@ -845,6 +847,26 @@ const INSERTS: [(&str, &str); 21] = [
         "INSERT INTO idempotency (key_id, idempotency_key_hash, user_id, request_hash, body, created_at, heartbeat_at) \
          SELECT api_key.id, {bytes}, user_id, {bytes}, {maybe}, 1, 1 FROM api_key ORDER BY api_key.id LIMIT 1 OFFSET {row}",
     ),
+    (
+        "job",
+        "INSERT INTO job (id, user_id, kind, subject, state, priority, run_at, attempts, created_at) \
+         SELECT {id}, user_id, CASE {number} % 3 WHEN 0 THEN 'index' WHEN 1 THEN 'fetch_page' ELSE 'remove_from_index' END, \
+         document.id, 'queued', 0, 1, 0, 1 FROM document WHERE true ORDER BY document.id LIMIT 1 OFFSET {row} \
+         ON CONFLICT DO NOTHING",
+    ),
+];
+
+/// Statements that change the states and kinds of jobs.
+const JOB_CHANGES: [&str; 6] = [
+    "UPDATE job SET state = 'running' WHERE id IN (SELECT id FROM job WHERE state = 'queued' \
+     AND subject NOT IN (SELECT subject FROM job WHERE state = 'running') ORDER BY id LIMIT 1 OFFSET {row})",
+    "UPDATE job SET state = 'done', finished_at = 1 WHERE state = 'running'",
+    "UPDATE job SET state = 'given_up', finished_at = 1 WHERE id IN (SELECT id FROM job ORDER BY id LIMIT 1 OFFSET {row})",
+    "UPDATE job SET state = 'queued', finished_at = NULL WHERE id IN (SELECT id FROM job AS ended WHERE state <> 'queued' \
+     AND NOT EXISTS (SELECT 1 FROM job AS same WHERE same.kind = ended.kind AND same.subject = ended.subject \
+     AND same.state = 'queued') ORDER BY id LIMIT 1 OFFSET {row})",
+    "UPDATE job SET kind = 'index' WHERE state <> 'queued'",
+    "UPDATE job SET kind = 'remove_from_index' WHERE state = 'running'",
 ];
 
 /// Columns whose texts are made longer.
@@ -887,16 +909,21 @@ const COLUMNS_NOT_COUNTED: [(&str, &str); 6] = [
 ];
 
 /// Columns on which it depends whether a row counts, with two values.
-const COUNTING_COLUMNS: [(&str, &str, [&str; 2]); 5] = [
+const COUNTING_COLUMNS: [(&str, &str, [&str; 2]); 9] = [
     ("bookmark", "deleted_at", ["1", "NULL"]),
     ("document", "hidden_at", ["1", "NULL"]),
+    ("document", "status", ["'failed'", "'ready'"]),
+    ("document", "error", ["'the page is not reached'", "NULL"]),
+    // Items of projects that refer to a bookmark are visible while the document has one, whichever it is.
+    ("document", "bookmark_id", ["id", "NULL"]),
+    ("project_item", "kind", ["'note'", "'bookmark'"]),
     ("entry", "read", ["true", "false"]),
     ("upload", "completed_at", ["1", "NULL"]),
     ("upload", "arrived_at", ["1", "NULL"]),
 ];
 
 /// Columns by which rows are deleted, together with the rows that reference them.
-const DELETION_KEYS: [(&str, &str); 20] = [
+const DELETION_KEYS: [(&str, &str); 21] = [
     ("user", "id"),
     ("document", "id"),
     ("chunk", "id"),
@@ -917,6 +944,7 @@ const DELETION_KEYS: [(&str, &str); 20] = [
     ("import_row", "id"),
     ("api_key", "id"),
     ("idempotency", "key_id"),
+    ("job", "id"),
 ];
 
 /// Random statements over the real tables, reproducible from a seed.
@@ -952,8 +980,9 @@ impl RandomLoad {
     }
 
     fn next_statement(&mut self) -> String {
-        match self.below(24) {
-            20.. => {
+        match self.below(27) {
+            24.. => self.pick(&JOB_CHANGES).to_owned(),
+            20..24 => {
                 let (table, column, values) = self.pick(&COUNTING_COLUMNS);
                 let value = self.pick(&values);
                 // All rows or one of them.

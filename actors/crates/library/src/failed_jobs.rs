@@ -288,11 +288,15 @@ mod tests {
     async fn failed_jobs_are_listed_in_the_order_of_an_index() {
         let library = TestLibrary::new().await;
 
-        let list = select_listed_jobs(None, 1).build(DbBackend::Sqlite);
-        let plan = QueryPlan::of(&library.db, list).await.unwrap();
+        for (user, index) in
+            [(None, "INDEX job_given_up"), (Some(UserId::new(NOON)), "INDEX job_user_given_up")]
+        {
+            let list = select_listed_jobs(user, 1).build(DbBackend::Sqlite);
+            let plan = QueryPlan::of(&library.db, list).await.unwrap();
 
-        assert!(plan.has_step("job_given_up") && plan.full_scans().is_empty(), "{plan:#?}");
-        assert!(!plan.sorts(), "{plan:#?}");
+            assert!(plan.has_step(index) && plan.full_scans().is_empty(), "{plan:#?}");
+            assert!(!plan.sorts(), "{plan:#?}");
+        }
     }
 
     #[test]

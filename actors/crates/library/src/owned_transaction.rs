@@ -7,18 +7,19 @@
 //!
 //! The order of locks is the same everywhere: the row of `library_usage`, the row of the Idempotency-Key, the row of `"user"`,
 //! then other rows of the user and jobs. A change to rows of several users is one transaction for each, except where a feed moved
-//! ([`begin_owned_by_followers`]). A statement outside such a transaction ([`Db::write`]) changes nothing that is counted. It
-//! changes one row at a time, except clean-ups of tables that are not counted: one that PostgreSQL ends in a deadlock runs again
-//! an hour later.
+//! ([`begin_owned_by_followers`]). A statement outside such a transaction ([`Db::write`]) changes nothing that is counted, but for the
+//! jobs that a process ends when it stops, whose leases expire otherwise. It changes one row at a time, except these and clean-ups of
+//! tables that are not counted: one that PostgreSQL ends in a deadlock runs again an hour later.
 
 use std::collections::HashSet;
 
 use database::{Db, Transaction};
-use entity::library_usage;
+use entity::{job, library_usage};
 use sea_orm::sea_query::LockType;
 use sea_orm::{DbErr, QueryOrder, QuerySelect};
 use values::id::{FeedSourceId, UserId};
 use values::plan::Plan;
+use values::time::Timestamp;
 
 use crate::idempotency_claim::ClaimId;
 use errors::Error;
@@ -42,6 +43,17 @@ pub async fn begin_owned(db: &Db, user: UserId) -> Result<Transaction, DbErr> {
     let txn = db.begin().await?;
     lock_owner(db, &txn, user).await?;
     Ok(txn)
+}
+
+/// Ends a job successfully that changed no rows of its user, in a transaction of its own: the jobs that make documents are counted. Does
+/// nothing if the attempt has lost its lease.
+///
+/// # Errors
+/// The same as [`begin_owned`].
+pub async fn finish_job(db: &Db, job: &job::Model, now: Timestamp) -> Result<(), DbErr> {
+    let txn = begin_owned(db, job.user_id).await?;
+    jobs::finish(&txn, job, now).await?;
+    txn.commit().await
 }
 
 async fn lock_owner(db: &Db, txn: &Transaction, user: UserId) -> Result<(), DbErr> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use database::{Db, insert_all, padded};
-use entity::{bookmark, document, highlight};
+use entity::{account_count, bookmark, document, highlight};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, PaginatorTrait, QueryFilter, QuerySelect};
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use values::time::Timestamp;
 use crate::bookmarks::{NewBookmark, SaveResult, save_new_pages};
 use crate::owned_transaction::begin_owned;
 use errors::Error;
-use jobs::{JobKind, PendingState, Priority};
+use jobs::{JobKind, Priority};
 
 /// The reason that a failed save shows.
 const FAILURE_REASON: &str = "the page could not be fetched";
@@ -155,10 +155,10 @@ fn highlight_row(
 /// Returns how much of the library of a user is not in the index yet: the jobs that wait or run, and the documents of which the index
 /// lacks something.
 pub async fn count_unindexed(db: &Db, user: UserId) -> Result<u64, Error> {
-    let waiting = jobs::count_document_jobs(db.read(), user, PendingState::Queued).await?;
-    let running = jobs::count_document_jobs(db.read(), user, PendingState::Running).await?;
+    let counts = account_count::Entity::owned_by(user).one(db.read()).await?;
+    let jobs = counts.and_then(|counts| u64::try_from(counts.pending_jobs).ok()).unwrap_or_default();
     let documents = document::Entity::newest_unindexed_of(user).count(db.read()).await?;
-    Ok(waiting + running + documents)
+    Ok(jobs + documents)
 }
 
 #[cfg(test)]

@@ -29,17 +29,19 @@ const COUNT_TABLE: &str = "count";
 
 impl BookmarkFilter {
     /// Selects candidates in each way that an index serves and the order of the list does not, with the columns of
-    /// [`BookmarkSort::select_candidate`]. If the list is read in the order of `scanned`, that set is not one of them.
+    /// [`BookmarkSort::select_candidate`]. If the list is read in the order of `scanned`, that set is not one of them. They are for
+    /// [`Self::select_from_candidates`] with the same `max`.
     pub(super) fn candidates(
         &self,
         sort: BookmarkSort,
         scanned: Option<&BookmarkSet>,
+        max: u64,
         backend: DbBackend,
     ) -> Vec<SelectStatement> {
         let mut candidates = Vec::new();
-        candidates.extend(title_words::select_candidates(self.user, &self.words, sort, backend));
+        candidates.extend(title_words::select_candidates(self.user, &self.words, sort, max, backend));
         for set in self.sets().iter().filter(|set| Some(*set) != scanned) {
-            let mut rows = set.select(self.user);
+            let mut rows = set.select_with_flags(self.user, self.flags());
             sort.select_candidate(&mut rows, set.bookmark_id(), set.saved_at());
             candidates.push(rows);
         }
@@ -55,7 +57,8 @@ impl BookmarkFilter {
         if !sort.is_by_change() {
             candidates.extend(self.select_range(sort, by_change));
         }
-        if scanned.is_some() && !self.flag_and_type_conditions().is_empty() {
+        // The rows of a set are found by their flags, and not by the content type.
+        if scanned.is_some() && self.content_type.is_some() {
             candidates.push(self.select_by_flags_and_type(sort));
         }
         candidates

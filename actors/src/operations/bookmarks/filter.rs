@@ -33,9 +33,9 @@ pub(super) struct BookmarkFilter {
 }
 
 impl BookmarkFilter {
-    /// Returns the set in whose order the list can be read, if it is sorted by the time of saving.
+    /// Returns the set in whose order the list can be read: in that of the times of saving or of titles.
     pub(super) fn scanned_set(&self, sort: BookmarkSort) -> Option<BookmarkSet> {
-        self.sets().into_iter().next().filter(|_| sort.is_by_saving())
+        self.sets().into_iter().next().filter(|_| !sort.is_by_change())
     }
 
     /// Returns the tag and the collection of the filter.
@@ -74,14 +74,20 @@ impl BookmarkFilter {
             (None, None) => vec![Vec::new()],
             (Some(flags), None) => flags.into_iter().map(|flags| vec![has_flags(flags)]).collect(),
             (flags, Some(kind)) => {
-                let flags = flags.unwrap_or_else(|| (0..bookmark::FLAGS_VALUES).collect());
+                let flags = flags.unwrap_or_else(|| bookmark::ALL_FLAGS.collect());
                 flags.into_iter().map(|flags| vec![is_of_type(kind), has_flags(flags)]).collect()
             }
         }
     }
 
+    /// Returns one condition for each value of the flags that matches, on the column of a set.
+    pub(super) fn flag_ranges(&self, flags: &Expr) -> Vec<Expr> {
+        let values = self.flags().unwrap_or_else(|| bookmark::ALL_FLAGS.collect());
+        values.into_iter().map(|value| flags.clone().eq(value)).collect()
+    }
+
     /// Returns the values of the flags that match; `None` if all do.
-    fn flags(&self) -> Option<Vec<i32>> {
+    pub(super) fn flags(&self) -> Option<Vec<i32>> {
         matching_flags(self.favorite, self.archived, self.unread)
     }
 

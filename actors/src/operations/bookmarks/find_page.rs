@@ -1,17 +1,29 @@
 //! How a page of bookmarks is found with few reads, whatever the size of the library.
 //!
-//! A page with a filter by flags or a content type, by times of the list's own order, or by a tag or collection in the order of saving, is
-//! a range of an index. Any other filter ends in one of two ways:
+//! A page with a filter by flags or a content type, by times of the list's own order, or by a tag or collection and flags in the order of
+//! saving or of titles, is a range of an index. Any other filter ends in one of two ways:
 //!
 //! - If few bookmarks match a filter that an index serves, these candidates are read and sorted ([`super::candidates`]).
 //! - Otherwise the list is read in its order, and the other filters are tested on each bookmark until the page is full. As each of them
 //!   matches many bookmarks, these are few reads if the matches are spread over the list.
 //!
 //! Which of the two reads less is not known before: filters may hardly ever match together although each matches many, and matches may be
-//! all at the end of the order. So both are tried in turn with bounds that grow ([`STEPS`]): a page reads a small multiple of what the
-//! better way reads.
+//! all at the end of the order. So both are tried in turn with bounds that grow ([`STEPS_BY_TIME`], [`STEPS_BY_TITLE`]): a page reads a
+//! small multiple of what the better way reads.
 //!
-//! On PostgreSQL words of one or two characters have no index: a page of a list in which they are rare reads up to the whole list of a user.
+//! # What a page costs at most
+//!
+//! | Filters | Rows of the user that a page reads |
+//! |---|---|
+//! | a range of an index | those of the page |
+//! | one that matches few | what it matches; above 2,000 also the parts of the list that are tried before |
+//! | some that each match many, and often together | those of the list until the page is full |
+//! | some that each match many, and rarely together | the whole list, as no index has both, and its first parts repeatedly |
+//! | words that have no index on PostgreSQL, and are rare | the whole list |
+//!
+//! The index of PostgreSQL has parts of three letters or digits. Words without one, of one or two characters or such as `c++`, are only tested
+//! on the bookmarks of the list, or on the candidates of another filter. PostgreSQL may also read the bookmarks for a word in another way, if
+//! it expects by its statistics that many have it; then the limit of the candidates is reached soon.
 
 use library::bookmarks::BookmarkSet;
 use sea_orm::sea_query::SelectStatement;
@@ -32,17 +44,27 @@ enum PageStep {
     Candidates(u64),
 }
 
-/// The steps in their order. A word that more than 2,000 of 200,000 titles have, spread over the list, fills a page of 51 with about 5,000
-/// rows of the list, which costs as much as 1,000 candidates (`tests/bench/growth.py`, lists by q). The bounds grow by factors of four to
-/// eight, so that steps that do not find the page cost little in comparison with the last.
-const STEPS: [PageStep; 8] = [
-    PageStep::Candidates(500),
-    PageStep::Scan(1000),
+/// The steps in their order, of lists by times. A word that more than 2,000 of 200,000 titles have, spread over the list, fills a page of 51
+/// with about 5,000 rows of the list, which costs as much as 500 candidates: bookmarks that were saved or changed one after the other are
+/// beside each other in their table. The bounds grow by factors of eight, so that steps that do not find the page cost little in
+/// comparison with the last.
+const STEPS_BY_TIME: [PageStep; 6] = [
     PageStep::Candidates(2000),
     PageStep::Scan(8000),
     PageStep::Candidates(16_000),
     PageStep::Scan(64_000),
     PageStep::Candidates(128_000),
+    PageStep::Scan(512_000),
+];
+
+/// The steps of lists by title, whose bookmarks are anywhere in the table: a row of the list costs more than a candidate.
+const STEPS_BY_TITLE: [PageStep; 7] = [
+    PageStep::Candidates(2000),
+    PageStep::Scan(1000),
+    PageStep::Candidates(16_000),
+    PageStep::Scan(8000),
+    PageStep::Candidates(128_000),
+    PageStep::Scan(64_000),
     PageStep::Scan(512_000),
 ];
 
@@ -55,7 +77,9 @@ pub(super) async fn find_page(
     filter: &BookmarkFilter,
     page: PageBounds<'_>,
 ) -> Result<Vec<BookmarkPosition>, DbErr> {
-    find_page_by(db, filter, page, &STEPS).await
+    let is_by_time = page.sort.is_by_saving() || page.sort.is_by_change();
+    let steps: &[PageStep] = if is_by_time { &STEPS_BY_TIME } else { &STEPS_BY_TITLE };
+    find_page_by(db, filter, page, steps).await
 }
 
 /// Finds a page by these steps one after the other, and then in the order of the list whatever it takes.
@@ -67,13 +91,13 @@ async fn find_page_by(
 ) -> Result<Vec<BookmarkPosition>, DbErr> {
     let backend = db.get_database_backend();
     let scanned = filter.scanned_set(page.sort);
-    let candidates = filter.candidates(page.sort, scanned.as_ref(), backend);
+    let candidates = |max| filter.candidates(page.sort, scanned.as_ref(), max, backend);
     // Without candidates there is no other way.
-    let steps = if candidates.is_empty() { &[] } else { steps };
+    let steps = if candidates(0).is_empty() { &[] } else { steps };
     for step in steps {
         let found = match *step {
             PageStep::Scan(max_rows) => scan(db, filter, scanned.as_ref(), max_rows, page).await?,
-            PageStep::Candidates(max) => find_in_any(db, filter, &candidates, max, page).await?,
+            PageStep::Candidates(max) => find_in_any(db, filter, candidates(max), max, page).await?,
         };
         if let Some(found) = found {
             return Ok(found);
@@ -86,12 +110,12 @@ async fn find_page_by(
 async fn find_in_any(
     db: &impl ConnectionTrait,
     filter: &BookmarkFilter,
-    candidates: &[SelectStatement],
+    candidates: Vec<SelectStatement>,
     max: u64,
     page: PageBounds<'_>,
 ) -> Result<Option<Vec<BookmarkPosition>>, DbErr> {
     for rows in candidates {
-        if let Some(found) = find_among(db, filter, rows.clone(), max, page).await? {
+        if let Some(found) = find_among(db, filter, rows, max, page).await? {
             return Ok(Some(found));
         }
     }

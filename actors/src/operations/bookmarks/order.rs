@@ -2,6 +2,7 @@
 
 use database::compare_rows;
 use entity::bookmark;
+use library::bookmarks::BookmarkSet;
 use sea_orm::sea_query::{BinOper, Expr, SelectStatement};
 use sea_orm::{ColumnTrait, DbErr, Order, QueryResult};
 use serde::{Deserialize, Serialize};
@@ -69,6 +70,12 @@ impl BookmarkSort {
             Self::UpdatedAt | Self::UpdatedAtDescending => bookmark::Column::UpdatedAt.into_expr(),
             Self::Title => Expr::col((bookmark::Entity, bookmark::ComputedColumn::TitleKey)),
         }
+    }
+
+    /// Returns the column of the rows of a set by which the list is sorted, if the list can be read in their order
+    /// (`BookmarkFilter::scanned_set`).
+    pub(super) fn key_in(self, set: &BookmarkSet) -> Expr {
+        if self.is_by_saving() { set.saved_at() } else { set.title_key() }
     }
 
     /// Adds the columns of a candidate to a statement: [`ID`], and [`SORT_KEY`] if the list is sorted by the time of saving. The other keys

@@ -5,11 +5,12 @@
 //! | the bookmarks | `bookmark_saved`, `bookmark_updated`, `bookmark_title` | the list |
 //! | those with flags | `bookmark_flags_*`: one range for each matching combination, merged | the list |
 //! | those with a content type | `bookmark_type_*`, in the same way | the list |
-//! | a tag or a collection | `bookmark_tag_user`, `collection_bookmark_saved` | the time of saving |
+//! | a tag or a collection | `bookmark_tag_*`, `collection_bookmark_*`, in the same way | the time of saving, or titles |
 //!
 //! Each statement tests all filters, also those that its index does not serve. On SQLite, which chooses without statistics, a column that
 //! is only tested is written so that no index is searched by it ([`database::tested_only`]).
 
+use database::is_null_tested;
 use entity::bookmark;
 use library::bookmarks::{BookmarkSet, is_saved_after, is_saved_before};
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement, UnionType};
@@ -61,7 +62,7 @@ impl BookmarkFilter {
         // PostgreSQL sorts that many rows of each range.
         let page = PageBounds { limit: rows.saturating_add(1), ..page };
         let mut statement = match scanned {
-            Some(set) => self.member_rows(set, page),
+            Some(set) => self.select_member_ranges(set, None, page, backend),
             None => self.select_ranges(&[], page, backend),
         };
         statement.limit(1).offset(rows);
@@ -70,10 +71,7 @@ impl BookmarkFilter {
 
     /// Selects the bookmarks that pass these tests, in the order of the list.
     fn select_ranges(&self, tests: &[Expr], page: PageBounds<'_>, backend: DbBackend) -> SelectStatement {
-        let ranges = self.flag_and_type_ranges();
-        // SQLite merges ranges that are in the order of an index. PostgreSQL does not see their order, unless each range has its own.
-        let sorts_ranges = ranges.len() > 1 && backend == DbBackend::Postgres;
-        let mut statement = union_all(ranges.into_iter().map(|range| {
+        let ranges = self.flag_and_type_ranges().into_iter().map(|range| {
             let (key, id) = (page.sort.key(), bookmark::Column::Id.into_expr());
             let mut rows = bookmark_rows(key.clone());
             add_conditions(&mut rows, self.visible_conditions());
@@ -81,35 +79,45 @@ impl BookmarkFilter {
             add_conditions(&mut rows, self.times_of_order(&key, page));
             add_conditions(&mut rows, tests.iter().cloned());
             add_conditions(&mut rows, position_conditions(page, &key, &id));
-            if sorts_ranges { sorted_range(rows, page) } else { rows }
-        }));
-        page.sort.sort(&mut statement, page.limit);
-        statement
+            rows
+        });
+        merge_ranges(ranges.collect(), page, backend)
     }
 
-    /// Selects a page from the rows of a set, in the order of saving.
+    /// Selects a page from the rows of a set, in the order of the list.
     fn select_members(&self, set: &BookmarkSet, page: PageBounds<'_>, backend: DbBackend) -> SelectStatement {
-        let mut rows = self.member_rows(set, page);
-        // SQLite keeps the order of a cross join.
-        rows.join(JoinType::CrossJoin, bookmark::Entity, Condition::all())
-            .and_where(is_bookmark(set.bookmark_id()))
-            .and_where(bookmark::Column::DeletedAt.is_null());
-        add_conditions(&mut rows, self.flag_and_type_conditions());
-        add_conditions(&mut rows, self.times_of_other_orders(page.sort, backend));
-        add_conditions(&mut rows, self.set_conditions(Some(set)));
-        add_conditions(&mut rows, self.word_conditions(backend));
-        rows
+        let mut tests = self.flag_and_type_conditions();
+        tests.extend(self.times_of_other_orders(page.sort, backend));
+        tests.extend(self.set_conditions(Some(set)));
+        tests.extend(self.word_conditions(backend));
+        self.select_member_ranges(set, Some(&tests), page, backend)
     }
 
-    /// Selects the rows of a set in the order of saving, without a look at their bookmarks.
-    fn member_rows(&self, set: &BookmarkSet, page: PageBounds<'_>) -> SelectStatement {
-        let (saved_at, id) = (set.saved_at(), set.bookmark_id());
-        let mut rows = set.select(self.user);
-        rows.expr_as(saved_at.clone(), SORT_KEY).expr_as(id.clone(), ID);
-        add_conditions(&mut rows, self.times_of_order(&saved_at, page));
-        add_conditions(&mut rows, position_conditions(page, &saved_at, &id));
-        page.sort.sort(&mut rows, page.limit);
-        rows
+    /// Selects the rows of a set with the flags of the filter, in the order of the list: those whose bookmarks pass these tests and are not
+    /// deleted, or with `None` all, without a look at the bookmarks.
+    fn select_member_ranges(
+        &self,
+        set: &BookmarkSet,
+        tests: Option<&[Expr]>,
+        page: PageBounds<'_>,
+        backend: DbBackend,
+    ) -> SelectStatement {
+        let (key, id) = (page.sort.key_in(set), set.bookmark_id());
+        let ranges = self.flag_ranges(&set.flags()).into_iter().map(|has_flags| {
+            let mut rows = set.select(self.user);
+            rows.expr_as(key.clone(), SORT_KEY).expr_as(id.clone(), ID).and_where(has_flags);
+            add_conditions(&mut rows, self.times_of_order(&key, page));
+            add_conditions(&mut rows, position_conditions(page, &key, &id));
+            if let Some(tests) = tests {
+                // SQLite keeps the order of a cross join.
+                rows.join(JoinType::CrossJoin, bookmark::Entity, Condition::all())
+                    .and_where(is_bookmark(id.clone()))
+                    .and_where(is_null_tested(bookmark::Column::DeletedAt.into_expr()));
+                add_conditions(&mut rows, tests.iter().cloned());
+            }
+            rows
+        });
+        merge_ranges(ranges.collect(), page, backend)
     }
 
     /// Returns the conditions on the time by which the list is sorted. A bound that the first or the last row of the page implies is left
@@ -146,6 +154,16 @@ pub(super) fn union_all(selects: impl IntoIterator<Item = SelectStatement>) -> S
         all
     });
     all.unwrap_or_default()
+}
+
+/// Selects a page from ranges of an index, each of which is in the order of the list.
+fn merge_ranges(ranges: Vec<SelectStatement>, page: PageBounds<'_>, backend: DbBackend) -> SelectStatement {
+    // SQLite merges ranges that are in the order of an index. PostgreSQL does not see their order, unless each range has its own.
+    let sorts_ranges = ranges.len() > 1 && backend == DbBackend::Postgres;
+    let ranges = ranges.into_iter().map(|rows| if sorts_ranges { sorted_range(rows, page) } else { rows });
+    let mut statement = union_all(ranges);
+    page.sort.sort(&mut statement, page.limit);
+    statement
 }
 
 /// Selects the first rows of a range.

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use entity::{project, project_item};
+use entity::{project, project_count};
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use serde::Serialize;
 use values::id::{ProjectId, UserId};
-use values::kind::{ItemKind, ProjectStatus};
+use values::kind::ProjectStatus;
 use values::time::Timestamp;
 
 use errors::Error;
@@ -71,50 +71,34 @@ pub async fn load_views(
 ) -> Result<Vec<ProjectView>, Error> {
     let mut counts = counts(db, user, rows.iter().map(|row| row.id).collect()).await?;
     let views = rows.into_iter().map(|row| {
-        let count = counts.remove(&row.id).unwrap_or_default();
+        // A trigger creates the counters with the project, so there are none only if they were deleted by hand.
+        let count = counts.remove(&row.id);
+        let number = |of: fn(&project_count::Model) -> i64| {
+            count.as_ref().and_then(|count| u64::try_from(of(count)).ok()).unwrap_or_default()
+        };
         ProjectView {
             id: row.id,
             name: row.name,
             description: row.description,
             status: row.status,
-            item_count: count.items,
-            source_count: count.sources,
+            item_count: number(|count| count.items),
+            source_count: number(|count| count.sources),
             updated_at: row.updated_at,
         }
     });
     Ok(views.collect())
 }
 
-#[derive(Default)]
-struct ItemCount {
-    items: u64,
-    sources: u64,
-}
-
+/// Returns the counters of projects of one user.
 async fn counts(
     db: &impl ConnectionTrait,
     user: UserId,
     projects: Vec<ProjectId>,
-) -> Result<HashMap<ProjectId, ItemCount>, Error> {
+) -> Result<HashMap<ProjectId, project_count::Model>, Error> {
     if projects.is_empty() {
         return Ok(HashMap::new());
     }
-    let rows: Vec<(ProjectId, ItemKind, i64)> = project_item::Entity::visible_to(user)
-        .filter(project_item::Column::ProjectId.is_in(projects))
-        .select_only()
-        .columns([project_item::Column::ProjectId, project_item::Column::Kind])
-        .column_as(project_item::Column::Id.count(), "items")
-        .group_by(project_item::Column::ProjectId)
-        .group_by(project_item::Column::Kind)
-        .into_tuple()
-        .all(db)
-        .await?;
-    let mut found: HashMap<ProjectId, ItemCount> = HashMap::new();
-    for (project, kind, items) in rows {
-        let items = u64::try_from(items).unwrap_or_default();
-        let count = found.entry(project).or_default();
-        count.items += items;
-        count.sources += if kind == ItemKind::Note { 0 } else { items };
-    }
-    Ok(found)
+    let of_projects = project_count::Column::ProjectId.is_in(projects);
+    let counts = project_count::Entity::owned_by(user).filter(of_projects).all(db).await?;
+    Ok(counts.into_iter().map(|count| (count.project_id, count)).collect())
 }

@@ -15,7 +15,7 @@ pub enum BookmarkSet {
 }
 
 impl BookmarkSet {
-    /// Selects the rows of the set, without columns.
+    /// Selects the rows of the set, without columns. An index has those with equal flags in the order of the time of saving, and of titles.
     pub fn select(&self, user: UserId) -> SelectStatement {
         let mut rows = Query::select();
         match self {
@@ -31,6 +31,13 @@ impl BookmarkSet {
         rows
     }
 
+    /// Selects the rows whose bookmarks have one of these values of the flags ([`bookmark::ComputedColumn::Flags`]); with `None` the rows
+    /// of any, as an index has them before a time.
+    pub fn select_with_flags(&self, user: UserId, flags: Option<Vec<i32>>) -> SelectStatement {
+        let flags = flags.unwrap_or_else(|| bookmark::ALL_FLAGS.collect());
+        self.select(user).and_where(self.flags().is_in(flags)).take()
+    }
+
     /// Returns the column with the id of the bookmark.
     pub fn bookmark_id(&self) -> Expr {
         match self {
@@ -44,6 +51,22 @@ impl BookmarkSet {
         match self {
             Self::Tag(_) => bookmark_tag::Column::SavedAt.into_expr(),
             Self::Collection(_) => collection_bookmark::Column::SavedAt.into_expr(),
+        }
+    }
+
+    /// Returns the column with the flags of the bookmark ([`bookmark::ComputedColumn::Flags`]).
+    pub fn flags(&self) -> Expr {
+        match self {
+            Self::Tag(_) => bookmark_tag::Column::Flags.into_expr(),
+            Self::Collection(_) => collection_bookmark::Column::Flags.into_expr(),
+        }
+    }
+
+    /// Returns the column with the beginning of the title of the bookmark ([`bookmark::ComputedColumn::TitleKey`]).
+    pub fn title_key(&self) -> Expr {
+        match self {
+            Self::Tag(_) => bookmark_tag::Column::TitleKey.into_expr(),
+            Self::Collection(_) => collection_bookmark::Column::TitleKey.into_expr(),
         }
     }
 

@@ -153,24 +153,12 @@ async fn add_attributes(
     priority: Priority,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let tags = pending.iter().flat_map(|page| {
-        let row = |name: &String| bookmark_tag::Model {
-            bookmark_id: page.row.id,
-            name: name.clone(),
-            user_id: user,
-            saved_at: page.row.saved_at,
-        };
-        page.new.tags.iter().map(row)
-    });
+    let tags = pending
+        .iter()
+        .flat_map(|page| page.new.tags.iter().map(|name| bookmark_tag::Model::new(&page.row, name.clone())));
     insert_all::<bookmark_tag::Entity>(txn, tags, Some(&skip_existing_tag())).await?;
     let memberships = pending.iter().flat_map(|page| {
-        let row = |collection: &_| collection_bookmark::Model {
-            collection_id: *collection,
-            bookmark_id: page.row.id,
-            user_id: user,
-            added_at: now,
-            saved_at: page.row.saved_at,
-        };
+        let row = |collection: &_| collection_bookmark::Model::new(&page.row, *collection, now);
         page.new.collections.iter().map(row)
     });
     insert_all::<collection_bookmark::Entity>(txn, memberships, Some(&skip_existing_membership())).await?;

@@ -18,13 +18,7 @@ pub async fn add_to_collection(
     collection: CollectionId,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let membership = collection_bookmark::Model {
-        collection_id: collection,
-        bookmark_id: row.id,
-        user_id: row.user_id,
-        added_at: now,
-        saved_at: row.saved_at,
-    };
+    let membership = collection_bookmark::Model::new(row, collection, now);
     insert_all::<collection_bookmark::Entity>(txn, [membership], Some(&skip_existing_membership())).await?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 //! On SQLite, which chooses without statistics, a column that is only tested is written so that no index is searched by it
 //! ([`tested_only`]).
 
-use database::tested_only;
+use database::{is_null_tested, tested_only};
 use entity::bookmark;
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, DbBackend};
@@ -65,7 +65,7 @@ impl BookmarkConditions {
     pub fn tests(&self, user: UserId, backend: DbBackend) -> Vec<Expr> {
         use bookmark::Column as C;
         let tested = |column: C| tested_only(column.into_expr(), backend);
-        let mut tests = vec![tested(C::UserId).eq(user), C::DeletedAt.is_null()];
+        let mut tests = vec![tested(C::UserId).eq(user), is_null_tested(C::DeletedAt.into_expr())];
         tests.extend(self.archived.map(|archived| C::Archived.eq(archived)));
         tests.extend(self.favorite.map(|favorite| C::Favorite.eq(favorite)));
         tests.extend(self.period(&tested(C::SavedAt)));
@@ -89,7 +89,7 @@ pub fn matching_flags(
         filters.iter().all(|(flag, wanted)| wanted.is_none_or(|wanted| (flags & flag != 0) == wanted))
     };
     let is_filtered = filters.iter().any(|(_, wanted)| wanted.is_some());
-    is_filtered.then(|| (0..bookmark::FLAGS_VALUES).filter(matches).collect())
+    is_filtered.then(|| bookmark::ALL_FLAGS.filter(matches).collect())
 }
 
 /// Returns the condition of a filter `savedAfter`. A bookmark saved at that very time does not pass.

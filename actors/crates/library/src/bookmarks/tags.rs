@@ -43,12 +43,7 @@ pub(super) async fn insert_tags(
         .iter()
         .collect::<BTreeSet<_>>()
         .into_iter()
-        .map(|name| bookmark_tag::Model {
-            bookmark_id: row.id,
-            name: name.clone(),
-            user_id: row.user_id,
-            saved_at: row.saved_at,
-        })
+        .map(|name| bookmark_tag::Model::new(row, name.clone()))
         .collect();
     Ok(insert_all::<bookmark_tag::Entity>(txn, rows, Some(&skip_existing_tag())).await? > 0)
 }
@@ -68,9 +63,8 @@ pub async fn replace_tags(
 
 /// Inserts a tag only if the bookmark does not have it.
 pub(super) fn skip_existing_tag() -> OnConflict {
-    OnConflict::columns([bookmark_tag::Column::BookmarkId, bookmark_tag::Column::Name])
-        .do_nothing()
-        .to_owned()
+    use bookmark_tag::Column as C;
+    OnConflict::columns([C::BookmarkId, C::UserId, C::Name]).do_nothing().to_owned()
 }
 
 #[cfg(test)]

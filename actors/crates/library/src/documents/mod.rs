@@ -22,6 +22,7 @@ pub use source_map::{PageSpan, SourceMap, SpokenSegment, TimedSpan};
 pub use store::{ChunkedDocument, ExtractedDocument, current_text, replace_text};
 pub use supplied_content::{MAX_SHORT_TEXT_LENGTH, PageContent, SuppliedContent, store_supplied_content};
 pub use unindexed::{
-    mark_bookmarks_unindexed, mark_unindexed, unindexed_after_metadata, unindexed_after_text, unindexed_since,
+    count_unindexed, mark_bookmarks_unindexed, mark_unindexed, unindexed_after_metadata,
+    unindexed_after_text, unindexed_since,
 };
 pub use with_texts::insert_with_texts;

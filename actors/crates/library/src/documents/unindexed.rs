@@ -9,7 +9,7 @@ use database::padded;
 use entity::document;
 use errors::Error;
 use sea_orm::sea_query::{Expr, ExprTrait};
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use values::id::{BookmarkId, DocumentId, UserId};
 use values::kind::ContentType;
 use values::time::Timestamp;
@@ -54,6 +54,18 @@ pub fn unindexed_after_metadata(written: Timestamp, now: Timestamp) -> Expr {
         .case(column.eq(written), column.into_expr())
         .finally(unindexed_since(now))
         .into()
+}
+
+/// Counts the visible documents of all users that the index lacks a change of, from the index `document_unindexed` of the table.
+///
+/// # Errors
+/// The database fails.
+pub async fn count_unindexed(db: &impl ConnectionTrait) -> Result<u64, Error> {
+    let count = document::Entity::unindexed_of_every_user()
+        .select_only()
+        .column_as(document::Column::Id.count(), "documents")
+        .into_tuple::<i64>();
+    Ok(count.one(db).await?.map_or(0, |count| u64::try_from(count).unwrap_or(0)))
 }
 
 /// Records that the index lacks a change of these documents. The caller has changed them in this transaction.

@@ -34,8 +34,10 @@ pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
     let has_file = Column::Id.in_subquery(stored_file::Entity::imports());
     let which = Condition::all().add(has_file).add(is_released);
     release_files(db, which).await?;
-    let abandoned = import::Entity::running_since(now - ABANDONED_AFTER)
-        .filter(Expr::col(Column::Id).not_in_subquery(jobs::subjects(JobKind::Import)));
+    let pending = jobs::jobs_for((import::Entity, Column::Id), JobKind::Import)
+        .and_where(jobs::is_pending())
+        .to_owned();
+    let abandoned = import::Entity::running_since(now - ABANDONED_AFTER).filter(Expr::not_exists(pending));
     for import in abandoned.all(core.db.read()).await? {
         mark_failed(
             db,

@@ -6,7 +6,6 @@ use values::id::{DocumentId, ProjectId, UserId};
 use values::time::Timestamp;
 
 use super::lock;
-use crate::BATCH_ROWS;
 use errors::Error;
 use jobs::{JobKind, Priority};
 
@@ -49,22 +48,9 @@ pub async fn delete_if_empty(txn: &impl ConnectionTrait, user: UserId, id: Proje
     let notes = document::Entity::with_hidden(user).filter(document::Column::ProjectId.eq(project.id));
     let is_empty = notes.one(txn).await?.is_none()
         && decision::Entity::within(&project).one(txn).await?.is_none()
-        && !has_visible_items(txn, &project).await?;
+        && project_item::Entity::within(&project).one(txn).await?.is_none();
     if is_empty {
         project::Entity::delete_owned_row(txn, user, project).await?;
     }
     Ok(is_empty)
-}
-
-/// Returns whether the project has an item whose document is not hidden.
-async fn has_visible_items(txn: &impl ConnectionTrait, project: &project::Model) -> Result<bool, Error> {
-    let items = project_item::Entity::within(project).select_only().column(project_item::Column::DocumentId);
-    let documents: Vec<DocumentId> = items.into_tuple().all(txn).await?;
-    for batch in documents.chunks(BATCH_ROWS) {
-        let readable = document::Entity::visible_to(project.user_id);
-        if readable.filter(document::Column::Id.is_in(batch.iter().copied())).one(txn).await?.is_some() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }

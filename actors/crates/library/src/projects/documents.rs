@@ -3,7 +3,10 @@
 use entity::{document, note, project, project_item};
 use errors::Error;
 use sea_orm::sea_query::UnionType;
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QuerySelect, QueryTrait};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, JoinType, QueryFilter, QuerySelect, QueryTrait,
+    RelationDef,
+};
 use values::id::DocumentId;
 use values::kind::ContentType;
 
@@ -19,7 +22,12 @@ pub async fn documents_of(core: &CoreContext, project: &project::Model) -> Resul
         .select_only()
         .column(project_item::Column::DocumentId)
         .into_query();
+    let of_items: RelationDef = project_item::Entity::belongs_to(document::Entity)
+        .from(project_item::Column::DocumentId)
+        .to(Column::Id)
+        .into();
     let bookmarks = project_item::Entity::within(project)
+        .join(JoinType::InnerJoin, of_items)
         .filter(Column::ContentType.ne(ContentType::Note))
         .filter(Column::BookmarkId.is_not_null())
         .select_only()

@@ -2,10 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use entity::{note, project, project_item};
-use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, PaginatorTrait, QueryFilter, QuerySelect,
-};
+use entity::{note, project, project_count, project_item};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 use uuid::Uuid;
 use values::id::{DocumentId, ProjectItemId};
 use values::kind::ItemKind;
@@ -51,7 +49,11 @@ pub async fn add_items(
         return Ok(added);
     }
     // The lock on the project makes the check and the insert one step.
-    let count = project_item::Entity::within(project).count(txn).await?;
+    let count = project_count::Entity::owned_by(project.user_id)
+        .filter(project_count::Column::ProjectId.eq(project.id))
+        .one(txn)
+        .await?;
+    let count = count.and_then(|count| u64::try_from(count.items).ok()).unwrap_or_default();
     if count + added.new.len() as u64 > u64::from(max_items) {
         return Err(Error::ProjectLimit { limit: max_items });
     }
@@ -117,5 +119,6 @@ fn item_row(project: &project::Model, item: &ResolvedItem, now: Timestamp) -> pr
         role: item.role,
         pinned: false,
         added_at: now,
+        is_visible: true,
     }
 }

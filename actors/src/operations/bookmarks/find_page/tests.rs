@@ -115,20 +115,11 @@ async fn store(
     insert_all::<bookmark::Entity>(db.write(), rows.iter().map(|row| row.bookmark.clone()), None)
         .await
         .unwrap();
-    let tags = rows.iter().filter(|row| row.is_tagged).map(|row| bookmark_tag::Model {
-        bookmark_id: row.bookmark.id,
-        name: "bird".to_owned(),
-        user_id: owner,
-        saved_at: row.bookmark.saved_at,
-    });
+    let tagged = rows.iter().filter(|row| row.is_tagged);
+    let tags = tagged.map(|row| bookmark_tag::Model::new(&row.bookmark, "bird".to_owned()));
     insert_all::<bookmark_tag::Entity>(db.write(), tags, None).await.unwrap();
-    let filed = rows.iter().filter(|row| row.is_filed).map(|row| collection_bookmark::Model {
-        collection_id: filed_in,
-        bookmark_id: row.bookmark.id,
-        user_id: owner,
-        added_at: NOW,
-        saved_at: row.bookmark.saved_at,
-    });
+    let filed = rows.iter().filter(|row| row.is_filed);
+    let filed = filed.map(|row| collection_bookmark::Model::new(&row.bookmark, filed_in, NOW));
     insert_all::<collection_bookmark::Entity>(db.write(), filed, None).await.unwrap();
     rows
 }
@@ -327,11 +318,16 @@ async fn part_of_the_list_is_a_range_of_its_index() {
     let db = Db::open(&url).await.unwrap();
     let owner = UserId::new(NOW);
     store(&db, owner, CollectionId::new(NOW), &vec![A_HERON; 30]).await;
-    let by_tag = BookmarkFilter { tag: Some("bird".to_owned()), favorite: Some(false), ..no_filter(owner) };
+    let by_tag = BookmarkFilter {
+        tag: Some("bird".to_owned()),
+        favorite: Some(false),
+        content_type: Some(ContentType::Article),
+        ..no_filter(owner)
+    };
     let by_words = BookmarkFilter { words: vec!["heron".to_owned()], ..no_filter(owner) };
 
     for (filter, range) in [
-        (by_tag, "name=? AND (saved_at,bookmark_id)>(?,?) AND (saved_at,bookmark_id)<(?,?))"),
+        (by_tag, "name=? AND flags=? AND (saved_at,bookmark_id)>(?,?) AND (saved_at,bookmark_id)<(?,?))"),
         (by_words, "bookmark_saved (user_id=? AND (saved_at,id)>(?,?) AND (saved_at,id)<(?,?))"),
     ] {
         for sort in [BookmarkSort::SavedAt, BookmarkSort::SavedAtDescending] {
@@ -383,6 +379,53 @@ async fn changed_time_of_saving_moves_the_bookmark_in_its_tag() {
     let filed = collection_bookmark::Entity::owned_by(owner).all(db.read()).await.unwrap();
     assert!(tags.iter().all(|tag| tag.saved_at == later) && filed.iter().all(|row| row.saved_at == later));
     assert_eq!((tags.len(), filed.len()), (1, 1));
+}
+
+/// Asserts that each row of a tag and of a collection has the copies that are made of its bookmark, and that there are this many of both.
+async fn assert_equal_copies(db: &Db, owner: UserId, rows: usize) {
+    let tags = bookmark_tag::Entity::owned_by(owner).all(db.read()).await.unwrap();
+    let filed = collection_bookmark::Entity::owned_by(owner).all(db.read()).await.unwrap();
+    assert_eq!((tags.len(), filed.len()), (rows, rows));
+    for bookmark in bookmark::Entity::with_deleted(owner).all(db.read()).await.unwrap() {
+        for tag in tags.iter().filter(|tag| tag.bookmark_id == bookmark.id) {
+            assert_eq!(*tag, bookmark_tag::Model::new(&bookmark, tag.name.clone()));
+        }
+        for row in filed.iter().filter(|row| row.bookmark_id == bookmark.id) {
+            assert_eq!(*row, collection_bookmark::Model::new(&bookmark, row.collection_id, row.added_at));
+        }
+    }
+}
+
+#[actix::test]
+async fn flags_and_title_of_a_bookmark_are_copied_to_its_sets() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+    let db = Db::open(&url).await.unwrap();
+    let (owner, row) = store_one(&db).await;
+    let set = async |column: bookmark::Column, value: Expr| {
+        bookmark::Entity::update_owned(owner).col_expr(column, value).exec(db.write()).await.unwrap();
+        assert_equal_copies(&db, owner, 1).await;
+    };
+
+    set(bookmark::Column::Favorite, Expr::value(true)).await;
+    set(bookmark::Column::Archived, Expr::value(true)).await;
+    set(bookmark::Column::Progress, Expr::value(1.0)).await;
+    document::Entity::update_owned(owner)
+        .col_expr(document::Column::Title, Expr::value("\u{c4} Gull".repeat(200)))
+        .exec(db.write())
+        .await
+        .unwrap();
+    assert_equal_copies(&db, owner, 1).await;
+
+    // Rows that are written with what the bookmark was before.
+    let filed_in = collection::Entity::owned_by(owner).one(db.read()).await.unwrap().unwrap().id;
+    collection_bookmark::Entity::delete_owned(owner).exec(db.write()).await.unwrap();
+    let filed = collection_bookmark::Model::new(&row, filed_in, NOW);
+    insert_all::<collection_bookmark::Entity>(db.write(), [filed], None).await.unwrap();
+    bookmark_tag::Entity::delete_owned(owner).exec(db.write()).await.unwrap();
+    let tag = bookmark_tag::Model::new(&row, "gull".to_owned());
+    insert_all::<bookmark_tag::Entity>(db.write(), [tag], None).await.unwrap();
+    assert_equal_copies(&db, owner, 1).await;
 }
 
 #[actix::test]

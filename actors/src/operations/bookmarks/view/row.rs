@@ -239,7 +239,7 @@ mod tests {
 
         for index in [
             "bookmark_user (user_id=? AND id=?)",
-            "bookmark_tag_bookmark (bookmark_id=? AND user_id=?)",
+            "sqlite_autoindex_bookmark_tag_1 (bookmark_id=? AND user_id=?)",
             "collection_bookmark_bookmark (bookmark_id=? AND user_id=?)",
         ] {
             assert!(plan.has_step(index), "{plan:#?}");

@@ -130,6 +130,7 @@ mod tests {
                 relevance: Relevance::of(measures, 0.0),
                 coverage: 0.0,
                 title: TitleMatch::None,
+                lacks_number: false,
             },
         }
     }

@@ -6,9 +6,9 @@ use std::hash::Hash;
 
 use entity::{decision, note, project, project_item};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect, Select};
 use values::id::{DecisionId, DocumentId, NoteId};
-use values::kind::{DecisionStatus, ItemKind};
+use values::kind::DecisionStatus;
 use values::time::Timestamp;
 
 use super::super::items;
@@ -134,13 +134,7 @@ async fn own_notes(core: &CoreContext, project: &project::Model) -> Result<Vec<N
 
 /// Returns the notes of other projects and on bookmarks that are items of this project. They are pinned as items.
 async fn note_items(core: &CoreContext, project: &project::Model) -> Result<Vec<NoteMeasure>, Error> {
-    let items = project_item::Entity::within(project)
-        .filter(project_item::Column::Kind.eq(ItemKind::Note))
-        .order_by_desc(project_item::Column::Pinned)
-        .order_by_desc(project_item::Column::Id)
-        .limit(MAX_TEXT_ROWS)
-        .all(core.db.read())
-        .await?;
+    let items = select_note_items(project).all(core.db.read()).await?;
     let pinned: HashMap<_, _> = items.into_iter().map(|item| (item.document_id, item.pinned)).collect();
     if pinned.is_empty() {
         return Ok(Vec::new());
@@ -164,16 +158,7 @@ async fn note_items(core: &CoreContext, project: &project::Model) -> Result<Vec<
 
 /// Returns the items that are not notes: pinned ones first, then the newest, those of one request in its order.
 pub async fn sources(core: &CoreContext, project: &project::Model) -> Result<Vec<ContextSource>, Error> {
-    use project_item::Column;
-    let rows = project_item::Entity::within(project)
-        .filter(Column::Kind.ne(ItemKind::Note))
-        .order_by_desc(Column::Pinned)
-        // Items of one request have the same time, and ids in the order of the request.
-        .order_by_desc(Column::AddedAt)
-        .order_by_asc(Column::Id)
-        .limit(MAX_SOURCE_ROWS)
-        .all(core.db.read())
-        .await?;
+    let rows = select_sources(project).all(core.db.read()).await?;
     let documents = items::documents(core.db.read(), project.user_id, &rows).await?;
     let sources = rows.into_iter().filter_map(|row| {
         let document = documents.get(&row.document_id)?;
@@ -189,10 +174,61 @@ pub async fn sources(core: &CoreContext, project: &project::Model) -> Result<Vec
     Ok(sources.collect())
 }
 
+/// Selects the items in the order of the index `project_item_source`.
+fn select_sources(project: &project::Model) -> Select<project_item::Entity> {
+    use project_item::Column;
+    project_item::Entity::sources_within(project)
+        .order_by_desc(Column::Pinned)
+        // Items of one request have the same time, and ids in the order of the request.
+        .order_by_desc(Column::AddedAt)
+        .order_by_asc(Column::Id)
+        .limit(MAX_SOURCE_ROWS)
+}
+
+/// Selects the notes among the items in the order of the index `project_item_note`.
+fn select_note_items(project: &project::Model) -> Select<project_item::Entity> {
+    project_item::Entity::notes_within(project)
+        .order_by_desc(project_item::Column::Pinned)
+        .order_by_desc(project_item::Column::Id)
+        .limit(MAX_TEXT_ROWS)
+}
+
 #[cfg(test)]
 mod tests {
+    use database::{Db, QueryPlan};
+    use sea_orm::{DbBackend, QueryTrait};
+    use values::id::{ProjectId, UserId};
+    use values::kind::ProjectStatus;
+
     use super::super::ContextChars;
     use super::*;
+
+    #[tokio::test]
+    async fn sources_and_notes_are_read_in_the_order_of_an_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        let db = Db::open(&url).await.unwrap();
+        let now = Timestamp::from_millis(0);
+        let project = project::Model {
+            id: ProjectId::new(now),
+            user_id: UserId::new(now),
+            name: String::new(),
+            description: None,
+            instructions: String::new(),
+            status: ProjectStatus::Active,
+            created_at: now,
+            updated_at: now,
+        };
+
+        for (items, index) in [
+            (select_sources(&project), "project_item_source (project_id=?)"),
+            (select_note_items(&project), "project_item_note (project_id=?)"),
+        ] {
+            let plan = QueryPlan::of(&db, items.build(DbBackend::Sqlite)).await.unwrap();
+
+            assert!(plan.has_step(index) && !plan.sorts(), "{plan:#?}");
+        }
+    }
 
     #[test]
     fn row_limits_exceed_what_fits_into_a_response() {

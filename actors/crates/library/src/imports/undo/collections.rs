@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use database::is_null_tested;
 use entity::{bookmark, collection, collection_bookmark, import, import_row, job};
 use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
@@ -146,7 +147,7 @@ async fn delete_if_empty(
                 .equals((collection::Entity, collection::Column::Id)),
         )
         .and_where(filing(collection_bookmark::Column::UserId).eq(user))
-        .and_where(Expr::col((bookmark::Entity, bookmark::Column::DeletedAt)).is_null())
+        .and_where(is_null_tested(bookmark::Column::DeletedAt.into_expr()))
         .to_owned();
     let inner = Alias::new("inner_one");
     let within = Query::select()

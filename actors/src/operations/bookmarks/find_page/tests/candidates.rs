@@ -21,7 +21,7 @@ fn first_page(sort: BookmarkSort, limit: u64) -> PageBounds<'static> {
 
 /// Looks for a page of three among the candidates with the words, and returns how many rows it has; `None` if they are more than `max`.
 async fn rows_among(db: &Db, filter: &BookmarkFilter, sort: BookmarkSort, max: u64) -> Option<usize> {
-    let candidates = filter.candidates(sort, None, DbBackend::Sqlite).remove(0);
+    let candidates = filter.candidates(sort, None, max, DbBackend::Sqlite).remove(0);
     let found = find_among(db.read(), filter, candidates, max, first_page(sort, 3)).await.unwrap();
     found.map(|rows| rows.len())
 }
@@ -65,6 +65,53 @@ async fn candidates_are_read_up_to_the_maximum() {
         assert_eq!(rows_among(&db, &herons(owner), sort, 5).await, Some(3));
         assert_eq!(rows_among(&db, &favorites, sort, 5).await, Some(0));
         assert_eq!(rows_among(&db, &gulls, sort, 0).await, Some(0));
+    }
+}
+
+#[actix::test]
+async fn short_words_of_other_users_are_no_candidates() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = open(&folder).await;
+    let (owner, before, after) = (UserId::new(NOW), UserId::new(NOW), UserId::new(NOW));
+    store(&db, before, CollectionId::new(NOW), &[A_HERON; 20]).await;
+    store(&db, owner, CollectionId::new(NOW), &[A_HERON; 3]).await;
+    store(&db, after, CollectionId::new(NOW), &[A_HERON; 20]).await;
+    let filter = |word: &str| BookmarkFilter { words: vec![word.to_owned()], ..no_filter(owner) };
+
+    for sort in SORTS {
+        // With one trigram of the index, and with several of one bookmark.
+        for word in ["he", "e"] {
+            assert_eq!(rows_among(&db, &filter(word), sort, 2).await, None, "{word}");
+            assert_eq!(rows_among(&db, &filter(word), sort, 3).await, Some(3), "{word}");
+        }
+        assert_eq!(rows_among(&db, &filter("zz"), sort, 0).await, Some(0));
+    }
+}
+
+#[actix::test]
+async fn bookmarks_with_two_words_are_found_whichever_is_frequent() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = open(&folder).await;
+    let owner = UserId::new(NOW);
+    // Each URL contains "example". The titles are "heron" five times, and thrice one with "reeds" as well.
+    let titles = [0, 0, 0, 0, 0, 1, 1, 1];
+    let seeds = titles.map(|title| (title, 0, 0, [false; 3], false, false, false, false));
+    store(&db, owner, CollectionId::new(NOW), &seeds).await;
+    let words =
+        |words: [&str; 2]| BookmarkFilter { words: words.map(str::to_owned).to_vec(), ..no_filter(owner) };
+
+    for sort in SORTS {
+        // In the title and in the URL: only one word has few enough bookmarks, or both.
+        for max in [3, 7, 8] {
+            for pair in [["example", "reeds"], ["reeds", "example"]] {
+                assert_eq!(rows_among(&db, &words(pair), sort, max).await, Some(3), "{pair:?} {max}");
+            }
+        }
+        assert_eq!(rows_among(&db, &words(["example", "heron"]), sort, 7).await, None);
+        assert_eq!(rows_among(&db, &words(["reeds", "heron"]), sort, 2).await, None);
+        for max in [0, 7, 8] {
+            assert_eq!(rows_among(&db, &words(["example", "gulls"]), sort, max).await, Some(0), "{max}");
+        }
     }
 }
 
