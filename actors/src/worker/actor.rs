@@ -162,7 +162,7 @@ impl WorkerActor {
         if due.has_feeds {
             self.begin(MaintenanceTask::EnqueueDueFeeds, context);
         }
-        if due.has_unindexed_documents && self.ctx.index_watch.can_maintain() {
+        if due.has_unindexed_metadata && self.ctx.index_watch.can_maintain() {
             self.index_metadata(context);
         }
     }
@@ -248,7 +248,7 @@ impl WorkerActor {
     }
 
     fn max_batch_jobs(&self) -> u64 {
-        let has_model = self.ctx.indexing.retrieval.engine().embedder().is_some();
+        let has_model = self.ctx.indexing.retrieval.engine().has_model();
         if has_model { MAX_EMBEDDED_BATCH_JOBS } else { MAX_BATCH_JOBS }
     }
 

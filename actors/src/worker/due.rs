@@ -12,21 +12,24 @@ use sea_orm::{DbErr, Value};
 use uuid::Uuid;
 use values::time::Timestamp;
 
-use crate::ingest::metadata_task::LACKS_METADATA_CONDITION;
+use crate::ingest::metadata_task::METADATA_IS_DUE;
 use crate::service_state::REMOVED_USER_CONDITION;
 
 static DUE: LazyLock<DirectQuery> = LazyLock::new(|| DirectQuery::of_sql(|_| due_sql()));
 
 fn due_sql() -> String {
+    // The last column has an order instead of `EXISTS`: of many documents that the index lacks, whose jobs were given up, PostgreSQL expects
+    // one that passes the other conditions to be found soon in any order, and would read all of them.
     let jobs = DueJobs::columns();
     format!(
         r#"SELECT {jobs},
             EXISTS (SELECT 1 FROM "feed_source" WHERE "feed_source"."next_fetch_at" <= $1),
             EXISTS (SELECT 1 FROM "feed_push" WHERE "feed_push"."renew_at" <= $1),
             EXISTS (SELECT 1 FROM "service_state" WHERE {REMOVED_USER_CONDITION}),
-            EXISTS (SELECT 1 FROM "document"
+            (SELECT "user_id" FROM "document"
                 WHERE "user_id" > $2 AND "unindexed_since" IS NOT NULL AND "hidden_at" IS NULL
-                    AND {LACKS_METADATA_CONDITION})"#
+                    AND {METADATA_IS_DUE}
+                ORDER BY "user_id" LIMIT 1) IS NOT NULL"#
     )
 }
 
@@ -44,8 +47,8 @@ pub(super) struct DueWork {
     pub has_feeds: bool,
     /// Whether the index may have passages of an account that was removed.
     pub has_removed_users: bool,
-    /// Whether the index lacks a change of a document, which a job or [`metadata_task`](crate::ingest::metadata_task) puts into it.
-    pub has_unindexed_documents: bool,
+    /// Whether the index lacks a change of a document that [`metadata_task`](crate::ingest::metadata_task) puts into it.
+    pub has_unindexed_metadata: bool,
 }
 
 impl DueWork {
@@ -63,16 +66,22 @@ impl DueWork {
             jobs: DueJobs::from_row(row, 0)?,
             has_feeds: fetch || subscribe,
             has_removed_users: row.get(next + 2)?,
-            has_unindexed_documents: row.get(next + 3)?,
+            has_unindexed_metadata: row.get(next + 3)?,
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use database::QueryPlan;
-    use sea_orm::{DbBackend, Statement};
+    use entity::{document, user};
+    use sea_orm::sea_query::Expr;
+    use sea_orm::{ColumnTrait, DbBackend, EntityTrait, IntoActiveModel, QueryFilter, Statement};
     use values::id::UserId;
+    use values::kind::ContentType;
+    use values::plan::Plan;
 
     use super::*;
     use crate::service_state::{self, ServiceStateKey};
@@ -100,6 +109,32 @@ mod tests {
     }
 
     #[actix::test]
+    async fn documents_that_no_task_indexes_are_not_due() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = open_database(&folder).await;
+        let owner = UserId::new(NOON);
+        let account = user::Model::new(owner, "a@b".to_owned(), String::new(), Plan::Pro, NOON);
+        user::Entity::insert(account.into_active_model()).exec_without_returning(db.write()).await.unwrap();
+        let new = document::Model::pending(owner, ContentType::Article, "Herons".to_owned(), NOON);
+        let id = new.id;
+        document::Entity::insert(new.into_active_model()).exec_without_returning(db.write()).await.unwrap();
+        let set = async |column: document::Column, value: Expr| {
+            let change = document::Entity::update_owned(owner).col_expr(column, value);
+            change.filter(document::Column::Id.eq(id)).exec(db.write()).await.unwrap();
+            DueWork::find(&db, NOON).await.unwrap().has_unindexed_metadata
+        };
+
+        assert!(set(document::Column::Version, Expr::value(1)).await);
+        assert!(!set(document::Column::AwaitsIndexJob, Expr::value(true)).await, "a job waits");
+        assert!(set(document::Column::AwaitsIndexJob, Expr::value(false)).await);
+        let later = NOON + Duration::from_secs(1);
+        assert!(
+            !set(document::Column::IndexedAt, Expr::value(Some(later))).await,
+            "only its text is lacking"
+        );
+    }
+
+    #[actix::test]
     async fn everything_due_is_found_by_one_statement() {
         let folder = tempfile::tempdir().unwrap();
         let mut db = open_database(&folder).await;
@@ -122,6 +157,6 @@ mod tests {
         let scans = plan.full_scans();
         assert!(scans.len() == 1 && scans.iter().all(|step| step.contains("service_state")), "{plan:#?}");
         assert!(plan.has_step("feed_source_due") && plan.has_step("feed_push_due"), "{plan:#?}");
-        assert!(plan.has_step("document_unindexed (user_id>?)"), "{plan:#?}");
+        assert!(plan.has_step("document_unindexed_metadata (user_id>?)"), "{plan:#?}");
     }
 }

@@ -4,6 +4,7 @@
 
 use entity::{bookmark, document, job};
 use jobs::{ClaimedJob, JobError, JobKind, record_document_reason};
+use library::documents::unindexed_since;
 use library::{exports, imports};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter};
@@ -108,6 +109,14 @@ async fn fail_document(
     // Lock order: bookmark before document, as in its deletion (prevents deadlock).
     bookmark::Entity::touch_for_document(db, job.user_id, DocumentId(job.subject), now).await?;
     record_document_reason(db, job, reason).await?;
+    // At the first failure of a document without a text: from now on its metadata passage has vectors.
+    document::Entity::update_owned(job.user_id)
+        .filter(document::Column::Id.eq(DocumentId(job.subject)))
+        .col_expr(document::Column::UnindexedSince, unindexed_since(now))
+        .filter(document::Column::Version.eq(0))
+        .filter(document::Column::Status.eq(DocumentStatus::Processing))
+        .exec(db)
+        .await?;
     document::Entity::update_owned(job.user_id)
         .filter(document::Column::Id.eq(DocumentId(job.subject)))
         .col_expr(document::Column::Status, Expr::value(DocumentStatus::Failed))

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use jobs::{ClaimOrder, ClaimedJob, ClaimedJobs, SlotBudget, Track};
+use library::owned_transaction::begin_owned;
 use sea_orm::DbErr;
 use tracing::warn;
 
@@ -35,12 +36,19 @@ pub(super) async fn claim_due(
 
 /// Releases a job, as if there had been no attempt.
 pub(super) async fn release(ctx: &WorkerContext, job: &ClaimedJob) {
-    if let Err(error) = jobs::release(ctx.core.db.write(), &job.row, ctx.core.clock.now()).await {
+    if let Err(error) = try_release(ctx, job).await {
         warn!(
             job.id = %job.row.id, job.kind = %job.kind.name(), job.subject = %job.row.subject, %error,
             "could not release a job; it is due again when its lease expires"
         );
     }
+}
+
+async fn try_release(ctx: &WorkerContext, job: &ClaimedJob) -> Result<(), DbErr> {
+    let txn = begin_owned(&ctx.core.db, job.row.user_id).await?;
+    // It ends if the same job was requested meanwhile, and is counted then.
+    jobs::release(&txn, &job.row, ctx.core.clock.now()).await?;
+    txn.commit().await
 }
 
 /// Releases all jobs of this process, as if there had been no attempt.

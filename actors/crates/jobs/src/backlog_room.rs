@@ -1,7 +1,7 @@
 //! How many more jobs a user may enqueue.
 
-use entity::job::{Column, Entity};
-use sea_orm::sea_query::{Expr, Func, Query, SelectStatement};
+use entity::job::{Column, Entity, KindColumn};
+use sea_orm::sea_query::{Expr, ExprTrait, Func, Query, SelectStatement};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QuerySelect, QueryTrait};
 use values::id::UserId;
 use values::kind::JobState;
@@ -27,6 +27,8 @@ fn count_backlog(user: UserId) -> SelectStatement {
         .column(Column::Id)
         .filter(is_pending())
         .filter(Column::State.eq(JobState::Queued))
+        // Both values are listed, because they precede the priority in `job_user_pending`.
+        .filter(Expr::col((Entity, KindColumn::MakesDocument)).is_in([false, true]))
         .filter(Column::Priority.eq(Priority::Backlog.number()))
         .limit(MAX_WAITING_JOBS)
         .into_query();

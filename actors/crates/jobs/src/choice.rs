@@ -73,7 +73,7 @@ impl JobChoice {
         let shares_slots = rows.len() as u64 > self.slots.free.min(max_slots);
         let mut chosen = ChosenJobs { shares_slots, ..ChosenJobs::default() };
         for row in rows {
-            // The queries select known kinds alone (`SlotBudget::select_claimable_kinds`).
+            // The queries select known kinds alone (`SlotBudget::claimable_kinds`).
             let Some(kind) = JobKind::named(&row.kind) else { continue };
             if self.subjects.contains(&row.subject) {
                 continue;

@@ -55,10 +55,11 @@ pub async fn claim(
     now: Timestamp,
     slots: SlotBudget,
 ) -> Result<ClaimedJobs, DbErr> {
-    let expired = slots.select_claimable_kinds(jobs_with_expired_lease(track, now));
-    let waiting = slots.select_claimable_kinds(waiting_jobs(track, &slots.users_at_maximum()));
+    let Some(kinds) = slots.claimable_kinds(track) else { return Ok(ClaimedJobs::default()) };
+    let expired = jobs_with_expired_lease(track, now).filter(kinds.clone());
+    let waiting = waiting_jobs(track, &slots.users_at_maximum()).filter(kinds.clone());
     // A read first: most of the time there is nothing to claim, and the transaction below would take the lock of the database.
-    let claimable = find_claimable(db, track, &slots, &waiting).await?;
+    let claimable = find_claimable(db, track, &slots, &kinds, &waiting).await?;
     if claimable.is_empty() && expired.clone().one(db.read()).await?.is_none() {
         return Ok(ClaimedJobs::default());
     }

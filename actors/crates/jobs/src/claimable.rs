@@ -3,6 +3,7 @@
 
 use database::Db;
 use entity::job::{Column, Entity};
+use sea_orm::sea_query::SimpleExpr;
 use sea_orm::{ColumnTrait, DbErr, QueryFilter, QuerySelect, Select};
 use values::id::UserId;
 
@@ -27,11 +28,13 @@ impl ClaimableSlots {
     }
 }
 
-/// Finds out which of the waiting jobs of a track, which `waiting` selects in their order, a claim with these slots would take.
+/// Finds out which of the waiting jobs of a track, which `waiting` selects in their order, a claim with these slots would take. `kinds` is
+/// the condition that a job is of a kind that it may take.
 pub(crate) async fn find_claimable(
     db: &Db,
     track: Track,
     slots: &SlotBudget,
+    kinds: &SimpleExpr,
     waiting: &Select<Entity>,
 ) -> Result<ClaimableSlots, DbErr> {
     let full_users = slots.users_at_maximum();
@@ -43,13 +46,13 @@ pub(crate) async fn find_claimable(
         return Ok(if is_any { all } else { ClaimableSlots::default() });
     }
     let mut found = ClaimableSlots::default();
-    if others_are_due(db, track, Priority::Now, &full_users).await?
+    if others_are_due(db, (track, Priority::Now), kinds, &full_users).await?
         && select_interactive(waiting.clone()).one(db.read()).await?.is_some()
     {
         found.interactive = slots.free;
     }
     if slots.free_for_backlog > 0
-        && others_are_due(db, track, Priority::Backlog, &full_users).await?
+        && others_are_due(db, (track, Priority::Backlog), kinds, &full_users).await?
         && is_backlog_claimable(db, slots, waiting).await?
     {
         found.backlog = slots.free_for_backlog;
@@ -57,18 +60,18 @@ pub(crate) async fn find_claimable(
     Ok(found)
 }
 
-/// Returns whether jobs of other users than these are due at a priority. Otherwise a query without these users would read all of their
-/// jobs.
+/// Returns whether jobs of these kinds and of other users than these are due at a priority. Otherwise a query without these users would read
+/// all of their jobs.
 async fn others_are_due(
     db: &Db,
-    track: Track,
-    priority: Priority,
+    (track, priority): (Track, Priority),
+    kinds: &SimpleExpr,
     full_users: &[UserId],
 ) -> Result<bool, DbErr> {
     if full_users.is_empty() {
         return Ok(true);
     }
-    any_exists(db.read(), due_jobs_of_others((track.number(), priority.number()), full_users)).await
+    any_exists(db.read(), due_jobs_of_others((track.number(), priority.number()), kinds, full_users)).await
 }
 
 /// Returns whether a job of the backlog would be taken. Those that may share a slot wait while no batch may begin; another one may be among

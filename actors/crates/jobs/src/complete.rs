@@ -5,10 +5,12 @@
 use std::time::Duration;
 
 use database::Db;
-use entity::document;
 use entity::job::{Column, Entity, Model};
+use entity::{document, user};
 use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query, SimpleExpr};
-use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, UpdateMany};
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, DbErr, DeleteMany, EntityTrait, QueryFilter, UpdateMany,
+};
 use values::id::DocumentId;
 use values::kind::JobState;
 use values::time::Timestamp;
@@ -215,8 +217,8 @@ async fn requeue_all(
         .and_where(Expr::cust("waiting_job.state = 'queued'"))
         .to_owned();
     // Two statements for all jobs, however many there are: the process may end soon, and another one may hold the lock of the
-    // database.
-    let txn = db.begin().await?;
+    // database. Each is a transaction: on PostgreSQL the second counts jobs of several users, and must not wait for a transaction that
+    // requests a job and waits for the first.
     let requeued = Entity::update_many()
         .col_expr(Column::State, Expr::value(JobState::Queued))
         .col_expr(column, value)
@@ -224,7 +226,7 @@ async fn requeue_all(
         .col_expr(Column::RunAt, Expr::value(now))
         .filter(running.clone())
         .filter(Expr::exists(same_job.clone()).not())
-        .exec(&txn)
+        .exec(db.write())
         .await?;
     Entity::update_many()
         .col_expr(Column::State, Expr::value(JobState::Done))
@@ -234,9 +236,8 @@ async fn requeue_all(
         .filter(running)
         // A job that the process claims between the two statements stays leased: its claim took the only waiting row of that job.
         .filter(Expr::exists(same_job))
-        .exec(&txn)
+        .exec(db.write())
         .await?;
-    txn.commit().await?;
     Ok(requeued.rows_affected)
 }
 
@@ -341,7 +342,7 @@ pub async fn record_document_reason(
 /// Removes jobs that finished before `done_before`. Jobs that were given up are kept with their reason as long as their documents exist;
 /// those that are about no document until they ended before `given_up_before`.
 pub async fn sweep(db: &Db, done_before: Timestamp, given_up_before: Timestamp) -> Result<(), DbErr> {
-    let done = Condition::all().add(has_state(JobState::Done)).add(Column::FinishedAt.lt(done_before));
+    done_jobs(done_before).exec(db.write()).await?;
     let makes_document = Column::Kind.is_in(JobKind::that_make_documents());
     let own_document = Query::select()
         .column(document::Column::Id)
@@ -351,15 +352,23 @@ pub async fn sweep(db: &Db, done_before: Timestamp, given_up_before: Timestamp) 
     let is_obsolete = Condition::any()
         .add(makes_document.clone().and(Expr::exists(own_document).not()))
         .add(makes_document.not().and(Column::FinishedAt.lt(given_up_before)));
-    let given_up = Condition::all().add(has_state(JobState::GivenUp)).add(is_obsolete);
-    for ended in [done, given_up] {
-        Entity::delete_many().filter(ended).exec(db.write()).await?;
-    }
-    Ok(())
+    let given_up = Entity::delete_many().filter(has_state(JobState::GivenUp)).filter(is_obsolete);
+    given_up.exec(db.write()).await.map(drop)
+}
+
+/// Returns the deletion of the jobs that finished before this time, of one account after another, as the index `job_finished` has them.
+fn done_jobs(before: Timestamp) -> DeleteMany<Entity> {
+    let users = Query::select().column(user::Column::Id).from(user::Entity).to_owned();
+    Entity::delete_many()
+        .filter(has_state(JobState::Done))
+        .filter(Column::UserId.in_subquery(users))
+        .filter(Column::FinishedAt.lt(before))
 }
 
 #[cfg(test)]
 mod tests {
+    use database::QueryPlan;
+    use sea_orm::{DbBackend, QueryTrait};
     use uuid::Uuid;
     use values::id::{JobId, UserId};
 
@@ -376,6 +385,15 @@ mod tests {
             attempts,
             ..Model::queued(user, JobKind::Index.name(), subject(1), (1, Priority::Now.number()), NOON)
         }
+    }
+
+    #[tokio::test]
+    async fn finished_jobs_of_each_account_are_found_by_an_index() {
+        let queue = TestQueue::new().await;
+
+        let plan = QueryPlan::of(&queue.db, done_jobs(NOON).build(DbBackend::Sqlite)).await.unwrap();
+
+        assert!(plan.has_step("job_finished (user_id=? AND finished_at<?)"), "{plan:#?}");
     }
 
     #[test]

@@ -120,7 +120,10 @@ pub async fn remove_with_subjects(
 mod tests {
     use std::time::Duration;
 
+    use database::DatabaseFault;
+    use entity::user;
     use sea_orm::sea_query::Query;
+    use sea_orm::{DbBackend, EntityTrait, Statement};
 
     use super::*;
     use crate::test_queue::{NOON, TestQueue, subject};
@@ -211,5 +214,54 @@ mod tests {
         let expected = [(1, other, index), (3, user, index), (4, user, fetch), (5, user, index)]
             .map(|(number, user, kind)| (subject(number), user, kind));
         assert_eq!(left, expected);
+    }
+
+    #[tokio::test]
+    async fn job_without_an_account_is_refused() {
+        let queue = TestQueue::new().await;
+        let (unknown, db) = (UserId::new(NOON), queue.db.write());
+
+        let refused =
+            enqueue(db, unknown, JobKind::Index, subject(1), Priority::Now, NOON).await.unwrap_err();
+
+        assert_eq!(DatabaseFault::of(&refused), DatabaseFault::MissingReference);
+        assert!(queue.jobs().await.is_empty());
+    }
+
+    #[tokio::test]
+    async fn deleted_account_takes_its_jobs_of_every_state() {
+        let queue = TestQueue::new().await;
+        let (user, other) = (queue.add_user().await, queue.add_user().await);
+        for number in 1..=4 {
+            queue.enqueue(user, subject(number)).await;
+        }
+        let claimed = queue.claim(3, NOON).await.jobs;
+        assert!(finish(queue.db.write(), &claimed[0].row, NOON).await.unwrap());
+        assert!(give_up(queue.db.write(), &claimed[1].row, "gone", NOON).await.unwrap());
+        queue.enqueue(other, subject(9)).await;
+
+        user::Entity::delete_by_id(user).exec(queue.db.write()).await.unwrap();
+
+        let left: Vec<UserId> = queue.jobs().await.into_iter().map(|job| job.user_id).collect();
+        assert_eq!(left, [other]);
+    }
+
+    #[tokio::test]
+    async fn jobs_of_a_deleted_account_are_found_by_indexes() {
+        let queue = TestQueue::new().await;
+        let trigger = "SELECT sql FROM sqlite_master WHERE name = 'user_of_jobs_deleted'";
+        let trigger = Statement::from_string(DbBackend::Sqlite, trigger);
+        let row = queue.db.read().query_one_raw(trigger).await.unwrap().unwrap();
+        let sql: String = row.try_get("", "sql").unwrap();
+        let body = sql.split_once("BEGIN").unwrap().1.replace("OLD.id", "x'00'");
+        let statements: Vec<&str> = body.split(';').map(str::trim).filter(|sql| *sql != "END").collect();
+
+        assert_eq!(statements.len(), 3, "{sql}");
+        for (sql, index) in
+            statements.into_iter().zip(["job_user_pending", "job_finished", "job_user_given_up"])
+        {
+            let delete = Statement::from_string(DbBackend::Sqlite, sql);
+            queue.assert_uses_index(delete, &format!("{index} (user_id=?")).await;
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Reads the queue: what waits, what runs, and what was given up.
 
 use entity::job::{Column, Entity, Model};
-use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement, SimpleExpr};
+use sea_orm::sea_query::{Expr, ExprTrait, IntoIden, Query, SelectStatement, SimpleExpr};
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select,
 };
@@ -82,7 +82,7 @@ pub fn given_up(user: Option<UserId>) -> Select<Entity> {
 /// Returns the condition that a job is in this state. The state is part of the SQL text, as in the partial indexes: with a bound
 /// parameter the planners would not use them. It names the table, as [`is_due`], [`is_deferred`] and [`is_pending`] do, so it
 /// holds only in a statement that gives the table no alias.
-pub(crate) fn has_state(state: JobState) -> SimpleExpr {
+pub fn has_state(state: JobState) -> SimpleExpr {
     Expr::cust(format!("job.state = '{}'", state.name()))
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn is_deferred() -> SimpleExpr {
 }
 
 /// Returns the condition that a job waits or runs, spelled out as in the partial index `job_user_pending`.
-pub(crate) fn is_pending() -> SimpleExpr {
+pub fn is_pending() -> SimpleExpr {
     Expr::cust("job.state IN ('queued', 'running')")
 }
 
@@ -114,30 +114,28 @@ pub(crate) fn without_running_subjects(jobs: Select<Entity>) -> Select<Entity> {
     jobs.filter(Column::Subject.not_in_subquery(running_subjects))
 }
 
-/// Selects the subjects of jobs of a kind that run or are due.
-pub fn subjects_due(kind: JobKind, now: Timestamp) -> SelectStatement {
-    let due = has_state(JobState::Queued).and(Column::RunAt.lte(now));
-    subjects(kind).and_where(has_state(JobState::Running).or(due)).to_owned()
+/// Selects the jobs of a kind whose subject is this column of the outer statement, for conditions that such a job exists or does not. The
+/// index `job_subject` finds the few jobs of a subject, however long the queue is.
+pub fn jobs_for(subject: (impl IntoIden, impl IntoIden), kind: JobKind) -> SelectStatement {
+    jobs_of_kinds_for(subject, [kind.name()])
 }
 
-/// Selects the subjects of jobs of a kind that wait or run.
-pub fn subjects(kind: JobKind) -> SelectStatement {
+/// Selects the jobs of these kinds whose subject is this column of the outer statement, as [`jobs_for`].
+pub(crate) fn jobs_of_kinds_for(
+    subject: (impl IntoIden, impl IntoIden),
+    kinds: impl IntoIterator<Item = &'static str>,
+) -> SelectStatement {
     Query::select()
-        .column(Column::Subject)
+        .column(Column::Id)
         .from(Entity)
-        .and_where(Column::Kind.eq(kind.name()))
-        .and_where(is_pending())
+        .and_where(Expr::col((Entity, Column::Subject)).equals(subject))
+        .and_where(Column::Kind.is_in(kinds))
         .to_owned()
 }
 
-/// Selects the subjects of jobs of a kind that were given up.
-pub fn subjects_given_up(kind: JobKind) -> SelectStatement {
-    Query::select()
-        .column(Column::Subject)
-        .from(Entity)
-        .and_where(Column::Kind.eq(kind.name()))
-        .and_where(has_state(JobState::GivenUp))
-        .to_owned()
+/// Returns the condition that a job runs or is due by this time.
+pub fn runs_or_is_due(now: Timestamp) -> SimpleExpr {
+    has_state(JobState::Running).or(has_state(JobState::Queued).and(Column::RunAt.lte(now)))
 }
 
 /// Returns whether a job of this kind is queued for the subject.
@@ -166,14 +164,20 @@ pub async fn others_wait(db: &impl ConnectionTrait, job: &Model) -> Result<bool,
 
 /// Selects the due jobs to which this job yields.
 fn jobs_to_yield_to(job: &Model) -> Vec<Select<Entity>> {
-    let mut jobs = due_jobs_of_others((job.track, job.priority), &[job.user_id]);
-    jobs.push(due_jobs(job.track).filter(Column::Priority.lt(job.priority)));
+    let kinds = has_known_kind();
+    let mut jobs = due_jobs_of_others((job.track, job.priority), &kinds, &[job.user_id]);
+    jobs.push(due_jobs(job.track, &kinds).filter(Column::Priority.lt(job.priority)));
     jobs
 }
 
-/// Selects the due jobs of a track and a priority that are of none of these users: one query for each range of ids between theirs, so that
-/// the index `job_user_due` finds them however many jobs these users have.
-pub(crate) fn due_jobs_of_others((track, priority): (i16, i16), users: &[UserId]) -> Vec<Select<Entity>> {
+/// Selects the due jobs of a track and a priority that are of none of these users, with this condition on their kinds: one query for each
+/// range of ids between theirs, so that an index finds them however many jobs these users have. It is `job_user_due`, or the one of the kinds
+/// of the condition.
+pub(crate) fn due_jobs_of_others(
+    (track, priority): (i16, i16),
+    kinds: &SimpleExpr,
+    users: &[UserId],
+) -> Vec<Select<Entity>> {
     let mut users = users.to_vec();
     users.sort_unstable();
     let ends = users.iter().copied().map(Some);
@@ -182,13 +186,13 @@ pub(crate) fn due_jobs_of_others((track, priority): (i16, i16), users: &[UserId]
         let is_between = Condition::all()
             .add_option(after.map(|user| Column::UserId.gt(user)))
             .add_option(before.map(|user| Column::UserId.lt(user)));
-        due_jobs(track).filter(Column::Priority.eq(priority)).filter(is_between)
+        due_jobs(track, kinds).filter(Column::Priority.eq(priority)).filter(is_between)
     };
     ranges.map(of_range).collect()
 }
 
-fn due_jobs(track: i16) -> Select<Entity> {
-    Entity::of_every_user().filter(is_due()).filter(has_known_kind()).filter(Column::Track.eq(track))
+fn due_jobs(track: i16, kinds: &SimpleExpr) -> Select<Entity> {
+    Entity::of_every_user().filter(is_due()).filter(kinds.clone()).filter(Column::Track.eq(track))
 }
 
 /// Returns whether any of these queries finds a job, by one statement.
@@ -205,6 +209,7 @@ pub(crate) async fn any_exists(
 #[cfg(test)]
 mod tests {
     use database::QueryPlan;
+    use entity::job::KindColumn;
     use sea_orm::DbBackend;
 
     use super::*;
@@ -221,6 +226,25 @@ mod tests {
         let unknown = unknown_by_kind(queue.db.read()).await.unwrap();
 
         assert_eq!((waiting, unknown), (1, vec![("a_later_kind".to_owned(), 1)]));
+    }
+
+    #[tokio::test]
+    async fn computed_column_tells_the_kinds_that_make_documents() {
+        let queue = TestQueue::new().await;
+        let user = queue.add_user().await;
+        for (kind, number) in JobKind::ALL.into_iter().zip(0..) {
+            queue.insert(&Model::queued(user, kind.name(), subject(number), (1, 0), NOON)).await;
+        }
+        queue.insert_unknown(user, subject(100)).await;
+
+        let makes_document = Expr::col((Entity, KindColumn::MakesDocument)).eq(true);
+        let kinds = Entity::owned_by(user).filter(makes_document).select_only().column(Column::Kind);
+        let mut found: Vec<String> = kinds.into_tuple().all(queue.db.read()).await.unwrap();
+
+        let mut expected: Vec<&str> = JobKind::that_make_documents().collect();
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(found, expected);
     }
 
     #[tokio::test]
@@ -271,16 +295,17 @@ mod tests {
             users.push(queue.add_user().await);
             queue.enqueue(users[number], subject(number as u128)).await;
         }
-        let place = (Track::Library.number(), 0);
+        let of_others =
+            |users: &[UserId]| due_jobs_of_others((Track::Library.number(), 0), &has_known_kind(), users);
 
         let mut found = Vec::new();
-        for query in due_jobs_of_others(place, &[users[3], users[1]]) {
+        for query in of_others(&[users[3], users[1]]) {
             found.extend(query.all(queue.db.read()).await.unwrap().into_iter().map(|job| job.user_id));
         }
 
         found.sort_unstable();
         assert_eq!(found, [users[0], users[2], users[4]]);
-        assert!(any_exists(queue.db.read(), due_jobs_of_others(place, &users[..4])).await.unwrap());
-        assert!(!any_exists(queue.db.read(), due_jobs_of_others(place, &users)).await.unwrap());
+        assert!(any_exists(queue.db.read(), of_others(&users[..4])).await.unwrap());
+        assert!(!any_exists(queue.db.read(), of_others(&users)).await.unwrap());
     }
 }

@@ -2,7 +2,7 @@
 
 use entity::job::{Column, Model};
 use sea_orm::ColumnTrait;
-use sea_orm::sea_query::SimpleExpr;
+use sea_orm::sea_query::{Expr, SimpleExpr};
 use values::kind::{BookmarkKind, ContentType};
 
 /// The kind of a job, which selects the handler that runs it.
@@ -115,7 +115,7 @@ impl JobKind {
     }
 
     /// Returns whether it extracts the text of a document or puts it into the index. The failure of such a job is recorded with the
-    /// document.
+    /// document. The computed column `job.makes_document` lists the names of these kinds, which a test compares.
     pub fn makes_document(self) -> bool {
         matches!(self.spec().effect, Effect::MakesText | Effect::IndexesDocument)
     }
@@ -129,6 +129,17 @@ impl JobKind {
     /// passages into the index. All of these kinds share a track.
     pub fn runs_in_batches(self) -> bool {
         matches!(self, JobKind::ProcessText | JobKind::Index)
+    }
+
+    /// Returns whether it, or the job that it continues as, puts the metadata passage of a document into the index too. The triggers of
+    /// `document.awaits_index_job` list the names of these kinds, which a test compares.
+    pub fn indexes_metadata(self) -> bool {
+        matches!(self, JobKind::ProcessText | JobKind::Index)
+    }
+
+    /// Returns the names of the kinds that index the metadata of documents.
+    pub fn that_index_metadata() -> impl Iterator<Item = &'static str> {
+        Self::ALL.into_iter().filter(|kind| kind.indexes_metadata()).map(Self::name)
     }
 
     /// Returns whether it changes the passage index and the rows that describe its content. Only the server that maintains the index
@@ -158,6 +169,13 @@ impl JobKind {
 /// downgrade, or beside a newer process on the same database.
 pub(crate) fn has_known_kind() -> SimpleExpr {
     Column::Kind.is_in(JobKind::ALL.map(JobKind::name))
+}
+
+/// Returns the condition that a job is of one of these kinds. Their names are part of the SQL text, as in the partial indexes, in the order
+/// of [`JobKind::ALL`]: with bound parameters the planners would not use these indexes.
+pub(crate) fn is_one_of(kinds: &[JobKind]) -> SimpleExpr {
+    let names: Vec<String> = kinds.iter().map(|kind| format!("'{}'", kind.name())).collect();
+    Expr::cust(format!("job.kind IN ({})", names.join(", ")))
 }
 
 /// The properties of a kind of jobs that the queue uses.

@@ -18,8 +18,8 @@
 //! | look at the queue | [`depths`], [`given_up()`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
 //! | refuse jobs beyond the bound of a user | [`backlog_room()`], [`count_waiting`], [`RecentCounts`] |
 //! | know whether anything is due | [`DueJobs`] |
-//! | look at the jobs of documents | [`last_document_job`], [`is_document_running`], [`is_document_pending`], [`list_document_jobs`], [`count_document_jobs`] |
-//! | select documents and other subjects by their jobs | [`pending_documents`], [`has_no_pending_job`], [`has_no_pending_job_of`], [`subjects`], [`subjects_due`], [`subjects_given_up`], [`queued_subjects`] |
+//! | look at the jobs of documents | [`last_document_job`], [`is_document_running`], [`is_document_pending`], [`list_document_jobs`], [`count_running_documents`], [`lock_index_jobs`] |
+//! | select documents and other subjects by their jobs | [`pending_documents`], [`has_no_pending_job_of`], [`jobs_for`], [`is_pending`], [`runs_or_is_due`], [`has_state`], [`queued_subjects`] |
 //! | remove rows | [`sweep`], [`remove_with_subjects`] |
 //!
 //! A job is a [`JobKind`] and a subject, such as the id of a document. Of each kind at most one job of a subject waits and
@@ -76,16 +76,16 @@ pub use complete::{
     yield_job,
 };
 pub use document_jobs::{
-    PendingState, count_document_jobs, has_no_pending_job, has_no_pending_job_of, is_document_pending,
-    is_document_running, last_document_job, list_document_jobs, pending_documents,
+    PendingState, count_running_documents, has_no_pending_job_of, is_document_pending, is_document_running,
+    last_document_job, list_document_jobs, lock_index_jobs, pending_documents,
 };
 pub use due::DueJobs;
 pub use enqueue::{enqueue, enqueue_all, remove_with_subjects, retry_failed, withdraw};
 pub use error::JobError;
 pub use fairness::promote;
 pub use inspect::{
-    Depth, depths, given_up, is_given_up, is_waiting, others_wait, subjects, subjects_due, subjects_given_up,
-    unknown_by_kind,
+    Depth, depths, given_up, has_state, is_given_up, is_pending, is_waiting, jobs_for, others_wait,
+    runs_or_is_due, unknown_by_kind,
 };
 pub use kind::{JobKind, Priority, Track};
 pub use postpone::{postpone, release_postponed};

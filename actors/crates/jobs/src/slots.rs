@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use entity::job::{Column, Entity, Model};
-use sea_orm::{ColumnTrait, QueryFilter, Select};
+use entity::job::Model;
+use sea_orm::sea_query::SimpleExpr;
 use values::id::UserId;
 
-use super::kind::{JobKind, Priority};
+use super::kind::{JobKind, Priority, Track, has_known_kind, is_one_of};
 
 /// A job that a claim returned.
 #[derive(Clone, Debug)]
@@ -106,13 +106,22 @@ impl SlotBudget {
         true
     }
 
-    /// Restricts a query to the kinds of jobs that may be claimed: kinds that this version of the server knows, without those that the
-    /// budget excludes.
-    pub(super) fn select_claimable_kinds(&self, jobs: Select<Entity>) -> Select<Entity> {
-        let may_claim = |kind: &JobKind| {
-            !(self.skips_index_jobs && kind.changes_index()) && (!self.only_deletions || kind.only_deletes())
-        };
-        jobs.filter(Column::Kind.is_in(JobKind::ALL.into_iter().filter(may_claim).map(JobKind::name)))
+    /// Returns the condition that a job of a track is of a kind that may be claimed: a kind that this version of the server knows, and that
+    /// the budget does not exclude. Returns `None` if the budget excludes all kinds of the track.
+    ///
+    /// If it excludes some, the others are spelled as in the partial indexes of the track, so that a claim does not read the excluded jobs,
+    /// which wait for long.
+    pub(super) fn claimable_kinds(&self, track: Track) -> Option<SimpleExpr> {
+        let of_track: Vec<JobKind> = JobKind::ALL.into_iter().filter(|kind| kind.track() == track).collect();
+        let claimable: Vec<JobKind> = of_track.iter().copied().filter(|kind| self.may_claim(*kind)).collect();
+        if claimable.len() == of_track.len() {
+            return Some(has_known_kind());
+        }
+        (!claimable.is_empty()).then(|| is_one_of(&claimable))
+    }
+
+    fn may_claim(&self, kind: JobKind) -> bool {
+        !(self.skips_index_jobs && kind.changes_index()) && (!self.only_deletions || kind.only_deletes())
     }
 
     /// Returns the users that have all their slots.
@@ -145,5 +154,21 @@ mod tests {
         assert!(!used.has_slot_for(&job(other, Priority::Backlog)), "the backlog has all its slots");
         assert!(used.try_acquire(&job(other, Priority::Now)));
         assert!(!used.has_slot_for(&job(UserId::new(now), Priority::Now)), "no slot is free");
+    }
+
+    #[test]
+    fn track_whose_kinds_are_all_excluded_has_nothing_to_claim() {
+        let only_deletions = SlotBudget { only_deletions: true, ..SlotBudget::default() };
+        let without_index = SlotBudget { skips_index_jobs: true, ..SlotBudget::default() };
+        let neither = SlotBudget { skips_index_jobs: true, ..only_deletions.clone() };
+        let tracks = |slots: &SlotBudget| {
+            let claimable = Track::ALL.into_iter().filter(|track| slots.claimable_kinds(*track).is_some());
+            claimable.collect::<Vec<_>>()
+        };
+
+        assert_eq!(tracks(&SlotBudget::default()), Track::ALL);
+        assert_eq!(tracks(&without_index), Track::ALL);
+        assert_eq!(tracks(&only_deletions), [Track::Library]);
+        assert!(tracks(&neither).is_empty());
     }
 }

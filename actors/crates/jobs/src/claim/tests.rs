@@ -6,6 +6,7 @@ use sea_orm::{DbBackend, QueryTrait};
 
 use super::*;
 use crate::claimable::ClaimableSlots;
+use crate::inspect::due_jobs_of_others;
 use crate::test_queue::{NOON, OWNER, TestQueue, subject};
 use crate::{
     Deferral, JobKind, MAX_ATTEMPTS, MAX_CRASHES, Priority, REPEATED_CRASH, advance, crash_reason, defer,
@@ -155,8 +156,9 @@ async fn jobs_of_users_at_the_maximum_are_not_read() {
         ..SlotBudget::unrestricted(4)
     };
     let claimable = async || {
-        let waiting = waiting_jobs(Track::Library, &[many]);
-        find_claimable(&queue.db, Track::Library, &slots, &waiting).await.unwrap()
+        let kinds = slots.claimable_kinds(Track::Library).unwrap();
+        let waiting = waiting_jobs(Track::Library, &[many]).filter(kinds.clone());
+        find_claimable(&queue.db, Track::Library, &slots, &kinds, &waiting).await.unwrap()
     };
 
     assert!(claimable().await.is_empty());
@@ -215,27 +217,66 @@ async fn crashed_job_of_unknown_kind_is_not_given_up() {
     assert_eq!(queue.job(crashed.id).await, Some(crashed));
 }
 
+/// Budgets of a server that may claim all jobs, of one that leaves those that change the index to another server, and of one whose disk is
+/// below its floor. Each with the index that has the jobs of a track that it may claim, and the one that has them by their users.
+fn budgets_with_indexes() -> [(SlotBudget, &'static str, &'static str); 3] {
+    let all = SlotBudget::unrestricted(4);
+    [
+        (all.clone(), "job_due", "job_user_due"),
+        (SlotBudget { skips_index_jobs: true, ..all.clone() }, "job_text_due", "job_text_user_due"),
+        (SlotBudget { only_deletions: true, ..all }, "job_deletion_due", "job_deletion_user_due"),
+    ]
+}
+
 #[tokio::test]
-async fn claims_read_an_index_in_its_order() {
+async fn claims_read_an_index_of_their_kinds_in_its_order() {
     let queue = TestQueue::new().await;
-    let slots = SlotBudget { skips_index_jobs: true, ..SlotBudget::unrestricted(4) };
-    let waiting = slots.select_claimable_kinds(waiting_jobs(Track::Library, &[]));
-    let without_a_user = slots.select_claimable_kinds(waiting_jobs(Track::Library, &[UserId::new(NOON)]));
+    for (slots, by_position, by_user) in budgets_with_indexes() {
+        let kinds = slots.claimable_kinds(Track::Library).unwrap();
+        let waiting = waiting_jobs(Track::Library, &[]).filter(kinds.clone());
+        let without_a_user = waiting_jobs(Track::Library, &[UserId::new(NOON)]).filter(kinds.clone());
+        let expired = jobs_with_expired_lease(Track::Library, NOON).filter(kinds.clone());
+        let [before, after] =
+            <[_; 2]>::try_from(due_jobs_of_others((1, 10), &kinds, &[UserId::new(NOON)])).unwrap();
 
-    let queries = [
-        (
-            "job_lease (lease_until<?",
-            slots.select_claimable_kinds(jobs_with_expired_lease(Track::Library, NOON)),
-        ),
-        ("job_due (track=?", waiting.clone()),
-        ("job_due (track=?", without_a_user),
-        ("job_due (track=? AND priority<?", select_interactive(waiting.clone())),
-        ("job_due (track=? AND priority=?", select_backlog(waiting)),
-    ];
+        let queries = [
+            ("job_lease (lease_until<?".to_owned(), expired),
+            (format!("{by_position} (track=?"), waiting.clone()),
+            (format!("{by_position} (track=?"), without_a_user),
+            (format!("{by_position} (track=? AND priority<?"), select_interactive(waiting.clone())),
+            (format!("{by_position} (track=? AND priority=?"), select_backlog(waiting)),
+            (format!("{by_user} (track=? AND priority=? AND user_id<?"), before),
+            (format!("{by_user} (track=? AND priority=? AND user_id>?"), after),
+        ];
 
-    for (index, query) in queries {
-        queue.assert_uses_index(query.limit(4).build(DbBackend::Sqlite), index).await;
+        for (index, query) in queries {
+            queue.assert_uses_index(query.limit(4).build(DbBackend::Sqlite), &index).await;
+        }
     }
+}
+
+#[tokio::test]
+async fn due_jobs_of_excluded_kinds_are_not_claimable() {
+    let queue = TestQueue::new().await;
+    let (many, other) = (queue.add_user().await, queue.add_user().await);
+    let slots = SlotBudget {
+        max_per_user: 2,
+        used_by_user: HashMap::from([(many, 2)]),
+        skips_index_jobs: true,
+        ..SlotBudget::unrestricted(4)
+    };
+    let db = queue.db.write();
+    let claimable = async || {
+        let kinds = slots.claimable_kinds(Track::Library).unwrap();
+        let waiting = waiting_jobs(Track::Library, &[many]).filter(kinds.clone());
+        find_claimable(&queue.db, Track::Library, &slots, &kinds, &waiting).await.unwrap()
+    };
+    enqueue(db, many, JobKind::ProcessText, subject(1), Priority::Now, NOON).await.unwrap();
+    queue.enqueue(other, subject(2)).await;
+
+    assert!(claimable().await.is_empty());
+    enqueue(db, other, JobKind::DeliverEntries, subject(3), Priority::Now, NOON).await.unwrap();
+    assert_eq!(claimable().await, ClaimableSlots { interactive: 4, backlog: 0 });
 }
 
 #[tokio::test]
