@@ -1,13 +1,16 @@
 //! The actor of the activity: empties the ledger, writes what it gathers, and removes lines that are past their retention.
 //!
-//! What cannot be written waits for the next write, which skips the lines that are there already: the answer to a COMMIT may be lost.
-//! Below the floor of a disk the lines wait. A crash loses what was taken out of the ledger and is not written, usually at most one
-//! batch; entries in the ledger wait for the restart.
+//! What cannot be written waits for the next write, which skips the lines that are there already: the answer to a COMMIT may be lost. Then
+//! a batch at most is out of the ledger, whose memory is bounded. Below the floor of a disk the lines wait, the latest of them, while the
+//! last uses are written. A crash loses what was taken out of the ledger and is not written, usually at most one batch; entries in the
+//! ledger wait for the restart.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, ResponseActFuture, WrapFuture};
+use actix::{
+    Actor, ActorFutureExt, AsyncContext, Context, Handler, ResponseActFuture, WrapFuture, fut::ready,
+};
 use concurrency::BatchBuffer;
 use database::Db;
 use disk::DiskSpace;
@@ -19,17 +22,23 @@ use tracing::warn;
 use values::id::{GrantId, KeyId};
 
 use super::batch::{ActivityBatch, write};
-use super::lines::line;
+use super::lines::{line, line_bytes};
 use crate::auth::last_use::{LastUse, LastUses};
 use crate::auth::limits::RateLimits;
 use crate::ledger::{Ledger, LedgerEntry, UsedCredential};
 use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
-/// Lines of a batch. Of those that cannot be written, the newest 50 batches are kept.
-const BATCH_LINES: usize = 200;
+/// Maximum number of lines of a batch: its transaction holds the lock of SQLite for some tenths of a second. After the database took no
+/// writes for a while, several batches follow each other.
+const MAX_BATCH_LINES: usize = 16_384;
+/// Bytes of the lines that are kept below the floor of a disk, the latest ones. A batch has room in it.
+const MAX_LINE_BYTES: usize = 16 << 20;
 /// The time that an entry waits at most, unless a write fails or a disk is below its floor: what a crash can lose.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(500);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
+
+/// Writes of batches, which end with the first error.
+type BatchesFuture = ResponseActFuture<ActivityActor, Result<(), Error>>;
 
 /// The actor of the activity.
 pub struct ActivityActor {
@@ -63,7 +72,7 @@ impl ActivityActor {
             disk,
             ledger,
             limits,
-            lines: BatchBuffer::new(BATCH_LINES),
+            lines: BatchBuffer::new(MAX_LINE_BYTES, line_bytes),
             keys: LastUses::default(),
             grants: LastUses::default(),
             forced_flushes: 0,
@@ -71,11 +80,14 @@ impl ActivityActor {
         }
     }
 
-    /// Takes the entries out of the ledger.
+    /// Takes entries out of the ledger, for a batch with the lines that wait.
     fn gather(&mut self) {
-        for mut entry in self.ledger.drain() {
+        let mut lost = 0;
+        // Below the floor too many lines wait for a batch, and the last uses are written nevertheless.
+        let waiting = if self.may_write_lines() { self.lines.len() } else { 0 };
+        for mut entry in self.ledger.drain(MAX_BATCH_LINES.saturating_sub(waiting)) {
             if let Some(call) = entry.call.take() {
-                self.lines.push(line(&entry, call));
+                lost += self.lines.push(line(&entry, call));
             }
             let LedgerEntry { user, credential, at, client, .. } = entry;
             let last_use = LastUse { user, at, client };
@@ -84,24 +96,37 @@ impl ActivityActor {
                 UsedCredential::Grant(grant) => self.grants.record(grant, last_use),
             }
         }
+        Self::report_lost(lost);
     }
 
-    /// Takes the lines that may be written now.
+    /// Returns whether lines may be written now. Each read of a client adds a line, and would use up the space that is reserved for sign-in,
+    /// revocation and deletion.
+    fn may_write_lines(&self) -> bool {
+        self.disk.has_room() || self.forced_flushes > 0
+    }
+
+    /// Takes the lines that may be written now, the oldest.
     fn take_lines(&mut self) -> Vec<activity::Model> {
-        let lines = self.lines.take();
-        // Each read of a client adds a line, and would use up the space that is reserved for sign-in, revocation and deletion.
-        if self.disk.has_room() || self.forced_flushes > 0 {
-            return lines;
-        }
-        self.put_lines_back(lines);
-        Vec::new()
+        if self.may_write_lines() { self.lines.take(MAX_BATCH_LINES) } else { Vec::new() }
     }
 
-    fn put_lines_back(&mut self, lines: Vec<activity::Model>) {
-        let lost = self.lines.put_back(lines);
+    fn report_lost(lost: usize) {
         if lost > 0 {
             warn!(lost, "activity was lost, because it could not be written for too long");
         }
+    }
+
+    /// Writes batches one after the other, at most this many, until one cannot be written.
+    fn flush_batches(&mut self, batches: usize) -> BatchesFuture {
+        let flushed = self.flush().then(move |written, actor: &mut Self, _: &mut Context<Self>| {
+            let next: BatchesFuture = if written.is_ok() && batches > 1 {
+                actor.flush_batches(batches - 1)
+            } else {
+                Box::pin(ready(written))
+            };
+            next
+        });
+        Box::pin(flushed)
     }
 
     /// Begins a flush each time that a shard of the ledger has many entries.
@@ -159,7 +184,7 @@ impl WriteBehind for ActivityActor {
     fn on_written(&mut self, _: ActivityBatch, (): ()) {}
 
     fn put_back(&mut self, unwritten: ActivityBatch) {
-        self.put_lines_back(unwritten.lines);
+        Self::report_lost(self.lines.put_back(unwritten.lines));
         self.keys.put_back(unwritten.keys);
         self.grants.put_back(unwritten.grants);
     }
@@ -182,7 +207,10 @@ impl Handler<Flush> for ActivityActor {
 
     fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
         self.forced_flushes += 1;
-        Box::pin(self.flush().map(|written, actor: &mut Self, _: &mut Context<Self>| {
+        // One more, because a batch that is being written may be put back.
+        let waiting = self.ledger.waiting_entries() + self.lines.len();
+        let batches = waiting.div_ceil(MAX_BATCH_LINES) + 1;
+        Box::pin(self.flush_batches(batches).map(|written, actor: &mut Self, _: &mut Context<Self>| {
             actor.forced_flushes -= 1;
             written
         }))
@@ -280,6 +308,33 @@ mod tests {
         let counts = usage_day::Entity::owned_by(user).all(actor.db.read()).await.unwrap();
         assert_eq!(counts.iter().map(|row| row.calls).collect::<Vec<_>>(), [1]);
         assert!(actor.limits.begin_write().is_none(), "the counts are written");
+    }
+
+    #[actix::test]
+    async fn calls_during_failed_writes_are_kept_in_their_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut actor, user, key) = new_actor(&folder).await;
+        let calls = 2 * MAX_BATCH_LINES + 5;
+        for number in 0..calls {
+            let at = NOON + Duration::from_millis(number as u64);
+            actor.ledger.push(entry(user, key, at));
+        }
+
+        // Several writes fail.
+        for _ in 0..5 {
+            let batch = actor.take_batch();
+            assert_eq!(batch.lines.len(), MAX_BATCH_LINES);
+            actor.put_back(batch);
+        }
+        let mut times = Vec::new();
+        for lines in [MAX_BATCH_LINES, MAX_BATCH_LINES, 5, 0] {
+            let batch = actor.take_batch();
+            assert_eq!(batch.lines.len(), lines);
+            times.extend(batch.lines.iter().map(|line| line.at));
+        }
+
+        assert!(times.is_sorted() && times.len() == calls);
+        assert_eq!(actor.ledger.dropped_entries(), 0);
     }
 
     #[actix::test]

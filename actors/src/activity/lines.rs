@@ -40,6 +40,13 @@ pub(super) fn line(entry: &LedgerEntry, call: RecordedCall) -> activity::Model {
     }
 }
 
+/// Returns the bytes that a line takes up in memory.
+pub(super) fn line_bytes(line: &activity::Model) -> usize {
+    let texts = [&line.key_name, &line.route, &line.tool, &line.client];
+    let texts = texts.into_iter().flatten().map(String::len).sum::<usize>();
+    size_of::<activity::Model>() + texts + line.status.len()
+}
+
 /// Inserts lines. Those that are there already are skipped: lines are written again if the answer to their COMMIT was lost.
 ///
 /// # Errors

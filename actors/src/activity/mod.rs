@@ -59,7 +59,8 @@ impl Activity {
         Self { ledger, port: supervise(on, config, begin), uncounted: Arc::new(uncounted) }
     }
 
-    /// Records a request. If too many are not written yet, it is dropped and counted ([`Self::health`]).
+    /// Records a request. If there is no room for more that are not written yet ([`Ledger`]), it is dropped and counted
+    /// ([`Self::health`]).
     pub fn record(&self, entry: LedgerEntry) {
         self.ledger.push(entry);
     }

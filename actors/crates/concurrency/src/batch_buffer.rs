@@ -1,41 +1,71 @@
 //! A buffer of items that are written together.
 
-/// Maximum number of full batches that are kept while nothing can be written.
-const MAX_UNWRITTEN_BATCHES: usize = 50;
+use std::collections::VecDeque;
 
-/// Gathers items until a batch is full. Items that could not be written are put back, up to 50 batches of them.
+/// Gathers items that are written in batches. Items that could not be written are put back. Their bytes are bounded: beyond the bound the
+/// oldest items are dropped.
 #[derive(Debug)]
 pub struct BatchBuffer<T> {
-    items: Vec<T>,
-    batch_size: usize,
+    items: VecDeque<T>,
+    bytes: usize,
+    max_bytes: usize,
+    bytes_of: fn(&T) -> usize,
 }
 
 impl<T> BatchBuffer<T> {
-    /// An empty buffer whose batches are full at this many items, at least 1.
-    pub fn new(batch_size: usize) -> Self {
-        Self { items: Vec::new(), batch_size: batch_size.max(1) }
+    /// An empty buffer of items that take up at most this many bytes. `bytes_of` returns those of an item, the same each time.
+    pub fn new(max_bytes: usize, bytes_of: fn(&T) -> usize) -> Self {
+        Self { items: VecDeque::new(), bytes: 0, max_bytes, bytes_of }
     }
 
-    /// Adds an item. Returns whether that makes a batch full; while items wait that were put back, every further full batch counts.
-    pub fn push(&mut self, item: T) -> bool {
-        self.items.push(item);
-        self.items.len().is_multiple_of(self.batch_size)
+    /// Returns the number of items.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.items.len()
     }
 
-    /// Removes all items and returns them, the oldest first.
-    pub fn take(&mut self) -> Vec<T> {
-        std::mem::take(&mut self.items)
+    /// Returns whether it has no items.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Adds an item. Returns the number of the oldest items that were dropped because of it.
+    pub fn push(&mut self, item: T) -> usize {
+        self.bytes = self.bytes.saturating_add((self.bytes_of)(&item));
+        self.items.push_back(item);
+        self.drop_oldest()
+    }
+
+    /// Removes items and returns them, the oldest first: at most this many.
+    pub fn take(&mut self, max_items: usize) -> Vec<T> {
+        let count = max_items.min(self.items.len());
+        let taken: Vec<T> = self.items.drain(..count).collect();
+        let bytes: usize = taken.iter().map(self.bytes_of).sum();
+        self.bytes = self.bytes.saturating_sub(bytes);
+        taken
     }
 
     /// Puts items back that could not be written, before those that were added since. If there are too many now, the oldest are
     /// dropped; returns their number.
-    pub fn put_back(&mut self, mut unwritten: Vec<T>) -> usize {
-        unwritten.append(&mut self.items);
-        let lost = unwritten.len().saturating_sub(self.batch_size.saturating_mul(MAX_UNWRITTEN_BATCHES));
-        // Without a bound the buffer would grow for as long as the database takes no writes.
-        unwritten.drain(..lost);
-        self.items = unwritten;
-        lost
+    pub fn put_back(&mut self, unwritten: Vec<T>) -> usize {
+        for item in unwritten.into_iter().rev() {
+            self.bytes = self.bytes.saturating_add((self.bytes_of)(&item));
+            self.items.push_front(item);
+        }
+        self.drop_oldest()
+    }
+
+    /// Drops the oldest items until the bytes are within the bound. Without it the buffer would grow for as long as nothing can be written.
+    fn drop_oldest(&mut self) -> usize {
+        let mut dropped = 0;
+        while self.bytes > self.max_bytes
+            && let Some(oldest) = self.items.pop_front()
+        {
+            self.bytes = self.bytes.saturating_sub((self.bytes_of)(&oldest));
+            dropped += 1;
+        }
+        dropped
     }
 }
 
@@ -43,25 +73,43 @@ impl<T> BatchBuffer<T> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn push_tells_when_a_batch_is_full() {
-        let mut buffer = BatchBuffer::new(2);
+    fn buffer_of(items: impl IntoIterator<Item = usize>) -> BatchBuffer<usize> {
+        // Each item takes up as many bytes as its number.
+        let mut buffer = BatchBuffer::new(100, |item| *item);
+        for item in items {
+            assert_eq!(buffer.push(item), 0);
+        }
+        buffer
+    }
 
-        assert!(!buffer.push(1));
-        assert!(buffer.push(2));
-        assert_eq!(buffer.take(), [1, 2]);
-        assert!(!buffer.push(3));
-        assert_eq!(buffer.take(), [3]);
-        assert!(buffer.take().is_empty());
+    #[test]
+    fn items_are_taken_the_oldest_first() {
+        let mut buffer = buffer_of([1, 2, 3]);
+
+        assert_eq!(buffer.take(2), [1, 2]);
+        assert_eq!((buffer.take(2), buffer.len()), (vec![3], 0));
+        assert!(buffer.is_empty() && buffer.take(2).is_empty());
     }
 
     #[test]
     fn unwritten_items_stay_first_and_the_oldest_are_dropped() {
-        let mut buffer = BatchBuffer::new(2);
-        buffer.push(200);
+        let mut buffer = buffer_of([10, 20, 30]);
+        let unwritten = buffer.take(2);
+        assert_eq!(buffer.push(50), 0);
 
-        assert_eq!(buffer.put_back((0..150).collect()), 51);
+        assert_eq!(buffer.put_back(unwritten), 1);
 
-        assert_eq!(buffer.take(), (51..150).chain([200]).collect::<Vec<_>>());
+        assert_eq!(buffer.take(9), [20, 30, 50]);
+    }
+
+    #[test]
+    fn new_item_drops_as_many_as_it_needs() {
+        let mut buffer = buffer_of([10, 20, 30, 40]);
+
+        assert_eq!(buffer.push(25), 2);
+
+        assert_eq!(buffer.take(9), [30, 40, 25]);
+        assert_eq!(buffer.push(100), 0);
+        assert_eq!(buffer.push(1), 1);
     }
 }

@@ -10,6 +10,8 @@ use tokio::time::Instant;
 pub struct CircuitRules {
     /// Failures in a row that open the circuit, from 1.
     pub failures_to_open: u32,
+    /// Timeouts in a row that open the circuit, from 1. Each has cost its caller the whole deadline, so fewer of them are enough.
+    pub timeouts_to_open: u32,
     /// Minimum duration of a failure that counts. A call that fails sooner costs its caller little, and closes the circuit as a success
     /// does. Zero if every failure counts.
     pub min_failure_time: Duration,
@@ -21,14 +23,45 @@ pub struct CircuitRules {
     pub trial_time: Duration,
 }
 
+impl CircuitRules {
+    /// Returns whether these numbers of failures and of timeouts in a row open the circuit.
+    fn open_after(&self, failures: u32, timeouts: u32) -> bool {
+        failures >= self.failures_to_open || timeouts >= self.timeouts_to_open
+    }
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallOutcome {
+    /// The service works.
+    Answered,
+    /// The service failed before the deadline of the call.
+    Failed,
+    /// There was no answer within the whole deadline of the call.
+    TimedOut,
+}
+
+impl CallOutcome {
+    /// Returns the outcome of a call that did not time out.
+    #[must_use]
+    pub fn of_answer(is_answered: bool) -> Self {
+        if is_answered { CallOutcome::Answered } else { CallOutcome::Failed }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum CircuitState {
-    /// Calls are made. The number of failures in a row.
-    Closed { failures: u32 },
+    /// Calls are made. The number of failures in a row, and how many of the last ones in a row were timeouts.
+    Closed { failures: u32, timeouts: u32 },
     /// No call is made before `until`. `period` is how long it is open.
     Open { until: Instant, period: Duration },
     /// One call tries the service. It has ended by `until`. `period` is how long the circuit was open before.
     HalfOpen { until: Instant, period: Duration },
+}
+
+impl CircuitState {
+    /// The state after an answer.
+    const CLOSED: Self = CircuitState::Closed { failures: 0, timeouts: 0 };
 }
 
 /// Determines whether a service may be called, from how earlier calls ended.
@@ -42,7 +75,7 @@ impl CircuitBreaker {
     /// Creates a circuit breaker that is closed.
     #[must_use]
     pub fn new(rules: CircuitRules) -> Self {
-        Self { rules, state: Mutex::new(CircuitState::Closed { failures: 0 }) }
+        Self { rules, state: Mutex::new(CircuitState::CLOSED) }
     }
 
     /// Returns whether a call may be made now. After the open period one call at a time may. The caller passes its end to
@@ -61,22 +94,26 @@ impl CircuitBreaker {
     }
 
     /// Records the end of a call that was made at the time `called`. Returns whether it opened the circuit, which was closed.
-    pub fn record(&self, is_answered: bool, called: Instant, now: Instant) -> bool {
+    pub fn record(&self, outcome: CallOutcome, called: Instant, now: Instant) -> bool {
         let mut state = self.state();
-        let CircuitRules { failures_to_open, min_failure_time, open_period, max_open_period, .. } =
-            self.rules;
+        let CircuitRules { min_failure_time, open_period, max_open_period, .. } = self.rules;
         // A fast failure closes the circuit too: it costs its caller little, so there is nothing to protect callers from.
-        if is_answered || now - called < min_failure_time {
-            *state = CircuitState::Closed { failures: 0 };
+        if outcome == CallOutcome::Answered || now - called < min_failure_time {
+            *state = CircuitState::CLOSED;
             return false;
         }
         let open = |period| CircuitState::Open { until: now + period, period };
         let was_closed = matches!(*state, CircuitState::Closed { .. });
         *state = match *state {
-            CircuitState::Closed { failures } if failures + 1 < failures_to_open => {
-                CircuitState::Closed { failures: failures + 1 }
+            CircuitState::Closed { failures, timeouts } => {
+                let failures = failures + 1;
+                let timeouts = if outcome == CallOutcome::TimedOut { timeouts + 1 } else { 0 };
+                if self.rules.open_after(failures, timeouts) {
+                    open(open_period)
+                } else {
+                    CircuitState::Closed { failures, timeouts }
+                }
             }
-            CircuitState::Closed { .. } => open(open_period),
             // A call that began before the circuit opened.
             CircuitState::Open { period, .. } => open(period),
             CircuitState::HalfOpen { period, .. } => open((period * 2).min(max_open_period)),
@@ -108,6 +145,7 @@ mod tests {
     const OPEN_PERIOD: Duration = Duration::from_secs(30);
     const RULES: CircuitRules = CircuitRules {
         failures_to_open: 3,
+        timeouts_to_open: 2,
         min_failure_time: SLOW_FAILURE,
         open_period: OPEN_PERIOD,
         max_open_period: OPEN_PERIOD,
@@ -119,7 +157,7 @@ mod tests {
         let (breaker, start) = (CircuitBreaker::new(rules), Instant::now());
         for failures in 1..=rules.failures_to_open {
             assert!(breaker.admits(start), "before failure {failures}");
-            let opens = breaker.record(false, start, start + SLOW_FAILURE);
+            let opens = breaker.record(CallOutcome::Failed, start, start + SLOW_FAILURE);
             assert_eq!(opens, failures == rules.failures_to_open);
         }
         (breaker, start + SLOW_FAILURE)
@@ -141,11 +179,11 @@ mod tests {
         let again = now + OPEN_PERIOD;
 
         assert!(breaker.admits(again) && !breaker.admits(again));
-        assert!(!breaker.record(false, again, again + SLOW_FAILURE), "it was open already");
+        assert!(!breaker.record(CallOutcome::Failed, again, again + SLOW_FAILURE), "it was open already");
         assert!(!breaker.admits(again + SLOW_FAILURE));
         let later = again + SLOW_FAILURE + OPEN_PERIOD;
         assert!(breaker.admits(later));
-        breaker.record(true, later, later + SLOW_FAILURE);
+        breaker.record(CallOutcome::Answered, later, later + SLOW_FAILURE);
         assert!(breaker.admits(later) && breaker.admits(later));
     }
 
@@ -163,17 +201,11 @@ mod tests {
     fn answers_and_fast_failures_keep_it_closed() {
         let (breaker, start) = (CircuitBreaker::new(RULES), Instant::now());
 
-        for (is_answered, took) in [
-            (false, SLOW_FAILURE),
-            (false, SLOW_FAILURE),
-            (true, SLOW_FAILURE),
-            (false, SLOW_FAILURE),
-            (false, SLOW_FAILURE),
-        ] {
-            breaker.record(is_answered, start, start + took);
+        for is_answered in [false, false, true, false, false] {
+            breaker.record(CallOutcome::of_answer(is_answered), start, start + SLOW_FAILURE);
         }
         for _ in 0..RULES.failures_to_open {
-            breaker.record(false, start, start + SLOW_FAILURE - Duration::from_millis(1));
+            breaker.record(CallOutcome::Failed, start, start + SLOW_FAILURE - Duration::from_millis(1));
         }
 
         assert!(breaker.admits(start + SLOW_FAILURE));
@@ -189,7 +221,7 @@ mod tests {
             let trial = now + period;
             assert!(breaker.admits(trial), "{period:?}");
             now = trial + SLOW_FAILURE;
-            breaker.record(false, trial, now);
+            breaker.record(CallOutcome::Failed, trial, now);
         }
     }
 
@@ -198,9 +230,30 @@ mod tests {
         let rules = CircuitRules { min_failure_time: Duration::ZERO, ..RULES };
         let (breaker, start) = (CircuitBreaker::new(rules), Instant::now());
 
-        let opens = [1, 2, 3].map(|_| breaker.record(false, start, start));
+        let opens = [1, 2, 3].map(|_| breaker.record(CallOutcome::Failed, start, start));
 
         assert_eq!(opens, [false, false, true]);
         assert!(!breaker.admits(start));
+    }
+
+    #[test]
+    fn timeouts_in_a_row_open_it_before_other_failures() {
+        use CallOutcome::{Answered, Failed, TimedOut};
+        for (outcomes, opens) in [
+            (&[TimedOut, TimedOut][..], true),
+            (&[Failed, TimedOut, TimedOut], true),
+            (&[TimedOut, Failed, TimedOut], true),
+            (&[TimedOut], false),
+            (&[Failed, Failed], false),
+            (&[TimedOut, Failed], false),
+            (&[TimedOut, Answered, TimedOut], false),
+        ] {
+            let (breaker, start) = (CircuitBreaker::new(RULES), Instant::now());
+
+            let opened = outcomes.iter().map(|outcome| breaker.record(*outcome, start, start + DEADLINE));
+
+            assert_eq!(opened.collect::<Vec<_>>().last(), Some(&opens), "{outcomes:?}");
+            assert_eq!(breaker.admits(start + DEADLINE), !opens, "{outcomes:?}");
+        }
     }
 }

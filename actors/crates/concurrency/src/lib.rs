@@ -5,7 +5,7 @@
 //!
 //! | To | Call |
 //! |---|---|
-//! | gather items until a batch is full, and again while they cannot be written | [`BatchBuffer`] |
+//! | gather items that are written in batches, also while they cannot be written | [`BatchBuffer`] |
 //! | repeat an action while something is under way, such as the renewal of a lease | [`Heartbeat`] |
 //! | run blocking work in a lane whose permits no other lane can take | [`Workers::run`] |
 //! | hash passwords a few at a time, fairly | [`Workers::run_password_hash`] |
@@ -20,7 +20,7 @@
 //! | Bound | |
 //! |---|---|
 //! | callers in a [`FairQueue`] | 4,096, and 1,024 of one account |
-//! | unwritten items in a [`BatchBuffer`] | 50 batches; then the oldest are dropped |
+//! | unwritten items in a [`BatchBuffer`] | bytes, which its owner chooses; then the oldest are dropped |
 //!
 //! All crates have these words for who waits for what, also those that do not depend on this one:
 //!
@@ -54,7 +54,7 @@ mod workers;
 
 pub use ask_error::AskError;
 pub use batch_buffer::BatchBuffer;
-pub use circuit_breaker::{CircuitBreaker, CircuitRules};
+pub use circuit_breaker::{CallOutcome, CircuitBreaker, CircuitRules};
 pub use fair_queue::{FairQueue, QUEUE_RETRY_AFTER, QueueFull};
 pub use fair_semaphore::{FairPermit, FairSemaphore, PermitError};
 pub use heartbeat::Heartbeat;
