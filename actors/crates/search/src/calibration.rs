@@ -70,6 +70,10 @@ const EXACT_TITLE: f32 = 4.0;
 /// Minimum logit of a passage whose title is the query, which is a score of 0.95.
 const MIN_EXACT_TITLE_LOGIT: f32 = 3.0;
 
+/// Maximum score of a passage that lacks a number in parts of the query, such as a date: one of another date has all other words, and is
+/// as near in meaning.
+pub const MAX_SCORE_WITHOUT_NUMBER: f32 = 0.4;
+
 /// What the lexical and the dense search say of a passage.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Relevance {
@@ -160,13 +164,16 @@ pub struct ScoreMeasures {
     pub coverage: f32,
     /// How far the title of the document is the query.
     pub title: TitleMatch,
+    /// Whether passage and title lack a number in parts of the query, such as a date.
+    pub lacks_number: bool,
 }
 
 impl ScoreMeasures {
     /// Returns the score, from 0 to 1.
     #[must_use]
     pub fn score(self) -> f32 {
-        self.relevance.score_with_text(self.coverage, self.title)
+        let score = self.relevance.score_with_text(self.coverage, self.title);
+        if self.lacks_number { score.min(MAX_SCORE_WITHOUT_NUMBER) } else { score }
     }
 }
 

@@ -16,6 +16,8 @@ mod quotation;
 
 use std::ops::Range;
 
+pub use marker::has_words;
+
 use marker::CitationMarker;
 use quotation::FoldedText;
 
@@ -31,9 +33,7 @@ pub struct CitedAnswer {
 impl CitedAnswer {
     /// Returns whether the answer consists of markers only.
     pub fn is_empty(&self) -> bool {
-        let markers = marker::find_all(&self.text);
-        let words = marker::rewrite(&self.text, &markers, &vec![None; markers.len()]);
-        !words.chars().any(char::is_alphanumeric)
+        !has_words(&self.text)
     }
 }
 

@@ -171,6 +171,18 @@ pub fn needs_deeper_search(hits: &HybridHits, depth: usize, found: usize, limit:
     found < limit && hits.lexical.len() >= depth
 }
 
+/// Returns whether a deeper search might find further results: one of the searches found as many hits as this depth allows, and the worst of
+/// them is a result.
+#[must_use]
+pub fn may_have_more(hits: &HybridHits, depth: usize, dense_weight: QueryWeight) -> bool {
+    let is_dense_result = hits.dense.get(depth.saturating_sub(1)).is_some_and(|worst| {
+        let (cosine, terms) = (Some(worst.score), hits.term_scores.len());
+        let measures = RetrievalMeasures { bm25_share: None, cosine, max_missing_cosine: worst.score, terms };
+        Relevance::of(measures, dense_weight.get()).is_result()
+    });
+    is_dense_result || hits.lexical.len() >= depth
+}
+
 /// The scale by which the scores of a search are normalized.
 struct Scale {
     zero: f32,

@@ -7,7 +7,7 @@
 //!
 //! What a passage has under several spellings, a query finds in each: words with accents and without (`fold`), codes as a whole, joined
 //! and in parts (`codes`), compounds by their last word (`compounds`). A code of a query is never split: a word that stands nowhere
-//! would find its parts.
+//! would find its parts. A number that signs divide, such as a date, is one word of a query; its parts find other texts with a low weight.
 
 mod codes;
 mod compounds;

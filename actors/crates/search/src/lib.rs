@@ -7,6 +7,7 @@
 //! |---|---|
 //! | open the embedded index, or replace a damaged one | [`index::IndexFolder::open`] |
 //! | open the index in its folder or on a Qdrant server | [`index::IndexStore::open`] |
+//! | copy an index from one place to another | [`index::copy_passages`] |
 //! | add, remove and search passages, and update their labels | [`index::PassageIndex`] |
 //! | decide whether an index must be compared with the database | [`index::Marker`], [`index::IndexFolder::examine`] |
 //! | weigh the words of a passage, or of the metadata of a document | [`lexical::analyze_passage`], [`lexical::analyze_metadata`] |
@@ -14,7 +15,7 @@
 //! | read the phrases and exclusions of a query | [`query_syntax::ParsedQuery`] |
 //! | decide whether a text contains a phrase | [`lexical::WordSequence`] |
 //! | read the words of a URL | [`lexical::url_words`] |
-//! | find the word of a library that is spelt almost like another | [`spelling::Vocabulary`] |
+//! | find the word of a library that is spelt almost like another | [`spelling::nearest_word`] |
 //! | rank what the lexical and the dense search found | [`fusion::fuse`], [`fusion::limit_per_document`] |
 //! | score a result comparably between queries | [`calibration::Relevance`], [`title_match::TitleMatch`] |
 //! | show the part of a passage that matches | [`snippet::SnippetTerms`], [`snippet::SnippetMatcher`] |

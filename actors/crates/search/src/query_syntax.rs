@@ -7,7 +7,8 @@ const MAX_PHRASES: usize = 8;
 const MAX_EXCLUSIONS: usize = 16;
 
 /// Quotation marks that begin a phrase, each with those that end it.
-const QUOTATION_MARKS: [(char, &[char]); 3] = [('"', &['"']), ('“', &['”']), ('„', &['“', '”'])];
+const QUOTATION_MARKS: [(char, &[char]); 5] =
+    [('"', &['"']), ('“', &['”']), ('„', &['“', '”']), ('«', &['»']), ('»', &['«'])];
 
 /// A query, divided by its operators.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,15 +26,15 @@ pub struct ParsedQuery {
 
 impl ParsedQuery {
     /// Divides a query. A quotation mark begins a phrase where no letter or digit stands before it, if it is closed and has a word. A
-    /// hyphen at the start or after a space excludes the word or the phrase that follows it directly; before a digit it is a sign of a
-    /// number.
+    /// hyphen at the start or after a space excludes the word or the phrase that follows it directly. Before a digit it does so only
+    /// after a word or a phrase of the query: at the start it is the sign of a number (`-40 degrees`).
     #[must_use]
     pub fn of(query: &str) -> Self {
         let mut parsed = Self::default();
         let mut before = None;
         let mut rest = query;
         while !rest.is_empty() {
-            let part = QueryPart::first_of(before, rest);
+            let part = QueryPart::first_of(before, has_word(&parsed.plain), rest);
             parsed.add(&part);
             before = part.source.chars().next_back();
             rest = rest.get(part.source.len()..).unwrap_or_default();
@@ -101,10 +102,11 @@ enum PartMeaning<'a> {
 
 impl<'a> QueryPart<'a> {
     /// Returns the first part of the rest of a query, before which this character stands: an operator, or one character of text.
-    fn first_of(before: Option<char>, rest: &'a str) -> Self {
+    /// `follows_word` tells whether the query has a word before it that is searched for.
+    fn first_of(before: Option<char>, follows_word: bool, rest: &'a str) -> Self {
         let is_start = before.is_none_or(char::is_whitespace);
         if let Some(excluded) = rest.strip_prefix('-').filter(|_| is_start)
-            && let Some((length, meaning)) = exclusion(excluded)
+            && let Some((length, meaning)) = exclusion(follows_word, excluded)
         {
             return Self { source: rest.get(..'-'.len_utf8() + length).unwrap_or(rest), meaning };
         }
@@ -120,13 +122,14 @@ impl<'a> QueryPart<'a> {
     }
 }
 
-/// Returns what a hyphen before this text excludes, with its length in bytes.
-fn exclusion(text: &str) -> Option<(usize, PartMeaning<'_>)> {
+/// Returns what a hyphen before this text excludes, with its length in bytes. A number is excluded only where a word stands before it.
+fn exclusion(follows_word: bool, text: &str) -> Option<(usize, PartMeaning<'_>)> {
     if let Some((length, content)) = quotation(text) {
         return has_word(content).then_some((length, PartMeaning::Exclusion(content)));
     }
     let word = text.split(char::is_whitespace).next()?;
-    word.starts_with(char::is_alphabetic).then_some((word.len(), PartMeaning::Exclusion(word)))
+    let is_excluded = |first: char| first.is_alphabetic() || (follows_word && first.is_numeric());
+    word.starts_with(is_excluded).then_some((word.len(), PartMeaning::Exclusion(word)))
 }
 
 /// Returns the length in bytes of the quotation with which a text begins, and what stands between its marks.
@@ -137,6 +140,14 @@ fn quotation(text: &str) -> Option<(usize, &str)> {
     let end = after.find(*closing)?;
     let mark = after.get(end..)?.chars().next()?;
     Some((first.len_utf8() + end + mark.len_utf8(), after.get(..end)?))
+}
+
+/// Returns a text without its quotation marks and with single spaces, such as that of a query whose only quotation mark is not closed.
+#[must_use]
+pub fn without_quotation_marks(text: &str) -> String {
+    let is_mark =
+        |c: char| QUOTATION_MARKS.iter().any(|(opening, closing)| c == *opening || closing.contains(&c));
+    collapse_spaces(&text.replace(is_mark, " "))
 }
 
 fn has_word(text: &str) -> bool {
@@ -171,6 +182,9 @@ mod tests {
             ("“grey heron”", "", vec!["grey heron"], "grey heron"),
             ("„grauer Reiher“ im Schilf", "im Schilf", vec!["grauer Reiher"], "grauer Reiher im Schilf"),
             ("„szara czapla”", "", vec!["szara czapla"], "szara czapla"),
+            ("«серая цапля» в камышах", "в камышах", vec!["серая цапля"], "серая цапля в камышах"),
+            ("« héron cendré »", "", vec!["héron cendré"], "héron cendré"),
+            ("»grauer Reiher«", "", vec!["grauer Reiher"], "grauer Reiher"),
             ("\"heron\"reed", "reed", vec!["heron"], "heron reed"),
             ("(\"heron\")", "( )", vec!["heron"], "( heron )"),
             ("\"a\" \"b\"", "", vec!["a", "b"], "a b"),
@@ -190,6 +204,23 @@ mod tests {
         ] {
             assert_eq!(ParsedQuery::of(query), parsed(words, &[], &excluded, words), "{query}");
         }
+    }
+
+    #[test]
+    fn number_is_excluded_after_a_word_and_searched_without_one() {
+        for (query, words, excluded) in [
+            ("exit code -137", "exit code", vec!["137"]),
+            ("meeting notes -2024-06-06", "meeting notes", vec!["2024-06-06"]),
+            ("linux kernel -6.2.14 -6.1", "linux kernel", vec!["6.2.14", "6.1"]),
+            ("-137 exit code -138", "-137 exit code", vec!["138"]),
+            ("-grey -5 heron", "-5 heron", vec!["grey"]),
+        ] {
+            assert_eq!(ParsedQuery::of(query), parsed(words, &[], &excluded, words), "{query}");
+        }
+        for query in ["-137", "-5 degrees", "- -5", "5-3", "range 5-3", "5 - 3"] {
+            assert_eq!(ParsedQuery::of(query), parsed(query, &[], &[], query), "{query}");
+        }
+        assert_eq!(ParsedQuery::of("\"exit code\" -137").excluded, ["137"]);
     }
 
     #[test]
@@ -256,7 +287,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_query_can_be_divided(query in "[-\"“”„ a5é\t]{0,24}") {
+        fn any_query_can_be_divided(query in "[-\"“”„«» a5é\t]{0,24}") {
             let parsed = ParsedQuery::of(&query);
             for part in parsed.phrases.iter().chain(&parsed.excluded) {
                 prop_assert!(has_word(part));

@@ -280,11 +280,32 @@ mod tests {
             ("", "Flann O’Sullivan wrote", "flann osullivan", 1.0),
             ("", "Flann OSullivan wrote", "o'sullivan flann", 1.0),
             ("", "play BWV 579 now", "bwv578", 0.0),
+            ("Notes 2024-06-06", "", "2024-06-06", 1.0),
+            ("", "of 2024/06/06 and", "2024-06-06", 1.0),
+            ("Notes 2024-06-06", "", "2024-06", 1.0),
+            ("Notes 2024-06-13", "in 2024 on the 06", "2024-06-06", 0.0),
+            ("Notes 2024-06-13", "", "notes 2024-06-06", 0.5),
             ("", "我们昨天去了东京塔参观。", "东京塔", 1.0),
             ("", "我们昨天去了京都参观。", "东京塔", 0.0),
         ] {
             let found = extract(title, passage, query).coverage;
             assert!((found - coverage).abs() < 1e-5, "{query} in {passage}: {found}");
+        }
+    }
+
+    #[test]
+    fn number_is_missing_unless_its_parts_follow_each_other() {
+        let languages = [Language::English];
+        for (query, text, is_missing) in [
+            ("notes 2024-06-06", "Notes of 2024-06-06", false),
+            ("notes 2024-06-06", "Notes of 2024.06.06", false),
+            ("notes 2024-06-06", "Notes of 2024-06-13", true),
+            ("2023-11-11 2023-11-23", "Invoice 2023-11-23", true),
+            ("notes 2024", "Notes", false),
+        ] {
+            let terms = query_terms(query, &languages);
+            let terms = SnippetTerms::of(query, &terms, &vec![1.0; terms.len()], &languages);
+            assert_eq!(terms.has_number_missing_from(&["", text]), is_missing, "{query} in {text}");
         }
     }
 

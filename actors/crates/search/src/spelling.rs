@@ -3,4 +3,4 @@
 mod distance;
 mod vocabulary;
 
-pub use vocabulary::{Vocabulary, VocabularyBuilder};
+pub use vocabulary::{Vocabulary, VocabularyBuilder, nearest_word};

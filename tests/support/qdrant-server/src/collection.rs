@@ -10,11 +10,11 @@ use qdrant_client::qdrant::{
     create_vector_name_request, payload_index_params, vectors_config,
 };
 use qdrant_edge::{
-    CreateIndex, CreateVectorName, DenseVectorConfig, Distance, EdgeConfig, EdgeConfigBuilder,
-    EdgeOptimizersConfig, EdgeShard, EdgeSparseVectorParamsBuilder, EdgeVectorParamsBuilder,
-    FieldIndexOperations, HnswIndexConfig, IntegerIndexParams, KeywordIndexParams, Memory, Modifier,
-    PayloadFieldSchema, PayloadSchemaParams, UpdateOperation, UuidIndexParams, VectorNameConfig,
-    VectorNameOperations,
+    CreateIndex, CreateVectorName, DeleteVectorName, DenseVectorConfig, Distance, EdgeConfig,
+    EdgeConfigBuilder, EdgeOptimizersConfig, EdgeShard, EdgeSparseVectorParamsBuilder,
+    EdgeVectorParamsBuilder, FieldIndexOperations, HnswIndexConfig, IntegerIndexParams, KeywordIndexParams,
+    Memory, Modifier, PayloadFieldSchema, PayloadSchemaParams, UpdateOperation, UuidIndexParams,
+    VectorNameConfig, VectorNameOperations,
 };
 use tempfile::TempDir;
 use tonic::Status;
@@ -96,6 +96,14 @@ impl Collection {
         self.update(UpdateOperation::VectorNameOperation(VectorNameOperations::CreateVectorName(create)))?;
         let params = VectorParams { size: dense.size, distance: dense.distance, ..VectorParams::default() };
         self.state().vectors.insert(request.vector_name, params);
+        Ok(())
+    }
+
+    pub fn delete_vector_name(&self, vector_name: String) -> Result<(), Status> {
+        self.require_vector(&vector_name)?;
+        let delete = DeleteVectorName { vector_name: vector_name.clone() };
+        self.update(UpdateOperation::VectorNameOperation(VectorNameOperations::DeleteVectorName(delete)))?;
+        self.state().vectors.remove(&vector_name);
         Ok(())
     }
 

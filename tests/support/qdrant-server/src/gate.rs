@@ -14,11 +14,13 @@ pub struct ServerOptions {
     pub key: Option<String>,
     /// The version that the server reports.
     pub version: String,
+    /// Whether it is reached by https, with the certificate of [`TestQdrant::ca_file`](super::TestQdrant::ca_file).
+    pub has_tls: bool,
 }
 
 impl Default for ServerOptions {
     fn default() -> Self {
-        Self { key: None, version: "1.19.0".to_owned() }
+        Self { key: None, version: "1.19.0".to_owned(), has_tls: false }
     }
 }
 
@@ -34,8 +36,21 @@ pub struct Gate {
 struct GateState {
     /// The code with which the next requests fail, and how many of them.
     failures: Option<(Code, usize)>,
+    /// The method from whose next request on the server hangs.
+    hangs_at: Option<&'static str>,
+    /// The method whose requests are refused.
+    refused: Option<&'static str>,
     /// How many requests of each name were received.
     requests: HashMap<&'static str, usize>,
+}
+
+impl GateState {
+    /// Counts a request. Returns whether the server hangs from it on, and whether it is refused.
+    fn receive(&mut self, name: &'static str) -> (bool, bool) {
+        *self.requests.entry(name).or_default() += 1;
+        let hangs_now = self.hangs_at.take_if(|method| *method == name).is_some();
+        (hangs_now, self.refused == Some(name))
+    }
 }
 
 impl Gate {
@@ -47,8 +62,20 @@ impl Gate {
         self.options.version.clone()
     }
 
+    pub fn has_tls(&self) -> bool {
+        self.options.has_tls
+    }
+
     pub fn hang(&self, is_hanging: bool) {
         self.is_hanging.send_replace(is_hanging);
+    }
+
+    pub fn hang_at(&self, method: &'static str) {
+        self.state().hangs_at = Some(method);
+    }
+
+    pub fn refuse(&self, method: Option<&'static str>) {
+        self.state().refused = method;
     }
 
     pub fn fail(&self, code: Code, requests: usize) {
@@ -66,12 +93,18 @@ impl Gate {
 
     /// Waits while the server hangs. Fails if a test asked for it, or the key is wrong.
     pub async fn pass(&self, name: &'static str, key: Option<String>) -> Result<(), Status> {
-        *self.state().requests.entry(name).or_default() += 1;
+        let (hangs_now, is_refused) = self.state().receive(name);
+        if hangs_now {
+            self.hang(true);
+        }
         let mut is_hanging = self.is_hanging.subscribe();
         // The sender lives as long as the gate.
         drop(is_hanging.wait_for(|is_hanging| !is_hanging).await);
         if self.options.key.is_some() && self.options.key != key {
             return Err(Status::unauthenticated("Invalid API key or JWT"));
+        }
+        if is_refused {
+            return Err(Status::invalid_argument("a test asked for this refusal"));
         }
         self.take_failure()
     }

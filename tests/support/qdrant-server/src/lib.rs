@@ -10,9 +10,10 @@
 //! | To | Call |
 //! |---|---|
 //! | start one | [`TestQdrant::start`], [`TestQdrant::with_options`] |
-//! | let requests fail or wait | [`TestQdrant::fail`], [`TestQdrant::hang`] |
+//! | let requests fail or wait | [`TestQdrant::fail`], [`TestQdrant::refuse`], [`TestQdrant::hang`], [`TestQdrant::hang_at`] |
 //! | refuse connections, and accept them again | [`TestQdrant::stop`], [`TestQdrant::restart`] |
 //! | lose all collections | [`TestQdrant::wipe`] |
+//! | serve by https | [`ServerOptions::has_tls`], [`TestQdrant::ca_file`] |
 
 mod collection;
 mod collections;

@@ -19,14 +19,14 @@ use qdrant_client::qdrant::{
 use qdrant_edge::{
     ConditionalInsertOperation, CountRequest, FacetRequest, FacetValue as EngineFacetValue, PayloadOps,
     PointInsertOperations, PointOperations, QueryBatchRequest, RetrieveRequest, ScrollRequest, SetPayloadOp,
-    UpdateOperation,
+    UpdateOperation, UpdateVectorsOp, VectorOperations,
 };
 use tonic::Status;
 
 use super::convert::filter::filter_to_engine;
 use super::convert::point::{
     id_from_engine, id_to_engine, ids_to_engine, point_to_engine, record_from_engine, scored_from_engine,
-    vector_selector,
+    vector_selector, vectors_to_engine,
 };
 use super::convert::query::query_to_engine;
 use super::convert::value::{field_path, payload_selector, payload_to_engine};
@@ -41,6 +41,8 @@ serve_methods! { Points
         get(GetPoints) -> GetResponse = get_points;
         create_field_index(CreateFieldIndexCollection) -> PointsOperationResponse = create_index;
         create_vector_name(CreateVectorNameRequest) -> PointsOperationResponse = add_vector_name;
+        delete_vector_name(DeleteVectorNameRequest) -> PointsOperationResponse = remove_vector_name;
+        update_vectors(UpdatePointVectors) -> PointsOperationResponse = update_point_vectors;
         scroll(ScrollPoints) -> ScrollResponse = scroll_points;
         count(CountPoints) -> CountResponse = count_points;
         update_batch(UpdateBatchPoints) -> UpdateBatchResponse = update_points_batch;
@@ -48,14 +50,12 @@ serve_methods! { Points
         facet(FacetCounts) -> FacetResponse = facet_points;
     }
     unsupported {
-        update_vectors(UpdatePointVectors) -> PointsOperationResponse;
         delete_vectors(DeletePointVectors) -> PointsOperationResponse;
         set_payload(SetPayloadPoints) -> PointsOperationResponse;
         overwrite_payload(SetPayloadPoints) -> PointsOperationResponse;
         delete_payload(DeletePayloadPoints) -> PointsOperationResponse;
         clear_payload(ClearPayloadPoints) -> PointsOperationResponse;
         delete_field_index(DeleteFieldIndexCollection) -> PointsOperationResponse;
-        delete_vector_name(DeleteVectorNameRequest) -> PointsOperationResponse;
         search(SearchPoints) -> SearchResponse;
         search_batch(SearchBatchPoints) -> SearchBatchResponse;
         search_groups(SearchPointGroups) -> SearchGroupsResponse;
@@ -137,6 +137,28 @@ impl Service {
     fn add_vector_name(&self, request: CreateVectorNameRequest) -> Result<PointsOperationResponse, Status> {
         require_wait(request.wait)?;
         self.collection(&request.collection_name)?.create_vector_name(request)?;
+        Ok(operation_response())
+    }
+
+    fn remove_vector_name(
+        &self,
+        request: DeleteVectorNameRequest,
+    ) -> Result<PointsOperationResponse, Status> {
+        require_wait(request.wait)?;
+        self.collection(&request.collection_name)?.delete_vector_name(request.vector_name)?;
+        Ok(operation_response())
+    }
+
+    fn update_point_vectors(&self, request: UpdatePointVectors) -> Result<PointsOperationResponse, Status> {
+        require_wait(request.wait)?;
+        let collection = self.collection(&request.collection_name)?;
+        require_user(&collection, request.update_filter.as_ref())?;
+        let points: Result<Vec<_>, Status> = request.points.into_iter().map(vectors_to_engine).collect();
+        let update = UpdateVectorsOp {
+            points: points?,
+            update_filter: request.update_filter.map(filter_to_engine).transpose()?,
+        };
+        collection.update(UpdateOperation::VectorOperation(VectorOperations::UpdateVectors(update)))?;
         Ok(operation_response())
     }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
@@ -12,14 +13,18 @@ use qdrant_client::qdrant::qdrant_server::QdrantServer;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tonic::Code;
-use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
+use tonic::transport::{Identity, Server, ServerTlsConfig};
 
 use super::gate::{Gate, ServerOptions};
 use super::service::Service;
 
 /// Greatest length of a request. That of tonic is 4 MiB, that of Qdrant is larger.
 const MAX_REQUEST_BYTES: usize = 64 << 20;
+
+/// The certificate of a server with TLS, for 127.0.0.1, and its key.
+const CERTIFICATE: &str = include_str!("../tls/server.pem");
+const CERTIFICATE_KEY: &str = include_str!("../tls/server.key");
 
 /// A Qdrant server on this machine. It ends when this is dropped.
 pub struct TestQdrant {
@@ -62,7 +67,20 @@ impl TestQdrant {
     /// Returns the URL of the server, with its port.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        let scheme = if self.service.gate().has_tls() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
+    }
+
+    /// Returns the file with the certificate of the CA that signed that of a server with TLS.
+    #[must_use]
+    pub fn ca_file() -> PathBuf {
+        tls_file("ca.pem")
+    }
+
+    /// Returns the file with the certificate of a CA that did not.
+    #[must_use]
+    pub fn other_ca_file() -> PathBuf {
+        tls_file("other-ca.pem")
     }
 
     /// Ends all connections and refuses further ones. The collections stay.
@@ -89,6 +107,16 @@ impl TestQdrant {
         self.service.gate().hang(is_hanging);
     }
 
+    /// Lets requests wait from the next one of this method on, as [`Self::hang`] does. That request waits too.
+    pub fn hang_at(&self, method: &'static str) {
+        self.service.gate().hang_at(method);
+    }
+
+    /// Refuses the requests of this method, as ones that are not valid, until it is called again; `None` refuses none.
+    pub fn refuse(&self, method: Option<&'static str>) {
+        self.service.gate().refuse(method);
+    }
+
     /// Lets the next requests fail with a code of gRPC, such as 14 for `Unavailable`.
     pub fn fail(&self, code: i32, requests: usize) {
         self.service.gate().fail(Code::from_i32(code), requests);
@@ -112,6 +140,10 @@ impl Drop for TestQdrant {
     }
 }
 
+fn tls_file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tls").join(name)
+}
+
 /// Returns addresses to try, in an order that differs between processes. Their ports are below the ephemeral ports, because the system could
 /// give one of those to a client while the server is stopped.
 fn addresses() -> impl Iterator<Item = SocketAddr> {
@@ -125,8 +157,18 @@ fn addresses() -> impl Iterator<Item = SocketAddr> {
     (0..PORTS).map(move |step| SocketAddr::from((Ipv4Addr::LOCALHOST, FIRST_PORT + (first + step) % PORTS)))
 }
 
+/// Returns a server without services, with TLS if it is asked for.
+fn configure(has_tls: bool) -> io::Result<Server> {
+    if !has_tls {
+        return Ok(Server::builder());
+    }
+    let tls = ServerTlsConfig::new().identity(Identity::from_pem(CERTIFICATE, CERTIFICATE_KEY));
+    Server::builder().tls_config(tls).map_err(io::Error::other)
+}
+
 /// Serves on an address until it is told to stop.
 fn serve(service: Service, address: SocketAddr) -> io::Result<RunningServer> {
+    let mut server = configure(service.gate().has_tls())?;
     let listener = std::net::TcpListener::bind(address)?;
     listener.set_nonblocking(true)?;
     let (stop, stopped) = oneshot::channel();
@@ -134,7 +176,7 @@ fn serve(service: Service, address: SocketAddr) -> io::Result<RunningServer> {
     let thread = thread::Builder::new().name("test-qdrant".to_owned()).spawn(move || {
         runtime.block_on(async {
             let Ok(listener) = TcpListener::from_std(listener) else { return };
-            let served = Server::builder()
+            let served = server
                 .add_service(QdrantServer::new(service.clone()))
                 .add_service(CollectionsServer::new(service.clone()))
                 .add_service(PointsServer::new(service).max_decoding_message_size(MAX_REQUEST_BYTES))

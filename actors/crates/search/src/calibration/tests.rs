@@ -112,6 +112,17 @@ fn exact_title_scores_near_one() {
 }
 
 #[test]
+fn passage_of_another_date_is_noise() {
+    let measures = |lacks_number| ScoreMeasures {
+        relevance: by_both(0.6, 0.9),
+        coverage: 0.5,
+        title: TitleMatch::Share(0.6),
+        lacks_number,
+    };
+    assert!(measures(true).score() < 0.5 && measures(false).score() > 0.8);
+}
+
+#[test]
 fn passage_out_of_the_dense_leg_is_as_near_as_its_last_hit() {
     let of = |cosine, max_missing_cosine| {
         Relevance::of(RetrievalMeasures { bm25_share: Some(0.4), cosine, max_missing_cosine, terms: 1 }, 1.0)

@@ -41,6 +41,20 @@ pub(super) fn find_all(answer: &str) -> Vec<CitationMarker> {
     found
 }
 
+/// Returns whether a text has a letter or a digit outside of what looks like markers. One without says nothing, such as `[1], [2].`
+pub fn has_words(text: &str) -> bool {
+    let holds_word =
+        |range: Range<usize>| text.get(range).unwrap_or_default().chars().any(char::is_alphanumeric);
+    let mut from = 0;
+    for marker in find_all(text) {
+        if holds_word(from..marker.range.start) {
+            return true;
+        }
+        from = marker.range.end;
+    }
+    holds_word(from..text.len())
+}
+
 const OPENING_BRACKETS: [char; 3] = ['[', '【', '［'];
 
 fn closing_bracket(opening: char) -> char {

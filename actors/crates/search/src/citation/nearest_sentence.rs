@@ -7,15 +7,18 @@ use text::chunk::sentences;
 use text::{char_count, head};
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::marker::has_words;
+
 /// Maximum length in scalar values of a quote that the answer did not quote itself.
 const MAX_QUOTE_CHARS: usize = 400;
 
-/// Returns the range of the sentence in scalar values of the passage: the first of equals, and an empty range in a blank passage.
+/// Returns the range of the sentence in scalar values of the passage: the first of equals, and an empty range in a passage without
+/// words.
 pub(super) fn find(passage: &str, claim: &str) -> Range<usize> {
     let claimed = words(claim);
     let mut best: Option<(usize, Range<usize>)> = None;
     for range in sentences(passage) {
-        let Some(text) = passage.get(range.clone()) else { continue };
+        let Some(text) = passage.get(range.clone()).filter(|text| has_words(text)) else { continue };
         let shared = words(text).intersection(&claimed).count();
         if best.as_ref().is_none_or(|(most, _)| shared > *most) {
             best = Some((shared, range));

@@ -95,6 +95,13 @@ fn answer_of_markers_only_is_empty() {
 }
 
 #[test]
+fn sentence_without_words_is_not_nearest() {
+    for (passage, quote) in [("[99]\n\nNobody counted to 98.", "Nobody counted to 98."), ("[98] [99]", "")] {
+        assert_eq!(quotes(&cite("There were 99 [1].", &[passage])), [(0, quote, false)], "{passage}");
+    }
+}
+
+#[test]
 fn number_in_brackets_inside_a_quotation_is_no_marker() {
     let cited = cite("“Nobody knew why [3] it was.” [2]", &[QUAGGA, DODO, QUAGGA]);
 

@@ -42,6 +42,19 @@ fn numbers(ranked: &[RankedPassage]) -> Vec<u128> {
 }
 
 #[test]
+fn deeper_search_may_find_more_while_the_worst_hit_is_a_result() {
+    let more = |lexical: usize, dense: &[f32]| {
+        let lexical = (1..).take(lexical).map(|number| hit(number, 1.0)).collect();
+        let dense = (11..).zip(dense).map(|(number, score)| hit(number, *score)).collect();
+        may_have_more(&hybrid(lexical, dense), 2, FULL_WEIGHT)
+    };
+
+    assert!(!more(0, &[]) && !more(1, &[0.9]));
+    assert!(more(2, &[]) && more(0, &[0.9, 0.9]));
+    assert!(!more(0, &[0.9, 0.0]), "what is further away is no result");
+}
+
+#[test]
 fn passage_of_both_legs_ranks_first() {
     let hits =
         hybrid(vec![hit(1, 9.0), hit(2, 8.0), hit(3, 2.0)], vec![hit(4, 0.8), hit(2, 0.7), hit(5, 0.1)]);

@@ -1,22 +1,26 @@
 //! The contract of every passage index, as functions that test any of them. [`contract_tests`] makes tests of all.
 
+mod model_rules;
+
 use std::collections::HashMap;
 
 use uuid::Uuid;
 use values::kind::ContentType;
 
+pub use model_rules::*;
+
 use super::{
-    DocumentSet, Filter, Hit, HybridHits, IndexError, IndexQuery, Labels, Language, PassageIndex, Point,
-    Source, SparseVector, Tenant,
+    DocumentSet, Embedding, Filter, Hit, HybridHits, IndexError, IndexQuery, Labels, Language, PassageIndex,
+    Point, Source, SparseVector, Tenant, VectorModel, VectorModels,
 };
 
-/// Makes a test of every rule of the contract. `$with_index` is a function that calls a rule with a new, empty index whose model has
-/// [`DIMENSIONS`]: `fn with_index(rule: fn(&dyn PassageIndex))`.
+/// Makes a test of every rule of the contract. `$with_index` is a function that calls a rule with a new, empty index with [`models`]:
+/// `fn with_index(rule: fn(&dyn PassageIndex))`.
 macro_rules! contract_tests {
     ($with_index:path) => {
         $crate::index::contract::contract_tests!(
             $with_index;
-            search_returns_hits_of_both_legs_best_first,
+            search_returns_lexical_and_dense_hits_best_first,
             query_without_a_known_word_finds_nothing,
             tenants_are_isolated,
             second_tenant_changes_no_hit_of_the_first,
@@ -35,10 +39,16 @@ macro_rules! contract_tests {
             writes_are_idempotent,
             embedding_may_be_added_later,
             vector_of_the_wrong_length_is_refused,
+            vectors_of_two_models_are_searched_separately,
+            vectors_are_set_beside_those_of_another_model,
+            vectors_are_set_for_passages_of_the_tenant_alone,
+            vector_of_an_unknown_model_is_refused,
+            deleted_model_leaves_words_and_other_vectors,
             languages_include_those_added_later,
             languages_are_those_of_the_tenant,
-            depth_bounds_the_hits_of_a_leg,
+            depth_bounds_hits_of_each_search,
             passages_are_listed_compared_and_deleted_by_id,
+            passages_are_read_as_they_were_added,
         );
     };
     ($with_index:path; $($rule:ident),* $(,)?) => {
@@ -53,8 +63,19 @@ macro_rules! contract_tests {
 
 pub(crate) use contract_tests;
 
-/// Length of the vectors in these tests.
+/// Length of the vectors of the model `a`, which most of these tests use.
 pub const DIMENSIONS: usize = 4;
+
+/// The models of a tested index: `a` and `b`, which has shorter vectors.
+pub fn models() -> VectorModels {
+    let model = |name: &str, dimensions| VectorModel { name: name.to_owned(), dimensions };
+    VectorModels::new([model("a", DIMENSIONS), model("b", DIMENSIONS - 1)])
+}
+
+/// An embedding of the model `a`.
+pub fn embedding(vector: Vec<f32>) -> Embedding {
+    Embedding { model: "a".to_owned(), vector }
+}
 
 /// An id made of a number.
 pub fn id(number: u128) -> Uuid {
@@ -75,7 +96,7 @@ pub fn point(number: u32) -> Point {
         labels: Labels { source: Source::Bookmarks, feed: None, content_type: ContentType::Article },
         language: Language::English,
         sparse: words(&[number]),
-        dense: None,
+        dense: Vec::new(),
     }
 }
 
@@ -91,7 +112,7 @@ pub fn word_query(word: u32) -> IndexQuery {
 
 /// A query that finds every passage with an embedding.
 pub fn dense_query() -> IndexQuery {
-    IndexQuery { dense: Some(vec![1.0; DIMENSIONS]), depth: 10, ..IndexQuery::default() }
+    IndexQuery { dense: Some(embedding(vec![1.0; DIMENSIONS])), depth: 10, ..IndexQuery::default() }
 }
 
 /// Returns the ids that both searches find, the lexical ones first.
@@ -108,12 +129,16 @@ pub fn sorted_languages(index: &dyn PassageIndex, tenant: &Tenant) -> Vec<Langua
 }
 
 /// Words and embeddings find passages, each in a separate list and best first.
-pub fn search_returns_hits_of_both_legs_best_first(index: &dyn PassageIndex) {
-    let near = Point { dense: Some(vec![1.0, 0.0, 0.0, 0.0]), sparse: words(&[7, 8]), ..point(1) };
-    let far = Point { dense: Some(vec![0.6, 0.8, 0.0, 0.0]), sparse: words(&[8]), ..point(2) };
+pub fn search_returns_lexical_and_dense_hits_best_first(index: &dyn PassageIndex) {
+    let near = Point { dense: vec![embedding(vec![1.0, 0.0, 0.0, 0.0])], sparse: words(&[7, 8]), ..point(1) };
+    let far = Point { dense: vec![embedding(vec![0.6, 0.8, 0.0, 0.0])], sparse: words(&[8]), ..point(2) };
     index.upsert(&tenant(), vec![far, near]).unwrap();
 
-    let query = IndexQuery { dense: Some(vec![2.0, 0.0, 0.0, 0.0]), sparse: words(&[7, 8]), ..word_query(7) };
+    let query = IndexQuery {
+        dense: Some(embedding(vec![2.0, 0.0, 0.0, 0.0])),
+        sparse: words(&[7, 8]),
+        ..word_query(7)
+    };
     let hits = index.search(&tenant(), &query).unwrap();
 
     assert_eq!(hits.lexical.iter().map(|hit| hit.id).collect::<Vec<_>>(), [id(1), id(2)]);
@@ -153,12 +178,16 @@ pub fn tenants_are_isolated(index: &dyn PassageIndex) {
 pub fn second_tenant_changes_no_hit_of_the_first(index: &dyn PassageIndex) {
     let (mine, other) = (tenant(), Tenant::of(id(2)));
     let vector = |n: u32| vec![1.0, f32::from(u8::try_from(n).unwrap()) / 50.0, 0.0, 0.0];
-    let passage =
-        |n: u32| Point { sparse: words(&[n % 3, 7, 100 + n]), dense: Some(vector(n % 40)), ..point(n) };
+    let passage = |n: u32| Point {
+        sparse: words(&[n % 3, 7, 100 + n]),
+        dense: vec![embedding(vector(n % 40))],
+        ..point(n)
+    };
     index.upsert(&mine, (1..=30).map(passage).collect()).unwrap();
     index.delete_document(&mine, id(4), None).unwrap();
     index.delete_passages(&[id(9)]).unwrap();
-    let query = IndexQuery { dense: Some(vector(3)), sparse: words(&[1, 7, 103]), ..word_query(7) };
+    let query =
+        IndexQuery { dense: Some(embedding(vector(3))), sparse: words(&[1, 7, 103]), ..word_query(7) };
     let alone = index.search(&mine, &query).unwrap();
     assert_eq!(index.search(&other, &query).unwrap(), HybridHits::default());
 
@@ -185,9 +214,9 @@ pub fn documents_are_those_of_the_tenant(index: &dyn PassageIndex) {
 /// The documents that come with the hits of a search are those that are looked up, and of hits alone.
 pub fn documents_of_hits_are_those_that_are_looked_up(index: &dyn PassageIndex) {
     let passage = |number| Point { document: id(90), sparse: words(&[9]), ..point(number) };
-    let embedded = Point { dense: Some(vec![1.0; DIMENSIONS]), ..point(3) };
+    let embedded = Point { dense: vec![embedding(vec![1.0; DIMENSIONS])], ..point(3) };
     index.upsert(&tenant(), vec![passage(1), passage(2), embedded]).unwrap();
-    let query = IndexQuery { dense: Some(vec![1.0; DIMENSIONS]), ..word_query(9) };
+    let query = IndexQuery { dense: Some(embedding(vec![1.0; DIMENSIONS])), ..word_query(9) };
 
     let hits = index.search(&tenant(), &query).unwrap();
 
@@ -320,7 +349,7 @@ pub fn filter_names_the_documents_that_match_or_do_not(index: &dyn PassageIndex)
         assert_eq!(with(DocumentSet::Except(vec![id(91), id(99)])), [id(1), id(4)]);
         assert_eq!(with(DocumentSet::Except(Vec::new())), [id(1), id(2), id(3), id(4)]);
     }
-    let embedded = (1..=4).map(|n| Point { dense: Some(vec![1.0; DIMENSIONS]), ..point(n) });
+    let embedded = (1..=4).map(|n| Point { dense: vec![embedding(vec![1.0; DIMENSIONS])], ..point(n) });
     index.upsert(&tenant(), embedded.collect()).unwrap();
     let filter = Filter { documents: DocumentSet::Except(vec![id(2), id(3)]), ..Filter::default() };
     let mut found = found_ids(index, &tenant(), &IndexQuery { filter, ..dense_query() });
@@ -369,7 +398,9 @@ fn ids_within(index: &dyn PassageIndex, filter: Filter) -> Vec<Uuid> {
 /// The labels of a document change without its words and its embedding.
 pub fn updating_labels_keeps_vectors(index: &dyn PassageIndex) {
     let labels = Labels { feed: Some(id(61)), ..point(1).labels };
-    index.upsert(&tenant(), vec![Point { labels, dense: Some(vec![1.0; DIMENSIONS]), ..point(1) }]).unwrap();
+    index
+        .upsert(&tenant(), vec![Point { labels, dense: vec![embedding(vec![1.0; DIMENSIONS])], ..point(1) }])
+        .unwrap();
 
     let moved = Labels { content_type: ContentType::Pdf, ..point(1).labels };
     index.update_labels(&tenant(), id(1), &moved).unwrap();
@@ -454,7 +485,9 @@ pub fn embedding_may_be_added_later(index: &dyn PassageIndex) {
     index.upsert(&tenant(), vec![point(1), point(2)]).unwrap();
     assert!(found_ids(index, &tenant(), &dense_query()).is_empty());
 
-    index.upsert(&tenant(), vec![Point { dense: Some(vec![1.0; DIMENSIONS]), ..point(2) }]).unwrap();
+    index
+        .upsert(&tenant(), vec![Point { dense: vec![embedding(vec![1.0; DIMENSIONS])], ..point(2) }])
+        .unwrap();
 
     assert_eq!(found_ids(index, &tenant(), &dense_query()), [id(2)]);
     assert_eq!(found_ids(index, &tenant(), &word_query(2)), [id(2)]);
@@ -462,13 +495,13 @@ pub fn embedding_may_be_added_later(index: &dyn PassageIndex) {
 
 /// A vector of the wrong length is refused, and nothing is written.
 pub fn vector_of_the_wrong_length_is_refused(index: &dyn PassageIndex) {
-    let odd = Point { dense: Some(vec![1.0; DIMENSIONS + 1]), ..point(2) };
+    let odd = Point { dense: vec![embedding(vec![1.0; DIMENSIONS + 1])], ..point(2) };
 
     let refused = index.upsert(&tenant(), vec![point(1), odd]).unwrap_err();
 
     assert!(matches!(refused, IndexError::Dimension { expected: DIMENSIONS, actual: 5 }));
     assert_eq!(index.count().unwrap(), 0);
-    let query = IndexQuery { dense: Some(vec![1.0]), depth: 1, ..IndexQuery::default() };
+    let query = IndexQuery { dense: Some(embedding(vec![1.0])), depth: 1, ..IndexQuery::default() };
     assert!(matches!(index.search(&tenant(), &query), Err(IndexError::Dimension { .. })));
 }
 
@@ -496,7 +529,7 @@ pub fn languages_are_those_of_the_tenant(index: &dyn PassageIndex) {
 }
 
 /// Neither search has more hits than the depth of the query.
-pub fn depth_bounds_the_hits_of_a_leg(index: &dyn PassageIndex) {
+pub fn depth_bounds_hits_of_each_search(index: &dyn PassageIndex) {
     index.upsert(&tenant(), (1..20).map(|n| Point { sparse: words(&[9]), ..point(n) }).collect()).unwrap();
     assert_eq!(found_ids(index, &tenant(), &IndexQuery { depth: 3, ..word_query(9) }).len(), 3);
 }
@@ -516,4 +549,31 @@ pub fn passages_are_listed_compared_and_deleted_by_id(index: &dyn PassageIndex) 
     index.delete_passages(&[id(1), id(2), id(9)]).unwrap();
     assert_eq!(index.find_missing(&[id(1), id(2), id(3)]).unwrap(), [id(1), id(2)]);
     assert!(found_ids(index, &tenant(), &word_query(1)).is_empty());
+}
+
+/// Passages of all users are read in pages, with their owners, vectors and attributes as they were added.
+pub fn passages_are_read_as_they_were_added(index: &dyn PassageIndex) {
+    let labels = Labels { source: Source::Feeds, feed: Some(id(61)), content_type: ContentType::Pdf };
+    let complete = Point {
+        document: id(90),
+        version: 3,
+        labels,
+        language: Language::Thai,
+        sparse: SparseVector { indices: vec![7, 9], values: vec![0.5, 2.0] },
+        // Of length 1, to which vectors are scaled when they are stored.
+        dense: vec![embedding(vec![0.6, 0.8, 0.0, 0.0]), embedding_b([0.0, 0.6, 0.8])],
+        ..point(1)
+    };
+    let of_b = Point { dense: vec![embedding_b([0.0, 1.0, 0.0])], ..point(2) };
+    let other = Tenant::of(id(2));
+    index.upsert(&tenant(), vec![complete.clone(), point(3)]).unwrap();
+    index.upsert(&other, vec![of_b.clone()]).unwrap();
+
+    let first = index.read_points(None, 2).unwrap();
+    assert_eq!(first.points, [(tenant(), complete), (other, of_b)]);
+    assert_eq!((first.unreadable, first.next), (0, Some(id(3))));
+    let last = index.read_points(first.next, 2).unwrap();
+    assert_eq!((last.points, last.unreadable, last.next), (vec![(tenant(), point(3))], 0, None));
+    let count = |tenant: &Tenant| index.count_of(tenant).unwrap();
+    assert_eq!([count(&tenant()), count(&other), count(&Tenant::of(id(3)))], [2, 1, 0]);
 }

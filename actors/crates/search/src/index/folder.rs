@@ -24,7 +24,7 @@ use super::fault::{EngineFault, classify_cause};
 use super::index_error::IndexError;
 use super::marker::{FilesState, MARKER_FILE, Marker};
 use super::opened_index::OpenedIndex;
-use super::vector_model::VectorModel;
+use super::vector_model::VectorModels;
 
 /// Name of the index in the data folder.
 const INDEX_FOLDER: &str = "index";
@@ -44,7 +44,7 @@ const MIN_FREE_TO_CREATE_BYTES: u64 = 32 << 20;
 #[derive(Clone, Debug)]
 pub struct IndexFolder {
     data_dir: PathBuf,
-    model: Option<VectorModel>,
+    models: VectorModels,
     id: DataFolderId,
     crash_counter: CrashCounter,
     /// [`MIN_FREE_TO_CREATE_BYTES`], or another number in a test.
@@ -55,7 +55,7 @@ impl IndexFolder {
     /// Returns the index of a data folder. The folder gets an id if it has none. An id that cannot be written, as on a full disk, is used for
     /// this run only; the next start compares the index with the database.
     #[must_use]
-    pub fn new(data_dir: &Path, model: Option<VectorModel>, now: Timestamp) -> Self {
+    pub fn new(data_dir: &Path, models: VectorModels, now: Timestamp) -> Self {
         let id = Self::read_id(data_dir).unwrap_or_else(|| {
             let id = DataFolderId::new(now);
             if let Err(cause) = write_id(data_dir, id) {
@@ -65,7 +65,7 @@ impl IndexFolder {
         });
         Self {
             data_dir: data_dir.to_owned(),
-            model,
+            models,
             id,
             crash_counter: CrashCounter::new(data_dir),
             min_free_to_create: MIN_FREE_TO_CREATE_BYTES,
@@ -217,7 +217,7 @@ impl IndexFolder {
         let path = self.path();
         create_private(&path).map_err(|cause| environment_error(&path, cause))?;
         // The folder is empty, so every failure has a cause outside of it.
-        let created = EdgeIndex::open(&path, self.model.clone());
+        let created = EdgeIndex::open(&path, self.models.clone());
         created.map_err(|error| environment_error(&path, error))
     }
 
@@ -234,7 +234,7 @@ impl IndexFolder {
         }
         self.crash_counter.begin_opening();
         // The engine panics on some damage and returns an error on other.
-        let opened = catch_unwind(AssertUnwindSafe(|| EdgeIndex::open(path, self.model.clone())));
+        let opened = catch_unwind(AssertUnwindSafe(|| EdgeIndex::open(path, self.models.clone())));
         self.crash_counter.finish_opening();
         match opened {
             Ok(Ok(index)) => Ok(Ok(index)),
@@ -353,7 +353,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_714_996_800_000);
 
     fn folder(home: &Path) -> IndexFolder {
-        IndexFolder::new(home, None, NOW)
+        IndexFolder::new(home, VectorModels::default(), NOW)
     }
 
     /// A closed index with one passage and a marker.

@@ -98,6 +98,9 @@ pub enum IndexError {
         /// Dimensions of the vector that was given.
         actual: usize,
     },
+    /// An embedding is of a model that the index does not have.
+    #[error("the index has no vectors of the model {0}")]
+    UnknownModel(String),
 }
 
 impl IndexError {
@@ -116,7 +119,8 @@ impl IndexError {
             | IndexError::Blocked
             | IndexError::Full
             | IndexError::Unreachable { .. }
-            | IndexError::Dimension { .. } => None,
+            | IndexError::Dimension { .. }
+            | IndexError::UnknownModel(_) => None,
         }
     }
 

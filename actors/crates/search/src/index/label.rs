@@ -71,6 +71,21 @@ pub fn label_values(labels: &Labels, language: Language) -> Vec<String> {
     all.map(Label::value).collect()
 }
 
+/// Parses the labels of a passage, and the language in which it was analysed, from what [`label_values`] returned. `None` if one that
+/// every passage has is missing.
+pub fn parse_labels<'a>(values: impl Iterator<Item = &'a str>) -> Option<(Labels, Language)> {
+    let (mut source, mut language, mut feed, mut content_type) = (None, None, None, None);
+    for label in values.filter_map(Label::parse) {
+        match label {
+            Label::Source(value) => source = Some(value),
+            Label::Language(value) => language = Some(value),
+            Label::Feed(value) => feed = Some(value),
+            Label::ContentType(value) => content_type = Some(value),
+        }
+    }
+    Some((Labels { source: source?, feed, content_type: content_type? }, language?))
+}
+
 /// Returns the name that stands for a part of the library in its label.
 fn source_name(source: Source) -> &'static str {
     match source {
@@ -114,6 +129,18 @@ mod tests {
         ];
         for label in languages.into_iter().chain(others) {
             assert_eq!(Label::parse(&label.value()), Some(label));
+        }
+    }
+
+    #[test]
+    fn labels_of_a_passage_are_parsed_from_their_values() {
+        for feed in [None, Some(ID)] {
+            let labels = Labels { source: Source::Feeds, feed, content_type: ContentType::Pdf };
+            let values = label_values(&labels, Language::Thai);
+            let parse = |values: &[String]| parse_labels(values.iter().map(String::as_str));
+
+            assert_eq!(parse(&values), Some((labels, Language::Thai)));
+            assert_eq!(parse(&values[1..]), None, "without a source");
         }
     }
 

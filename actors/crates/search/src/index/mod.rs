@@ -10,6 +10,7 @@
 pub mod audit_reason;
 #[cfg(test)]
 mod contract;
+mod copy;
 mod crash_counter;
 pub mod edge;
 mod fault;
@@ -28,6 +29,7 @@ mod store;
 mod vector_model;
 
 pub use audit_reason::AuditReason;
+pub use copy::{CopyError, CopyReport, copy_passages};
 pub use edge::EdgeIndex;
 pub use fault::EngineFault;
 pub use folder::IndexFolder;
@@ -35,11 +37,11 @@ pub use index_error::IndexError;
 pub use language::Language;
 pub use marker::Marker;
 pub use opened_index::OpenedIndex;
-pub use passage::{Labels, Point, Source, SparseVector, Tenant};
-pub use passage_index::{PassageIndex, PassagePage};
+pub use passage::{Embedding, Labels, PassageEmbedding, Point, Source, SparseVector, Tenant};
+pub use passage_index::{PassageIndex, PassagePage, PointPage};
 pub use query::{DocumentSet, Filter, Hit, HybridHits, IndexQuery};
 pub use server::{
     CollectionSettings, ServerIndex, ServerReport, ServerSettings, ServerStore, compare_server_markers,
 };
 pub use store::{IndexStore, IndexStoreId, InitialIndex};
-pub use vector_model::VectorModel;
+pub use vector_model::{VectorModel, VectorModels};

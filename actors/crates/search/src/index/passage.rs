@@ -55,6 +55,24 @@ pub struct Labels {
     pub content_type: ContentType,
 }
 
+/// An embedding with the model that computed it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embedding {
+    /// Name of the model.
+    pub model: String,
+    /// As many floats as the vectors of the model have.
+    pub vector: Vec<f32>,
+}
+
+/// The embedding of a passage that is in the index already.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PassageEmbedding {
+    /// Id of the passage.
+    pub passage: Uuid,
+    /// Its embedding.
+    pub embedding: Embedding,
+}
+
 /// A passage of one version of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
@@ -70,7 +88,7 @@ pub struct Point {
     pub language: Language,
     /// Its words with their BM25 term weights.
     pub sparse: SparseVector,
-    /// Its embedding, as long as the vectors of the index's model. `None` while there is no model; then the passage is upserted again
-    /// once there is one.
-    pub dense: Option<Vec<f32>>,
+    /// Its embeddings, each of another model of the index. None while there is no model; those of a model that comes later are added by
+    /// [`PassageIndex::set_vectors`](super::PassageIndex::set_vectors).
+    pub dense: Vec<Embedding>,
 }

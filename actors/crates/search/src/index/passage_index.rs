@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::index_error::IndexError;
 use super::language::Language;
-use super::passage::{Labels, Point, Tenant};
+use super::passage::{Labels, PassageEmbedding, Point, Tenant};
 use super::query::{HybridHits, IndexQuery};
 
 /// A page of the passages of an index, in the order of their ids.
@@ -15,6 +15,17 @@ use super::query::{HybridHits, IndexQuery};
 pub struct PassagePage {
     /// Ids of the passages in ascending order.
     pub ids: Vec<Uuid>,
+    /// Id of the first passage of the next page; `None` on the last page.
+    pub next: Option<Uuid>,
+}
+
+/// A page of the passages of an index with all that it holds of them, in the order of their ids.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PointPage {
+    /// The passages, each with its owner. Their embeddings are in the order of the models of the index.
+    pub points: Vec<(Tenant, Point)>,
+    /// Number of points of the page that are not passages in the format of this version, which are left out.
+    pub unreadable: usize,
     /// Id of the first passage of the next page; `None` on the last page.
     pub next: Option<Uuid>,
 }
@@ -30,9 +41,30 @@ pub trait PassageIndex: Send + Sync {
     /// Adds passages, or replaces those with the same ids. Never replaces a passage of another tenant.
     ///
     /// # Errors
-    /// [`IndexError::Dimension`] when an embedding has the wrong length; then nothing is written. [`IndexError::Full`] when its disk has
-    /// too little space for a safe write.
+    /// [`IndexError::Dimension`] when an embedding has the wrong length, [`IndexError::UnknownModel`] when the index does not have its model; then
+    /// nothing is written.
+    /// [`IndexError::Full`] when its disk has too little space for a safe write.
     fn upsert(&self, tenant: &Tenant, points: Vec<Point>) -> Result<(), IndexError>;
+
+    /// Adds embeddings to passages, or replaces those of the same models. Everything else of the passages stays. Returns the passages that
+    /// the index does not hold, or that are another tenant's: they get none.
+    ///
+    /// # Errors
+    /// [`IndexError::Dimension`] when an embedding has the wrong length, [`IndexError::UnknownModel`] when the index does not have its model; then
+    /// nothing is written.
+    /// [`IndexError::Full`] when its disk has too little space for a safe write.
+    fn set_vectors(
+        &self,
+        tenant: &Tenant,
+        embeddings: Vec<PassageEmbedding>,
+    ) -> Result<Vec<Uuid>, IndexError>;
+
+    /// Deletes the embeddings of a model from the passages of all users. From then on the index does not have the model. Without it nothing
+    /// happens.
+    ///
+    /// # Errors
+    /// [`IndexError::Full`] when its disk has too little space for a safe write.
+    fn delete_model(&self, model: &str) -> Result<(), IndexError>;
 
     /// Deletes the passages of a document, except those of the version to keep.
     ///
@@ -56,7 +88,7 @@ pub trait PassageIndex: Send + Sync {
     /// Returns the best passages by words and by meaning, one list for each.
     ///
     /// # Errors
-    /// [`IndexError::Dimension`] when the embedding has the wrong length.
+    /// [`IndexError::Dimension`] when the embedding has the wrong length; [`IndexError::UnknownModel`] when the index does not have its model.
     fn search(&self, tenant: &Tenant, query: &IndexQuery) -> Result<HybridHits, IndexError>;
 
     /// Returns the document of each of these passages. Those that are not the tenant's, or not in the index any more, are left out.
@@ -83,8 +115,9 @@ pub trait PassageIndex: Send + Sync {
     /// [`PassageIndex::abandon`].
     fn commit(&self) -> Result<(), IndexError>;
 
-    /// Optimizes the index: moves grown segments from memory to the disk, and frees the space of deleted passages. May take seconds,
-    /// during which searches are answered. Returns whether there was anything to do. An unloaded index stays as it is.
+    /// Optimizes the index: moves grown segments from memory to the disk, and frees the space of deleted passages. Also counts words of
+    /// which searches need the frequencies. May take seconds, during which searches are answered. Returns whether there was anything to
+    /// optimize. An unloaded index stays as it is.
     ///
     /// # Errors
     /// [`IndexError::Full`] when its disk has too little space for a safe write; [`IndexError::Abandoned`] after
@@ -105,6 +138,13 @@ pub trait PassageIndex: Send + Sync {
 
     /// Lists at most `limit` passages of all users, starting with this one. Only for the comparison with the database.
     fn list_passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, IndexError>;
+
+    /// Reads at most `limit` passages of all users with their words and their embeddings of all models of the index, starting
+    /// with this one. Only for copying an index.
+    fn read_points(&self, from: Option<Uuid>, limit: usize) -> Result<PointPage, IndexError>;
+
+    /// Counts the passages of the tenant, exactly. Visits all of them.
+    fn count_of(&self, tenant: &Tenant) -> Result<usize, IndexError>;
 
     /// Deletes passages of any user that the database does not have. Only for the comparison with the database.
     ///

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 use values::kind::ContentType;
 
-use super::passage::{Labels, Source, SparseVector};
+use super::passage::{Embedding, Labels, Source, SparseVector};
 
 /// Restricts a query. All conditions that are given must hold. The default matches all passages of a tenant.
 ///
@@ -64,8 +64,8 @@ pub struct IndexQuery {
     /// Single terms of the query, each with all its words, whose best scores are wanted ([`HybridHits::term_scores`]). Each one reads the
     /// passages that have it, so the caller bounds their number.
     pub terms: Vec<SparseVector>,
-    /// The embedding of the query; without one there is no dense search.
-    pub dense: Option<Vec<f32>>,
+    /// The embedding of the query, with whose model the passages are searched; without one there is no dense search.
+    pub dense: Option<Embedding>,
     /// The filter that the hits of the lexical and of the dense search match.
     pub filter: Filter,
     /// Maximum number of hits of the lexical and of the dense search, each.

@@ -87,6 +87,15 @@ impl IndexStore {
         }
     }
 
+    /// Returns which index it is, for messages: its folder, or its collection and server.
+    #[must_use]
+    pub fn description(&self) -> String {
+        match self {
+            IndexStore::Folder(folder) => format!("the index in {}", folder.path().display()),
+            IndexStore::Server(server) => server.description(),
+        }
+    }
+
     /// Returns the folder of an embedded index; `None` for an index on a server.
     #[must_use]
     pub fn folder(&self) -> Option<&IndexFolder> {

@@ -72,6 +72,15 @@ pub fn join(words: &[Token<'_>]) -> Option<String> {
     (!is_number || length >= MIN_JOINED_DIGITS).then(|| words.iter().map(|word| word.text).collect())
 }
 
+/// Returns whether connected words are one number in parts, such as the date `2024-06-06`. Two numbers of the same length are a range
+/// (`1914-1918`), of which a text may have each by itself.
+pub fn is_number_in_parts(words: &[Token<'_>]) -> bool {
+    let is_range = || matches!(words, [from, to] if from.text.len() == to.text.len());
+    words.iter().all(|word| word.text.bytes().all(|byte| byte.is_ascii_digit()))
+        && join(words).is_some()
+        && !is_range()
+}
+
 /// Returns the name of a series and a number after one space as one word (`BWV 578`, `Op. 27`); `None` for other words.
 pub fn join_series(name: &Token<'_>, number: &Token<'_>) -> Option<String> {
     let max_letters = match number.separator {
@@ -192,6 +201,22 @@ mod tests {
             "/a/b/c/d/e/f/g",
         ] {
             assert_eq!(joined(text), [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_are_numbers_in_parts_and_ranges_are_not() {
+        for (text, expected) in [
+            ("2024-06-06", true),
+            ("2024-06", true),
+            ("6.2.1412", true),
+            ("1914-1918", false),
+            ("3.14", false),
+            ("2024", false),
+            ("CVE-2021-44228", false),
+            ("v2024-06-06", false),
+        ] {
+            assert_eq!(is_number_in_parts(&split_tokens(text)), expected, "{text}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! The words of a query, each with all ids that the index may have for it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::codes;
 use super::compounds::{END_FACTOR, end_id};
@@ -16,6 +17,9 @@ use crate::index::{Language, SparseVector};
 /// The factor of spellings that the query only implies: words as one (`web site`), a code without its ending, `C` for `C++`.
 const IMPLIED_FACTOR: f32 = 0.5;
 
+/// The factor of each part of a number in parts: enough to find a text that has them, but below each that has the whole number.
+const NUMBER_PART_FACTOR: f32 = 0.1;
+
 /// In longer queries, which are sentences, neighbouring words are not joined.
 const MAX_WORDS_TO_JOIN: usize = 8;
 
@@ -27,11 +31,22 @@ pub struct QueryTerm {
     /// The ids of the word in every language of the query and every spelling, with factors from 0 to 1. The first of several words that
     /// are also written as one has the ids of the whole.
     pub sparse: SparseVector,
+    /// The ids of the parts of a number in parts, with low factors; empty for another word. They are searched for too, but a text that has
+    /// the parts alone does not have the number.
+    pub number_parts: SparseVector,
+}
+
+impl QueryTerm {
+    /// Returns whether it is a number in parts, such as the date `2024-06-06`.
+    #[must_use]
+    pub fn is_number_in_parts(&self) -> bool {
+        !self.number_parts.is_empty()
+    }
 }
 
 /// Returns the words of a query in their order, each once, analysed in each of these languages. Stop words are left out, except in a
-/// query that has no other words. A code is one term for each of its parts that a sign separates. A query in a script without spaces has
-/// a term for each n-gram.
+/// query that has no other words. A code is one term for each of its parts that a sign separates, but a number of such parts, such as a
+/// date, is one term. A query in a script without spaces has a term for each n-gram.
 #[must_use]
 pub fn query_terms(query: &str, languages: &[Language]) -> Vec<QueryTerm> {
     terms_with(SpellingRange::Implied, query, languages)
@@ -43,7 +58,8 @@ fn terms_with(spellings: SpellingRange, query: &str, languages: &[Language]) -> 
     let tokens = split_tokens(&text);
     // A stop word of the query's language is left out for all languages, although it may be a content word in another one.
     let content: Vec<bool> = tokens.iter().map(|token| !is_stop_word(language, token.text)).collect();
-    let analysis = QueryAnalysis { tokens: &tokens, languages, skips_stop_words: true, spellings };
+    let analysis =
+        QueryAnalysis { text: &text, tokens: &tokens, languages, skips_stop_words: true, spellings };
     let terms = analysis.terms(&content);
     if !terms.is_empty() {
         return terms;
@@ -52,8 +68,8 @@ fn terms_with(spellings: SpellingRange, query: &str, languages: &[Language]) -> 
 }
 
 /// Analyses several texts, such as words that a query excludes, without what their words only imply: they have neither the ids of several
-/// words as one, nor of what ends with a word, nor of a code without its ending, nor of a name without its signs. Stop words are left out
-/// as in [`terms_of_parts`].
+/// words as one, nor of what ends with a word, nor of a code without its ending, nor of a name without its signs. A number in parts is
+/// several words. Stop words are left out as in [`terms_of_parts`].
 #[must_use]
 pub fn analyze_as_written<'a>(
     parts: impl IntoIterator<Item = &'a str>,
@@ -83,8 +99,8 @@ pub fn terms_of_parts<'a>(
 #[must_use]
 pub fn merge_terms(terms: &[QueryTerm]) -> SparseVector {
     let mut factors = FactorsById::default();
-    for QueryTerm { sparse, .. } in terms {
-        for (id, factor) in sparse.indices.iter().zip(&sparse.values) {
+    for vector in terms.iter().flat_map(|term| [&term.sparse, &term.number_parts]) {
+        for (id, factor) in vector.indices.iter().zip(&vector.values) {
             factors.add(*id, *factor);
         }
     }
@@ -103,6 +119,8 @@ enum SpellingRange {
 /// A query with the languages in which it is analysed.
 #[derive(Clone, Copy)]
 struct QueryAnalysis<'a> {
+    /// The normalized text.
+    text: &'a str,
     tokens: &'a [Token<'a>],
     languages: &'a [Language],
     skips_stop_words: bool,
@@ -113,25 +131,58 @@ impl QueryAnalysis<'_> {
     /// Returns the terms of the words for which `content` is set.
     fn terms(&self, content: &[bool]) -> Vec<QueryTerm> {
         let joins = if self.has_implied() { self.joins(content) } else { Vec::new() };
-        // The text of a word, its own ids, and those of what it begins.
-        let mut words: Vec<(&str, FactorsById, FactorsById)> = Vec::new();
+        let numbers = if self.has_implied() { self.numbers_in_parts() } else { Vec::new() };
+        let mut words: Vec<WordFactors<'_>> = Vec::new();
         for (at, token) in self.tokens.iter().enumerate().filter(|(at, _)| is_set(content, *at)) {
-            let own = self.word_factors(token);
-            let joined = joins.iter().filter(|(first, _)| *first == at).map(|(_, joined)| joined.as_str());
-            let joined = self.joined_factors(joined);
-            match words.iter_mut().find(|(_, same, _)| *same == own) {
-                Some((_, _, all)) => all.merge(joined),
-                None => words.push((token.text, own, joined)),
+            let number = numbers.iter().find(|range| range.contains(&at));
+            if number.is_some_and(|range| range.start != at) {
+                continue;
+            }
+            let word = match number.and_then(|range| self.number(range.clone())) {
+                Some(number) => number,
+                None => {
+                    let joined = joins.iter().filter(|(first, _)| *first == at);
+                    let joined = self.joined_factors(joined.map(|(_, joined)| joined.as_str()));
+                    let own = self.word_factors(token);
+                    WordFactors { text: token.text, own, joined, parts: FactorsById::default() }
+                }
+            };
+            match words.iter_mut().find(|same| same.own == word.own) {
+                Some(same) => same.joined.merge(word.joined),
+                None => words.push(word),
             }
         }
-        words.retain(|(_, own, _)| !own.0.is_empty());
-        words
-            .into_iter()
-            .map(|(text, mut own, joined)| {
-                own.merge(joined);
-                QueryTerm { text: text.to_owned(), sparse: own.into_sparse() }
-            })
-            .collect()
+        words.retain(|word| !word.own.0.is_empty());
+        words.into_iter().map(WordFactors::into_term).collect()
+    }
+
+    /// Returns the positions of the words of each number in parts.
+    fn numbers_in_parts(&self) -> Vec<Range<usize>> {
+        let (mut numbers, mut start) = (Vec::new(), 0);
+        for chain in self.tokens.chunk_by(codes::connects) {
+            let range = start..start + chain.len();
+            start = range.end;
+            if codes::is_number_in_parts(chain) {
+                numbers.push(range);
+            }
+        }
+        numbers
+    }
+
+    /// Returns the number whose parts are these words.
+    fn number(&self, range: Range<usize>) -> Option<WordFactors<'_>> {
+        let tokens = self.tokens.get(range)?;
+        let (first, last) = (tokens.first()?, tokens.last()?);
+        let text = self.text.get(first.start..last.start + last.text.len())?;
+        let joined = codes::join(tokens)?;
+        let (mut own, mut parts) = (FactorsById::default(), FactorsById::default());
+        for language in self.languages {
+            own.add_spellings(*language, &joined, 1.0);
+            for token in tokens {
+                parts.add_spellings(*language, token.text, NUMBER_PART_FACTOR);
+            }
+        }
+        Some(WordFactors { text, own, joined: FactorsById::default(), parts })
     }
 
     fn has_implied(&self) -> bool {
@@ -200,6 +251,25 @@ impl QueryAnalysis<'_> {
             }
         }
         factors
+    }
+}
+
+/// A word of a query with its ids.
+struct WordFactors<'a> {
+    text: &'a str,
+    /// The ids of the word by itself.
+    own: FactorsById,
+    /// The ids of several words as one, of which this is the first.
+    joined: FactorsById,
+    /// The ids of the parts of a number in parts.
+    parts: FactorsById,
+}
+
+impl WordFactors<'_> {
+    fn into_term(self) -> QueryTerm {
+        let Self { text, mut own, joined, parts } = self;
+        own.merge(joined);
+        QueryTerm { text: text.to_owned(), sparse: own.into_sparse(), number_parts: parts.into_sparse() }
     }
 }
 

@@ -97,8 +97,35 @@ fn stop_words_count_only_in_a_query_of_stop_words() {
 fn terms_are_the_words_of_a_query_each_once() {
     let all = [Language::English];
     assert_eq!(texts("Heron and heron, CVE-2021", &all), ["Heron", "CVE", "2021"]);
+    assert_eq!(texts("meeting 2024-06-06, 2024-06-13", &all), ["meeting", "2024-06-06", "2024-06-13"]);
+    assert_eq!(texts("2024-06-06 or 2024.06.06", &all), ["2024-06-06"]);
+    assert_eq!(texts("2024 06 06", &all), ["2024", "06"]);
     assert_eq!(texts("", &all), [""; 0]);
     assert_eq!(texts("heron", &[]), [""; 0]);
+}
+
+#[test]
+fn date_weighs_more_than_its_scattered_parts() {
+    let asked = analyze_query("2023-11-11", &[Language::English]);
+    // The words of a text weigh about the same.
+    let score = |text: &str| -> f32 {
+        let found = analyze_passage("", text, Language::English);
+        let pairs = asked.indices.iter().zip(&asked.values);
+        pairs.filter(|(id, _)| found.indices.contains(id)).map(|(_, factor)| *factor).sum()
+    };
+
+    for exact in ["Invoice 2023-11-11", "Invoice 2023/11/11"] {
+        assert!(score(exact) >= 1.0, "{exact}");
+    }
+    for scattered in ["Invoice 2023-11-23", "Invoice 2023-12-11", "In 2023 there were 11"] {
+        assert!((0.05..0.3).contains(&score(scattered)), "{scattered}");
+    }
+    let terms = query_terms("2023-11-11", &[Language::English]);
+    let scattered = analyze_passage("", "Invoice 2023-11-23", Language::English);
+    assert!(terms.len() == 1 && terms[0].is_number_in_parts());
+    assert_eq!(count_shared(&terms[0].sparse, &scattered), 0);
+    let excluded = analyze_as_written(["2023-11-11"], &[Language::English]);
+    assert_eq!(count_shared(&excluded, &scattered), 2);
 }
 
 #[test]

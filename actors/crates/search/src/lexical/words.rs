@@ -7,6 +7,8 @@ use super::normalize::is_ngram_letter;
 pub struct Token<'a> {
     /// The word as it is written.
     pub text: &'a str,
+    /// Where the word begins in the text, in bytes.
+    pub start: usize,
     /// What stands between the word before and this one.
     pub separator: Separator,
     /// The word with the signs that are part of its name, such as `C++`, `C#` and `.NET`.
@@ -43,6 +45,7 @@ pub fn split_tokens(text: &str) -> Vec<Token<'_>> {
         };
         tokens.push(Token {
             text: text.get(start..end).unwrap_or_default(),
+            start,
             separator,
             signed: signed(text, start, end),
         });

@@ -31,6 +31,8 @@ pub(super) struct SnippetTerm {
     pub(super) weight: f32,
     /// Whether it is a whole word of the query, and not a part of one, such as `44228` or `sullivan`.
     is_whole_word: bool,
+    /// Whether it is a number in parts, such as a date.
+    is_number_in_parts: bool,
 }
 
 /// How a word of a text compares with one of the query by their letters.
@@ -58,22 +60,49 @@ impl SnippetTerms {
                 Some(known) => {
                     known.ids.extend(&term.sparse.indices);
                     known.weight += weight;
+                    known.is_number_in_parts |= term.is_number_in_parts();
                 }
                 None => found.push(SnippetTerm {
                     letters,
                     ids: term.sparse.indices.clone(),
                     weight: *weight,
                     is_whole_word: false,
+                    is_number_in_parts: term.is_number_in_parts(),
                 }),
             }
         }
         Self { terms: found, languages: languages.to_vec() }
     }
+
+    /// Returns whether the query has a number in parts, such as the date `2024-06-06`, whose parts follow each other in none of these
+    /// texts, whatever signs stand between them.
+    #[must_use]
+    pub fn has_number_missing_from(&self, texts: &[&str]) -> bool {
+        let numbers = self.terms.iter().filter(|term| term.is_number_in_parts);
+        let numbers: Vec<String> = numbers.filter_map(SnippetTerm::joined).collect();
+        // Most queries have none, and then no text is read.
+        if numbers.is_empty() {
+            return false;
+        }
+        let texts: Vec<String> = texts.iter().map(|text| joined_letters(text)).collect();
+        numbers.iter().any(|number| !texts.iter().any(|text| text.contains(number.as_str())))
+    }
+}
+
+/// Returns the folded letters and digits of a text, without what stands between them.
+pub(super) fn joined_letters(text: &str) -> String {
+    fold(text).into_iter().filter(|c| c.is_alphanumeric()).collect()
 }
 
 impl SnippetTerm {
     fn stop_word(word: &str) -> Self {
-        Self { letters: fold(word), ids: Vec::new(), weight: 0.0, is_whole_word: true }
+        Self {
+            letters: fold(word),
+            ids: Vec::new(),
+            weight: 0.0,
+            is_whole_word: true,
+            is_number_in_parts: false,
+        }
     }
 
     /// Compares it with the folded letters of a word.

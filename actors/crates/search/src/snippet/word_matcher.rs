@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::terms::{SnippetTerm, SnippetTerms, WordSimilarity, fold};
+use super::terms::{SnippetTerm, SnippetTerms, WordSimilarity, fold, joined_letters};
 use crate::index::Language;
 use crate::lexical::{has_one_id, word_ids};
 
@@ -182,11 +182,6 @@ impl<'a> Initials<'a> {
 /// Returns the position of a lower-case ASCII letter in the alphabet, from 0.
 fn alphabet_index(letter: u8) -> Option<usize> {
     letter.is_ascii_lowercase().then(|| usize::from(letter - b'a'))
-}
-
-/// Returns the folded letters and digits of a text, without what stands between them.
-fn joined_letters(text: &str) -> String {
-    fold(text).into_iter().filter(|c| c.is_alphanumeric()).collect()
 }
 
 fn is_latin_or_no_letter(c: char) -> bool {

@@ -15,6 +15,9 @@ const MAX_WORD_CHARS: usize = 24;
 /// From this many letters on two edits are allowed; below, one.
 const MIN_CHARS_OF_TWO_EDITS: usize = 8;
 
+/// Minimum number of letters of the rest of a compound that begins or ends with a word.
+const MIN_COMPOUND_REST_CHARS: usize = 3;
+
 /// Maximum number of distinct words of a vocabulary.
 const MAX_VOCABULARY_WORDS: usize = 200_000;
 
@@ -42,35 +45,46 @@ struct VocabularyWord {
     texts: u32,
 }
 
-impl Vocabulary {
-    /// Returns the word that is spelt almost like this one, which is folded first: with one edit, or two from eight letters on, where
-    /// letters are inserted, left out, replaced or swapped with their neighbour. Of several, that with the fewest edits, then in the most
-    /// texts, then the first in the alphabet; only words that `is_meant` accepts. `None` if the vocabulary has the word itself, if nothing
-    /// resembles it, and for what is no word of a vocabulary.
-    #[must_use]
-    pub fn nearest(&self, word: &str, is_meant: impl Fn(&str) -> bool) -> Option<&str> {
-        let folded = single_word(word)?;
-        let length = folded.chars().count();
-        let max_edits = if length < MIN_CHARS_OF_TWO_EDITS { 1 } else { 2 };
-        let compared = ComparedWord::new(&folded)?;
-        let mut best: Option<(usize, VocabularyWord, &str)> = None;
+/// Returns the word of some vocabularies that is spelt almost like this one, which is folded first: with one edit, or two from eight letters
+/// on, where letters are inserted, left out, replaced or swapped with their neighbour. Of several, that with the fewest edits, then in the
+/// most texts of a vocabulary, then the first in the alphabet; only words that `is_meant` accepts. `None` if a vocabulary has the word
+/// itself or, for one of at most seven letters, a compound that begins or ends with it (`Tür`, `Haustür`): then it is spelt right. `None`
+/// too if nothing resembles it, and for what is no word of a vocabulary.
+#[must_use]
+pub fn nearest_word<'a>(
+    vocabularies: impl IntoIterator<Item = &'a Vocabulary>,
+    word: &str,
+    is_meant: impl Fn(&str) -> bool,
+) -> Option<&'a str> {
+    let folded = single_word(word)?;
+    let length = folded.chars().count();
+    let max_edits = if length < MIN_CHARS_OF_TWO_EDITS { 1 } else { 2 };
+    let compared = ComparedWord::new(&folded)?;
+    let mut best: Option<(usize, u32, &str)> = None;
+    let vocabularies: Vec<&Vocabulary> = vocabularies.into_iter().collect();
+    for vocabulary in vocabularies.iter().copied() {
         for chars in length.saturating_sub(max_edits)..=length + max_edits {
-            for (candidate, letters) in self.words_of_length(chars) {
+            for (candidate, letters) in vocabulary.words_of_length(chars) {
                 let edits = compared.edits_to(letters);
                 if edits == 0 {
                     return None;
                 }
-                let is_better = best.is_none_or(|(least, known, name)| {
-                    (edits, known.texts, letters) < (least, candidate.texts, name)
+                let is_better = best.is_none_or(|(least, texts, name)| {
+                    (edits, texts, letters) < (least, candidate.texts, name)
                 });
                 if edits <= max_edits && is_better && is_meant(letters) {
-                    best = Some((edits, candidate, letters));
+                    best = Some((edits, candidate.texts, letters));
                 }
             }
         }
-        best.map(|(_, _, letters)| letters)
     }
+    let (_, _, nearest) = best?;
+    let is_part = || vocabularies.iter().any(|vocabulary| vocabulary.has_compound_of(&folded, length));
+    let is_short = length < MIN_CHARS_OF_TWO_EDITS;
+    (!is_short || !is_part()).then_some(nearest)
+}
 
+impl Vocabulary {
     /// Returns the words of this many letters, in the order of the alphabet.
     fn words_of_length(&self, chars: usize) -> impl Iterator<Item = (VocabularyWord, &str)> {
         let range = self.range_of_length(chars);
@@ -84,6 +98,13 @@ impl Vocabulary {
             *start = word.end;
             Some((*word, letters))
         })
+    }
+
+    /// Returns whether a longer word begins or ends with this one, which has this many letters.
+    fn has_compound_of(&self, word: &str, chars: usize) -> bool {
+        let mut longer = (chars + MIN_COMPOUND_REST_CHARS..=MAX_WORD_CHARS)
+            .flat_map(|length| self.words_of_length(length));
+        longer.any(|(_, compound)| compound.starts_with(word) || compound.ends_with(word))
     }
 
     fn range_of_length(&self, chars: usize) -> Range<usize> {
@@ -198,6 +219,25 @@ mod tests {
         true
     }
 
+    impl Vocabulary {
+        fn nearest(&self, word: &str, is_meant: impl Fn(&str) -> bool) -> Option<&str> {
+            nearest_word([self], word, is_meant)
+        }
+    }
+
+    #[test]
+    fn nearest_word_is_the_best_of_all_vocabularies() {
+        let (old, new) = (vocabulary(&["boat", "coat coats"]), vocabulary(&["boat", "boat", "heron"]));
+        let nearest = |word| nearest_word([&old, &new], word, any_word);
+
+        assert_eq!(
+            (nearest("doat"), nearest("herron"), nearest("coatss")),
+            (Some("boat"), Some("heron"), Some("coats"))
+        );
+        assert_eq!((nearest("heron"), nearest("coat")), (None, None), "one of them has the word");
+        assert_eq!(nearest_word([], "doat", any_word), None);
+    }
+
     #[test]
     fn misspelt_word_has_its_neighbour() {
         let words = vocabulary(&[
@@ -231,6 +271,17 @@ mod tests {
         ] {
             assert_eq!(words.nearest(written, any_word), expected, "{written}");
         }
+    }
+
+    #[test]
+    fn part_of_a_compound_is_not_misspelt() {
+        let words = vocabulary(&["Die Haustür und die Waschmaschine", "hans fur wash bart"]);
+        for part in ["Tür", "Haus", "Wasch"] {
+            assert_eq!(words.nearest(part, any_word), None, "{part}");
+        }
+        assert_eq!(words.nearest("hanz", any_word), Some("hans"));
+        // An ending makes no compound.
+        assert_eq!(vocabulary(&["bird", "brides"]).nearest("brid", any_word), Some("bird"));
     }
 
     #[test]

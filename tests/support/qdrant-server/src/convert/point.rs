@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use qdrant_client::qdrant::point_id::PointIdOptions;
 use qdrant_client::qdrant::vectors::VectorsOptions;
 use qdrant_client::qdrant::{
-    DenseVector, NamedVectorsOutput, PointId, PointStruct, RetrievedPoint, ScoredPoint, SparseVector,
-    VectorOutput, Vectors, VectorsOutput, WithVectorsSelector, vector, vector_output, vectors_output,
-    with_vectors_selector,
+    DenseVector, NamedVectorsOutput, PointId, PointStruct, PointVectors, RetrievedPoint, ScoredPoint,
+    SparseVector, VectorOutput, Vectors, VectorsOutput, WithVectorsSelector, vector, vector_output,
+    vectors_output, with_vectors_selector,
 };
 use qdrant_edge::external::uuid::Uuid;
 use qdrant_edge::{
-    PointId as EngineId, PointStructPersisted, Record, ScoredPoint as EngineScoredPoint,
-    SparseVector as EngineSparseVector, VectorInternal, VectorPersisted, VectorStructInternal,
-    VectorStructPersisted, WithVector,
+    PointId as EngineId, PointStructPersisted, PointVectorsPersisted, Record,
+    ScoredPoint as EngineScoredPoint, SparseVector as EngineSparseVector, VectorInternal, VectorPersisted,
+    VectorStructInternal, VectorStructPersisted, WithVector,
 };
 use tonic::Status;
 
@@ -51,6 +51,12 @@ pub fn point_to_engine(point: PointStruct) -> Result<PointStructPersisted, Statu
     let vectors = named_vectors(point.vectors)?;
     let vector = VectorStructPersisted::Named(vectors);
     Ok(PointStructPersisted { id, vector, payload: Some(payload_to_engine(point.payload)) })
+}
+
+/// Converts the new vectors of a point.
+pub fn vectors_to_engine(point: PointVectors) -> Result<PointVectorsPersisted, Status> {
+    let (id, vectors) = (id_to_engine(point.id)?, named_vectors(point.vectors)?);
+    Ok(PointVectorsPersisted { id, vector: VectorStructPersisted::Named(vectors) })
 }
 
 /// Converts the vectors of a point, which have names.

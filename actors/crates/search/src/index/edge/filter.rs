@@ -17,6 +17,11 @@ pub fn owned_by(tenant: &Tenant) -> EngineFilter {
     EngineFilter::new_must(id_equals(schema::USER, tenant.0))
 }
 
+/// Matches no passage: no user has the greatest id.
+pub fn of_nobody() -> EngineFilter {
+    owned_by(&Tenant(Uuid::max()))
+}
+
 /// Matches the tenant's passages that pass a filter.
 pub fn matching(tenant: &Tenant, filter: &Filter) -> EngineFilter {
     let Filter { source, feed, content_type, documents, or_documents } = filter;

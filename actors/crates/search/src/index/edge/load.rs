@@ -13,16 +13,16 @@ pub fn exists_in(folder: &Path) -> bool {
     folder.join("edge_config.json").exists()
 }
 
-/// Loads the shard of a folder, or creates one there. Adds the vector of the model and the payload indexes that it lacks.
-pub fn load_shard(folder: &Path, model: Option<&VectorModel>) -> Result<EdgeShard, OperationError> {
+/// Loads the shard of a folder, or creates one there. Adds the vectors of the models and the payload indexes that it lacks.
+pub fn load_shard(folder: &Path, models: &[VectorModel]) -> Result<EdgeShard, OperationError> {
     let shard = if exists_in(folder) {
         // Without vectors: the stored ones stay, and settings of a newer version of the server apply to an old shard.
         EdgeShard::load(folder, Some(schema::tunable_config().build()))?
     } else {
-        EdgeShard::new(folder, schema::new_config(model))?
+        EdgeShard::new(folder, schema::new_config(models))?
     };
     require_format(&shard)?;
-    add_missing(&shard, model)?;
+    add_missing(&shard, models)?;
     Ok(shard)
 }
 
@@ -45,9 +45,9 @@ fn require_format(shard: &EdgeShard) -> Result<(), OperationError> {
     }
 }
 
-/// Adds what an older or incomplete shard lacks: the vector of the model, and payload indexes.
-fn add_missing(shard: &EdgeShard, model: Option<&VectorModel>) -> Result<(), OperationError> {
-    if let Some(model) = model {
+/// Adds what an older or incomplete shard lacks: the vectors of models, and payload indexes.
+fn add_missing(shard: &EdgeShard, models: &[VectorModel]) -> Result<(), OperationError> {
+    for model in models {
         let has_vector = shard.config().vectors.contains_key(&model.vector_name());
         if !has_vector {
             shard.update(schema::create_vector(model))?;
@@ -77,7 +77,7 @@ mod tests {
         let config = schema::tunable_config().sparse_vector("bm25", words).build();
         drop(EdgeShard::new(folder.path(), config).unwrap());
 
-        let refused = load_shard(folder.path(), None).err().unwrap();
+        let refused = load_shard(folder.path(), &[]).err().unwrap();
 
         assert_eq!(classify(&refused), EngineFault::Damage);
         assert!(refused.to_string().contains("`words`"), "{refused}");
@@ -86,12 +86,12 @@ mod tests {
     #[test]
     fn shard_of_another_format_counts_as_damaged() {
         let folder = tempfile::tempdir().unwrap();
-        let shard = load_shard(folder.path(), None).unwrap();
+        let shard = load_shard(folder.path(), &[]).unwrap();
         let [(_, kind), ..] = schema::payload_indexes();
         shard.update(schema::create_payload_index("lang", kind)).unwrap();
         drop(shard);
 
-        let refused = load_shard(folder.path(), None).err().unwrap();
+        let refused = load_shard(folder.path(), &[]).err().unwrap();
 
         assert_eq!(classify(&refused), EngineFault::Damage);
         assert!(refused.to_string().contains("`lang`"), "{refused}");

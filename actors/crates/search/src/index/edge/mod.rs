@@ -4,9 +4,10 @@
 //! for a power loss. A folder can be open in one process at a time.
 //!
 //! An index that nothing uses is unloaded, which frees its memory, and loaded again by the next request that needs it
-//! ([`PassageIndex::unload_unused`]). Its folder stays locked meanwhile. What is known of its tenants stays too: only this process writes
-//! into the folder, and it loads the index first.
+//! ([`PassageIndex::unload_unused`]). Its folder stays locked meanwhile. What is known of its tenants stays too, without the counts of their
+//! words, which take memory: only this process writes into the folder, and it loads the index first.
 
+mod corpus;
 mod fault;
 mod filter;
 mod load;
@@ -18,6 +19,7 @@ mod shard_folder;
 mod tenants;
 #[cfg(test)]
 mod tests;
+mod word_counts;
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -28,7 +30,7 @@ use disk::{MIN_FREE_TO_ADD_BYTES, MIN_FREE_TO_DELETE_BYTES, available_bytes};
 use qdrant_edge::{
     ConditionalInsertOperation, CountRequest, FacetRequest, Filter as EngineFilter, Payload, PayloadOps,
     PointId, PointInsertOperations, PointOperations, QueryBatchRequest, RetrieveRequest, ScrollRequest,
-    SetPayloadOp, UpdateOperation, WithPayloadInterface,
+    SetPayloadOp, UpdateOperation, UpdateVectorsOp, VectorOperations, WithPayloadInterface, WithVector,
 };
 use uuid::Uuid;
 
@@ -36,16 +38,20 @@ use self::query::SearchScope;
 use self::shard::{Shard, try_guard};
 use self::shard_folder::ShardFolder;
 use self::tenants::TenantRegister;
+use self::word_counts::CorpusCounts;
 use super::index_error::IndexError;
 use super::language::Language;
-use super::passage::{Labels, Point, Tenant};
-use super::passage_index::{PassageIndex, PassagePage};
+use super::passage::{Labels, PassageEmbedding, Point, Tenant};
+use super::passage_index::{PassageIndex, PassagePage, PointPage};
 use super::query::{HybridHits, IndexQuery};
-use super::vector_model::VectorModel;
+use super::vector_model::{VectorModels, vector_name};
 
 /// Space that must be free for an index to stay unloaded. Loading needs [`MIN_FREE_TO_ADD_BYTES`]: with less, searches would be refused
 /// that a loaded index answers. The rest is for what others write between two checks of a disk that fills up.
 const MIN_FREE_TO_UNLOAD_BYTES: u64 = 4 * MIN_FREE_TO_ADD_BYTES;
+
+/// Maximum number of tenants that are looked for one by one when those of the shard are counted.
+const MAX_CHECKED_OWNERS: usize = 64;
 
 /// Returns the request for all values that a field has among the passages that a filter matches.
 fn facet_request(field: &str, filter: Option<EngineFilter>) -> FacetRequest {
@@ -63,31 +69,35 @@ pub struct EdgeIndex {
     writing: Mutex<()>,
     /// The tenants that have passages, and their languages. Every write of passages is noted in it first.
     tenants: TenantRegister,
+    /// In how many passages of a tenant its words are, for the tenants that search while others have passages. Every write of passages
+    /// notes its words in it.
+    word_counts: CorpusCounts,
     /// [`MIN_FREE_TO_UNLOAD_BYTES`], or another number in a test.
     min_free_to_unload: u64,
 }
 
 impl EdgeIndex {
-    /// Opens the index in a folder, or creates one there. Adds a vector for the model if it is new to the index.
+    /// Opens the index in a folder, or creates one there. Adds a vector for each model that is new to the index.
     ///
     /// # Errors
     /// [`IndexError::Open`] when another process has the index open, or its files cannot be read or written.
-    pub fn open(folder: &Path, model: Option<VectorModel>) -> Result<Self, IndexError> {
+    pub fn open(folder: &Path, models: VectorModels) -> Result<Self, IndexError> {
         if !Self::exists_in(folder) {
             // On file systems that allocate the blocks of mapped files at the first read, such as tmpfs, loading takes up to 26 MiB.
             // They are allocated now, while there is space: a later start on a full disk would be killed (SIGBUS).
-            drop(Self::open_once(folder, model.clone())?);
+            drop(Self::open_once(folder, models.clone())?);
         }
-        Self::open_once(folder, model)
+        Self::open_once(folder, models)
     }
 
-    fn open_once(folder: &Path, model: Option<VectorModel>) -> Result<Self, IndexError> {
-        let shard = Shard::open(folder, model).map_err(IndexError::Open)?;
+    fn open_once(folder: &Path, models: VectorModels) -> Result<Self, IndexError> {
+        let shard = Shard::open(folder, models).map_err(IndexError::Open)?;
         Ok(Self {
             shard,
             optimizing: Mutex::new(()),
             writing: Mutex::new(()),
             tenants: TenantRegister::default(),
+            word_counts: CorpusCounts::default(),
             min_free_to_unload: MIN_FREE_TO_UNLOAD_BYTES,
         })
     }
@@ -128,7 +138,12 @@ impl EdgeIndex {
         // Without space the engine would end the process. When the old shard is dropped, the engine flushes it by path, so the folder
         // must still be its own.
         self.folder().require_space_to_add()?;
-        if self.is_in_place() { self.shard.reload() } else { Err(IndexError::Blocked) }
+        if !self.is_in_place() {
+            return Err(IndexError::Blocked);
+        }
+        // The engine repeats from its log what failed.
+        self.word_counts.forget_all();
+        self.shard.reload()
     }
 
     fn folder(&self) -> &ShardFolder {
@@ -141,10 +156,6 @@ impl EdgeIndex {
 
     fn lock_writing(&self) -> MutexGuard<'_, ()> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn vector_name(&self) -> Option<String> {
-        self.shard.model().map(VectorModel::vector_name)
     }
 
     /// Returns the languages of the tenant's passages. Looks for one passage in each language: the facet of the labels would read those
@@ -175,20 +186,41 @@ impl EdgeIndex {
         Ok(response.hits.iter().filter_map(|hit| point::facet_language(&hit.value)).collect())
     }
 
-    /// Returns the tenants of the passages of the shard. May include tenants whose passages were deleted since.
+    /// Returns the tenants that have passages in the shard. If there are many, may include tenants whose passages were deleted since.
     fn list_owners(&self) -> Result<Vec<Tenant>, IndexError> {
         let request = facet_request(schema::USER, None);
         let response = self.shard.read("count", |shard| shard.facet(request))?;
-        Ok(response.hits.iter().filter_map(|hit| point::facet_tenant(&hit.value)).collect())
+        let listed: Vec<Tenant> =
+            response.hits.iter().filter_map(|hit| point::facet_tenant(&hit.value)).collect();
+        if listed.len() > MAX_CHECKED_OWNERS {
+            return Ok(listed);
+        }
+        // The engine may list values of passages that were deleted.
+        let mut owners = Vec::new();
+        for tenant in listed {
+            if self.has_passages(&tenant)? {
+                owners.push(tenant);
+            }
+        }
+        Ok(owners)
+    }
+
+    /// Returns whether a tenant has any passage.
+    fn has_passages(&self, tenant: &Tenant) -> Result<bool, IndexError> {
+        let request = ScrollRequest {
+            filter: Some(filter::owned_by(tenant)),
+            limit: Some(1),
+            with_payload: Some(WithPayloadInterface::Bool(false)),
+            ..ScrollRequest::new()
+        };
+        let (records, _) = self.shard.read("count", |shard| shard.scroll(request))?;
+        Ok(!records.is_empty())
     }
 
     /// Searches by words and by meaning among the passages of a scope, and for the best score of each term.
     fn search_within(&self, scope: SearchScope, query: &IndexQuery) -> Result<HybridHits, IndexError> {
         let lexical = (!query.sparse.is_empty()).then(|| query::lexical(scope, query));
-        let dense = self
-            .vector_name()
-            .zip(query.dense.as_ref())
-            .map(|(name, dense)| query::dense(scope, query, name, dense));
+        let dense = query.dense.as_ref().map(|embedding| query::dense(scope, query, embedding));
         let has_dense = dense.is_some();
 
         // A term without words is in no passage.
@@ -203,40 +235,88 @@ impl EdgeIndex {
 
 impl PassageIndex for EdgeIndex {
     fn upsert(&self, tenant: &Tenant, points: Vec<Point>) -> Result<(), IndexError> {
-        VectorModel::check_dimensions(
-            self.shard.model(),
-            points.iter().filter_map(|point| point.dense.as_ref()),
-        )?;
+        self.shard.models().check(points.iter().flat_map(|point| &point.dense))?;
         let _writing = self.lock_writing();
         self.folder().require_space_to_add()?;
+        // Before the words are read, which fails while the shard is not loaded.
+        self.prepare_write()?;
         self.tenants.note_upsert(tenant, points.iter().map(|point| point.language));
-        let name = self.vector_name();
-        let stored =
-            points.into_iter().map(|point| point::to_engine(tenant, point, name.as_deref())).collect();
+        self.note_words_of(tenant, &points);
+        let stored = points.into_iter().map(|point| point::to_engine(tenant, point)).collect();
         let insert = ConditionalInsertOperation {
             points_op: PointInsertOperations::PointsList(stored),
             // The condition applies to points that exist: an id that another tenant has is skipped instead of taken over.
             condition: filter::owned_by(tenant),
             update_mode: None,
         };
-        self.write(
-            "add to",
-            UpdateOperation::PointOperation(PointOperations::UpsertPointsConditional(insert)),
-        )
+        self.write_passages(tenant, "add to", PointOperations::UpsertPointsConditional(insert))
+    }
+
+    fn set_vectors(
+        &self,
+        tenant: &Tenant,
+        mut embeddings: Vec<PassageEmbedding>,
+    ) -> Result<Vec<Uuid>, IndexError> {
+        self.shard.models().check(embeddings.iter().map(|of_passage| &of_passage.embedding))?;
+        let _writing = self.lock_writing();
+        self.folder().require_space_to_add()?;
+        // Before the read, which fails while the shard is not loaded.
+        self.prepare_write()?;
+        let passages: Vec<Uuid> = embeddings.iter().map(|of_passage| of_passage.passage).collect();
+        // Nothing else writes meanwhile, and the engine refuses vectors of a passage that it does not hold.
+        let held = self.find_documents(tenant, &passages)?;
+        embeddings.retain(|of_passage| held.contains_key(&of_passage.passage));
+        if !embeddings.is_empty() {
+            let update = UpdateVectorsOp {
+                points: embeddings.into_iter().map(point::vectors_to_engine).collect(),
+                update_filter: Some(filter::owned_by(tenant)),
+            };
+            let update = UpdateOperation::VectorOperation(VectorOperations::UpdateVectors(update));
+            self.write("add vectors to", update)?;
+        }
+        Ok(passages.into_iter().filter(|passage| !held.contains_key(passage)).collect())
+    }
+
+    fn delete_model(&self, model: &str) -> Result<(), IndexError> {
+        // Not while the shard is optimized, which would copy vectors that are deleted meanwhile.
+        let _optimizing = self.lock_optimizing();
+        let _writing = self.lock_writing();
+        self.folder().require_free(MIN_FREE_TO_DELETE_BYTES)?;
+        self.folder().require_not_abandoned()?;
+        self.shard.models().remove(model);
+        let name = vector_name(model);
+        if self.shard.read("read", |shard| Ok(shard.config().vectors.contains_key(&name)))? {
+            self.shard.update("delete vectors from", schema::delete_vector(name))?;
+        }
+        Ok(())
     }
 
     fn delete_document(&self, tenant: &Tenant, document: Uuid, keep: Option<i64>) -> Result<(), IndexError> {
         let _writing = self.lock_writing();
         self.folder().require_free(MIN_FREE_TO_DELETE_BYTES)?;
-        let delete = PointOperations::DeletePointsByFilter(filter::of_document(tenant, document, keep));
-        self.write("delete from", UpdateOperation::PointOperation(delete))
+        self.prepare_write()?;
+        let deleted = filter::of_document(tenant, document, keep);
+        self.note_deletion_of(tenant, &deleted);
+        self.write_passages(tenant, "delete from", PointOperations::DeletePointsByFilter(deleted))?;
+        // The last document of an account may be deleted without the account. Nothing else writes meanwhile.
+        if keep.is_none()
+            && self.tenants.may_have_others(tenant)
+            && self.has_passages(tenant).is_ok_and(|has_any| !has_any)
+        {
+            self.tenants.note_delete(tenant);
+        }
+        Ok(())
     }
 
     fn delete_tenant(&self, tenant: &Tenant) -> Result<(), IndexError> {
         let _writing = self.lock_writing();
         self.folder().require_free(MIN_FREE_TO_DELETE_BYTES)?;
-        let delete = PointOperations::DeletePointsByFilter(filter::owned_by(tenant));
-        self.write("delete from", UpdateOperation::PointOperation(delete))?;
+        self.word_counts.forget(tenant);
+        self.write_passages(
+            tenant,
+            "delete from",
+            PointOperations::DeletePointsByFilter(filter::owned_by(tenant)),
+        )?;
         self.tenants.note_delete(tenant);
         Ok(())
     }
@@ -261,7 +341,7 @@ impl PassageIndex for EdgeIndex {
     }
 
     fn search(&self, tenant: &Tenant, query: &IndexQuery) -> Result<HybridHits, IndexError> {
-        VectorModel::check_dimensions(self.shard.model(), query.dense.iter())?;
+        self.shard.models().check(query.dense.iter())?;
         self.tenants.count_owners(|| self.list_owners())?;
         if self.tenants.is_sole_owner(tenant) {
             let hits = self.search_within(SearchScope::SoleTenant(*tenant), query)?;
@@ -270,7 +350,10 @@ impl PassageIndex for EdgeIndex {
                 return Ok(hits);
             }
         }
-        self.search_within(SearchScope::Tenant(*tenant), query)
+        match self.word_counts.weigh(tenant, query) {
+            Some(weighed) => self.search_within(SearchScope::CountedTenant(*tenant), &weighed),
+            None => self.search_within(SearchScope::Tenant(*tenant), query),
+        }
     }
 
     fn find_documents(&self, tenant: &Tenant, passages: &[Uuid]) -> Result<HashMap<Uuid, Uuid>, IndexError> {
@@ -318,6 +401,7 @@ impl PassageIndex for EdgeIndex {
             // What is left to pack is packed once it is loaded again.
             return Ok(false);
         }
+        self.count_words();
         self.folder().require_space_to_optimize()?;
         self.shard.optimize()
     }
@@ -331,7 +415,11 @@ impl PassageIndex for EdgeIndex {
             return Ok(false);
         }
         if self.folder().free_bytes()? >= self.min_free_to_unload {
-            return self.shard.unload(unused_for);
+            let is_unloaded = self.shard.unload(unused_for)?;
+            if is_unloaded {
+                self.word_counts.forget_all();
+            }
+            return Ok(is_unloaded);
         }
         if self.shard.is_unloaded() {
             // Searches continue on a full disk only if the index is loaded before it is full.
@@ -363,12 +451,42 @@ impl PassageIndex for EdgeIndex {
         Ok(PassagePage { ids, next: next.and_then(point::passage_id) })
     }
 
+    fn read_points(&self, from: Option<Uuid>, limit: usize) -> Result<PointPage, IndexError> {
+        let models = self.shard.models().list();
+        let vectors = models.iter().map(|model| model.vector_name()).chain([schema::WORDS_VECTOR.to_owned()]);
+        let request = ScrollRequest {
+            offset: from.map(PointId::Uuid),
+            limit: Some(limit),
+            with_payload: Some(WithPayloadInterface::Bool(true)),
+            with_vector: WithVector::Selector(vectors.collect()),
+            ..ScrollRequest::new()
+        };
+        let (records, next) = self.shard.read("read", |shard| shard.scroll(request))?;
+        let found = records.len();
+        let points: Vec<_> =
+            records.into_iter().filter_map(|record| point::from_engine(record, &models)).collect();
+        let unreadable = found - points.len();
+        Ok(PointPage { points, unreadable, next: next.and_then(point::passage_id) })
+    }
+
+    fn count_of(&self, tenant: &Tenant) -> Result<usize, IndexError> {
+        let request = CountRequest { filter: Some(filter::owned_by(tenant)), exact: true };
+        self.shard.read("count", |shard| shard.count(request))
+    }
+
     fn delete_passages(&self, passages: &[Uuid]) -> Result<(), IndexError> {
         let _writing = self.lock_writing();
         self.folder().require_free(MIN_FREE_TO_DELETE_BYTES)?;
+        self.prepare_write()?;
+        self.note_deletion_by_ids(passages);
         let delete =
             PointOperations::DeletePoints { ids: passages.iter().copied().map(PointId::Uuid).collect() };
-        self.write("delete from", UpdateOperation::PointOperation(delete))
+        let deleted = self.write("delete from", UpdateOperation::PointOperation(delete));
+        if deleted.is_err() {
+            self.word_counts.forget_all();
+        }
+        self.tenants.recount_owners();
+        deleted
     }
 
     fn is_in_place(&self) -> bool {
@@ -385,6 +503,7 @@ impl PassageIndex for EdgeIndex {
     fn resume(&self) -> bool {
         let _optimizing = self.lock_optimizing();
         let _writing = self.lock_writing();
+        self.word_counts.forget_all();
         self.shard.resume()
     }
 

@@ -4,19 +4,22 @@ use std::collections::HashMap;
 
 use qdrant_edge::external::serde_json::{Map, Value};
 use qdrant_edge::{
-    FacetValue, Payload, PointId, PointStructPersisted, Record, ScoredPoint,
-    SparseVector as EngineSparseVector, VectorPersisted, VectorStructPersisted,
+    FacetValue, Payload, PointId, PointStructPersisted, PointVectorsPersisted, Record, ScoredPoint,
+    SparseVector as EngineSparseVector, VectorInternal, VectorPersisted, VectorStructInternal,
+    VectorStructPersisted,
 };
 use uuid::Uuid;
 
 use super::schema;
-use crate::index::label::{Label, label_values};
+use super::word_counts::PassageWords;
+use crate::index::label::{Label, label_values, parse_labels};
 use crate::index::language::Language;
-use crate::index::passage::{Labels, Point, SparseVector, Tenant};
+use crate::index::passage::{Embedding, Labels, PassageEmbedding, Point, SparseVector, Tenant};
 use crate::index::query::Hit;
+use crate::index::vector_model::{VectorModel, vector_name};
 
-/// Converts a passage. Its embedding is stored under the name of the model's vector.
-pub fn to_engine(tenant: &Tenant, point: Point, vector_name: Option<&str>) -> PointStructPersisted {
+/// Converts a passage. Its embeddings are stored under the names of the models' vectors.
+pub fn to_engine(tenant: &Tenant, point: Point) -> PointStructPersisted {
     let mut payload = labels_payload(&point.labels, point.language);
     payload.insert(schema::USER.to_owned(), id_value(tenant.0));
     payload.insert(schema::DOCUMENT.to_owned(), id_value(point.document));
@@ -24,14 +27,76 @@ pub fn to_engine(tenant: &Tenant, point: Point, vector_name: Option<&str>) -> Po
 
     let words = VectorPersisted::Sparse(sparse_to_engine(point.sparse));
     let mut vectors = HashMap::from([(schema::WORDS_VECTOR.to_owned(), words)]);
-    if let (Some(name), Some(dense)) = (vector_name, point.dense) {
-        vectors.insert(name.to_owned(), VectorPersisted::Dense(dense));
-    }
+    vectors.extend(point.dense.into_iter().map(named_vector));
     PointStructPersisted {
         id: PointId::Uuid(point.id),
         vector: VectorStructPersisted::Named(vectors),
         payload: Some(Payload(payload)),
     }
+}
+
+/// Converts a point back to the passage and its owner; `None` if it is not a passage. Its embeddings are those of these models.
+pub fn from_engine(record: Record, models: &[VectorModel]) -> Option<(Tenant, Point)> {
+    let fields = record.payload?.0;
+    let id_in = |field: &str| fields.get(field)?.as_str().and_then(|id| Uuid::try_parse(id).ok());
+    let values = fields.get(schema::LABELS)?.as_array()?;
+    let (labels, language) = parse_labels(values.iter().filter_map(Value::as_str))?;
+    let mut vectors = match record.vector {
+        Some(VectorStructInternal::Named(vectors)) => vectors,
+        Some(VectorStructInternal::Single(_) | VectorStructInternal::MultiDense(_)) => return None,
+        None => HashMap::new(),
+    };
+    let sparse = match vectors.remove(schema::WORDS_VECTOR) {
+        Some(VectorInternal::Sparse(words)) => SparseVector { indices: words.indices, values: words.values },
+        Some(VectorInternal::Dense(_) | VectorInternal::MultiDense(_)) => return None,
+        None => SparseVector::default(),
+    };
+    let mut dense = Vec::new();
+    for model in models {
+        match vectors.remove(&model.vector_name()) {
+            Some(VectorInternal::Dense(vector)) => {
+                dense.push(Embedding { model: model.name.clone(), vector });
+            }
+            Some(VectorInternal::Sparse(_) | VectorInternal::MultiDense(_)) => return None,
+            None => {}
+        }
+    }
+    let point = Point {
+        id: passage_id(record.id)?,
+        document: id_in(schema::DOCUMENT)?,
+        version: fields.get(schema::VERSION)?.as_i64()?,
+        labels,
+        language,
+        sparse,
+        dense,
+    };
+    Some((Tenant(id_in(schema::USER)?), point))
+}
+
+/// Returns the owner and the words of a point that was read with its payload and this vector; `None` if it is not a passage.
+pub fn words_of(record: Record) -> Option<(Tenant, PassageWords)> {
+    let owner = record.payload?.0.get(schema::USER)?.as_str().and_then(|id| Uuid::try_parse(id).ok())?;
+    let words = match record.vector {
+        Some(VectorStructInternal::Named(mut vectors)) => match vectors.remove(schema::WORDS_VECTOR) {
+            Some(VectorInternal::Sparse(words)) => words.indices,
+            Some(VectorInternal::Dense(_) | VectorInternal::MultiDense(_)) => return None,
+            None => Vec::new(),
+        },
+        Some(VectorStructInternal::Single(_) | VectorStructInternal::MultiDense(_)) => return None,
+        None => Vec::new(),
+    };
+    Some((Tenant(owner), PassageWords { passage: passage_id(record.id)?, words }))
+}
+
+/// Converts the embedding of a passage that the shard holds.
+pub fn vectors_to_engine(embedding: PassageEmbedding) -> PointVectorsPersisted {
+    let PassageEmbedding { passage, embedding } = embedding;
+    let vectors = HashMap::from([named_vector(embedding)]);
+    PointVectorsPersisted { id: PointId::Uuid(passage), vector: VectorStructPersisted::Named(vectors) }
+}
+
+fn named_vector(embedding: Embedding) -> (String, VectorPersisted) {
+    (vector_name(&embedding.model), VectorPersisted::Dense(embedding.vector))
 }
 
 /// Converts the labels of passages that were analysed in a language.

@@ -3,11 +3,11 @@
 use std::num::NonZeroUsize;
 
 use qdrant_edge::{
-    CreateIndex, CreateVectorName, DenseVectorConfig, Distance, EdgeConfig, EdgeConfigBuilder,
-    EdgeOptimizersConfig, EdgeSparseVectorParamsBuilder, EdgeVectorParamsBuilder, FieldIndexOperations,
-    HnswIndexConfig, JsonPath, KeywordIndexParamsBuilder, Memory, Modifier, PayloadFieldSchema,
-    PayloadSchemaParams, QuantizationConfig, ScalarQuantizationConfig, ScalarType, UpdateOperation,
-    UuidIndexParamsBuilder, VectorNameConfig, VectorNameOperations, WalOptions,
+    CreateIndex, CreateVectorName, DeleteVectorName, DenseVectorConfig, Distance, EdgeConfig,
+    EdgeConfigBuilder, EdgeOptimizersConfig, EdgeSparseVectorParamsBuilder, EdgeVectorParamsBuilder,
+    FieldIndexOperations, HnswIndexConfig, JsonPath, KeywordIndexParamsBuilder, Memory, Modifier,
+    PayloadFieldSchema, PayloadSchemaParams, QuantizationConfig, ScalarQuantizationConfig, ScalarType,
+    UpdateOperation, UuidIndexParamsBuilder, VectorNameConfig, VectorNameOperations, WalOptions,
 };
 
 pub use crate::index::schema::{DOCUMENT, LABELS, USER, VERSION, WORDS_VECTOR};
@@ -25,8 +25,8 @@ pub fn tunable_config() -> EdgeConfigBuilder {
     EdgeConfigBuilder::new()
         .payload_memory(Memory::Cold)
         .id_tracker_memory(Memory::Cold)
-        // No HNSW graph: among the passages of one user a scan misses nothing, and in the short form it is fast enough.
-        .quantization_config(short_form())
+        // No HNSW graph: among the passages of one user a scan misses nothing, and of quantized vectors it is fast enough.
+        .quantization_config(scalar_quantization())
         .hnsw_config(HnswIndexConfig {
             m: 0,
             payload_m: Some(0),
@@ -49,10 +49,10 @@ pub fn tunable_config() -> EdgeConfigBuilder {
         .max_search_threads(1)
 }
 
-/// Returns the settings of the short form of the vectors: one byte for each of their numbers. A segment gets it when it is moved to the
-/// disk. A scan of it reads a quarter of the memory, and finds the candidates whose vectors are then compared exactly.
+/// Returns the settings of the quantized vectors: one byte for each of their numbers. A segment gets them when it is moved to the disk.
+/// A scan of them reads a quarter of the memory, and finds the candidates whose vectors are then compared exactly.
 #[expect(deprecated, reason = "the struct has a field that another one replaces, and no default")]
-fn short_form() -> QuantizationConfig {
+fn scalar_quantization() -> QuantizationConfig {
     QuantizationConfig::from(ScalarQuantizationConfig {
         r#type: ScalarType::Int8,
         // The largest numbers of a few vectors would make the steps between the others coarse.
@@ -63,7 +63,7 @@ fn short_form() -> QuantizationConfig {
 }
 
 /// Returns the settings of a new shard.
-pub fn new_config(model: Option<&VectorModel>) -> EdgeConfig {
+pub fn new_config(models: &[VectorModel]) -> EdgeConfig {
     let words = EdgeSparseVectorParamsBuilder::new()
         .modifier(Modifier::Idf)
         .memory(Memory::Cold)
@@ -71,14 +71,12 @@ pub fn new_config(model: Option<&VectorModel>) -> EdgeConfig {
         .full_scan_threshold(1)
         .build();
     let config = tunable_config().sparse_vector(WORDS_VECTOR, words);
-    match model {
-        Some(model) => {
-            let dense =
-                EdgeVectorParamsBuilder::new(model.dimensions, Distance::Cosine).memory(Memory::Cold).build();
-            config.vector(model.vector_name(), dense).build()
-        }
-        None => config.build(),
-    }
+    let add_vector = |config: EdgeConfigBuilder, model: &VectorModel| {
+        let dense =
+            EdgeVectorParamsBuilder::new(model.dimensions, Distance::Cosine).memory(Memory::Cold).build();
+        config.vector(model.vector_name(), dense)
+    };
+    models.iter().fold(config, add_vector).build()
 }
 
 /// Returns the operation that adds a vector for a model.
@@ -93,6 +91,12 @@ pub fn create_vector(model: &VectorModel) -> UpdateOperation {
         vector_name: model.vector_name(),
         config,
     }))
+}
+
+/// Returns the operation that deletes the vectors with this name.
+pub fn delete_vector(vector_name: String) -> UpdateOperation {
+    let delete = DeleteVectorName { vector_name };
+    UpdateOperation::VectorNameOperation(VectorNameOperations::DeleteVectorName(delete))
 }
 
 /// Returns the payload fields that have an index, with the type of the index.

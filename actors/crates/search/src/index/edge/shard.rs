@@ -28,12 +28,12 @@ use super::load::load_shard;
 use super::shard_folder::ShardFolder;
 use crate::index::fault::EngineFault;
 use crate::index::index_error::IndexError;
-use crate::index::vector_model::VectorModel;
+use crate::index::vector_model::VectorModels;
 
 /// The shard in a folder. Reads run in parallel; the caller lets one write run at a time.
 pub struct Shard {
     folder: ShardFolder,
-    model: Option<VectorModel>,
+    models: VectorModels,
     content: RwLock<ShardContent>,
     /// Held while an unloaded shard is loaded, or one is unloaded: requests wait for it. Lock order: before `content`.
     loading: Mutex<()>,
@@ -44,15 +44,15 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Loads the shard of a folder, or creates one there. Adds the vector of the model and the payload indexes that it lacks.
+    /// Loads the shard of a folder, or creates one there. Adds the vectors of the models and the payload indexes that it lacks.
     ///
     /// # Errors
     /// The error of the engine, or of the operating system if the folder of the log cannot be opened.
-    pub fn open(folder: &Path, model: Option<VectorModel>) -> Result<Self, Box<dyn Error + Send + Sync>> {
-        let loaded = load_shard(folder, model.as_ref())?;
+    pub fn open(folder: &Path, models: VectorModels) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let loaded = load_shard(folder, &models.list())?;
         Ok(Self {
             folder: ShardFolder::new(folder)?,
-            model,
+            models,
             content: RwLock::new(ShardContent::Loaded(Box::new(loaded))),
             loading: Mutex::new(()),
             used_at: Mutex::new(Instant::now()),
@@ -71,9 +71,9 @@ impl Shard {
         &mut self.folder
     }
 
-    /// Returns the model whose vectors the shard has.
-    pub fn model(&self) -> Option<&VectorModel> {
-        self.model.as_ref()
+    /// Returns the models whose vectors the shard has.
+    pub fn models(&self) -> &VectorModels {
+        &self.models
     }
 
     /// Reads from the shard; `action` names the read in an error. Loads an unloaded shard first: requests that need it at the same
@@ -294,7 +294,7 @@ impl Shard {
         // The engine locks its log, so the old shard must be dropped first.
         *content = ShardContent::Failed(EngineFault::Environment);
         self.folder.unlock_log();
-        match load_or_fault(self.folder.path(), self.model.as_ref()) {
+        match load_or_fault(self.folder.path(), &self.models.list()) {
             Ok(shard) => {
                 *content = ShardContent::Loaded(Box::new(shard));
                 self.is_blocked.store(false, Ordering::SeqCst);

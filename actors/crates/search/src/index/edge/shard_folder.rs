@@ -121,13 +121,13 @@ impl ShardFolder {
         if self.free_bytes()? < bytes { Err(IndexError::Full) } else { Ok(()) }
     }
 
-    /// Refuses unless there is space for a second copy of everything and for the short form of all vectors, which optimizing may write.
+    /// Refuses unless there is space for a second copy of everything and for the quantized form of all vectors, which optimizing may write.
     ///
     /// # Errors
     /// [`IndexError::Full`]; [`IndexError::Engine`] when the disk or the files cannot be measured.
     pub fn require_space_to_optimize(&self) -> Result<(), IndexError> {
         let used = allocated_bytes(&self.path).map_err(measurement_error("measure the files of"))?;
-        // A segment that is moved to the disk also gets the short form of its vectors, a quarter of their size.
+        // A segment that is moved to the disk also gets quantized vectors, a quarter of their size.
         self.require_free(self.min_free_to_add.saturating_add(used + used / 3))
     }
 

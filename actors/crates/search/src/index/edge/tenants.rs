@@ -19,29 +19,13 @@ pub struct TenantRegister {
 
 #[derive(Debug, Default)]
 struct RegisterState {
-    /// The tenants of all passages that were written since the shard was opened and, once `has_counted_owners`, of all others.
-    owners: Owners,
+    /// The tenants of all passages that were written since the shard was opened and, once `has_counted_owners`, of all others; without
+    /// those whose passages are gone.
+    owners: HashSet<Tenant>,
     has_counted_owners: bool,
+    /// How often a tenant or a count was removed. A count of the owners that began before may have one whose passages are gone.
+    removals: u64,
     languages: HashMap<Tenant, TenantLanguages>,
-}
-
-/// How many tenants have passages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Owners {
-    #[default]
-    None,
-    One(Tenant),
-    Several,
-}
-
-impl Owners {
-    fn with(self, tenant: Tenant) -> Self {
-        match self {
-            Owners::None => Owners::One(tenant),
-            Owners::One(owner) if owner == tenant => self,
-            Owners::One(_) | Owners::Several => Owners::Several,
-        }
-    }
 }
 
 /// Languages of the passages of a tenant: of those that were written since the shard was opened and, once they are counted, of all
@@ -58,27 +42,47 @@ impl TenantRegister {
     /// passages, which only makes searches slower.
     pub fn note_upsert(&self, tenant: &Tenant, languages: impl Iterator<Item = Language>) {
         let mut state = self.state();
-        state.owners = state.owners.with(*tenant);
+        state.owners.insert(*tenant);
         state.languages.entry(*tenant).or_default().languages.extend(languages);
     }
 
-    /// Notes that all passages of a tenant were deleted: its languages are counted again at the next request. No passage of the tenant may
+    /// Notes that no passage of a tenant is left: its languages are counted again at the next request. No passage of the tenant may
     /// be written between the deletion and this call.
     pub fn note_delete(&self, tenant: &Tenant) {
+        let mut state = self.state();
+        state.owners.remove(tenant);
+        state.removals += 1;
         // The entry stays, for what is written during a count that is in progress now.
-        if let Some(known) = self.state().languages.get_mut(tenant) {
+        if let Some(known) = state.languages.get_mut(tenant) {
             *known = TenantLanguages::default();
+        }
+    }
+
+    /// Notes that passages of any tenants were deleted: if there are several tenants, they are counted again at the next request. No
+    /// passage may be written between the deletion and this call.
+    pub fn recount_owners(&self) {
+        let mut state = self.state();
+        state.removals += 1;
+        if state.owners.len() > 1 {
+            state.owners.clear();
+            state.has_counted_owners = false;
         }
     }
 
     /// Returns whether every passage of the shard is of this tenant. False until [`Self::count_owners`] has succeeded once.
     pub fn is_sole_owner(&self, tenant: &Tenant) -> bool {
         let state = self.state();
-        state.has_counted_owners && state.owners == Owners::One(*tenant)
+        state.has_counted_owners && state.owners.len() == 1 && state.owners.contains(tenant)
     }
 
-    /// Counts the tenants of the shard, unless that was done before. `count` returns those that have passages, at least two of them if
-    /// there are more.
+    /// Returns whether passages of others than this tenant may be in the shard.
+    pub fn may_have_others(&self, tenant: &Tenant) -> bool {
+        let state = self.state();
+        !state.has_counted_owners || state.owners.iter().any(|owner| owner != tenant)
+    }
+
+    /// Counts the tenants of the shard, unless that was done before. `count` returns those that have passages. If passages of a tenant
+    /// were deleted meanwhile, the next call counts again.
     ///
     /// # Errors
     /// The errors of `count`.
@@ -86,14 +90,20 @@ impl TenantRegister {
         &self,
         count: impl FnOnce() -> Result<Vec<Tenant>, IndexError>,
     ) -> Result<(), IndexError> {
-        if self.state().has_counted_owners {
-            return Ok(());
-        }
+        let removals = {
+            let state = self.state();
+            if state.has_counted_owners {
+                return Ok(());
+            }
+            state.removals
+        };
         let counted = count()?;
         let mut state = self.state();
-        // Tenants that were noted during the count stay.
-        state.owners = counted.into_iter().fold(state.owners, Owners::with);
-        state.has_counted_owners = true;
+        if state.removals == removals {
+            // Tenants that were noted during the count stay.
+            state.owners.extend(counted);
+            state.has_counted_owners = true;
+        }
         Ok(())
     }
 
@@ -175,6 +185,40 @@ mod tests {
         register.count_owners(count).unwrap();
 
         assert!(!register.is_sole_owner(&tenant(1)));
+    }
+
+    #[test]
+    fn tenant_is_alone_again_once_the_passages_of_others_are_gone() {
+        let register = TenantRegister::default();
+        register.count_owners(|| Ok(vec![tenant(1), tenant(2), tenant(3)])).unwrap();
+        assert!(!register.is_sole_owner(&tenant(1)) && register.may_have_others(&tenant(1)));
+
+        register.note_delete(&tenant(2));
+        assert!(!register.is_sole_owner(&tenant(1)));
+        register.note_delete(&tenant(3));
+        assert!(register.is_sole_owner(&tenant(1)) && !register.may_have_others(&tenant(1)));
+
+        upsert(&register, 2, Language::Dutch);
+        assert!(!register.is_sole_owner(&tenant(1)));
+        register.recount_owners();
+        assert!(!register.is_sole_owner(&tenant(1)) && register.may_have_others(&tenant(1)));
+        register.count_owners(|| Ok(vec![tenant(1)])).unwrap();
+        assert!(register.is_sole_owner(&tenant(1)));
+    }
+
+    #[test]
+    fn count_with_a_tenant_that_is_deleted_meanwhile_is_repeated() {
+        let register = TenantRegister::default();
+
+        let count = || {
+            register.note_delete(&tenant(2));
+            Ok(vec![tenant(1), tenant(2)])
+        };
+        register.count_owners(count).unwrap();
+        assert!(!register.is_sole_owner(&tenant(1)));
+        register.count_owners(|| Ok(vec![tenant(1)])).unwrap();
+
+        assert!(register.is_sole_owner(&tenant(1)));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The embedded index fulfils the contract, and its files survive what ends a process.
 
 mod unused;
+mod word_counts;
 
 use std::path::Path;
 
@@ -8,18 +9,20 @@ use values::kind::ContentType;
 
 use super::*;
 use crate::index::contract::{
-    DIMENSIONS, contract_tests, dense_query, found_ids, id, point, sorted_languages, tenant, word_query,
-    words,
+    DIMENSIONS, contract_tests, dense_query, embedding, found_ids, id, models, point, sorted_languages,
+    tenant, word_query, words,
 };
+use crate::index::passage::Embedding;
 use crate::index::query::Filter;
+use crate::index::vector_model::VectorModel;
 
-fn model(name: &str) -> Option<VectorModel> {
-    Some(VectorModel { name: name.to_owned(), dimensions: DIMENSIONS })
+fn model(name: &str) -> VectorModels {
+    VectorModels::new([VectorModel { name: name.to_owned(), dimensions: DIMENSIONS }])
 }
 
 fn with_new_index(rule: fn(&dyn PassageIndex)) {
     let folder = tempfile::tempdir().unwrap();
-    rule(&EdgeIndex::open(folder.path(), model("a")).unwrap());
+    rule(&EdgeIndex::open(folder.path(), models()).unwrap());
 }
 
 contract_tests!(with_new_index);
@@ -86,7 +89,9 @@ fn uncommitted_writes_outlive_a_killed_process() {
     let (folder, left) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let index = EdgeIndex::open(folder.path(), model("a")).unwrap();
     for number in 1..=50 {
-        index.upsert(&tenant(), vec![Point { dense: Some(vec![1.0; DIMENSIONS]), ..point(number) }]).unwrap();
+        index
+            .upsert(&tenant(), vec![Point { dense: vec![embedding(vec![1.0; DIMENSIONS])], ..point(number) }])
+            .unwrap();
     }
     index.delete_document(&tenant(), id(50), None).unwrap();
 
@@ -99,34 +104,37 @@ fn uncommitted_writes_outlive_a_killed_process() {
     assert_eq!(found_ids(&index, &tenant(), &IndexQuery { depth: 50, ..dense_query() }).len(), 49);
 }
 
+/// An embedding of the model `b`.
+fn embedding_b(first: f32) -> Embedding {
+    Embedding { model: "b".to_owned(), vector: vec![first, 1.0, 0.0, 0.0] }
+}
+
 #[test]
 fn another_model_gets_a_separate_vector() {
     let folder = tempfile::tempdir().unwrap();
-    let index = EdgeIndex::open(folder.path(), None).unwrap();
+    let index = EdgeIndex::open(folder.path(), VectorModels::default()).unwrap();
     index.upsert(&tenant(), vec![point(1)]).unwrap();
     drop(index);
 
-    let index =
-        EdgeIndex::open(folder.path(), Some(VectorModel { name: "b".to_owned(), dimensions: 2 })).unwrap();
+    let index = EdgeIndex::open(folder.path(), model("b")).unwrap();
 
-    index.upsert(&tenant(), vec![Point { dense: Some(vec![1.0, 0.0]), ..point(1) }]).unwrap();
-    index.upsert(&tenant(), vec![Point { dense: Some(vec![0.0, 1.0]), ..point(2) }]).unwrap();
-    let query = IndexQuery { dense: Some(vec![1.0, 0.0]), depth: 10, ..IndexQuery::default() };
+    index.upsert(&tenant(), vec![Point { dense: vec![embedding_b(0.0)], ..point(1) }]).unwrap();
+    index.upsert(&tenant(), vec![Point { dense: vec![embedding_b(1.0)], ..point(2) }]).unwrap();
+    let query = IndexQuery { dense: Some(embedding_b(0.0)), depth: 10, ..IndexQuery::default() };
     assert_eq!(found_ids(&index, &tenant(), &query), [id(1), id(2)]);
     drop(index);
 
-    let index =
-        EdgeIndex::open(folder.path(), Some(VectorModel { name: "b".to_owned(), dimensions: 2 })).unwrap();
+    let index = EdgeIndex::open(folder.path(), model("b")).unwrap();
     assert_eq!(found_ids(&index, &tenant(), &query), [id(1), id(2)]);
 }
 
 #[test]
 fn optimizing_changes_no_search_result() {
     let folder = tempfile::tempdir().unwrap();
-    let wide = Some(VectorModel { name: "wide".to_owned(), dimensions: 384 });
+    let wide = VectorModels::new([VectorModel { name: "a".to_owned(), dimensions: 384 }]);
     let index = EdgeIndex::open(folder.path(), wide.clone()).unwrap();
     let passage = |n: u32| Point {
-        dense: Some((0..384).map(|i| ((n * 31 + i * (n + 7)) % 997) as f32 - 498.0).collect()),
+        dense: vec![embedding((0..384).map(|i| ((n * 31 + i * (n + 7)) % 997) as f32 - 498.0).collect())],
         sparse: words(&[n % 10, 1_000 + n]),
         ..point(n)
     };
@@ -137,7 +145,7 @@ fn optimizing_changes_no_search_result() {
     index.delete_document(&tenant(), id(5), None).unwrap();
     let search_all = |index: &EdgeIndex| {
         [77, 500, 3_000].map(|n| {
-            let query = IndexQuery { dense: passage(n).dense, depth: 100, ..word_query(1_000 + n) };
+            let query = IndexQuery { dense: passage(n).dense.pop(), depth: 100, ..word_query(1_000 + n) };
             let mut hits = index.search(&tenant(), &query).unwrap();
             assert!(hits.lexical.len() == 1 && hits.dense.len() == 100);
             // Which of those with the lowest score are within the depth is open.
@@ -147,7 +155,7 @@ fn optimizing_changes_no_search_result() {
             hits
         })
     };
-    // Exact: segments in memory have no short form of their vectors.
+    // Exact: segments in memory have no quantized vectors.
     let before = search_all(&index);
 
     assert!(index.maintain().unwrap());
@@ -159,7 +167,7 @@ fn optimizing_changes_no_search_result() {
     let index = EdgeIndex::open(folder.path(), wide).unwrap();
     assert_eq!(search_all(&index), before);
     assert!(!index.maintain().unwrap());
-    // The short form serves a search among the passages of one of several tenants too.
+    // The quantized vectors serve a search among the passages of one of several tenants too.
     index.upsert(&Tenant::of(id(2)), vec![Point { dense: passage(77).dense, ..point(9_999) }]).unwrap();
     assert_eq!(search_all(&index), before);
 }
@@ -167,9 +175,9 @@ fn optimizing_changes_no_search_result() {
 #[test]
 fn folder_can_be_opened_once_at_a_time() {
     let folder = tempfile::tempdir().unwrap();
-    let _open = EdgeIndex::open(folder.path(), None).unwrap();
+    let _open = EdgeIndex::open(folder.path(), VectorModels::default()).unwrap();
 
-    assert!(matches!(EdgeIndex::open(folder.path(), None), Err(IndexError::Open(_))));
+    assert!(matches!(EdgeIndex::open(folder.path(), VectorModels::default()), Err(IndexError::Open(_))));
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use concurrency::CallOutcome;
 use qdrant_client::QdrantError;
 
 use crate::index::fault::EngineFault;
@@ -20,7 +21,32 @@ mod code {
     pub const FAILED_PRECONDITION: i32 = 9;
     pub const OUT_OF_RANGE: i32 = 11;
     pub const UNIMPLEMENTED: i32 = 12;
+    pub const UNAVAILABLE: i32 = 14;
 }
+
+/// What the client says of an answer without a status of gRPC, before the status of HTTP.
+const HTTP_STATUS_NOTICE: &str = "mapped from HTTP status code ";
+
+/// The codes of gRPC by their numbers, as labels of metrics.
+const CODE_LABELS: [&str; 17] = [
+    "ok",
+    "cancelled",
+    "unknown",
+    "invalid_argument",
+    "deadline_exceeded",
+    "not_found",
+    "already_exists",
+    "permission_denied",
+    "resource_exhausted",
+    "failed_precondition",
+    "aborted",
+    "out_of_range",
+    "unimplemented",
+    "internal",
+    "unavailable",
+    "data_loss",
+    "unauthenticated",
+];
 
 /// Why a call failed. Holds neither the key nor the headers of the response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,6 +73,22 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// Returns the error of an answer with this code of gRPC, its name and its message.
+    fn of_status(code: i32, name: String, message: &str) -> Self {
+        let Some(http_status) = http_status(message) else {
+            let message = certificate_fault(message).unwrap_or_else(|| shortened(message));
+            return CallError::Refused { code, name, message };
+        };
+        let message = format!(
+            "HTTP status {http_status} without a status of gRPC, as of a proxy whose server is down; if it lasts, correct vectors.url"
+        );
+        // The client takes 404 for a method that the server lacks. A proxy answers with it while it knows no server.
+        if code == code::UNIMPLEMENTED {
+            return CallError::Refused { code: code::UNAVAILABLE, name: "Unavailable".to_owned(), message };
+        }
+        CallError::Refused { code, name, message }
+    }
+
     /// Returns whether the failure says something of the server: it does not work, or does not admit this client.
     pub fn is_fault_of_server(&self) -> bool {
         !matches!(
@@ -63,6 +105,20 @@ impl CallError {
         )
     }
 
+    /// Returns the kind of the failure, as a label of metrics: the code of gRPC, or why there is none.
+    pub fn label(&self) -> &'static str {
+        match self {
+            CallError::Suspended(_) => "suspended",
+            CallError::Timeout(_) => "timeout",
+            CallError::Refused { code, .. } => usize::try_from(*code)
+                .ok()
+                .and_then(|code| CODE_LABELS.get(code))
+                .copied()
+                .unwrap_or("unknown"),
+            CallError::Unsent(_) => "unsent",
+        }
+    }
+
     /// Returns whether the collection does not exist.
     pub fn is_not_found(&self) -> bool {
         matches!(self, CallError::Refused { code: code::NOT_FOUND, .. })
@@ -72,6 +128,14 @@ impl CallError {
     pub fn is_already_there(&self) -> bool {
         matches!(self, CallError::Refused { code: code::ALREADY_EXISTS, .. })
             || matches!(self, CallError::Refused { message, .. } if message.contains("already exists"))
+    }
+
+    /// Returns how a call ended that failed by a fault of the server ([`Self::is_fault_of_server`]).
+    pub fn outcome(&self) -> CallOutcome {
+        match self {
+            CallError::Timeout(_) => CallOutcome::TimedOut,
+            CallError::Suspended(_) | CallError::Refused { .. } | CallError::Unsent(_) => CallOutcome::Failed,
+        }
     }
 
     /// Converts the error of a request to the collection; `action` names what failed ([`IndexError::Engine`]). `wait` is the time for which
@@ -96,9 +160,25 @@ impl From<QdrantError> for CallError {
         } else {
             return CallError::Unsent(shortened(&error.to_string()));
         };
-        let name = format!("{:?}", status.code());
-        CallError::Refused { code: i32::from(status.code()), name, message: shortened(status.message()) }
+        CallError::of_status(i32::from(status.code()), format!("{:?}", status.code()), status.message())
     }
+}
+
+/// Returns the status of HTTP from the message of the client, if the answer had no status of gRPC: it is not of the server itself.
+fn http_status(message: &str) -> Option<&str> {
+    let (_, rest) = message.split_once(HTTP_STATUS_NOTICE)?;
+    let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+    (!digits.is_empty()).then_some(digits)
+}
+
+/// Returns what is wrong with the certificate of the server, and what to do, if the message of a failed connection says so: it has the error
+/// of rustls in its debug format.
+fn certificate_fault(message: &str) -> Option<String> {
+    let (_, reason) = message.split_once("InvalidCertificate(")?;
+    let reason: String = reason.chars().take_while(char::is_ascii_alphanumeric).collect();
+    Some(format!(
+        "its certificate is not trusted ({reason}); for a CA of your own, name the PEM file of its certificate in SSL_CERT_FILE"
+    ))
 }
 
 fn shortened(message: &str) -> String {
@@ -142,11 +222,49 @@ mod tests {
     }
 
     #[test]
+    fn answer_of_a_proxy_is_temporary() {
+        // The codes are those of tonic for 404, 502 and 503.
+        for (code, name, http) in
+            [(12, "Unimplemented", 404), (14, "Unavailable", 502), (14, "Unavailable", 503)]
+        {
+            let message = format!("grpc-status header missing, mapped from HTTP status code {http}");
+
+            let error = CallError::of_status(code, name.to_owned(), &message);
+
+            assert!(error.is_fault_of_server(), "{http}");
+            let text = error.to_string();
+            assert!(text.contains(&format!("HTTP status {http} ")) && text.contains("vectors.url"), "{text}");
+        }
+        let of_server = CallError::of_status(12, "Unimplemented".to_owned(), "unknown method");
+        assert!(!of_server.is_fault_of_server());
+    }
+
+    #[test]
+    fn label_of_a_failure_names_its_code() {
+        for (code, label) in [(1, "cancelled"), (14, "unavailable"), (16, "unauthenticated"), (99, "unknown")]
+        {
+            assert_eq!(refused(code).label(), label);
+        }
+        assert_eq!(CallError::Timeout(Duration::ZERO).label(), "timeout");
+    }
+
+    #[test]
     fn client_waits_for_a_second_at_least() {
         let error = refused(14).into_index_error("search", Duration::ZERO);
 
         assert!(
             matches!(error, IndexError::Unreachable { retry_after, .. } if retry_after == MIN_RETRY_AFTER)
         );
+    }
+
+    #[test]
+    fn fault_of_a_certificate_is_told_with_its_remedy() {
+        let message = "Failed to connect to https://a/: tonic::transport::Error(Transport, ConnectError(Custom { \
+                       kind: InvalidData, error: InvalidCertificate(UnknownIssuer) }))";
+
+        let fault = certificate_fault(message).unwrap();
+
+        assert!(fault.contains("(UnknownIssuer)") && fault.contains("SSL_CERT_FILE"), "{fault}");
+        assert_eq!(certificate_fault("connection refused"), None);
     }
 }

@@ -14,6 +14,7 @@ use qdrant_client::qdrant::{
     SparseVectorConfig, SparseVectorParams, StrictModeConfig, UpdateCollection, UuidIndexParams, Value,
     VectorParams, VectorParamsMap, VectorsConfig, create_vector_name_request, vectors_config,
 };
+use tracing::warn;
 
 use super::call_error::CallError;
 use super::connection::{PROBE_DEADLINE, READ_DEADLINE, ServerConnection, WRITE_DEADLINE};
@@ -26,7 +27,7 @@ use crate::index::vector_model::VectorModel;
 const MIN_VERSION: (u32, u32) = (1, 19);
 /// The key of the id of the database in the metadata of its collection.
 const OWNER_KEY: &str = "carrel_database";
-/// A segment gets the short form of its vectors from this many kilobytes, as in the embedded engine.
+/// A segment gets quantized vectors from this many kilobytes, as in the embedded engine.
 const INDEXING_THRESHOLD_KB: u64 = 4_000;
 
 /// How the collection of an index is created. An existing one stays as it is.
@@ -48,6 +49,9 @@ pub enum CollectionFault {
     /// The server is too old.
     #[error("the Qdrant server has version {0}; version 1.19 or later is needed")]
     ServerVersion(String),
+    /// The server refuses a request, and would do so again.
+    #[error("the Qdrant server that vectors.url names refuses a request: {0}")]
+    Refused(CallError),
     /// The collection holds the index of another database, which would delete the passages of this one.
     #[error(
         "the collection {0} of the Qdrant server holds the index of another database; set another name in vectors.collection, or delete \
@@ -80,7 +84,7 @@ pub fn require_version(connection: &ServerConnection) -> Result<(), IndexError> 
     }
 }
 
-/// Creates the collection if the server does not have it, and adds the vector of the model and the indexes of fields that it lacks. The
+/// Creates the collection if the server does not have it, and adds the vectors of the models and the indexes of fields that it lacks. The
 /// collection belongs to the database with the id `owner` from then on.
 ///
 /// # Errors
@@ -89,13 +93,13 @@ pub fn prepare(
     connection: &ServerConnection,
     settings: &CollectionSettings,
     owner: &str,
-    model: Option<&VectorModel>,
+    models: &[VectorModel],
 ) -> Result<(), IndexError> {
     let open_error = open_error(connection);
     let info = match read_info(connection, &settings.name, READ_DEADLINE) {
         Ok(info) => info,
         Err(error) if error.is_not_found() => {
-            create(connection, settings, model).map_err(&open_error)?;
+            create(connection, settings, models).map_err(&open_error)?;
             read_info(connection, &settings.name, READ_DEADLINE).map_err(&open_error)?
         }
         Err(error) => return Err(open_error(error)),
@@ -103,6 +107,15 @@ pub fn prepare(
     let CollectionConfig { params, metadata, .. } = info.config.unwrap_or_default();
     let params = params.unwrap_or_default();
     require_format(settings, &params, info.payload_schema.keys())?;
+    let differences = other_settings(settings, &params);
+    if !differences.is_empty() {
+        let (collection, differences) = (&settings.name, differences.join(", "));
+        warn!(
+            collection,
+            differences,
+            "the collection of the Qdrant server was created with other settings, and keeps them"
+        );
+    }
     match metadata_text(&metadata, OWNER_KEY) {
         Some(found) if found != owner => {
             let fault = CollectionFault::OtherDatabase(settings.name.clone());
@@ -111,7 +124,7 @@ pub fn prepare(
         Some(_) => {}
         None => write_metadata(connection, &settings.name, OWNER_KEY, owner).map_err(&open_error)?,
     }
-    if let Some(model) = model {
+    for model in models {
         add_vector(connection, settings, &params, model)?;
     }
     for (field, field_type, index) in payload_indexes() {
@@ -180,7 +193,7 @@ fn open_error(connection: &ServerConnection) -> impl Fn(CallError) -> IndexError
         if error.is_fault_of_server() {
             error.into_index_error("open", connection.wait())
         } else {
-            IndexError::Open(Box::new(error))
+            IndexError::Open(Box::new(CollectionFault::Refused(error)))
         }
     }
 }
@@ -188,9 +201,9 @@ fn open_error(connection: &ServerConnection) -> impl Fn(CallError) -> IndexError
 fn create(
     connection: &ServerConnection,
     settings: &CollectionSettings,
-    model: Option<&VectorModel>,
+    models: &[VectorModel],
 ) -> Result<(), CallError> {
-    let request = creation(settings, model);
+    let request = creation(settings, models);
     let created =
         connection.call(WRITE_DEADLINE, |client| async move { client.create_collection(request).await });
     match created {
@@ -201,13 +214,13 @@ fn create(
 }
 
 /// Returns the request that creates a collection, with the settings of the embedded engine.
-fn creation(settings: &CollectionSettings, model: Option<&VectorModel>) -> CreateCollection {
+fn creation(settings: &CollectionSettings, models: &[VectorModel]) -> CreateCollection {
     let cold = Some(Memory::Cold.into());
-    let vectors = model.map(|model| (model.vector_name(), vector_params(model))).into_iter().collect();
+    let vectors = models.iter().map(|model| (model.vector_name(), vector_params(model))).collect();
     let index =
         SparseIndexConfig { full_scan_threshold: Some(1), memory: cold, ..SparseIndexConfig::default() };
     let words = SparseVectorParams { index: Some(index), modifier: Some(Modifier::Idf.into()) };
-    let short_form = ScalarQuantization {
+    let quantized_vectors = ScalarQuantization {
         r#type: QuantizationType::Int8.into(),
         quantile: Some(0.99),
         memory: cold,
@@ -221,10 +234,10 @@ fn creation(settings: &CollectionSettings, model: Option<&VectorModel>) -> Creat
         sparse_vectors_config: Some(SparseVectorConfig {
             map: HashMap::from([(schema::WORDS_VECTOR.to_owned(), words)]),
         }),
-        // No graph: among the passages of one user a scan misses nothing, and in the short form it is fast enough.
+        // No graph: among the passages of one user a scan misses nothing, and of quantized vectors it is fast enough.
         hnsw_config: Some(HnswConfigDiff { m: Some(0), payload_m: Some(0), ..HnswConfigDiff::default() }),
         quantization_config: Some(QuantizationConfig {
-            quantization: Some(Quantization::Scalar(short_form)),
+            quantization: Some(Quantization::Scalar(quantized_vectors)),
         }),
         optimizers_config: Some(OptimizersConfigDiff {
             indexing_threshold: Some(INDEXING_THRESHOLD_KB),
@@ -301,6 +314,27 @@ fn require_format<'a>(
     }
 }
 
+/// Returns the settings that a collection has with another value, each with both.
+fn other_settings(settings: &CollectionSettings, params: &CollectionParams) -> Vec<String> {
+    let compared = [
+        ("vectors.shards", settings.shards, Some(params.shard_number)),
+        ("vectors.replication_factor", settings.replication_factor, params.replication_factor),
+        ("vectors.write_consistency", settings.write_consistency, params.write_consistency_factor),
+    ];
+    compared
+        .into_iter()
+        .map(|(name, set, found)| (name, set, found.unwrap_or(1)))
+        .filter(|(_, set, found)| set != found)
+        .map(|(name, set, found)| format!("{name} is {set} and the collection has {found}"))
+        .collect()
+}
+
+/// Returns whether a collection has vectors with this name.
+pub fn has_vector(params: &CollectionParams, name: &str) -> bool {
+    let config = params.vectors_config.as_ref().and_then(|config| config.config.as_ref());
+    matches!(config, Some(vectors_config::Config::ParamsMap(vectors)) if vectors.map.contains_key(name))
+}
+
 /// Adds the vector of a model to a collection that lacks it.
 fn add_vector(
     connection: &ServerConnection,
@@ -359,6 +393,24 @@ fn parse_version(version: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn settings_that_a_collection_has_otherwise_are_named() {
+        let name = "carrel".to_owned();
+        let settings = CollectionSettings { name, shards: 2, replication_factor: 3, write_consistency: 1 };
+        let created =
+            CollectionParams { shard_number: 2, replication_factor: Some(3), ..CollectionParams::default() };
+
+        assert!(other_settings(&settings, &created).is_empty());
+        let other = CollectionParams { shard_number: 1, replication_factor: None, ..created };
+        assert_eq!(
+            other_settings(&settings, &other),
+            [
+                "vectors.shards is 2 and the collection has 1",
+                "vectors.replication_factor is 3 and the collection has 1"
+            ]
+        );
+    }
 
     #[test]
     fn versions_are_compared_by_their_numbers() {

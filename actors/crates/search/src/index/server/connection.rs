@@ -6,7 +6,7 @@ use std::future::Future;
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
-use concurrency::{CircuitBreaker, CircuitRules, OutboundRuntime};
+use concurrency::{CallOutcome, CircuitBreaker, CircuitRules, OutboundRuntime};
 use qdrant_client::config::QdrantConfig;
 use qdrant_client::{Qdrant, QdrantError};
 use tokio::time::{Instant, timeout};
@@ -32,6 +32,8 @@ const DEFAULT_PORT: u16 = 6334;
 /// are those of the repair, which asks every few seconds, so few users wait for one.
 const CIRCUIT: CircuitRules = CircuitRules {
     failures_to_open: 3,
+    // A server that hangs costs two requests their whole deadline.
+    timeouts_to_open: 2,
     min_failure_time: Duration::ZERO,
     open_period: Duration::from_secs(2),
     max_open_period: Duration::from_secs(30),
@@ -83,6 +85,7 @@ impl ServerConnection {
             Err(_elapsed) => Err(CallError::Timeout(deadline)),
         };
         self.note_answer(asked, answer.as_ref().err());
+        self.measure(asked, answer.as_ref().err());
         answer
     }
 
@@ -94,7 +97,8 @@ impl ServerConnection {
     fn note_answer(&self, asked: Instant, error: Option<&CallError>) {
         let error = error.filter(|error| error.is_fault_of_server());
         let was_suspended = !self.wait().is_zero();
-        let has_opened = self.circuit.record(error.is_none(), asked, Instant::now());
+        let outcome = error.map_or(CallOutcome::Answered, CallError::outcome);
+        let has_opened = self.circuit.record(outcome, asked, Instant::now());
         match error {
             Some(error) if has_opened => {
                 warn!(%error, "the Qdrant server fails; requests wait, and it is tried again every few seconds");
@@ -103,6 +107,15 @@ impl ServerConnection {
             None if was_suspended => info!("the Qdrant server answers again"),
             Some(_) | None => {}
         }
+    }
+
+    fn measure(&self, asked: Instant, error: Option<&CallError>) {
+        metrics::histogram!("carrel_index_server_request_seconds").record(asked.elapsed().as_secs_f64());
+        if let Some(error) = error {
+            metrics::counter!("carrel_index_server_failures_total", "fault" => error.label()).increment(1);
+        }
+        let is_suspended = !self.wait().is_zero();
+        metrics::gauge!("carrel_index_server_suspended").set(if is_suspended { 1.0 } else { 0.0 });
     }
 
     /// Replaces the connections: a connection whose peer disappeared without closing it counts as connected for minutes.
@@ -191,6 +204,19 @@ mod tests {
 
         server.hang(false);
         assert_eq!(ask(&connection), Ok("0 collections".to_owned()));
+    }
+
+    #[test]
+    fn server_that_hangs_costs_two_deadlines() {
+        let server = TestQdrant::start().unwrap();
+        let connection = ServerConnection::new(&server.url(), None).unwrap();
+        server.hang(true);
+
+        let errors = [1, 2, 3].map(|_| ask(&connection).unwrap_err());
+
+        let timeout = CallError::Timeout(DEADLINE);
+        assert!(errors[0] == timeout && errors[1] == timeout, "{errors:?}");
+        assert!(matches!(errors[2], CallError::Suspended(_)), "{errors:?}");
     }
 
     #[test]

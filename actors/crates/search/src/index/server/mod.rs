@@ -27,9 +27,10 @@ use std::time::Duration;
 use qdrant_client::qdrant::points_selector::PointsSelectorOneOf;
 use qdrant_client::qdrant::points_update_operation::{Operation, SetPayload};
 use qdrant_client::qdrant::{
-    CountPoints, DeletePoints, FacetCounts, Filter as ServerFilter, GetPoints, PayloadIncludeSelector,
-    PointId, PointsIdsList, PointsSelector, PointsUpdateOperation, QueryBatchPoints, RetrievedPoint,
-    ScrollPoints, UpdateBatchPoints, UpsertPoints, WithPayloadSelector, with_payload_selector,
+    CountPoints, DeletePoints, DeleteVectorNameRequest, FacetCounts, Filter as ServerFilter, GetPoints,
+    PayloadIncludeSelector, PointId, PointsIdsList, PointsSelector, PointsUpdateOperation, QueryBatchPoints,
+    RetrievedPoint, ScrollPoints, UpdateBatchPoints, UpdatePointVectors, UpsertPoints, VectorsSelector,
+    WithPayloadSelector, WithVectorsSelector, with_payload_selector, with_vectors_selector,
 };
 use qdrant_client::{Qdrant, QdrantError};
 use tracing::error;
@@ -46,11 +47,11 @@ use super::index_error::IndexError;
 use super::language::Language;
 use super::marker::Marker;
 use super::opened_index::OpenedIndex;
-use super::passage::{Labels, Point, Tenant};
-use super::passage_index::{PassageIndex, PassagePage};
+use super::passage::{Labels, PassageEmbedding, Point, Tenant};
+use super::passage_index::{PassageIndex, PassagePage, PointPage};
 use super::query::{HybridHits, IndexQuery};
 use super::schema;
-use super::vector_model::VectorModel;
+use super::vector_model::vector_name;
 
 /// Passages that one request adds: about 2 MB with long vectors.
 const UPSERT_BATCH: usize = 256;
@@ -67,7 +68,7 @@ pub struct ServerIndex {
 }
 
 impl ServerIndex {
-    /// Opens the collection of a server, or creates it if the server has none. Adds a vector for the model if it is new to the collection.
+    /// Opens the collection of a server, or creates it if the server has none. Adds a vector for each model that is new to the collection.
     /// Blocks.
     ///
     /// # Errors
@@ -87,20 +88,29 @@ impl ServerIndex {
         store: &ServerStore,
         recorded: Option<&Marker>,
     ) -> Result<OpenedIndex, IndexError> {
-        let opened = Self::open(store).and_then(|index| Ok((index, store.read_marker()?)));
-        let (index, found, audit_reason, is_reached) = match opened {
-            Ok((index, found)) => {
-                let audit_reason = compare_server_markers(found.as_ref(), recorded);
-                (index, found, audit_reason, true)
-            }
-            Err(IndexError::Open(cause)) => return Err(IndexError::Open(cause)),
+        match Self::open_and_compare(store, recorded) {
+            opened @ (Ok(_) | Err(IndexError::Open(_))) => opened,
             Err(failure) => {
-                let (cause, place) = (error_chain(&failure), store.place());
+                let (cause, place) = (error_chain(&failure), store.description());
                 error!(cause, place, "the passage index is not reached: it is tried again every few seconds");
-                (Self::new(store.clone()), None, None, false)
+                let index = Arc::new(Self::new(store.clone()));
+                Ok(OpenedIndex { index, audit_reason: None, found: None, is_reached: false })
             }
-        };
-        Ok(OpenedIndex { index: Arc::new(index), audit_reason, found, is_reached })
+        }
+    }
+
+    /// Opens the collection as [`Self::open`] does, and compares its marker with the one that the database recorded. Blocks.
+    ///
+    /// # Errors
+    /// The same as [`Self::open`].
+    pub fn open_and_compare(
+        store: &ServerStore,
+        recorded: Option<&Marker>,
+    ) -> Result<OpenedIndex, IndexError> {
+        let index = Arc::new(Self::open(store)?);
+        let found = store.read_marker()?;
+        let audit_reason = compare_server_markers(found.as_ref(), recorded);
+        Ok(OpenedIndex { index, audit_reason, found, is_reached: true })
     }
 
     fn new(store: ServerStore) -> Self {
@@ -132,10 +142,6 @@ impl ServerIndex {
 
     fn collection_name(&self) -> String {
         self.store.collection().to_owned()
-    }
-
-    fn vector_name(&self) -> Option<String> {
-        self.store.model().map(VectorModel::vector_name)
     }
 
     fn delete(&self, points: PointsSelectorOneOf) -> Result<(), IndexError> {
@@ -173,7 +179,7 @@ impl ServerIndex {
     }
 
     /// Reads passages by their ids, with these fields of their payloads.
-    fn read_points(
+    fn get_points(
         &self,
         passages: &[Uuid],
         fields: &[&str],
@@ -194,9 +200,16 @@ impl ServerIndex {
         Ok(found)
     }
 
-    fn count_points(&self, exact: bool, deadline: Duration) -> Result<usize, IndexError> {
+    /// Counts the passages that a filter matches, or all.
+    fn count_points(
+        &self,
+        filter: Option<ServerFilter>,
+        exact: bool,
+        deadline: Duration,
+    ) -> Result<usize, IndexError> {
         let request = CountPoints {
             collection_name: self.collection_name(),
+            filter,
             exact: Some(exact),
             ..CountPoints::default()
         };
@@ -208,14 +221,10 @@ impl ServerIndex {
 
 impl PassageIndex for ServerIndex {
     fn upsert(&self, tenant: &Tenant, points: Vec<Point>) -> Result<(), IndexError> {
-        VectorModel::check_dimensions(
-            self.store.model(),
-            points.iter().filter_map(|point| point.dense.as_ref()),
-        )?;
+        self.store.models().check(points.iter().flat_map(|point| &point.dense))?;
         self.require_not_abandoned()?;
         self.languages.note_upsert(tenant, points.iter().map(|point| point.language));
-        let name = self.vector_name();
-        let mut points = points.into_iter().map(|point| point::to_server(tenant, point, name.as_deref()));
+        let mut points = points.into_iter().map(|point| point::to_server(tenant, point));
         loop {
             let batch: Vec<_> = points.by_ref().take(UPSERT_BATCH).collect();
             if batch.is_empty() {
@@ -231,6 +240,65 @@ impl PassageIndex for ServerIndex {
             };
             self.call("add to", WRITE_DEADLINE, |client| async move { client.upsert_points(request).await })?;
         }
+    }
+
+    fn set_vectors(
+        &self,
+        tenant: &Tenant,
+        mut embeddings: Vec<PassageEmbedding>,
+    ) -> Result<Vec<Uuid>, IndexError> {
+        self.store.models().check(embeddings.iter().map(|of_passage| &of_passage.embedding))?;
+        self.require_not_abandoned()?;
+        let passages: Vec<Uuid> = embeddings.iter().map(|of_passage| of_passage.passage).collect();
+        // The server refuses vectors of a passage that it does not hold.
+        let held = self.get_points(&passages, &[schema::USER, schema::DOCUMENT], READ_DEADLINE)?;
+        let held: HashMap<Uuid, Uuid> =
+            held.iter().filter_map(|point| point::document_of(tenant, point)).collect();
+        embeddings.retain(|of_passage| held.contains_key(&of_passage.passage));
+        let mut points = embeddings.into_iter().map(point::vectors_to_server);
+        loop {
+            let batch: Vec<_> = points.by_ref().take(UPSERT_BATCH).collect();
+            if batch.is_empty() {
+                break;
+            }
+            let request = UpdatePointVectors {
+                collection_name: self.collection_name(),
+                wait: Some(true),
+                points: batch,
+                update_filter: Some(filter::owned_by(tenant)),
+                ..UpdatePointVectors::default()
+            };
+            self.call("add vectors to", WRITE_DEADLINE, |client| async move {
+                client.update_vectors(request).await
+            })?;
+        }
+        Ok(passages.into_iter().filter(|passage| !held.contains_key(passage)).collect())
+    }
+
+    fn delete_model(&self, model: &str) -> Result<(), IndexError> {
+        self.require_not_abandoned()?;
+        self.store.models().remove(model);
+        let collection_name = self.collection_name();
+        let vector_name = vector_name(model);
+        let info = self.call("read", READ_DEADLINE, |client| {
+            let name = collection_name.clone();
+            async move { client.collection_info(name).await }
+        })?;
+        // Another server may have deleted it, or the collection is new.
+        let params = info.result.and_then(|info| info.config).and_then(|config| config.params);
+        if !params.is_some_and(|params| collection::has_vector(&params, &vector_name)) {
+            return Ok(());
+        }
+        let request = DeleteVectorNameRequest {
+            collection_name,
+            wait: Some(true),
+            vector_name,
+            ..DeleteVectorNameRequest::default()
+        };
+        self.call("delete vectors from", WRITE_DEADLINE, |client| async move {
+            client.delete_vector_name(request).await
+        })?;
+        Ok(())
     }
 
     fn delete_document(&self, tenant: &Tenant, document: Uuid, keep: Option<i64>) -> Result<(), IndexError> {
@@ -265,12 +333,11 @@ impl PassageIndex for ServerIndex {
     }
 
     fn search(&self, tenant: &Tenant, query: &IndexQuery) -> Result<HybridHits, IndexError> {
-        VectorModel::check_dimensions(self.store.model(), query.dense.iter())?;
+        self.store.models().check(query.dense.iter())?;
         let collection = self.store.collection();
         let request = SearchRequest { collection, tenant, query };
         let lexical = (!query.sparse.is_empty()).then(|| request.lexical());
-        let dense =
-            self.vector_name().zip(query.dense.as_ref()).map(|(name, dense)| request.dense(name, dense));
+        let dense = query.dense.as_ref().map(|embedding| request.dense(embedding));
         let has_dense = dense.is_some();
         // A term without words is in no passage.
         let probes = query.terms.iter().filter(|term| !term.is_empty()).map(|term| request.term(term));
@@ -297,7 +364,7 @@ impl PassageIndex for ServerIndex {
 
     fn find_documents(&self, tenant: &Tenant, passages: &[Uuid]) -> Result<HashMap<Uuid, Uuid>, IndexError> {
         let deadline = self.store.settings().search_deadline;
-        let points = self.read_points(passages, &[schema::USER, schema::DOCUMENT], deadline)?;
+        let points = self.get_points(passages, &[schema::USER, schema::DOCUMENT], deadline)?;
         Ok(points.iter().filter_map(|point| point::document_of(tenant, point)).collect())
     }
 
@@ -308,11 +375,11 @@ impl PassageIndex for ServerIndex {
     }
 
     fn count(&self) -> Result<usize, IndexError> {
-        self.count_points(true, READ_DEADLINE)
+        self.count_points(None, true, READ_DEADLINE)
     }
 
     fn estimate_count(&self) -> Result<usize, IndexError> {
-        self.count_points(false, PROBE_DEADLINE)
+        self.count_points(None, false, PROBE_DEADLINE)
     }
 
     /// Every write is durable when it is answered.
@@ -332,7 +399,7 @@ impl PassageIndex for ServerIndex {
     }
 
     fn find_missing(&self, passages: &[Uuid]) -> Result<Vec<Uuid>, IndexError> {
-        let found = self.read_points(passages, &[], READ_DEADLINE)?;
+        let found = self.get_points(passages, &[], READ_DEADLINE)?;
         let found: HashSet<Uuid> =
             found.iter().filter_map(|point| point::passage_id(point.id.as_ref())).collect();
         Ok(passages.iter().copied().filter(|id| !found.contains(id)).collect())
@@ -349,6 +416,35 @@ impl PassageIndex for ServerIndex {
         let page = self.call("read", READ_DEADLINE, |client| async move { client.scroll(request).await })?;
         let ids = page.result.iter().filter_map(|point| point::passage_id(point.id.as_ref())).collect();
         Ok(PassagePage { ids, next: point::passage_id(page.next_page_offset.as_ref()) })
+    }
+
+    fn read_points(&self, from: Option<Uuid>, limit: usize) -> Result<PointPage, IndexError> {
+        let models = self.store.models().list();
+        let dense = models.iter().map(|model| model.vector_name());
+        let names = dense.chain([schema::WORDS_VECTOR.to_owned()]).collect();
+        let vectors = with_vectors_selector::SelectorOptions::Include(VectorsSelector { names });
+        let request = ScrollPoints {
+            collection_name: self.collection_name(),
+            offset: from.map(point::point_id),
+            limit: Some(u32::try_from(limit).unwrap_or(u32::MAX)),
+            with_payload: Some(payload_fields(&[
+                schema::USER,
+                schema::DOCUMENT,
+                schema::VERSION,
+                schema::LABELS,
+            ])),
+            with_vectors: Some(WithVectorsSelector { selector_options: Some(vectors) }),
+            ..ScrollPoints::default()
+        };
+        let page = self.call("read", READ_DEADLINE, |client| async move { client.scroll(request).await })?;
+        let points: Vec<_> =
+            page.result.iter().filter_map(|point| point::from_server(point, &models)).collect();
+        let unreadable = page.result.len() - points.len();
+        Ok(PointPage { points, unreadable, next: point::passage_id(page.next_page_offset.as_ref()) })
+    }
+
+    fn count_of(&self, tenant: &Tenant) -> Result<usize, IndexError> {
+        self.count_points(Some(filter::owned_by(tenant)), true, READ_DEADLINE)
     }
 
     fn delete_passages(&self, passages: &[Uuid]) -> Result<(), IndexError> {

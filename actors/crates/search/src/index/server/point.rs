@@ -6,19 +6,21 @@ use qdrant_client::qdrant::point_id::PointIdOptions;
 use qdrant_client::qdrant::value::Kind;
 use qdrant_client::qdrant::vectors::VectorsOptions;
 use qdrant_client::qdrant::{
-    DenseVector, FacetHit, ListValue, NamedVectors, PointId, PointStruct, RetrievedPoint, ScoredPoint,
-    SparseVector as ServerSparseVector, Value, Vector, Vectors, facet_value, vector,
+    DenseVector, FacetHit, ListValue, NamedVectors, PointId, PointStruct, PointVectors, RetrievedPoint,
+    ScoredPoint, SparseVector as ServerSparseVector, Value, Vector, Vectors, facet_value, vector,
+    vector_output,
 };
 use uuid::Uuid;
 
-use crate::index::label::{Label, label_values};
+use crate::index::label::{Label, label_values, parse_labels};
 use crate::index::language::Language;
-use crate::index::passage::{Labels, Point, SparseVector, Tenant};
+use crate::index::passage::{Embedding, Labels, PassageEmbedding, Point, SparseVector, Tenant};
 use crate::index::query::Hit;
 use crate::index::schema;
+use crate::index::vector_model::{VectorModel, vector_name};
 
-/// Converts a passage. Its embedding is stored under the name of the model's vector. The payload is the one of the embedded engine.
-pub fn to_server(tenant: &Tenant, point: Point, vector_name: Option<&str>) -> PointStruct {
+/// Converts a passage. Its embeddings are stored under the names of the models' vectors. The payload is the one of the embedded engine.
+pub fn to_server(tenant: &Tenant, point: Point) -> PointStruct {
     let mut payload = labels_payload(&point.labels, point.language);
     payload.insert(schema::USER.to_owned(), text_value(tenant.0.to_string()));
     payload.insert(schema::DOCUMENT.to_owned(), text_value(point.document.to_string()));
@@ -26,11 +28,51 @@ pub fn to_server(tenant: &Tenant, point: Point, vector_name: Option<&str>) -> Po
 
     let words = vector::Vector::Sparse(sparse_to_server(point.sparse));
     let mut vectors = HashMap::from([(schema::WORDS_VECTOR.to_owned(), named(words))]);
-    if let (Some(name), Some(data)) = (vector_name, point.dense) {
-        vectors.insert(name.to_owned(), named(vector::Vector::Dense(DenseVector { data })));
+    vectors.extend(point.dense.into_iter().map(named_embedding));
+    PointStruct { id: Some(point_id(point.id)), payload, vectors: Some(vectors_of(vectors)) }
+}
+
+/// Converts the embedding of a passage that the collection holds.
+pub fn vectors_to_server(embedding: PassageEmbedding) -> PointVectors {
+    let PassageEmbedding { passage, embedding } = embedding;
+    let vectors = HashMap::from([named_embedding(embedding)]);
+    PointVectors { id: Some(point_id(passage)), vectors: Some(vectors_of(vectors)) }
+}
+
+/// Converts a point back to the passage and its owner; `None` if it is not a passage. Its embeddings are those of these models.
+pub fn from_server(point: &RetrievedPoint, models: &[VectorModel]) -> Option<(Tenant, Point)> {
+    let RetrievedPoint { payload, vectors, .. } = point;
+    let Kind::ListValue(values) = payload.get(schema::LABELS)?.kind.as_ref()? else { return None };
+    let (labels, language) = parse_labels(values.values.iter().filter_map(text_of))?;
+    let Kind::IntegerValue(version) = payload.get(schema::VERSION)?.kind.as_ref()? else { return None };
+    let vector = |name: &str| vectors.as_ref()?.get_vector_by_name(name);
+    let sparse = match vector(schema::WORDS_VECTOR) {
+        Some(vector_output::Vector::Sparse(words)) => {
+            SparseVector { indices: words.indices, values: words.values }
+        }
+        Some(vector_output::Vector::Dense(_) | vector_output::Vector::MultiDense(_)) => return None,
+        None => SparseVector::default(),
+    };
+    let mut dense = Vec::new();
+    for model in models {
+        match vector(&model.vector_name()) {
+            Some(vector_output::Vector::Dense(DenseVector { data: vector })) => {
+                dense.push(Embedding { model: model.name.clone(), vector });
+            }
+            Some(vector_output::Vector::Sparse(_) | vector_output::Vector::MultiDense(_)) => return None,
+            None => {}
+        }
     }
-    let vectors = Vectors { vectors_options: Some(VectorsOptions::Vectors(NamedVectors { vectors })) };
-    PointStruct { id: Some(point_id(point.id)), payload, vectors: Some(vectors) }
+    let passage = Point {
+        id: passage_id(point.id.as_ref())?,
+        document: id_in(payload, schema::DOCUMENT)?,
+        version: *version,
+        labels,
+        language,
+        sparse,
+        dense,
+    };
+    Some((Tenant(id_in(payload, schema::USER)?), passage))
 }
 
 /// Converts the labels of passages that were analysed in a language.
@@ -82,12 +124,25 @@ pub fn facet_language(hit: &FacetHit) -> Option<Language> {
 }
 
 fn id_in(payload: &HashMap<String, Value>, field: &str) -> Option<Uuid> {
-    let Kind::StringValue(id) = payload.get(field)?.kind.as_ref()? else { return None };
-    Uuid::try_parse(id).ok()
+    Uuid::try_parse(text_of(payload.get(field)?)?).ok()
+}
+
+fn text_of(value: &Value) -> Option<&str> {
+    let Kind::StringValue(text) = value.kind.as_ref()? else { return None };
+    Some(text)
 }
 
 fn named(vector: vector::Vector) -> Vector {
     Vector { vector: Some(vector), ..Vector::default() }
+}
+
+fn named_embedding(embedding: Embedding) -> (String, Vector) {
+    let dense = vector::Vector::Dense(DenseVector { data: embedding.vector });
+    (vector_name(&embedding.model), named(dense))
+}
+
+fn vectors_of(vectors: HashMap<String, Vector>) -> Vectors {
+    Vectors { vectors_options: Some(VectorsOptions::Vectors(NamedVectors { vectors })) }
 }
 
 fn text_value(text: String) -> Value {

@@ -10,9 +10,10 @@ use qdrant_client::qdrant::{
 use uuid::Uuid;
 
 use super::{filter, point};
-use crate::index::passage::{SparseVector, Tenant};
+use crate::index::passage::{Embedding, SparseVector, Tenant};
 use crate::index::query::{Hit, IndexQuery};
 use crate::index::schema;
+use crate::index::vector_model::vector_name;
 
 /// Candidates for each hit of the dense search, as in the embedded engine, which says why.
 const CANDIDATES_PER_HIT: f64 = 4.0;
@@ -36,16 +37,17 @@ impl SearchRequest<'_> {
     }
 
     /// Cosine similarity among the tenant's passages that pass the filter.
-    pub fn dense(self, vector_name: String, dense: &[f32]) -> QueryPoints {
-        let vector = vector_input::Variant::Dense(DenseVector { data: dense.to_vec() });
+    pub fn dense(self, embedding: &Embedding) -> QueryPoints {
+        let vector = vector_input::Variant::Dense(DenseVector { data: embedding.vector.clone() });
         let quantization = QuantizationSearchParams {
             ignore: Some(false),
             rescore: Some(true),
             oversampling: Some(CANDIDATES_PER_HIT),
         };
         let params = SearchParams { quantization: Some(quantization), ..SearchParams::default() };
-        let filter = filter::matching(self.tenant, &self.query.filter);
-        QueryPoints { params: Some(params), ..self.nearest(filter, self.query.depth, vector, vector_name) }
+        let (filter, name) =
+            (filter::matching(self.tenant, &self.query.filter), vector_name(&embedding.model));
+        QueryPoints { params: Some(params), ..self.nearest(filter, self.query.depth, vector, name) }
     }
 
     /// The best BM25 of a term among all of the tenant's passages, with the document frequencies of [`Self::lexical`].

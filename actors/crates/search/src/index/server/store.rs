@@ -10,7 +10,7 @@ use super::connection::{PROBE_DEADLINE, ServerConnection};
 use crate::index::audit_reason::{AuditReason, compare_markers};
 use crate::index::index_error::IndexError;
 use crate::index::marker::Marker;
-use crate::index::vector_model::VectorModel;
+use crate::index::vector_model::VectorModels;
 
 /// The key of the marker in the metadata of the collection.
 const MARKER_KEY: &str = "carrel_index";
@@ -39,7 +39,7 @@ pub struct ServerStore(Arc<StoreState>);
 struct StoreState {
     connection: ServerConnection,
     settings: ServerSettings,
-    model: Option<VectorModel>,
+    models: VectorModels,
     /// Whether the version of the server and the collection were checked. Not while the server was never reached.
     is_prepared: AtomicBool,
     /// Whether the last request found no collection.
@@ -58,19 +58,19 @@ impl ServerStore {
     ///
     /// # Errors
     /// [`IndexError::Open`] when the URL is not valid, or no thread can be started.
-    pub fn new(settings: ServerSettings, model: Option<VectorModel>) -> Result<Self, IndexError> {
+    pub fn new(settings: ServerSettings, models: VectorModels) -> Result<Self, IndexError> {
         let connection = ServerConnection::new(&settings.url, settings.key.as_deref())?;
         let (is_prepared, is_gone) = (AtomicBool::new(false), AtomicBool::new(false));
-        Ok(Self(Arc::new(StoreState { connection, settings, model, is_prepared, is_gone })))
+        Ok(Self(Arc::new(StoreState { connection, settings, models, is_prepared, is_gone })))
     }
 
     /// Returns the name of the collection and the URL of the server, for messages.
     #[must_use]
-    pub fn place(&self) -> String {
+    pub fn description(&self) -> String {
         format!("the collection {} of the Qdrant server {}", self.collection(), self.0.settings.url)
     }
 
-    /// Checks the version of the server, and opens the collection, or creates it if the server has none. Adds a vector for the model if it
+    /// Checks the version of the server, and opens the collection, or creates it if the server has none. Adds a vector for each model that
     /// is new to the collection. Blocks.
     ///
     /// # Errors
@@ -83,12 +83,12 @@ impl ServerStore {
 
     /// Opens the collection as [`Self::open`] does, unless that was done before.
     fn prepare(&self) -> Result<(), IndexError> {
-        let StoreState { connection, settings, model, is_prepared, is_gone } = &*self.0;
+        let StoreState { connection, settings, models, is_prepared, is_gone } = &*self.0;
         if is_prepared.load(Ordering::Relaxed) {
             return Ok(());
         }
         collection::require_version(connection)?;
-        collection::prepare(connection, &settings.collection, &settings.owner, model.as_ref())?;
+        collection::prepare(connection, &settings.collection, &settings.owner, &models.list())?;
         is_gone.store(false, Ordering::Relaxed);
         is_prepared.store(true, Ordering::Relaxed);
         Ok(())
@@ -164,8 +164,8 @@ impl ServerStore {
         &self.0.settings
     }
 
-    pub(super) fn model(&self) -> Option<&VectorModel> {
-        self.0.model.as_ref()
+    pub(super) fn models(&self) -> &VectorModels {
+        &self.0.models
     }
 
     pub(super) fn collection(&self) -> &str {

@@ -11,16 +11,17 @@ use test_qdrant::{ServerOptions, TestQdrant};
 use values::time::Timestamp;
 
 use super::*;
-use crate::index::AuditReason;
 use crate::index::contract::{
-    DIMENSIONS, contract_tests, dense_query, found_ids, id, point, tenant, word_query, words,
+    DIMENSIONS, contract_tests, dense_query, embedding, embedding_b, found_ids, id, models, point, tenant,
+    word_query, words,
 };
+use crate::index::{AuditReason, EdgeIndex, VectorModel, VectorModels, copy_passages};
 
 /// Long enough for a server on a busy machine.
 const SEARCH_DEADLINE: Duration = Duration::from_secs(10);
 
-fn model(name: &str) -> Option<VectorModel> {
-    Some(VectorModel { name: name.to_owned(), dimensions: DIMENSIONS })
+fn model(name: &str) -> VectorModels {
+    VectorModels::new([VectorModel { name: name.to_owned(), dimensions: DIMENSIONS }])
 }
 
 fn settings(url: &str, key: Option<String>) -> ServerSettings {
@@ -30,13 +31,13 @@ fn settings(url: &str, key: Option<String>) -> ServerSettings {
     ServerSettings { url: url.to_owned(), key, search_deadline: SEARCH_DEADLINE, owner, collection }
 }
 
-fn open(settings: ServerSettings, model: Option<VectorModel>) -> Result<ServerIndex, IndexError> {
-    ServerIndex::open(&ServerStore::new(settings, model)?)
+fn open(settings: ServerSettings, models: VectorModels) -> Result<ServerIndex, IndexError> {
+    ServerIndex::open(&ServerStore::new(settings, models)?)
 }
 
 fn with_new_server(rule: fn(&dyn PassageIndex)) {
     let server = TestQdrant::start().unwrap();
-    rule(&open(settings(&server.url(), None), model("a")).unwrap());
+    rule(&open(settings(&server.url(), None), models()).unwrap());
 }
 
 contract_tests!(with_new_server);
@@ -73,7 +74,7 @@ mod real {
 
     pub fn with_real_server(rule: fn(&dyn PassageIndex)) {
         let Some(settings) = server_settings() else { return };
-        let collection = TestCollection(open(settings, model("a")).unwrap());
+        let collection = TestCollection(open(settings, models()).unwrap());
         rule(&collection.0);
     }
 
@@ -88,6 +89,31 @@ mod real {
 #[test]
 fn both_engines_rank_alike() {
     with_new_server(ranking::ranks_as_the_embedded_index);
+}
+
+#[test]
+fn index_is_the_same_after_a_move_there_and_back() {
+    let server = TestQdrant::start().unwrap();
+    let remote = open(settings(&server.url(), None), models()).unwrap();
+    let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let local = EdgeIndex::open(one.path(), models()).unwrap();
+    let embedded = |n: u16| {
+        let dense = [embedding(vec![f32::from(n), 3.0, 1.5, -2.0]), embedding_b([1.0, f32::from(n), -2.0])];
+        // Some have the vectors of one model alone.
+        Point { dense: dense.into_iter().skip(usize::from(n % 2)).collect(), ..point(n.into()) }
+    };
+    local.upsert(&tenant(), (1..=150).map(embedded).collect()).unwrap();
+    local.upsert(&Tenant::of(id(2)), vec![Point { language: Language::Thai, ..point(400) }]).unwrap();
+    let original = local.read_points(None, 1_000).unwrap();
+
+    let moved = copy_passages(&local, &remote, &|_| {}).unwrap();
+    let back = EdgeIndex::open(other.path(), models()).unwrap();
+    copy_passages(&remote, &back, &|_| {}).unwrap();
+
+    assert_eq!((moved.passages, moved.users, original.points.len()), (151, 2, 151));
+    assert_eq!(remote.read_points(None, 1_000).unwrap(), original);
+    assert_eq!(back.read_points(None, 1_000).unwrap(), original);
+    assert_eq!(found_ids(&remote, &tenant(), &word_query(9)), [id(9)]);
 }
 
 #[test]
@@ -108,14 +134,17 @@ fn index_is_opened_again_with_what_it_holds() {
 fn another_model_gets_a_separate_vector() {
     let server = TestQdrant::start().unwrap();
     let settings = settings(&server.url(), None);
-    let index = open(settings.clone(), None).unwrap();
+    let index = open(settings.clone(), model("b")).unwrap();
     index.upsert(&tenant(), vec![point(1)]).unwrap();
 
-    let index = open(settings.clone(), model("b")).unwrap();
+    let index = open(settings.clone(), model("a")).unwrap();
 
-    index.upsert(&tenant(), vec![Point { dense: Some(vec![1.0; DIMENSIONS]), ..point(2) }]).unwrap();
+    index
+        .upsert(&tenant(), vec![Point { dense: vec![embedding(vec![1.0; DIMENSIONS])], ..point(2) }])
+        .unwrap();
     assert_eq!(found_ids(&index, &tenant(), &dense_query()), [id(2)]);
-    let wider = Some(VectorModel { name: "b".to_owned(), dimensions: DIMENSIONS + 1 });
+    let wider = VectorModel { name: "a".to_owned(), dimensions: DIMENSIONS + 1 };
+    let wider = VectorModels::new([wider]);
     assert!(matches!(open(settings, wider), Err(IndexError::Open(_))));
 }
 
@@ -123,7 +152,7 @@ fn another_model_gets_a_separate_vector() {
 fn collection_of_another_format_is_refused() {
     let server = TestQdrant::start().unwrap();
     let settings = settings(&server.url(), None);
-    let index = open(settings.clone(), None).unwrap();
+    let index = open(settings.clone(), VectorModels::default()).unwrap();
     let keyword = IndexParams::KeywordIndexParams(KeywordIndexParams::default());
     let request = CreateFieldIndexCollection {
         collection_name: index.collection_name(),
@@ -138,7 +167,7 @@ fn collection_of_another_format_is_refused() {
         .call(WRITE_DEADLINE, |client| async move { client.create_field_index(request).await })
         .unwrap();
 
-    let refused = open(settings, None).err();
+    let refused = open(settings, VectorModels::default()).err();
 
     let Some(IndexError::Open(cause)) = refused else { panic!("it was opened") };
     assert!(cause.to_string().contains("`lang`"), "{cause}");
@@ -148,13 +177,15 @@ fn collection_of_another_format_is_refused() {
 fn collection_of_another_database_is_refused() {
     let server = TestQdrant::start().unwrap();
     let settings = settings(&server.url(), None);
-    open(settings.clone(), None).unwrap();
+    open(settings.clone(), VectorModels::default()).unwrap();
 
-    let refused = open(ServerSettings { owner: "another".to_owned(), ..settings.clone() }, None).err();
+    let refused =
+        open(ServerSettings { owner: "another".to_owned(), ..settings.clone() }, VectorModels::default())
+            .err();
 
     let Some(IndexError::Open(cause)) = refused else { panic!("it was opened") };
     assert!(cause.to_string().contains("another database"), "{cause}");
-    assert!(open(settings, None).is_ok());
+    assert!(open(settings, VectorModels::default()).is_ok());
 }
 
 #[test]
@@ -164,7 +195,7 @@ fn old_server_or_wrong_key_is_refused() {
     let locked = ServerOptions { key: Some("right".to_owned()), ..ServerOptions::default() };
     let locked = TestQdrant::with_options(locked).unwrap();
     let open = |server: &TestQdrant, key: Option<&str>| {
-        open(settings(&server.url(), key.map(str::to_owned)), None).err()
+        open(settings(&server.url(), key.map(str::to_owned)), VectorModels::default()).err()
     };
 
     assert!(matches!(open(&old, None), Some(IndexError::Open(_))));
@@ -204,7 +235,7 @@ fn collection_that_is_gone_is_no_damage() {
 #[test]
 fn marker_is_lost_with_its_collection() {
     let server = TestQdrant::start().unwrap();
-    let store = ServerStore::new(settings(&server.url(), None), None).unwrap();
+    let store = ServerStore::new(settings(&server.url(), None), VectorModels::default()).unwrap();
     ServerIndex::open(&store).unwrap();
     assert_eq!(store.read_marker().unwrap(), None);
     let marker = Marker::first(Timestamp::from_millis(1_714_996_800_000));

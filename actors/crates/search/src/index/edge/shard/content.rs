@@ -40,9 +40,9 @@ impl ShardContent {
 }
 
 /// Loads the shard of a folder. A failure is logged; the error is its kind.
-pub fn load_or_fault(folder: &Path, model: Option<&VectorModel>) -> Result<EdgeShard, EngineFault> {
+pub fn load_or_fault(folder: &Path, models: &[VectorModel]) -> Result<EdgeShard, EngineFault> {
     // The engine panics on some damage and returns an error on other.
-    match catch_unwind(AssertUnwindSafe(|| load_shard(folder, model))) {
+    match catch_unwind(AssertUnwindSafe(|| load_shard(folder, models))) {
         Ok(Ok(shard)) => Ok(shard),
         Ok(Err(error)) => {
             warn!(%error, "the passage index could not be loaded again");

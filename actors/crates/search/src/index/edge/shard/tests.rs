@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn write_that_panics_blocks_the_shard_until_a_reload() {
     let folder = tempfile::tempdir().unwrap();
-    let shard = Shard::open(folder.path(), None).unwrap();
+    let shard = Shard::open(folder.path(), VectorModels::default()).unwrap();
 
     let panicked = shard.write::<()>(|| panic!("the engine met damage"));
 
@@ -17,7 +17,7 @@ fn write_that_panics_blocks_the_shard_until_a_reload() {
 #[test]
 fn read_during_a_reload_is_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    let shard = Shard::open(folder.path(), None).unwrap();
+    let shard = Shard::open(folder.path(), VectorModels::default()).unwrap();
     let read = || shard.read("read", |shard| shard.info().map(drop));
 
     let reload = shard.content.write().unwrap();
@@ -32,7 +32,7 @@ fn read_during_a_reload_is_refused_at_once() {
 #[test]
 fn shard_in_use_stays_loaded() {
     let folder = tempfile::tempdir().unwrap();
-    let shard = Shard::open(folder.path(), None).unwrap();
+    let shard = Shard::open(folder.path(), VectorModels::default()).unwrap();
 
     let during_a_read = shard.read("read", |_| Ok(shard.unload(Duration::ZERO))).unwrap();
     let soon_after = shard.unload(Duration::from_secs(3600));
@@ -44,7 +44,7 @@ fn shard_in_use_stays_loaded() {
 #[test]
 fn load_failure_outside_files_is_retried_by_read() {
     let folder = tempfile::tempdir().unwrap();
-    let shard = Shard::open(folder.path(), None).unwrap();
+    let shard = Shard::open(folder.path(), VectorModels::default()).unwrap();
     let read = || shard.read("read", |shard| shard.info().map(drop));
     let fail = |fault| *shard.content.write().unwrap() = ShardContent::Failed(fault);
 

@@ -4,10 +4,9 @@ use std::collections::HashMap;
 
 use uuid::Uuid;
 
-use crate::index::contract::{DIMENSIONS, id, point, words};
+use crate::index::contract::{DIMENSIONS, embedding, id, models, point, words};
 use crate::index::{
     EdgeIndex, Hit, IndexQuery, Labels, Language, PassageIndex, Point, Source, SparseVector, Tenant,
-    VectorModel,
 };
 
 const PASSAGES: u32 = 1_000;
@@ -54,7 +53,7 @@ fn fill(index: &dyn PassageIndex) {
             labels: Labels { source, ..point(1).labels },
             language: if number % 5 == 0 { Language::German } else { Language::English },
             sparse: numbers.words(12),
-            dense: (number % 7 != 0).then(|| numbers.vector()),
+            dense: (number % 7 != 0).then(|| embedding(numbers.vector())).into_iter().collect(),
             ..point(number)
         };
         of_tenant.entry(tenant_of(number)).or_default().push(passage);
@@ -68,15 +67,14 @@ fn fill(index: &dyn PassageIndex) {
 /// The index finds the same passages as the embedded one, with the same scores.
 pub fn ranks_as_the_embedded_index(index: &dyn PassageIndex) {
     let folder = tempfile::tempdir().unwrap();
-    let model = VectorModel { name: "a".to_owned(), dimensions: DIMENSIONS };
-    let embedded = EdgeIndex::open(folder.path(), Some(model)).unwrap();
+    let embedded = EdgeIndex::open(folder.path(), models()).unwrap();
     fill(index);
     fill(&embedded);
     let mut numbers = NumberSequence(11);
 
     for number in 0..QUERIES {
         let sparse = if number % 9 == 0 { words(&[]) } else { numbers.words(4) };
-        let dense = (number % 8 != 0).then(|| numbers.vector());
+        let dense = (number % 8 != 0).then(|| embedding(numbers.vector()));
         let mut query = IndexQuery { sparse, dense, depth: 30, ..IndexQuery::default() };
         query.filter.source = (number % 3 == 0).then_some(Source::Feeds);
         let tenant = tenant_of(number);
