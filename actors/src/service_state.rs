@@ -1,5 +1,5 @@
 //! State of the whole service that is stored in the database and shared by all processes: the signing key, the generation of
-//! keys and users, the pause of the AI, the markers of the passage indexes, the scale of an embedding endpoint.
+//! keys and users, the pause of the AI, the markers of the passage indexes, the models whose vectors they have.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -34,8 +34,8 @@ pub enum ServiceStateKey {
     IndexOwner,
     /// Present while an index that several processes share is compared with the database, or is about to be.
     IndexAudit,
-    /// What was measured of the vectors of the embedding endpoint that was used last.
-    EmbeddingEndpoint,
+    /// The models whose vectors are in the passage index.
+    IndexedModels,
     /// A user whose account was removed and whose passages are still in the index.
     RemovedUser(UserId),
 }
@@ -57,7 +57,7 @@ impl ServiceStateKey {
             ServiceStateKey::IndexMaintainer => "index_maintainer".into(),
             ServiceStateKey::IndexOwner => "index_owner".into(),
             ServiceStateKey::IndexAudit => "index_audit".into(),
-            ServiceStateKey::EmbeddingEndpoint => "embedding_endpoint".into(),
+            ServiceStateKey::IndexedModels => "indexed_models".into(),
             ServiceStateKey::RemovedUser(user) => format!("{REMOVED_USER_PREFIX}{user}").into(),
         }
     }
@@ -112,6 +112,22 @@ pub async fn write(db: &impl ConnectionTrait, key: ServiceStateKey, value: Strin
     let row = ActiveModel { name: Set(key.name().into_owned()), value: Set(value) };
     let replace = OnConflict::column(Column::Name).update_column(Column::Value).to_owned();
     Entity::insert(row).on_conflict(replace).exec_without_returning(db).await.map(drop)
+}
+
+/// Replaces a value, unless another process has replaced or removed it since it was read as `former`. Returns whether it was replaced.
+pub async fn replace(
+    db: &impl ConnectionTrait,
+    key: ServiceStateKey,
+    former: &str,
+    value: String,
+) -> Result<bool, DbErr> {
+    let replaced = Entity::update_many()
+        .col_expr(Column::Value, Expr::value(value))
+        .filter(Column::Name.eq(key.name().into_owned()))
+        .filter(Column::Value.eq(former))
+        .exec(db)
+        .await?;
+    Ok(replaced.rows_affected == 1)
 }
 
 /// Writes a row of this process through the writer and reads it back through a reader. One check of a process runs at a time.

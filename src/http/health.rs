@@ -96,9 +96,22 @@ pub struct IndexHealth {
     /// Requests of the last day that it failed as only damage fails them, at most 16.
     #[serde(default)]
     pub failed_requests: u32,
+    /// The change of the embedding model that is going on, if there is one.
+    #[serde(default)]
+    pub model_change: Option<ModelChange>,
     /// Whether it contains everything that it should.
     #[serde(flatten)]
     pub completeness: Completeness,
+}
+
+/// A change of the embedding model: the vectors of the next model are being added, and those of the former one are searched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelChange {
+    /// Name of the next model.
+    pub model: String,
+    /// Documents without its vectors, as of the last check.
+    pub documents_left: u64,
 }
 
 impl Readiness {
@@ -175,9 +188,15 @@ async fn ready(service: Data<Service>, readiness: Data<Readiness>) -> impl Respo
         && probed.is_some()
         && actors.iter().all(|actor| actor.up);
     let ctx = &service.context;
+    let names = ctx.retrieval.engine().model_names();
+    let documents_left = ctx.retrieval.engine().outdated_documents();
+    let model_change = names.next.map(|model| ModelChange { model, documents_left });
     let embedder = ctx.retrieval.engine().embedder();
     let model = embedder.as_ref().map(|embedder| embedder.model().to_owned());
     let semantic = match embedder {
+        None if model_change.is_some() => {
+            "lexical: the former embedding model cannot be used, and the next one has not embedded everything"
+        }
         None => "lexical: the embedding model is not installed",
         Some(embedder) if embedder.fault().is_some() => "lexical: the embedding endpoint cannot be used",
         Some(_) => "hybrid",
@@ -192,6 +211,7 @@ async fn ready(service: Data<Service>, readiness: Data<Readiness>) -> impl Respo
         ok: has_index && probed.is_some_and(is_responding),
         passages: passages_of(probed),
         failed_requests: ctx.retrieval.engine().damage_failures(),
+        model_change,
         completeness: ctx.retrieval.engine().completeness(),
     };
     let body = json!({
@@ -285,7 +305,9 @@ mod tests {
             Completeness::Unavailable,
             Completeness::Rebuilding { documents_left: 1, documents_total: 3 },
         ] {
-            let written = IndexHealth { ok: true, passages: Some(7), failed_requests: 2, completeness };
+            let model_change = Some(ModelChange { model: "b".to_owned(), documents_left: 4 });
+            let written =
+                IndexHealth { ok: true, passages: Some(7), failed_requests: 2, model_change, completeness };
 
             let read: IndexHealth = serde_json::from_value(json!(written)).unwrap();
 

@@ -8,6 +8,7 @@ use actors::service::Service;
 use database::StatementRoute;
 use jobs::{Depth, Track};
 use library::context::CoreContext;
+use library::documents::count_unindexed;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Mutex;
 use values::time::Timestamp;
@@ -23,7 +24,7 @@ const MAX_JOB_COUNT_INTERVAL: Duration = Duration::from_secs(60);
 /// cost each job several writes, and on PostgreSQL all jobs of a track would wait for one row.
 const JOB_COUNT_PAUSE: u32 = 100;
 
-/// The last count of the jobs. Every client may ask, and each count reads rows.
+/// The last count of the jobs, and of the documents that the index lacks a change of. Every client may ask, and each count reads rows.
 #[derive(Debug, Default)]
 pub struct JobCounts(Mutex<LastCount>);
 
@@ -49,6 +50,10 @@ impl JobCounts {
             match jobs::depths(core.db.read()).await {
                 Ok(depths) => last.show(depths),
                 Err(error) => tracing::warn!(%error, "could not count the jobs"),
+            }
+            match count_unindexed(core.db.read()).await {
+                Ok(documents) => metrics::gauge!("carrel_search_unindexed_documents").set(documents as f64),
+                Err(error) => tracing::warn!(%error, "could not count the unindexed documents"),
             }
             // After a failure too: a database in trouble must not get a count for each scrape.
             let counted = Instant::now();
@@ -101,6 +106,8 @@ async fn render(
     }
     let left = service.context.retrieval.engine().completeness().documents_left();
     metrics::gauge!("carrel_index_documents_left").set(left as f64);
+    let outdated = service.context.retrieval.engine().outdated_documents();
+    metrics::gauge!("carrel_embedding_documents_left").set(outdated as f64);
     let lost = log::lost_lines();
     for (reason, lines) in [("queue_full", lost.queue_full), ("write_failed", lost.write_failed)] {
         metrics::counter!("carrel_log_lost_lines_total", "reason" => reason).absolute(lines);

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actors::ingest::model::{find_measurement, measure_endpoint};
+use actors::ingest::model::{
+    IndexedEndpoint, IndexedModel, IndexedModels, find_measurement, measure_endpoint, record_configured_model,
+};
 use actors::service::wall_clock;
 use inference::embedder::{EmbeddingEndpoint, EmbeddingSettings, MeasuredModel};
-use inference::models::Model;
+use inference::models::{Catalogue, Model, Purpose};
 use library::clock::Clock;
 use library::context::CoreContext;
 use tracing::warn;
@@ -16,6 +18,37 @@ use crate::settings::Settings;
 
 /// Maximum time that a start waits for an endpoint whose vectors are not known.
 const MAX_MEASUREMENT_TIME: Duration = Duration::from_secs(10);
+
+/// What embeds, and the models whose vectors are in the index.
+pub struct EmbeddingSources {
+    /// What the settings name; `None` if they name nothing.
+    pub wanted: Option<EmbeddingSource>,
+    /// What embeds queries until all passages have vectors of `wanted`; `None` if nothing was changed, or it cannot be used any more.
+    pub former: Option<EmbeddingSource>,
+    /// The models with whose vectors the index is opened; `None` while nothing is known of any vectors.
+    pub models: Option<IndexedModels>,
+}
+
+impl EmbeddingSources {
+    /// Returns what embeds with these settings, and records it. If something else embedded before, its vectors are searched until all passages
+    /// have new ones.
+    ///
+    /// # Errors
+    /// [`StartError`] as [`EmbeddingSource::of_settings`].
+    pub async fn of_settings(settings: &Settings, core: &CoreContext) -> Result<Self, StartError> {
+        let wanted = EmbeddingSource::of_settings(settings, core).await?;
+        let indexed = wanted.as_ref().and_then(|wanted| wanted.indexed_model(settings));
+        let name = indexed.as_ref().map(|indexed| indexed.name.clone());
+        let models = record_configured_model(&core.db, indexed).await?;
+        let former =
+            models.as_ref().map(|models| &models.searched).filter(|model| name.as_ref() != Some(&model.name));
+        let former = match former {
+            Some(former) => EmbeddingSource::of_former(settings, core, former)?,
+            None => None,
+        };
+        Ok(Self { wanted, former, models })
+    }
+}
 
 /// What embeds passages and queries.
 pub enum EmbeddingSource {
@@ -36,11 +69,12 @@ impl EmbeddingSource {
     ///
     /// # Errors
     /// [`StartError`] when the client of the endpoint cannot be created, or the database fails.
-    pub async fn of_settings(settings: &Settings, core: &CoreContext) -> Result<Option<Self>, StartError> {
-        let Some(endpoint) = embedding_endpoint(settings, &core.clock)? else {
+    async fn of_settings(settings: &Settings, core: &CoreContext) -> Result<Option<Self>, StartError> {
+        let Some(configured) = configured_endpoint(settings) else {
             return Ok(settings.embedding_model().map(|model| Self::Local(Box::new(model.clone()))));
         };
-        let mut known = find_measurement(core, &endpoint).await?;
+        let mut known = find_measurement(core, &configured).await?;
+        let endpoint = endpoint_client(configured, settings, &core.clock)?;
         if known.is_none() && endpoint.configured_dimensions().is_none() {
             let measured =
                 tokio::time::timeout(MAX_MEASUREMENT_TIME, measure_endpoint(core, &endpoint)).await;
@@ -55,9 +89,45 @@ impl EmbeddingSource {
         Ok(Some(Self::Endpoint { endpoint, known }))
     }
 
+    /// Returns what embedded before the settings were changed; `None` if it cannot be used any more: an endpoint only while `ai.embedding.url`
+    /// is the same, because nothing is sent to a service that the settings do not name.
+    fn of_former(
+        settings: &Settings,
+        core: &CoreContext,
+        model: &IndexedModel,
+    ) -> Result<Option<Self>, StartError> {
+        let Some(former) = &model.endpoint else {
+            let local =
+                Catalogue::built_in().get(&model.name).filter(|model| model.purpose == Purpose::Embedding);
+            return Ok(local.map(|model| Self::Local(Box::new(model.clone()))));
+        };
+        let url = settings.ai.embedding.url.as_ref();
+        let is_same_service = url.is_some_and(|url| url.as_str() == former.url);
+        let Some(measured) = former.measured.clone().filter(|_| is_same_service) else { return Ok(None) };
+        let endpoint = endpoint_client(former.clone(), settings, &core.clock)?;
+        Ok(Some(Self::Endpoint { endpoint, known: Some(measured) }))
+    }
+
+    /// Returns the model for the record of the models of the index; `None` if nothing is known of its vectors yet.
+    fn indexed_model(&self, settings: &Settings) -> Option<IndexedModel> {
+        let (name, dimensions) = self.vectors()?;
+        let endpoint = match self {
+            Self::Local(_) => None,
+            Self::Endpoint { known, .. } => {
+                Some(IndexedEndpoint { measured: known.clone(), ..configured_endpoint(settings)? })
+            }
+        };
+        Some(IndexedModel { name, dimensions, endpoint })
+    }
+
+    /// Returns the length of the vectors, which the index was opened with; `None` as in [`Self::vectors`].
+    pub fn dimensions(&self) -> Option<usize> {
+        self.vectors().map(|(_, dimensions)| dimensions)
+    }
+
     /// Returns the name and the length of the vectors, which the index needs; `None` if an endpoint has not answered yet and no length is
     /// set.
-    pub fn vectors(&self) -> Option<(String, usize)> {
+    fn vectors(&self) -> Option<(String, usize)> {
         match self {
             Self::Local(model) => Some((model.name.clone(), model.embedding.as_ref()?.dimensions)),
             Self::Endpoint { endpoint, known } => {
@@ -69,7 +139,7 @@ impl EmbeddingSource {
     }
 }
 
-/// Returns the client of the endpoint that embeds; `None` if none is set. The settings require a model with a URL.
+/// Returns the client of the endpoint that embeds; `None` if none is set.
 ///
 /// # Errors
 /// [`StartError`] when the client cannot be created.
@@ -77,15 +147,33 @@ pub fn embedding_endpoint(
     settings: &Settings,
     clock: &Arc<dyn Clock>,
 ) -> Result<Option<Arc<EmbeddingEndpoint>>, StartError> {
+    configured_endpoint(settings).map(|endpoint| endpoint_client(endpoint, settings, clock)).transpose()
+}
+
+/// Returns the endpoint of the settings; `None` if none is set. The settings require a model with a URL.
+fn configured_endpoint(settings: &Settings) -> Option<IndexedEndpoint> {
     let embedding = &settings.ai.embedding;
-    let (Some(url), Some(model)) = (&embedding.url, &embedding.model) else { return Ok(None) };
-    let settings = EmbeddingSettings {
-        url: url.as_str().to_owned(),
-        model: model.clone(),
-        key: embedding.key.as_ref().map(|key| key.expose().to_owned().into()),
+    Some(IndexedEndpoint {
+        url: embedding.url.as_ref()?.as_str().to_owned(),
+        model: embedding.model.clone()?,
         dimensions: Some(embedding.dimensions).filter(|dimensions| *dimensions > 0),
         query_prefix: embedding.query_prefix.clone(),
         passage_prefix: embedding.passage_prefix.clone(),
-    };
-    Ok(Some(Arc::new(EmbeddingEndpoint::new(settings, wall_clock(clock))?)))
+        measured: None,
+    })
+}
+
+/// Returns the client of an endpoint, which sends the key of the settings.
+///
+/// # Errors
+/// [`StartError`] when the client cannot be created.
+fn endpoint_client(
+    endpoint: IndexedEndpoint,
+    settings: &Settings,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<EmbeddingEndpoint>, StartError> {
+    let IndexedEndpoint { url, model, dimensions, query_prefix, passage_prefix, measured: _ } = endpoint;
+    let key = settings.ai.embedding.key.as_ref().map(|key| key.expose().to_owned().into());
+    let settings = EmbeddingSettings { url, model, key, dimensions, query_prefix, passage_prefix };
+    Ok(Arc::new(EmbeddingEndpoint::new(settings, wall_clock(clock))?))
 }

@@ -45,7 +45,7 @@ use crate::http::health::Readiness;
 use crate::library_database;
 use crate::log;
 use crate::settings::Settings;
-use embedding::EmbeddingSource;
+use embedding::EmbeddingSources;
 use listen::{Listeners, fold_metrics, listen, recorder};
 use models::load_models;
 use not_ready::NotReadyServer;
@@ -59,7 +59,7 @@ pub use overrides::Overrides;
 pub use preconditions::{
     bucket_fault, bucket_settings, create_data_dir, create_files_folder, listen_fault, mailer,
 };
-pub use setup::{files, index_server, measured_disks};
+pub use setup::{IndexStores, files, index_server, index_stores, measured_disks};
 pub use start_error::{StartError, StartFault};
 
 /// A server that has started. Dropping it without [`RunningService::stop`] loses what is buffered.
@@ -207,15 +207,15 @@ pub async fn start_with(
     // Before the database is opened: migrations and the replay of the index can take minutes.
     let not_ready = NotReadyServer::start(&listener, connections.clone())?;
     let base_url = settings.base_url(address).as_str().to_owned();
-    let Overrides { sandbox, database } = overrides;
-    let db = match database {
-        Some(db) => db,
-        None => library_database::open_for_service(&settings).await?,
-    };
+    let Overrides { sandbox, change_database } = overrides;
+    let mut db = library_database::open_for_service(&settings).await?;
+    if let Some(change) = change_database {
+        change(&mut db);
+    }
     let core = CoreContext::new(db, settings.data_dir.clone(), &base_url, settings.plans.clone(), clock);
-    let embedding = EmbeddingSource::of_settings(&settings, &core).await?;
+    let embedding = EmbeddingSources::of_settings(&settings, &core).await?;
     let service =
-        start_service(&settings, core.clone(), embedding.as_ref(), sandbox, lease_owner, disk.clone())
+        start_service(&settings, core.clone(), embedding.models.as_ref(), sandbox, lease_owner, disk.clone())
             .await?;
     let readiness = Readiness::default();
     not_ready.stop().await;

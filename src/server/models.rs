@@ -9,14 +9,14 @@ use actors::service::Service;
 use inference::models::{self, Catalogue, Model, Purpose, Store};
 use tracing::{info, warn};
 
-use super::embedding::EmbeddingSource;
+use super::embedding::{EmbeddingSource, EmbeddingSources};
 use crate::settings::Settings;
 
 /// Starts the download of the models that are missing, if that is set, and the loading of those that are used.
 pub fn load_models(
     settings: &Settings,
     service: &Service,
-    embedding: Option<EmbeddingSource>,
+    embedding: EmbeddingSources,
 ) -> Vec<JoinHandle<()>> {
     let (store, catalogue) = (Store::new(settings.models_folder()), Catalogue::built_in());
     // An endpoint transcribes instead of the local model.
@@ -30,15 +30,18 @@ pub fn load_models(
         }
     }
     let indexing = service.indexing.clone();
-    let indexed = embedding.as_ref().and_then(EmbeddingSource::vectors).map(|(_, dimensions)| dimensions);
-    match embedding {
-        Some(EmbeddingSource::Local(model)) => {
-            tasks.push(actix_web::rt::spawn(load_embedding_model(indexing, store.clone(), *model)));
-        }
-        Some(EmbeddingSource::Endpoint { endpoint, known }) => {
-            tasks.push(actix_web::rt::spawn(load_embedding_endpoint(indexing, endpoint, known, indexed)));
-        }
-        None => {}
+    // The former one first: it is searched until the other one has embedded everything.
+    for source in embedding.former.into_iter().chain(embedding.wanted) {
+        let indexed = source.dimensions();
+        let indexing = indexing.clone();
+        tasks.push(match source {
+            EmbeddingSource::Local(model) => {
+                actix_web::rt::spawn(load_embedding_model(indexing, store.clone(), *model))
+            }
+            EmbeddingSource::Endpoint { endpoint, known } => {
+                actix_web::rt::spawn(load_embedding_endpoint(indexing, endpoint, known, indexed))
+            }
+        });
     }
     if is_local {
         let context = SpeechModelContext {

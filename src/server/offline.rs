@@ -13,7 +13,7 @@ use library::clock::SystemClock;
 use library::context::CoreContext;
 use sandbox::SandboxCommand;
 
-use super::embedding::EmbeddingSource;
+use super::embedding::{EmbeddingSource, EmbeddingSources};
 use super::preconditions::create_data_dir;
 use super::setup::{disk_space, start_service};
 use super::start_error::StartError;
@@ -50,12 +50,13 @@ impl OfflineService {
         let (folder, plans) = (settings.data_dir.clone(), settings.plans.clone());
         let core = CoreContext::new(db, folder, &base_url, plans, Arc::new(SystemClock::new()));
         let sandbox = SandboxCommand::this_program()?;
-        let embedding = EmbeddingSource::of_settings(settings, &core).await?;
+        let embedding = EmbeddingSources::of_settings(settings, &core).await?;
         let service =
-            start_service(settings, core, embedding.as_ref(), sandbox, lease_owner, disk.clone()).await?;
+            start_service(settings, core, embedding.models.as_ref(), sandbox, lease_owner, disk.clone())
+                .await?;
         let disk_watch = actix_web::rt::spawn(disk.watch());
         let models = Store::new(settings.models_folder());
-        Ok(Self { service, models, embedding, disk_watch, _lock: lock })
+        Ok(Self { service, models, embedding: embedding.wanted, disk_watch, _lock: lock })
     }
 
     /// Loads the embedding model, or connects to the endpoint that takes its place. Returns whether it is used: its files are there and can
@@ -73,13 +74,12 @@ impl OfflineService {
                     None => measure_endpoint(&indexing.core, endpoint).await,
                 };
                 let Ok(known) = known else { return false };
-                let indexed = self.embedding.as_ref().and_then(EmbeddingSource::vectors);
-                let dimensions = indexed.map(|(_, dimensions)| dimensions);
+                let dimensions = self.embedding.as_ref().and_then(EmbeddingSource::dimensions);
                 load_embedding_endpoint(indexing, endpoint.clone(), Some(known), dimensions).await;
             }
             Some(EmbeddingSource::Local(_)) | None => return false,
         }
-        self.service.context.retrieval.engine().model().is_some()
+        self.service.context.retrieval.engine().has_model()
     }
 
     /// Returns the actors and contexts of the service.

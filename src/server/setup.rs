@@ -7,6 +7,7 @@ use std::sync::Arc;
 use actors::answerer::ChatSettings;
 use actors::auth::grants::GrantSettings;
 use actors::auth::grants::redirect::RedirectRules;
+use actors::ingest::model::{IndexedModels, record_configured_model};
 use actors::service::{AdapterConfig, OperationSettings, Service, ServiceConfig, scratch_folder};
 use actors::service_state::{self, ServiceStateKey};
 use actors::worker::ConcurrencyLimits;
@@ -17,13 +18,12 @@ use library::context::CoreContext;
 use sandbox::{SandboxCommand, SandboxSettings};
 use search::index::{
     CollectionSettings, IndexError, IndexFolder, IndexStore, InitialIndex, Marker, ServerSettings,
-    ServerStore, VectorModel,
+    ServerStore, VectorModels,
 };
 use storage::blobs::{BlobStore, FolderStore, S3Store};
 use values::id::IndexId;
 use web::{FetchSettings, PageUrl};
 
-use super::embedding::EmbeddingSource;
 use super::preconditions::{
     bucket_fault, bucket_settings, create_files_folder, files_folder_fault, mailer, store_error_cause,
 };
@@ -40,16 +40,15 @@ use crate::settings::{Access, FilesUrl, HttpUrl, Oauth, Push, Settings, Vectors}
 /// is too old, or its collection belongs to another program.
 async fn open_index(
     settings: &Settings,
-    embedding: Option<&EmbeddingSource>,
+    models: Option<&IndexedModels>,
     core: &CoreContext,
 ) -> Result<InitialIndex, StartError> {
-    let vectors = embedding.and_then(EmbeddingSource::vectors);
-    let model = vectors.map(|(name, dimensions)| VectorModel { name, dimensions });
+    let models = models.map(IndexedModels::vector_models).unwrap_or_default();
     let store = match &settings.vectors.url {
         Some(url) => {
-            IndexStore::Server(index_server(&settings.vectors, url, index_owner(core).await?, model)?)
+            IndexStore::Server(index_server(&settings.vectors, url, index_owner(core).await?, models)?)
         }
-        None => IndexStore::Folder(index_folder(settings, model, core)?),
+        None => IndexStore::Folder(index_folder(settings, models, core)?),
     };
     let recorded =
         service_state::read_state(core.db.read(), ServiceStateKey::IndexMarker(store.id())).await?;
@@ -60,6 +59,33 @@ async fn open_index(
         Err(IndexError::Open(cause)) if settings.vectors.url.is_some() => Err(cause),
         opened => Ok(opened?),
     }
+}
+
+/// The two places of an index.
+pub struct IndexStores {
+    /// The data folder.
+    pub folder: IndexStore,
+    /// The Qdrant server of the settings.
+    pub server: IndexStore,
+}
+
+/// Returns the embedded index and the one on the Qdrant server of the settings, neither of which is opened, for the vectors of the models
+/// that the index has, or is to have during a change of the model. `None` without `vectors.url`.
+///
+/// # Errors
+/// [`StartError`] when the URL is not valid, the folder cannot be created, or the database fails.
+pub async fn index_stores(
+    settings: &Settings,
+    core: &CoreContext,
+) -> Result<Option<IndexStores>, StartError> {
+    let Some(url) = &settings.vectors.url else { return Ok(None) };
+    // The models of the index that exists, whose vectors move as they are. Those of the settings may be new.
+    let models = record_configured_model(&core.db, None).await?;
+    let models = models.as_ref().map(IndexedModels::vector_models).unwrap_or_default();
+    let owner = index_owner(core).await?;
+    let server = index_server(&settings.vectors, url, owner, models.clone())?;
+    let folder = index_folder(settings, models, core)?;
+    Ok(Some(IndexStores { folder: IndexStore::Folder(folder), server: IndexStore::Server(server) }))
 }
 
 /// Returns the id by which a collection of a Qdrant server knows the database. It is created at the first start with such a server.
@@ -74,7 +100,7 @@ async fn index_owner(core: &CoreContext) -> Result<String, StartError> {
 /// [`StartError`] when it cannot be created for another reason than lack of space.
 fn index_folder(
     settings: &Settings,
-    model: Option<VectorModel>,
+    models: VectorModels,
     core: &CoreContext,
 ) -> Result<IndexFolder, StartError> {
     if let Err(cause) = private_folder(&IndexFolder::path_in(&settings.data_dir))
@@ -83,7 +109,7 @@ fn index_folder(
     {
         return Err(cause.into());
     }
-    Ok(IndexFolder::new(&settings.data_dir, model, core.clock.now()))
+    Ok(IndexFolder::new(&settings.data_dir, models, core.clock.now()))
 }
 
 /// Returns the Qdrant server at this URL with these settings, for the index of the database with the id `owner`. It is not asked yet.
@@ -94,7 +120,7 @@ pub fn index_server(
     vectors: &Vectors,
     url: &HttpUrl,
     owner: String,
-    model: Option<VectorModel>,
+    models: VectorModels,
 ) -> Result<ServerStore, IndexError> {
     let server = ServerSettings {
         url: url.as_str().to_owned(),
@@ -108,22 +134,22 @@ pub fn index_server(
             write_consistency: vectors.write_consistency,
         },
     };
-    ServerStore::new(server, model)
+    ServerStore::new(server, models)
 }
 
-/// Opens the index, for the vectors of what embeds, and starts the service, without HTTP servers and models.
+/// Opens the index, for the vectors of these models, and starts the service, without HTTP servers and models.
 ///
 /// # Errors
 /// [`StartError`] when the index, the store of files or another part cannot be opened.
 pub async fn start_service(
     settings: &Settings,
     core: CoreContext,
-    embedding: Option<&EmbeddingSource>,
+    models: Option<&IndexedModels>,
     sandbox: SandboxCommand,
     lease_owner: LeaseOwner,
     disk: DiskSpace,
 ) -> Result<Service, StartError> {
-    let index = open_index(settings, embedding, &core).await?;
+    let index = open_index(settings, models, &core).await?;
     let config = service_config(settings, index, &core.base_url, sandbox, lease_owner, disk)?;
     Ok(Service::start(core, config).await?)
 }

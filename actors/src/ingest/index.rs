@@ -5,24 +5,24 @@ use entity::{bookmark, chunk, document, job};
 use errors::Error;
 use jobs::{JobError, JobKind, Priority};
 use library::context::CoreContext;
-use library::owned_transaction::begin_owned;
+use library::owned_transaction::{begin_owned, finish_job};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter};
 use uuid::Uuid;
 use values::id::{DocumentId, UserId};
 use values::kind::{BudgetGroup, DocumentStatus};
 
 use super::index_removal;
 use super::index_state::{IndexState, is_words_only};
+use super::index_turn::Turn;
 use super::indexing_context::IndexingContext;
+use super::next_vectors::{AddVectorsOutcome, EmbeddedPassages, add_next_vectors};
+use super::passage_embedding::{model_use, prepend_title};
 use super::point_source::PointSource;
 use super::postponed_vectors::{can_postpone_vectors, postpone_vectors};
-use crate::ai::budget::{self, ModelUse};
+use crate::ai::budget;
 use crate::retrieval::{Annotations, EmbedOutcome, MetadataSource, PassageBatch, Vectors, labels_of};
 
-/// Passages that a job indexes before it yields: seconds of work for the model. In between, a book yields to other
-/// documents, and one that was deleted meanwhile is given up.
-const TURN_PASSAGES: u64 = 32;
 /// Passages that are indexed with the priority of the job: a long chapter. The rest of a book joins the backlog.
 const MAX_PRIORITY_PASSAGES: i32 = 256;
 
@@ -35,84 +35,145 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
     let id = DocumentId(job.subject);
     let own = document::Entity::with_hidden(job.user_id).filter(document::Column::Id.eq(id));
     let document = own.one(ctx.core.db.read()).await?;
-    let Some(mut document) = document.filter(|document| document.hidden_at.is_none()) else {
-        // Hidden or deleted since the job was enqueued. Passages of an earlier attempt may be in the index.
-        index_removal::record_removal(&ctx.core, job.user_id, [id]).await?;
-        ctx.retrieval.delete_document(job.user_id, id).await?;
-        jobs::finish(ctx.core.db.write(), job, ctx.core.clock.now()).await?;
-        return Ok(());
+    let Some(document) = document.filter(|document| document.hidden_at.is_none()) else {
+        return finish_removed(ctx, job, id).await;
     };
     if document.version == 0 {
         // It has no text, so it is not ready. Its metadata passage needs no job.
-        jobs::finish(ctx.core.db.write(), job, ctx.core.clock.now()).await?;
+        finish_job(&ctx.core.db, job, ctx.core.clock.now()).await?;
         return Ok(());
     }
-    let mut rows = chunk::Entity::owned_by(job.user_id)
-        .filter(chunk::Column::DocumentId.eq(id))
-        .filter(chunk::Column::Version.eq(document.version))
-        .filter(chunk::Column::Ordinal.gte(job.progress))
-        .order_by_asc(chunk::Column::Ordinal)
-        // One more than a turn, to learn without a count whether it is the last.
-        .limit(TURN_PASSAGES + 1)
-        .all(ctx.core.db.read())
-        .await?;
-    let has_more = rows.len() as u64 > TURN_PASSAGES;
-    rows.truncate(TURN_PASSAGES as usize);
-    let next = rows.last().map_or(job.progress, |last| last.ordinal.saturating_add(1));
-    let labels = labels_of(&document);
-    let is_last_of_several = !has_more && job.progress > 0;
-    let metadata = if has_more { None } else { load_metadata(&ctx.core, &document).await? };
-    let vectors = if is_words_only(&document) {
-        None
+    let turn = Turn::load(ctx, job, document).await?;
+    if ctx.retrieval.engine().lacks_next_vectors_only(&turn.document) {
+        add_next_turn(ctx, job, turn).await
     } else {
-        let texts = rows.iter().map(|row| prepend_title(&document.title, &row.text)).collect();
-        match ctx.retrieval.engine().embed(texts).await? {
-            EmbedOutcome::Embedded(vectors) => Some(vectors),
-            EmbedOutcome::WithoutModel => None,
-            EmbedOutcome::Unavailable { .. } if can_postpone_vectors(&document) => {
-                postpone_vectors(&ctx.core, job.user_id, vec![&mut document]).await?;
-                None
-            }
-            EmbedOutcome::Unavailable { retry_after } => return Err(Error::Busy(retry_after).into()),
+        index_turn(ctx, job, turn).await
+    }
+}
+
+/// Ends the job of a document that was hidden or deleted since it was enqueued. Passages of an earlier attempt may be in the index.
+async fn finish_removed(ctx: &IndexingContext, job: &job::Model, id: DocumentId) -> Result<(), JobError> {
+    index_removal::record_removal(&ctx.core, job.user_id, [id]).await?;
+    ctx.retrieval.delete_document(job.user_id, id).await?;
+    finish_job(&ctx.core.db, job, ctx.core.clock.now()).await?;
+    Ok(())
+}
+
+/// Adds the vectors of the next model to passages that the index has.
+async fn add_next_turn(ctx: &IndexingContext, job: &job::Model, turn: Turn) -> Result<(), JobError> {
+    let embedded =
+        EmbeddedPassages { document: &turn.document, passages: &turn.passages, last: !turn.has_more };
+    match add_next_vectors(ctx, job.user_id, &[embedded]).await? {
+        AddVectorsOutcome::Added { model } if !turn.follows_turns_without(job, Some(&model)) => {
+            end_turn(ctx, job, &turn, Some(model)).await
         }
-    };
+        // From its first passage on.
+        AddVectorsOutcome::Added { .. } | AddVectorsOutcome::NeedsFullIndexing => {
+            yield_turn(ctx, job, 0).await
+        }
+    }
+}
+
+/// Puts passages into the index, and with the last ones the metadata passage.
+async fn index_turn(ctx: &IndexingContext, job: &job::Model, mut turn: Turn) -> Result<(), JobError> {
+    let metadata = if turn.has_more { None } else { load_metadata(&ctx.core, &turn.document).await? };
+    let vectors = embed_turn(ctx, job, &mut turn).await?;
     let model = vectors.as_ref().map(|vectors| vectors.model.clone());
-    let spent = vectors.as_ref().map(model_use);
-    let source = PointSource::of(&document, labels, rows, metadata);
+    if turn.follows_turns_without(job, model.as_ref()) {
+        // Before the last passages replace those of the former version.
+        return yield_turn(ctx, job, 0).await;
+    }
+    upsert_turn(ctx, job, &mut turn, vectors, metadata).await?;
+    end_turn(ctx, job, &turn, model).await
+}
+
+/// Embeds the passages of a turn, and charges that; `None` if they get no vectors now.
+async fn embed_turn(
+    ctx: &IndexingContext,
+    job: &job::Model,
+    turn: &mut Turn,
+) -> Result<Option<Vectors>, JobError> {
+    if is_words_only(&turn.document) {
+        return Ok(None);
+    }
+    let title = &turn.document.title;
+    let texts = turn.passages.iter().map(|row| prepend_title(title, &row.text)).collect();
+    let engine = ctx.retrieval.engine();
+    let embedded = if turn.is_one_of_several(job) {
+        // With one model alone: the next one may fail in some of the turns. Its vectors are added by another job.
+        engine.embed_with_one(texts).await?
+    } else {
+        engine.embed(texts).await?
+    };
+    match embedded {
+        EmbedOutcome::Embedded(vectors) => {
+            // Charge the tokens even if the job fails later: the model has used them.
+            let (month, spent) = (ctx.core.clock.now().month(), model_use(&vectors));
+            budget::spend(ctx.core.db.write(), job.user_id, month, BudgetGroup::Embedding, spent).await?;
+            Ok(Some(vectors))
+        }
+        EmbedOutcome::WithoutModel => Ok(None),
+        EmbedOutcome::Unavailable { .. } if can_postpone_vectors(&turn.document) => {
+            postpone_vectors(&ctx.core, job.user_id, vec![&mut turn.document]).await?;
+            Ok(None)
+        }
+        EmbedOutcome::Unavailable { retry_after } => Err(Error::Busy(retry_after).into()),
+    }
+}
+
+/// Adds the passages of a turn to the index, which takes them out of the turn.
+async fn upsert_turn(
+    ctx: &IndexingContext,
+    job: &job::Model,
+    turn: &mut Turn,
+    vectors: Option<Vectors>,
+    metadata: Option<MetadataSource>,
+) -> Result<(), JobError> {
+    let (user, document, last) = (job.user_id, turn.document.id, !turn.has_more);
+    let passages = std::mem::take(&mut turn.passages);
+    let source = PointSource::of(&turn.document, labels_of(&turn.document), passages, metadata);
     let version = source.version;
     let mut vectors = vectors.map(|vectors| vectors.vectors).unwrap_or_default().into_iter();
     let points = ctx.core.workers.run(Lane::Background, move || source.into_points(&mut vectors)).await?;
     // Before the row says that the passages are there: a crash in between repeats the turn, and points with the same
     // ids replace each other.
-    let batch = PassageBatch { user: job.user_id, document: id, version, points, last: !has_more };
-    ctx.retrieval.upsert_passages(batch).await?;
-    if is_last_of_several {
+    ctx.retrieval.upsert_passages(PassageBatch { user, document, version, points, last }).await?;
+    if last && job.progress > 0 {
         // An entry may have become a bookmark since the former turns, which gave their passages the labels of then.
-        ctx.retrieval.update_labels(job.user_id, id, labels_of(&document)).await?;
+        ctx.retrieval.update_labels(user, document, labels_of(&turn.document)).await?;
     }
-    if !has_more {
-        remove_former_metadata(ctx, [&document]).await?;
+    if last {
+        remove_former_metadata(ctx, [&turn.document]).await?;
     }
-    if let Some(spent) = spent {
-        // Charge the tokens even if the job fails later: the model has used them.
-        let month = ctx.core.clock.now().month();
-        budget::spend(ctx.core.db.write(), job.user_id, month, BudgetGroup::Embedding, spent).await?;
-    }
-    if has_more {
-        // The passages of a long document beyond the maximum have the priority of the backlog.
-        let priority = if next < MAX_PRIORITY_PASSAGES { Priority::of(job) } else { Priority::Backlog };
-        jobs::yield_job(ctx.core.db.write(), job, next, priority, ctx.core.clock.now()).await?;
-        ctx.job_signal.notify();
-        return Ok(());
-    }
-    let has_model = ctx.retrieval.engine().model().is_some();
-    finish(ctx, job, &document, &IndexState::of_indexed(&document, next, model, has_model)).await
+    Ok(())
 }
 
-/// Returns the use of the model that made these vectors.
-pub(super) fn model_use(vectors: &Vectors) -> ModelUse {
-    let to_i64 = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-    ModelUse { times: to_i64(vectors.vectors.iter().flatten().count()), tokens: to_i64(vectors.tokens) }
+/// Ends a turn that put passages with vectors of `model`, or without vectors, into the index: ends the job with the last one.
+async fn end_turn(
+    ctx: &IndexingContext,
+    job: &job::Model,
+    turn: &Turn,
+    model: Option<String>,
+) -> Result<(), JobError> {
+    if turn.has_more {
+        turn.record_model(ctx, model).await?;
+        return yield_turn(ctx, job, turn.next).await;
+    }
+    let has_model = ctx.retrieval.engine().has_model();
+    let state = IndexState::of_indexed(&turn.document, turn.next, model, has_model);
+    finish(ctx, job, &turn.document, &state).await
+}
+
+/// Ends the turn of a job whose next turn begins with the passage `next`.
+async fn yield_turn(ctx: &IndexingContext, job: &job::Model, next: i32) -> Result<(), JobError> {
+    // The passages of a long document beyond the maximum have the priority of the backlog.
+    let priority = if next < MAX_PRIORITY_PASSAGES { Priority::of(job) } else { Priority::Backlog };
+    // It ends if the same job was requested meanwhile.
+    let txn = begin_owned(&ctx.core.db, job.user_id).await?;
+    jobs::yield_job(&txn, job, next, priority, ctx.core.clock.now()).await?;
+    txn.commit().await?;
+    ctx.job_signal.notify();
+    Ok(())
 }
 
 /// Ends the job and marks the document as ready, unless a newer text was stored meanwhile: then the job of that text marks it.
@@ -149,7 +210,10 @@ async fn finish(
         .filter(chunk::Column::Version.lt(document.version))
         .exec(&txn)
         .await?;
-    if state.lost_at.is_some() && is_current && ctx.retrieval.engine().model().is_some() {
+    let engine = ctx.retrieval.engine();
+    let lacks_vectors =
+        state.lost_at.is_some() && engine.has_model() || engine.lacks_next_vectors(state.model.as_deref());
+    if lacks_vectors && is_current {
         // After the words of all other documents. Without a model, its loading enqueues the vectors.
         jobs::enqueue(&txn, job.user_id, JobKind::Index, job.subject, Priority::Backlog, now).await?;
     }
@@ -169,11 +233,6 @@ pub(super) async fn is_deleted(
 ) -> Result<bool, Error> {
     let row = document::Entity::with_hidden(user).filter(document::Column::Id.eq(id)).one(db).await?;
     Ok(row.is_none())
-}
-
-/// Prepends the title to the text that is embedded: by measurement this gains more than a point of nDCG.
-pub(super) fn prepend_title(title: &str, text: &str) -> String {
-    if title.is_empty() { text.to_owned() } else { format!("{title}. {text}") }
 }
 
 /// Loads what the metadata passage of a document is made from; `None` if it has no such passage.

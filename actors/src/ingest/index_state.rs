@@ -73,6 +73,8 @@ impl IndexState {
             .col_expr(document::Column::IndexedPoints, Expr::value(self.points))
             .col_expr(document::Column::HasMetadataPoint, Expr::value(self.has_metadata_point))
             .col_expr(document::Column::UnindexedSince, unindexed_after_text(self.unindexed_since))
+            // The job ends in this transaction. Otherwise its end would write the row once more.
+            .col_expr(document::Column::AwaitsIndexJob, Expr::value(false))
             .col_expr(document::Column::IndexedAt, Expr::value(Some(now)))
             .col_expr(document::Column::IndexLostAt, Expr::value(self.lost_at))
             .col_expr(document::Column::Status, Expr::value(DocumentStatus::Ready))

@@ -6,13 +6,18 @@
 //! here, whatever has become of their text: a page that waits, or whose fetch has failed, is found by its metadata. A document whose job of
 //! indexing was given up stays unindexed afterwards, so that search reads its text from the database.
 //!
-//! The passage is written before the row says so. After a crash in between it is written again.
+//! Each document is read once for a change: its row says that it is left to its job (`awaits_index_job`) until the database clears that
+//! when the job ends, or that the index has the metadata. Both take the document out of the index `document_unindexed_metadata`, by which
+//! this task finds its work.
+//!
+//! The passage is written before the row says so. After a crash in between it is written again. That of a page whose fetch has failed has
+//! vectors too, if there is a model (`metadata_vectors`).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use concurrency::Lane;
-use database::{compare_rows, padded};
+use database::{Db, compare_rows, padded};
 use entity::document;
 use errors::Error;
 use jobs::JobKind;
@@ -26,19 +31,20 @@ use uuid::Uuid;
 use values::id::{DocumentId, UserId};
 use values::time::Timestamp;
 
+use super::metadata_vectors;
 use super::repair::RepairContext;
 use crate::retrieval::{Annotations, MetadataSource, labels_of};
 
 /// Documents of a user that are indexed together. Users take turns after each such page.
 const PAGE_DOCUMENTS: u64 = 256;
-/// Time between two rounds of pages. While an import has thousands of documents that wait for their jobs, reading them takes a few percent
-/// of a core.
+/// Time between two rounds of pages, in which other work has the database and the index.
 const PAGE_PAUSE: Duration = Duration::from_millis(50);
 
-/// The condition, in SQL, that the index may lack the metadata of an unindexed document. Of a document whose job was given up it lacks the
-/// text, which no task can change, and the metadata only until it was written once after the last change.
-pub const LACKS_METADATA_CONDITION: &str =
-    r#"("version" <= "indexed_version" OR "indexed_at" IS NULL OR "indexed_at" <= "unindexed_since")"#;
+/// The condition, in SQL, that the metadata of an unindexed document is to be indexed here: the document is not left to a job, and the index
+/// may lack its metadata. Of a document whose job was given up the index lacks the text, which no task can change, and the metadata only
+/// until it was written once after the last change. It is spelled as in the partial index `document_unindexed_metadata`, so that the
+/// planners use it.
+pub const METADATA_IS_DUE: &str = r#"NOT "awaits_index_job" AND ("version" <= "indexed_version" OR "indexed_at" IS NULL OR "indexed_at" <= "unindexed_since")"#;
 
 /// Where a page of the unindexed documents of a user ends: the `unindexed_since` and the id of its last document.
 type PageEnd = (Timestamp, DocumentId);
@@ -76,11 +82,11 @@ fn may_change_index(ctx: &RepairContext) -> bool {
     ctx.index_watch.can_maintain() && ctx.disk.has_room() && ctx.retrieval.engine().has_index()
 }
 
-/// Returns the user with unindexed documents who follows another in the order of the ids.
+/// Returns the user with documents whose metadata is to be indexed who follows another in the order of the ids.
 async fn next_user(ctx: &RepairContext, after: UserId) -> Result<Option<UserId>, DbErr> {
     let next = document::Entity::visible_of_every_user()
         .filter(document::Column::UnindexedSince.is_not_null())
-        .filter(Expr::cust(LACKS_METADATA_CONDITION))
+        .filter(Expr::cust(METADATA_IS_DUE))
         .filter(document::Column::UserId.gt(after))
         .order_by_asc(document::Column::UserId)
         .select_only()
@@ -90,7 +96,7 @@ async fn next_user(ctx: &RepairContext, after: UserId) -> Result<Option<UserId>,
 
 fn select_page(user: UserId, after: Option<PageEnd>) -> Select<document::Entity> {
     use document::Column;
-    let mut page = document::Entity::newest_unindexed_of(user).filter(Expr::cust(LACKS_METADATA_CONDITION));
+    let mut page = document::Entity::newest_unindexed_of(user).filter(Expr::cust(METADATA_IS_DUE));
     if let Some((since, id)) = after {
         let columns = [Column::UnindexedSince.into_expr(), Column::Id.into_expr()];
         let end = [Expr::value(since), Expr::value(id)];
@@ -102,10 +108,27 @@ fn select_page(user: UserId, after: Option<PageEnd>) -> Select<document::Entity>
 /// Selects those of these documents whose texts wait for no job. Their rows and jobs are read by one statement: a document that gets a text
 /// later is unindexed since another time.
 fn select_without_job(user: UserId, ids: &[DocumentId]) -> Select<document::Entity> {
-    let kinds = [JobKind::Index, JobKind::ProcessText].map(JobKind::name);
     document::Entity::visible_to(user)
         .filter(document::Column::Id.is_in(padded(ids)))
-        .filter(jobs::has_no_pending_job_of(kinds))
+        .filter(jobs::has_no_pending_job_of(JobKind::that_index_metadata()))
+}
+
+/// Leaves those of these documents to their jobs for which one waits or runs: they are read here again once it has ended. Documents of jobs
+/// that another transaction changes at this moment are left at a later time.
+async fn leave_to_jobs(db: &Db, user: UserId, ids: &[DocumentId]) -> Result<(), Error> {
+    // On PostgreSQL it locks the owner first, as the transactions do in which these jobs end.
+    let txn = begin_owned(db, user).await?;
+    let waiting = jobs::lock_index_jobs(&txn, user, ids).await?;
+    if !waiting.is_empty() {
+        document::Entity::update_owned(user)
+            .col_expr(document::Column::AwaitsIndexJob, Expr::value(true))
+            .filter(document::Column::Id.is_in(padded(&waiting)))
+            .filter(document::Column::AwaitsIndexJob.eq(false))
+            .exec(&txn)
+            .await?;
+    }
+    txn.commit().await?;
+    Ok(())
 }
 
 /// Indexes the documents of a page. Returns the error of the last document that the index refused.
@@ -115,6 +138,11 @@ async fn index_page(ctx: &RepairContext, user: UserId, page: &[PageEnd]) -> Resu
         return Ok(None);
     }
     let mut documents = select_without_job(user, &ids).all(ctx.core.db.read()).await?;
+    let without_job: HashSet<DocumentId> = documents.iter().map(|document| document.id).collect();
+    let others: Vec<DocumentId> = ids.into_iter().filter(|id| !without_job.contains(id)).collect();
+    if !others.is_empty() {
+        leave_to_jobs(&ctx.core.db, user, &others).await?;
+    }
     documents.retain(|document| document.unindexed_since.is_some());
     if documents.is_empty() {
         return Ok(None);
@@ -123,8 +151,10 @@ async fn index_page(ctx: &RepairContext, user: UserId, page: &[PageEnd]) -> Resu
     let mut annotations = Annotations::load(&ctx.core.db, user, &rows).await?;
     let sources = rows.iter().filter_map(|row| MetadataSource::of(row, &mut annotations));
     let sources: Vec<MetadataSource> = sources.collect();
+    let texts = texts_to_embed(&rows, &sources);
     let to_points = move || sources.into_iter().map(MetadataSource::into_point).collect::<Vec<_>>();
-    let points = ctx.core.workers.run(Lane::Background, to_points).await?;
+    let mut points = ctx.core.workers.run(Lane::Background, to_points).await?;
+    let embedded = metadata_vectors::embed(ctx, user, &mut points, texts).await?;
 
     let (mut with_passage, mut without): (Vec<_>, Vec<_>) =
         rows.into_iter().partition(|document| document.has_metadata_passage());
@@ -134,6 +164,7 @@ async fn index_page(ctx: &RepairContext, user: UserId, page: &[PageEnd]) -> Resu
     with_passage.retain(|document| !refused.iter().any(|(id, _)| *id == document.id));
     without.retain(|document| !refused.iter().any(|(id, _)| *id == document.id));
     let hidden = record(ctx, user, &with_passage, &without).await?;
+    metadata_vectors::record(ctx, user, embedded).await?;
     if !hidden.is_empty() {
         // They were deleted meanwhile, and may have been removed from the index before the change above.
         ctx.retrieval.delete_passages(hidden.iter().map(|id| id.0).collect()).await?;
@@ -143,6 +174,14 @@ async fn index_page(ctx: &RepairContext, user: UserId, page: &[PageEnd]) -> Resu
         txn.commit().await?;
     }
     Ok(refused.into_iter().next_back().map(|(_, error)| error))
+}
+
+/// Returns the texts of the metadata passages that get vectors, by the ids of the passages.
+fn texts_to_embed(rows: &[&document::Model], sources: &[MetadataSource]) -> HashMap<Uuid, String> {
+    let embedded: HashSet<Uuid> =
+        rows.iter().filter(|row| metadata_vectors::has_vectors(row)).map(|row| row.id.0).collect();
+    let embedded = sources.iter().filter(|source| embedded.contains(&source.point_id()));
+    embedded.map(|source| (source.point_id(), source.embedded_text())).collect()
 }
 
 /// Puts metadata passages into the index: together or, if the index refuses that, one by one. Returns the documents that it refused, each
@@ -240,6 +279,10 @@ async fn record(
         record_labels(&txn, user, &ids, since, now).await?;
     }
     let ids: Vec<DocumentId> = with_passage.iter().map(|document| document.id).collect();
+    if ids.is_empty() {
+        txn.commit().await?;
+        return Ok(ids);
+    }
     let visible = document::Entity::visible_to(user)
         .filter(document::Column::Id.is_in(padded(&ids)))
         .select_only()
@@ -274,7 +317,7 @@ async fn record_passages(
 }
 
 /// Returns the time at which the state of a document since a change was written: after that change, also when the clock was set back, as
-/// [`LACKS_METADATA_CONDITION`] requires.
+/// [`METADATA_IS_DUE`] requires.
 fn after_change(since: Timestamp, now: Timestamp) -> Timestamp {
     Ord::max(now, Timestamp::from_millis(since.millis().saturating_add(1)))
 }
@@ -310,8 +353,9 @@ fn by_change(documents: &[&document::Model]) -> BTreeMap<Timestamp, Vec<Document
 
 #[cfg(test)]
 mod tests {
-    use database::{Db, QueryPlan};
+    use database::QueryPlan;
     use entity::user;
+    use jobs::{ClaimOrder, LeaseOwner, Priority, SlotBudget, Track};
     use sea_orm::{DbBackend, EntityTrait, IntoActiveModel, QueryTrait};
     use values::id::{BookmarkId, EntryId};
     use values::kind::ContentType;
@@ -394,6 +438,38 @@ mod tests {
     }
 
     #[actix::test]
+    async fn document_that_waits_for_its_job_is_read_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = open_database(&folder).await;
+        let (owner, waiting) = add_document(&db).await;
+        let (other, without_job) = add_document(&db).await;
+        let kind = JobKind::Index;
+        jobs::enqueue(db.write(), owner, kind, waiting.0, Priority::Backlog, NOON).await.unwrap();
+        let page =
+            async || -> Vec<PageEnd> { select_page(owner, None).into_tuple().all(db.read()).await.unwrap() };
+        assert_eq!(page().await, [(NOON, waiting)]);
+
+        leave_to_jobs(&db, owner, &[waiting]).await.unwrap();
+        leave_to_jobs(&db, other, &[without_job]).await.unwrap();
+
+        assert!(page().await.is_empty());
+        assert!(!read(&db, other, without_job).await.awaits_index_job);
+        mark_unindexed(db.write(), owner, &[waiting], NOON).await.unwrap();
+        assert!(page().await.is_empty(), "a change is left to the job too");
+        let claimed = jobs::claim(
+            &db,
+            LeaseOwner(Uuid::from_u128(1)),
+            Track::Library,
+            ClaimOrder::InteractiveFirst,
+            NOON,
+            SlotBudget::unrestricted(1),
+        );
+        let job = claimed.await.unwrap().jobs.remove(0);
+        assert!(jobs::give_up(db.write(), &job.row, "refused", NOON).await.unwrap());
+        assert_eq!(page().await.len(), 1, "the job did not index it");
+    }
+
+    #[actix::test]
     async fn change_during_the_write_stays_unindexed() {
         let folder = tempfile::tempdir().unwrap();
         let db = open_database(&folder).await;
@@ -466,7 +542,8 @@ mod tests {
         let documents = select_without_job(user, &ids).build(DbBackend::Sqlite);
         let documents = QueryPlan::of(&db, documents).await.unwrap();
 
-        assert!(page.has_step("document_unindexed (user_id=?") && !page.has_step("TEMP B-TREE"), "{page:#?}");
+        let is_range = page.has_step("document_unindexed_metadata (user_id=?");
+        assert!(is_range && !page.has_step("TEMP B-TREE"), "{page:#?}");
         assert!(documents.has_step("document_user (user_id=? AND id=?)"), "{documents:#?}");
         assert!(documents.has_step("job_subject (subject=?)"), "{documents:#?}");
     }

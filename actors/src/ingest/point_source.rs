@@ -1,7 +1,7 @@
 //! Makes the points of the index from the passages of a document.
 
 use entity::{chunk, document};
-use search::index::{Labels, Point};
+use search::index::{Embedding, Labels, Point};
 use search::lexical;
 use values::id::DocumentId;
 
@@ -44,7 +44,7 @@ impl PointSource {
     }
 
     /// Analyses the words of the passages. Blocks. Each passage takes the next of `vectors`, unless the document gets none.
-    pub fn into_points(self, vectors: &mut impl Iterator<Item = Option<Vec<f32>>>) -> Vec<Point> {
+    pub fn into_points(self, vectors: &mut impl Iterator<Item = Vec<Embedding>>) -> Vec<Point> {
         let Self { id, version, title, language, labels, has_vectors, passages, metadata } = self;
         let to_point = |row: chunk::Model| {
             let language = language_of(language.as_deref(), &row.text);
@@ -55,7 +55,7 @@ impl PointSource {
                 labels: labels.clone(),
                 language,
                 sparse: lexical::analyze_passage(&title, &row.text, language),
-                dense: if has_vectors { vectors.next().flatten() } else { None },
+                dense: if has_vectors { vectors.next().unwrap_or_default() } else { Vec::new() },
             }
         };
         passages.into_iter().map(to_point).chain(metadata.map(MetadataSource::into_point)).collect()

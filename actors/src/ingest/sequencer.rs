@@ -7,6 +7,7 @@
 use entity::{document, job};
 use jobs::{JobError, JobKind, Priority};
 use library::documents::ExtractedDocument;
+use library::owned_transaction::{begin_owned, finish_job};
 use sea_orm::{ColumnTrait, QueryFilter};
 use values::id::DocumentId;
 use web::PageUrl;
@@ -38,7 +39,7 @@ pub async fn run_page(ctx: &ExtractionContext, job: &job::Model) -> Result<(), J
         Some(source) => page::read_source(ctx, job, &document, source).await?,
         // Another job has read the content that was handed over.
         None if JobKind::named(&job.kind) == Some(JobKind::ProcessText) => {
-            jobs::finish(ctx.core.db.write(), job, ctx.core.clock.now()).await?;
+            finish_job(&ctx.core.db, job, ctx.core.clock.now()).await?;
             return Ok(());
         }
         None => match fetch_text(ctx, job, &document).await? {
@@ -122,13 +123,16 @@ pub async fn run_transcription(ctx: &ExtractionContext, job: &job::Model) -> Res
 /// Puts the job back behind the recordings that it yields to. A job that has ended, because its
 /// document was deleted, stays as it is.
 async fn yield_recording(ctx: &ExtractionContext, job: &job::Model) -> Result<(), JobError> {
-    jobs::yield_job(ctx.core.db.write(), job, 0, Priority::of(job), ctx.core.clock.now()).await?;
+    // It ends if the same job was requested meanwhile.
+    let txn = begin_owned(&ctx.core.db, job.user_id).await?;
+    jobs::yield_job(&txn, job, 0, Priority::of(job), ctx.core.clock.now()).await?;
+    txn.commit().await?;
     ctx.job_signal.notify();
     Ok(())
 }
 
 /// Ends a job whose document was deleted.
 async fn finish_without_document(ctx: &ExtractionContext, job: &job::Model) -> Result<(), JobError> {
-    jobs::finish(ctx.core.db.write(), job, ctx.core.clock.now()).await?;
+    finish_job(&ctx.core.db, job, ctx.core.clock.now()).await?;
     Ok(())
 }

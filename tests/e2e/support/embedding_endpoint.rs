@@ -5,10 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use actix_web::http::StatusCode;
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
+use inference::embedder::EmbeddingSettings;
 use serde_json::{Value, json};
 
 /// Length of its vectors.
 const DIMENSIONS: usize = 256;
+/// The model of its settings.
+const MODEL: &str = "heron/eye";
+const PASSAGE_PREFIX: &str = "passage: ";
 /// Words of one meaning.
 const SYNONYMS: [&[&str]; 2] = [&["heron", "egret", "wader"], &["bread", "loaf", "dough"]];
 
@@ -21,6 +25,10 @@ pub enum EmbeddingReply {
     VectorsOfLength(usize),
     /// Status 400 if one of the texts contains this word; otherwise vectors.
     VectorsWithout(&'static str),
+    /// Vectors of this model; status 500 for another one.
+    VectorsOfModel(&'static str),
+    /// Status 500 for this model if one of the texts contains this word; otherwise vectors.
+    FailureOfModel(&'static str, &'static str),
     /// This status and body.
     Refusal(u16, &'static str),
 }
@@ -56,11 +64,35 @@ impl EmbeddingEndpoint {
     pub fn settings(&self) -> [(&str, &str); 5] {
         [
             ("AI__EMBEDDING__URL", &self.url),
-            ("AI__EMBEDDING__MODEL", "heron/eye"),
+            ("AI__EMBEDDING__MODEL", MODEL),
             ("AI__EMBEDDING__KEY", "sk-heron"),
             ("AI__EMBEDDING__QUERY_PREFIX", "query: "),
-            ("AI__EMBEDDING__PASSAGE_PREFIX", "passage: "),
+            ("AI__EMBEDDING__PASSAGE_PREFIX", PASSAGE_PREFIX),
         ]
+    }
+
+    /// The name of the vectors of a server with [`Self::settings`].
+    pub fn vector_name(&self) -> String {
+        self.vector_name_of(MODEL)
+    }
+
+    /// The name of the vectors of a server with [`Self::settings_of`] this model.
+    pub fn vector_name_of(&self, model: &str) -> String {
+        let settings = EmbeddingSettings {
+            url: self.url.clone(),
+            model: model.to_owned(),
+            key: None,
+            dimensions: None,
+            query_prefix: String::new(),
+            passage_prefix: PASSAGE_PREFIX.to_owned(),
+        };
+        settings.vector_name(DIMENSIONS)
+    }
+
+    /// The settings of a server that embeds with this model, whose vectors have a length that is known without a request.
+    pub fn settings_of<'a>(&'a self, model: &'a str) -> Vec<(&'a str, &'a str)> {
+        let other = self.settings().into_iter().filter(|(name, _)| *name != "AI__EMBEDDING__MODEL");
+        other.chain([("AI__EMBEDDING__MODEL", model), ("AI__EMBEDDING__DIMENSIONS", "256")]).collect()
     }
 
     /// Replaces what it answers, and forgets the received requests.
@@ -93,6 +125,7 @@ async fn respond(
     assert_eq!(request.headers().get("authorization").unwrap(), "Bearer sk-heron");
     let body = body.into_inner();
     let texts = texts_of(&body);
+    let model = body["model"].as_str().unwrap().to_owned();
     let reply = {
         let mut state = state.lock().unwrap();
         state.requests.push(body);
@@ -102,9 +135,16 @@ async fn respond(
         EmbeddingReply::VectorsWithout(word) if texts.iter().any(|text| text.contains(word)) => {
             return HttpResponse::BadRequest().json(json!({ "error": { "message": "flagged" } }));
         }
-        EmbeddingReply::Vectors | EmbeddingReply::VectorsWithout(_) => {
-            texts.iter().map(|text| vector(text)).collect()
+        EmbeddingReply::VectorsOfModel(served) if served != model => return fail(),
+        EmbeddingReply::FailureOfModel(failing, word)
+            if failing == model && texts.iter().any(|text| text.contains(word)) =>
+        {
+            return fail();
         }
+        EmbeddingReply::Vectors
+        | EmbeddingReply::VectorsWithout(_)
+        | EmbeddingReply::VectorsOfModel(_)
+        | EmbeddingReply::FailureOfModel(..) => texts.iter().map(|text| vector(&model, text)).collect(),
         EmbeddingReply::VectorsOfLength(length) => {
             texts.iter().map(|_| (0..length).map(|at| if at == 0 { 1.0 } else { 0.0 }).collect()).collect()
         }
@@ -119,14 +159,20 @@ async fn respond(
     HttpResponse::Ok().json(json!({ "data": data, "usage": { "total_tokens": 7 * texts.len() } }))
 }
 
-/// Returns a vector of a direction of its own, nearer to the directions of the meanings of its words.
-fn vector(text: &str) -> Vec<f32> {
+fn fail() -> HttpResponse {
+    HttpResponse::InternalServerError().json(json!({ "error": { "message": "no such model" } }))
+}
+
+/// Returns a vector of a direction of its own, nearer to the directions of the meanings of its words. Models with names of different
+/// lengths have different directions.
+fn vector(model: &str, text: &str) -> Vec<f32> {
     let text = text.trim_start_matches("query: ").trim_start_matches("passage: ").to_lowercase();
     let has_meaning = |group: &&&[&str]| group.iter().any(|word| text.contains(word));
     let mut vector: Vec<f32> = direction(&text).map(|value| 0.5 * value).collect();
     for group in SYNONYMS.iter().filter(has_meaning) {
         vector.iter_mut().zip(direction(group[0])).for_each(|(sum, value)| *sum += value);
     }
+    vector.rotate_left(model.len());
     vector
 }
 

@@ -16,9 +16,11 @@ use values::kind::BudgetGroup;
 
 use super::completion::{CompletedDocument, finish};
 use crate::ai::budget;
-use crate::ingest::index::{model_use, prepend_title, remove_former_metadata};
+use crate::ingest::index::remove_former_metadata;
 use crate::ingest::index_state::is_words_only;
 use crate::ingest::indexing_context::IndexingContext;
+use crate::ingest::next_vectors::{AddVectorsOutcome, EmbeddedPassages, add_next_vectors};
+use crate::ingest::passage_embedding::{model_use, prepend_title};
 use crate::ingest::point_source::PointSource;
 use crate::ingest::postponed_vectors::{can_postpone_vectors, postpone_vectors};
 use crate::retrieval::{Annotations, EmbedOutcome, MetadataSource, PassageBatch, Vectors, labels_of};
@@ -70,7 +72,15 @@ pub(super) async fn index_stored(
             let passages = passages.remove(&document.id).unwrap_or_default();
             Some(PendingDocument { job: jobs.remove(&document.id)?, document, passages })
         });
-        index(ctx, user, pending.collect()).await?;
+        let lacks_next_vectors_only =
+            |pending: &PendingDocument| ctx.retrieval.engine().lacks_next_vectors_only(&pending.document);
+        let (outdated, pending): (Vec<_>, Vec<_>) = pending.partition(lacks_next_vectors_only);
+        for group in group_by_passages(pending, max_passages(ctx)) {
+            index_group(ctx, user, group).await?;
+        }
+        for group in group_by_passages(outdated, MAX_EMBEDDED_PASSAGES) {
+            add_vectors(ctx, user, group).await?;
+        }
     }
     Ok(())
 }
@@ -110,18 +120,52 @@ pub(super) async fn index(
     user: UserId,
     documents: Vec<PendingDocument>,
 ) -> Result<(), JobError> {
-    let has_model = ctx.retrieval.engine().embedder().is_some();
-    let max_passages = if has_model { MAX_EMBEDDED_PASSAGES } else { MAX_PASSAGES };
-    let (mut group, mut passages) = (Vec::new(), 0);
+    for group in group_by_passages(documents, max_passages(ctx)) {
+        index_group(ctx, user, group).await?;
+    }
+    Ok(())
+}
+
+/// Returns the number of passages that are indexed together.
+fn max_passages(ctx: &IndexingContext) -> usize {
+    if ctx.retrieval.engine().has_model() { MAX_EMBEDDED_PASSAGES } else { MAX_PASSAGES }
+}
+
+/// Groups documents, in their order, so that a group has at most this many passages, or one document.
+fn group_by_passages(documents: Vec<PendingDocument>, max_passages: usize) -> Vec<Vec<PendingDocument>> {
+    let (mut groups, mut group, mut passages) = (Vec::new(), Vec::new(), 0);
     for document in documents {
         if !group.is_empty() && passages + document.passages.len() > max_passages {
-            index_group(ctx, user, std::mem::take(&mut group)).await?;
+            groups.push(std::mem::take(&mut group));
             passages = 0;
         }
         passages += document.passages.len();
         group.push(document);
     }
-    if group.is_empty() { Ok(()) } else { index_group(ctx, user, group).await }
+    if !group.is_empty() {
+        groups.push(group);
+    }
+    groups
+}
+
+/// Adds the vectors of the next model to documents that the index has, and ends their jobs. Jobs of documents of which the index lacks
+/// passages stay as they are.
+async fn add_vectors(
+    ctx: &IndexingContext,
+    user: UserId,
+    documents: Vec<PendingDocument>,
+) -> Result<(), JobError> {
+    let embedded: Vec<EmbeddedPassages<'_>> = documents
+        .iter()
+        .map(|PendingDocument { document, passages, .. }| EmbeddedPassages { document, passages, last: true })
+        .collect();
+    let added = add_next_vectors(ctx, user, &embedded).await?;
+    let AddVectorsOutcome::Added { model } = added else { return Ok(()) };
+    let indexed = documents.into_iter().map(|PendingDocument { job, document, passages }| {
+        let passages = passages.last().map_or(0, |last| last.ordinal.saturating_add(1));
+        CompletedDocument { job, document, model: Some(model.clone()), passages }
+    });
+    finish(ctx, user, &indexed.collect::<Vec<_>>()).await
 }
 
 async fn index_group(
@@ -168,15 +212,17 @@ async fn index_group(
     finish(ctx, user, &indexed).await
 }
 
-/// Embeds the passages of all documents that get vectors, in order. Documents without any need no model.
+/// Embeds the passages of all documents that get vectors, in order. If none of the documents does, no model is needed.
 async fn embed(ctx: &IndexingContext, documents: &[PendingDocument]) -> Result<EmbedOutcome, Error> {
+    if documents.iter().all(|pending| is_words_only(&pending.document)) {
+        return Ok(EmbedOutcome::WithoutModel);
+    }
     let with_vectors = documents.iter().filter(|pending| !is_words_only(&pending.document));
-    let texts: Vec<String> = with_vectors
-        .flat_map(|pending| {
-            pending.passages.iter().map(|row| prepend_title(&pending.document.title, &row.text))
-        })
-        .collect();
-    if texts.is_empty() { Ok(EmbedOutcome::WithoutModel) } else { ctx.retrieval.engine().embed(texts).await }
+    let texts = with_vectors.flat_map(|pending| {
+        pending.passages.iter().map(|row| prepend_title(&pending.document.title, &row.text))
+    });
+    // Also of documents without passages: their rows are to name the model, or they would be enqueued for it again and again.
+    ctx.retrieval.engine().embed(texts.collect()).await
 }
 
 /// Makes the points of all documents. Blocks. The vectors are those of the documents that have vectors, in order.

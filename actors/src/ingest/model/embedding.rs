@@ -14,8 +14,10 @@ use library::context::CoreContext;
 use tracing::{info, warn};
 
 use super::await_model;
+use super::indexed_models::{IndexedEndpoint, IndexedModels};
 use crate::ingest::indexing_context::IndexingContext;
 use crate::ingest::reindex;
+use crate::ingest::unembedded_metadata;
 use crate::service_state::{self, ServiceStateKey};
 
 /// Minimum time between two attempts to measure an endpoint.
@@ -61,21 +63,38 @@ pub async fn load_embedding_endpoint(
     use_embedder(&ctx, Arc::new(EndpointEmbedder::new(endpoint, measured))).await;
 }
 
-/// Returns what was measured of the vectors of this endpoint at an earlier time; `None` if nothing was, or if its settings changed since.
+/// Returns what was measured of the vectors of an endpoint with these settings at an earlier time; `None` if nothing was, or if they changed
+/// since.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
 pub async fn find_measurement(
     core: &CoreContext,
-    endpoint: &EmbeddingEndpoint,
+    endpoint: &IndexedEndpoint,
 ) -> Result<Option<MeasuredModel>, Error> {
-    let stored = service_state::read_state(core.db.read(), ServiceStateKey::EmbeddingEndpoint).await?;
+    let row = service_state::read_state(core.db.read(), ServiceStateKey::IndexedModels).await?;
     // What cannot be read is measured again.
-    let measured = stored.and_then(|stored| serde_json::from_str::<MeasuredModel>(&stored).ok());
-    Ok(measured.filter(|measured| measured.matches(endpoint)))
+    let models = row.as_deref().and_then(IndexedModels::from_row);
+    Ok(models.as_ref().and_then(|models| models.measurement_of(endpoint)).cloned())
 }
 
-/// Measures the vectors of an endpoint, and stores the result. Takes seconds, and costs a few requests.
+/// Adds what was measured of an endpoint to the record of the models of the index, if it is one of them.
+async fn record_measurement(core: &CoreContext, measured: &MeasuredModel) -> Result<(), Error> {
+    let (db, key) = (core.db.write(), ServiceStateKey::IndexedModels);
+    loop {
+        let Some(row) = service_state::read_state(db, key).await? else { return Ok(()) };
+        let Some(mut models) = IndexedModels::from_row(&row) else { return Ok(()) };
+        // Unless another server has changed the record at the same moment.
+        if !models.set_measurement(measured)
+            || service_state::replace(db, key, &row, models.to_row()?).await?
+        {
+            return Ok(());
+        }
+    }
+}
+
+/// Measures the vectors of an endpoint, and stores the result if the index has its vectors, or is to have them. Takes seconds, and costs a few
+/// requests.
 ///
 /// # Errors
 /// [`EmbedError`] when the endpoint does not answer.
@@ -86,14 +105,7 @@ pub async fn measure_endpoint(
     let measuring = endpoint.clone();
     let measured = tokio::task::spawn_blocking(move || MeasuredModel::measure(&measuring)).await;
     let measured = measured.map_err(|cause| EmbedError::Model(Box::new(cause)))??;
-    let stored = match serde_json::to_string(&measured) {
-        Ok(row) => {
-            let key = ServiceStateKey::EmbeddingEndpoint;
-            service_state::write(core.db.write(), key, row).await.map_err(Error::from)
-        }
-        Err(error) => Err(Error::internal(error)),
-    };
-    if let Err(error) = stored {
+    if let Err(error) = record_measurement(core, &measured).await {
         warn!(
             cause = error.chain(),
             "could not store the scale of the embedding endpoint; it is measured again"
@@ -121,11 +133,16 @@ async fn await_measurement(core: &CoreContext, endpoint: &Arc<EmbeddingEndpoint>
     }
 }
 
-/// Searches by meaning from now on, and enqueues the documents that lack the vectors of the model.
+/// Searches by meaning from now on, or adds the vectors of the model during a change of models, and enqueues the documents that lack them. The
+/// former model gets no documents that lack its vectors.
 async fn use_embedder(ctx: &IndexingContext, embedder: Arc<dyn Embedder>) {
     let name = embedder.model().to_owned();
     ctx.retrieval.engine().set_model(embedder);
-    info!(model.name = name, "embedding model loaded; semantic search enabled");
+    info!(model.name = name, "embedding model loaded");
+    let latest = ctx.retrieval.engine().latest_embedder();
+    if latest.is_none_or(|latest| latest.model() != name) {
+        return;
+    }
     match reindex::enqueue_missing_vectors(&ctx.core.db, &name, ctx.core.clock.now()).await {
         Ok(0) => {}
         Ok(documents) => {
@@ -135,5 +152,13 @@ async fn use_embedder(ctx: &IndexingContext, embedder: Arc<dyn Embedder>) {
         Err(error) => {
             warn!(cause = error.chain(), "could not queue missing embeddings; retried at the next start")
         }
+    }
+    match unembedded_metadata::mark(&ctx.core.db, &name, ctx.core.clock.now()).await {
+        Ok(0) => {}
+        Ok(_) => ctx.job_signal.notify(),
+        Err(error) => warn!(
+            cause = error.chain(),
+            "could not queue the titles of pages without a text for embedding; retried at the next start"
+        ),
     }
 }

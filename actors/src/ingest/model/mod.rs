@@ -1,7 +1,9 @@
 //! Loads models once their files are there. The server starts without them; the documents that waited for a model are
 //! processed when it is loaded.
 
+mod configured_model;
 mod embedding;
+mod indexed_models;
 mod speech;
 
 use std::path::PathBuf;
@@ -10,7 +12,9 @@ use std::time::Duration;
 use inference::models::{Model, Store};
 use tracing::warn;
 
+pub use configured_model::record_configured_model;
 pub use embedding::{find_measurement, load_embedding_endpoint, load_embedding_model, measure_endpoint};
+pub use indexed_models::{IndexedEndpoint, IndexedModel, IndexedModels};
 pub use speech::{SpeechModelContext, load_speech_model};
 
 /// Interval of looks for the files of a model, which another process may download.

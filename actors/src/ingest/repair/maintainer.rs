@@ -20,10 +20,22 @@ use super::watch::{AuditRequest, IndexWatch, WatchState};
 use crate::retrieval::{Completeness, Retrieval};
 use crate::service_state::{self, ServiceStateKey};
 
-/// Time for which a server that starts waits for the lock: the database may not have noticed yet that its last process ended.
+/// Time for which a server that starts, or a command, waits for the lock: the database may not have noticed yet that its last process ended.
 const START_LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 /// Delay between two attempts to take the lock at the start.
 const START_LOCK_RETRY_DELAY: Duration = Duration::from_millis(100);
+
+/// Takes the lock of the maintenance, for which it waits a moment. Returns whether it has it.
+pub(super) async fn wait_for_lock(db: &Db) -> Result<bool, Error> {
+    let started = Instant::now();
+    loop {
+        let has_lock = db.hold_lock(SessionLock::Index).await?;
+        if has_lock || started.elapsed() >= START_LOCK_TIMEOUT {
+            return Ok(has_lock);
+        }
+        tokio::time::sleep(START_LOCK_RETRY_DELAY).await;
+    }
+}
 
 impl IndexWatch {
     /// Begins to maintain the index, unless another server does.
@@ -33,10 +45,7 @@ impl IndexWatch {
         retrieval: &Retrieval,
         clock: &dyn Clock,
     ) -> Result<(), Error> {
-        let started = Instant::now();
-        while !db.hold_lock(SessionLock::Index).await? && started.elapsed() < START_LOCK_TIMEOUT {
-            tokio::time::sleep(START_LOCK_RETRY_DELAY).await;
-        }
+        wait_for_lock(db).await?;
         let mut state = self.state.lock().await;
         self.maintain(db, retrieval, &mut state, clock).await.map(drop)
     }

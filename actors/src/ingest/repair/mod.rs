@@ -8,6 +8,8 @@
 //! newest first and after everything that a user waits for: first by their words, which takes moments, then by their vectors.
 //! Until both are restored, search reports `degraded` to the affected users.
 //!
+//! The same checks follow a change of the embedding model (`model_change`), during which nothing counts as lost.
+//!
 //! Nothing is lost in a crash: the marker is written only when a comparison has ended, and what it found is in rows.
 //!
 //! With several servers on one database, only one of them does this (`maintainer`): the rows describe its index. The others leave their
@@ -19,7 +21,10 @@ mod counts;
 mod inspect;
 mod maintainer;
 mod marker_log;
+mod model_change;
+mod model_rows;
 mod rebuild;
+mod relocation;
 mod removed_users;
 mod reopen;
 mod rows;
@@ -36,6 +41,7 @@ use crate::retrieval::Retrieval;
 
 pub use context::RepairContext;
 pub use inspect::{Inspection, inspect};
+pub use relocation::{RelocationError, relocate};
 pub use removed_users::purge_removed_users;
 pub use watch::IndexWatch;
 
@@ -49,6 +55,7 @@ impl IndexWatch {
         clock: &dyn Clock,
     ) -> Result<Self, Error> {
         let watch = Self::new(initial, clock);
+        model_change::follow_record(db, retrieval).await?;
         watch.begin_maintenance(db, retrieval, clock).await?;
         Ok(watch)
     }
@@ -63,6 +70,7 @@ pub async fn check_index(ctx: &RepairContext) -> Result<(), Error> {
     let watch = &ctx.index_watch;
     let mut state = watch.state.lock().await;
     let is_maintainer = watch.maintain(&ctx.core.db, &ctx.retrieval, &mut state, &*ctx.core.clock).await?;
+    let model_record = model_change::follow_record(&ctx.core.db, &ctx.retrieval).await?;
     if !shared::check_server(ctx, &mut state, is_maintainer).await? {
         return Ok(());
     }
@@ -88,7 +96,11 @@ pub async fn check_index(ctx: &RepairContext) -> Result<(), Error> {
     }
     rebuild::compare_if_suspicious(ctx, &mut state).await?;
     rebuild::follow_rebuild(ctx, &mut state).await?;
+    // Before the change of the model, whose deletions may fail again and again.
     marker_log::follow_changes(ctx, &mut state).await;
+    if let Some(record) = model_record {
+        model_change::follow_change(ctx, &mut state, record).await?;
+    }
     Ok(())
 }
 

@@ -71,7 +71,7 @@ pub(super) async fn follow_rebuild(ctx: &RepairContext, state: &mut WatchState) 
         (state.remaining_documents, state.remaining_since) = (lost, now);
     } else if has_passed(Some(state.remaining_since), STUCK_REBUILD_TIME, now) {
         state.remaining_since = now;
-        let has_model = ctx.retrieval.engine().model().is_some();
+        let has_model = ctx.retrieval.engine().has_model();
         rows::enqueue_lost(&ctx.core.db, has_model, ctx.core.clock.now()).await?;
         ctx.job_signal.notify();
     }

@@ -6,14 +6,15 @@ use errors::Error;
 use jobs::{JobKind, Priority};
 use library::documents::unindexed_since;
 use library::owned_transaction::begin_owned;
-use sea_orm::sea_query::Expr;
+use sea_orm::sea_query::{Expr, SelectStatement};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, QueryFilter, QuerySelect, UpdateMany};
 use values::groups::group_by_user;
 use values::id::{DocumentId, UserId};
+use values::kind::JobState;
 use values::time::Timestamp;
 
-/// Lost documents without a job that are enqueued at a time.
-const ENQUEUED_DOCUMENTS: u64 = 500;
+/// Documents that are enqueued, or whose rows are changed, at a time.
+pub(super) const ENQUEUED_DOCUMENTS: u64 = 500;
 
 /// A document whose passages the index is to hold.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +53,13 @@ pub async fn count_lost(db: &impl ConnectionTrait) -> Result<u64, DbErr> {
     Ok(count.one(db).await?.map_or(0, |count| u64::try_from(count).unwrap_or(0)))
 }
 
+/// Selects the jobs that were to index a document of the outer statement and were given up.
+pub(super) fn given_up_jobs() -> SelectStatement {
+    jobs::jobs_for((document::Entity, document::Column::Id), JobKind::Index)
+        .and_where(jobs::has_state(JobState::GivenUp))
+        .to_owned()
+}
+
 /// Records that the index lost these documents, and enqueues the index jobs of those with a text with the priority of a backlog, those of
 /// one user in the given order. Skips documents that were indexed since their rows were read. Returns the number of recorded documents.
 pub async fn mark_lost(db: &Db, lost: &[IndexedDocument], now: Timestamp) -> Result<u64, Error> {
@@ -68,7 +76,7 @@ pub async fn mark_lost(db: &Db, lost: &[IndexedDocument], now: Timestamp) -> Res
             marked += of_texts.exec(&txn).await?.rows_affected;
         }
         if !metadata.is_empty() {
-            // Their metadata passages are restored without jobs, and no vectors are missing.
+            // Their metadata passages, with their vectors, are restored without jobs.
             marked += reset_lost(user, &metadata, now).exec(&txn).await?.rows_affected;
         }
         enqueue(&txn, user, ids, now).await?;
@@ -109,20 +117,27 @@ pub async fn enqueue_lost(db: &Db, has_model: bool, now: Timestamp) -> Result<()
     if !has_model {
         lost = lost.filter(document::Column::IndexedVersion.eq(0));
     }
-    let given_up = jobs::subjects_given_up(JobKind::Index)
-        .and_where(Expr::cust("job.finished_at >= document.index_lost_at"))
-        .to_owned();
+    let given_up =
+        given_up_jobs().and_where(Expr::cust("job.finished_at >= document.index_lost_at")).to_owned();
     let lost = lost
         // A document whose job waits or runs is restored by that.
-        .filter(document::Column::Id.not_in_subquery(jobs::subjects(JobKind::Index)))
-        .filter(document::Column::Id.not_in_subquery(given_up))
+        .filter(jobs::has_no_pending_job_of([JobKind::Index.name()]))
+        .filter(Expr::not_exists(given_up))
         .select_only()
         .column(document::Column::UserId)
         .column(document::Column::Id)
         .limit(ENQUEUED_DOCUMENTS)
         .into_tuple::<(UserId, DocumentId)>();
-    let lost = lost.all(db.read()).await?;
-    for (user, ids) in group_by_user(lost) {
+    enqueue_by_owner(db, lost.all(db.read()).await?, now).await
+}
+
+/// Enqueues documents with the priority of a backlog, those of each user in one transaction.
+pub(super) async fn enqueue_by_owner(
+    db: &Db,
+    documents: Vec<(UserId, DocumentId)>,
+    now: Timestamp,
+) -> Result<(), Error> {
+    for (user, ids) in group_by_user(documents) {
         let txn = begin_owned(db, user).await?;
         enqueue(&txn, user, ids, now).await?;
         txn.commit().await?;

@@ -78,6 +78,7 @@ impl IndexWatch {
             remaining_documents: 0,
             remaining_since: start,
             abandoned: Vec::new(),
+            model_change: ModelChangeState::default(),
             shared: SharedIndexState { is_unseen: !is_reached, ..SharedIndexState::default() },
         };
         Self {
@@ -163,6 +164,8 @@ pub(super) struct WatchState {
     /// Indexes that were abandoned because their folder was gone. They keep it locked, so one
     /// whose folder comes back can be resumed.
     pub abandoned: Vec<Arc<dyn PassageIndex>>,
+    /// What is remembered of a change of the embedding model.
+    pub model_change: ModelChangeState,
     /// What is remembered of an index that several servers share.
     pub shared: SharedIndexState,
 }
@@ -178,6 +181,21 @@ pub(super) struct SharedIndexState {
     pub marker_mismatches: u32,
     /// Whether the other servers were told that it is compared with the database; `None` before the first check.
     pub announced_audit: Option<bool>,
+}
+
+/// What the checks remember of a change of the embedding model.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ModelChangeState {
+    /// When the documents without vectors of the next model were last counted; `None` without a next model.
+    pub counted_at: Option<Duration>,
+    /// Their number at that time.
+    pub outdated_documents: u64,
+    /// Since when their number has not changed.
+    pub outdated_since: Duration,
+    /// When documents without vectors of the searched model were last enqueued; `None` before the first check.
+    pub enqueued_at: Option<Duration>,
+    /// Since when there are vectors to be deleted, or when others were deleted last; `None` if there are none.
+    pub retired_since: Option<Duration>,
 }
 
 /// Returns whether a period has passed since a time, or there is no such time.

@@ -43,13 +43,6 @@ impl MeasuredModel {
         )?;
         Ok(Self { name: endpoint.vector_name(dimensions), dimensions, calibration })
     }
-
-    /// Returns whether this is what an endpoint with these settings returns, so that it need not be measured again.
-    #[must_use]
-    pub fn matches(&self, endpoint: &EmbeddingEndpoint) -> bool {
-        let has_length = endpoint.configured_dimensions().is_none_or(|set| set == self.dimensions);
-        has_length && self.name == endpoint.vector_name(self.dimensions)
-    }
 }
 
 /// Embeds through an OpenAI-compatible HTTP endpoint.

@@ -8,17 +8,17 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use concurrency::{CircuitBreaker, CircuitRules, OutboundRuntime};
+use concurrency::{CallOutcome, CircuitBreaker, CircuitRules, OutboundRuntime};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, InvalidHeaderValue};
 use reqwest::{Client, Response};
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 use web::{WallClock, retry_after, service_client};
-use zeroize::Zeroizing;
 
 use super::endpoint_fault::EndpointFault;
 use super::endpoint_response::EmbeddingsResponse;
+use super::endpoint_settings::EmbeddingSettings;
 use super::{EmbedError, Embeddings};
 
 /// Deadline of a request for passages, from the call to the last byte.
@@ -34,8 +34,6 @@ const MAX_REQUEST_CHARS: usize = 64_000;
 const MAX_TEXT_CHARS: usize = 8_000;
 /// Characters of a token, for an estimate.
 const CHARS_PER_TOKEN: usize = 4;
-/// Maximum length of the name of a model as a part of the name of its vector.
-const MAX_NAME_CHARS: usize = 128;
 
 /// Delay until the next attempt after a fault that may pass.
 const RETRY_DELAY: Duration = Duration::from_secs(10);
@@ -49,28 +47,12 @@ const PROBE_TEXT: &str = "library";
 /// When the endpoint is not called for a while.
 const CIRCUIT: CircuitRules = CircuitRules {
     failures_to_open: 3,
+    timeouts_to_open: 3,
     min_failure_time: Duration::ZERO,
     open_period: Duration::from_secs(2),
     max_open_period: Duration::from_secs(60),
     trial_time: BATCH_DEADLINE,
 };
-
-/// The settings of an endpoint.
-#[derive(Clone)]
-pub struct EmbeddingSettings {
-    /// Base URL (`ai.embedding.url`), to which `/embeddings` is appended.
-    pub url: String,
-    /// Name of the model that each request asks for (`ai.embedding.model`).
-    pub model: String,
-    /// `ai.embedding.key`, sent as a bearer token.
-    pub key: Option<Zeroizing<String>>,
-    /// Length of vectors that each request asks for (`ai.embedding.dimensions`); `None` takes them as they come.
-    pub dimensions: Option<usize>,
-    /// Prepended to each query (`ai.embedding.query_prefix`).
-    pub query_prefix: String,
-    /// Prepended to each passage (`ai.embedding.passage_prefix`).
-    pub passage_prefix: String,
-}
 
 /// Why the client of an endpoint could not be created.
 #[derive(Debug, thiserror::Error)]
@@ -147,13 +129,10 @@ impl EmbeddingEndpoint {
         })
     }
 
-    /// Returns the name of the vectors of the model with this length, of letters, digits, `-` and `.`: vectors of another length are those
-    /// of another model.
+    /// Returns the name of its vectors with this length ([`EmbeddingSettings::vector_name`]).
     #[must_use]
     pub fn vector_name(&self, dimensions: usize) -> String {
-        let to_allowed = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
-        let model: String = self.settings.model.chars().take(MAX_NAME_CHARS).map(to_allowed).collect();
-        format!("{model}-{dimensions}")
+        self.settings.vector_name(dimensions)
     }
 
     /// Returns the length of vectors that is set.
@@ -302,7 +281,7 @@ impl EmbeddingEndpoint {
         let now = Instant::now();
         let failed = match outcome {
             Ok(embeddings) => {
-                self.circuit.record(true, called, now);
+                self.circuit.record(CallOutcome::Answered, called, now);
                 if std::mem::take(&mut *self.state()).fault.is_some() {
                     info!("the embedding endpoint answers again");
                 }
@@ -312,7 +291,7 @@ impl EmbeddingEndpoint {
         };
         let FailedRequest { fault, retry_after } = failed;
         // An endpoint that refuses a text answers, so other texts need no protection.
-        self.circuit.record(fault.is_about_texts(), called, now);
+        self.circuit.record(CallOutcome::of_answer(fault.is_about_texts()), called, now);
         if fault.is_about_texts() {
             return Err(EmbedError::TextRefused { fault });
         }

@@ -29,13 +29,6 @@ fn fail(endpoint: &EmbeddingEndpoint, fault: EndpointFault, retry_after: Option<
 }
 
 #[test]
-fn name_of_vectors_has_allowed_characters_only() {
-    let name = endpoint("intfloat/multilingual_e5:large v1.5").vector_name(1_024);
-
-    assert_eq!(name, "intfloat-multilingual-e5-large-v1.5-1024");
-}
-
-#[test]
 fn texts_are_divided_into_requests_of_bounded_size() {
     let sizes = |texts: Vec<String>| groups(texts).iter().map(Vec::len).collect::<Vec<_>>();
 
