@@ -13,7 +13,7 @@ use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::retrieval::passage::{self, SearchResult};
-use crate::retrieval::{LibraryFilter, SearchQuery};
+use crate::retrieval::{LibraryFilter, Naming, RankedHits, SearchQuery};
 use crate::target::Target;
 use errors::Error;
 use library::bookmarks::BookmarkConditions;
@@ -184,31 +184,81 @@ impl Operation for Search {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<SearchResponse, Error> {
         let request = self.0;
         let filter = request.library_filter(&ctx.core, caller.user).await?;
-        let within = filter.resolve(&ctx.core, caller.user, request.labels()).await?;
+        let resolve =
+            |naming| ctx.retrieval.resolve_filter(&ctx.core, caller.user, &filter, request.labels(), naming);
+        let resolved = resolve(Naming::Few).await?;
         // The search would be for nothing, and takes a slot.
-        if within.documents == DocumentSet::Only(Vec::new()) {
-            return Ok(SearchResponse { results: Vec::new(), degraded: None, corrected_query: None });
+        if resolved.within.documents == DocumentSet::Only(Vec::new()) {
+            let degraded = degraded(ctx.retrieval.is_lexical_only(caller.user).await?);
+            return Ok(SearchResponse { results: Vec::new(), degraded, corrected_query: None });
         }
         let limit = request.limit.and_then(Integer::convert).unwrap_or(DEFAULT_LIMIT);
-        let mut query = SearchQuery {
+        let requested = (limit + EXTRA_PASSAGES).saturating_mul(resolved.bookmarks_per_match);
+        let query = SearchQuery {
             query: ParsedQuery::of(request.query.as_str()),
-            within,
-            bookmarks: filter.bookmarks,
-            limit: limit + EXTRA_PASSAGES,
+            within: resolved.within,
+            bookmarks: filter.bookmarks.clone(),
+            limit: requested.min(MAX_PASSAGES),
         };
-        loop {
-            let ranked = ctx.retrieval.search(caller.user, query.clone()).await?;
-            let results = passage::load(&ctx.core, caller.user, &query, &ranked, limit).await?;
-            let is_exhausted = ranked.hits.len() < query.limit || query.limit >= MAX_PASSAGES;
-            if results.len() >= limit || is_exhausted {
-                let degraded = ranked.lexical_only.then_some("lexical");
-                // The passages of the corrected query may all be ones that the user does not have any more.
-                let corrected_query = ranked.corrected_query.filter(|_| !results.is_empty());
-                return Ok(SearchResponse { results, degraded, corrected_query });
-            }
-            // Most of the passages were deleted, but are still in the index, or are not in the searched part of the library; others rank
-            // below them.
-            query.limit *= 4;
+        let found = find(caller.user, ctx, query.clone(), limit).await?;
+        if resolved.is_exact || found.is_whole(limit) {
+            return Ok(found.into_response());
         }
+        // What passes is rare among the best hits: the index searches the documents that pass, if they can be named.
+        let resolved = resolve(Naming::Many).await?;
+        if !resolved.is_exact {
+            return Ok(found.into_response());
+        }
+        let query = SearchQuery { within: resolved.within, limit: limit + EXTRA_PASSAGES, ..query };
+        Ok(find(caller.user, ctx, query, limit).await?.into_response())
+    }
+}
+
+/// What a search found, with the results of its hits that the user may read.
+struct SearchOutcome {
+    ranked: RankedHits,
+    results: Vec<SearchResult>,
+}
+
+impl SearchOutcome {
+    /// Returns whether a search of the passing documents alone would find no further results.
+    fn is_whole(&self, limit: usize) -> bool {
+        self.results.len() >= limit || self.ranked.is_complete
+    }
+
+    fn into_response(self) -> SearchResponse {
+        let Self { ranked, results } = self;
+        let degraded = degraded(ranked.lexical_only);
+        // The passages of the corrected query may all be ones that the user does not have any more.
+        let correction = ranked.correction.filter(|_| !results.is_empty());
+        let texts: Vec<&str> =
+            results.iter().flat_map(|result| [result.snippet.as_str(), result.title.as_str()]).collect();
+        let corrected_query = correction.map(|correction| correction.text_as_in(&texts));
+        SearchResponse { results, degraded, corrected_query }
+    }
+}
+
+/// Returns the value of `degraded`.
+fn degraded(is_lexical_only: bool) -> Option<&'static str> {
+    is_lexical_only.then_some("lexical")
+}
+
+/// Returns the best results of a search, at most `limit`.
+async fn find(
+    user: UserId,
+    ctx: &OperationContext,
+    mut query: SearchQuery,
+    limit: usize,
+) -> Result<SearchOutcome, Error> {
+    loop {
+        let ranked = ctx.retrieval.search(user, query.clone()).await?;
+        let results = passage::load(&ctx.core, user, &query, &ranked, limit).await?;
+        let is_exhausted = ranked.hits.len() < query.limit || query.limit >= MAX_PASSAGES;
+        if results.len() >= limit || is_exhausted {
+            return Ok(SearchOutcome { ranked, results });
+        }
+        // Most of the passages were deleted, but are still in the index, or are not in the searched part of the library; others rank
+        // below them.
+        query.limit = query.limit.saturating_mul(4).min(MAX_PASSAGES);
     }
 }

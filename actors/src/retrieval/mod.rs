@@ -7,7 +7,8 @@
 //! the database decide. If no passage of the library has a word of the query, words of the library that are spelt almost like its words
 //! are searched for (`spelling`).
 //!
-//! While an index on a Qdrant server is not reached, or has lost words of the user, PostgreSQL searches the texts itself (`text_search`).
+//! While an index on a Qdrant server is not reached, or has lost words of the user, PostgreSQL searches texts and metadata itself
+//! (`text_search`).
 //!
 //! `engine` asks the index, and tells damage of it from other failures. `filter` says which part of the library is searched, `metadata` how
 //! documents are found by title, tags and highlights, and `passage` reads what is shown of the hits.
@@ -37,9 +38,10 @@ use database::Db;
 use entity::document;
 use errors::Error;
 use library::clock::Clock;
+use library::context::CoreContext;
 use runtime::{Port, SupervisorConfig, supervise};
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
-use search::index::{IndexError, Labels, PassageIndex, Point, Tenant};
+use search::index::{Filter, IndexError, Labels, PassageEmbedding, PassageIndex, Point, Tenant};
 use tracing::warn;
 use uuid::Uuid;
 use values::id::{DocumentId, UserId};
@@ -51,8 +53,8 @@ use operators::UserSearch;
 use spelling::{Correction, Vocabularies};
 use unindexed::UnindexedReader;
 
-pub use engine::{Completeness, EmbedOutcome, Engine, IndexProbe, Vectors};
-pub use filter::{LibraryFilter, labels_of};
+pub use engine::{Completeness, EmbedOutcome, Engine, IndexProbe, ModelNames, Vectors};
+pub use filter::{LibraryFilter, Naming, ResolvedFilter, labels_of};
 pub use metadata::{Annotations, MetadataSource, language_of};
 pub use passage_joins::first_passage;
 pub use ranked_hits::{RankedHits, SearchHit};
@@ -100,6 +102,25 @@ impl PassageBatch {
     }
 }
 
+/// Vectors of one model for passages of a version of a document that are in the index.
+pub struct VectorBatch {
+    /// The document that the passages are of.
+    pub document: DocumentId,
+    /// The version of the document's text that the passages were cut from.
+    pub version: i64,
+    /// The vectors of all of its passages, or of the next of many.
+    pub embeddings: Vec<PassageEmbedding>,
+    /// Whether these are for the last passages of the version. Those of other versions are removed then.
+    pub last: bool,
+}
+
+impl VectorBatch {
+    /// Returns the key by which a repetition of this change is recognised.
+    fn request(&self) -> RequestKey {
+        RequestKey::SetVectors(self.document, self.embeddings.first().map(|first| first.passage))
+    }
+}
+
 /// Returns the key by which a repetition of the change of a metadata passage is recognised.
 fn metadata_request(point: &Point) -> RequestKey {
     RequestKey::UpsertPassages(DocumentId(point.document), point.version, Some(point.id))
@@ -112,6 +133,9 @@ pub struct Retrieval {
     db: Db,
     port: Port<RetrievalActor>,
     searches: FairSemaphore<UserId>,
+    /// Filters that the database resolves at the same time. Not `searches`: those of an index on a server are all taken when it does not
+    /// answer, and PostgreSQL searches then.
+    filters: FairSemaphore<UserId>,
     engine: Arc<Engine>,
     vocabularies: Vocabularies,
     unindexed: UnindexedReader,
@@ -138,11 +162,28 @@ impl Retrieval {
         } else {
             FairSemaphore::new(max_searches(), MAX_WAIT)
         };
-        Self { db, port, searches, engine, vocabularies: Vocabularies::default(), unindexed }
+        let filters = FairSemaphore::new(max_searches(), MAX_WAIT);
+        Self { db, port, searches, filters, engine, vocabularies: Vocabularies::default(), unindexed }
+    }
+
+    /// Adds the documents that match a filter by the user's own order to one by labels. One of an empty filter waits for nothing.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when it has waited for five seconds, or when too many wait already; [`Error::Internal`] when the database fails.
+    pub async fn resolve_filter(
+        &self,
+        core: &CoreContext,
+        user: UserId,
+        filter: &LibraryFilter,
+        labels: Filter,
+        naming: Naming,
+    ) -> Result<ResolvedFilter, Error> {
+        let _permit = if filter.is_empty() { None } else { Some(self.filters.acquire(user).await?) };
+        filter.resolve(core, user, labels, naming).await
     }
 
     /// Returns the best passages of the library of a user. If its words are misspelt, those of the corrected query
-    /// ([`RankedHits::corrected_query`]). While an index on a server is not reached or lacks words, PostgreSQL finds passages by their
+    /// ([`RankedHits::correction`]). While an index on a server is not reached or lacks words, PostgreSQL finds passages by their
     /// words as they are written.
     ///
     /// # Errors
@@ -153,14 +194,14 @@ impl Retrieval {
         let can_search_texts = self.db.is_postgres() && self.engine.is_remote();
         if can_search_texts
             && self.lacks_words(user).await?
-            && let Ok(found) = text_search::search(&self.db, user, &search).await
+            && let Ok(found) = text_search::search(&self.db, self.engine.workers(), user, &search).await
         {
             return Ok(found);
         }
         match self.search_index(user, search.clone()).await {
             // An index that was deleted is about to be opened again.
             Err(failure @ (Error::IndexUnreachable(_) | Error::Busy(_))) if can_search_texts => {
-                let found = text_search::search(&self.db, user, &search).await;
+                let found = text_search::search(&self.db, self.engine.workers(), user, &search).await;
                 found.map_err(|error| {
                     warn!(
                         cause = error.chain(),
@@ -183,31 +224,32 @@ impl Retrieval {
         if !ranked.may_be_misspelt {
             return Ok(ranked);
         }
-        // Without the permit: the first read of a large library takes seconds.
-        let read = self.vocabularies.of_user(&self.db, self.engine.workers(), user);
-        let Some(vocabulary) = read.await? else { return Ok(ranked) };
+        // Without the permit: a read of texts may wait for those of others.
+        let vocabularies = self.vocabularies.of_user(&self.db, self.engine.workers(), user).await?;
+        if vocabularies.is_empty() {
+            return Ok(ranked);
+        }
         let _permit = self.searches.acquire(user).await.map_err(|error| self.refused_permit(error))?;
         let written = search.query.clone();
-        let correct = move || Correction::of(&written, &vocabulary);
+        let correct = move || Correction::of(&written, &vocabularies);
         let Some(correction) = self.engine.workers().run(Lane::Foreground, correct).await? else {
             return Ok(ranked);
         };
-        let corrected = SearchQuery { query: correction.query, ..search };
+        let corrected = SearchQuery { query: correction.query.clone(), ..search };
         let found = self.search_as_written(user, corrected).await?;
         if !found.shares_words || found.hits.is_empty() {
             return Ok(ranked);
         }
-        Ok(RankedHits { corrected_query: Some(correction.text), ..found })
+        metrics::counter!("carrel_search_corrected_total").increment(1);
+        let mut ranked = RankedHits { correction: Some(correction), ..found };
+        let factor = ranked.score_factor();
+        ranked.hits.iter_mut().for_each(|hit| hit.score *= factor);
+        Ok(ranked)
     }
 
     /// Returns the best passages for the words as they are written. Call it with a permit.
     async fn search_as_written(&self, user: UserId, search: SearchQuery) -> Result<RankedHits, Error> {
-        let is_incomplete = match self.engine.completeness() {
-            Completeness::Complete => false,
-            // Without an index the search is refused.
-            Completeness::Checking | Completeness::MaintainedElsewhere | Completeness::Unavailable => true,
-            Completeness::Rebuilding { .. } => self.has_lost_passages(user).await?,
-        };
+        let is_incomplete = self.is_incomplete(user).await?;
         // Before the index is asked: what is indexed meanwhile is found twice, and counts once.
         let unindexed = self.unindexed.read(user, &search.bookmarks).await?;
         if search.query.has_operators() {
@@ -216,6 +258,32 @@ impl Retrieval {
             return operators::search(user_search, search).await;
         }
         self.engine.search(user, search, &unindexed, is_incomplete).await
+    }
+
+    /// Returns whether a search of a user is only lexical now, without one: the AI is paused, no model is available, the index may lack
+    /// passages of the user, or its server does not answer. Takes two seconds at most.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database fails.
+    pub async fn is_lexical_only(&self, user: UserId) -> Result<bool, Error> {
+        if self.engine.is_lexical_only(self.is_incomplete(user).await?) {
+            return Ok(true);
+        }
+        let answers =
+            !self.engine.is_remote() || matches!(self.engine.probe().await, Ok(IndexProbe::Available { .. }));
+        Ok(!answers)
+    }
+
+    /// Returns whether the index may lack passages of a user.
+    async fn is_incomplete(&self, user: UserId) -> Result<bool, Error> {
+        match self.engine.completeness() {
+            Completeness::Complete => Ok(false),
+            // Without an index the search is refused.
+            Completeness::Checking | Completeness::MaintainedElsewhere | Completeness::Unavailable => {
+                Ok(true)
+            }
+            Completeness::Rebuilding { .. } => self.has_lost_passages(user).await,
+        }
     }
 
     /// Converts the error of a search that got no permit. All are taken when a server of the index does not answer.
@@ -321,6 +389,48 @@ impl Retrieval {
         self.change(Some(request), move |index| index.upsert(&Tenant::of(user.0), vec![point])).await
     }
 
+    /// Adds vectors to passages of documents of a user that are in the index. With the last passages of a document, removes those of its
+    /// other versions. The change is durable when it returns. Returns whether the index holds all of these passages; otherwise the documents
+    /// are to be indexed as a whole. A failure with several documents does not count as damage of the index: they are to be changed one by
+    /// one.
+    ///
+    /// # Errors
+    /// The same errors as [`Self::delete_passages`].
+    pub async fn set_vectors(&self, user: UserId, documents: Vec<VectorBatch>) -> Result<bool, Error> {
+        let requests: Vec<RequestKey> = documents.iter().map(VectorBatch::request).collect();
+        let change = move |index: &dyn PassageIndex| -> Result<bool, IndexError> {
+            let tenant = Tenant::of(user.0);
+            let (mut embeddings, mut complete) = (Vec::new(), Vec::new());
+            for batch in documents {
+                if batch.last {
+                    complete.push((batch.document, batch.version));
+                }
+                embeddings.extend(batch.embeddings);
+            }
+            if !index.set_vectors(&tenant, embeddings)?.is_empty() {
+                return Ok(false);
+            }
+            // An attempt that lost its lease may have added passages of a former version.
+            for (document, version) in complete {
+                index.delete_document(&tenant, document.0, Some(version))?;
+            }
+            Ok(true)
+        };
+        if requests.len() < 2 {
+            return self.change(requests.first().copied(), change).await;
+        }
+        let engine = self.engine.clone();
+        self.port.run_within_timeout(async move || engine.change_together(requests, change).await).await?
+    }
+
+    /// Deletes the vectors of a model from the index, which does not have the model from then on.
+    ///
+    /// # Errors
+    /// The same errors as [`Self::delete_passages`].
+    pub async fn delete_model(&self, model: String) -> Result<(), Error> {
+        self.change(None, move |index| index.delete_model(&model)).await
+    }
+
     /// Removes all passages of a document. Without any nothing happens.
     ///
     /// # Errors
@@ -391,11 +501,11 @@ impl Retrieval {
     /// Changes the index; `request` identifies the change if a job repeats it. The timeout frees the job of a change that the disk holds
     /// up: the change is completed, and the job repeats it, which changes nothing more. A drain of the port waits for the changes that are
     /// awaited: the index is closed only then.
-    async fn change(
+    async fn change<T: Send + 'static>(
         &self,
         request: Option<RequestKey>,
-        change: impl FnOnce(&dyn PassageIndex) -> Result<(), IndexError> + Send + 'static,
-    ) -> Result<(), Error> {
+        change: impl FnOnce(&dyn PassageIndex) -> Result<T, IndexError> + Send + 'static,
+    ) -> Result<T, Error> {
         let engine = self.engine.clone();
         self.port.run_within_timeout(async move || engine.change(request, change).await).await?
     }

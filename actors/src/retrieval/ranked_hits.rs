@@ -5,6 +5,8 @@ use search::fusion::RankedPassage;
 use search::snippet::SnippetTerms;
 use values::id::{ChunkId, DocumentId};
 
+use super::spelling::Correction;
+
 /// A passage that matches a query, by its ids.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchHit {
@@ -21,6 +23,17 @@ pub struct SearchHit {
     /// The share of the attainable BM25 that the metadata passage of the document has; 0 if the query does not find it. The title, tags and
     /// other metadata have at least this share of the terms of the query.
     pub metadata_share: f32,
+}
+
+/// The factor of the scores of a doubtful correction: they say what its hits have of the replaced words, not of the words as written.
+const DOUBTFUL_FACTOR: f32 = 0.5;
+
+impl RankedHits {
+    /// Returns the factor of the scores of all hits: below 1 if the query may not be what was meant.
+    pub fn score_factor(&self) -> f32 {
+        let is_doubtful = self.correction.as_ref().is_some_and(|correction| correction.is_doubtful);
+        if is_doubtful { DOUBTFUL_FACTOR } else { 1.0 }
+    }
 }
 
 impl SearchHit {
@@ -53,6 +66,9 @@ pub struct RankedHits {
     pub searched_text: String,
     /// The words of the query with their weights, to compare passages and titles with.
     pub terms: SnippetTerms,
+    /// Whether the searched part of the library has no further results: all hits are here, except further passages of the same documents. It
+    /// may be false although there are none.
+    pub is_complete: bool,
     /// Whether the search was only lexical: the AI is paused, no model is available, or the index has lost passages of the user.
     pub lexical_only: bool,
     /// Whether a passage in the searched part of the library has a word of the query.
@@ -61,5 +77,5 @@ pub struct RankedHits {
     /// them or finds nothing that is near in meaning. A service does not show what it knows, so it must find a good hit.
     pub may_be_misspelt: bool,
     /// The query whose hits these are, if it is not the one that was asked for: misspelt words are replaced by words of the library.
-    pub corrected_query: Option<String>,
+    pub correction: Option<Correction>,
 }

@@ -62,6 +62,6 @@ pub fn point(number: u128, document: u128, text: &str) -> Point {
         labels: Labels { source: Source::Bookmarks, feed: None, content_type: ContentType::Article },
         language: Language::English,
         sparse: lexical::analyze_passage("", text, Language::English),
-        dense: None,
+        dense: Vec::new(),
     }
 }

@@ -1,9 +1,14 @@
-//! Search of the texts in PostgreSQL, for the time in which the index on a Qdrant server is not reached or lacks passages: by whole words as
-//! they are written, without other forms of them and without meaning. SQLite has no index for it.
+//! Search of the texts and of the metadata of documents in PostgreSQL, for the time in which the index on a Qdrant server is not reached or
+//! lacks passages: by whole words as they are written, without other forms of them and without meaning. SQLite has no index for it.
+
+mod conditions;
+mod metadata;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::time::Duration;
 
+use concurrency::Workers;
 use database::{Db, Transaction};
 use entity::chunk;
 use errors::Error;
@@ -13,20 +18,26 @@ use sea_orm::{
     QueryTrait,
 };
 use search::calibration::{Relevance, RetrievalMeasures};
-use search::fusion::{self, FusedPassage};
+use search::fusion::{self, FusedPassage, RankedPassage};
 use search::index::{DocumentSet, Language};
-use search::lexical;
+use search::lexical::{self, QueryTerm};
 use search::snippet::SnippetTerms;
+use tracing::warn;
 use uuid::Uuid;
 use values::id::UserId;
 
 use super::filter::is_readable;
+use super::metadata::BONUS_SHARE;
+use super::operators::{PhraseMatcher, find_matching};
 use super::passage_joins::document_of_current_text;
 use super::ranked_hits::{RankedHits, SearchHit};
 use super::search_query::SearchQuery;
+use conditions::{LACKS_EXCLUDED, LIMIT_TIME};
 
-/// Maximum duration of each of the two statements of a search: with the wait for the server of the index, a search ends within two seconds.
-const LIMIT_TIME: &str = "SET LOCAL statement_timeout = 200";
+/// Maximum duration of the search of metadata, which runs beside the two statements that search the texts.
+const MAX_METADATA_TIME: Duration = Duration::from_millis(400);
+/// Delay after which metadata may be searched again that took longer.
+const METADATA_RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Matching passages that are ranked. More match only words that are everywhere, and ranking reads each of them.
 const MAX_MATCHES: u64 = 5_000;
 /// Passages that a search returns at most.
@@ -49,12 +60,6 @@ const RANK_BY_ANY_WORD: &str = r#"ts_rank_cd(to_tsvector('simple', "matched"."te
     replace(plainto_tsquery('simple', $1)::text, '&', '|')::tsquery, 1)"#;
 /// Condition that a passage has a phrase.
 const HAS_PHRASE: &str = r#"to_tsvector('simple', "chunk"."text") @@ phraseto_tsquery('simple', $1)"#;
-/// Condition that neither the text nor the title of a document has an excluded phrase.
-const LACKS_EXCLUDED: &str = r#"NOT (to_tsvector('simple', "document"."title") @@ phraseto_tsquery('simple', $1))
-    AND NOT EXISTS (SELECT 1 FROM "chunk" AS "other" WHERE "other"."user_id" = "chunk"."user_id"
-        AND "other"."document_id" = "chunk"."document_id" AND "other"."version" = "chunk"."version"
-        AND to_tsvector('simple', "other"."text") @@ phraseto_tsquery('simple', $1))"#;
-
 /// How many words of the query a passage must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WordMatch {
@@ -76,20 +81,44 @@ impl TextMatch {
     }
 }
 
-/// Returns the passages that have all words of a query, or else any of them, best first. Only for PostgreSQL.
+/// Returns the passages that have all words of a query, or else any of them, and the documents that have any in their metadata, best first.
+/// Only for PostgreSQL.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails, or does not answer in time.
-pub(super) async fn search(db: &Db, user: UserId, search: &SearchQuery) -> Result<RankedHits, Error> {
+pub(super) async fn search(
+    db: &Db,
+    workers: &Workers,
+    user: UserId,
+    search: &SearchQuery,
+) -> Result<RankedHits, Error> {
     let text = &search.query.plain;
     let languages = [Language::English];
-    let terms = lexical::query_terms(text, &languages);
-    let terms = SnippetTerms::of(text, &terms, &vec![1.0; terms.len()], &languages);
+    let words = lexical::query_terms(text, &languages);
+    let terms = SnippetTerms::of(text, &words, &vec![1.0; words.len()], &languages);
     let searched_text = text.clone();
     let found = RankedHits { searched_text, terms, lexical_only: true, ..RankedHits::default() };
     if search.query.is_only_exclusions() {
         return Ok(found);
     }
+    let of_metadata = find_by_metadata(db, workers, user, search, &words);
+    let (of_texts, mut metadata) = tokio::join!(find_by_texts(db, user, search), of_metadata);
+    let (mut matches, best_share) = of_texts?;
+    if !search.query.excluded.is_empty() {
+        // The statements excluded by titles and texts. Tags and highlights count too.
+        let documents = matches.iter().map(|found| found.document).chain(metadata.keys().copied());
+        let documents: Vec<Uuid> = documents.collect();
+        let phrases = PhraseMatcher::any_of(&search.query.excluded);
+        let excluded = find_matching(db, workers, user, &phrases, &documents).await?;
+        matches.retain(|found| !excluded.contains_key(&found.document));
+        metadata.retain(|document, _| !excluded.contains_key(document));
+    }
+    let hits = ranked(&matches, best_share, &metadata, search.limit);
+    Ok(RankedHits { shares_words: !hits.is_empty(), hits, ..found })
+}
+
+/// Returns the passages that have all words of a query, or else any of them, best first, and the share of the best one.
+async fn find_by_texts(db: &Db, user: UserId, search: &SearchQuery) -> Result<(Vec<TextMatch>, f32), Error> {
     // Its drop rolls it back: it only reads.
     let txn = db.begin().await?;
     txn.execute_unprepared(LIMIT_TIME).await?;
@@ -99,9 +128,24 @@ pub(super) async fn search(db: &Db, user: UserId, search: &SearchQuery) -> Resul
         matches = read(&txn, select_matches(user, search, WordMatch::Any)).await?;
         best_share = SHARE_OF_ANY_WORD;
     }
-    drop(txn);
-    let hits = ranked(&matches, best_share, search.limit);
-    Ok(RankedHits { shares_words: !hits.is_empty(), hits, ..found })
+    Ok((matches, best_share))
+}
+
+/// Returns the share of the words of a query that the metadata of documents has. If the metadata cannot be searched in time, the texts alone
+/// are found.
+async fn find_by_metadata(
+    db: &Db,
+    workers: &Workers,
+    user: UserId,
+    search: &SearchQuery,
+    words: &[QueryTerm],
+) -> HashMap<Uuid, f32> {
+    let found = metadata::find(db, workers, user, search, words);
+    let found = tokio::time::timeout(MAX_METADATA_TIME, found).await;
+    found.unwrap_or(Err(Error::Busy(METADATA_RETRY_AFTER))).unwrap_or_else(|error| {
+        warn!(cause = error.chain(), "the metadata could not be searched while the index is not reached");
+        HashMap::new()
+    })
 }
 
 async fn read(txn: &Transaction, matches: SelectStatement) -> Result<Vec<TextMatch>, Error> {
@@ -151,29 +195,44 @@ fn select_matches(user: UserId, search: &SearchQuery, words: WordMatch) -> Selec
         .take()
 }
 
-/// Returns the hits of these matches, which are in the order of their ranks, without those beyond the maximum of each document.
-fn ranked(matches: &[TextMatch], best_share: f32, limit: usize) -> Vec<SearchHit> {
+/// Returns the hits of these matches, which are in the order of their ranks, and of the documents whose metadata has a share of the words,
+/// best first, without those beyond the maximum of each document.
+fn ranked(
+    matches: &[TextMatch],
+    best_share: f32,
+    metadata: &HashMap<Uuid, f32>,
+    limit: usize,
+) -> Vec<SearchHit> {
+    let metadata_share = |document: &Uuid| metadata.get(document).copied().unwrap_or(0.0);
     let best = matches.first().map_or(0.0, |best| best.rank);
-    let fused: Vec<FusedPassage> = matches
-        .iter()
-        .map(|found| {
-            let share = if best > 0.0 { best_share * found.rank / best } else { best_share };
-            let measures = RetrievalMeasures {
-                bm25_share: Some(share),
-                cosine: None,
-                max_missing_cosine: 0.0,
-                terms: 1,
-            };
-            let relevance = Relevance::of(measures, 0.0);
-            FusedPassage { id: found.id, relevance, score: relevance.score() }
-        })
-        .collect();
-    let documents: HashMap<Uuid, Uuid> = matches.iter().map(|found| (found.id, found.document)).collect();
+    let of_texts = matches.iter().map(|found| {
+        let share = if best > 0.0 { best_share * found.rank / best } else { best_share };
+        // As in the index: a document whose title or tags have the words is about them.
+        fused_passage(found.id, (share + BONUS_SHARE * metadata_share(&found.document)).min(1.0))
+    });
+    let of_metadata = metadata.iter().map(|(document, share)| fused_passage(*document, *share));
+    let mut fused: Vec<FusedPassage> = of_texts.chain(of_metadata).collect();
+    fused.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+    let mut documents: HashMap<Uuid, Uuid> = matches.iter().map(|found| (found.id, found.document)).collect();
+    // The id of a metadata passage is that of its document.
+    documents.extend(metadata.keys().map(|document| (*document, *document)));
     let find = |ids: &[Uuid]| -> Result<HashMap<Uuid, Uuid>, Infallible> {
         Ok(ids.iter().filter_map(|id| Some((*id, *documents.get(id)?))).collect())
     };
     let Ok(ranked) = fusion::limit_per_document(&fused, limit, find);
-    ranked.into_iter().map(|passage| SearchHit::new(passage, None)).collect()
+    let to_hit = |passage: RankedPassage| SearchHit {
+        metadata_share: metadata_share(&passage.document),
+        ..SearchHit::new(passage, None)
+    };
+    ranked.into_iter().map(to_hit).collect()
+}
+
+/// Returns a passage that has this share of the words of the query.
+fn fused_passage(id: Uuid, share: f32) -> FusedPassage {
+    let measures =
+        RetrievalMeasures { bm25_share: Some(share), cosine: None, max_missing_cosine: 0.0, terms: 1 };
+    let relevance = Relevance::of(measures, 0.0);
+    FusedPassage { id, relevance, score: relevance.score() }
 }
 
 #[cfg(test)]
@@ -193,8 +252,8 @@ mod tests {
     fn scores_fall_with_the_ranks() {
         let matches = [found(1, 1, 0.8), found(2, 2, 0.4), found(3, 3, 0.1)];
 
-        let all = ranked(&matches, 1.0, 10);
-        let any = ranked(&matches, SHARE_OF_ANY_WORD, 10);
+        let all = ranked(&matches, 1.0, &HashMap::new(), 10);
+        let any = ranked(&matches, SHARE_OF_ANY_WORD, &HashMap::new(), 10);
 
         assert!(all.windows(2).all(|pair| pair[0].score > pair[1].score));
         assert!(all[0].score > 0.5 && any[0].score < all[0].score);
@@ -204,7 +263,20 @@ mod tests {
     fn document_has_at_most_three_passages() {
         let matches: Vec<TextMatch> = (1..=5).map(|id| found(id, 7, 0.5)).collect();
 
-        assert_eq!(ranked(&matches, 1.0, 10).len(), 3);
+        assert_eq!(ranked(&matches, 1.0, &HashMap::new(), 10).len(), 3);
+    }
+
+    #[test]
+    fn metadata_finds_documents_and_raises_their_passages() {
+        let matches = [found(11, 1, 0.8), found(21, 2, 0.7), found(31, 3, 0.1)];
+        let metadata = HashMap::from([(2, 1.0), (4, 1.0)].map(|(id, share)| (Uuid::from_u128(id), share)));
+
+        let hits = ranked(&matches, SHARE_OF_ANY_WORD, &metadata, 10);
+
+        let found: Vec<u128> = hits.iter().map(|hit| hit.chunk.0.as_u128()).collect();
+        assert_eq!(found, [21, 4, 11, 31]);
+        assert!(hits[1].is_metadata() && !hits[0].is_metadata());
+        assert_eq!(hits.iter().map(|hit| hit.metadata_share).collect::<Vec<_>>(), [1.0, 1.0, 0.0, 0.0]);
     }
 
     #[test]

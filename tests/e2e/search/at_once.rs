@@ -96,6 +96,7 @@ async fn save_is_found_by_its_metadata_before_any_job_ran() {
     assert_eq!((notes.len(), &notes[0]["contentType"]), (1, &json!("note")));
     assert_eq!(notes[0]["bookmarkId"], saved["bookmarkId"]);
     assert_with_text(&key, &notes[0]).await;
+    assert_eq!(notes[0]["status"], "processing");
 
     server.restart_worker().await;
     key.wait_for(&saved, "failed").await;
@@ -105,7 +106,9 @@ async fn save_is_found_by_its_metadata_before_any_job_ran() {
     for words in fields {
         assert_without_text(&key, &find_once(&key, words, &saved).await, "failed").await;
     }
-    assert_eq!(results(&key, "ask ada", "").await.len(), 1);
+    let notes = results(&key, "ask ada", "").await;
+    // The note can be read, the page cannot.
+    assert_eq!((notes.len(), &notes[0]["status"]), (1, &json!("failed")));
     assert!(results(&foreign, "spoonbill", "").await.is_empty());
 }
 

@@ -44,16 +44,19 @@ async fn misspelt_word_finds_its_neighbour() {
     let [hands, mould, dessert] = save_texts(&key).await;
 
     for (query, document, corrected) in [
-        ("Semelweis", &hands, "semmelweis"),
+        ("Semelweis", &hands, "Semmelweis"),
         ("penicilin", &mould, "penicillin"),
         ("penecilin?", &mould, "penicillin?"),
-        ("Felming", &mould, "fleming"),
-        ("bruleee", &dessert, "brulee"),
+        ("Felming", &mould, "Fleming"),
+        ("bruleee", &dessert, "brûlée"),
+        ("\"penicilin fungi", &mould, "penicillin fungi"),
         ("what is penicilin", &mould, "what is penicillin"),
         ("penicilin -hands", &mould, "penicillin -hands"),
     ] {
         assert_eq!(search(&key, query).await, (vec![document.clone()], json!(corrected)), "{query}");
     }
+    let metrics = server.anonymous().get("/metrics").await.text;
+    assert!(metrics.contains("carrel_search_corrected_total "), "{metrics}");
 }
 
 #[actix_web::test]
@@ -115,7 +118,7 @@ async fn words_of_another_library_correct_nothing() {
 
     // In both orders, so that neither is answered by what was kept for the other.
     assert_eq!(search(&mine, "Semelweis").await, (Vec::new(), Value::Null));
-    assert_eq!(search(&other, "Semelweis").await, (vec![hands], json!("semmelweis")));
+    assert_eq!(search(&other, "Semelweis").await, (vec![hands], json!("Semmelweis")));
     assert_eq!(search(&mine, "Semelweis").await, (Vec::new(), Value::Null));
     assert_eq!(search(&other, "heorn").await, (Vec::new(), Value::Null));
 }
@@ -129,7 +132,7 @@ async fn word_that_was_just_saved_corrects_a_query() {
 
     let [hands, ..] = save_texts(&key).await;
 
-    assert_eq!(search(&key, "Semelweis").await, (vec![hands], json!("semmelweis")));
+    assert_eq!(search(&key, "Semelweis").await, (vec![hands], json!("Semmelweis")));
 }
 
 #[actix_web::test]

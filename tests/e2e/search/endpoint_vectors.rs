@@ -9,13 +9,11 @@ use serde_json::{Value, json};
 use values::kind::BudgetGroup;
 use values::plan::Plan;
 
-use crate::support::{EmbeddingEndpoint, EmbeddingReply, Key, Server, eventually};
+use crate::support::{EmbeddingEndpoint, EmbeddingReply, Key, Reply, Server, Site, eventually};
 
 /// Shares no word with "egret", whose meaning is near in the vectors of the endpoint.
 const HERON_TEXT: &str = "A heron stands in the reeds.";
 const BREAD_TEXT: &str = "Leave the dough to rise for an hour.";
-/// Name of the vectors: the model of the endpoint, and their length.
-const VECTOR_NAME: &str = "heron-eye-256";
 
 /// Starts a server that embeds through this endpoint, and waits until it does.
 async fn start_server(endpoint: &EmbeddingEndpoint) -> Server {
@@ -60,11 +58,63 @@ async fn endpoint_finds_documents_by_their_meaning() {
     assert!(request.get("dimensions").is_none());
     let db = &server.context().core.db;
     let rows = document::Entity::visible_to(owner.id()).all(db.read()).await.unwrap();
-    assert!(rows.iter().all(|row| row.embedding_model.as_deref() == Some(VECTOR_NAME)));
+    assert!(rows.iter().all(|row| row.embedding_model.as_deref() == Some(endpoint.vector_name().as_str())));
     let usage = usage_month::Entity::find().all(db.read()).await.unwrap();
     let tokens: i64 =
         usage.iter().filter(|row| row.budget_group == BudgetGroup::Embedding).map(|row| row.tokens).sum();
     assert_eq!(tokens, 14, "7 for each passage, as the endpoint reports");
+}
+
+/// Saves a page that cannot be fetched, and whose title has a meaning.
+async fn save_dead_link(key: &Key, site: &Site) -> Value {
+    let url = site.page("/gone", [Reply::Status(404)]);
+    let saved = key.save(json!({ "url": url, "title": "The heron in winter" })).await;
+    key.wait_for(&saved, "failed").await
+}
+
+async fn wait_until_found_by_meaning(key: &Key, saved: &Value) {
+    eventually("the dead link is found by the meaning of its title", async || {
+        let found = search(key, "egret").await;
+        (found["results"][0]["documentId"] == saved["documentId"]).then_some(())
+    })
+    .await;
+}
+
+#[actix_web::test]
+async fn dead_link_is_found_by_the_meaning_of_its_title() {
+    let endpoint = EmbeddingEndpoint::start(EmbeddingReply::Vectors).await;
+    let (server, site) = (start_server(&endpoint).await, Site::start().await);
+    let owner = server.user(Plan::Pro).await;
+    let key = owner.full_key().await;
+    endpoint.set_reply(EmbeddingReply::Vectors);
+
+    let dead = save_dead_link(&key, &site).await;
+
+    wait_until_found_by_meaning(&key, &dead).await;
+    assert_eq!(search(&key, "dough").await["results"], json!([]));
+    let texts = endpoint.texts();
+    assert!(texts.iter().any(|text| text == "passage: The heron in winter"), "{texts:?}");
+    eventually("the model is recorded", async || {
+        let row = server.document_row(owner.id(), &dead).await;
+        (row.embedding_model.as_deref() == Some(endpoint.vector_name().as_str())).then_some(())
+    })
+    .await;
+}
+
+#[actix_web::test]
+async fn dead_link_gets_vectors_once_there_is_a_model() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let dead = save_dead_link(&key, &site).await;
+    let authorization = key.header("authorization");
+    let endpoint = EmbeddingEndpoint::start(EmbeddingReply::Vectors).await;
+
+    let (home, clock) = server.stop().await;
+    let server = Server::start_in(home, clock, &endpoint.settings()).await;
+
+    await_search_state(&server, "hybrid").await;
+    let key = Key::new("", server.anonymous().with("authorization", &authorization));
+    wait_until_found_by_meaning(&key, &dead).await;
 }
 
 /// Covers a status of an overloaded endpoint, a wrong key, a malformed response, and vectors of another length.
@@ -122,7 +172,7 @@ async fn refused_text_is_found_by_its_words_only() {
     assert_eq!(search(&key, "dough").await["results"], json!([]));
     let rows = document::Entity::visible_to(owner.id()).all(server.context().core.db.read()).await.unwrap();
     let states = rows.iter().map(|row| (row.embedding_model.as_deref(), row.index_lost_at));
-    assert_eq!(states.collect::<Vec<_>>(), [(Some(VECTOR_NAME), None); 2]);
+    assert_eq!(states.collect::<Vec<_>>(), [(Some(endpoint.vector_name().as_str()), None); 2]);
     // A refusal of a text is no fault of the endpoint.
     await_search_state(&server, "hybrid").await;
 }
@@ -141,7 +191,7 @@ async fn new_text_is_found_by_its_words_while_the_endpoint_fails() {
     let find = async || document::Entity::visible_to(user.id()).one(server.context().core.db.read()).await;
     eventually("the note has vectors", async || {
         let row = find().await.unwrap()?;
-        (row.embedding_model.as_deref() == Some(VECTOR_NAME)).then_some(())
+        (row.embedding_model.as_deref() == Some(endpoint.vector_name().as_str())).then_some(())
     })
     .await;
     endpoint.set_reply(EmbeddingReply::Refusal(500, "{}"));
@@ -220,7 +270,7 @@ async fn measured_endpoint_is_not_measured_at_the_next_start() {
     await_search_state(&server, "hybrid").await;
     assert!(endpoint.requests().is_empty());
     let ready = server.anonymous().get("/readyz").await;
-    assert_eq!(ready.body["model"], VECTOR_NAME);
+    assert_eq!(ready.body["model"], endpoint.vector_name());
 }
 
 #[actix_web::test]

@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use database::insert_all;
+use entity::{bookmark, bookmark_tag};
 use serde_json::{Value, json};
+use values::id::{BookmarkId, UserId};
 use values::plan::Plan;
 
 use crate::rest::projects::create_project;
-use crate::support::{Key, Reply, Server, Site, eventually};
+use crate::support::{Key, NOON, Reply, Server, Site, eventually};
 
 /// The time at which bookmark 3 was saved, as the bound of a period.
 const BOUND: &str = "2023-03-04T00:00:00.000Z";
@@ -222,6 +225,46 @@ async fn filters_and_their_pairs_find_what_matches_them() {
     let three =
         "&archived=false&favorite=false&savedAfter=2023-03-01T00:00:00Z&savedBefore=2023-03-04T00:00:00Z";
     assert_eq!(found(&key, three).await.len(), 2, "the text of bookmark 2 and the note on it");
+}
+
+/// Gives a tag to further bookmarks of the only document of a user: more of them than are named to the index at each search.
+async fn add_tagged_bookmarks(server: &Server, user: UserId, tag: &str) {
+    let db = &server.context().core.db;
+    let first = bookmark::Entity::visible_to(user).one(db.read()).await.unwrap().unwrap();
+    let rows: Vec<bookmark::Model> = (0..2_001)
+        .map(|number| {
+            let url = format!("https://others.example/{number}");
+            let id = BookmarkId::new(NOON);
+            bookmark::Model { id, url: url.clone(), normalized_url: url, ..first.clone() }
+        })
+        .collect();
+    let tags: Vec<_> = rows.iter().map(|row| bookmark_tag::Model::new(row, tag.to_owned())).collect();
+    insert_all::<bookmark::Entity>(db.write(), rows, None).await.unwrap();
+    insert_all::<bookmark_tag::Entity>(db.write(), tags, None).await.unwrap();
+}
+
+/// The documents of a tag of so many bookmarks are named to the index only if too few of the best hits have the tag.
+#[actix_web::test]
+async fn match_that_is_rare_among_the_best_hits_is_found() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Research).await;
+    let key = user.full_key().await;
+    let far = format!("A heron in the reeds. {}", "The water is calm. ".repeat(55));
+    let far = key.save(json!({ "url": "https://a.example/far", "text": far, "tags": ["bird"] })).await;
+    key.wait_for(&far, "ready").await;
+    let itself = BTreeSet::from([text_of(&far, "documentId")]);
+    add_tagged_bookmarks(&server, user.id(), "bird").await;
+    assert_eq!(found(&key, "&tag=bird").await, itself);
+
+    // More passages than a search ranks, each nearer to the query.
+    let near = format!("{}\n\n", "The heron, a heron. ".repeat(55)).repeat(400);
+    for number in 0..5 {
+        let saved = key.save_text(&format!("https://a.example/near/{number}"), &near).await;
+        key.wait_for(&saved, "ready").await;
+    }
+
+    assert_eq!(found(&key, "&tag=bird").await, itself);
+    assert_eq!(found(&key, "&tag=bird&archived=true").await, BTreeSet::new());
 }
 
 #[actix_web::test]

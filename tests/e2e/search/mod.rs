@@ -4,4 +4,5 @@ mod at_once;
 mod corrections;
 mod endpoint_vectors;
 mod filters;
+mod model_change;
 mod query_language;

@@ -21,6 +21,8 @@ const MAX_REMEMBERED_REQUESTS: usize = 1024;
 pub enum RequestKey {
     /// Passages of a version of a document, beginning with this one: a long document is upserted in turns, and one of them may fail.
     UpsertPassages(DocumentId, i64, Option<Uuid>),
+    /// The vectors of a model for passages of a document, beginning with this one.
+    SetVectors(DocumentId, Option<Uuid>),
     /// The removal of a document.
     DeleteDocument(DocumentId),
     /// The change of the labels of a document.

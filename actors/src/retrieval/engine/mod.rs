@@ -5,15 +5,17 @@ mod failure_log;
 mod index_failure;
 mod index_probe;
 mod library_index;
+mod model_set;
 mod passage_search;
 mod vectors;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use concurrency::{Lane, Workers};
 use database::Db;
+use entity::document;
 use errors::{Error, StorageFailure};
 use inference::embedder::{EmbedError, Embedder};
 use library::clock::Clock;
@@ -28,12 +30,14 @@ use super::unindexed::UnindexedDocuments;
 use crate::ai::Pause;
 use failure_log::FailureLog;
 use index_failure::{RELOAD_RETRY_AFTER, REOPEN_RETRY_AFTER, read_error, write_error};
+use model_set::ModelSet;
 
 pub use completeness::Completeness;
 pub use failure_log::RequestKey;
 pub(super) use index_failure::catch_engine_panic;
 pub use index_probe::IndexProbe;
 pub use library_index::LibraryIndex;
+pub use model_set::ModelNames;
 pub(super) use passage_search::longest_first;
 pub use vectors::{EmbedOutcome, Vectors};
 
@@ -66,7 +70,9 @@ pub struct Engine {
     changes: AtomicU64,
     /// Whether the last read found the index unloaded and its disk without space to load it.
     lacks_space_to_load: AtomicBool,
-    embedder: RwLock<Option<Arc<dyn Embedder>>>,
+    models: RwLock<ModelSet>,
+    /// Documents that the next model has not embedded yet, as of the last count.
+    outdated_documents: AtomicU64,
     clock: Arc<dyn Clock>,
     pause: Pause,
     workers: Workers,
@@ -86,7 +92,8 @@ impl Engine {
             failures: FailureLog::default(),
             changes: AtomicU64::new(0),
             lacks_space_to_load: AtomicBool::new(false),
-            embedder: RwLock::new(None),
+            models: RwLock::default(),
+            outdated_documents: AtomicU64::new(0),
             clock,
             pause,
             workers,
@@ -217,19 +224,71 @@ impl Engine {
         done.map_err(read_error)
     }
 
-    /// Returns the embedding model, or `None` until it is loaded.
+    fn models(&self) -> RwLockReadGuard<'_, ModelSet> {
+        self.models.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the embedding model by whose vectors passages are searched, or `None` until it is loaded.
     pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
-        self.embedder.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.models().searched()
     }
 
-    /// Sets the embedding model: from then on searches are semantic too.
+    /// Returns the model that passages without the latest vectors are embedded with, or `None` until it is loaded: during a change of models
+    /// the next one, otherwise the one that is searched.
+    pub fn latest_embedder(&self) -> Option<Arc<dyn Embedder>> {
+        let models = self.models();
+        if models.names().next.is_some() { models.next() } else { models.searched() }
+    }
+
+    /// Returns the names of the models whose vectors the index has.
+    pub fn model_names(&self) -> ModelNames {
+        self.models().names().clone()
+    }
+
+    /// Sets which models are searched and embedded with. A loaded model that is neither is dropped. Searches in progress end with the former
+    /// model.
+    pub fn use_models(&self, names: ModelNames) {
+        self.models.write().unwrap_or_else(PoisonError::into_inner).set_names(names);
+    }
+
+    /// Adds a loaded model, in the role that its name has. From then on searches by its vectors are semantic too, or passages get them.
     pub fn set_model(&self, embedder: Arc<dyn Embedder>) {
-        *self.embedder.write().unwrap_or_else(PoisonError::into_inner) = Some(embedder);
+        self.models.write().unwrap_or_else(PoisonError::into_inner).add(embedder);
     }
 
-    /// Returns the name of the embedding model, or `None` until it is loaded.
-    pub fn model(&self) -> Option<String> {
-        self.embedder().map(|embedder| embedder.model().to_owned())
+    /// Returns whether a model is loaded, so that passages get vectors.
+    pub fn has_model(&self) -> bool {
+        let models = self.models();
+        models.searched().is_some() || models.next().is_some()
+    }
+
+    /// Returns the number of documents that the next model has not embedded yet, as of the last count; 0 without a next model.
+    pub fn outdated_documents(&self) -> u64 {
+        self.outdated_documents.load(Ordering::Relaxed)
+    }
+
+    /// Sets the number of documents that the next model has not embedded yet.
+    pub fn set_outdated_documents(&self, documents: u64) {
+        self.outdated_documents.store(documents, Ordering::Relaxed);
+    }
+
+    /// Returns whether the index has everything of a document but its vectors of the next model, which is loaded. Only these are added then.
+    pub fn lacks_next_vectors_only(&self, document: &document::Model) -> bool {
+        let models = self.models();
+        let has_former =
+            document.embedding_model.is_some() && document.embedding_model == models.names().searched;
+        has_former
+            && document.indexed_version == document.version
+            && document.unindexed_since.is_none()
+            && document.index_lost_at.is_none()
+            && models.next().is_some()
+    }
+
+    /// Returns whether passages with vectors of this model lack those of the next one, which is loaded. `None` if they have no vectors: these
+    /// are not added alone.
+    pub fn lacks_next_vectors(&self, model: Option<&str>) -> bool {
+        let next = self.models().next();
+        next.is_some_and(|next| model.is_some_and(|model| model != next.model()))
     }
 
     /// Reads whether the AI is paused, for all following searches.
@@ -237,12 +296,61 @@ impl Engine {
         self.pause.refresh(db).await
     }
 
-    /// Computes the embeddings of passages. This is background work.
+    /// Computes the embeddings of passages, during a change of models those of both. If the next model cannot be used, passages get its
+    /// vectors later. This is background work.
     ///
     /// # Errors
     /// [`Error::Busy`] when too much work waits; [`Error::Internal`] when a local model fails.
     pub async fn embed(&self, texts: Vec<String>) -> Result<EmbedOutcome, Error> {
-        let Some(embedder) = self.embedder() else { return Ok(EmbedOutcome::WithoutModel) };
+        let (searched, next) = {
+            let models = self.models();
+            (models.searched(), models.next())
+        };
+        let (Some(searched), Some(next)) = (searched.clone(), next.clone()) else {
+            let Some(embedder) = searched.or(next) else { return Ok(EmbedOutcome::WithoutModel) };
+            return self.embed_with(embedder, texts).await;
+        };
+        let former = self.embed_with(searched, texts.clone()).await?;
+        let EmbedOutcome::Embedded(former) = former else { return Ok(former) };
+        Ok(EmbedOutcome::Embedded(match self.embed_with(next, texts).await? {
+            EmbedOutcome::Embedded(latest) => former.with(latest),
+            EmbedOutcome::WithoutModel | EmbedOutcome::Unavailable { .. } => former,
+        }))
+    }
+
+    /// Computes the embeddings of passages with one model: the one that is searched or, if that is not loaded, the next one. This is background
+    /// work.
+    ///
+    /// # Errors
+    /// The same as [`Self::embed`].
+    pub async fn embed_with_one(&self, texts: Vec<String>) -> Result<EmbedOutcome, Error> {
+        let embedder = {
+            let models = self.models();
+            models.searched().or_else(|| models.next())
+        };
+        match embedder {
+            Some(embedder) => self.embed_with(embedder, texts).await,
+            None => Ok(EmbedOutcome::WithoutModel),
+        }
+    }
+
+    /// Computes the embeddings of passages with the next model alone. This is background work.
+    ///
+    /// # Errors
+    /// The same as [`Self::embed`].
+    pub async fn embed_with_next(&self, texts: Vec<String>) -> Result<EmbedOutcome, Error> {
+        let next = self.models().next();
+        match next {
+            Some(next) => self.embed_with(next, texts).await,
+            None => Ok(EmbedOutcome::WithoutModel),
+        }
+    }
+
+    async fn embed_with(
+        &self,
+        embedder: Arc<dyn Embedder>,
+        texts: Vec<String>,
+    ) -> Result<EmbedOutcome, Error> {
         if embedder.is_budgeted() && self.pause.is_active(self.clock.now()) {
             return Ok(EmbedOutcome::Unavailable { retry_after: PAUSE_RETRY_AFTER });
         }
@@ -310,11 +418,11 @@ impl Engine {
     }
 
     /// Changes the index; `request` identifies the change if it may be requested again. This is background work.
-    pub(super) async fn change(
+    pub(super) async fn change<T: Send + 'static>(
         &self,
         request: Option<RequestKey>,
-        change: impl FnOnce(&dyn PassageIndex) -> Result<(), IndexError> + Send + 'static,
-    ) -> Result<(), Error> {
+        change: impl FnOnce(&dyn PassageIndex) -> Result<T, IndexError> + Send + 'static,
+    ) -> Result<T, Error> {
         let index = self.index()?;
         let done = self.apply(&index, change).await?;
         self.note_outcome(&index, request, &done);
@@ -323,11 +431,11 @@ impl Engine {
 
     /// Makes several changes of the index together, which are made one by one if they fail: only then a failure counts as damage. This is
     /// background work.
-    pub(super) async fn change_together(
+    pub(super) async fn change_together<T: Send + 'static>(
         &self,
         requests: Vec<RequestKey>,
-        change: impl FnOnce(&dyn PassageIndex) -> Result<(), IndexError> + Send + 'static,
-    ) -> Result<(), Error> {
+        change: impl FnOnce(&dyn PassageIndex) -> Result<T, IndexError> + Send + 'static,
+    ) -> Result<T, Error> {
         let index = self.index()?;
         let done = self.apply(&index, change).await?;
         if done.is_ok() {
@@ -339,20 +447,21 @@ impl Engine {
     }
 
     /// Changes the index and makes the change durable. The inner error is that of the index.
-    async fn apply(
+    async fn apply<T: Send + 'static>(
         &self,
         index: &Arc<dyn PassageIndex>,
-        change: impl FnOnce(&dyn PassageIndex) -> Result<(), IndexError> + Send + 'static,
-    ) -> Result<Result<(), IndexError>, Error> {
+        change: impl FnOnce(&dyn PassageIndex) -> Result<T, IndexError> + Send + 'static,
+    ) -> Result<Result<T, IndexError>, Error> {
         let shared = index.clone();
         let done = self.workers.run(lane_of(&**index, Lane::Background), move || {
             catch_engine_panic(|| {
-                change(&*shared)?;
-                shared.commit()
+                let changed = change(&*shared)?;
+                shared.commit()?;
+                Ok(changed)
             })
         });
         let done = done.await.map_err(Error::from);
-        if !matches!(done, Ok(Ok(()))) && !index.is_in_place() {
+        if !matches!(done, Ok(Ok(_))) && !index.is_in_place() {
             // The folder was removed or replaced under the open index. That is not the fault of the job, which is retried once
             // there is an index to write to.
             return Err(Error::Busy(REOPEN_RETRY_AFTER));

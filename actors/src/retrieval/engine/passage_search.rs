@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use inference::embedder::{Calibration, EmbedError, Embedder, QueryWeight};
 use search::calibration::{MAX_PROBED_TERMS, bm25_share, weigh_terms};
 use search::fusion::{self, RankedPassage};
-use search::index::{Filter, HybridHits, IndexError, IndexQuery, Tenant};
+use search::index::{Embedding, Filter, HybridHits, IndexError, IndexQuery, Tenant};
 use search::lexical::{self, QueryTerm};
 use search::snippet::SnippetTerms;
 use tracing::warn;
@@ -35,12 +35,14 @@ pub fn search(
     query: &SearchQuery,
 ) -> Result<RankedHits, IndexError> {
     let text = &query.query.plain;
-    let (dense, weight) = embed_query(embedder, text);
-    // A query whose words the model does not know is not degraded by leaving the model out.
-    let lexical_only = dense.is_none() && (embedder.is_none() || weight.is_positive());
     let tenant = Tenant::of(user.0);
     let languages = catch_engine_panic(|| index.languages(&tenant))?;
     let terms = longest_first(lexical::query_terms(text, &languages));
+    let is_number = !terms.is_empty() && terms.iter().all(QueryTerm::is_number_in_parts);
+    // To a model all dates are near each other.
+    let (dense, weight) = if is_number { (None, QueryWeight::new(0.0)) } else { embed_query(embedder, text) };
+    // A query whose words the model does not know is not degraded by leaving the model out.
+    let lexical_only = dense.is_none() && (embedder.is_none() || weight.is_positive());
     let index_query = IndexQuery {
         sparse: lexical::merge_terms(&terms),
         terms: terms.iter().take(MAX_PROBED_TERMS).map(|term| term.sparse.clone()).collect(),
@@ -54,7 +56,8 @@ pub fn search(
     let has_scored_terms = found.term_scores.iter().any(|score| *score > 0.0);
     let weights = weigh_terms(&found.term_scores, terms.len());
     let ranking = RankingParameters { weight, attainable: weights.iter().sum(), limit: query.limit };
-    let (hits, ranked) = search.run(found, ranking)?;
+    let (hits, ranked, depth) = search.run(found, ranking)?;
+    let is_complete = ranked.len() < query.limit && !fusion::may_have_more(&hits, depth, weight);
     let shares_words = search.has_documents(&hits)?;
     // The scores of terms count passages of a former state too. A search of the whole library tells what it has.
     let is_word_held = has_scored_terms && query.within != Filter::default();
@@ -73,10 +76,11 @@ pub fn search(
         hits: ranked.into_iter().map(to_hit).collect(),
         searched_text: text.clone(),
         terms: SnippetTerms::of(text, &terms, &weights, &languages),
+        is_complete,
         lexical_only,
         shares_words,
         may_be_misspelt,
-        corrected_query: None,
+        correction: None,
     })
 }
 
@@ -118,19 +122,20 @@ struct PassageSearch<'a> {
 }
 
 impl PassageSearch<'_> {
-    /// Returns the hits of the lexical and the dense search, and the best of them fused. Begins with the hits that a first search has found.
+    /// Returns the hits of the lexical and the dense search, the best of them fused, and the depth of the search. Begins with the hits that a
+    /// first search has found.
     fn run(
         &mut self,
         mut found: HybridHits,
         ranking: RankingParameters,
-    ) -> Result<(HybridHits, Vec<RankedPassage>), IndexError> {
+    ) -> Result<(HybridHits, Vec<RankedPassage>, usize), IndexError> {
         let mut depth = SEARCH_DEPTH;
         loop {
             let hits = found.first(depth);
             let ranked = self.rank(&hits, ranking)?;
             let is_deeper_worthwhile = fusion::needs_deeper_search(&hits, depth, ranked.len(), ranking.limit);
             if depth >= MAX_SEARCH_DEPTH || !is_deeper_worthwhile {
-                return Ok((hits, ranked));
+                return Ok((hits, ranked, depth));
             }
             // A few long documents took all ranks; the results hold only some passages of each document. One search serves all greater
             // depths: the hits of a lesser depth are the first of it.
@@ -201,11 +206,11 @@ impl PassageSearch<'_> {
 }
 
 /// Computes the embedding of the query and the weight of the semantic search. If the model fails, there is no embedding.
-fn embed_query(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Vec<f32>>, QueryWeight) {
+fn embed_query(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Embedding>, QueryWeight) {
     let Some(embedder) = embedder else { return (None, QueryWeight::FULL) };
     let (weight, vector) = embedder.embed_weighted_query(query);
-    let vector = vector.and_then(|computed| match computed {
-        Ok(vector) => Some(vector),
+    let embedding = vector.and_then(|computed| match computed {
+        Ok(vector) => Some(Embedding { model: embedder.model().to_owned(), vector }),
         // Logged once for all queries. A refused query is no fault.
         Err(EmbedError::Unavailable { .. } | EmbedError::TextRefused { .. }) => None,
         Err(error) => {
@@ -213,7 +218,7 @@ fn embed_query(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Vec<f32>
             None
         }
     });
-    (vector, weight)
+    (embedding, weight)
 }
 
 #[cfg(test)]
@@ -224,7 +229,7 @@ mod tests {
     use inference::embedder::{EmbeddingEndpoint, EmbeddingSettings, EndpointEmbedder, MeasuredModel};
     use library::bookmarks::BookmarkConditions;
     use search::calibration::{Relevance, RetrievalMeasures};
-    use search::index::{DocumentSet, EdgeIndex, PassageIndex};
+    use search::index::{DocumentSet, EdgeIndex, PassageIndex, VectorModels};
     use search::query_syntax::ParsedQuery;
 
     use super::*;
@@ -249,7 +254,7 @@ mod tests {
     #[test]
     fn documents_below_a_long_one_are_found() {
         let folder = tempfile::tempdir().unwrap();
-        let index = EdgeIndex::open(folder.path(), None).unwrap();
+        let index = EdgeIndex::open(folder.path(), VectorModels::default()).unwrap();
         let tenant = Tenant::of(USER.0);
         // The long document is nearer to the query in each of its passages, and takes the first 500 ranks.
         let long = (1..=500).map(|n| point(n, 1, "heron heron"));
@@ -267,7 +272,7 @@ mod tests {
     #[test]
     fn query_of_words_that_no_passage_has_may_be_misspelt() {
         let folder = tempfile::tempdir().unwrap();
-        let index = EdgeIndex::open(folder.path(), None).unwrap();
+        let index = EdgeIndex::open(folder.path(), VectorModels::default()).unwrap();
         index.upsert(&Tenant::of(USER.0), vec![point(1, 1, "a heron")]).unwrap();
         for (text, may_be_misspelt) in
             [("herron", true), ("heron", false), ("the herron and heron", false), ("?", false)]
@@ -315,7 +320,7 @@ mod tests {
     #[test]
     fn hits_of_another_user_are_never_ranked() {
         let folder = tempfile::tempdir().unwrap();
-        let index = EdgeIndex::open(folder.path(), None).unwrap();
+        let index = EdgeIndex::open(folder.path(), VectorModels::default()).unwrap();
         index.upsert(&Tenant::of(USER.0), vec![point(1, 1, "heron")]).unwrap();
         let query = heron_query();
         assert_eq!(search_index(&index, USER, &query).unwrap().hits.len(), 1);

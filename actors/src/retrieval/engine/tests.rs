@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::mpsc;
 
 use futures_util::poll;
-use search::index::{EdgeIndex, EngineFault, Filter};
+use search::index::{EdgeIndex, EngineFault, Filter, VectorModels};
 use search::query_syntax::ParsedQuery;
 use values::id::DocumentId;
 use values::time::Timestamp;
@@ -19,7 +19,7 @@ use super::*;
 #[tokio::test]
 async fn comparison_does_not_wait_behind_the_long_lane() {
     let folder = tempfile::tempdir().unwrap();
-    let index = Arc::new(EdgeIndex::open(folder.path(), None).unwrap());
+    let index = Arc::new(EdgeIndex::open(folder.path(), VectorModels::default()).unwrap());
     let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));
     let workers = Workers::new(1);
     let engine = Engine::new(Some(index), clock, Pause::default(), workers.clone());
@@ -65,7 +65,7 @@ async fn engine_without_an_index_refuses_requests_until_it_gets_one() {
     assert_eq!(engine.probe().await.unwrap(), IndexProbe::Missing);
     assert!(!engine.has_index() && !engine.is_in_place() && !engine.has_damage_failures());
 
-    engine.replace_index(Arc::new(EdgeIndex::open(folder.path(), None).unwrap()));
+    engine.replace_index(Arc::new(EdgeIndex::open(folder.path(), VectorModels::default()).unwrap()));
 
     assert!(engine.has_index() && engine.is_in_place());
     assert!(search_heron(&engine).await.unwrap().hits.is_empty());
@@ -74,11 +74,11 @@ async fn engine_without_an_index_refuses_requests_until_it_gets_one() {
 #[tokio::test]
 async fn failures_count_for_a_day_whatever_succeeds_in_between() {
     let folder = tempfile::tempdir().unwrap();
-    let index = Arc::new(EdgeIndex::open(folder.path(), None).unwrap());
+    let index = Arc::new(EdgeIndex::open(folder.path(), VectorModels::default()).unwrap());
     let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));
     let engine = Engine::new(Some(index), clock.clone(), Pause::default(), Workers::new(1));
     for _ in 0..2 {
-        let failed = engine.change(None, |_| Err(engine_error(EngineFault::Damage))).await;
+        let failed = engine.change::<()>(None, |_| Err(engine_error(EngineFault::Damage))).await;
         assert!(failed.is_err());
         engine.probe().await.unwrap();
         clock.advance(FAILURE_WINDOW / 2);
@@ -92,7 +92,7 @@ async fn failures_count_for_a_day_whatever_succeeds_in_between() {
 
 fn open_index(folder: &Path) -> EdgeIndex {
     fs::create_dir(folder).unwrap();
-    EdgeIndex::open(folder, None).unwrap()
+    EdgeIndex::open(folder, VectorModels::default()).unwrap()
 }
 
 /// An engine whose index can be replaced.
@@ -116,7 +116,7 @@ impl DamagedEngine {
     /// Returns the error of a change of a document that fails in this way.
     async fn fail_change(&self, document: u128, failure: fn() -> IndexError) -> Error {
         let request = RequestKey::UpsertPassages(DocumentId(Uuid::from_u128(document)), 1, None);
-        self.engine.change(Some(request), move |_| Err(failure())).await.unwrap_err()
+        self.engine.change::<()>(Some(request), move |_| Err(failure())).await.unwrap_err()
     }
 }
 
@@ -151,7 +151,7 @@ async fn failure_of_changes_together_does_not_count_as_damage() {
     let damaged = DamagedEngine::new();
     let request = RequestKey::UpsertPassages(DocumentId(Uuid::from_u128(1)), 1, None);
 
-    let failed = damaged.engine.change_together(vec![request], |_| Err(IndexError::Panicked)).await;
+    let failed = damaged.engine.change_together::<()>(vec![request], |_| Err(IndexError::Panicked)).await;
 
     assert!(is_blocked(&failed.unwrap_err()));
     assert_eq!(damaged.engine.damage_failures(), 0);
@@ -174,7 +174,7 @@ async fn index_that_its_change_keeps_from_loading_uses_up_attempts() {
 
 /// An engine whose index is unloaded. `folder` is that of the index.
 fn engine_of_unloaded_index(folder: &Path) -> Engine {
-    let index = EdgeIndex::open(folder, None).unwrap();
+    let index = EdgeIndex::open(folder, VectorModels::default()).unwrap();
     assert!(index.unload_unused(Duration::ZERO).unwrap());
     let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));
     Engine::new(Some(Arc::new(index)), clock, Pause::default(), Workers::new(1))
@@ -208,7 +208,7 @@ async fn index_damaged_while_unloaded_counts_as_damaged() {
 #[tokio::test]
 async fn index_that_is_in_use_stays_loaded() {
     let folder = tempfile::tempdir().unwrap();
-    let index = Arc::new(EdgeIndex::open(folder.path(), None).unwrap());
+    let index = Arc::new(EdgeIndex::open(folder.path(), VectorModels::default()).unwrap());
     let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));
     let engine = Engine::new(Some(index.clone()), clock, Pause::default(), Workers::new(1));
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use inference::embedder::{EmbedError, Embedder, Embeddings};
+use search::index::Embedding;
 use tracing::warn;
 
 /// The result of embedding passages.
@@ -19,14 +20,14 @@ pub enum EmbedOutcome {
     },
 }
 
-/// Embeddings, and the model that computed them.
+/// Embeddings, and the model that computed them; during a change of models those of two.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vectors {
-    /// The name of the model, which names its vectors in the index.
+    /// The name of the model, which names its vectors in the index: of two models the later one.
     pub model: String,
-    /// One vector for each text, in order; `None` for a text that the service refuses.
-    pub vectors: Vec<Option<Vec<f32>>>,
-    /// Tokens that the model read.
+    /// The embeddings of each text, in order, one of each model; none of a text that the service of the model refuses.
+    pub vectors: Vec<Vec<Embedding>>,
+    /// Tokens that the models read.
     pub tokens: usize,
 }
 
@@ -40,18 +41,29 @@ impl Vectors {
         let vectors = Vec::with_capacity(texts.len());
         let mut computed = Self { model: embedder.model().to_owned(), vectors, tokens: 0 };
         computed.add(embedder, &texts)?;
-        let passages = computed.vectors.iter().filter(|vector| vector.is_none()).count();
+        let passages = computed.vectors.iter().filter(|vectors| vectors.is_empty()).count();
         if passages > 0 {
             warn!(passages, "the embedding endpoint refuses passages; search finds them by their words only");
         }
         Ok(computed)
     }
 
+    /// Returns these embeddings with those of a later model of the same texts.
+    #[must_use]
+    pub fn with(mut self, later: Self) -> Self {
+        for (vectors, later) in self.vectors.iter_mut().zip(later.vectors) {
+            vectors.extend(later);
+        }
+        Self { model: later.model, vectors: self.vectors, tokens: self.tokens.saturating_add(later.tokens) }
+    }
+
     /// Adds the embeddings of texts. If they are refused, each half is sent alone, down to the texts that are the cause.
     fn add(&mut self, embedder: &dyn Embedder, texts: &[&str]) -> Result<(), EmbedError> {
         match embedder.embed(texts) {
             Ok(Embeddings { vectors, tokens }) => {
-                self.vectors.extend(vectors.into_iter().map(Some));
+                let model = &self.model;
+                let to_embedding = |vector| vec![Embedding { model: model.clone(), vector }];
+                self.vectors.extend(vectors.into_iter().map(to_embedding));
                 self.tokens = self.tokens.saturating_add(tokens);
                 Ok(())
             }
@@ -61,7 +73,7 @@ impl Vectors {
                 self.add(embedder, second)
             }
             Err(EmbedError::TextRefused { .. }) => {
-                self.vectors.extend(texts.iter().map(|_| None));
+                self.vectors.extend(texts.iter().map(|_| Vec::new()));
                 Ok(())
             }
             Err(error) => Err(error),
@@ -134,10 +146,23 @@ mod tests {
 
         let computed = Vectors::compute(&embedder, &texts).unwrap();
 
-        let one = Some(vec![1.0]);
-        assert_eq!(computed.vectors, [one.clone(), one.clone(), None, one, None]);
+        let one = vec![Embedding { model: "picky".to_owned(), vector: vec![1.0] }];
+        assert_eq!(computed.vectors, [one.clone(), one.clone(), vec![], one, vec![]]);
         assert_eq!((computed.model.as_str(), computed.tokens), ("picky", 3));
         assert_eq!(*embedder.requests.lock().unwrap(), [5, 2, 3, 1, 2, 1, 1]);
+    }
+
+    #[test]
+    fn vectors_of_two_models_are_those_of_the_same_texts() {
+        let embedding = |model: &str| Embedding { model: model.to_owned(), vector: vec![1.0] };
+        let of_model = |model: &str, vectors| Vectors { model: model.to_owned(), vectors, tokens: 3 };
+        let former = of_model("a", vec![vec![embedding("a")], vec![]]);
+        let latest = of_model("b", vec![vec![embedding("b")], vec![embedding("b")]]);
+
+        let both = former.with(latest);
+
+        assert_eq!(both.vectors, [vec![embedding("a"), embedding("b")], vec![embedding("b")]]);
+        assert_eq!((both.model.as_str(), both.tokens), ("b", 6));
     }
 
     #[test]

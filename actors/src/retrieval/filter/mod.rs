@@ -2,9 +2,10 @@
 
 mod labels;
 mod library_filter;
+mod named_documents;
 mod row_conditions;
 
 pub(super) use labels::labels;
 pub use labels::labels_of;
-pub use library_filter::LibraryFilter;
+pub use library_filter::{LibraryFilter, Naming, ResolvedFilter};
 pub(super) use row_conditions::{find_passing, is_readable};

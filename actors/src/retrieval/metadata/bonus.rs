@@ -1,13 +1,13 @@
 //! Raises the passages of documents that the query also finds by their metadata: a document whose title or tags have its words is about
 //! them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use search::index::{Hit, HybridHits};
 use uuid::Uuid;
 
 /// The share of the score of a metadata passage that is added to the passages of its document.
-const BONUS_SHARE: f32 = 0.3;
+pub const BONUS_SHARE: f32 = 0.3;
 
 /// Returns the hits with the scores of the passages raised whose documents have a metadata passage among the lexical hits, at most to the
 /// attainable BM25 of the query; `None` if there are none. `documents` are those of passages, as far as they are known; the id of a
@@ -23,6 +23,7 @@ pub fn raise_passage_scores(
     if metadata.is_empty() {
         return None;
     }
+    let dense: HashSet<Uuid> = hits.dense.iter().map(|hit| hit.id).collect();
     let raised = |hit: &Hit| {
         let document = documents.get(&hit.id).filter(|document| **document != hit.id);
         let bonus =
@@ -37,8 +38,14 @@ pub fn raise_passage_scores(
         dense: hits.dense.clone(),
         term_scores: hits.term_scores.clone(),
         documents: HashMap::new(),
-        // Metadata passages have no embeddings.
-        unembedded: hits.unembedded.iter().chain(metadata.keys()).copied().collect(),
+        // Few metadata passages have embeddings: those that the dense search found, and perhaps some of the others.
+        unembedded: hits
+            .unembedded
+            .iter()
+            .chain(metadata.keys())
+            .filter(|id| !dense.contains(*id))
+            .copied()
+            .collect(),
     })
 }
 
@@ -68,6 +75,20 @@ mod tests {
         let tenths = |hit: &Hit| (hit.id.as_u128(), (hit.score * 10.0).round());
         let found: Vec<(u128, f32)> = raised.lexical.iter().map(tenths).collect();
         assert_eq!(found, [(12, 50.0), (31, 45.0), (1, 40.0), (11, 32.0), (21, 30.0)]);
+    }
+
+    #[test]
+    fn metadata_that_the_dense_search_found_has_an_embedding() {
+        let hits = HybridHits {
+            lexical: vec![hit(1, 4.0), hit(2, 3.0)],
+            dense: vec![hit(2, 0.7)],
+            ..HybridHits::default()
+        };
+        let documents = HashMap::from([(1, 1), (2, 2)].map(|(a, b)| (id(a), id(b))));
+
+        let raised = raise_passage_scores(&hits, &documents, 5.0).unwrap();
+
+        assert_eq!(raised.unembedded, HashSet::from([id(1)]));
     }
 
     #[test]

@@ -6,6 +6,6 @@ mod highlight_texts;
 mod hits;
 mod source;
 
-pub use bonus::raise_passage_scores;
+pub use bonus::{BONUS_SHARE, raise_passage_scores};
 pub use hits::{DescribedDocument, read_described};
 pub use source::{Annotations, MetadataSource, language_of};

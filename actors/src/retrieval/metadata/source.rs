@@ -1,5 +1,5 @@
 //! Makes the metadata passage of a document: a point of the index, whose id is that of the document, for its title, the words of its URL,
-//! its excerpt, and the tags and highlights of its bookmark. It has no vector, and is no passage of the text.
+//! its excerpt, and the tags and highlights of its bookmark. It is no passage of the text, and has no vector as it is made.
 
 use std::collections::HashMap;
 
@@ -9,10 +9,14 @@ use errors::Error;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, Select};
 use search::index::{Labels, Language, Point};
 use search::lexical::{self, MAX_HIGHLIGHTS_CHARS, MetadataFields};
+use uuid::Uuid;
 use values::id::{BookmarkId, DocumentId, UserId};
 
 use super::highlight_texts::read_highlights;
 use crate::retrieval::filter::labels_of;
+
+/// Characters of the metadata that are embedded. Models read about a thousand.
+const MAX_EMBEDDED_CHARS: usize = 2_000;
 
 /// What a user has added to a bookmark, as far as it is in the metadata passage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -95,6 +99,14 @@ impl MetadataSource {
         annotations: &mut HashMap<BookmarkId, Annotations>,
     ) -> Option<Self> {
         document.has_metadata_passage().then(|| Self {
+            annotations: document.bookmark_id.and_then(|id| annotations.remove(&id)).unwrap_or_default(),
+            ..Self::without_annotations(document)
+        })
+    }
+
+    /// Returns a source of the title, URL and excerpt of a document alone. A document without a metadata passage has these too.
+    pub(in crate::retrieval) fn without_annotations(document: &document::Model) -> Self {
+        Self {
             id: document.id,
             version: i64::from(document.version),
             title: document.title.clone(),
@@ -102,8 +114,28 @@ impl MetadataSource {
             excerpt: document.description.clone(),
             language: document.language.clone(),
             labels: labels_of(document),
-            annotations: document.bookmark_id.and_then(|id| annotations.remove(&id)).unwrap_or_default(),
-        })
+            annotations: Annotations::default(),
+        }
+    }
+
+    /// Returns the id of the point: that of the document.
+    pub fn point_id(&self) -> Uuid {
+        self.id.0
+    }
+
+    /// Returns what is embedded of the metadata, at most 2,000 characters: the title or, without one, the words of the URL, the excerpt, the
+    /// tags and the highlights.
+    pub fn embedded_text(&self) -> String {
+        let is_titled = self.url.as_deref() != Some(self.title.as_str());
+        let title = if is_titled {
+            self.title.clone()
+        } else {
+            self.url.as_deref().map(lexical::url_words).unwrap_or_default().join(" ")
+        };
+        let parts = [title].into_iter().chain(self.excerpt.clone()).chain([self.annotations.tags.join(", ")]);
+        let parts = parts.chain(self.annotations.highlights.iter().cloned());
+        let parts: Vec<String> = parts.filter(|part| !part.trim().is_empty()).collect();
+        text::cut(&parts.join(". "), MAX_EMBEDDED_CHARS)
     }
 
     /// Analyses the words of the metadata. Blocks.
@@ -120,7 +152,7 @@ impl MetadataSource {
         };
         let language = language_of(language.as_deref(), &format!("{}\n{}", fields.title, fields.excerpt));
         let sparse = lexical::analyze_metadata(&fields, language);
-        Point { id: id.0, document: id.0, version, labels, language, sparse, dense: None }
+        Point { id: id.0, document: id.0, version, labels, language, sparse, dense: Vec::new() }
     }
 }
 
@@ -134,7 +166,6 @@ mod tests {
     use database::QueryPlan;
     use sea_orm::{DbBackend, QueryTrait};
     use search::index::SparseVector;
-    use uuid::Uuid;
     use values::kind::ContentType;
 
     use super::*;
@@ -168,7 +199,23 @@ mod tests {
         assert_eq!((point.id, point.document, point.version), (document.id.0, document.id.0, 0));
         assert!(finds(&point, "spoonbills") && finds(&point, "waders") && finds(&point, "sieves"));
         assert!(!finds(&point, "https"), "the scheme says nothing of the page");
-        assert_eq!(point.dense, None);
+        assert!(point.dense.is_empty());
+    }
+
+    #[test]
+    fn title_or_url_is_embedded_with_the_annotations() {
+        let (document, mut annotations) = waiting_page();
+        let titled = document::Model {
+            title: "Feeding habits".to_owned(),
+            description: Some("On bills.".to_owned()),
+            ..document.clone()
+        };
+
+        let source = MetadataSource::of(&document, &mut annotations).unwrap();
+
+        assert_eq!(source.embedded_text(), "marsh spoonbills. waders. sieves");
+        let titled = MetadataSource::without_annotations(&titled);
+        assert_eq!(titled.embedded_text(), "Feeding habits. On bills.");
     }
 
     #[test]
@@ -188,6 +235,6 @@ mod tests {
 
         let tags = QueryPlan::of(&db, select_tags(user, &bookmarks).build(DbBackend::Sqlite)).await.unwrap();
 
-        assert!(tags.has_step("bookmark_tag_bookmark (bookmark_id=? AND user_id=?)"), "{tags:#?}");
+        assert!(tags.has_step("sqlite_autoindex_bookmark_tag_1 (bookmark_id=? AND user_id=?)"), "{tags:#?}");
     }
 }

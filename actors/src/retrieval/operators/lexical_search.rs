@@ -108,7 +108,7 @@ pub fn find_documents(
 #[cfg(test)]
 mod tests {
     use library::bookmarks::BookmarkConditions;
-    use search::index::{EdgeIndex, Language, PassageIndex, Point};
+    use search::index::{EdgeIndex, Language, PassageIndex, Point, VectorModels};
     use search::query_syntax::ParsedQuery;
 
     use super::*;
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn documents_below_a_long_one_are_found() {
         let folder = tempfile::tempdir().unwrap();
-        let index = EdgeIndex::open(folder.path(), None).unwrap();
+        let index = EdgeIndex::open(folder.path(), VectorModels::default()).unwrap();
         let passages = u128::try_from(MAX_LEXICAL_HITS).unwrap();
         let long = (1..=passages).map(|n| point(10_000 + n, 1, "heron heron"));
         let others =
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn word_excludes_its_forms_but_not_what_ends_with_it() {
         let folder = tempfile::tempdir().unwrap();
-        let index = EdgeIndex::open(folder.path(), None).unwrap();
+        let index = EdgeIndex::open(folder.path(), VectorModels::default()).unwrap();
         let german = |number, text: &str| Point {
             language: Language::German,
             sparse: lexical::analyze_passage("", text, Language::German),
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn phrase_of_stop_words_has_candidates() {
         let folder = tempfile::tempdir().unwrap();
-        let index = EdgeIndex::open(folder.path(), None).unwrap();
+        let index = EdgeIndex::open(folder.path(), VectorModels::default()).unwrap();
         let points = vec![point(1, 1, "It is what it is."), point(2, 2, "A heron."), point(3, 3, "Reeds.")];
         index.upsert(&Tenant::of(USER.0), points).unwrap();
         let query = SearchQuery {

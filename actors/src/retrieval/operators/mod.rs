@@ -18,8 +18,9 @@ use super::ranked_hits::{RankedHits, SearchHit};
 use super::search_query::SearchQuery;
 use exclusion::Exclusions;
 use lexical_search::{MAX_LEXICAL_HITS, PhraseCandidates};
-use phrase_check::{PASSAGES_PER_READ, PhraseMatcher};
+use phrase_check::PASSAGES_PER_READ;
 
+pub use phrase_check::{PhraseMatcher, find_matching};
 pub use user_search::UserSearch;
 
 /// Returns the best passages for a query with phrases or exclusions. Fewer than its limit are all that there are, among the best 1,600.
@@ -29,7 +30,8 @@ pub use user_search::UserSearch;
 /// [`Error::Busy`] when it takes longer than ten seconds; the errors of [`UserSearch::run`]; [`Error::Internal`] when the database fails.
 pub(super) async fn search(search: UserSearch<'_>, query: SearchQuery) -> Result<RankedHits, Error> {
     if query.query.is_only_exclusions() {
-        return Ok(RankedHits::default());
+        let lexical_only = search.engine.is_lexical_only(search.is_incomplete);
+        return Ok(RankedHits { lexical_only, ..RankedHits::default() });
     }
     let found = search_with_operators(search, query);
     tokio::time::timeout(SEARCH_TIMEOUT, found).await.map_err(|_| Error::Busy(Duration::from_secs(1)))?
@@ -57,6 +59,7 @@ async fn search_without_excluded(search: UserSearch<'_>, query: SearchQuery) -> 
         exclusions.check(ranked.hits.iter().map(|hit| hit.document.0).collect()).await?;
         ranked.hits.retain(|hit| !exclusions.exclude(hit.document.0));
         if ranked.hits.len() >= limit || is_exhausted {
+            ranked.is_complete &= ranked.hits.len() < limit;
             ranked.hits.truncate(limit);
             return Ok(ranked);
         }

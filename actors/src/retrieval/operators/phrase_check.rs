@@ -80,7 +80,7 @@ impl PhraseMatcher {
 ///
 /// # Errors
 /// [`Error::Internal`] when the database or the worker thread fails.
-pub(super) async fn find_matching(
+pub async fn find_matching(
     db: &Db,
     workers: &Workers,
     user: UserId,
@@ -148,9 +148,11 @@ async fn read_metadata(
         .all(db.read())
         .await?;
     let bookmarks = found.iter().filter_map(|document| document.bookmark_id).collect();
-    let mut annotations = Annotations::of_bookmarks(db, user, bookmarks).await?;
+    let annotations = Annotations::of_bookmarks(db, user, bookmarks).await?;
     let texts = found.into_iter().map(|document| {
-        let own = document.bookmark_id.and_then(|bookmark| annotations.remove(&bookmark)).unwrap_or_default();
+        // A page and the note on it have one bookmark.
+        let own = document.bookmark_id.and_then(|bookmark| annotations.get(&bookmark)).cloned();
+        let own = own.unwrap_or_default();
         // A phrase may be a part of a path (`how-to-bake-bread`).
         let url_words = document.url.map(|url| lexical::url_words(&url).join(" "));
         let texts = [document.title].into_iter().chain(document.description).chain(url_words);

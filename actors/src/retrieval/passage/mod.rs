@@ -1,6 +1,7 @@
 //! What is shown of search hits: their passages, read from the database, with scores that count the text and the title.
 
 mod exact_title;
+mod page_status;
 mod readable;
 mod results;
 mod rows;
@@ -16,7 +17,7 @@ use super::ranked_hits::SearchHit;
 
 pub use readable::readable;
 pub use results::{load, rounded_score};
-pub use score::move_exact_titles_first;
+pub use score::order_as_results;
 
 /// A passage that matches the query (spec.md: Search result).
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -36,7 +37,8 @@ pub struct SearchResult {
     pub url: String,
     /// Type of the original: an article, a PDF, audio, video or a note.
     pub content_type: ContentType,
-    /// Whether the document is being processed, is ready, or could not be fetched or read: `processing`, `ready` or `failed`.
+    /// Whether the document is being processed, is ready, or could not be fetched or read: `processing`, `ready` or `failed`. For a note on
+    /// a bookmark that of the page while the page is not ready, although the note can be read.
     pub status: DocumentStatus,
     /// At most 320 characters of plain text around the best match.
     pub snippet: String,

@@ -1,6 +1,7 @@
 //! Reads the passages of search hits. The index is slightly behind the rows, so the rows decide: a passage that was removed, hidden, or
 //! moved out of the searched part of the library is left out.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use database::Db;
@@ -16,6 +17,10 @@ use crate::retrieval::metadata::{DescribedDocument, read_described};
 use crate::retrieval::ranked_hits::{RankedHits, SearchHit};
 use crate::retrieval::search_query::SearchQuery;
 
+/// Hits above which those that fail the conditions on their bookmarks are left out before any text is read: only those of searches whose
+/// documents the index was not given are so many.
+const MAX_UNTESTED_HITS: usize = 64;
+
 /// Returns the first `limit` of the hits that can be read, in their order, and after them possibly more, among them those whose title is
 /// the query.
 ///
@@ -29,6 +34,7 @@ pub async fn first_readable(
     limit: usize,
 ) -> Result<Vec<Passage>, Error> {
     let RankedHits { hits, searched_text, .. } = ranked;
+    let hits = passing(&core.db, user, search, hits).await?;
     let (first, rest) = hits.split_at(limit.min(hits.len()));
     let mut passages = readable(core, user, search, first).await?;
     let matcher = TitleMatcher::new(searched_text);
@@ -43,6 +49,25 @@ pub async fn first_readable(
         }
     }
     Ok(passages)
+}
+
+/// Returns many hits without those of documents that fail the conditions on their bookmarks; few as they are.
+async fn passing<'a>(
+    db: &Db,
+    user: UserId,
+    search: &SearchQuery,
+    hits: &'a [SearchHit],
+) -> Result<Cow<'a, [SearchHit]>, Error> {
+    if hits.len() <= MAX_UNTESTED_HITS {
+        return Ok(Cow::Borrowed(hits));
+    }
+    let mut documents: Vec<DocumentId> = hits.iter().map(|hit| hit.document).collect();
+    documents.sort_unstable();
+    documents.dedup();
+    let Some(passing) = find_passing(db, user, &search.bookmarks, &documents).await? else {
+        return Ok(Cow::Borrowed(hits));
+    };
+    Ok(hits.iter().filter(|hit| passing.contains(&hit.document)).copied().collect())
 }
 
 /// Returns the hits with their passages and documents, in their order, without those that cannot be read any more. For a document that was

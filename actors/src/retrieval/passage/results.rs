@@ -7,7 +7,7 @@ use values::id::UserId;
 
 use super::readable::first_readable;
 use super::score::{ScoredPassage, score_passages};
-use super::{Passage, SearchResult};
+use super::{Passage, SearchResult, page_status};
 use crate::retrieval::ranked_hits::RankedHits;
 use crate::retrieval::search_query::SearchQuery;
 
@@ -27,15 +27,20 @@ pub async fn load(
         return Ok(Vec::new());
     }
     let (shared, query, terms) = (core.clone(), ranked.searched_text.clone(), ranked.terms.clone());
+    let factor = ranked.score_factor();
     // On a worker thread, because a snippet reads the whole passage.
     let make = move || {
         let scored = score_passages(passages, &query, &terms, limit);
-        scored.into_iter().map(|passage| result(&shared, passage)).collect()
+        scored.into_iter().map(|passage| result(&shared, passage, factor)).collect()
     };
-    core.workers.run(Lane::Foreground, make).await.map_err(Error::from)
+    let mut results: Vec<SearchResult> =
+        core.workers.run(Lane::Foreground, make).await.map_err(Error::from)?;
+    page_status::show(&core.db, user, &mut results).await?;
+    Ok(results)
 }
 
-fn result(core: &CoreContext, scored: ScoredPassage) -> SearchResult {
+/// Returns the result of a passage, whose score is multiplied by this factor.
+fn result(core: &CoreContext, scored: ScoredPassage, factor: f32) -> SearchResult {
     let ScoredPassage { passage: Passage { row, .. }, snippet, measures, score } = scored;
     SearchResult {
         document_id: row.document_id,
@@ -47,7 +52,7 @@ fn result(core: &CoreContext, scored: ScoredPassage) -> SearchResult {
         content_type: row.content_type,
         status: row.status,
         snippet,
-        score: rounded_score(score),
+        score: rounded_score(factor * score),
         page_number: row.page,
         start_seconds: row.start_seconds,
         end_seconds: row.end_seconds,

@@ -28,6 +28,17 @@ pub struct AnalyzedDocument {
 }
 
 impl AnalyzedDocument {
+    /// Returns a document with its metadata passage alone. Blocks.
+    pub fn of_metadata(source: MetadataSource) -> Self {
+        let point = source.into_point();
+        Self {
+            id: point.document,
+            labels: point.labels.clone(),
+            points: vec![point],
+            has_all_passages: false,
+        }
+    }
+
     /// Returns the bytes that it takes in memory.
     pub fn size_bytes(&self) -> usize {
         self.points.iter().map(|point| POINT_BYTES + WORD_BYTES * point.sparse.indices.len()).sum()
@@ -61,7 +72,7 @@ impl AnalysisSource {
                 labels: labels.clone(),
                 language,
                 sparse: lexical::analyze_passage(&document.title, &text, language),
-                dense: None,
+                dense: Vec::new(),
             }
         };
         let points = passages.into_iter().map(to_point).chain(metadata.map(MetadataSource::into_point));

@@ -177,7 +177,7 @@ mod tests {
             labels: labels.clone(),
             language: Language::English,
             sparse: lexical::analyze_passage("", text, Language::English),
-            dense: None,
+            dense: Vec::new(),
         };
         let points = (0..).zip(texts).map(point).collect();
         Arc::new(AnalyzedDocument { id: id(number), labels: labels.clone(), points, has_all_passages })

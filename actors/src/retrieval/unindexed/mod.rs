@@ -7,6 +7,8 @@
 mod analyzed;
 mod documents;
 mod load;
+mod metadata_shares;
 
 pub use documents::UnindexedDocuments;
 pub use load::UnindexedReader;
+pub use metadata_shares::metadata_shares;

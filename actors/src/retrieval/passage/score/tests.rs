@@ -50,6 +50,44 @@ fn document_whose_title_is_the_query_comes_first() {
 }
 
 #[test]
+fn passage_of_the_date_comes_before_those_of_other_dates() {
+    let other = passage(1, "Meeting of 2024-06-13", "The auditor came.", 0.9);
+    let wanted = passage(2, "Meeting of 2024-06-06", "The roof leaks.", 0.8);
+    let scores = scores_of(vec![other, wanted], "meeting 2024-06-06", 9);
+
+    assert_eq!((scores[0].0, scores[1].0), (2, 1));
+    assert!(scores[0].1 > 0.8 && scores[1].1 < 0.5, "{scores:?}");
+}
+
+#[test]
+fn passages_for_an_answer_are_in_the_order_of_results() {
+    let query = "meeting 2024-06-06";
+    let languages = [Language::English];
+    let terms = query_terms(query, &languages);
+    let terms = SnippetTerms::of(query, &terms, &vec![1.0; terms.len()], &languages);
+    let mut passages = vec![
+        passage(1, "Meeting of 2024-06-13", "The auditor came.", 0.9),
+        passage(2, "Meeting of 2024-06-06", "The roof leaks.", 0.8),
+        passage(3, "Meeting 2024-06-06", "The roof is mended.", 0.7),
+    ];
+
+    order_as_results(&mut passages, query, &terms);
+
+    let found = passages.iter().map(|passage| (passage.row.id.0.as_u128(), passage.found.score > 0.5));
+    assert_eq!(found.collect::<Vec<_>>(), [(3, true), (2, true), (1, false)]);
+}
+
+#[test]
+fn tag_that_has_the_date_counts() {
+    let tagged = |metadata_share| {
+        let mut tagged = passage(1, "Meeting", "The roof leaks.", 0.9);
+        tagged.found.metadata_share = metadata_share;
+        scores_of(vec![tagged], "meeting 2024-06-06", 9)[0].1
+    };
+    assert!(tagged(0.9) > 0.5 && tagged(0.5) < 0.5);
+}
+
+#[test]
 fn order_of_the_ranking_is_kept_otherwise() {
     let lacking = passage(1, "Okapi", "It stands.", 0.5);
     let holding = passage(2, "Habitat of the okapi", "The okapi lives in its habitat.", 0.9);
