@@ -1,12 +1,14 @@
 //! Answers a question from passages: the trait and its two implementations. [`Chat`] asks an OpenAI-compatible endpoint, if
 //! one is configured; otherwise [`Extractive`] quotes the passages without a model that writes.
 //!
-//! An answerer reads text that others wrote. It has no tools, and its output is data too: markers and quotations are checked
+//! An answerer reads text that others wrote. It has no tools, and what a model writes is data too: its markers and quotations are checked
 //! afterwards (`search::citation`).
 
 mod chat;
 mod context;
 mod extractive;
+
+use std::ops::Range;
 
 use futures_util::future::BoxFuture;
 
@@ -41,7 +43,7 @@ pub struct SourcePassage {
 /// An answer whose citations are not checked yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// The answer with markers.
+    /// What a model wrote, or what is quoted.
     pub answer: DraftAnswer,
     /// The name of the model, as the endpoint reports it or else as it is configured.
     pub model: String,
@@ -52,12 +54,23 @@ pub struct Draft {
 /// How far the passages answer a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DraftAnswer {
-    /// The answer.
-    Answer(String),
-    /// Quotations of the sentences that are nearest to the question, none of which seems to answer it.
-    Closest(String),
-    /// The passages contain no text.
+    /// What a model wrote: text with markers `[n]`, which may refer to no passage, and with quotations, which may be invented.
+    Written(String),
+    /// The sentences that answer the question, best first.
+    Quoted(Vec<QuotedSentence>),
+    /// The sentences that are nearest to the question, best first, none of which seems to answer it.
+    Closest(Vec<QuotedSentence>),
+    /// The passages contain no words.
     Nothing,
+}
+
+/// A part of the text of a passage. It is not text with a marker, because the text itself may contain what looks like one: `a[12]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuotedSentence {
+    /// Index of the passage in the question, from 0.
+    pub passage: usize,
+    /// Range in bytes of the text of the passage.
+    pub range: Range<usize>,
 }
 
 /// Why there is no answer. It contains nothing of the question or the passages.

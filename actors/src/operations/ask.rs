@@ -7,6 +7,8 @@
 mod context_packing;
 mod found_passages;
 mod neighbours;
+mod quoted_answer;
+mod textless_documents;
 
 use entity::{bookmark, document};
 use schemars::JsonSchema;
@@ -21,7 +23,7 @@ use values::kind::ContentType;
 use values::scope::Scope;
 
 use crate::ai::{self, answers};
-use crate::answerer::{self, Draft, DraftAnswer, Question};
+use crate::answerer::{self, Answerer, Draft, DraftAnswer, Question};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
@@ -33,6 +35,7 @@ use errors::{Error, code};
 use library::bookmarks::BookmarkConditions;
 use library::context::CoreContext;
 use library::owned_transaction::begin_request;
+use quoted_answer::QuotedAnswer;
 use validation::{Id, List, Words, request};
 
 /// The field `question`: 1 to 2,000 characters.
@@ -43,9 +46,6 @@ pub type AnswerSources = List<Id<BookmarkId>, 1, 50>;
 const SEARCHED_PASSAGES: usize = 24;
 /// The answer when the search finds nothing.
 const NO_ANSWER: &str = "There is nothing about this in your library.";
-/// The start of the answer when the search finds documents, but no sentence of them answers the question. Quotations follow, or the
-/// titles of documents without a text.
-const NO_DIRECT_ANSWER: &str = "No sentence answers this directly; closest:";
 
 /// Answers a question with the model of the server. An answer counts towards the plan's answers of the month and its AI budget.
 #[derive(Debug)]
@@ -81,11 +81,12 @@ impl FromRequest for Ask {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AskResponse {
-    /// The answer as plain text with markers: `[n]` refers to `citations[n - 1]`.
+    /// The answer as plain text with markers: `[n]` behind a statement or a quotation refers to `citations[n - 1]`. Within a quotation it
+    /// is part of the quoted text, which is not changed.
     answer: String,
     /// The passages that the markers refer to.
     pub citations: Vec<Citation>,
-    /// Number of passages that the model was given; 0 if the library has nothing about the question.
+    /// Number of passages that the model was given; 0 if the library has no text about the question.
     passages_read: usize,
     /// Name of the model that answered.
     model: String,
@@ -113,7 +114,7 @@ pub struct Citation {
     n: usize,
     /// The document that contains the passage.
     document_id: DocumentId,
-    /// The cited passage; `GET /documents/:id/chunks` lists it with its text.
+    /// The cited passage; `GET /documents/:id/chunks` lists it with its text. Of a document without a text, its `documentId`.
     chunk_id: ChunkId,
     /// The bookmark whose text or note contains the passage; null for other documents.
     pub bookmark_id: Option<BookmarkId>,
@@ -125,7 +126,7 @@ pub struct Citation {
     url: String,
     /// Type of the source from which the text was extracted.
     content_type: ContentType,
-    /// The quoted text: what the document's text contains from `quoteStart` to `quoteEnd`.
+    /// The quoted text: what the document's text contains from `quoteStart` to `quoteEnd`. Empty for a document without a text.
     quote: String,
     /// Offset of the first character of the quote, in Unicode scalar values. It lies within the cited passage.
     quote_start: usize,
@@ -241,40 +242,55 @@ impl Ask {
         };
         let ranked = ctx.retrieval.search(caller.user, query.clone()).await?;
         let found = found_passages::load(&ctx.core, caller.user, &query, &ranked).await?;
-        if found.is_empty() {
-            let titles = found_passages::load_titles(&ctx.core, caller.user, &ranked.hits).await?;
-            // It counts as an answer all the same (contract.md, section 5), but uses no tokens.
-            return Ok((no_answer(ctx.answers.answerer.model().to_owned(), &titles), 0));
-        }
+        let textless = textless_documents::load(&ctx.core, caller.user, &query, &ranked.hits, &found).await?;
         let neighbours = neighbours::load(&found, &ctx.core, caller).await?;
         let passages = context_packing::pack(found, neighbours);
-        let passages_of_question = passages.iter().map(answerer_passage).collect();
-        let question = Question { text: self.question.clone(), passages: passages_of_question };
-        let Draft { answer, model, tokens } =
-            ctx.answers.answerer.answer(question).await.map_err(unavailable)?;
-        let (text, outcome) = match answer {
-            DraftAnswer::Answer(text) => (text, AnswerOutcome::Answered),
-            DraftAnswer::Closest(quotations) => {
-                (format!("{NO_DIRECT_ANSWER} {quotations}"), AnswerOutcome::Closest)
-            }
-            DraftAnswer::Nothing => return Ok((no_answer(model, &[]), tokens)),
+        let Draft { answer, model, tokens } = self.draft(&passages, &*ctx.answers.answerer).await?;
+        let quoting = QuotedAnswer { passages: &passages, textless: &textless };
+        let (CitedAnswer { text, citations }, outcome) = match answer {
+            DraftAnswer::Written(text) => (cite_written(&text, &passages)?, AnswerOutcome::Answered),
+            DraftAnswer::Quoted(sentences) => match quoting.direct(sentences) {
+                Some(answer) => (answer, AnswerOutcome::Answered),
+                None => (quoting.closest(Vec::new()), AnswerOutcome::Closest),
+            },
+            DraftAnswer::Closest(sentences) => (quoting.closest(sentences), AnswerOutcome::Closest),
+            DraftAnswer::Nothing if textless.is_empty() => return Ok((nothing_found(model), tokens)),
+            DraftAnswer::Nothing => (quoting.closest(Vec::new()), AnswerOutcome::Closest),
         };
-        let texts: Vec<&str> = passages.iter().map(|packed| packed.passage.row.text.as_str()).collect();
-        let cited = citation::cite(&text::clean(&text), &texts);
-        if cited.is_empty() {
-            // An error, so that the answer is not counted.
-            warn!("the answer of the model contains only citation markers");
-            return Err(Error::AiUnavailable);
-        }
-        let CitedAnswer { text, citations } = cited;
-        let citations = citations.into_iter().zip(1..);
-        let citations = citations.filter_map(|(cited, n)| {
-            Some(citation(&ctx.core, n, &passages.get(cited.passage)?.passage, cited))
+        let passages_read = passages.len();
+        let documents = textless.into_iter().map(|document| document.passage);
+        let sources: Vec<Passage> =
+            passages.into_iter().map(|packed| packed.passage).chain(documents).collect();
+        let citations = citations.into_iter().zip(1..).filter_map(|(cited, n)| {
+            let passage = sources.get(cited.passage)?;
+            Some(citation(&ctx.core, n, passage, cited))
         });
         let citations = citations.collect();
-        let passages_read = passages.len();
         Ok((AskResponse { answer: text, citations, passages_read, model, outcome }, tokens))
     }
+
+    /// Returns the answer from these passages. Without any the model is not asked: the answer counts all the same (contract.md, section 5),
+    /// but uses no tokens.
+    async fn draft(&self, passages: &[PackedPassage], answerer: &dyn Answerer) -> Result<Draft, Error> {
+        if passages.is_empty() {
+            let model = answerer.model().to_owned();
+            return Ok(Draft { answer: DraftAnswer::Nothing, model, tokens: 0 });
+        }
+        let passages = passages.iter().map(answerer_passage).collect();
+        answerer.answer(Question { text: self.question.clone(), passages }).await.map_err(unavailable)
+    }
+}
+
+/// Returns what a model wrote, in which `[n]` refers to the n-th of these passages, with its citations.
+fn cite_written(answer: &str, passages: &[PackedPassage]) -> Result<CitedAnswer, Error> {
+    let texts: Vec<&str> = passages.iter().map(|packed| packed.passage.row.text.as_str()).collect();
+    let cited = citation::cite(&text::clean(answer), &texts);
+    if cited.is_empty() {
+        // An error, so that the answer is not counted.
+        warn!("the answer of the model contains only citation markers");
+        return Err(Error::AiUnavailable);
+    }
+    Ok(cited)
 }
 
 fn answerer_passage(packed: &PackedPassage) -> answerer::SourcePassage {
@@ -295,16 +311,15 @@ fn unavailable(failure: answerer::AnswerError) -> Error {
     Error::AiUnavailable
 }
 
-/// Returns the answer without any passage. `titles` are those of documents that were found, but have no text.
-fn no_answer(model: String, titles: &[String]) -> AskResponse {
-    let (answer, outcome) = if titles.is_empty() {
-        (NO_ANSWER.to_owned(), AnswerOutcome::NothingFound)
-    } else {
-        // A title is text of third parties. Without passages, what looks like a marker is removed.
-        let quoted = text::clean(&format!("{NO_DIRECT_ANSWER} “{}”", titles.join("”, “")));
-        (citation::cite(&quoted, &[]).text, AnswerOutcome::Closest)
-    };
-    AskResponse { answer, citations: Vec::new(), passages_read: 0, model, outcome }
+/// Returns the answer to a question about which the library has nothing.
+fn nothing_found(model: String) -> AskResponse {
+    AskResponse {
+        answer: NO_ANSWER.to_owned(),
+        citations: Vec::new(),
+        passages_read: 0,
+        model,
+        outcome: AnswerOutcome::NothingFound,
+    }
 }
 
 fn citation(core: &CoreContext, n: usize, passage: &Passage, cited: citation::Citation) -> Citation {

@@ -9,7 +9,7 @@ mod stream;
 
 use std::time::Duration;
 
-use concurrency::{CircuitBreaker, CircuitRules};
+use concurrency::{CallOutcome, CircuitBreaker, CircuitRules};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, InvalidHeaderValue};
@@ -39,6 +39,7 @@ const MAX_TOTAL_TOKENS: u64 = 10_000_000;
 /// When the endpoint is not asked for a while: three questions in a row failed, each after several seconds.
 const CIRCUIT: CircuitRules = CircuitRules {
     failures_to_open: 3,
+    timeouts_to_open: 3,
     min_failure_time: Duration::from_secs(5),
     open_period: Duration::from_secs(30),
     max_open_period: Duration::from_secs(30),
@@ -146,7 +147,7 @@ impl Chat {
             None => u64::try_from(chunk::estimate(body) + chunk::estimate(&text)).unwrap_or(0),
         };
         let model = model.unwrap_or_else(|| self.model.clone());
-        Ok(Draft { answer: DraftAnswer::Answer(text), model, tokens })
+        Ok(Draft { answer: DraftAnswer::Written(text), model, tokens })
     }
 }
 
@@ -174,7 +175,7 @@ impl Answerer for Chat {
             }
             let answer = self.ask(&question, asked + DEADLINE).await;
             // The whole question counts, with its retries: what the circuit breaker saves is the wait of a caller.
-            self.circuit.record(answer.is_ok(), asked, Instant::now());
+            self.circuit.record(CallOutcome::of_answer(answer.is_ok()), asked, Instant::now());
             answer
         }
         .boxed()

@@ -1,5 +1,5 @@
-//! The embedded answerer. No model writes: it quotes the sentences that answer best, each with its marker, or those that are
-//! nearest if none seems to answer.
+//! The embedded answerer. No model writes: it quotes the sentences that answer best, or those that are nearest if none seems to
+//! answer.
 //!
 //! Sentences are ranked by similarity and by the weighted words that they share with the question, both together with the title of their
 //! document, and by the relevance of the document. Evidence of an answer are the sentences, the nearest passage and the largest share of
@@ -17,7 +17,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use inference::embedder::{EmbedError, Embedder};
 
-use super::{AnswerError, Answerer, Draft, DraftAnswer, Question, SourcePassage};
+use super::{AnswerError, Answerer, Draft, DraftAnswer, Question, QuotedSentence, SourcePassage};
 use crate::retrieval::Retrieval;
 use answer_type::ExpectedAnswer;
 use evidence::Evidence;
@@ -77,10 +77,10 @@ fn answer(question: &Question, embedder: Option<&dyn Embedder>) -> Result<DraftA
         return Ok(DraftAnswer::Nothing);
     }
     if measure_evidence(&question.passages, &words, &picked, expected.is_some()).is_answerable() {
-        return Ok(DraftAnswer::Answer(quote(&picked)));
+        return Ok(DraftAnswer::Quoted(quotations(&picked)));
     }
     pick::keep_one_per_document(&mut picked);
-    Ok(DraftAnswer::Closest(quote(&picked)))
+    Ok(DraftAnswer::Closest(quotations(&picked)))
 }
 
 /// Measures how well the documents of these sentences match the question, whose question word may ask for an answer of some type.
@@ -137,17 +137,12 @@ fn add_similarities(
     Ok(())
 }
 
-/// Formats each sentence in quotation marks, followed by its marker.
-fn quote(picked: &[Sentence<'_>]) -> String {
-    let mut text = String::new();
-    for sentence in picked {
-        if !text.is_empty() {
-            text.push(' ');
-        }
-        let words: Vec<&str> = sentence.text.split_whitespace().collect();
-        text.push_str(&format!("“{}” [{}]", words.join(" "), sentence.passage + 1));
-    }
-    text
+fn quotations(picked: &[Sentence<'_>]) -> Vec<QuotedSentence> {
+    let quotation = |sentence: &Sentence<'_>| {
+        let end = sentence.start + sentence.text.len();
+        QuotedSentence { passage: sentence.passage, range: sentence.start..end }
+    };
+    picked.iter().map(quotation).collect()
 }
 
 #[cfg(test)]

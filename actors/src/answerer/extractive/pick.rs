@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use search::citation;
 use search::similarity::jaccard;
 use text::chunk;
 use text::{char_count, head};
@@ -45,8 +46,10 @@ const DUPLICATE_SIMILARITY: f32 = 0.8;
 /// A sentence of a passage.
 #[derive(Clone, Debug)]
 pub(super) struct Sentence<'a> {
-    /// Index of the passage in the question, from 0; its marker is one higher.
+    /// Index of the passage in the question, from 0.
     pub passage: usize,
+    /// Where it begins in the text of the passage, in bytes.
+    pub start: usize,
     /// Rank of its document in the search.
     pub document_rank: usize,
     /// Title of its document; it may be empty.
@@ -91,7 +94,7 @@ impl Sentence<'_> {
     }
 }
 
-/// Returns all sentences, in the order of the passages.
+/// Returns all sentences that have words, in the order of the passages.
 pub(super) fn sentences<'a>(
     passages: &'a [SourcePassage],
     words: &QuestionWords,
@@ -102,12 +105,15 @@ pub(super) fn sentences<'a>(
     for (index, passage) in passages.iter().enumerate() {
         let title = words.ids(&passage.title);
         for range in chunk::sentences(&passage.text) {
-            let text = head(passage.text.get(range).unwrap_or_default(), MAX_SENTENCE_CHARS).trim();
-            if text.is_empty() {
+            let start = range.start;
+            // It has no white space around it, but where it is cut may be some.
+            let text = head(passage.text.get(range).unwrap_or_default(), MAX_SENTENCE_CHARS).trim_end();
+            if !citation::has_words(text) {
                 continue;
             }
             found.push(Sentence {
                 passage: index,
+                start,
                 document_rank: passage.document_rank,
                 title: &passage.title,
                 text,
@@ -133,9 +139,11 @@ fn relative_scores(passages: &[SourcePassage]) -> BTreeMap<usize, f32> {
     scores
 }
 
-/// Removes the headings and fragments of documents that have longer sentences.
+/// Removes the headings, numbers and fragments of documents that have longer sentences.
 fn without_fragments(mut found: Vec<Sentence<'_>>) -> Vec<Sentence<'_>> {
-    let is_fragment = |sentence: &Sentence<'_>| char_count(sentence.text) < MIN_SENTENCE_CHARS;
+    let is_fragment = |sentence: &Sentence<'_>| {
+        char_count(sentence.text) < MIN_SENTENCE_CHARS || !sentence.text.contains(char::is_alphabetic)
+    };
     let with_sentences: BTreeSet<usize> = found
         .iter()
         .filter(|sentence| !is_fragment(sentence))
@@ -211,6 +219,7 @@ mod tests {
     fn sentence(document_rank: usize, text: &str, coverage: f32, cosine: f32) -> Sentence<'_> {
         Sentence {
             passage: document_rank,
+            start: 0,
             document_rank,
             title: "",
             text,

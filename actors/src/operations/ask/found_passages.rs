@@ -10,13 +10,11 @@ use entity::{chunk, document};
 use errors::Error;
 use library::context::CoreContext;
 use sea_orm::{ColumnTrait, JoinType, QueryFilter, QuerySelect};
+use search::citation;
 use values::id::{ChunkId, DocumentId, UserId};
 
 use crate::retrieval::passage::{self, Passage};
 use crate::retrieval::{RankedHits, SearchHit, SearchQuery, first_passage};
-
-/// Maximum number of titles that an answer without passages names.
-const MAX_TITLES: usize = 2;
 
 /// Returns the passages of the hits, best first. A document of whose current text no passage was found contributes the first one of
 /// it, with the score of its hit.
@@ -29,7 +27,7 @@ pub(super) async fn load(
     search: &SearchQuery,
     ranked: &RankedHits,
 ) -> Result<Vec<Passage>, Error> {
-    let RankedHits { hits, searched_text, .. } = ranked;
+    let RankedHits { hits, searched_text, terms, .. } = ranked;
     let mut found = load_quotable(core, user, search, hits).await?;
     let mut quotable: HashSet<DocumentId> = found.iter().map(|passage| passage.row.document_id).collect();
     // One hit of each of the other documents: its best.
@@ -39,8 +37,7 @@ pub(super) async fn load(
         // A stable sort: equal ones keep the order of the search.
         found.sort_by(|a, b| b.found.score.total_cmp(&a.found.score));
     }
-    // As in the results of a search.
-    passage::move_exact_titles_first(&mut found, searched_text);
+    passage::order_as_results(&mut found, searched_text, terms);
     Ok(found)
 }
 
@@ -59,7 +56,8 @@ async fn load_first(
     load_quotable(core, user, search, &replaced).await
 }
 
-/// Returns the hits whose passages are part of the current text of their document and not blank.
+/// Returns the hits whose passages are part of the current text of their document and have words: of the others no sentence can be
+/// quoted.
 async fn load_quotable(
     core: &CoreContext,
     user: UserId,
@@ -69,7 +67,7 @@ async fn load_quotable(
     let mut found = passage::readable(core, user, search, hits).await?;
     found.retain(|passage| {
         let is_current = passage.row.version == passage.row.document_version;
-        passage.is_of_text() && is_current && !passage.row.text.trim().is_empty()
+        passage.is_of_text() && is_current && citation::has_words(&passage.row.text)
     });
     Ok(found)
 }
@@ -91,28 +89,4 @@ async fn find_first_passages(
         .all(core.db.read())
         .await?;
     Ok(rows.into_iter().collect())
-}
-
-/// Returns the titles of the best documents of the hits that the user can read, for hits without a passage: the document has no text yet.
-///
-/// # Errors
-/// [`Error::Internal`] when the database fails.
-pub(super) async fn load_titles(
-    core: &CoreContext,
-    user: UserId,
-    hits: &[SearchHit],
-) -> Result<Vec<String>, Error> {
-    if hits.is_empty() {
-        return Ok(Vec::new());
-    }
-    let rows: Vec<(DocumentId, String)> = document::Entity::visible_to(user)
-        .filter(document::Column::Id.is_in(hits.iter().map(|hit| hit.document)))
-        .select_only()
-        .column(document::Column::Id)
-        .column(document::Column::Title)
-        .into_tuple()
-        .all(core.db.read())
-        .await?;
-    let mut titles: HashMap<DocumentId, String> = rows.into_iter().collect();
-    Ok(hits.iter().filter_map(|hit| titles.remove(&hit.document)).take(MAX_TITLES).collect())
 }
