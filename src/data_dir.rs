@@ -138,6 +138,23 @@ pub fn give_to_owner(made: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Changes the owner of a folder and of everything in it as [`give_to_owner`] does.
+///
+/// # Errors
+/// [`io::Error`] when the folder cannot be read, or an owner cannot be read or changed.
+pub fn give_all_to_owner(made: &Path) -> io::Result<()> {
+    give_to_owner(made)?;
+    for entry in std::fs::read_dir(made)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            give_all_to_owner(&entry.path())?;
+        } else {
+            give_to_owner(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 /// Returns whether other users may read the folder. One that existed before keeps its permissions.
 pub fn is_open_to_others(folder: &Path) -> bool {
     std::fs::metadata(folder).is_ok_and(|found| found.permissions().mode() & 0o077 != 0)

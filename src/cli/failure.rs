@@ -133,6 +133,9 @@ pub enum Failure {
     /// A set of texts and queries could not be read or measured; the text is the reason.
     #[error("could not evaluate the set: {0}")]
     NotEvaluated(String),
+    /// The index could not be moved.
+    #[error("{}", chain(.0.as_ref()))]
+    NotMoved(Box<dyn std::error::Error + Send + Sync>),
     /// The runtime of the command could not be started.
     #[error("could not start the asynchronous runtime: {0}")]
     Runtime(#[source] io::Error),
@@ -192,6 +195,7 @@ impl Failure {
             Self::Interrupted { .. } => "IMPORT_INTERRUPTED",
             Self::NotExported(_) => "EXPORT_FAILED",
             Self::NotEvaluated(_) => "EVALUATION_FAILED",
+            Self::NotMoved(_) => "INDEX_NOT_MOVED",
             Self::Runtime(_) | Self::ReportFailed(_) | Self::OutputFailed(_) => "INTERNAL",
         }
     }

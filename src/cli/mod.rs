@@ -88,8 +88,8 @@ enum Command {
     /// Fetch, list, verify and import the local models
     #[command(subcommand)]
     Models(models::ModelsCommand),
-    /// Rebuild the search index
-    Reindex,
+    /// Rebuild the search index, or move it between the data folder and a Qdrant server
+    Reindex(reindex::ReindexArgs),
     /// Judge search by a set of texts and queries
     ///
     /// The texts are saved in a temporary library, and the queries are searched for with the operations that serve clients. Prints nDCG@10,
@@ -170,7 +170,7 @@ impl Cli {
             Command::Models(command) => wait(models::run(command, &settings?)),
             // It runs on a system of its own.
             Command::Eval(args) => eval::run(&args, settings?),
-            Command::Reindex => wait(reindex::run(&settings?)),
+            Command::Reindex(args) => wait(reindex::run(args, &settings?)),
             // It reports wrong settings too.
             Command::Doctor(args) => wait(doctor::run(args, self.config.as_deref(), settings)),
             Command::Migrate => wait(migrate::run(&settings?)),

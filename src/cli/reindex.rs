@@ -1,20 +1,108 @@
-//! `carrel reindex`: rebuilds the search index. A running server does it in the background, or the next one.
+//! `carrel reindex`: rebuilds the search index, or moves it between the data folder and a Qdrant server. A running server rebuilds it in the
+//! background, or the next one does. It is moved by the command itself, while no server runs, and nothing is embedded.
 
 use std::fmt;
+use std::fs::File;
 
 use actors::ingest::reindex;
+use actors::ingest::repair::relocate;
+use clap::{Args, ValueEnum};
+use library::context::CoreContext;
+use search::index::{CopyReport, IndexFolder, IndexStore};
 use serde::Serialize;
 
 use super::failure::Failure;
 use super::output::CommandOutput;
-use super::{opening, probe};
+use super::{opening, probe, progress};
+use crate::data_dir::{give_all_to_owner, is_locked, lock};
+use crate::server::{IndexStores, index_stores};
 use crate::settings::Settings;
 
-/// Enqueues a job for each document that has a text.
-pub async fn run(settings: &Settings) -> Result<CommandOutput, Failure> {
+/// Whether the index is rebuilt or moved.
+#[derive(Debug, Args)]
+pub struct ReindexArgs {
+    /// Move the index with its vectors, instead of rebuilding it; stop all servers first, and set `vectors.url`
+    #[arg(long, value_name = "PLACE")]
+    to: Option<IndexTarget>,
+}
+
+/// Where the index is moved.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum IndexTarget {
+    /// To the data folder, from the Qdrant server of `vectors.url`
+    Folder,
+    /// To the Qdrant server of `vectors.url`, from the data folder
+    Server,
+}
+
+/// Why there is nothing to move to or from.
+const NO_SERVER: &str = "vectors.url is not set; set it to the Qdrant server, also to move the index from there to the data folder";
+
+/// Enqueues a job for each document that has a text, or moves the index.
+pub async fn run(args: ReindexArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
     let core = opening::core(settings).await?;
+    if let Some(target) = args.to {
+        return relocate_index(target, settings, &core).await;
+    }
     let documents = reindex::enqueue_all(&core.db, core.clock.now()).await?;
-    CommandOutput::of(&QueuedReindex { documents, server_running: probe::is_server_running(settings).await })
+    let server_running = probe::is_server_running(settings).await;
+    CommandOutput::of(&QueuedReindex { documents, server_running })
+}
+
+async fn relocate_index(
+    target: IndexTarget,
+    settings: &Settings,
+    core: &CoreContext,
+) -> Result<CommandOutput, Failure> {
+    let _lock = lock_data_dir(settings)?;
+    let Some(IndexStores { folder, server }) =
+        index_stores(settings, core).await.map_err(Failure::NotMoved)?
+    else {
+        return Err(Failure::NotMoved(NO_SERVER.into()));
+    };
+    let (from, to) = match target {
+        IndexTarget::Folder => (server, folder),
+        IndexTarget::Server => (folder, server),
+    };
+    let moved = copy_and_record(core, &from, &to).await;
+    // Also after a failure, and also of the index that is moved, whose files are written when it is opened: a command that root runs must not
+    // leave files that the server cannot open.
+    let given = [&from, &to].map(|store| store.folder().map_or(Ok(()), give_index_to_owner));
+    let CopyReport { passages, users, removed } = moved?;
+    given.into_iter().collect::<Result<(), Failure>>()?;
+    let (from, to) = (from.description(), to.description());
+    CommandOutput::of(&MovedIndex { passages, users, removed, from, to, target })
+}
+
+async fn copy_and_record(
+    core: &CoreContext,
+    from: &IndexStore,
+    to: &IndexStore,
+) -> Result<CopyReport, Failure> {
+    let bar = progress::count("passages copied");
+    let shown = bar.clone();
+    let on_progress = move |copied| shown.set_position(u64::try_from(copied).unwrap_or(u64::MAX));
+    let moved = relocate(&core.db, from, to, &*core.clock, on_progress).await;
+    bar.finish_and_clear();
+    moved.map_err(|error| Failure::NotMoved(error.into()))
+}
+
+fn give_index_to_owner(folder: &IndexFolder) -> Result<(), Failure> {
+    let path = folder.path();
+    give_all_to_owner(&path).map_err(|cause| Failure::Path { what: "change the owner of", path, cause })
+}
+
+/// Locks the data folder, so that no server can start on it.
+fn lock_data_dir(settings: &Settings) -> Result<File, Failure> {
+    let folder = &settings.data_dir;
+    lock(folder).map_err(|cause| {
+        if is_locked(folder) != Some(true) {
+            return Failure::NotMoved(cause);
+        }
+        let folder = folder.display();
+        let running = format!("a server runs on data_dir {folder}; stop it first, because nothing may change the index meanwhile");
+        Failure::NotMoved(running.into())
+    })
 }
 
 #[derive(Serialize)]
@@ -32,5 +120,37 @@ impl fmt::Display for QueuedReindex {
             "no server is running: the server indexes them at its next start"
         };
         write!(f, "queued {} documents for indexing; {progress}", self.documents)
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MovedIndex {
+    passages: usize,
+    users: usize,
+    /// Passages that were at the new place before, and that the index does not have.
+    removed: usize,
+    from: String,
+    to: String,
+    #[serde(skip)]
+    target: IndexTarget,
+}
+
+impl fmt::Display for MovedIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { passages, users, removed, from, to, target } = self;
+        writeln!(f, "moved {passages} passages of {users} users")?;
+        writeln!(f, "from {from}")?;
+        writeln!(f, "to {to}")?;
+        if *removed > 0 {
+            writeln!(f, "removed {removed} other passages there")?;
+        }
+        f.write_str("counted the passages of every user at the new place: none is missing\n")?;
+        f.write_str(match target {
+            IndexTarget::Folder => "remove vectors.url from the settings before the server is started",
+            IndexTarget::Server => {
+                "start the server with vectors.url; remove the folder once search works as you expect"
+            }
+        })
     }
 }

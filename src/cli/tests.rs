@@ -77,6 +77,8 @@ fn every_subcommand_takes_json_at_its_end() {
         "models verify",
         "models import folder",
         "reindex",
+        "reindex --to folder",
+        "reindex --to server",
         "eval set --kind title --lexical --answers --features file --min title=0.9 --min all.mrr=0.5 --keep folder",
         "doctor",
         "doctor --repair",
@@ -93,6 +95,7 @@ fn every_subcommand_takes_json_at_its_end() {
 fn invalid_value_is_reported_with_the_allowed_ones() {
     let mistakes = [
         ("user add --email a@b.example --plan gold", "free, pro, research"),
+        ("reindex --to disk", "folder, server"),
         ("key create --user a@b.example --kind web --name N", "rest, mcp"),
         ("key create --user a@b.example --kind mcp --name N --scope all", "read:library"),
         ("key create --user a@b.example --kind mcp --name N --hourly-limit 0", "1.."),

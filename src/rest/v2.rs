@@ -23,8 +23,8 @@ impl<S: RouteSurface> V2Routes<S> {
             "ask",
             "Ask",
             "Answers a question with the model of the server, from the passages of the library that match \
-             best. Each `[n]` in the answer refers to `citations[n-1]`. A citation is `verified` if \
-             its quote was found in the passage. If the library has nothing about the question, or no \
+             best. Each `[n]` in the answer refers to `citations[n-1]`, except within a quotation, where it is \
+             part of the quoted text. A citation is `verified` if its quote was found in the passage. If the library has nothing about the question, or no \
              sentence answers it, the answer says so. The answer is plain text: escape it where it is \
              shown.",
         ),

@@ -13,7 +13,7 @@ use search::index::{AuditReason, IndexFolder};
 use super::check::{Check, SEE_DATABASE_FILES};
 use crate::cli::failure;
 use crate::cli::probe::ServerProbe;
-use crate::http::health::IndexHealth;
+use crate::http::health::{IndexHealth, ModelChange};
 use crate::settings::Settings;
 
 const NAME: &str = "index";
@@ -117,10 +117,11 @@ pub(super) fn judge_open(place: &str, health: &IndexHealth) -> Check {
             Check::warning(NAME, found, advice)
         }
         Completeness::Complete => match health.passages {
-            Some(passages) => Check::good(
-                NAME,
-                format!("{place} is complete and has {passages} passages, as the running server reports"),
-            ),
+            Some(passages) => {
+                let found =
+                    format!("{place} is complete and has {passages} passages, as the running server reports");
+                Check::good(NAME, with_model_change(found, health))
+            }
             None => Check::warning(
                 NAME,
                 format!(
@@ -129,6 +130,16 @@ pub(super) fn judge_open(place: &str, health: &IndexHealth) -> Check {
                 "let the server run; /readyz reports when the index is complete",
             ),
         },
+    }
+}
+
+/// Adds to what was found that the vectors of another model are being added.
+fn with_model_change(found: String, health: &IndexHealth) -> String {
+    match &health.model_change {
+        Some(ModelChange { model, documents_left }) => {
+            format!("{found}; {documents_left} documents are still to be embedded with {model}")
+        }
+        None => found,
     }
 }
 
@@ -200,8 +211,13 @@ mod tests {
         );
     }
 
-    const COMPLETE: IndexHealth =
-        IndexHealth { ok: true, passages: Some(7), failed_requests: 0, completeness: Completeness::Complete };
+    const COMPLETE: IndexHealth = IndexHealth {
+        ok: true,
+        passages: Some(7),
+        failed_requests: 0,
+        model_change: None,
+        completeness: Completeness::Complete,
+    };
 
     fn judge_health(health: IndexHealth) -> Check {
         judge_open("/data/index", &health)
@@ -212,6 +228,10 @@ mod tests {
         let complete = judge_health(COMPLETE);
         assert_eq!(complete.state, CheckState::Good);
         assert!(complete.found.contains("has 7 passages"), "{complete}");
+        let model_change = Some(ModelChange { model: "b".to_owned(), documents_left: 4 });
+        let changing = judge_health(IndexHealth { model_change, ..COMPLETE });
+        assert_eq!(changing.state, CheckState::Good);
+        assert!(changing.found.ends_with("4 documents are still to be embedded with b"), "{changing}");
 
         for (completeness, state) in [
             (Completeness::Checking, CheckState::Warning),

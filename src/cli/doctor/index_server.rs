@@ -1,6 +1,6 @@
 //! The index on a Qdrant server: whether the server answers and can hold it, and what the running server reports of it.
 
-use search::index::{IndexError, ServerReport, ServerStore};
+use search::index::{IndexError, ServerReport, ServerStore, VectorModels};
 use values::cause::causes;
 
 use super::check::Check;
@@ -16,11 +16,11 @@ const ADVICE: &str = "start the Qdrant server, and check `vectors.url` (with the
 /// Asks the Qdrant server, and judges what the running server reports of the index, if one runs.
 pub async fn check(vectors: &Vectors, url: &HttpUrl, running: Option<&IndexHealth>) -> Check {
     // Without the id of a database: nothing is opened.
-    let server = match index_server(vectors, url, String::new(), None) {
+    let server = match index_server(vectors, url, String::new(), VectorModels::default()) {
         Ok(server) => server,
         Err(error) => return Check::wrong(NAME, describe(&error), "correct `vectors.url`"),
     };
-    let (place, asked) = (server.place(), ask(server).await);
+    let (place, asked) = (server.description(), ask(server).await);
     match (asked, running) {
         (Err(error), _) => judge_failure(&place, &error),
         (Ok(_), Some(health)) => judge_open(&place, health),

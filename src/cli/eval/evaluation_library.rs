@@ -124,7 +124,9 @@ async fn wait_until_indexed(ctx: &OperationContext, user: UserId, bar: &Progress
     let (mut last_left, mut changed_at) = (u64::MAX, Instant::now());
     loop {
         let left = count_unindexed(&ctx.core.db, user).await?;
-        if left == 0 && ctx.retrieval.engine().completeness() == Completeness::Complete {
+        let engine = ctx.retrieval.engine();
+        let is_changing_models = engine.has_model() && engine.model_names().next.is_some();
+        if left == 0 && engine.completeness() == Completeness::Complete && !is_changing_models {
             return Ok(());
         }
         if left != last_left {

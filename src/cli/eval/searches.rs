@@ -185,6 +185,7 @@ mod tests {
             relevance: Relevance::of(found, dense_weight),
             coverage: 0.75,
             title,
+            lacks_number: false,
         };
         let written = |measures| serde_json::to_value(ResultFeatures::of("q1", 2, &measures)).unwrap();
 

@@ -20,7 +20,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use search::index::marker::MARKER_FILE;
 use search::index::{
     EngineFault, HybridHits, IndexError, IndexFolder, IndexQuery, IndexStore, InitialIndex, Labels, Language,
-    PassageIndex, PassagePage, Point, Tenant,
+    PassageEmbedding, PassageIndex, PassagePage, Point, PointPage, Tenant, VectorModels,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -107,6 +107,18 @@ impl PassageIndex for FaultyIndex {
         }
     }
 
+    fn set_vectors(
+        &self,
+        tenant: &Tenant,
+        embeddings: Vec<PassageEmbedding>,
+    ) -> Result<Vec<Uuid>, IndexError> {
+        self.index.set_vectors(tenant, embeddings)
+    }
+
+    fn delete_model(&self, model: &str) -> Result<(), IndexError> {
+        self.index.delete_model(model)
+    }
+
     fn delete_document(&self, tenant: &Tenant, document: Uuid, keep: Option<i64>) -> Result<(), IndexError> {
         self.index.delete_document(tenant, document, keep)
     }
@@ -160,6 +172,14 @@ impl PassageIndex for FaultyIndex {
 
     fn list_passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, IndexError> {
         self.index.list_passages(from, limit)
+    }
+
+    fn read_points(&self, from: Option<Uuid>, limit: usize) -> Result<PointPage, IndexError> {
+        self.index.read_points(from, limit)
+    }
+
+    fn count_of(&self, tenant: &Tenant) -> Result<usize, IndexError> {
+        self.index.count_of(tenant)
     }
 
     fn delete_passages(&self, passages: &[Uuid]) -> Result<(), IndexError> {
@@ -409,7 +429,7 @@ async fn second_service_that_began_without_an_index_opens_one() {
     let (arbiter, clock) = (Arbiter::current(), server.clock.clone());
     let retrieval =
         Retrieval::start(&arbiter, db.clone(), clock.clone(), core.workers.clone(), None, Pause::default());
-    let folder = IndexFolder::new(&folder, None, clock.now());
+    let folder = IndexFolder::new(&folder, VectorModels::default(), clock.now());
     let initial = InitialIndex { store: IndexStore::Folder(folder), recorded: None, opened: None };
     let watch = IndexWatch::begin(&db, &retrieval, initial, &*clock).await.unwrap();
     assert!(!watch.is_maintainer());

@@ -12,8 +12,8 @@ use inference::embedder::{Calibration, EmbedError, Embedder, Embeddings, QueryWe
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use sea_orm::{ColumnTrait, Database, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder};
 use search::index::{
-    EngineFault, HybridHits, IndexError, IndexFolder, IndexQuery, Labels, Language, PassageIndex,
-    PassagePage, Point, Tenant,
+    EngineFault, HybridHits, IndexError, IndexFolder, IndexQuery, Labels, Language, PassageEmbedding,
+    PassageIndex, PassagePage, Point, PointPage, Tenant,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -344,8 +344,14 @@ impl Embedder for ConstantEmbedder {
     }
 }
 
+/// Returns `degraded` of a search. It is the same if a filter matches nothing, so that the index is not searched.
 async fn read_degraded(key: &Key) -> Value {
-    key.get("/rest/v2/search?q=heron").await.data(200)["degraded"].clone()
+    let degraded = key.get("/rest/v2/search?q=heron").await.data(200)["degraded"].clone();
+    for nothing in ["q=heron&tag=none", "q=heron&favorite=true", "q=-heron"] {
+        let answer = key.get(&format!("/rest/v2/search?{nothing}")).await;
+        assert_eq!(answer.data(200)["degraded"], degraded, "{nothing}");
+    }
+    degraded
 }
 
 #[actix_web::test]
@@ -509,6 +515,14 @@ impl PassageIndex for FailingIndex {
         Ok(())
     }
 
+    fn set_vectors(&self, _: &Tenant, _: Vec<PassageEmbedding>) -> Result<Vec<Uuid>, IndexError> {
+        Ok(Vec::new())
+    }
+
+    fn delete_model(&self, _: &str) -> Result<(), IndexError> {
+        Ok(())
+    }
+
     fn delete_document(&self, _: &Tenant, _: Uuid, _: Option<i64>) -> Result<(), IndexError> {
         Ok(())
     }
@@ -558,6 +572,14 @@ impl PassageIndex for FailingIndex {
     }
 
     fn list_passages(&self, _: Option<Uuid>, _: usize) -> Result<PassagePage, IndexError> {
+        self.answer()
+    }
+
+    fn read_points(&self, _: Option<Uuid>, _: usize) -> Result<PointPage, IndexError> {
+        self.answer()
+    }
+
+    fn count_of(&self, _: &Tenant) -> Result<usize, IndexError> {
         self.answer()
     }
 

@@ -9,7 +9,7 @@ use carrel::settings::Settings;
 use futures_util::future::join_all;
 use library::clock::TestClock;
 use sandbox::{SUBCOMMAND, SandboxCommand};
-use search::index::{CollectionSettings, Marker, ServerSettings, ServerStore};
+use search::index::{CollectionSettings, Marker, ServerSettings, ServerStore, VectorModels};
 use serde_json::Value;
 use test_qdrant::{ServerOptions, TestQdrant};
 use values::plan::Plan;
@@ -165,7 +165,9 @@ async fn with_collection<T: Send + 'static>(
     };
     let search_deadline = Duration::from_secs(1);
     let settings = ServerSettings { url: qdrant.url(), key: None, search_deadline, owner, collection };
-    tokio::task::spawn_blocking(move || request(ServerStore::new(settings, None).unwrap())).await.unwrap()
+    tokio::task::spawn_blocking(move || request(ServerStore::new(settings, VectorModels::default()).unwrap()))
+        .await
+        .unwrap()
 }
 
 #[actix_web::test]
@@ -249,6 +251,43 @@ async fn key_that_is_refused_later_makes_the_index_wait() {
 }
 
 #[actix_web::test]
+async fn collection_with_other_shards_is_warned_of_at_the_start() {
+    let qdrant = TestQdrant::start().unwrap();
+    let (home, url) = (Home::new().await, qdrant.url());
+    let start = async |shards: &str| {
+        let settings = [("VECTORS__URL", url.as_str()), ("VECTORS__SHARDS", shards)];
+        let program = Program::start_with(&home, "data", &settings).await;
+        let log = program.log();
+        program.terminate().await;
+        log
+    };
+
+    let first = start("1").await;
+    assert!(!first.contains("was created with other settings"), "{first}");
+    let second = start("2").await;
+    assert!(second.contains("vectors.shards is 2 and the collection has 1"), "{second}");
+}
+
+#[actix_web::test]
+async fn requests_to_the_index_server_are_measured() {
+    let qdrant = TestQdrant::start().unwrap();
+    let server = start(&qdrant).await;
+
+    qdrant.fail(PERMISSION_DENIED, 1_000_000);
+    wait_until_unreachable(&server.anonymous()).await;
+
+    let metrics = server.anonymous().get("/metrics").await.text;
+    for name in [
+        "carrel_index_server_failures_total{fault=\"permission_denied\"} ",
+        "carrel_index_server_request_seconds_count ",
+        "carrel_index_server_suspended ",
+        "carrel_search_unindexed_documents ",
+    ] {
+        assert!(metrics.contains(name), "{name}: {metrics}");
+    }
+}
+
+#[actix_web::test]
 async fn qdrant_server_that_is_too_old_is_refused_at_the_start() {
     let options = ServerOptions { version: "1.18.2".to_owned(), ..ServerOptions::default() };
     let qdrant = TestQdrant::with_options(options).unwrap();
@@ -258,7 +297,7 @@ async fn qdrant_server_that_is_too_old_is_refused_at_the_start() {
     let program = env!("CARGO_BIN_EXE_carrel").into();
     let sandbox = SandboxCommand { program, args: vec![SUBCOMMAND.into()] };
 
-    let overrides = Overrides { sandbox, database: None };
+    let overrides = Overrides { sandbox, change_database: None };
     let refused = start_with(settings, Arc::new(TestClock::at(NOON)), overrides).await.err().unwrap();
 
     let message = refused.to_string();

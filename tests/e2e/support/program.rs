@@ -71,6 +71,17 @@ impl Program {
         started
     }
 
+    /// Starts a server with these settings that trusts the certificates of a file instead of those of the system, and waits until it is
+    /// ready.
+    pub async fn start_trusting(home: &Home, name: &str, ca: &Path, settings: &[(&str, &str)]) -> Self {
+        let mut command = serve_command(command(home, name), settings);
+        command.env("SSL_CERT_FILE", ca);
+        let log = home.path(&format!("{name}.log"));
+        let mut started = Self::spawn(home, name, command, log_file(&log));
+        started.wait_until_ready().await;
+        started
+    }
+
     fn launch_with(home: &Home, name: &str, settings: &[(&str, &str)]) -> Self {
         let log = home.path(&format!("{name}.log"));
         Self::spawn(home, name, serve_command(command(home, name), settings), log_file(&log))
@@ -260,6 +271,13 @@ pub struct CommandOutput {
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
+}
+
+/// Starts a subcommand with these settings over those of the home, and does not wait for its end.
+pub fn spawn_command(home: &Home, args: &[&str], settings: &[(&str, &str)]) -> Child {
+    let mut command = command(home, "data");
+    command.envs(settings.iter().map(|(name, value)| (format!("CARREL__{name}"), value)));
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
 /// Runs a subcommand without `--json`, with these settings over those of the home.

@@ -14,7 +14,7 @@ use crate::support::{
 };
 
 /// Tables without content that users read, write or ask.
-const BOOKKEEPING: [&str; 23] = [
+const BOOKKEEPING: [&str; 24] = [
     "account_count",
     "activity",
     "ai_day",
@@ -32,6 +32,7 @@ const BOOKKEEPING: [&str; 23] = [
     "oauth_grant",
     "oauth_sign_in",
     "oauth_token",
+    "project_count",
     "service_state",
     "session",
     "stored_file",

@@ -7,6 +7,7 @@
 
 mod block;
 mod level;
+mod note;
 mod pack;
 mod sentence;
 mod sizing;
@@ -71,7 +72,8 @@ pub fn split_pages(text: &str, page_starts: &[usize], headings: &[usize], size: 
     builder.pieces
 }
 
-/// Returns the byte ranges of the sentences of a text, without the white space around them. A blank line ends a sentence too.
+/// Returns the byte ranges of the sentences of a text, without the white space around them and the marks of footnotes behind them
+/// (`.[1]`). A blank line ends a sentence too.
 pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
     // Text written by a user keeps its line endings, which are of one kind.
     let blank = if text.contains("\r\n\r\n") { "\r\n\r\n" } else { "\n\n" };
@@ -88,7 +90,7 @@ pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
             let whole = paragraph.get(from..to)?;
             let start = at + from + (whole.len() - whole.trim_start().len());
             from = to;
-            let text = whole.trim();
+            let text = sentence::without_notes(whole.trim());
             (!text.is_empty()).then_some(start..start + text.len())
         })
     })

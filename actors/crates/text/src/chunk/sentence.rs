@@ -1,8 +1,10 @@
 //! Finds the ends of sentences.
 //!
-//! The rules extend UAX #29 with abbreviations, initials, ordinals and decimals. The sentence boundaries of unicode-segmentation ignore
+//! The rules extend UAX #29 with abbreviations, initials, ordinals, decimals and note marks (`.[1]`). The sentence boundaries of unicode-segmentation ignore
 //! abbreviations and take quadratic time in the distance to the next letter. In doubt a sentence does not end, because a missed end (two
 //! sentences stay together) is less harmful than a false one.
+
+use super::note;
 
 /// Abbreviations in lower case that may be followed by a capital letter or a number within a sentence.
 const ABBREVIATIONS: &[&str] = &[
@@ -32,18 +34,31 @@ pub(super) fn starts(text: &str) -> impl Iterator<Item = usize> {
             let (before, after) = text.split_at_checked(at)?;
             // Several marks end a sentence once (`?!`, `...`), and closing quotation marks and brackets
             // after them belong to it.
-            let tail = after.trim_start_matches(is_terminal).trim_start_matches(is_closing);
-            let terminals = after.get(..after.len() - tail.len())?;
+            let closed = after.trim_start_matches(is_terminal).trim_start_matches(is_closing);
+            let terminals = after.get(..after.len() - closed.len())?;
+            let tail = note::after_all(closed);
             let next = tail.trim_start();
             from = text.len() - next.len();
             if next.is_empty() {
                 return None;
             }
-            if is_end(before, terminals, tail.len() > next.len(), next) {
+            let has_note = tail.len() < closed.len();
+            if is_end(before, terminals, tail.len() > next.len(), next) && (!has_note || begins_word(next)) {
                 return Some(from);
             }
         }
     })
+}
+
+/// Returns a sentence without the note marks that follow its end.
+pub(super) fn without_notes(sentence: &str) -> &str {
+    let rest = note::before_all(sentence);
+    if ends_sentence(rest) { rest } else { sentence }
+}
+
+/// Returns whether a text begins with a word. After a stop and a mark, an operator continues a line of code: `a.[0] + 1`.
+fn begins_word(text: &str) -> bool {
+    text.chars().find(|c| !is_opening(*c)).is_some_and(char::is_alphanumeric)
 }
 
 /// Returns whether a line ends with the end of a sentence.
@@ -158,9 +173,46 @@ mod tests {
         assert_eq!(sentences("هل أنت هنا؟ نعم."), ["هل أنت هنا؟", "نعم."]);
     }
 
+    #[test]
+    fn note_marks_belong_to_the_sentence_before_them() {
+        assert_eq!(
+            sentences(
+                "Okapis live there.[1][2] It was found.[a] “It is shy.”[note 3] They eat![citation needed] Is it?[4]"
+            ),
+            [
+                "Okapis live there.[1][2]",
+                "It was found.[a]",
+                "“It is shy.”[note 3]",
+                "They eat![citation needed]",
+                "Is it?[4]"
+            ]
+        );
+        assert_eq!(sentences("人人生而自由。[1]他们赋有理性。"), ["人人生而自由。[1]", "他们赋有理性。"]);
+        for text in
+            ["let x = a.[0] + B.[1];", "A line.[1]Another one", "It ends.[1] and goes on", "One.[Two] Three"]
+        {
+            assert_eq!(sentences(text), [text]);
+        }
+    }
+
+    #[test]
+    fn note_marks_are_cut_only_behind_the_end_of_a_sentence() {
+        for (sentence, without) in [
+            ("Okapis live there.[1][23]", "Okapis live there."),
+            ("“It is shy.”[note 3]", "“It is shy.”"),
+            ("It is written a[12].[b]", "It is written a[12]."),
+            ("It is written a[12].", "It is written a[12]."),
+            ("It is written a[12]", "It is written a[12]"),
+            ("[1][2]", "[1][2]"),
+            ("It is.[2024]", "It is.[2024]"),
+        ] {
+            assert_eq!(without_notes(sentence), without);
+        }
+    }
+
     proptest! {
         #[test]
-        fn sentence_starts_ascend_and_follow_white_space(text in "([.!?。]|[a-c]|[A-C]|[\"”(»]| |\n|é|1){0,40}") {
+        fn sentence_starts_ascend_and_follow_white_space(text in "([.!?。]|[a-c]|[A-C]|[\"”(»]| |\n|é|1|\\[1\\]){0,40}") {
             let mut last = 0;
             for at in starts(&text) {
                 prop_assert!(at > last && at < text.len());
