@@ -62,7 +62,7 @@ pub fn nearest_word<'a>(
     let compared = ComparedWord::new(&folded)?;
     let mut best: Option<(usize, u32, &str)> = None;
     let vocabularies: Vec<&Vocabulary> = vocabularies.into_iter().collect();
-    for vocabulary in vocabularies.iter().copied() {
+    for vocabulary in vocabularies.iter() {
         for chars in length.saturating_sub(max_edits)..=length + max_edits {
             for (candidate, letters) in vocabulary.words_of_length(chars) {
                 let edits = compared.edits_to(letters);
