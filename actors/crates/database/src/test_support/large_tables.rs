@@ -30,7 +30,7 @@ const STATEMENTS: [&str; 7] = [
                 string_agg(CASE WHEN atttypid = 'uuid'::regtype THEN 'gen_random_uuid()' ELSE '''0''' END, ', ') AS cells
          FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
          WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND pg_relation_size(pg_class.oid) = 0
-           AND attnum > 0 AND attnotnull AND attgenerated = '' AND NOT attisdropped
+           AND attnum > 0 AND attgenerated = '' AND NOT attisdropped
          GROUP BY pg_class.oid
        LOOP
          EXECUTE format('INSERT INTO %s (%s) VALUES (%s)', empty.name, empty.columns, empty.cells);
