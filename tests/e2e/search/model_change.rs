@@ -124,6 +124,7 @@ fn long_text(first: &str) -> String {
 }
 
 /// Starts a server again with other settings. Returns it once their model is loaded, with the client of this key.
+/// Its future is large: the callers box it, so that the stack of their tests suffices.
 async fn restart(server: Server, settings: &[(&str, &str)], key: &Key) -> (Server, Key) {
     let authorization = key.header("authorization");
     let (home, clock) = server.stop().await;
@@ -149,7 +150,7 @@ async fn long_text_is_not_said_to_have_vectors_that_a_turn_lacks() {
     let grebe = key.save_text("https://example.org/grebe", "A grebe dives.").await;
     key.wait_for(&grebe, "ready").await;
     endpoint.set_reply(EmbeddingReply::FailureOfModel(NEXT, "grebe"));
-    let (server, key) = restart(server, &settings_of(&endpoint, NEXT, &url), &key).await;
+    let (server, key) = Box::pin(restart(server, &settings_of(&endpoint, NEXT, &url), &key)).await;
 
     let text = long_text("A heron stands beside a grebe.");
     let book = json!({ "url": "https://example.org/book", "title": "The log of a lock", "text": text });
@@ -179,7 +180,7 @@ async fn change_of_the_model_waits_for_pages_that_were_not_fetched() {
     key.wait_for(&dead, "failed").await;
     await_found(&key, "egret", &dead).await;
     endpoint.set_reply(EmbeddingReply::FailureOfModel(NEXT, "heron"));
-    let (server, key) = restart(server, &settings_of(&endpoint, NEXT, &url), &key).await;
+    let (server, key) = Box::pin(restart(server, &settings_of(&endpoint, NEXT, &url), &key)).await;
     let bread = key.save_text("https://example.org/bread", BREAD_TEXT).await;
     key.wait_for(&bread, "ready").await;
     await_models(&server.anonymous(), &endpoint, FORMER, Some(NEXT), || {}).await;
@@ -234,7 +235,7 @@ async fn refused_deletion_of_vectors_does_not_hold_up_the_marker() {
     let heron = key.save_text("https://example.org/heron", HERON_TEXT).await;
     key.wait_for(&heron, "ready").await;
     qdrant.refuse(Some("remove_vector_name"));
-    let (server, key) = restart(server, &settings_of(&endpoint, NEXT, &url), &key).await;
+    let (server, key) = Box::pin(restart(server, &settings_of(&endpoint, NEXT, &url), &key)).await;
     let pass = || server.clock.advance(Duration::from_secs(15));
     await_models(&server.anonymous(), &endpoint, NEXT, None, pass).await;
     eventually("the deletion is refused", async || {
