@@ -14,7 +14,7 @@ use values::kind::{BudgetGroup, DocumentStatus};
 
 use super::index_removal;
 use super::index_state::{IndexState, is_words_only};
-use super::index_turn::Turn;
+use super::index_turn::IndexTurn;
 use super::indexing_context::IndexingContext;
 use super::next_vectors::{AddVectorsOutcome, EmbeddedPassages, add_next_vectors};
 use super::passage_embedding::{model_use, prepend_title};
@@ -43,7 +43,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
         finish_job(&ctx.core.db, job, ctx.core.clock.now()).await?;
         return Ok(());
     }
-    let turn = Turn::load(ctx, job, document).await?;
+    let turn = IndexTurn::load(ctx, job, document).await?;
     if ctx.retrieval.engine().lacks_next_vectors_only(&turn.document) {
         add_next_turn(ctx, job, turn).await
     } else {
@@ -60,7 +60,7 @@ async fn finish_removed(ctx: &IndexingContext, job: &job::Model, id: DocumentId)
 }
 
 /// Adds the vectors of the next model to passages that the index has.
-async fn add_next_turn(ctx: &IndexingContext, job: &job::Model, turn: Turn) -> Result<(), JobError> {
+async fn add_next_turn(ctx: &IndexingContext, job: &job::Model, turn: IndexTurn) -> Result<(), JobError> {
     let embedded =
         EmbeddedPassages { document: &turn.document, passages: &turn.passages, last: !turn.has_more };
     match add_next_vectors(ctx, job.user_id, &[embedded]).await? {
@@ -75,7 +75,7 @@ async fn add_next_turn(ctx: &IndexingContext, job: &job::Model, turn: Turn) -> R
 }
 
 /// Puts passages into the index, and with the last ones the metadata passage.
-async fn index_turn(ctx: &IndexingContext, job: &job::Model, mut turn: Turn) -> Result<(), JobError> {
+async fn index_turn(ctx: &IndexingContext, job: &job::Model, mut turn: IndexTurn) -> Result<(), JobError> {
     let metadata = if turn.has_more { None } else { load_metadata(&ctx.core, &turn.document).await? };
     let vectors = embed_turn(ctx, job, &mut turn).await?;
     let model = vectors.as_ref().map(|vectors| vectors.model.clone());
@@ -91,7 +91,7 @@ async fn index_turn(ctx: &IndexingContext, job: &job::Model, mut turn: Turn) -> 
 async fn embed_turn(
     ctx: &IndexingContext,
     job: &job::Model,
-    turn: &mut Turn,
+    turn: &mut IndexTurn,
 ) -> Result<Option<Vectors>, JobError> {
     if is_words_only(&turn.document) {
         return Ok(None);
@@ -125,7 +125,7 @@ async fn embed_turn(
 async fn upsert_turn(
     ctx: &IndexingContext,
     job: &job::Model,
-    turn: &mut Turn,
+    turn: &mut IndexTurn,
     vectors: Option<Vectors>,
     metadata: Option<MetadataSource>,
 ) -> Result<(), JobError> {
@@ -152,7 +152,7 @@ async fn upsert_turn(
 async fn end_turn(
     ctx: &IndexingContext,
     job: &job::Model,
-    turn: &Turn,
+    turn: &IndexTurn,
     model: Option<String>,
 ) -> Result<(), JobError> {
     if turn.has_more {

@@ -12,7 +12,7 @@ use super::indexing_context::IndexingContext;
 const TURN_PASSAGES: u64 = 32;
 
 /// The passages of a document that one turn of a job puts into the index.
-pub(super) struct Turn {
+pub(super) struct IndexTurn {
     /// The document, which has a text.
     pub document: document::Model,
     /// Its passages of this turn, in order.
@@ -23,7 +23,7 @@ pub(super) struct Turn {
     pub next: i32,
 }
 
-impl Turn {
+impl IndexTurn {
     /// Reads the passages that follow those of the former turns of a job.
     ///
     /// # Errors
@@ -87,11 +87,11 @@ mod tests {
 
     const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
 
-    fn turn_after(model: Option<&str>) -> Turn {
+    fn turn_after(model: Option<&str>) -> IndexTurn {
         let user = UserId(Uuid::nil());
         let row = document::Model::pending(user, ContentType::Article, "Herons".to_owned(), NOON);
         let document = document::Model { turn_model: model.map(str::to_owned), ..row };
-        Turn { document, passages: Vec::new(), has_more: false, next: 40 }
+        IndexTurn { document, passages: Vec::new(), has_more: false, next: 40 }
     }
 
     fn job_at(progress: i32) -> job::Model {
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn later_turn_with_another_model_follows_turns_without_it() {
         let (a, b) = ("a".to_owned(), "b".to_owned());
-        let follows = |turn: &Turn, model| turn.follows_turns_without(&job_at(32), model);
+        let follows = |turn: &IndexTurn, model| turn.follows_turns_without(&job_at(32), model);
 
         assert!(follows(&turn_after(Some("a")), Some(&b)));
         assert!(follows(&turn_after(None), Some(&a)), "the model was loaded after the first turn");
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn job_with_progress_or_more_passages_takes_several_turns() {
-        let first = Turn { has_more: true, ..turn_after(None) };
+        let first = IndexTurn { has_more: true, ..turn_after(None) };
 
         assert!(first.is_one_of_several(&job_at(0)) && turn_after(None).is_one_of_several(&job_at(32)));
         assert!(!turn_after(None).is_one_of_several(&job_at(0)));

@@ -243,7 +243,7 @@ async fn add_tagged_bookmarks(server: &Server, user: UserId, tag: &str) {
     insert_all::<bookmark_tag::Entity>(db.write(), tags, None).await.unwrap();
 }
 
-/// The documents of a tag of so many bookmarks are named to the index only if too few of the best hits have the tag.
+/// A tag with more than 2,000 bookmarks: the index is given its documents only if too few of the best hits have the tag.
 #[actix_web::test]
 async fn match_that_is_rare_among_the_best_hits_is_found() {
     let server = Server::start().await;

@@ -73,8 +73,7 @@ async fn former_vectors_are_searched_until_change_completes() {
     let (qdrant, endpoint) =
         (TestQdrant::start().unwrap(), EmbeddingEndpoint::start(EmbeddingReply::Vectors).await);
     let url = qdrant.url();
-    let server = Server::start_with(&settings_of(&endpoint, FORMER, &url)).await;
-    await_models(&server.anonymous(), &endpoint, FORMER, None, || {}).await;
+    let server = start_with_former_model(&endpoint, &url).await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let heron = key.save_text("https://example.org/heron", HERON_TEXT).await;
     key.wait_for(&heron, "ready").await;
@@ -123,6 +122,13 @@ fn long_text(first: &str) -> String {
     [first.to_owned()].into_iter().chain(paragraphs).collect::<Vec<_>>().join("\n\n")
 }
 
+/// Starts a server and waits until it searches by the former model.
+async fn start_with_former_model(endpoint: &EmbeddingEndpoint, url: &str) -> Server {
+    let server = Server::start_with(&settings_of(endpoint, FORMER, url)).await;
+    await_models(&server.anonymous(), endpoint, FORMER, None, || {}).await;
+    server
+}
+
 /// Starts a server again with other settings. Returns it once their model is loaded, with the client of this key.
 /// Its future is large: the callers box it, so that the stack of their tests suffices.
 async fn restart(server: Server, settings: &[(&str, &str)], key: &Key) -> (Server, Key) {
@@ -142,8 +148,7 @@ async fn long_text_is_not_said_to_have_vectors_that_a_turn_lacks() {
     let (qdrant, endpoint) =
         (TestQdrant::start().unwrap(), EmbeddingEndpoint::start(EmbeddingReply::Vectors).await);
     let url = qdrant.url();
-    let server = Server::start_with(&settings_of(&endpoint, FORMER, &url)).await;
-    await_models(&server.anonymous(), &endpoint, FORMER, None, || {}).await;
+    let server = start_with_former_model(&endpoint, &url).await;
     let user = server.user(Plan::Pro).await;
     let (owner, key) = (user.id(), user.full_key().await);
     // The change waits for it.
@@ -171,8 +176,7 @@ async fn change_of_the_model_waits_for_pages_that_were_not_fetched() {
     let (qdrant, endpoint) =
         (TestQdrant::start().unwrap(), EmbeddingEndpoint::start(EmbeddingReply::Vectors).await);
     let (url, site) = (qdrant.url(), Site::start().await);
-    let server = Server::start_with(&settings_of(&endpoint, FORMER, &url)).await;
-    await_models(&server.anonymous(), &endpoint, FORMER, None, || {}).await;
+    let server = start_with_former_model(&endpoint, &url).await;
     let user = server.user(Plan::Pro).await;
     let (owner, key) = (user.id(), user.full_key().await);
     let page = site.page("/gone", [Reply::Status(404)]);
@@ -229,8 +233,7 @@ async fn refused_deletion_of_vectors_does_not_hold_up_the_marker() {
     let (qdrant, endpoint) =
         (TestQdrant::start().unwrap(), EmbeddingEndpoint::start(EmbeddingReply::Vectors).await);
     let url = qdrant.url();
-    let server = Server::start_with(&settings_of(&endpoint, FORMER, &url)).await;
-    await_models(&server.anonymous(), &endpoint, FORMER, None, || {}).await;
+    let server = start_with_former_model(&endpoint, &url).await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let heron = key.save_text("https://example.org/heron", HERON_TEXT).await;
     key.wait_for(&heron, "ready").await;

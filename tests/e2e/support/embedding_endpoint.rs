@@ -163,8 +163,8 @@ fn fail() -> HttpResponse {
     HttpResponse::InternalServerError().json(json!({ "error": { "message": "no such model" } }))
 }
 
-/// Returns a vector of a direction of its own, nearer to the directions of the meanings of its words. Models with names of different
-/// lengths have different directions.
+/// Returns the vector of a text: texts have different directions, and words with the same meaning draw them together. Models whose names have
+/// different lengths give different directions.
 fn vector(model: &str, text: &str) -> Vec<f32> {
     let text = text.trim_start_matches("query: ").trim_start_matches("passage: ").to_lowercase();
     let has_meaning = |group: &&&[&str]| group.iter().any(|word| text.contains(word));

@@ -45,8 +45,8 @@ pub async fn begin_owned(db: &Db, user: UserId) -> Result<Transaction, DbErr> {
     Ok(txn)
 }
 
-/// Ends a job successfully that changed no rows of its user, in a transaction of its own: the jobs that make documents are counted. Does
-/// nothing if the attempt has lost its lease.
+/// Ends a job successfully that changed no rows of its user. It takes a transaction that locks the counters of the user, because the end of a
+/// job that makes a document changes them. Does nothing if the attempt has lost its lease.
 ///
 /// # Errors
 /// The same as [`begin_owned`].

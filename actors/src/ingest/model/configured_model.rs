@@ -86,20 +86,8 @@ fn log_change(stored: Option<&IndexedModels>, models: &IndexedModels) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::indexed_models::tests::{model, record};
     use super::*;
-
-    fn model(name: &str) -> IndexedModel {
-        IndexedModel { name: name.to_owned(), dimensions: 4, endpoint: None }
-    }
-
-    fn record(searched: &str, next: Option<&str>, retired: &[&str]) -> IndexedModels {
-        IndexedModels {
-            searched: model(searched),
-            next: next.map(model),
-            retired: retired.iter().map(|name| (*name).to_owned()).collect(),
-            deleting: None,
-        }
-    }
 
     #[actix::test]
     async fn deletion_is_awaited_while_the_server_that_deletes_runs() {

@@ -164,16 +164,16 @@ impl IndexedModels {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use inference::embedder::Calibration;
 
     use super::*;
 
-    fn model(name: &str) -> IndexedModel {
+    pub fn model(name: &str) -> IndexedModel {
         IndexedModel { name: name.to_owned(), dimensions: 4, endpoint: None }
     }
 
-    fn record(searched: &str, next: Option<&str>, retired: &[&str]) -> IndexedModels {
+    pub fn record(searched: &str, next: Option<&str>, retired: &[&str]) -> IndexedModels {
         IndexedModels {
             searched: model(searched),
             next: next.map(model),

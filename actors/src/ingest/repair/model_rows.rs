@@ -80,7 +80,7 @@ fn documents_of(model: &str) -> Select<document::Entity> {
 
 /// Records that no document has vectors of this model any more. Returns the number of documents that had some.
 pub async fn clear_embedding_model(db: &Db, model: &str) -> Result<u64, Error> {
-    let mut forgotten = 0;
+    let mut cleared = 0;
     loop {
         let of_model = documents_of(model)
             .select_only()
@@ -91,7 +91,7 @@ pub async fn clear_embedding_model(db: &Db, model: &str) -> Result<u64, Error> {
         // From the writer, which has the changes of the last round.
         let of_model = of_model.all(db.write()).await?;
         if of_model.is_empty() {
-            return Ok(forgotten);
+            return Ok(cleared);
         }
         for (user, ids) in group_by_user(of_model) {
             let updated = document::Entity::update_owned(user)
@@ -100,7 +100,7 @@ pub async fn clear_embedding_model(db: &Db, model: &str) -> Result<u64, Error> {
                 .filter(document::Column::EmbeddingModel.eq(model))
                 .exec(db.write())
                 .await?;
-            forgotten += updated.rows_affected;
+            cleared += updated.rows_affected;
         }
     }
 }

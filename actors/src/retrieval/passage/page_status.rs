@@ -1,4 +1,4 @@
-//! The state of the save that a note belongs to. A note has a text of its own, which says nothing of whether the saved page can be read.
+//! The status of the page on which a note was written. The note has its own text, so its status does not tell whether the page could be read.
 
 use std::collections::HashMap;
 

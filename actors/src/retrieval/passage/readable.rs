@@ -17,8 +17,8 @@ use crate::retrieval::metadata::{DescribedDocument, read_described};
 use crate::retrieval::ranked_hits::{RankedHits, SearchHit};
 use crate::retrieval::search_query::SearchQuery;
 
-/// Hits above which those that fail the conditions on their bookmarks are left out before any text is read: only those of searches whose
-/// documents the index was not given are so many.
+/// With more hits, those whose bookmarks fail the conditions of the search are left out before any text is read. There are only so many when
+/// the index has searched all documents, and not just those that pass.
 const MAX_UNTESTED_HITS: usize = 64;
 
 /// Returns the first `limit` of the hits that can be read, in their order, and after them possibly more, among them those whose title is

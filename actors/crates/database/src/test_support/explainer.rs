@@ -16,7 +16,7 @@ use super::triggers::{postgres_functions, sqlite_statements};
 /// How long a connection to PostgreSQL may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A connection of its own for plans of statements. It belongs to the runtime in which it was opened.
+/// A separate connection that explains statements. It must be used in the runtime in which it was opened.
 pub struct Explainer {
     session: Session,
     schema: Schema,

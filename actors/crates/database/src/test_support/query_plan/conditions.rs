@@ -3,7 +3,7 @@
 /// What separates the conditions of a `WHERE`.
 const AND: &str = " AND ";
 /// The words that end the conditions of a `WHERE`.
-const ENDS: [&str; 9] = [
+const CONDITION_ENDS: [&str; 9] = [
     " WHERE ",
     " GROUP BY ",
     " HAVING ",
@@ -77,7 +77,7 @@ fn separated(rest: &str) -> Vec<&str> {
     let (mut conditions, mut from, mut end) = (Vec::new(), 0, rest.len());
     for at in outer_positions(rest) {
         let following = rest.get(at..).unwrap_or_default();
-        if following.starts_with(')') || ENDS.iter().any(|word| following.starts_with(word)) {
+        if following.starts_with(')') || CONDITION_ENDS.iter().any(|word| following.starts_with(word)) {
             end = at;
             break;
         }

@@ -3,8 +3,8 @@
 //! Without them the engine gathers the passages of the tenant at each search that has others beside it, which takes longer than the search.
 //! They are counted once, in pages by the ids of the passages, while the index is maintained; searches until then let the engine gather.
 //! Every write adds the words of the passages that it adds and removes those of the passages that it replaces or deletes, also between two
-//! pages: then of the passages before the next page alone, because the others are counted with their page. So the counts are at any time
-//! those that counting anew would give.
+//! pages: then of the passages before the next page alone, because the others are counted with their page. So the counts always
+//! equal a recount.
 
 use std::collections::{HashMap, HashSet};
 use std::f32::consts::LN_2;

@@ -1,4 +1,4 @@
-//! The counts of words are at any time those that counting anew gives, and searches with them find what searches without them find.
+//! The counts of words always equal a recount, and searches with them find what searches without them find.
 
 use proptest::prelude::*;
 
@@ -15,8 +15,8 @@ fn count(index: &EdgeIndex, tenant: &Tenant) {
     index.maintain().unwrap();
 }
 
-/// The number of passages of a tenant and of those with each word, counted anew.
-fn count_anew(index: &EdgeIndex, tenant: &Tenant) -> Option<(usize, Vec<(u32, u32)>)> {
+/// Drops the counts of a tenant and counts again: the number of passages, and of passages with each word.
+fn recount(index: &EdgeIndex, tenant: &Tenant) -> Option<(usize, Vec<(u32, u32)>)> {
     index.word_counts.forget(tenant);
     assert!(index.word_counts.weigh(tenant, &word_query(1)).is_none());
     index.count_words();
@@ -103,7 +103,7 @@ proptest! {
             change.apply(&index);
             for tenant in [tenant(), other()] {
                 if let Some(kept) = index.word_counts.counted(&tenant) {
-                    prop_assert_eq!(Some(kept), count_anew(&index, &tenant), "after {:?}", change);
+                    prop_assert_eq!(Some(kept), recount(&index, &tenant), "after {:?}", change);
                 }
             }
         }
@@ -124,7 +124,7 @@ fn writes_keep_the_counts() {
     // The passages 1, 3, 5 and 7 are left.
     let kept = index.word_counts.counted(&tenant()).unwrap();
     assert_eq!(kept, (4, vec![(1, 2), (2, 1), (4, 1), (7, 1), (8, 2), (103, 1), (105, 1)]));
-    assert_eq!(Some(kept), count_anew(&index, &tenant()));
+    assert_eq!(Some(kept), recount(&index, &tenant()));
     assert_eq!(index.word_counts.counted(&other()).unwrap().0, 5);
 }
 
