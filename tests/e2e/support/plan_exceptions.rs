@@ -53,6 +53,10 @@ pub const RARE_OWNER_SCANS: &[(&str, &str)] = &[
         "imports are begun by hand; PostgreSQL tests those of a user instead of looking up the few that have a file",
     ),
     (
+        r#"WHERE "bookmark"."user_id" = $1 AND ((LOWER("bookmark"."title") LIKE $2"#,
+        "if its statistics call parts of words frequent, PostgreSQL tests titles in the order of the list until there are enough",
+    ),
+    (
         r#""bookmark"."user_id" = $1 AND "bookmark"."deleted_at" IS NULL AND (LOWER("bookmark"."title") LIKE $2"#,
         "on PostgreSQL no index has words of one or two letters: bookmarks are tested in the order of the list until the page is full",
     ),
@@ -60,6 +64,10 @@ pub const RARE_OWNER_SCANS: &[(&str, &str)] = &[
 
 /// The statements whose only condition is the owner, and that return or change all rows of a user in a table that grows.
 pub const OWNER_READS: &[(&str, &str)] = &[
+    (
+        r#"SELECT count(*) FROM (SELECT 1 FROM "point_words""#,
+        "a search of PostgreSQL itself counts up to 10,000 points of a user, to know how rare a word is",
+    ),
     (r#"DELETE FROM "activity""#, "the lines of an account are deleted with the account"),
     (
         r#"FROM "collection" WHERE "collection"."user_id" = "#,
@@ -138,6 +146,10 @@ pub const RESIDUAL_FILTERS: &[(&str, &str)] = &[
 
 /// The statements that may read all entries of a partial index, or all of a user, that grows.
 pub const PARTIAL_READS: &[(&str, &str)] = &[
+    (
+        r#"SELECT SUM("document"."indexed_points")"#,
+        "a server that starts, or repairs the index, sums what the index is to hold",
+    ),
     ("DELETE FROM job WHERE user_id = ", "the jobs of an account are deleted with the account"),
     (
         r#"DELETE FROM "job" WHERE (job.state = 'given_up')"#,

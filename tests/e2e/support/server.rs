@@ -34,9 +34,10 @@ pub struct Server {
     pub clock: Arc<TestClock>,
     /// Before the home, whose drop removes the database of PostgreSQL.
     sent: SentStatements,
-    running: RunningService,
+    /// Boxed, as the context is: a test moves its server a few times, and its stack is small.
+    running: Box<RunningService>,
     /// The context of the server, with a database that does not record: tests read rows through it as the server never does.
-    context: OperationContext,
+    context: Box<OperationContext>,
     home: Home,
 }
 
@@ -95,8 +96,8 @@ impl Server {
             sandbox: SandboxCommand { program, args: vec![SUBCOMMAND.into()] },
             change_database: Some(Box::new(record)),
         };
-        let running = Box::pin(start_with(settings, clock.clone(), overrides)).await.unwrap();
-        let mut context = running.context().clone();
+        let running = Box::new(Box::pin(start_with(settings, clock.clone(), overrides)).await.unwrap());
+        let mut context = Box::new(running.context().clone());
         let db: &Db = unrecorded.get().unwrap();
         (context.core.db, context.core.accounts_db) = (db.clone(), db.for_accounts());
         Self { clock, sent, running, context, home }

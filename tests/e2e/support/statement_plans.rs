@@ -104,14 +104,11 @@ fn faults_of(plan: &QueryPlan) -> Vec<String> {
         let scans = plan.full_scans().join("; ");
         faults.push(format!("reads all rows of a table: {scans} (list: RARE_FULL_SCANS)"));
     }
-    if plan.is_of_sqlite() {
-        faults.extend(needless_reads_of(plan));
-    }
+    faults.extend(needless_reads_of(plan));
     faults.iter().map(|fault| format!("{fault}\n  SQL: {}\n  plan:\n{}", plan.sql, printed(plan))).collect()
 }
 
-/// Returns what a plan reads of an owner or of a partial index without need. PostgreSQL chooses between indexes by statistics, which the
-/// tables of a test do not have.
+/// Returns what a plan reads of an owner or of a partial index without need.
 fn needless_reads_of(plan: &QueryPlan) -> Vec<String> {
     let is_growing = |table: &&String| SMALL_TABLES.iter().all(|(small, _)| *small != table.as_str());
     let is_of_few = |index: &str| PARTIAL_INDEXES.iter().any(|(few, _)| *few == index);

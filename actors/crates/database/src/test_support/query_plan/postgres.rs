@@ -142,9 +142,12 @@ fn collect_index_scan(node: &JsonValue, is_limited: bool, schema: &Schema, read:
     let table = schema.table_of_index(index).unwrap_or_default().to_owned();
     let partial = || PartialRead { index: index.to_owned(), table: table.clone(), step: heading(node) };
     match (condition.is_empty(), schema.is_partial(index)) {
-        (true, true) => read.partial_scans.push(partial()),
+        (true, true) if !is_limited => read.partial_scans.push(partial()),
         (true, false) if !is_limited => read.full_scans.push(heading(node)),
-        (false, true) if names_only_owner(condition) => read.partial_owner_scans.push(partial()),
+        // A page in the order of the index reads no more entries than it has.
+        (false, true) if names_only_owner(condition) && !is_limited => {
+            read.partial_owner_scans.push(partial());
+        }
         (false, false) if names_only_owner(condition) => read.owner_scans.push(table),
         _ => {}
     }
