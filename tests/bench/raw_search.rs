@@ -28,7 +28,7 @@ const DEPTH: usize = 100;
 const WARM_UP: usize = 50;
 const MIN_CPU_SECONDS: f64 = 1.0;
 /// The names of the vector of words and of the payload field of the owner in the index.
-const WORDS: &str = "words";
+const WORDS: &str = "words2";
 const OWNER: &str = "user";
 /// Clock ticks of `/proc/self/stat` in a second; the kernel reports 100 on every machine.
 const TICKS: f64 = 100.0;

@@ -5,10 +5,12 @@
 //! queries only: a passage that was analysed in the wrong language would otherwise be the only one that has `the`, and would lead every
 //! search.
 //!
-//! What a passage has under several spellings, a query finds in each: words with accents and without (`fold`), codes as a whole, joined
-//! and in parts (`codes`), compounds by their last word (`compounds`). A code of a query is never split: a word that stands nowhere
-//! would find its parts. A number that signs divide, such as a date, is one word of a query; its parts find other texts with a low weight.
+//! What a passage has under several spellings, a query finds in each: words with accents and without (`fold`), codes as a whole, joined,
+//! in parts (`codes`) and by their beginnings (`code_prefixes`), compounds by their first and last words (`compounds`). A code of a query is
+//! never split: a word that stands nowhere would find its parts. A number that signs divide, such as a date, is one word of a query; its
+//! parts find other texts with a low weight.
 
+mod code_prefixes;
 mod codes;
 mod compounds;
 mod detect;
@@ -33,7 +35,9 @@ pub use metadata::{MAX_HIGHLIGHTS_CHARS, MetadataFields, analyze_metadata};
 pub(crate) use normalize::{is_ngram_letter, unify};
 pub use passage::analyze_passage;
 pub(crate) use passage::{has_one_id, word_ids};
-pub use query_terms::{QueryTerm, analyze_as_written, merge_terms, query_terms, terms_of_parts};
+pub use query_terms::{
+    QueryTerm, analyze_as_written, merge_terms, phrase_words, query_terms, terms_of_parts,
+};
 pub use stop_words::is_stop_word;
 pub use url_words::url_words;
 pub use word_sequence::WordSequence;

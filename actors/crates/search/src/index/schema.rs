@@ -3,7 +3,7 @@
 
 /// Name of the vector of a passage's words. It is part of the format of an index, as the payload fields with an index are: a change of the
 /// ids or of the weights of words needs a new name.
-pub const WORDS_VECTOR: &str = "words";
+pub const WORDS_VECTOR: &str = "words2";
 
 /// Payload field of the user. The names are short, because every point stores them.
 pub const USER: &str = "user";

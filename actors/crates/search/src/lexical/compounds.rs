@@ -1,15 +1,20 @@
-//! Ends of compound words in German, Dutch and Swedish, so that `Baum` finds `Olivenbäume`. There is no dictionary: each end of a long word
-//! that may be a word by its sounds is indexed, with a small weight.
+//! Parts of compound words in German, Dutch and Swedish, so that `Baum` finds `Olivenbäume`, and `Datenschutz` finds
+//! `Datenschutzverordnung`. There is no dictionary: each beginning and each end of a long word that may be a word by its sounds is indexed,
+//! with a small weight. A beginning has less than an end, which says what kind of thing the compound is, and must be longer: many words
+//! that are no compounds begin like a short word (`Frankreich`, `Organisation`, `Bestimmung`).
 
-use super::fold::without_accents;
-use super::stem::{part_id, stem};
+use super::fold::{fold_word, without_accents};
+use super::stem::{beginning_id, part_id, stem};
 use crate::index::Language;
 
-/// How many occurrences of a word the end of a compound counts as. The weight is then about 0.4 of that of a word.
-pub const END_OCCURRENCES: f32 = 0.27;
+/// How many occurrences of a word a part of a compound counts as. The weight is then about 0.4 of that of a word.
+pub const COMPOUND_PART_OCCURRENCES: f32 = 0.27;
 
-/// The factor of the end of a compound in a query.
-pub const END_FACTOR: f32 = 0.4;
+/// The factor of a word in a query as the end of a compound.
+const END_FACTOR: f32 = 0.4;
+
+/// The factor of a word in a query as the beginning of a compound.
+const BEGINNING_FACTOR: f32 = 0.25;
 
 /// Languages that write compounds as one word, of those that are not split into n-grams.
 const LANGUAGES: [Language; 3] = [Language::German, Language::Dutch, Language::Swedish];
@@ -18,7 +23,11 @@ const LANGUAGES: [Language; 3] = [Language::German, Language::Dutch, Language::S
 const MIN_COMPOUND_LETTERS: usize = 10;
 const MIN_PART_LETTERS: usize = 4;
 
-/// Longer words are no words, and would have too many ends.
+/// Minimum length of a beginning by which a compound is found, with the letters that link it to the next part (`Kranken` of
+/// `Krankenhaus`), in letters. Its stem has at least as many as any part.
+const MIN_BEGINNING_LETTERS: usize = 6;
+
+/// Longer words are no words, and would have too many parts.
 const MAX_COMPOUND_LETTERS: usize = 40;
 
 /// Consonants that begin words of these languages.
@@ -43,8 +52,8 @@ pub fn may_be_compound(language: Language, word: &str) -> bool {
     word.len() >= MIN_COMPOUND_LETTERS && LANGUAGES.contains(&language)
 }
 
-/// Calls a function with the id of each end of a long word in lower case that may be a separate word.
-pub fn each_end(language: Language, word: &str, mut add: impl FnMut(u32)) {
+/// Calls a function with the id of each beginning and of each end of a long word in lower case that may be a separate word.
+pub fn each_part(language: Language, word: &str, mut add: impl FnMut(u32)) {
     if !may_be_compound(language, word) {
         return;
     }
@@ -53,22 +62,44 @@ pub fn each_end(language: Language, word: &str, mut add: impl FnMut(u32)) {
     if word.chars().count() < MIN_COMPOUND_LETTERS || stem.len() > MAX_COMPOUND_LETTERS {
         return;
     }
+    let mut last_beginning = None;
     for at in MIN_PART_LETTERS..=stem.len().saturating_sub(MIN_PART_LETTERS) {
-        if let Some((before, end)) = stem.split_at_checked(at)
-            && may_be_word(before, end)
-        {
-            add(part_id(language, end));
+        let Some((before, end)) = stem.split_at_checked(at).filter(|(before, end)| may_be_word(before, end))
+        else {
+            continue;
+        };
+        add(part_id(language, end));
+        // `Arbeit` and `Arbeits` are one beginning of `Arbeitsplatz`.
+        let beginning = folded_beginning_id(language, before).filter(|id| last_beginning != Some(*id));
+        if let Some(id) = beginning {
+            add(id);
+            last_beginning = beginning;
         }
     }
 }
 
-/// Returns the id of a word in lower case as the end of a compound; `None` if the language has no compounds, or if the word is too short.
-pub fn end_id(language: Language, word: &str) -> Option<u32> {
-    if !LANGUAGES.contains(&language) {
-        return None;
-    }
+/// Returns the ids of a word of a query in lower case as a part of compounds, each with its factor. None if the language has no compounds,
+/// or if the word is too short.
+pub fn part_factors(language: Language, word: &str) -> impl Iterator<Item = (u32, f32)> {
+    let has_compounds = LANGUAGES.contains(&language);
+    let end = if has_compounds { end_id(language, word) } else { None };
+    let beginning = if has_compounds { folded_beginning_id(language, &fold_word(word)) } else { None };
+    let factors = [(end, END_FACTOR), (beginning, BEGINNING_FACTOR)];
+    factors.into_iter().filter_map(|(id, factor)| Some((id?, factor)))
+}
+
+fn end_id(language: Language, word: &str) -> Option<u32> {
     let stem = folded_stem(language, word)?;
     (stem.len() >= MIN_PART_LETTERS).then(|| part_id(language, &stem))
+}
+
+/// Returns the id of a word in lower case and without accents as the beginning of a compound; `None` if it is too short.
+fn folded_beginning_id(language: Language, word: &str) -> Option<u32> {
+    if word.len() < MIN_BEGINNING_LETTERS {
+        return None;
+    }
+    let stem = stem(language, word)?;
+    (stem.len() >= MIN_PART_LETTERS).then(|| beginning_id(language, &stem))
 }
 
 fn folded_stem(language: Language, word: &str) -> Option<String> {
@@ -104,10 +135,10 @@ fn is_vowel(letter: char) -> bool {
 mod tests {
     use super::*;
 
-    fn has_end(language: Language, compound: &str, word: &str) -> bool {
-        let mut ends = Vec::new();
-        each_end(language, compound, |id| ends.push(id));
-        end_id(language, word).is_some_and(|id| ends.contains(&id))
+    fn has_part(language: Language, compound: &str, word: &str) -> bool {
+        let mut parts = Vec::new();
+        each_part(language, compound, |id| parts.push(id));
+        part_factors(language, word).any(|(id, _)| parts.contains(&id))
     }
 
     #[test]
@@ -122,24 +153,72 @@ mod tests {
             (Language::Swedish, "brandstationer", "station"),
             (Language::Swedish, "sommarstugor", "stuga"),
         ] {
-            assert!(has_end(language, compound, word), "{compound}");
+            assert!(has_part(language, compound, word), "{compound}");
         }
     }
 
     #[test]
-    fn short_words_and_other_languages_have_no_ends() {
-        assert!(!has_end(Language::German, "haustür", "tür"));
-        assert!(!has_end(Language::English, "workstation", "station"));
-        assert!(!has_end(Language::German, "olivenbäume", "bäumchen"));
+    fn first_word_of_a_compound_is_a_beginning_of_it() {
+        for (language, compound, word) in [
+            (Language::German, "datenschutzgrundverordnung", "datenschutz"),
+            (Language::German, "krankenhäuser", "kranken"),
+            (Language::German, "versicherungsvertrag", "versicherung"),
+            (Language::German, "universitätsbibliothek", "universität"),
+            (Language::German, "straßenbeleuchtung", "straße"),
+            (Language::German, "arbeitsplatz", "arbeit"),
+            (Language::Dutch, "verzekeringspremie", "verzekering"),
+            (Language::Swedish, "sommarstugor", "sommar"),
+        ] {
+            assert!(has_part(language, compound, word), "{compound}");
+        }
     }
 
     #[test]
-    fn long_word_has_few_ends() {
+    fn word_is_no_part_of_what_only_begins_with_its_letters() {
+        for (compound, word) in [
+            ("frankreich", "frank"),
+            ("organisation", "organ"),
+            ("ministerpräsident", "mini"),
+            ("bestimmungen", "best"),
+            ("datenschutzgrundverordnung", "daten"),
+            ("wissenschaften", "wissen"),
+        ] {
+            assert!(!has_part(Language::German, compound, word), "{compound}");
+        }
+    }
+
+    #[test]
+    fn short_words_and_other_languages_have_no_parts() {
+        assert!(!has_part(Language::German, "haustür", "tür"));
+        assert!(!has_part(Language::German, "autobahn", "bahn"));
+        assert!(!has_part(Language::English, "workstation", "station"));
+        assert!(!has_part(Language::English, "waterproofing", "waterproof"));
+        assert!(!has_part(Language::German, "olivenbäume", "bäumchen"));
+    }
+
+    #[test]
+    fn beginning_has_a_lower_factor_than_an_end() {
+        let factors: Vec<f32> =
+            part_factors(Language::German, "versicherung").map(|(_, factor)| factor).collect();
+        assert_eq!(factors, [END_FACTOR, BEGINNING_FACTOR]);
+        assert_eq!(part_factors(Language::German, "baum").count(), 1);
+    }
+
+    #[test]
+    fn beginning_with_and_without_a_linking_letter_counts_once() {
+        let arbeit = folded_beginning_id(Language::German, "arbeit");
+        let mut count = 0;
+        each_part(Language::German, "arbeitsplatz", |id| count += usize::from(Some(id) == arbeit));
+        assert_eq!(count, 1);
+    }
+
+    #[test]
+    fn long_word_has_few_parts() {
         for (word, max) in
-            [("wissenschaften", 2), ("bundesverfassungsgericht", 8), ("krankenversicherungen", 6)]
+            [("wissenschaften", 2), ("bundesverfassungsgericht", 14), ("krankenversicherungen", 10)]
         {
             let mut count = 0;
-            each_end(Language::German, word, |_| count += 1);
+            each_part(Language::German, word, |_| count += 1);
             assert!(count <= max, "{word}: {count}");
         }
     }

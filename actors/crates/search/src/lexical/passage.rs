@@ -1,11 +1,12 @@
 //! The words of a passage, with the ids of all spellings that a query may have of them.
 
+use super::code_prefixes::{is_named_in_capitals, prefixes};
 use super::codes;
-use super::compounds::{END_OCCURRENCES, each_end, may_be_compound};
+use super::compounds::{COMPOUND_PART_OCCURRENCES, each_part, may_be_compound};
 use super::fold::lowercase;
 use super::normalize::{TextRole, normalize};
 use super::spellings::SpellingIds;
-use super::stem::plain_id;
+use super::stem::{plain_id, prefix_id};
 use super::stop_words::is_stop_word;
 use super::weights::WordCounts;
 use super::words::{Token, split_tokens};
@@ -18,6 +19,9 @@ const TITLE_TIMES: f32 = 2.0;
 /// How many occurrences a part of a code counts as (`LM` and `385` of `LM385`).
 const PART_OCCURRENCES: f32 = 0.5;
 
+/// How many occurrences the beginning of a code counts as (`LM3` of `LM385`). The weight is then about 0.4 of that of a word.
+const PREFIX_OCCURRENCES: f32 = 0.27;
+
 /// Analyses a passage. The words of its title count twice.
 #[must_use]
 pub fn analyze_passage(title: &str, text: &str, language: Language) -> SparseVector {
@@ -27,7 +31,7 @@ pub fn analyze_passage(title: &str, text: &str, language: Language) -> SparseVec
     counts.into_weights(language)
 }
 
-/// Returns whether it is certain that a word of a text has one id in the index, and neither parts, ends nor other spellings: it consists of
+/// Returns whether it is certain that a word of a text has one id in the index, and neither parts nor other spellings: it consists of
 /// ASCII letters, in lower case except for the first one, and is no compound.
 #[must_use]
 pub fn has_one_id(word: &str, language: Language) -> bool {
@@ -52,15 +56,17 @@ pub(super) fn count_words(text: &str, times: f32, language: Language, counts: &m
     for token in &tokens {
         counter.add_token(token);
     }
-    for joined in tokens.chunk_by(codes::connects).filter_map(codes::join) {
-        counter.add_word(&lowercase(&joined), times);
+    for chain in tokens.chunk_by(codes::connects) {
+        if let Some(joined) = codes::join(chain) {
+            counter.add_joined(&joined, chain);
+        }
     }
     for pair in tokens.windows(2) {
         if let [name, number] = pair
             && let Some(joined) = codes::join_series(name, number)
             && !is_stop_word(language, name.text)
         {
-            counter.add_word(&lowercase(&joined), times);
+            counter.add_joined(&joined, pair);
         }
     }
 }
@@ -79,12 +85,33 @@ impl WordCounter<'_> {
         self.counts.lengthen(times);
         let word = lowercase(token.text);
         self.add_word(&word, times);
-        each_end(self.language, &word, |id| self.counts.add(id, times * END_OCCURRENCES));
+        self.add_prefixes(&word);
+        let part_times = times * COMPOUND_PART_OCCURRENCES;
+        each_part(self.language, &word, |id| self.counts.add(id, part_times));
         for part in codes::parts(token.text) {
             self.add_word(&lowercase(part), times * PART_OCCURRENCES);
         }
         if let Some(signed) = token.signed {
             self.counts.add(plain_id(&signed.to_ascii_lowercase()), times);
+        }
+    }
+
+    /// Adds several words as one.
+    fn add_joined(&mut self, joined: &str, words: &[Token<'_>]) {
+        let joined = lowercase(joined);
+        self.add_word(&joined, self.times);
+        if is_named_in_capitals(words) {
+            self.add_prefixes(&joined);
+        }
+    }
+
+    /// Adds the beginnings of a word in lower case if it is a code, and those of a hexadecimal number without its prefix `0x`.
+    fn add_prefixes(&mut self, word: &str) {
+        let digits = codes::shortened(word).filter(|code| !word.starts_with(*code));
+        for code in [Some(word), digits].into_iter().flatten() {
+            for prefix in prefixes(code) {
+                self.counts.add(prefix_id(prefix), self.times * PREFIX_OCCURRENCES);
+            }
         }
     }
 

@@ -3,19 +3,24 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::code_prefixes::is_prefix;
 use super::codes;
-use super::compounds::{END_FACTOR, end_id};
+use super::compounds::part_factors;
 use super::detect::detect_language;
 use super::fold::lowercase;
 use super::normalize::{TextRole, normalize};
 use super::spellings::SpellingIds;
-use super::stem::plain_id;
+use super::stem::{plain_id, prefix_id};
 use super::stop_words::is_stop_word;
+use super::url_words::with_url_words;
 use super::words::{Token, split_tokens};
 use crate::index::{Language, SparseVector};
 
 /// The factor of spellings that the query only implies: words as one (`web site`), a code without its ending, `C` for `C++`.
 const IMPLIED_FACTOR: f32 = 0.5;
+
+/// The factor of the beginning of a code (`LM3` of `LM385`).
+const PREFIX_FACTOR: f32 = 0.4;
 
 /// The factor of each part of a number in parts: enough to find a text that has them, but below each that has the whole number.
 const NUMBER_PART_FACTOR: f32 = 0.1;
@@ -46,15 +51,16 @@ impl QueryTerm {
 
 /// Returns the words of a query in their order, each once, analysed in each of these languages. Stop words are left out, except in a
 /// query that has no other words. A code is one term for each of its parts that a sign separates, but a number of such parts, such as a
-/// date, is one term. A query in a script without spaces has a term for each n-gram.
+/// date, is one term. A URL has the terms of its host and its path. A query in a script without spaces has a term for each n-gram.
 #[must_use]
 pub fn query_terms(query: &str, languages: &[Language]) -> Vec<QueryTerm> {
     terms_with(SpellingRange::Implied, query, languages)
 }
 
 fn terms_with(spellings: SpellingRange, query: &str, languages: &[Language]) -> Vec<QueryTerm> {
-    let language = detect_language(query);
-    let text = normalize(query, TextRole::Query);
+    let query = with_url_words(query);
+    let language = detect_language(&query);
+    let text = normalize(&query, TextRole::Query);
     let tokens = split_tokens(&text);
     // A stop word of the query's language is left out for all languages, although it may be a content word in another one.
     let content: Vec<bool> = tokens.iter().map(|token| !is_stop_word(language, token.text)).collect();
@@ -68,8 +74,8 @@ fn terms_with(spellings: SpellingRange, query: &str, languages: &[Language]) -> 
 }
 
 /// Analyses several texts, such as words that a query excludes, without what their words only imply: they have neither the ids of several
-/// words as one, nor of what ends with a word, nor of a code without its ending, nor of a name without its signs. A number in parts is
-/// several words. Stop words are left out as in [`terms_of_parts`].
+/// words as one, nor of compounds with a word, nor of codes that begin with it, nor of a code without its ending, nor of a name without its
+/// signs. A number in parts is several words. Stop words are left out as in [`terms_of_parts`].
 #[must_use]
 pub fn analyze_as_written<'a>(
     parts: impl IntoIterator<Item = &'a str>,
@@ -93,6 +99,27 @@ pub fn terms_of_parts<'a>(
         }
     }
     terms
+}
+
+/// Returns the words of a phrase in their order, each once and stop words too, in all forms that the index has of them, without what they
+/// only imply. Whatever contains the phrase ([`WordSequence`](super::WordSequence)) has an id of each of them. A word of one letter of a
+/// script such as Thai, whose texts are split into n-grams of two letters at least, is the exception.
+#[must_use]
+pub fn phrase_words(phrase: &str, languages: &[Language]) -> Vec<QueryTerm> {
+    let text = normalize(phrase, TextRole::Query);
+    // A phrase has the sign of a name of one letter alone, not the dot of `.NET`.
+    let tokens = split_tokens(&text).into_iter();
+    let without_dot =
+        tokens.map(|token| Token { signed: token.signed.filter(|_| token.text.len() == 1), ..token });
+    let tokens: Vec<Token<'_>> = without_dot.collect();
+    let analysis = QueryAnalysis {
+        text: &text,
+        tokens: &tokens,
+        languages,
+        skips_stop_words: false,
+        spellings: SpellingRange::Written,
+    };
+    analysis.terms(&vec![true; tokens.len()])
 }
 
 /// Merges the words of a query. An id that several words have counts once, with its highest factor.
@@ -230,9 +257,10 @@ impl QueryAnalysis<'_> {
             factors.add_spellings(*language, &word, factor);
             if self.has_implied() {
                 factors.add_shortened(&word, factor);
-                if let Some(end) = end_id(*language, &word) {
-                    factors.add(end, END_FACTOR);
+                for (part, factor) in part_factors(*language, &word) {
+                    factors.add(part, factor);
                 }
+                factors.add_prefix(&word);
             }
         }
         if let Some(signed) = token.signed {
@@ -305,6 +333,13 @@ impl FactorsById {
     fn add_shortened(&mut self, word: &str, factor: f32) {
         if let Some(shortened) = codes::shortened(word) {
             self.add(plain_id(shortened), factor * IMPLIED_FACTOR);
+        }
+    }
+
+    /// Adds a word in lower case as the beginning of a code, if it may be one.
+    fn add_prefix(&mut self, word: &str) {
+        if is_prefix(word) {
+            self.add(prefix_id(word), PREFIX_FACTOR);
         }
     }
 

@@ -35,6 +35,16 @@ pub fn stem(language: Language, word: &str) -> Option<Cow<'_, str>> {
     Some(Stemmer::create(algorithm).stem(word)).filter(|stem| !stem.is_empty())
 }
 
+/// Returns the id of the beginning of a compound, which is neither that of a word nor that of an end.
+pub fn beginning_id(language: Language, beginning: &str) -> u32 {
+    hash(language.code(), "\0<", beginning)
+}
+
+/// Returns the id of the beginning of a code, which is the same in all languages.
+pub fn prefix_id(prefix: &str) -> u32 {
+    hash("", "\0^", prefix)
+}
+
 fn hash(scope: &str, mark: &str, word: &str) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(scope.as_bytes());

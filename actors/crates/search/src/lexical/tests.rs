@@ -226,6 +226,39 @@ fn parts_of_a_code_find_it_but_it_finds_no_part() {
     assert_eq!(count_shared(&analyze_query("okapi3fa91c0d", &Language::ALL), &okapi), 0);
 }
 
+/// Returns the score of a passage by the words of a query, without the frequencies of words.
+fn score(query: &SparseVector, passage: &SparseVector) -> f32 {
+    let factor = |id: &u32| query.indices.iter().position(|at| at == id).map_or(0.0, |at| query.values[at]);
+    passage.indices.iter().zip(&passage.values).map(|(id, weight)| factor(id) * weight).sum()
+}
+
+#[test]
+fn beginning_of_a_code_finds_it_with_less_weight() {
+    for (asked, exact, longer) in [
+        ("LM3", "an LM3 here", "an LM385 here"),
+        ("LM3", "an LM3 here", "an LM 385P here"),
+        ("lm38", "an LM38 here", "an LM-385 here"),
+        ("BWV5", "the BWV 5 here", "the BWV 578 here"),
+        ("1n41", "a 1N41 here", "a 1N4148 here"),
+        ("9e3779b", "the 9E3779B here", "the 0x9E3779B1 here"),
+    ] {
+        let query = analyze_query(asked, &[Language::English, Language::German]);
+        let [exact, longer] =
+            [exact, longer].map(|text| score(&query, &analyze_passage("", text, Language::English)));
+        assert!(longer > 0.0 && longer < exact / 3.0, "{asked}: {longer} {exact}");
+    }
+}
+
+#[test]
+fn beginning_of_a_code_finds_no_other_code() {
+    let query = analyze_query("LM38", &[Language::English]);
+    for text in ["LM358", "LM3", "XLM385", "38", "LMS", "May 2024"] {
+        assert_eq!(score(&query, &analyze_passage("", text, Language::English)), 0.0, "{text}");
+    }
+    let query = analyze_query("may2", &[Language::English]);
+    assert_eq!(score(&query, &analyze_passage("", "in May 2024", Language::English)), 0.0);
+}
+
 #[test]
 fn words_as_written_find_nothing_that_they_imply() {
     let languages = [Language::English, Language::German];
@@ -237,6 +270,8 @@ fn words_as_written_find_nothing_that_they_imply() {
         ("C++", "vitamin C", Language::English, false),
         ("C++", "in c++.", Language::English, true),
         ("LM385P", "the LM385", Language::English, false),
+        ("LM3", "the LM385", Language::English, false),
+        ("Datenschutz", "Die Datenschutzgrundverordnung", Language::German, false),
         ("lm385", "an LM 385P", Language::English, true),
     ] {
         let found = analyze_passage("", written, language);
@@ -250,13 +285,23 @@ fn last_word_of_a_compound_finds_it_with_less_weight() {
     let found = analyze_passage("", "Olivenbäume und ein Baum", Language::German);
     let compound = analyze_passage("", "Olivenbäume und ein Strauch", Language::German);
     let query = analyze_query("Baum", &[Language::German]);
-    let score = |passage: &SparseVector| -> f32 {
-        let factor =
-            |id: &u32| query.indices.iter().position(|at| at == id).map_or(0.0, |at| query.values[at]);
-        passage.indices.iter().zip(&passage.values).map(|(id, weight)| factor(id) * weight).sum()
+    assert!(score(&query, &compound) > 0.0);
+    assert!(score(&query, &compound) < score(&query, &found) / 2.0);
+}
+
+#[test]
+fn first_word_of_a_compound_weighs_less_than_the_last() {
+    let languages = [Language::English, Language::German];
+    let of = |query: &str, text: &str| {
+        score(&analyze_query(query, &languages), &analyze_passage("", text, Language::German))
     };
-    assert!(score(&compound) > 0.0);
-    assert!(score(&compound) < score(&found) / 2.0);
+    let text = "Die Versicherungsgrundverordnung gilt.";
+    let [first, last] = ["Versicherung", "Verordnung"].map(|query| of(query, text));
+    assert!(first > 0.0 && first < last, "{first} {last}");
+    assert!(last < of("Verordnung", "Die Verordnung gilt.") / 2.0);
+    assert!(of("Datenschutz", "Die Datenschutzgrundverordnung gilt.") > 0.0);
+    assert!(of("Kranken", "Das Krankenhaus am See.") > 0.0);
+    assert_eq!(of("Mini", "Der Ministerpräsident"), 0.0);
 }
 
 proptest! {
@@ -303,4 +348,43 @@ fn word_ids_ascend_and_are_unique() {
     assert!(sparse.indices.is_sorted_by(|a, b| a < b));
     assert_eq!(sparse.indices.len(), sparse.values.len());
     assert!(sparse.values.iter().all(|weight| *weight > 0.0));
+}
+
+/// Returns whether a passage has an id of each word of a phrase.
+fn has_words_of(phrase: &str, text: &str, language: Language) -> bool {
+    let passage = analyze_passage("", text, language);
+    let words = phrase_words(phrase, &Language::ALL);
+    !words.is_empty() && words.iter().all(|word| count_shared(&word.sparse, &passage) > 0)
+}
+
+#[test]
+fn passage_has_the_words_of_each_phrase_in_it() {
+    for (phrase, text, language) in [
+        ("to be or not to be", "To be, or not to be, that is the question.", Language::English),
+        ("die hard", "Gestern lief Die Hard im Kino.", Language::German),
+        ("creme brulee", "Une crème brûlée au café.", Language::French),
+        ("Große Straße", "die grosse strasse", Language::German),
+        ("東京塔", "昨日東京塔に行った。", Language::Japanese),
+        ("ทะเล", "เราไปทะเลกัน", Language::Thai),
+        ("2024-06-06", "on 2024 06 06 at noon", Language::English),
+        (".NET core", "the net core of it", Language::English),
+        ("modern C++", "Modern C++17 code", Language::English),
+    ] {
+        assert!(WordSequence::of(text).contains(&WordSequence::of(phrase)), "{phrase}");
+        assert!(has_words_of(phrase, text, language), "{phrase}");
+    }
+    assert!(!has_words_of("night heron", "a grey heron", Language::English));
+}
+
+proptest! {
+    #[test]
+    fn phrase_of_any_words_has_ids_of_its_passage(
+        words in prop::collection::vec("[A-Za-z0-9äöüßéñçłøа-я]{1,10}|[一-龥]{1,4}", 1..6),
+    ) {
+        let phrase = words.join(" ");
+        let text = format!("Before. {phrase}, after");
+        for language in Language::ALL {
+            prop_assert!(has_words_of(&phrase, &text, language));
+        }
+    }
 }

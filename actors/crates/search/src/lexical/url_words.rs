@@ -1,5 +1,7 @@
 //! The words of a URL: of the name of its host and of its path.
 
+use std::borrow::Cow;
+
 use percent_encoding::percent_decode_str;
 
 /// Maximum length of a part of a path, in characters. Longer ones are hashes, tokens and encoded data, which users do not search for.
@@ -33,6 +35,34 @@ pub fn url_words(url: &str) -> Vec<String> {
     }
     words.truncate(MAX_URL_WORDS);
     words
+}
+
+/// Returns the text of a query with the words of each URL in its place ([`url_words()`]): a scheme, a public suffix and the parameters of a
+/// link are in no document. A URL without words stays as it is written.
+pub fn with_url_words(query: &str) -> Cow<'_, str> {
+    let words_of = |part: &str| match scheme_before(part) {
+        Some(scheme) => url_words(&[scheme, part].concat()),
+        None => Vec::new(),
+    };
+    if !query.split_whitespace().any(|part| scheme_before(part).is_some()) {
+        return Cow::Borrowed(query);
+    }
+    let parts = query.split_whitespace().map(|part| match words_of(part) {
+        words if words.is_empty() => part.to_owned(),
+        words => words.join(" "),
+    });
+    Cow::Owned(parts.collect::<Vec<_>>().join(" "))
+}
+
+/// Returns what a part of a query without spaces lacks to be a URL: nothing if it begins with a scheme, and a scheme if it begins as many
+/// hosts do. `None` for other words.
+fn scheme_before(part: &str) -> Option<&'static str> {
+    let begins_with =
+        |start: &str| part.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start));
+    if begins_with("https://") || begins_with("http://") {
+        return Some("");
+    }
+    begins_with("www.").then_some("https://")
 }
 
 /// Returns the words of the host of a URL, which may stand between a user and a port.
@@ -141,7 +171,31 @@ mod tests {
         assert_eq!(url_words(&format!("https://example.org/{}", "a/".repeat(500))).len(), MAX_URL_WORDS);
     }
 
+    #[test]
+    fn urls_of_a_query_become_their_words() {
+        for (query, expected) in [
+            ("https://marsh.example/how-godwits-fly.html?utm_source=feed#top", "marsh how godwits fly"),
+            ("HTTP://www.rust-lang.org", "rust lang rustlang"),
+            ("www.marsh.example/godwits", "marsh godwits"),
+            ("godwits  at https://marsh.example", "godwits at marsh"),
+            ("https://127.0.0.1/", "https://127.0.0.1/"),
+            ("https://", "https://"),
+        ] {
+            assert_eq!(with_url_words(query), expected, "{query}");
+        }
+        for query in ["", "two  spaces", "marsh.example", "what is https", "wwwide web", "a://b"] {
+            assert!(matches!(with_url_words(query), Cow::Borrowed(same) if same == query), "{query}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn any_query_without_a_scheme_is_unchanged(query in "[a-zA-Z0-9 :/.é-]{0,40}") {
+            prop_assume!(!query.to_lowercase().contains("http") && !query.to_lowercase().contains("www"));
+            let searched = with_url_words(&query).into_owned();
+            prop_assert_eq!(searched, query);
+        }
+
         #[test]
         fn words_of_any_url_are_letters_and_digits(rest in "\\PC{0,80}") {
             for word in url_words(&format!("https://{rest}")) {

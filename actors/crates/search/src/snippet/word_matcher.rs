@@ -221,6 +221,8 @@ mod tests {
             ("O'Sullivan", "sullivan", Language::English),
             ("deadbeef", "0xdeadbeef", Language::Other),
             ("Olivenbaum", "Baum", Language::German),
+            ("Datenschutzgrundverordnung", "Datenschutz", Language::German),
+            ("LM385", "lm3", Language::English),
             ("Øresund", "oresund", Language::English),
             ("running", "runs", Language::English),
         ] {
