@@ -113,8 +113,7 @@ impl FromRequest for RenameTag {
     type Request = RenameTagRequest;
 
     fn from_request(target: &Target, request: RenameTagRequest) -> Result<Self, Error> {
-        let new = request.name.into_inner().trim().to_owned();
-        Ok(Self { old: target.text(0)?, new })
+        Ok(Self { old: named_tag(target)?, new: bookmarks::normalize_tag(request.name.as_str()) })
     }
 }
 
@@ -159,7 +158,7 @@ impl FromRequest for DeleteTag {
     type Request = NoFields;
 
     fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
-        target.text(0).map(Self)
+        named_tag(target).map(Self)
     }
 }
 
@@ -182,6 +181,11 @@ impl Operation for DeleteTag {
         txn.commit().await?;
         Ok(DeleteTagResponse {})
     }
+}
+
+/// Returns the name of the tag that the path of a request names.
+fn named_tag(target: &Target) -> Result<String, Error> {
+    target.text(0).map(|name| bookmarks::normalize_tag(&name))
 }
 
 /// Selects the tags of a user's bookmarks, without deleted ones, with their counts.

@@ -112,6 +112,31 @@ async fn renamed_tag_merges_also_in_restored_bookmarks() {
 }
 
 #[actix_web::test]
+async fn encodings_of_one_text_are_one_tag() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Research).await.full_key().await;
+    for (n, tag) in ["cafe\u{301}", "caf\u{e9}"].into_iter().enumerate() {
+        let page = json!({ "url": format!("https://example.com/{n}"), "text": "A heron.", "tags": [tag] });
+        assert_eq!(key.save(page).await["tags"], json!(["caf\u{e9}"]));
+    }
+    assert_eq!(list_tags(&key).await, [("caf\u{e9}".to_owned(), 2)]);
+
+    for (tag, count) in
+        [("caf%C3%A9", 2), ("cafe%CC%81", 2), ("%20caf%C3%A9", 2), ("Caf%C3%A9", 0), ("cafe", 0)]
+    {
+        let listed = key.get(&format!("/rest/v1/bookmarks?tag={tag}")).await;
+        assert_eq!(listed.data(200)["bookmarks"].as_array().unwrap().len(), count, "{tag}");
+        let found = key.get(&format!("/rest/v2/search?q=heron&tag={tag}")).await;
+        assert_eq!(found.data(200)["results"].as_array().unwrap().len(), count, "{tag}");
+    }
+    let renamed =
+        key.send(Method::PATCH, "/rest/v1/tags/cafe%CC%81", Some(json!({ "name": "the\u{301}" }))).await;
+    assert_eq!(renamed.data(200)["tag"], json!({ "name": "th\u{e9}", "count": 2 }));
+    key.delete("/rest/v1/tags/the%CC%81").await.data(200);
+    assert!(list_tags(&key).await.is_empty());
+}
+
+#[actix_web::test]
 async fn concurrent_moves_of_collections_make_no_cycle() {
     let server = Server::start().await;
     let key = server.user(Plan::Research).await.full_key().await;

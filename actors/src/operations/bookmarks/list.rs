@@ -20,6 +20,7 @@ use crate::operation::{FromRequest, Operation};
 use crate::operations::page::{CursorText, ListName, ListPage, PageLimit, PageRequest};
 use crate::target::Target;
 use errors::Error;
+use library::bookmarks::normalize_tag;
 use library::context::CoreContext;
 use validation::{Choice, Flag, Id, Time, Words, request};
 
@@ -40,7 +41,7 @@ request! {
         pub limit?: PageLimit,
         /// Returns bookmarks whose title or URL contains each of these words.
         pub words? as "q": Words<1, 500>,
-        /// Returns bookmarks with this tag.
+        /// Returns bookmarks with this tag. Case counts.
         pub tag?: Words<1, 100>,
         /// Returns bookmarks in this collection.
         pub collection_id?: Id<CollectionId>,
@@ -192,7 +193,7 @@ impl ListBookmarksRequest {
         BookmarkFilter {
             user,
             words: words.split_whitespace().map(str::to_owned).collect(),
-            tag: self.tag.as_ref().map(|tag| tag.as_str().to_owned()),
+            tag: self.tag.as_ref().map(|tag| normalize_tag(tag.as_str())),
             collection: self.collection_id.map(Id::into_inner),
             archived: self.archived.map(Flag::into_inner),
             favorite: self.favorite.map(Flag::into_inner),

@@ -16,7 +16,7 @@ pub struct NewBookmark {
     pub url: String,
     /// A title that replaces the page's own.
     pub title: Option<String>,
-    /// Tags, trimmed and each once ([`normalize_tags`]).
+    /// Tags, normalized and each once ([`normalize_tags`]).
     pub tags: Vec<String>,
     /// The user's own notes on the page; `None` rather than an empty text.
     pub notes: Option<String>,

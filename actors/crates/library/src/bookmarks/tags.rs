@@ -6,16 +6,23 @@ use database::insert_all;
 use entity::{bookmark, bookmark_tag};
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use text::normalize_input;
 use values::time::Timestamp;
 
 use crate::documents::mark_bookmarks_unindexed;
 use errors::Error;
 
-/// Trims tags and drops empty and repeated ones. Keeps their order.
+/// Returns the name by which a tag is stored and looked for: without white space around it, and in NFC, because two texts that differ only
+/// in how Unicode encodes their letters are one tag for a user. Tags that differ in case are two.
+pub fn normalize_tag(tag: &str) -> String {
+    normalize_input(tag.trim())
+}
+
+/// Normalizes tags ([`normalize_tag`]) and drops empty and repeated ones. Keeps their order.
 pub fn normalize_tags(tags: Vec<String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    let trimmed = tags.into_iter().map(|tag| tag.trim().to_owned()).filter(|tag| !tag.is_empty());
-    trimmed.filter(|tag| seen.insert(tag.clone())).collect()
+    let normalized = tags.into_iter().map(|tag| normalize_tag(&tag)).filter(|tag| !tag.is_empty());
+    normalized.filter(|tag| seen.insert(tag.clone())).collect()
 }
 
 /// Adds tags to a bookmark, by which search finds it. Returns whether any was new.
@@ -76,5 +83,12 @@ mod tests {
         let tags = [" a ", "b", "a", "", "  "].map(str::to_owned).to_vec();
 
         assert_eq!(normalize_tags(tags), ["a", "b"]);
+    }
+
+    #[test]
+    fn encodings_of_one_text_are_one_tag_and_cases_are_two() {
+        let tags = ["caf\u{e9}", "cafe\u{301}", "Caf\u{e9}", "cafe"].map(str::to_owned).to_vec();
+
+        assert_eq!(normalize_tags(tags), ["caf\u{e9}", "Caf\u{e9}", "cafe"]);
     }
 }

@@ -26,8 +26,7 @@ pub fn unindexed_since(now: Timestamp) -> Expr {
 /// Returns the new value of `unindexed_since` after the passages of a text and the metadata passage were written to the index, as of the
 /// state with the time `written`: none if that is still the present state; else it stays as it is.
 ///
-/// For the job of a text. While it is pending, nothing else writes metadata that was read later than its own, so a column that is empty by
-/// now is right.
+/// For the job of a text. While it runs, nothing else reads metadata to write it, so a column that is empty by now is right.
 pub fn unindexed_after_text(written: Option<Timestamp>) -> Expr {
     let column = document::Column::UnindexedSince;
     match written {
@@ -43,7 +42,7 @@ pub fn unindexed_after_text(written: Option<Timestamp>) -> Expr {
 /// `written`: none if that is still the present state, and the index has the text too. Without a text that it should have, because the job
 /// was given up, the document stays unindexed: search reads the text from the database.
 ///
-/// For the task that indexes metadata without a job. The job of a text may begin meanwhile, so a column with another time, or none, means
+/// For the task that indexes metadata without a job. The job of a text may run meanwhile, so a column with another time, or none, means
 /// that the write may have replaced a later state: the document is unindexed since a new time, so that it is indexed once more, and a job
 /// that wrote the later state and has not ended yet does not clear the column.
 pub fn unindexed_after_metadata(written: Timestamp, now: Timestamp) -> Expr {
