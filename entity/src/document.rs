@@ -75,6 +75,10 @@ pub struct Model {
     /// The embedding model of the passages that an index job which takes several turns has put into the index so far; `None` if some of them
     /// have no vectors. Only such a job reads it, from its second turn on.
     pub turn_model: Option<String>,
+    /// Whether the index gets the words of the text first, and its vectors by another job, because the service that embeds could not be used
+    /// when the text was to be indexed. It is set from then until the words are in the index. Nothing is lost then, unlike with
+    /// `index_lost_at`.
+    pub has_postponed_vectors: bool,
     /// Number of passages in the index: those of the text of that version, and the metadata passage.
     pub indexed_points: i32,
     /// Whether the index holds the metadata passage of the document, whose id is that of the document.
@@ -82,8 +86,9 @@ pub struct Model {
     /// Time since which the index lacks a change of the document, of its text or of its metadata; `None` if it lacks nothing. It is
     /// different after every change, so that a writer of the former state does not clear it.
     pub unindexed_since: Option<Timestamp>,
-    /// Whether a job waits or runs that will write the metadata passage too, as far as the task that indexes metadata has seen: it leaves the
-    /// document to that job. The database clears it when such a job ends or is removed. Documents with a job may lack it.
+    /// Whether a job waits or runs that will write the metadata passage too and that a user waits for, as far as the task that indexes metadata
+    /// has seen: it leaves the document to that job. It is cleared when such a job ends, is removed or joins the backlog. Documents with a job
+    /// may lack it.
     pub awaits_index_job: bool,
     /// Time at which the passages of the document, or their labels, were last written to the index.
     pub indexed_at: Option<Timestamp>,
@@ -135,6 +140,7 @@ impl Model {
             indexed_version: 0,
             embedding_model: None,
             turn_model: None,
+            has_postponed_vectors: false,
             indexed_points: 0,
             has_metadata_point: false,
             unindexed_since: Some(now),

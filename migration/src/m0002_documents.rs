@@ -14,12 +14,13 @@ pub fn migration() -> SqlMigration {
 /// notes refer to their document. The indexes on them include the owner, as `bookmark_document` does, and the id, in whose order documents
 /// are locked. `document_indexed_points` serves the sum of the indexed passages, `document_lost_by_index` the list of documents that
 /// the passage index lost, `document_embedding_model` the documents whose vectors are of a model, and the texts whose vectors are not,
+/// `document_metadata_model` the same of documents without a text whose metadata has vectors,
 /// `document_failed` the list of documents without a text, or whose newer text failed: those for which no job waits or runs, and the
 /// others, which triggers of `m0013_counters` mark in `has_pending_job`.
 /// `document_unindexed` has the documents of which the passage index lacks something, the newest changes of each user last.
 /// `document_unindexed_metadata` has those of them whose metadata is to be indexed without a job. A document leaves it for as long as a job
-/// waits or runs that indexes its metadata (`awaits_index_job`, which the triggers of `job` clear), and once the index has the metadata,
-/// although it may lack a text whose job was given up. So what its readers cost does not depend on such documents.
+/// waits or runs that indexes its metadata and that a user waits for (`awaits_index_job`, which the triggers of `job` clear), and once the
+/// index has the metadata, although it may lack a text whose job was given up. So what its readers cost does not depend on such documents.
 const DOCUMENT: &str = r#"
 CREATE TABLE document (
     id UUID PRIMARY KEY,
@@ -47,6 +48,7 @@ CREATE TABLE document (
     indexed_version INTEGER NOT NULL,
     embedding_model TEXT,
     turn_model TEXT,
+    has_postponed_vectors BOOLEAN NOT NULL DEFAULT FALSE,
     indexed_points INTEGER NOT NULL DEFAULT 0,
     has_metadata_point BOOLEAN NOT NULL DEFAULT FALSE,
     unindexed_since BIGINT,
@@ -70,6 +72,7 @@ CREATE INDEX document_unindexed_metadata ON document (user_id, unindexed_since, 
     WHERE unindexed_since IS NOT NULL AND hidden_at IS NULL AND NOT awaits_index_job
     AND (version <= indexed_version OR indexed_at IS NULL OR indexed_at <= unindexed_since);
 CREATE INDEX document_embedding_model ON document (embedding_model) WHERE embedding_model IS NOT NULL OR version > 0;
+CREATE INDEX document_metadata_model ON document (version, embedding_model) WHERE version = 0 AND status = 'failed' AND hidden_at IS NULL;
 CREATE INDEX document_lost_by_index ON document (user_id, id) WHERE index_lost_at IS NOT NULL;
 CREATE INDEX document_failed ON document (user_id, has_pending_job, updated_at, id)
     WHERE hidden_at IS NULL AND (status = 'failed' OR error IS NOT NULL)

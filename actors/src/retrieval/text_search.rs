@@ -1,134 +1,162 @@
 //! Search of the texts and of the metadata of documents in PostgreSQL, for the time in which the index on a Qdrant server is not reached or
-//! lacks passages: by whole words as they are written, without other forms of them and without meaning. SQLite has no index for it.
+//! lacks passages: by words, without meaning. The database has the words of each point of the index (`stored_words`), so that a search finds
+//! and weighs them as the index does. SQLite has no index for it.
+//!
+//! The points with the rarest words of the query are compared with it (`candidates`, `ranking`): all of them for words that fewer than 500
+//! have, otherwise some. Documents that the index lacks a change of are analysed as for the index (`unindexed`). Only the newest are, so
+//! metadata is searched in the rows themselves too (`metadata`).
 
+mod candidates;
 mod conditions;
 mod metadata;
+mod ranking;
+mod stored_words;
+mod word_matches;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::time::Duration;
 
-use concurrency::Workers;
-use database::{Db, Transaction};
-use entity::chunk;
+use concurrency::{Lane, Workers};
+use database::Db;
 use errors::Error;
-use sea_orm::sea_query::{Expr, Order, Query, SelectStatement};
-use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbBackend, DbErr, JoinType, QueryFilter, QueryResult, QuerySelect,
-    QueryTrait,
-};
+use library::bookmarks::BookmarkConditions;
+use sea_orm::ConnectionTrait;
 use search::calibration::{Relevance, RetrievalMeasures};
 use search::fusion::{self, FusedPassage, RankedPassage};
-use search::index::{DocumentSet, Language};
+use search::index::{DocumentSet, Filter, Language};
 use search::lexical::{self, QueryTerm};
 use search::snippet::SnippetTerms;
 use tracing::warn;
 use uuid::Uuid;
 use values::id::UserId;
 
-use super::filter::is_readable;
+use super::engine::longest_first;
 use super::metadata::BONUS_SHARE;
 use super::operators::{PhraseMatcher, find_matching};
-use super::passage_joins::document_of_current_text;
 use super::ranked_hits::{RankedHits, SearchHit};
 use super::search_query::SearchQuery;
-use conditions::{LACKS_EXCLUDED, LIMIT_TIME};
+use super::unindexed::UnindexedDocuments;
+use conditions::SEARCH_SETTINGS;
+use ranking::{PassageShare, RankedPoints};
+use stored_words::StoredPoint;
 
-/// Maximum duration of the search of metadata, which runs beside the two statements that search the texts.
+pub(super) use stored_words::{delete_former_words, store_words};
+
+/// Maximum duration of a search: with the wait for the server of the index it ends within two seconds.
+const MAX_SEARCH_TIME: Duration = Duration::from_millis(500);
+/// Maximum duration of the search of metadata, which runs beside the statements that search the points.
 const MAX_METADATA_TIME: Duration = Duration::from_millis(400);
-/// Delay after which metadata may be searched again that took longer.
-const METADATA_RETRY_AFTER: Duration = Duration::from_secs(1);
-/// Matching passages that are ranked. More match only words that are everywhere, and ranking reads each of them.
-const MAX_MATCHES: u64 = 5_000;
-/// Passages that a search returns at most.
-const MAX_HITS: u64 = 200;
-/// Documents that a statement names at most: it has 65,535 parameters. Conditions on bookmarks are tested in any case.
-const MAX_NAMED_DOCUMENTS: usize = 30_000;
-/// Share of the best score for passages that have any word of the query, where none has all.
-const SHARE_OF_ANY_WORD: f32 = 0.5;
+/// Delay after which a search may be tried again that took longer.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Condition that a passage has all of the words.
-const HAS_ALL_WORDS: &str = r#"to_tsvector('simple', "chunk"."text") @@ plainto_tsquery('simple', $1)"#;
-/// Rank of a passage by all of the words, divided by the logarithm of its length.
-const RANK_BY_ALL_WORDS: &str =
-    r#"ts_rank_cd(to_tsvector('simple', "matched"."text"), plainto_tsquery('simple', $1), 1)"#;
-/// Condition that a passage has any of the words.
-const HAS_ANY_WORD: &str = r#"to_tsvector('simple', "chunk"."text")
-    @@ replace(plainto_tsquery('simple', $1)::text, '&', '|')::tsquery"#;
-/// Rank of a passage by those of the words that it has, divided by the logarithm of its length.
-const RANK_BY_ANY_WORD: &str = r#"ts_rank_cd(to_tsvector('simple', "matched"."text"),
-    replace(plainto_tsquery('simple', $1)::text, '&', '|')::tsquery, 1)"#;
-/// Condition that a passage has a phrase.
-const HAS_PHRASE: &str = r#"to_tsvector('simple', "chunk"."text") @@ phraseto_tsquery('simple', $1)"#;
-/// How many words of the query a passage must have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WordMatch {
-    All,
-    Any,
-}
-
-/// A passage that matches, with its document and its rank.
-struct TextMatch {
-    id: Uuid,
-    document: Uuid,
-    rank: f32,
-}
-
-impl TextMatch {
-    fn of(row: &QueryResult) -> Result<Self, DbErr> {
-        let (id, document) = (row.try_get_by_index(0)?, row.try_get_by_index(1)?);
-        Ok(Self { id, document, rank: row.try_get_by_index(2)? })
-    }
-}
-
-/// Returns the passages that have all words of a query, or else any of them, and the documents that have any in their metadata, best first.
-/// Only for PostgreSQL.
+/// Returns the passages that have words of a query, and the documents that have any in their metadata, best first. Only for PostgreSQL.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails, or does not answer in time.
+/// [`Error::Busy`] when it takes longer than half a second; [`Error::Internal`] when the database fails, or does not answer in time.
 pub(super) async fn search(
     db: &Db,
     workers: &Workers,
     user: UserId,
     search: &SearchQuery,
+    unindexed: &UnindexedDocuments,
 ) -> Result<RankedHits, Error> {
-    let text = &search.query.plain;
-    let languages = [Language::English];
-    let words = lexical::query_terms(text, &languages);
-    let terms = SnippetTerms::of(text, &words, &vec![1.0; words.len()], &languages);
-    let searched_text = text.clone();
-    let found = RankedHits { searched_text, terms, lexical_only: true, ..RankedHits::default() };
+    let found =
+        RankedHits { searched_text: search.query.plain.clone(), lexical_only: true, ..RankedHits::default() };
     if search.query.is_only_exclusions() {
         return Ok(found);
     }
-    let of_metadata = find_by_metadata(db, workers, user, search, &words);
-    let (of_texts, mut metadata) = tokio::join!(find_by_texts(db, user, search), of_metadata);
-    let (mut matches, best_share) = of_texts?;
-    if !search.query.excluded.is_empty() {
-        // The statements excluded by titles and texts. Tags and highlights count too.
-        let documents = matches.iter().map(|found| found.document).chain(metadata.keys().copied());
-        let documents: Vec<Uuid> = documents.collect();
-        let phrases = PhraseMatcher::any_of(&search.query.excluded);
-        let excluded = find_matching(db, workers, user, &phrases, &documents).await?;
-        matches.retain(|found| !excluded.contains_key(&found.document));
-        metadata.retain(|document, _| !excluded.contains_key(document));
-    }
-    let hits = ranked(&matches, best_share, &metadata, search.limit);
-    Ok(RankedHits { shares_words: !hits.is_empty(), hits, ..found })
+    let hits = tokio::time::timeout(MAX_SEARCH_TIME, find_hits(db, workers, user, search, unindexed));
+    let (hits, terms) = hits.await.map_err(|_| Error::Busy(RETRY_AFTER))??;
+    Ok(RankedHits { shares_words: !hits.is_empty(), hits, terms, ..found })
 }
 
-/// Returns the passages that have all words of a query, or else any of them, best first, and the share of the best one.
-async fn find_by_texts(db: &Db, user: UserId, search: &SearchQuery) -> Result<(Vec<TextMatch>, f32), Error> {
+async fn find_hits(
+    db: &Db,
+    workers: &Workers,
+    user: UserId,
+    search: &SearchQuery,
+    unindexed: &UnindexedDocuments,
+) -> Result<(Vec<SearchHit>, SnippetTerms), Error> {
+    let terms = analyze_query(workers, search).await?;
+    let of_metadata = find_by_metadata(db, workers, user, search, &terms);
+    let of_points = find_by_words(db, workers, user, search, &terms, unindexed);
+    let (of_points, of_rows) = tokio::join!(of_points, of_metadata);
+    let mut found = of_points?;
+    for (document, share) in of_rows {
+        let known = found.metadata.entry(document).or_default();
+        *known = known.max(share);
+    }
+    if !search.query.excluded.is_empty() {
+        let excluded = find_excluded(db, workers, user, search, &found).await?;
+        found.passages.retain(|passage| !excluded.contains(&passage.document));
+        found.metadata.retain(|document, _| !excluded.contains(document));
+    }
+    if !found.languages.contains(&Language::English) {
+        found.languages.push(Language::English);
+    }
+    let snippet_terms = SnippetTerms::of(&search.query.plain, &terms, &found.weights, &found.languages);
+    Ok((ranked(&found, terms.len(), search.limit), snippet_terms))
+}
+
+/// Returns the words of a query in every language: the database does not say which ones a library has.
+async fn analyze_query(workers: &Workers, search: &SearchQuery) -> Result<Vec<QueryTerm>, Error> {
+    let query = search.query.clone();
+    let analyze = move || {
+        // Each phrase by itself too, because a phrase of stop words is found by them.
+        let parts = [&query.plain].into_iter().chain(&query.phrases).map(String::as_str);
+        longest_first(lexical::terms_of_parts(parts, &Language::ALL))
+    };
+    Ok(workers.run(Lane::Foreground, analyze).await?)
+}
+
+/// Returns the points that have words of a query.
+async fn find_by_words(
+    db: &Db,
+    workers: &Workers,
+    user: UserId,
+    search: &SearchQuery,
+    terms: &[QueryTerm],
+    unindexed: &UnindexedDocuments,
+) -> Result<RankedPoints, Error> {
     // Its drop rolls it back: it only reads.
     let txn = db.begin().await?;
-    txn.execute_unprepared(LIMIT_TIME).await?;
-    let mut matches = read(&txn, select_matches(user, search, WordMatch::All)).await?;
-    let mut best_share = 1.0;
-    if matches.is_empty() {
-        matches = read(&txn, select_matches(user, search, WordMatch::Any)).await?;
-        best_share = SHARE_OF_ANY_WORD;
+    txn.execute_unprepared(SEARCH_SETTINGS).await?;
+    let candidates = if search.query.phrases.is_empty() {
+        candidates::find(&txn, user, search, terms).await?
+    } else {
+        candidates::find_phrases(db, &txn, workers, user, search).await?
+    };
+    let mut points = word_matches::read_words(&txn, user, &candidates.points).await?;
+    let total = word_matches::count_points(&txn, user).await?;
+    drop(txn);
+    points.retain(|point| !unindexed.is_former(point.id, point.document));
+    add_unindexed(db, workers, user, search, unindexed, &mut points).await?;
+    let terms = terms.to_vec();
+    let rank = move || ranking::rank(&points, &terms, &candidates.holders, total);
+    Ok(workers.run(Lane::Foreground, rank).await?)
+}
+
+/// Adds the points of documents that the index lacks a change of, as far as they contain the phrases of the query. They replace those of a
+/// former state.
+async fn add_unindexed(
+    db: &Db,
+    workers: &Workers,
+    user: UserId,
+    search: &SearchQuery,
+    unindexed: &UnindexedDocuments,
+    points: &mut Vec<StoredPoint>,
+) -> Result<(), Error> {
+    let mut new = unindexed.matching_points(&search.within);
+    if !search.query.phrases.is_empty() && !new.is_empty() {
+        let ids: Vec<Uuid> = new.iter().map(|point| point.id).collect();
+        let phrases = PhraseMatcher::all_of(&search.query.phrases);
+        let matching = find_matching(db, workers, user, &phrases, &ids).await?;
+        new.retain(|point| matching.contains_key(&point.id));
     }
-    Ok((matches, best_share))
+    points.retain(|point| unindexed.document_of(point.id).is_none());
+    points.extend(new.into_iter().map(StoredPoint::from));
+    Ok(())
 }
 
 /// Returns the share of the words of a query that the metadata of documents has. If the metadata cannot be searched in time, the texts alone
@@ -142,80 +170,54 @@ async fn find_by_metadata(
 ) -> HashMap<Uuid, f32> {
     let found = metadata::find(db, workers, user, search, words);
     let found = tokio::time::timeout(MAX_METADATA_TIME, found).await;
-    found.unwrap_or(Err(Error::Busy(METADATA_RETRY_AFTER))).unwrap_or_else(|error| {
+    found.unwrap_or(Err(Error::Busy(RETRY_AFTER))).unwrap_or_else(|error| {
         warn!(cause = error.chain(), "the metadata could not be searched while the index is not reached");
         HashMap::new()
     })
 }
 
-async fn read(txn: &Transaction, matches: SelectStatement) -> Result<Vec<TextMatch>, Error> {
-    let rows = txn.query_all(&matches).await?;
-    Ok(rows.iter().map(TextMatch::of).collect::<Result<_, DbErr>>()?)
-}
-
-/// Selects the id, the document and the rank of the matching passages of current texts, best first.
-fn select_matches(user: UserId, search: &SearchQuery, words: WordMatch) -> SelectStatement {
-    let text = search.query.plain.clone();
-    let (condition, rank) = match words {
-        WordMatch::All => (HAS_ALL_WORDS, RANK_BY_ALL_WORDS),
-        WordMatch::Any => (HAS_ANY_WORD, RANK_BY_ANY_WORD),
+/// Returns the documents that contain what a query excludes.
+async fn find_excluded(
+    db: &Db,
+    workers: &Workers,
+    user: UserId,
+    search: &SearchQuery,
+    found: &RankedPoints,
+) -> Result<HashSet<Uuid>, Error> {
+    let documents =
+        found.passages.iter().map(|passage| passage.document).chain(found.metadata.keys().copied());
+    let documents: HashSet<Uuid> = documents.collect();
+    let documents: Vec<Uuid> = documents.into_iter().collect();
+    let excluded = &search.query.excluded;
+    // The rows themselves too, because the index may not have got a tag yet.
+    let in_rows = find_matching(db, workers, user, &PhraseMatcher::any_of(excluded), &documents).await?;
+    let within = SearchQuery {
+        within: Filter { documents: DocumentSet::Only(documents), ..Filter::default() },
+        bookmarks: BookmarkConditions::default(),
+        ..search.clone()
     };
-    let mut passages = chunk::Entity::owned_by(user)
-        .join(JoinType::InnerJoin, document_of_current_text(user))
-        .filter(is_readable(user, search, DbBackend::Postgres))
-        .filter(Expr::cust_with_values(condition, [text.clone()]));
-    for phrase in &search.query.phrases {
-        passages = passages.filter(Expr::cust_with_values(HAS_PHRASE, [phrase.clone()]));
-    }
-    for excluded in &search.query.excluded {
-        passages = passages.filter(Expr::cust_with_values(LACKS_EXCLUDED, [excluded.clone()]));
-    }
-    match &search.within.documents {
-        DocumentSet::Only(ids) if ids.len() <= MAX_NAMED_DOCUMENTS => {
-            passages = passages.filter(chunk::Column::DocumentId.is_in(ids.iter().copied()));
-        }
-        DocumentSet::Except(ids) if ids.len() <= MAX_NAMED_DOCUMENTS && !ids.is_empty() => {
-            passages = passages.filter(chunk::Column::DocumentId.is_not_in(ids.iter().copied()));
-        }
-        DocumentSet::All | DocumentSet::Only(_) | DocumentSet::Except(_) => {}
-    }
-    let passages = passages
-        .select_only()
-        .columns([chunk::Column::Id, chunk::Column::DocumentId, chunk::Column::Text])
-        .limit(MAX_MATCHES)
-        .into_query();
-    Query::select()
-        .column("id")
-        .column("document_id")
-        .expr_as(Expr::cust_with_values(rank, [text]), "rank")
-        .from_subquery(passages, "matched")
-        .order_by("rank", Order::Desc)
-        .order_by("id", Order::Asc)
-        .limit(MAX_HITS)
-        .take()
+    let txn = db.begin().await?;
+    txn.execute_unprepared(SEARCH_SETTINGS).await?;
+    let mut found = candidates::find_excluded(db, &txn, workers, user, excluded, &within).await?;
+    found.extend(in_rows.into_values().map(|document| document.0));
+    Ok(found)
 }
 
-/// Returns the hits of these matches, which are in the order of their ranks, and of the documents whose metadata has a share of the words,
-/// best first, without those beyond the maximum of each document.
-fn ranked(
-    matches: &[TextMatch],
-    best_share: f32,
-    metadata: &HashMap<Uuid, f32>,
-    limit: usize,
-) -> Vec<SearchHit> {
-    let metadata_share = |document: &Uuid| metadata.get(document).copied().unwrap_or(0.0);
-    let best = matches.first().map_or(0.0, |best| best.rank);
-    let of_texts = matches.iter().map(|found| {
-        let share = if best > 0.0 { best_share * found.rank / best } else { best_share };
+/// Returns the hits of points, best first, without those beyond the maximum of each document. The query has this number of terms.
+fn ranked(found: &RankedPoints, terms: usize, limit: usize) -> Vec<SearchHit> {
+    let metadata_share = |document: &Uuid| found.metadata.get(document).copied().unwrap_or(0.0);
+    let of_passages = found.passages.iter().map(|passage| {
         // As in the index: a document whose title or tags have the words is about them.
-        fused_passage(found.id, (share + BONUS_SHARE * metadata_share(&found.document)).min(1.0))
+        let share = (passage.share + BONUS_SHARE * metadata_share(&passage.document)).min(1.0);
+        fused_passage(passage.id, share, terms)
     });
-    let of_metadata = metadata.iter().map(|(document, share)| fused_passage(*document, *share));
-    let mut fused: Vec<FusedPassage> = of_texts.chain(of_metadata).collect();
+    let of_metadata = found.metadata.iter().map(|(document, share)| fused_passage(*document, *share, terms));
+    let mut fused: Vec<FusedPassage> = of_passages.chain(of_metadata).collect();
     fused.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
-    let mut documents: HashMap<Uuid, Uuid> = matches.iter().map(|found| (found.id, found.document)).collect();
+    let to_document = |passage: &PassageShare| (passage.id, passage.document);
+    let mut documents: HashMap<Uuid, Uuid> = found.passages.iter().map(to_document).collect();
     // The id of a metadata passage is that of its document.
-    documents.extend(metadata.keys().map(|document| (*document, *document)));
+    documents.extend(found.metadata.keys().map(|document| (*document, *document)));
     let find = |ids: &[Uuid]| -> Result<HashMap<Uuid, Uuid>, Infallible> {
         Ok(ids.iter().filter_map(|id| Some((*id, *documents.get(id)?))).collect())
     };
@@ -227,73 +229,58 @@ fn ranked(
     ranked.into_iter().map(to_hit).collect()
 }
 
-/// Returns a passage that has this share of the words of the query.
-fn fused_passage(id: Uuid, share: f32) -> FusedPassage {
+/// Returns a passage that has this share of the attainable BM25 of a query.
+fn fused_passage(id: Uuid, share: f32, terms: usize) -> FusedPassage {
     let measures =
-        RetrievalMeasures { bm25_share: Some(share), cosine: None, max_missing_cosine: 0.0, terms: 1 };
+        RetrievalMeasures { bm25_share: Some(share), cosine: None, max_missing_cosine: 0.0, terms };
     let relevance = Relevance::of(measures, 0.0);
     FusedPassage { id, relevance, score: relevance.score() }
 }
 
 #[cfg(test)]
 mod tests {
-    use library::bookmarks::BookmarkConditions;
-    use sea_orm::sea_query::PostgresQueryBuilder;
-    use search::index::Filter;
-    use search::query_syntax::ParsedQuery;
-
     use super::*;
 
-    fn found(id: u128, document: u128, rank: f32) -> TextMatch {
-        TextMatch { id: Uuid::from_u128(id), document: Uuid::from_u128(document), rank }
+    fn found(passages: &[(u128, u128, f32)], metadata: &[(u128, f32)]) -> RankedPoints {
+        let id = Uuid::from_u128;
+        let passage = |(number, document, share): &(u128, u128, f32)| PassageShare {
+            id: id(*number),
+            document: id(*document),
+            share: *share,
+        };
+        RankedPoints {
+            passages: passages.iter().map(passage).collect(),
+            metadata: metadata.iter().map(|(document, share)| (id(*document), *share)).collect(),
+            ..RankedPoints::default()
+        }
     }
 
     #[test]
-    fn scores_fall_with_the_ranks() {
-        let matches = [found(1, 1, 0.8), found(2, 2, 0.4), found(3, 3, 0.1)];
+    fn scores_follow_the_shares_and_not_the_best_of_them() {
+        let good = ranked(&found(&[(11, 1, 0.9), (21, 2, 0.4), (31, 3, 0.1)], &[]), 2, 10);
+        let bad = ranked(&found(&[(21, 2, 0.4), (31, 3, 0.1)], &[]), 2, 10);
 
-        let all = ranked(&matches, 1.0, &HashMap::new(), 10);
-        let any = ranked(&matches, SHARE_OF_ANY_WORD, &HashMap::new(), 10);
-
-        assert!(all.windows(2).all(|pair| pair[0].score > pair[1].score));
-        assert!(all[0].score > 0.5 && any[0].score < all[0].score);
+        assert!(good.windows(2).all(|pair| pair[0].score > pair[1].score));
+        assert!(good[0].score > 0.5 && bad[0].score < 0.5);
+        assert_eq!(bad[0].score, good[1].score);
     }
 
     #[test]
     fn document_has_at_most_three_passages() {
-        let matches: Vec<TextMatch> = (1..=5).map(|id| found(id, 7, 0.5)).collect();
+        let passages: Vec<(u128, u128, f32)> = (11..=15).map(|id| (id, 7, 0.5)).collect();
 
-        assert_eq!(ranked(&matches, 1.0, &HashMap::new(), 10).len(), 3);
+        assert_eq!(ranked(&found(&passages, &[]), 1, 10).len(), 3);
     }
 
     #[test]
     fn metadata_finds_documents_and_raises_their_passages() {
-        let matches = [found(11, 1, 0.8), found(21, 2, 0.7), found(31, 3, 0.1)];
-        let metadata = HashMap::from([(2, 1.0), (4, 1.0)].map(|(id, share)| (Uuid::from_u128(id), share)));
+        let points = found(&[(11, 1, 0.5), (21, 2, 0.4), (31, 3, 0.1)], &[(2, 1.0), (4, 0.6)]);
 
-        let hits = ranked(&matches, SHARE_OF_ANY_WORD, &metadata, 10);
+        let hits = ranked(&points, 2, 10);
 
         let found: Vec<u128> = hits.iter().map(|hit| hit.chunk.0.as_u128()).collect();
         assert_eq!(found, [21, 4, 11, 31]);
         assert!(hits[1].is_metadata() && !hits[0].is_metadata());
-        assert_eq!(hits.iter().map(|hit| hit.metadata_share).collect::<Vec<_>>(), [1.0, 1.0, 0.0, 0.0]);
-    }
-
-    #[test]
-    fn statement_names_the_user_and_the_expression_of_the_index() {
-        let search = SearchQuery {
-            query: ParsedQuery::of(r#"heron "in the reeds" -duck"#),
-            within: Filter::default(),
-            bookmarks: BookmarkConditions::default(),
-            limit: 6,
-        };
-
-        let (sql, values) =
-            select_matches(UserId(Uuid::nil()), &search, WordMatch::All).build(PostgresQueryBuilder);
-
-        let owner = sql.find(r#""chunk"."user_id" = "#).unwrap();
-        let words = sql.find(r#"to_tsvector('simple', "chunk"."text")"#).unwrap();
-        assert!(owner < words, "{sql}");
-        assert!(format!("{values:?}").contains("in the reeds"), "{values:?}");
+        assert_eq!(hits.iter().map(|hit| hit.metadata_share).collect::<Vec<_>>(), [1.0, 0.6, 0.0, 0.0]);
     }
 }

@@ -6,7 +6,7 @@ use inference::embedder::QueryWeight;
 use search::calibration::{MAX_PROBED_TERMS, weigh_terms};
 use search::fusion::{self, FusedPassage};
 use search::index::{DocumentSet, Filter, IndexError, IndexQuery, Tenant};
-use search::lexical;
+use search::lexical::{self, QueryTerm};
 use search::snippet::SnippetTerms;
 use uuid::Uuid;
 use values::id::UserId;
@@ -27,7 +27,7 @@ pub struct PhraseCandidates {
     pub terms: SnippetTerms,
 }
 
-/// Returns the passages that have any of the words of a query and of its phrases, at most 1,600.
+/// Returns the best passages that have any of the words of a query and of its phrases, at most 1,600.
 pub fn find_candidates(
     index: &LibraryIndex<'_>,
     user: UserId,
@@ -51,6 +51,48 @@ pub fn find_candidates(
     let passages = fusion::fuse(&hits, QueryWeight::FULL, weights.iter().sum());
     let terms = SnippetTerms::of(text, &terms, &weights, &languages);
     Ok(PhraseCandidates { passages, terms })
+}
+
+/// Returns the word of the phrases of a query that is the rarest in the library, as far as its best score tells; `None` if one of the words is
+/// in no passage, so that no passage has all phrases.
+pub fn find_rarest_word(
+    index: &LibraryIndex<'_>,
+    user: UserId,
+    query: &SearchQuery,
+) -> Result<Option<QueryTerm>, IndexError> {
+    let tenant = Tenant::of(user.0);
+    let languages = catch_engine_panic(|| index.languages(&tenant))?;
+    let phrases = query.query.phrases.iter();
+    let words = longest_first(phrases.flat_map(|phrase| lexical::phrase_words(phrase, &languages)).collect());
+    let probe = IndexQuery {
+        terms: words.iter().take(MAX_PROBED_TERMS).map(|word| word.sparse.clone()).collect(),
+        depth: 1,
+        ..IndexQuery::default()
+    };
+    let scores = catch_engine_panic(|| index.search(&tenant, &probe))?.term_scores;
+    if scores.iter().any(|score| *score <= 0.0) {
+        return Ok(None);
+    }
+    let scored = words.into_iter().zip(scores);
+    Ok(scored.max_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(word, _)| word))
+}
+
+/// Returns the passages in the searched part of the library that have a word, best first, at most `depth`.
+pub fn find_with_word(
+    index: &LibraryIndex<'_>,
+    user: UserId,
+    query: &SearchQuery,
+    word: &QueryTerm,
+    depth: usize,
+) -> Result<Vec<Uuid>, IndexError> {
+    let with_word = IndexQuery {
+        sparse: word.sparse.clone(),
+        filter: query.within.clone(),
+        depth,
+        ..IndexQuery::default()
+    };
+    let hits = catch_engine_panic(|| index.search(&Tenant::of(user.0), &with_word))?;
+    Ok(hits.lexical.into_iter().map(|hit| hit.id).collect())
 }
 
 /// Passages of some documents that have a word.
@@ -160,6 +202,29 @@ mod tests {
             let found = find_documents(&index, USER, &[word.to_owned()], documents).unwrap();
             assert_eq!(numbers(found), expected, "{word}");
         }
+    }
+
+    #[test]
+    fn rarest_word_of_a_phrase_is_found_and_no_unknown_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = EdgeIndex::open(folder.path(), VectorModels::default()).unwrap();
+        let points = (1..=9).map(|n| point(n, n, if n == 5 { "the question is" } else { "the answer is" }));
+        index.upsert(&Tenant::of(USER.0), points.collect()).unwrap();
+        let unindexed = UnindexedDocuments::default();
+        let index = LibraryIndex::new(&index, &unindexed);
+        let query = |text: &str| SearchQuery {
+            query: ParsedQuery::of(text),
+            within: Filter::default(),
+            bookmarks: BookmarkConditions::default(),
+            limit: 8,
+        };
+
+        let that_is = query("\"the question is\" \"is the\"");
+        let rarest = find_rarest_word(&index, USER, &that_is).unwrap().unwrap();
+
+        assert_eq!(rarest.text, "question");
+        assert_eq!(numbers(find_with_word(&index, USER, &that_is, &rarest, 100).unwrap()), [5]);
+        assert_eq!(find_rarest_word(&index, USER, &query("\"the heron is\"")).unwrap(), None);
     }
 
     #[test]

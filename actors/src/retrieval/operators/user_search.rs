@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use database::Db;
 use errors::Error;
-use search::index::IndexError;
+use search::index::{Embedding, IndexError};
 use uuid::Uuid;
 use values::id::{DocumentId, UserId};
 
@@ -25,6 +25,8 @@ pub struct UserSearch<'a> {
     pub unindexed: &'a UnindexedDocuments,
     /// Whether the index may lack passages of the user.
     pub is_incomplete: bool,
+    /// The vector of the query, if a service has computed it.
+    pub vector: Option<&'a Embedding>,
 }
 
 impl UserSearch<'_> {

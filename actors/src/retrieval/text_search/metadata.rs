@@ -8,13 +8,12 @@ use concurrency::{Lane, Workers};
 use database::{Db, padded};
 use entity::document;
 use errors::Error;
-use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, QueryFilter, Select, Statement, Value};
 use search::lexical::QueryTerm;
 use uuid::Uuid;
 use values::id::{DocumentId, UserId};
 
-use super::conditions::{LACKS_EXCLUDED, LIMIT_TIME};
+use super::conditions::SEARCH_SETTINGS;
 use crate::retrieval::filter::is_readable;
 use crate::retrieval::metadata::{Annotations, MetadataSource};
 use crate::retrieval::operators::{PhraseMatcher, find_matching};
@@ -56,8 +55,7 @@ static CANDIDATES: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Returns the share of the words of a query that the metadata of documents has, above 0 and at most 1, by the ids of the documents: of those
-/// that the user may read, that have the phrases of the query in their metadata, and no excluded phrase in title and text. The title of a note
-/// on a bookmark is not searched.
+/// that the user may read, and that have the phrases of the query in their metadata. The title of a note on a bookmark is not searched.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database or the worker thread fails.
@@ -100,7 +98,7 @@ async fn read_candidates(db: &Db, user: UserId, words: &[QueryTerm]) -> Result<V
     let words = words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
     // Its drop rolls it back: it only reads.
     let txn = db.begin().await?;
-    txn.execute_unprepared(LIMIT_TIME).await?;
+    txn.execute_unprepared(SEARCH_SETTINGS).await?;
     let values = [Value::from(user), Value::from(words)];
     let select = Statement::from_sql_and_values(DbBackend::Postgres, CANDIDATES.as_str(), values);
     let rows = txn.query_all_raw(select).await?;
@@ -112,11 +110,7 @@ fn select_documents(
     search: &SearchQuery,
     candidates: &[DocumentId],
 ) -> Select<document::Entity> {
-    let mut documents = document::Entity::visible_to(user)
+    document::Entity::visible_to(user)
         .filter(document::Column::Id.is_in(padded(candidates)))
-        .filter(is_readable(user, search, DbBackend::Postgres));
-    for excluded in &search.query.excluded {
-        documents = documents.filter(Expr::cust_with_values(LACKS_EXCLUDED, [excluded.clone()]));
-    }
-    documents
+        .filter(is_readable(user, search, DbBackend::Postgres))
 }
