@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use inference::embedder::QueryWeight;
 use uuid::Uuid;
 
-use crate::calibration::{Relevance, RetrievalMeasures, bm25_share, lower_to_falling};
+use crate::calibration::{MAX_FEW_TERMS, Relevance, RetrievalMeasures, bm25_share, lower_to_falling};
 use crate::counts::to_f32;
 use crate::index::{Hit, HybridHits};
 
@@ -76,7 +76,7 @@ pub fn fuse(hits: &HybridHits, dense_weight: QueryWeight, attainable: f32) -> Ve
     let relevance = |candidate: &Candidate| {
         let Candidate { bm25_share, cosine, is_unembedded, .. } = *candidate;
         let weight = if is_unembedded { 0.0 } else { weight };
-        let terms = hits.term_scores.len();
+        let terms = counted_terms(hits);
         Relevance::of(RetrievalMeasures { bm25_share, cosine, max_missing_cosine, terms }, weight)
     };
     let mut found: Vec<(Uuid, Candidate)> = candidates(hits, weight, attainable).into_iter().collect();
@@ -90,6 +90,12 @@ pub fn fuse(hits: &HybridHits, dense_weight: QueryWeight, attainable: f32) -> Ve
         .collect();
     lower_to_falling(fused.iter_mut().map(|passage| &mut passage.score));
     fused
+}
+
+/// Returns the number of terms that decides the minimum cosine ([`RetrievalMeasures::terms`]).
+fn counted_terms(hits: &HybridHits) -> usize {
+    let terms = hits.term_scores.len();
+    if hits.is_converted { terms.min(MAX_FEW_TERMS) } else { terms }
 }
 
 /// Returns the passages of both searches with their measures, in the order of their ids.
@@ -176,7 +182,7 @@ pub fn needs_deeper_search(hits: &HybridHits, depth: usize, found: usize, limit:
 #[must_use]
 pub fn may_have_more(hits: &HybridHits, depth: usize, dense_weight: QueryWeight) -> bool {
     let is_dense_result = hits.dense.get(depth.saturating_sub(1)).is_some_and(|worst| {
-        let (cosine, terms) = (Some(worst.score), hits.term_scores.len());
+        let (cosine, terms) = (Some(worst.score), counted_terms(hits));
         let measures = RetrievalMeasures { bm25_share: None, cosine, max_missing_cosine: worst.score, terms };
         Relevance::of(measures, dense_weight.get()).is_result()
     });

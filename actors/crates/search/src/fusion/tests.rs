@@ -227,3 +227,17 @@ fn passage_without_an_embedding_is_neither_near_nor_far() {
 
     assert_eq!(first(&hits), Some(Uuid::from_u128(1)));
 }
+
+#[test]
+fn several_terms_lower_the_cut_of_the_measured_model_alone() {
+    let dense = vec![hit(1, 0.5), hit(2, 0.4), hit(3, 0.36)];
+    let mut hits = HybridHits { dense, term_scores: vec![0.0; 3], ..HybridHits::default() };
+    let found = |hits: &HybridHits| fuse(hits, FULL_WEIGHT, ATTAINABLE).len();
+    let may_have_more = |hits: &HybridHits| may_have_more(hits, 2, FULL_WEIGHT);
+    assert_eq!((found(&hits), may_have_more(&hits)), (2, true));
+
+    hits.is_converted = true;
+
+    assert_eq!((found(&hits), may_have_more(&hits)), (1, false));
+    assert!(hits.first(2).is_converted);
+}

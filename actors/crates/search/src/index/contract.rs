@@ -43,6 +43,7 @@ macro_rules! contract_tests {
             vectors_are_set_beside_those_of_another_model,
             vectors_are_set_for_passages_of_the_tenant_alone,
             vector_of_an_unknown_model_is_refused,
+            added_model_gets_vectors_beside_the_others,
             deleted_model_leaves_words_and_other_vectors,
             languages_include_those_added_later,
             languages_are_those_of_the_tenant,

@@ -9,6 +9,7 @@ use super::index_error::IndexError;
 use super::language::Language;
 use super::passage::{Labels, PassageEmbedding, Point, Tenant};
 use super::query::{HybridHits, IndexQuery};
+use super::vector_model::VectorModel;
 
 /// A page of the passages of an index, in the order of their ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,6 +60,13 @@ pub trait PassageIndex: Send + Sync {
         embeddings: Vec<PassageEmbedding>,
     ) -> Result<Vec<Uuid>, IndexError>;
 
+    /// Adds a model, whose embeddings passages may have from then on. With it nothing happens.
+    ///
+    /// # Errors
+    /// [`IndexError::Full`] when its disk has too little space for a safe write; [`IndexError::Open`] when a collection on a server has
+    /// embeddings of another length with its name.
+    fn add_model(&self, model: &VectorModel) -> Result<(), IndexError>;
+
     /// Deletes the embeddings of a model from the passages of all users. From then on the index does not have the model. Without it nothing
     /// happens.
     ///
@@ -96,6 +104,10 @@ pub trait PassageIndex: Send + Sync {
 
     /// Returns the languages of the tenant's passages. May include languages of passages that were deleted since.
     fn languages(&self, tenant: &Tenant) -> Result<Vec<Language>, IndexError>;
+
+    /// Notes that another process may have written passages of the tenant, so that the next call of [`Self::languages`] knows their
+    /// languages. An index that one process alone writes knows them anyway.
+    fn forget_languages(&self, _tenant: &Tenant) {}
 
     /// Counts the passages of all users, exactly. Visits all of them.
     fn count(&self) -> Result<usize, IndexError>;

@@ -95,6 +95,8 @@ pub struct HybridHits {
     pub lexical: Vec<Hit>,
     /// The passages nearest in meaning, at any distance.
     pub dense: Vec<Hit>,
+    /// Whether the scores of the dense hits were converted to the standard scale from that of another model. An index leaves them as they are.
+    pub is_converted: bool,
     /// For each of [`IndexQuery::terms`], in their order, the best BM25 of this term alone among all passages of the tenant, whatever the
     /// filter and the depth of the query; 0 when none has it. The sum bounds the score of a passage in the lexical search.
     pub term_scores: Vec<f32>,
@@ -129,6 +131,7 @@ impl HybridHits {
         Self {
             lexical: first(&self.lexical),
             dense: first(&self.dense),
+            is_converted: self.is_converted,
             term_scores: self.term_scores.clone(),
             documents: HashMap::new(),
             unembedded: self.unembedded.clone(),

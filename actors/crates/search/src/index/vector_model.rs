@@ -43,6 +43,13 @@ impl VectorModels {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Adds a model, or replaces the one with its name: its vectors are accepted from now on.
+    pub(super) fn add(&self, model: VectorModel) {
+        let mut models = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        models.retain(|known| known.name != model.name);
+        models.push(model);
+    }
+
     /// Removes a model, so that its vectors are refused from now on.
     pub(super) fn remove(&self, name: &str) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).retain(|model| model.name != name);

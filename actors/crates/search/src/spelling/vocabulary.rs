@@ -19,12 +19,12 @@ const MIN_CHARS_OF_TWO_EDITS: usize = 8;
 const MIN_COMPOUND_REST_CHARS: usize = 3;
 
 /// Maximum number of distinct words of a vocabulary.
-const MAX_VOCABULARY_WORDS: usize = 200_000;
+const MAX_VOCABULARY_WORDS: usize = 400_000;
 
 /// Bytes of letters from which on a vocabulary is full. Letters of most scripts take two or three bytes each.
-const MAX_LETTER_BYTES: usize = 4 << 20;
+const MAX_LETTER_BYTES: usize = 8 << 20;
 
-/// The words of 3 to 24 letters of many texts, at most 200,000 of four megabytes, in lower case and without accents. Words with digits and
+/// The words of 3 to 24 letters of many texts, at most 400,000 of eight megabytes, in lower case and without accents. Words with digits and
 /// words in scripts without spaces are none of them. They are kept in one string.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Vocabulary {
@@ -107,6 +107,14 @@ impl Vocabulary {
         longer.any(|(_, compound)| compound.starts_with(word) || compound.ends_with(word))
     }
 
+    /// Returns all words with the number of texts that have them, by their number of letters, then in the order of the alphabet.
+    pub fn words(&self) -> impl Iterator<Item = (&str, u32)> {
+        let lengths = MIN_WORD_CHARS..=MAX_WORD_CHARS;
+        lengths
+            .flat_map(move |chars| self.words_of_length(chars))
+            .map(|(word, letters)| (letters, word.texts))
+    }
+
     fn range_of_length(&self, chars: usize) -> Range<usize> {
         let end_of = |at: usize| self.length_ends.get(at).copied();
         let Some(at) = chars.checked_sub(MIN_WORD_CHARS) else { return 0..0 };
@@ -137,7 +145,7 @@ fn is_vocabulary_word(word: &str) -> bool {
         && word.chars().all(char::is_alphabetic)
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "at most 200,000 words of 24 letters")]
+#[expect(clippy::cast_possible_truncation, reason = "at most 400,000 words of 24 letters")]
 fn to_offset(index: usize) -> u32 {
     index as u32
 }
@@ -165,12 +173,33 @@ impl VocabularyBuilder {
         for word in folded.words().filter(|word| is_vocabulary_word(word)) {
             // Most words are known, and then nothing is copied.
             if let Some((last, texts)) = self.words.get_mut(word) {
-                *texts += u32::from(*last != self.current);
+                *texts = texts.saturating_add(u32::from(*last != self.current));
                 *last = self.current;
             } else if !self.is_full() {
                 self.letter_bytes += word.len();
                 self.words.insert(word.to_owned(), (self.current, 1));
             }
+        }
+    }
+
+    /// Adds a word of a vocabulary that this many texts have. A new one is left out once the vocabulary is full, and what is no word of
+    /// a vocabulary always.
+    pub fn add_word(&mut self, word: &str, texts: u32) {
+        if let Some((_, known)) = self.words.get_mut(word) {
+            *known = known.saturating_add(texts);
+        } else if !self.is_full() && is_vocabulary_word(word) {
+            self.letter_bytes += word.len();
+            // No text has the number 0: the first one is the first.
+            self.words.insert(word.to_owned(), (0, texts));
+        }
+    }
+
+    /// Adds the words of a former vocabulary. If there is no space for all, those that only one text has are left out first: many of
+    /// them are misspelt themselves.
+    pub fn add_vocabulary(&mut self, former: &Vocabulary) {
+        let (rare, common): (Vec<_>, Vec<_>) = former.words().partition(|(_, texts)| *texts < 2);
+        for (word, texts) in common.into_iter().chain(rare) {
+            self.add_word(word, texts);
         }
     }
 
@@ -336,6 +365,47 @@ mod tests {
         assert!(builder.is_full());
         let words = builder.build();
         assert!((MAX_LETTER_BYTES..MAX_LETTER_BYTES + 100).contains(&words.letters.len()));
+    }
+
+    #[test]
+    fn words_of_a_former_vocabulary_are_added() {
+        let former = vocabulary(&["boat heron", "boat"]);
+        assert_eq!(former.words().collect::<Vec<_>>(), [("boat", 2), ("heron", 1)]);
+        let mut builder = VocabularyBuilder::default();
+        builder.add("goat boat");
+        builder.add_vocabulary(&former);
+        builder.add("goat");
+
+        assert_eq!(builder.build().words().collect::<Vec<_>>(), [("boat", 3), ("goat", 2), ("heron", 1)]);
+    }
+
+    #[test]
+    fn what_is_no_word_is_not_added() {
+        let mut builder = VocabularyBuilder::default();
+        for text in ["", "ab", "two words", "lm385", "heron"] {
+            builder.add_word(text, 1);
+        }
+        assert_eq!(builder.build(), vocabulary(&["heron"]));
+    }
+
+    #[test]
+    fn full_vocabulary_keeps_the_common_former_words() {
+        let mut former = VocabularyBuilder::default();
+        for number in 0..MAX_VOCABULARY_WORDS {
+            former.add_word(&numbered_word(number), 1);
+        }
+        former.add_word(&numbered_word(MAX_VOCABULARY_WORDS - 1), 1);
+        let former = former.build();
+        let mut builder = VocabularyBuilder::default();
+        builder.add("heron");
+        builder.add_vocabulary(&former);
+
+        let words: HashMap<String, u32> =
+            builder.build().words().map(|(word, texts)| (word.to_owned(), texts)).collect();
+
+        assert_eq!(words.len(), MAX_VOCABULARY_WORDS);
+        assert_eq!(words.get("heron"), Some(&1));
+        assert_eq!(words.get(&numbered_word(MAX_VOCABULARY_WORDS - 1)), Some(&2));
     }
 
     proptest! {

@@ -1,7 +1,9 @@
 //! The rules of indexes with the vectors of several models.
 
 use super::{DIMENSIONS, dense_query, embedding, found_ids, id, point, tenant, word_query};
-use crate::index::{Embedding, IndexError, IndexQuery, PassageEmbedding, PassageIndex, Point, Tenant};
+use crate::index::{
+    Embedding, IndexError, IndexQuery, PassageEmbedding, PassageIndex, Point, Tenant, VectorModel,
+};
 
 /// An embedding of the model `b`.
 pub fn embedding_b(vector: [f32; 3]) -> Embedding {
@@ -84,6 +86,29 @@ pub fn vector_of_an_unknown_model_is_refused(index: &dyn PassageIndex) {
         assert!(is_refused(index.search(&tenant(), &query).err()));
     }
     assert_eq!(index.count().unwrap(), 1);
+}
+
+/// Passages get vectors of a model that is added, also those that were there before. Words and other vectors stay.
+pub fn added_model_gets_vectors_beside_the_others(index: &dyn PassageIndex) {
+    let dense = vec![embedding(vec![1.0; DIMENSIONS])];
+    index.upsert(&tenant(), vec![Point { dense, ..point(1) }]).unwrap();
+    let embedding_c = Embedding { model: "c".to_owned(), vector: vec![1.0; 2] };
+    let query_c = IndexQuery { dense: Some(embedding_c.clone()), ..query_b() };
+    assert!(matches!(index.search(&tenant(), &query_c), Err(IndexError::UnknownModel(_))));
+
+    for _ in 0..2 {
+        index.add_model(&VectorModel { name: "c".to_owned(), dimensions: 2 }).unwrap();
+    }
+    index.commit().unwrap();
+    assert!(found_ids(index, &tenant(), &query_c).is_empty());
+    assert!(index.set_vectors(&tenant(), vec![of_passage(1, embedding_c.clone())]).unwrap().is_empty());
+    index.upsert(&tenant(), vec![Point { dense: vec![embedding_c], ..point(2) }]).unwrap();
+    index.commit().unwrap();
+    index.maintain().unwrap();
+
+    assert_eq!(found_ids(index, &tenant(), &query_c), [id(1), id(2)]);
+    assert_eq!(found_ids(index, &tenant(), &dense_query()), [id(1)]);
+    assert_eq!(found_ids(index, &tenant(), &word_query(2)), [id(2)]);
 }
 
 /// The vectors of a deleted model are gone, also after the index was optimized, and the passages stay with their other vectors.

@@ -80,7 +80,7 @@ mod tests {
         let refused = load_shard(folder.path(), &[]).err().unwrap();
 
         assert_eq!(classify(&refused), EngineFault::Damage);
-        assert!(refused.to_string().contains("`words`"), "{refused}");
+        assert!(refused.to_string().contains(&format!("`{}`", schema::WORDS_VECTOR)), "{refused}");
     }
 
     #[test]

@@ -44,7 +44,7 @@ use super::language::Language;
 use super::passage::{Labels, PassageEmbedding, Point, Tenant};
 use super::passage_index::{PassageIndex, PassagePage, PointPage};
 use super::query::{HybridHits, IndexQuery};
-use super::vector_model::{VectorModels, vector_name};
+use super::vector_model::{VectorModel, VectorModels, vector_name};
 
 /// Space that must be free for an index to stay unloaded. Loading needs [`MIN_FREE_TO_ADD_BYTES`]: with less, searches would be refused
 /// that a loaded index answers. The rest is for what others write between two checks of a disk that fills up.
@@ -275,6 +275,20 @@ impl PassageIndex for EdgeIndex {
             self.write("add vectors to", update)?;
         }
         Ok(passages.into_iter().filter(|passage| !held.contains_key(passage)).collect())
+    }
+
+    fn add_model(&self, model: &VectorModel) -> Result<(), IndexError> {
+        // Not while the shard is optimized, which would make segments without the vectors that are added meanwhile.
+        let _optimizing = self.lock_optimizing();
+        let _writing = self.lock_writing();
+        self.folder().require_space_to_add()?;
+        self.folder().require_not_abandoned()?;
+        let name = model.vector_name();
+        if !self.shard.read("read", |shard| Ok(shard.config().vectors.contains_key(&name)))? {
+            self.shard.update("add vectors to", schema::create_vector(model))?;
+        }
+        self.shard.models().add(model.clone());
+        Ok(())
     }
 
     fn delete_model(&self, model: &str) -> Result<(), IndexError> {

@@ -335,6 +335,21 @@ pub fn has_vector(params: &CollectionParams, name: &str) -> bool {
     matches!(config, Some(vectors_config::Config::ParamsMap(vectors)) if vectors.map.contains_key(name))
 }
 
+/// Adds the vector of a model to an existing collection if that lacks it.
+///
+/// # Errors
+/// [`IndexError::Open`] when the collection has vectors of another length with its name; [`IndexError::Unreachable`].
+pub fn add_model(
+    connection: &ServerConnection,
+    settings: &CollectionSettings,
+    model: &VectorModel,
+) -> Result<(), IndexError> {
+    let info = read_info(connection, &settings.name, READ_DEADLINE);
+    let info = info.map_err(|error| error.into_index_error("add vectors to", connection.wait()))?;
+    let params = info.config.and_then(|config| config.params).unwrap_or_default();
+    add_vector(connection, settings, &params, model)
+}
+
 /// Adds the vector of a model to a collection that lacks it.
 fn add_vector(
     connection: &ServerConnection,

@@ -8,7 +8,8 @@ use crate::index::index_error::IndexError;
 use crate::index::language::Language;
 use crate::index::passage::Tenant;
 
-/// Time for which counted languages are used. Another node of the server may have written passages in a language that is new since.
+/// Maximum time for which counted languages are used. Another node of the server may have written passages in a language that is new since,
+/// without a call of [`LanguageCache::forget_count`].
 const COUNT_LIFETIME: Duration = Duration::from_secs(60);
 
 /// The languages of tenants: those that this process has written, and those that the server has counted.
@@ -22,8 +23,10 @@ struct KnownLanguages {
     /// Of passages that this process has written. Noted before the write, so that a count in progress does not hide them.
     written: HashSet<Language>,
     counted: HashSet<Language>,
-    /// When `counted` was counted; `None` before the first time.
+    /// When `counted` was counted; `None` if it is to be counted at the next request.
     counted_at: Option<Instant>,
+    /// How often the count was forgotten. A count that was begun before is not used for further requests.
+    forgotten: u64,
 }
 
 impl LanguageCache {
@@ -37,6 +40,14 @@ impl LanguageCache {
         self.tenants().remove(tenant);
     }
 
+    /// Notes that another process may have written passages of a tenant: its languages are counted again at the next request.
+    pub fn forget_count(&self, tenant: &Tenant) {
+        let mut tenants = self.tenants();
+        let known = tenants.entry(*tenant).or_default();
+        known.counted_at = None;
+        known.forgotten += 1;
+    }
+
     /// Returns the languages of a tenant, which `count` counts if the last count is too old.
     ///
     /// # Errors
@@ -47,16 +58,21 @@ impl LanguageCache {
         count: impl FnOnce() -> Result<HashSet<Language>, IndexError>,
     ) -> Result<Vec<Language>, IndexError> {
         let is_recent =
-            |known: &&KnownLanguages| known.counted_at.is_some_and(|at| at.elapsed() < COUNT_LIFETIME);
-        if let Some(known) = self.tenants().get(tenant).filter(is_recent) {
-            return Ok(known.all());
-        }
+            |known: &KnownLanguages| known.counted_at.is_some_and(|at| at.elapsed() < COUNT_LIFETIME);
+        let forgotten = {
+            let mut tenants = self.tenants();
+            let known = tenants.entry(*tenant).or_default();
+            if is_recent(known) {
+                return Ok(known.all());
+            }
+            known.forgotten
+        };
         // Not under the lock: it is a request to the server.
         let counted = count()?;
         let mut tenants = self.tenants();
         let known = tenants.entry(*tenant).or_default();
         known.counted = counted;
-        known.counted_at = Some(Instant::now());
+        known.counted_at = (known.forgotten == forgotten).then(Instant::now);
         Ok(known.all())
     }
 
@@ -100,6 +116,33 @@ mod tests {
             cache.languages(&tenant, || Ok(HashSet::from([Language::Dutch]))).unwrap(),
             [Language::Dutch]
         );
+    }
+
+    #[test]
+    fn languages_are_counted_again_when_the_count_is_forgotten() {
+        let (cache, tenant) = (LanguageCache::default(), Tenant::of(Uuid::from_u128(1)));
+        let languages = |counted: Language| cache.languages(&tenant, || Ok(HashSet::from([counted])));
+        assert_eq!(languages(Language::Dutch).unwrap(), [Language::Dutch]);
+        assert_eq!(languages(Language::Thai).unwrap(), [Language::Dutch]);
+
+        cache.forget_count(&tenant);
+
+        assert_eq!(languages(Language::Thai).unwrap(), [Language::Thai]);
+        assert_eq!(languages(Language::Dutch).unwrap(), [Language::Thai]);
+    }
+
+    #[test]
+    fn count_that_is_forgotten_meanwhile_is_used_once() {
+        let (cache, tenant) = (LanguageCache::default(), Tenant::of(Uuid::from_u128(1)));
+
+        let counted = cache.languages(&tenant, || {
+            cache.forget_count(&tenant);
+            Ok(HashSet::from([Language::Dutch]))
+        });
+
+        assert_eq!(counted.unwrap(), [Language::Dutch]);
+        let counted = cache.languages(&tenant, || Ok(HashSet::from([Language::Thai])));
+        assert_eq!(counted.unwrap(), [Language::Thai]);
     }
 
     #[test]

@@ -51,7 +51,7 @@ use super::passage::{Labels, PassageEmbedding, Point, Tenant};
 use super::passage_index::{PassageIndex, PassagePage, PointPage};
 use super::query::{HybridHits, IndexQuery};
 use super::schema;
-use super::vector_model::vector_name;
+use super::vector_model::{VectorModel, vector_name};
 
 /// Passages that one request adds: about 2 MB with long vectors.
 const UPSERT_BATCH: usize = 256;
@@ -275,6 +275,11 @@ impl PassageIndex for ServerIndex {
         Ok(passages.into_iter().filter(|passage| !held.contains_key(passage)).collect())
     }
 
+    fn add_model(&self, model: &VectorModel) -> Result<(), IndexError> {
+        self.require_not_abandoned()?;
+        self.store.add_model(model)
+    }
+
     fn delete_model(&self, model: &str) -> Result<(), IndexError> {
         self.require_not_abandoned()?;
         self.store.models().remove(model);
@@ -372,6 +377,10 @@ impl PassageIndex for ServerIndex {
         // A search waits for it.
         let deadline = self.store.settings().search_deadline;
         self.languages.languages(tenant, || self.find_languages(filter::owned_by(tenant), deadline))
+    }
+
+    fn forget_languages(&self, tenant: &Tenant) {
+        self.languages.forget_count(tenant);
     }
 
     fn count(&self) -> Result<usize, IndexError> {

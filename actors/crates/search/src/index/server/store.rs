@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::collection::{self, CollectionSettings};
-use super::connection::{PROBE_DEADLINE, ServerConnection};
+use super::connection::{PROBE_DEADLINE, ServerConnection, WRITE_DEADLINE};
 use crate::index::audit_reason::{AuditReason, compare_markers};
 use crate::index::index_error::IndexError;
 use crate::index::marker::Marker;
-use crate::index::vector_model::VectorModels;
+use crate::index::vector_model::{VectorModel, VectorModels};
 
 /// The key of the marker in the metadata of the collection.
 const MARKER_KEY: &str = "carrel_index";
@@ -150,10 +150,33 @@ impl ServerStore {
         }
     }
 
+    /// Deletes the collection, with all passages of all users. For an index that was made to be measured. Blocks for half a minute at most.
+    ///
+    /// # Errors
+    /// [`IndexError::Unreachable`] when the server does not answer, or refuses the key; [`IndexError::Engine`] when it refuses the request.
+    pub fn delete_collection(&self) -> Result<(), IndexError> {
+        let (connection, name) = (&self.0.connection, self.collection().to_owned());
+        let deleted =
+            connection.call(WRITE_DEADLINE, |client| async move { client.delete_collection(name).await });
+        deleted.map(|_| ()).map_err(|error| error.into_index_error("delete", connection.wait()))
+    }
+
     /// Returns how long the server is not asked, because its last requests failed. Zero if it is asked now.
     #[must_use]
     pub fn suspension(&self) -> Duration {
         self.0.connection.wait()
+    }
+
+    /// Adds the vector of a model to the collection if that lacks it. Blocks.
+    ///
+    /// # Errors
+    /// [`IndexError::Open`] when the collection has vectors of another length with its name; [`IndexError::Unreachable`].
+    pub(super) fn add_model(&self, model: &VectorModel) -> Result<(), IndexError> {
+        self.ensure_prepared()?;
+        let StoreState { connection, settings, models, .. } = &*self.0;
+        collection::add_model(connection, &settings.collection, model)?;
+        models.add(model.clone());
+        Ok(())
     }
 
     pub(super) fn connection(&self) -> &ServerConnection {

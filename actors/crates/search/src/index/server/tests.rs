@@ -12,8 +12,8 @@ use values::time::Timestamp;
 
 use super::*;
 use crate::index::contract::{
-    DIMENSIONS, contract_tests, dense_query, embedding, embedding_b, found_ids, id, models, point, tenant,
-    word_query, words,
+    DIMENSIONS, contract_tests, dense_query, embedding, embedding_b, found_ids, id, models, point,
+    sorted_languages, tenant, word_query, words,
 };
 use crate::index::{AuditReason, EdgeIndex, VectorModel, VectorModels, copy_passages};
 
@@ -128,6 +128,22 @@ fn index_is_opened_again_with_what_it_holds() {
 
     assert_eq!(found_ids(&index, &tenant(), &word_query(1)), [id(1)]);
     assert_eq!(index.languages(&tenant()).unwrap(), [Language::Thai]);
+}
+
+#[test]
+fn languages_that_another_node_writes_are_known_after_a_recount() {
+    let server = TestQdrant::start().unwrap();
+    let settings = settings(&server.url(), None);
+    let (index, other) = (open(settings.clone(), model("a")).unwrap(), open(settings, model("a")).unwrap());
+    index.upsert(&tenant(), vec![Point { language: Language::Thai, ..point(1) }]).unwrap();
+    assert_eq!(other.languages(&tenant()).unwrap(), [Language::Thai]);
+    index.upsert(&tenant(), vec![Point { language: Language::Dutch, ..point(2) }]).unwrap();
+    assert_eq!(other.languages(&tenant()).unwrap(), [Language::Thai]);
+
+    other.forget_languages(&tenant());
+
+    assert_eq!(sorted_languages(&other, &tenant()), sorted_languages(&index, &tenant()));
+    assert_eq!(other.languages(&tenant()).unwrap().len(), 2);
 }
 
 #[test]
