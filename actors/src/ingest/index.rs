@@ -171,6 +171,15 @@ async fn yield_turn(ctx: &IndexingContext, job: &job::Model, next: i32) -> Resul
     // It ends if the same job was requested meanwhile.
     let txn = begin_owned(&ctx.core.db, job.user_id).await?;
     jobs::yield_job(&txn, job, next, priority, ctx.core.clock.now()).await?;
+    if priority != Priority::of(job) {
+        // Its metadata is not left to a job of the backlog, which may wait for hours.
+        document::Entity::update_owned(job.user_id)
+            .col_expr(document::Column::AwaitsIndexJob, Expr::value(false))
+            .filter(document::Column::Id.eq(DocumentId(job.subject)))
+            .filter(document::Column::AwaitsIndexJob.eq(true))
+            .exec(&txn)
+            .await?;
+    }
     txn.commit().await?;
     ctx.job_signal.notify();
     Ok(())
@@ -212,7 +221,7 @@ async fn finish(
         .await?;
     let engine = ctx.retrieval.engine();
     let lacks_vectors =
-        state.lost_at.is_some() && engine.has_model() || engine.lacks_next_vectors(state.model.as_deref());
+        state.awaits_vectors(engine.has_model()) || engine.lacks_next_vectors(state.model.as_deref());
     if lacks_vectors && is_current {
         // After the words of all other documents. Without a model, its loading enqueues the vectors.
         jobs::enqueue(&txn, job.user_id, JobKind::Index, job.subject, Priority::Backlog, now).await?;

@@ -10,10 +10,11 @@ use values::id::{DocumentId, UserId};
 use values::kind::DocumentStatus;
 use values::time::Timestamp;
 
-/// Returns whether a document is indexed by its words only: the index lacks its vectors, and does not have the words of its text either.
-/// Documents that the index lost are restored for search by words first: this takes milliseconds per document, vectors take seconds.
+/// Returns whether a document is indexed by its words only: the index does not have the words of its text, and its vectors were lost or are
+/// postponed. Documents that the index lost are restored for search by words first: this takes milliseconds per document, vectors take seconds.
 pub(super) fn is_words_only(document: &document::Model) -> bool {
-    document.index_lost_at.is_some() && document.indexed_version < document.version
+    let is_words_first = document.index_lost_at.is_some() || document.has_postponed_vectors;
+    is_words_first && document.indexed_version < document.version
 }
 
 /// The state of a document of which the index has all passages, or of several documents with the same state.
@@ -31,6 +32,8 @@ pub(super) struct IndexState {
     pub model: Option<String>,
     /// When the index lost vectors of the document that are not restored yet.
     pub lost_at: Option<Timestamp>,
+    /// Whether the vectors, which the index never had, are postponed.
+    pub has_postponed_vectors: bool,
 }
 
 impl IndexState {
@@ -52,9 +55,15 @@ impl IndexState {
             points: passages.saturating_add(i32::from(has_metadata_point)),
             has_metadata_point,
             unindexed_since: document.unindexed_since,
+            has_postponed_vectors: model.is_none() && document.has_postponed_vectors,
             model,
             lost_at,
         }
+    }
+
+    /// Returns whether a job is to add vectors to documents in this state: this server has a model, and they were lost or are postponed.
+    pub fn awaits_vectors(&self, has_model: bool) -> bool {
+        has_model && (self.lost_at.is_some() || self.has_postponed_vectors)
     }
 
     /// Writes the state of documents, which are ready then. Returns whether all of them still have this version of their texts; the row of
@@ -77,6 +86,8 @@ impl IndexState {
             .col_expr(document::Column::AwaitsIndexJob, Expr::value(false))
             .col_expr(document::Column::IndexedAt, Expr::value(Some(now)))
             .col_expr(document::Column::IndexLostAt, Expr::value(self.lost_at))
+            // The words are in place. The row names no model, by which vectors are missed whose job is lost.
+            .col_expr(document::Column::HasPostponedVectors, Expr::value(false))
             .col_expr(document::Column::Status, Expr::value(DocumentStatus::Ready))
             .col_expr(document::Column::Error, Expr::value(None::<String>))
             .filter(document::Column::Id.is_in(padded(documents)))

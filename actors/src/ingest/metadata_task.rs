@@ -2,16 +2,18 @@
 //! Also replaces the labels of passages whose document is a bookmark or a feed entry since then.
 //!
 //! The intent is the column `unindexed_since` of the document ([`library::documents::mark_unindexed`]), so a change costs no job. A
-//! document whose text waits to be stored or indexed is left to that job, which writes the metadata passage too. All others are indexed
-//! here, whatever has become of their text: a page that waits, or whose fetch has failed, is found by its metadata. A document whose job of
-//! indexing was given up stays unindexed afterwards, so that search reads its text from the database.
+//! document whose text is being stored or indexed, or waits for that as one that a user waits for, is left to that job, which writes the
+//! metadata passage too. All others are indexed here, whatever has become of their text: a page that waits, or whose fetch has failed, is
+//! found by its metadata, and so is a document whose job waits in a backlog, where it may stay for hours. That job writes the metadata
+//! again, as of a later state: it reads it when it runs, and no document is indexed here whose job runs. A document whose job of indexing
+//! was given up stays unindexed afterwards, so that search reads its text from the database.
 //!
-//! Each document is read once for a change: its row says that it is left to its job (`awaits_index_job`) until the database clears that
-//! when the job ends, or that the index has the metadata. Both take the document out of the index `document_unindexed_metadata`, by which
-//! this task finds its work.
+//! Each document is read once for a change, unless its job in the backlog runs at the moment: its row says that it is left to its job
+//! (`awaits_index_job`) until the database clears that when the job ends, or that the index has the metadata. Both take the document out of
+//! the index `document_unindexed_metadata`, by which this task finds its work.
 //!
-//! The passage is written before the row says so. After a crash in between it is written again. That of a page whose fetch has failed has
-//! vectors too, if there is a model (`metadata_vectors`).
+//! The passage is written before the row says so. After a crash in between it is written again. It has no vectors then; that of a page whose
+//! fetch has failed gets them from another task (`metadata_vectors`), so that nothing here waits for a model.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -20,7 +22,6 @@ use concurrency::Lane;
 use database::{Db, compare_rows, padded};
 use entity::document;
 use errors::Error;
-use jobs::JobKind;
 use library::documents::{mark_unindexed, unindexed_after_metadata};
 use library::owned_transaction::begin_owned;
 use sea_orm::sea_query::{BinOper, Expr, ExprTrait};
@@ -31,7 +32,6 @@ use uuid::Uuid;
 use values::id::{DocumentId, UserId};
 use values::time::Timestamp;
 
-use super::metadata_vectors;
 use super::repair::RepairContext;
 use crate::retrieval::{Annotations, MetadataSource, labels_of};
 
@@ -59,7 +59,7 @@ pub async fn run(ctx: &RepairContext) -> Result<(), Error> {
     loop {
         let (mut last_user, mut has_more) = (UserId(Uuid::nil()), false);
         while let Some(user) = next_user(ctx, last_user).await? {
-            if !may_change_index(ctx) {
+            if !ctx.may_change_index() {
                 return Ok(());
             }
             let page = select_page(user, ends.get(&user).copied());
@@ -76,10 +76,6 @@ pub async fn run(ctx: &RepairContext) -> Result<(), Error> {
         }
         sleep(PAGE_PAUSE).await;
     }
-}
-
-fn may_change_index(ctx: &RepairContext) -> bool {
-    ctx.index_watch.can_maintain() && ctx.disk.has_room() && ctx.retrieval.engine().has_index()
 }
 
 /// Returns the user with documents whose metadata is to be indexed who follows another in the order of the ids.
@@ -105,20 +101,20 @@ fn select_page(user: UserId, after: Option<PageEnd>) -> Select<document::Entity>
     page.limit(PAGE_DOCUMENTS).select_only().columns([Column::UnindexedSince, Column::Id])
 }
 
-/// Selects those of these documents whose texts wait for no job. Their rows and jobs are read by one statement: a document that gets a text
-/// later is unindexed since another time.
-fn select_without_job(user: UserId, ids: &[DocumentId]) -> Select<document::Entity> {
+/// Selects those of these documents that are indexed here. Their rows and jobs are read by one statement: a document that gets a text later is
+/// unindexed since another time, and a job that runs later reads a state that is at least as new.
+fn select_not_left_to_jobs(user: UserId, ids: &[DocumentId]) -> Select<document::Entity> {
     document::Entity::visible_to(user)
         .filter(document::Column::Id.is_in(padded(ids)))
-        .filter(jobs::has_no_pending_job_of(JobKind::that_index_metadata()))
+        .filter(jobs::leaves_metadata_to_no_job())
 }
 
-/// Leaves those of these documents to their jobs for which one waits or runs: they are read here again once it has ended. Documents of jobs
-/// that another transaction changes at this moment are left at a later time.
+/// Leaves those of these documents to their jobs for which one waits or runs that a user waits for: they are read here again once it has ended.
+/// Documents of jobs that another transaction changes at this moment are left at a later time.
 async fn leave_to_jobs(db: &Db, user: UserId, ids: &[DocumentId]) -> Result<(), Error> {
     // On PostgreSQL it locks the owner first, as the transactions do in which these jobs end.
     let txn = begin_owned(db, user).await?;
-    let waiting = jobs::lock_index_jobs(&txn, user, ids).await?;
+    let waiting = jobs::lock_urgent_index_jobs(&txn, user, ids).await?;
     if !waiting.is_empty() {
         document::Entity::update_owned(user)
             .col_expr(document::Column::AwaitsIndexJob, Expr::value(true))
@@ -137,9 +133,9 @@ async fn index_page(ctx: &RepairContext, user: UserId, page: &[PageEnd]) -> Resu
     if ids.is_empty() {
         return Ok(None);
     }
-    let mut documents = select_without_job(user, &ids).all(ctx.core.db.read()).await?;
-    let without_job: HashSet<DocumentId> = documents.iter().map(|document| document.id).collect();
-    let others: Vec<DocumentId> = ids.into_iter().filter(|id| !without_job.contains(id)).collect();
+    let mut documents = select_not_left_to_jobs(user, &ids).all(ctx.core.db.read()).await?;
+    let own: HashSet<DocumentId> = documents.iter().map(|document| document.id).collect();
+    let others: Vec<DocumentId> = ids.into_iter().filter(|id| !own.contains(id)).collect();
     if !others.is_empty() {
         leave_to_jobs(&ctx.core.db, user, &others).await?;
     }
@@ -151,10 +147,8 @@ async fn index_page(ctx: &RepairContext, user: UserId, page: &[PageEnd]) -> Resu
     let mut annotations = Annotations::load(&ctx.core.db, user, &rows).await?;
     let sources = rows.iter().filter_map(|row| MetadataSource::of(row, &mut annotations));
     let sources: Vec<MetadataSource> = sources.collect();
-    let texts = texts_to_embed(&rows, &sources);
     let to_points = move || sources.into_iter().map(MetadataSource::into_point).collect::<Vec<_>>();
-    let mut points = ctx.core.workers.run(Lane::Background, to_points).await?;
-    let embedded = metadata_vectors::embed(ctx, user, &mut points, texts).await?;
+    let points = ctx.core.workers.run(Lane::Background, to_points).await?;
 
     let (mut with_passage, mut without): (Vec<_>, Vec<_>) =
         rows.into_iter().partition(|document| document.has_metadata_passage());
@@ -164,7 +158,6 @@ async fn index_page(ctx: &RepairContext, user: UserId, page: &[PageEnd]) -> Resu
     with_passage.retain(|document| !refused.iter().any(|(id, _)| *id == document.id));
     without.retain(|document| !refused.iter().any(|(id, _)| *id == document.id));
     let hidden = record(ctx, user, &with_passage, &without).await?;
-    metadata_vectors::record(ctx, user, embedded).await?;
     if !hidden.is_empty() {
         // They were deleted meanwhile, and may have been removed from the index before the change above.
         ctx.retrieval.delete_passages(hidden.iter().map(|id| id.0).collect()).await?;
@@ -174,14 +167,6 @@ async fn index_page(ctx: &RepairContext, user: UserId, page: &[PageEnd]) -> Resu
         txn.commit().await?;
     }
     Ok(refused.into_iter().next_back().map(|(_, error)| error))
-}
-
-/// Returns the texts of the metadata passages that get vectors, by the ids of the passages.
-fn texts_to_embed(rows: &[&document::Model], sources: &[MetadataSource]) -> HashMap<Uuid, String> {
-    let embedded: HashSet<Uuid> =
-        rows.iter().filter(|row| metadata_vectors::has_vectors(row)).map(|row| row.id.0).collect();
-    let embedded = sources.iter().filter(|source| embedded.contains(&source.point_id()));
-    embedded.map(|source| (source.point_id(), source.embedded_text())).collect()
 }
 
 /// Puts metadata passages into the index: together or, if the index refuses that, one by one. Returns the documents that it refused, each
@@ -304,9 +289,13 @@ async fn record_passages(
     let (points, now) = (Column::IndexedPoints, after_change(since, now));
     let with_passage = Expr::case(Column::HasMetadataPoint.eq(true), points.into_expr())
         .finally(points.into_expr().add(1_i32));
+    // A metadata passage with vectors has none any more; those of a text stay.
+    let model = Expr::case(Column::Version.eq(0), Expr::value(None::<String>))
+        .finally(Column::EmbeddingModel.into_expr());
     document::Entity::update_owned(user)
         .col_expr(Column::HasMetadataPoint, Expr::value(true))
         .col_expr(points, with_passage.into())
+        .col_expr(Column::EmbeddingModel, model.into())
         .col_expr(Column::IndexedAt, Expr::value(Some(now)))
         .col_expr(Column::UnindexedSince, unindexed_after_metadata(since, now))
         .filter(Column::Id.is_in(padded(ids)))
@@ -355,7 +344,7 @@ fn by_change(documents: &[&document::Model]) -> BTreeMap<Timestamp, Vec<Document
 mod tests {
     use database::QueryPlan;
     use entity::user;
-    use jobs::{ClaimOrder, LeaseOwner, Priority, SlotBudget, Track};
+    use jobs::{ClaimOrder, ClaimedJob, JobKind, LeaseOwner, Priority, SlotBudget, Track};
     use sea_orm::{DbBackend, EntityTrait, IntoActiveModel, QueryTrait};
     use values::id::{BookmarkId, EntryId};
     use values::kind::ContentType;
@@ -386,6 +375,18 @@ mod tests {
         document::Entity::one_visible_to(owner, id).one(db.read()).await.unwrap().unwrap()
     }
 
+    async fn claim_one(db: &Db) -> ClaimedJob {
+        let claimed = jobs::claim(
+            db,
+            LeaseOwner(Uuid::from_u128(1)),
+            Track::Library,
+            ClaimOrder::InteractiveFirst,
+            NOON,
+            SlotBudget::unrestricted(1),
+        );
+        claimed.await.unwrap().jobs.remove(0)
+    }
+
     #[actix::test]
     async fn recorded_passage_counts_once() {
         let folder = tempfile::tempdir().unwrap();
@@ -398,6 +399,27 @@ mod tests {
 
         assert_eq!((first.indexed_points, first.has_metadata_point, first.unindexed_since), (1, true, None));
         assert_eq!(read(&db, owner, id).await.indexed_points, 1);
+    }
+
+    #[actix::test]
+    async fn written_metadata_of_a_page_without_a_text_has_no_vectors() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = open_database(&folder).await;
+        let ((owner, dead), (other, text)) = (add_document(&db).await, add_document(&db).await);
+        for (user, id, version) in [(owner, dead, 0), (other, text, 1)] {
+            document::Entity::update_owned(user)
+                .col_expr(document::Column::Version, Expr::value(version))
+                .col_expr(document::Column::EmbeddingModel, Expr::value("a"))
+                .filter(document::Column::Id.eq(id))
+                .exec(db.write())
+                .await
+                .unwrap();
+
+            record_passages(db.write(), user, &[id], NOON, NOON).await.unwrap();
+        }
+
+        assert_eq!(read(&db, owner, dead).await.embedding_model, None);
+        assert_eq!(read(&db, other, text).await.embedding_model.as_deref(), Some("a"));
     }
 
     #[actix::test]
@@ -444,7 +466,7 @@ mod tests {
         let (owner, waiting) = add_document(&db).await;
         let (other, without_job) = add_document(&db).await;
         let kind = JobKind::Index;
-        jobs::enqueue(db.write(), owner, kind, waiting.0, Priority::Backlog, NOON).await.unwrap();
+        jobs::enqueue(db.write(), owner, kind, waiting.0, Priority::Now, NOON).await.unwrap();
         let page =
             async || -> Vec<PageEnd> { select_page(owner, None).into_tuple().all(db.read()).await.unwrap() };
         assert_eq!(page().await, [(NOON, waiting)]);
@@ -456,17 +478,32 @@ mod tests {
         assert!(!read(&db, other, without_job).await.awaits_index_job);
         mark_unindexed(db.write(), owner, &[waiting], NOON).await.unwrap();
         assert!(page().await.is_empty(), "a change is left to the job too");
-        let claimed = jobs::claim(
-            &db,
-            LeaseOwner(Uuid::from_u128(1)),
-            Track::Library,
-            ClaimOrder::InteractiveFirst,
-            NOON,
-            SlotBudget::unrestricted(1),
-        );
-        let job = claimed.await.unwrap().jobs.remove(0);
+        let job = claim_one(&db).await;
         assert!(jobs::give_up(db.write(), &job.row, "refused", NOON).await.unwrap());
         assert_eq!(page().await.len(), 1, "the job did not index it");
+    }
+
+    #[actix::test]
+    async fn document_is_left_to_a_backlog_job_only_while_it_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = open_database(&folder).await;
+        let (owner, id) = add_document(&db).await;
+        let is_own = async || {
+            let own = select_not_left_to_jobs(owner, &[id]).all(db.read()).await.unwrap();
+            !own.is_empty()
+        };
+        assert!(is_own().await, "no job");
+
+        jobs::enqueue(db.write(), owner, JobKind::Index, id.0, Priority::Backlog, NOON).await.unwrap();
+        leave_to_jobs(&db, owner, &[id]).await.unwrap();
+        assert!(is_own().await && !read(&db, owner, id).await.awaits_index_job);
+
+        let job = claim_one(&db).await;
+        leave_to_jobs(&db, owner, &[id]).await.unwrap();
+        assert!(!is_own().await && !read(&db, owner, id).await.awaits_index_job);
+
+        assert!(jobs::finish(db.write(), &job.row, NOON).await.unwrap());
+        assert!(is_own().await);
     }
 
     #[actix::test]
@@ -539,7 +576,7 @@ mod tests {
 
         let page = select_page(user, Some((NOON, DocumentId(Uuid::nil())))).build(DbBackend::Sqlite);
         let page = QueryPlan::of(&db, page).await.unwrap();
-        let documents = select_without_job(user, &ids).build(DbBackend::Sqlite);
+        let documents = select_not_left_to_jobs(user, &ids).build(DbBackend::Sqlite);
         let documents = QueryPlan::of(&db, documents).await.unwrap();
 
         let is_range = page.has_step("document_unindexed_metadata (user_id=?");

@@ -1,121 +1,173 @@
-//! Vectors of metadata passages. A page that could not be fetched has no text, so what it is about is said by its title, its excerpt, and the
-//! tags and highlights of its bookmark. All other documents are found by the meaning of their texts.
+//! Adds the vectors of metadata passages. A page that could not be fetched has no text, so what it is about is said by its title, its excerpt,
+//! and the tags and highlights of its bookmark. All other documents are found by the meaning of their texts.
+//!
+//! A metadata passage is written by its words alone (`metadata_task`), and gets its vectors here afterwards: a service that embeds slowly, or
+//! not at all, keeps nobody's metadata out of the index. Users take turns. The work is found by the rows (`unembedded_metadata`), so a crash
+//! loses nothing, and what failed is tried again by the next run.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use database::padded;
 use entity::document;
 use errors::Error;
+use library::documents::mark_unindexed;
+use library::owned_transaction::begin_owned;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, QueryFilter};
-use search::index::Point;
-use tracing::warn;
-use uuid::Uuid;
+use search::index::PassageEmbedding;
+use values::groups::group_by_user;
 use values::id::{DocumentId, UserId};
-use values::kind::{BudgetGroup, DocumentStatus};
+use values::kind::BudgetGroup;
+use values::time::Timestamp;
 
 use super::passage_embedding::model_use;
 use super::repair::RepairContext;
+use super::unembedded_metadata;
 use crate::ai::budget;
-use crate::retrieval::{EmbedOutcome, Vectors};
+use crate::retrieval::{Annotations, EmbedOutcome, MetadataSource, VectorBatch, Vectors};
 
-/// Metadata passages that are embedded together: at most seconds of work for the model.
+/// Metadata passages of a user that are embedded together, before the next user's: at most seconds of work for a model.
 const MAX_EMBEDDED_TOGETHER: usize = 48;
 
-/// Documents whose metadata passages got vectors, by the model that made them; also those whose texts the service of the model refuses. During
-/// a change of models the next one may fail for some of them.
-pub(super) type EmbeddedMetadata = BTreeMap<String, Vec<DocumentId>>;
-
-/// Returns whether the metadata passage of a document has vectors.
-pub(super) fn has_vectors(document: &document::Model) -> bool {
-    document.version == 0 && document.status == DocumentStatus::Failed && document.has_metadata_passage()
-}
-
-/// Embeds the texts of points, by the ids of these, and adds the vectors to the points. Returns which were embedded: points whose texts cannot
-/// be embedded now are found by their words.
+/// Adds vectors of the latest model to the metadata passages that lack them. Ends early, without an error, when there is no model, it cannot be
+/// used now, this server does not maintain the index any more, or a disk has too little space.
 ///
 /// # Errors
-/// [`Error::Internal`] when the database fails.
-pub(super) async fn embed(
-    ctx: &RepairContext,
-    user: UserId,
-    points: &mut [Point],
-    mut texts: HashMap<Uuid, String>,
-) -> Result<EmbeddedMetadata, Error> {
-    let mut embedded = EmbeddedMetadata::new();
-    let mut points: Vec<&mut Point> =
-        points.iter_mut().filter(|point| texts.contains_key(&point.id)).collect();
-    for batch in points.chunks_mut(MAX_EMBEDDED_TOGETHER) {
-        let batch_texts = batch.iter().filter_map(|point| texts.remove(&point.id)).collect();
-        let Some(computed) = compute(ctx, batch_texts).await else { break };
-        // Charge the tokens even if the index fails later: the model has used them.
-        let (month, spent) = (ctx.core.clock.now().month(), model_use(&computed));
-        budget::spend(ctx.core.db.write(), user, month, BudgetGroup::Embedding, spent).await?;
-        let Vectors { model, vectors, .. } = computed;
-        embedded.entry(model).or_default().extend(batch.iter().map(|point| DocumentId(point.document)));
-        for (point, vector) in batch.iter_mut().zip(vectors) {
-            point.dense = vector;
+/// The database, the model or the index fails. What was not embedded is found again.
+pub async fn run(ctx: &RepairContext) -> Result<(), Error> {
+    while let Some(latest) = ctx.retrieval.engine().latest_embedder() {
+        let found = unembedded_metadata::find_indexed(&ctx.core.db, latest.model()).await?;
+        let mut turns: Vec<(UserId, Vec<DocumentId>)> = group_by_user(found).into_iter().collect();
+        let (mut has_progress, mut failure) = (false, None);
+        while !turns.is_empty() {
+            for (user, documents) in &mut turns {
+                if !ctx.may_change_index() {
+                    return Ok(());
+                }
+                let rest = documents.split_off(documents.len().min(MAX_EMBEDDED_TOGETHER));
+                let first = std::mem::replace(documents, rest);
+                match add_vectors(ctx, *user, &first, latest.model()).await {
+                    Ok(Progress::Unavailable) => return Ok(()),
+                    Ok(progress) => has_progress |= progress == Progress::Added,
+                    // The cause may be one of these documents, which must not keep the others without vectors.
+                    Err(error) => failure = Some(error),
+                }
+            }
+            turns.retain(|(_, documents)| !documents.is_empty());
         }
-    }
-    Ok(embedded)
-}
-
-/// Returns the embeddings of texts; `None` if there is no model, or if it cannot be used now.
-async fn compute(ctx: &RepairContext, texts: Vec<String>) -> Option<Vectors> {
-    match ctx.retrieval.engine().embed(texts).await {
-        Ok(EmbedOutcome::Embedded(vectors)) => Some(vectors),
-        // The service has logged why it cannot be used.
-        Ok(EmbedOutcome::WithoutModel | EmbedOutcome::Unavailable { .. }) => None,
-        Err(error) => {
-            warn!(
-                cause = error.chain(),
-                "the titles of pages without a text could not be embedded; they are found by their words"
-            );
-            None
+        if let Some(error) = failure {
+            return Err(error);
         }
-    }
-}
-
-/// Records with the documents by which model their metadata passages in the index are embedded.
-///
-/// # Errors
-/// [`Error::Internal`] when the database fails.
-pub(super) async fn record(
-    ctx: &RepairContext,
-    user: UserId,
-    embedded: EmbeddedMetadata,
-) -> Result<(), Error> {
-    for (model, documents) in embedded {
-        document::Entity::update_owned(user)
-            .col_expr(document::Column::EmbeddingModel, Expr::value(Some(model)))
-            .filter(document::Column::Id.is_in(padded(&documents)))
-            // The passages of a text that arrived meanwhile are embedded by its job.
-            .filter(document::Column::Version.eq(0))
-            .exec(ctx.core.db.write())
-            .await?;
+        if !has_progress {
+            return Ok(());
+        }
     }
     Ok(())
 }
 
-#[cfg(test)]
-mod tests {
-    use values::id::BookmarkId;
-    use values::kind::ContentType;
-    use values::time::Timestamp;
+/// What became of some metadata passages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    /// At least one of them has vectors of the latest model now.
+    Added,
+    /// None of them has: they changed meanwhile, the index lacks one, or only the former model embedded them.
+    Unchanged,
+    /// There is no model, or it cannot be used now.
+    Unavailable,
+}
 
-    use super::*;
-
-    #[test]
-    fn documents_without_a_text_that_failed_have_vectors() {
-        let noon = Timestamp::from_millis(1_714_996_800_000);
-        let row =
-            document::Model::pending(UserId(Uuid::nil()), ContentType::Article, "Herons".to_owned(), noon);
-        let waiting = document::Model { bookmark_id: Some(BookmarkId::new(noon)), ..row };
-        let dead = document::Model { status: DocumentStatus::Failed, ..waiting.clone() };
-        let with_text = document::Model { version: 1, ..dead.clone() };
-        let note = document::Model { content_type: ContentType::Note, ..dead.clone() };
-
-        assert!(has_vectors(&dead));
-        assert!(![waiting, with_text, note].iter().any(has_vectors));
+/// Embeds the metadata of documents of a user, and adds the vectors to their metadata passages.
+async fn add_vectors(
+    ctx: &RepairContext,
+    user: UserId,
+    ids: &[DocumentId],
+    latest: &str,
+) -> Result<Progress, Error> {
+    let rows = document::Entity::visible_to(user)
+        .filter(document::Column::Id.is_in(padded(ids)))
+        .filter(document::Column::UnindexedSince.is_null())
+        .all(ctx.core.db.read())
+        .await?;
+    let mut annotations = Annotations::load(&ctx.core.db, user, &rows.iter().collect::<Vec<_>>()).await?;
+    let embedded = rows.iter().filter_map(|row| Some((row, MetadataSource::of(row, &mut annotations)?)));
+    let (rows, texts): (Vec<&document::Model>, Vec<String>) =
+        embedded.map(|(row, source)| (row, source.embedded_text())).unzip();
+    if rows.is_empty() {
+        return Ok(Progress::Unchanged);
     }
+    let Some(computed) = compute(ctx, &rows, texts).await? else { return Ok(Progress::Unavailable) };
+    // Charge the tokens even if the index fails later: the model has used them.
+    let (month, spent) = (ctx.core.clock.now().month(), model_use(&computed));
+    budget::spend(ctx.core.db.write(), user, month, BudgetGroup::Embedding, spent).await?;
+    let Vectors { model, vectors, .. } = computed;
+    let batches = rows.iter().zip(vectors).map(|(row, vectors)| {
+        let to_embedding = |embedding| PassageEmbedding { passage: row.id.0, embedding };
+        let embeddings = vectors.into_iter().map(to_embedding).collect();
+        VectorBatch { document: row.id, version: i64::from(row.version), embeddings, last: false }
+    });
+    if ctx.retrieval.set_vectors(user, batches.collect()).await? {
+        let is_recorded = record(ctx, user, &rows, &model).await?;
+        return Ok(if is_recorded && model == latest { Progress::Added } else { Progress::Unchanged });
+    }
+    // The index lacks one of the passages, which are written again first.
+    let ids: Vec<DocumentId> = rows.iter().map(|row| row.id).collect();
+    let txn = begin_owned(&ctx.core.db, user).await?;
+    mark_unindexed(&txn, user, &ids, ctx.core.clock.now()).await?;
+    txn.commit().await?;
+    Ok(Progress::Unchanged)
+}
+
+/// Returns the embeddings of the metadata of documents; of the next model alone if all of them have those of the searched one.
+async fn compute(
+    ctx: &RepairContext,
+    rows: &[&document::Model],
+    texts: Vec<String>,
+) -> Result<Option<Vectors>, Error> {
+    let engine = ctx.retrieval.engine();
+    let outcome = if rows.iter().all(|row| engine.lacks_next_vectors(row.embedding_model.as_deref())) {
+        engine.embed_with_next(texts).await?
+    } else {
+        engine.embed(texts).await?
+    };
+    match outcome {
+        EmbedOutcome::Embedded(vectors) => Ok(Some(vectors)),
+        // The service has logged why it cannot be used.
+        EmbedOutcome::WithoutModel | EmbedOutcome::Unavailable { .. } => Ok(None),
+    }
+}
+
+/// Records by which model metadata passages in the index are embedded, also those whose texts the service of the model refuses. The passage of
+/// a document that changed meanwhile may have been written again without vectors, or has vectors of the former state: it is embedded again.
+/// Returns whether there is one that did not change.
+async fn record(
+    ctx: &RepairContext,
+    user: UserId,
+    rows: &[&document::Model],
+    model: &str,
+) -> Result<bool, Error> {
+    let mut is_recorded = false;
+    for (indexed_at, ids) in by_indexed_at(rows) {
+        let recorded = document::Entity::update_owned(user)
+            .col_expr(document::Column::EmbeddingModel, Expr::value(Some(model.to_owned())))
+            .filter(document::Column::Id.is_in(padded(&ids)))
+            .filter(document::Column::UnindexedSince.is_null())
+            .filter(document::Column::IndexedAt.eq(indexed_at))
+            // The passages of a text that arrived meanwhile are embedded by its job.
+            .filter(document::Column::Version.eq(0))
+            .exec(ctx.core.db.write())
+            .await?;
+        is_recorded |= recorded.rows_affected > 0;
+    }
+    Ok(is_recorded)
+}
+
+/// Groups documents by the time at which their metadata was written to the index, which many have in common after an import.
+fn by_indexed_at(rows: &[&document::Model]) -> BTreeMap<Timestamp, Vec<DocumentId>> {
+    let mut groups: BTreeMap<Timestamp, Vec<DocumentId>> = BTreeMap::new();
+    for row in rows {
+        if let Some(indexed_at) = row.indexed_at {
+            groups.entry(indexed_at).or_default().push(row.id);
+        }
+    }
+    groups
 }

@@ -6,7 +6,7 @@
 //!
 //! There are four groups of stages, and each takes a separate context: [`sequencer`] makes the text of a document ([`extraction_context`]),
 //! [`index`] and [`index_removal`] change the index ([`indexing_context`]), [`feed`] follows feeds, and [`repair`] keeps the index
-//! complete. [`metadata_task`] puts changes of titles, tags and highlights into it without jobs. Requests use the parts in [`context`].
+//! complete. [`metadata_task`] puts changes of titles, tags and highlights into it without jobs, and [`metadata_vectors`] their vectors. Requests use the parts in [`context`].
 //! [`batch`] does the work of the first two for many short documents together.
 
 pub mod batch;
@@ -25,7 +25,7 @@ mod index_turn;
 pub mod indexing_context;
 pub mod media;
 pub mod metadata_task;
-mod metadata_vectors;
+pub mod metadata_vectors;
 pub mod model;
 mod next_vectors;
 mod page;

@@ -13,8 +13,8 @@ pub(super) fn can_postpone_vectors(document: &document::Model) -> bool {
     document.indexed_version < document.version
 }
 
-/// Makes documents whose text the index does not have yet be indexed by their words only. Their rows say that the index lacks their vectors, as
-/// after it lost them, so a job of the backlog embeds them after their words are in place, also after a restart.
+/// Makes documents whose text the index does not have yet be indexed by their words only. Their rows say so until their words are in place, also
+/// after a restart; a job of the backlog embeds them then. The index has lost nothing, so search by meaning goes on for their owner.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -23,16 +23,15 @@ pub(super) async fn postpone_vectors(
     user: UserId,
     documents: Vec<&mut document::Model>,
 ) -> Result<(), Error> {
-    let now = core.clock.now();
     let ids: Vec<DocumentId> = documents.iter().map(|document| document.id).collect();
     document::Entity::update_owned(user)
-        .col_expr(document::Column::IndexLostAt, Expr::value(Some(now)))
+        .col_expr(document::Column::HasPostponedVectors, Expr::value(true))
         .filter(document::Column::Id.is_in(padded(&ids)))
         .filter(Expr::col(document::Column::IndexedVersion).lt(Expr::col(document::Column::Version)))
         .exec(core.db.write())
         .await?;
     for document in documents {
-        document.index_lost_at = Some(now);
+        document.has_postponed_vectors = true;
     }
     Ok(())
 }
@@ -43,7 +42,7 @@ mod tests {
     use values::time::Timestamp;
 
     use super::*;
-    use crate::ingest::index_state::is_words_only;
+    use crate::ingest::index_state::{IndexState, is_words_only};
 
     #[test]
     fn vectors_wait_only_for_words_that_are_not_indexed() {
@@ -52,11 +51,30 @@ mod tests {
         let document = document::Model::pending(user, ContentType::Article, "Herons".to_owned(), noon);
         for (version, indexed_version, can_postpone) in [(1, 0, true), (2, 1, true), (2, 2, false)] {
             let of_versions = document::Model { version, indexed_version, ..document.clone() };
-            let postponed = document::Model { index_lost_at: Some(noon), ..of_versions.clone() };
+            let postponed = document::Model { has_postponed_vectors: true, ..of_versions.clone() };
 
             assert_eq!(can_postpone_vectors(&of_versions), can_postpone, "{version} {indexed_version}");
             assert!(!is_words_only(&of_versions));
             assert_eq!(is_words_only(&postponed), can_postpone, "{version} {indexed_version}");
         }
+    }
+
+    #[test]
+    fn postponed_vectors_are_awaited_and_not_lost() {
+        let noon = Timestamp::from_millis(1_714_996_800_000);
+        let row = document::Model::pending(
+            UserId(uuid::Uuid::nil()),
+            ContentType::Article,
+            "Herons".to_owned(),
+            noon,
+        );
+        let row = document::Model { version: 1, has_postponed_vectors: true, ..row };
+
+        let without_vectors = IndexState::of_indexed(&row, 3, None, true);
+        let embedded = IndexState::of_indexed(&row, 3, Some("a".to_owned()), true);
+
+        assert_eq!(without_vectors.lost_at, None);
+        assert!(without_vectors.awaits_vectors(true) && !without_vectors.awaits_vectors(false));
+        assert!(!embedded.awaits_vectors(true));
     }
 }

@@ -42,6 +42,8 @@ const PACK_INTERVAL: Duration = Duration::from_secs(30);
 const UNLOAD_INTERVAL: Duration = Duration::from_secs(30);
 /// Interval of checks of the index. A removed index is reopened, and the progress of a rebuild updated, within it.
 const REPAIR_INTERVAL: Duration = Duration::from_secs(2);
+/// Interval of looks for metadata without vectors: those that failed are tried again.
+const EMBED_METADATA_INTERVAL: Duration = Duration::from_secs(60);
 /// Maximum delay after which metadata that the index failed to take is indexed again.
 const MAX_METADATA_RETRY_DELAY: Duration = Duration::from_secs(60);
 /// Longest wait until the running jobs are released at the end of the server. Another process may hold the lock of the database; the
@@ -67,6 +69,8 @@ pub struct WorkerActor {
     metadata_failures: u32,
     /// When the next one may begin after a failure.
     metadata_retry_at: Option<Instant>,
+    /// When metadata was last embedded, by the clock of the server, and the model that did; `None` if there may be metadata to embed.
+    metadata_embedded: Option<(Duration, String)>,
     /// Held by the claim in progress, of which there is one at a time.
     claim_lock: Arc<Mutex<()>>,
     claims: u64,
@@ -86,6 +90,7 @@ impl WorkerActor {
             tasks: HashSet::new(),
             metadata_failures: 0,
             metadata_retry_at: None,
+            metadata_embedded: None,
             claim_lock: Arc::default(),
             claims: 0,
             is_claim_due: false,
@@ -108,6 +113,7 @@ impl WorkerActor {
             actor.tasks.remove(&task);
             if task == MaintenanceTask::IndexMetadata {
                 actor.delay_metadata(done.is_err());
+                actor.metadata_embedded = None;
             }
             if let Err(error) = done
                 && !error.is_reported()
@@ -162,8 +168,25 @@ impl WorkerActor {
         if due.has_feeds {
             self.begin(MaintenanceTask::EnqueueDueFeeds, context);
         }
-        if due.has_unindexed_metadata && self.ctx.index_watch.can_maintain() {
-            self.index_metadata(context);
+        if self.ctx.index_watch.can_maintain() {
+            if due.has_unindexed_metadata {
+                self.index_metadata(context);
+            }
+            self.embed_metadata(context);
+        }
+    }
+
+    /// Embeds metadata if a model is loaded, and some was indexed since it was last embedded, the model is another one, or a while has passed.
+    fn embed_metadata(&mut self, context: &mut Context<Self>) {
+        let Some(latest) = self.ctx.retrieval.engine().latest_embedder() else { return };
+        let now = self.ctx.core.clock.elapsed();
+        let is_done = |(at, model): &(Duration, String)| {
+            model == latest.model() && now.saturating_sub(*at) < EMBED_METADATA_INTERVAL
+        };
+        let is_running = self.tasks.contains(&MaintenanceTask::EmbedMetadata);
+        if !is_running && !self.metadata_embedded.as_ref().is_some_and(is_done) {
+            self.metadata_embedded = Some((now, latest.model().to_owned()));
+            self.begin(MaintenanceTask::EmbedMetadata, context);
         }
     }
 

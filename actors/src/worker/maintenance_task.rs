@@ -7,7 +7,7 @@ use library::stored_files;
 use super::clean_up;
 use super::context::WorkerContext;
 use super::title_merge;
-use crate::ingest::{feed, metadata_task, repair};
+use crate::ingest::{feed, metadata_task, metadata_vectors, repair};
 
 /// A task that runs at an interval or when it is due. Of each kind one runs at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,6 +27,8 @@ pub(super) enum MaintenanceTask {
     DeleteUnusedFiles,
     /// Puts changes of titles, tags, highlights and other metadata into the index.
     IndexMetadata,
+    /// Adds vectors to the metadata of pages without a text.
+    EmbedMetadata,
     /// Packs the index, when no job runs.
     PackIndex,
     /// Frees the memory of the index, when nothing uses it, or loads it again before its disk is full.
@@ -42,9 +44,11 @@ impl MaintenanceTask {
     pub fn may_start(self, level: SpaceLevel) -> bool {
         match self {
             // They add data. A merge writes pages before it frees others.
-            Self::EnqueueDueFeeds | Self::IndexMetadata | Self::PackIndex | Self::MergeTitleIndex => {
-                level == SpaceLevel::AboveFloor
-            }
+            Self::EnqueueDueFeeds
+            | Self::IndexMetadata
+            | Self::EmbedMetadata
+            | Self::PackIndex
+            | Self::MergeTitleIndex => level == SpaceLevel::AboveFloor,
             // The index writes through mapped files, where a full disk ends the process.
             Self::PurgeRemovedUsers => level != SpaceLevel::Full,
             // The index refuses what its disk has no space for.
@@ -81,6 +85,7 @@ impl MaintenanceTask {
             Self::MergeTitleIndex => title_merge::run(ctx).await,
             Self::DeleteUnusedFiles => stored_files::sweep(&ctx.core, &*ctx.uploads.store).await,
             Self::IndexMetadata => metadata_task::run(&ctx.repair).await,
+            Self::EmbedMetadata => metadata_vectors::run(&ctx.repair).await,
             Self::PackIndex => ctx.retrieval.maintain().await.map(drop),
             Self::UnloadIndex => ctx.retrieval.unload_unused().await.map(drop),
             Self::RepairIndex => repair::check_index(&ctx.repair).await,

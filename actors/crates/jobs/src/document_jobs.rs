@@ -12,7 +12,7 @@ use values::id::{DocumentId, UserId};
 use values::kind::JobState;
 
 use super::inspect::{has_state, is_pending, jobs_of_kinds_for};
-use super::kind::JobKind;
+use super::kind::{JobKind, Priority};
 
 fn of_user(user: UserId) -> Select<Entity> {
     Entity::owned_by(user).filter(Column::Kind.is_in(JobKind::that_make_documents()))
@@ -121,22 +121,38 @@ pub fn has_no_pending_job_of(kinds: impl IntoIterator<Item = &'static str>) -> S
     Expr::not_exists(jobs)
 }
 
-/// Returns those of these documents of a user for which a job waits or runs that [indexes their metadata](JobKind::indexes_metadata). On
-/// PostgreSQL it locks these jobs, so that none of them ends before the transaction does, and leaves out the documents of jobs that another
-/// transaction has locked: it never waits.
-pub async fn lock_index_jobs(
+/// Returns the condition that the metadata of a document of the outer statement is left to no job that
+/// [indexes it](JobKind::indexes_metadata): none runs, and none waits that a user waits for. A job of the backlog may wait for hours, as during
+/// a change of the embedding model.
+pub fn leaves_metadata_to_no_job() -> SimpleExpr {
+    let jobs = jobs_of_kinds_for((document::Entity, document::Column::Id), JobKind::that_index_metadata())
+        .and_where(is_pending())
+        .and_where(has_state(JobState::Running).or(is_urgent()))
+        .to_owned();
+    Expr::not_exists(jobs)
+}
+
+/// Returns the condition that a user waits for a job, as [`Priority::of`] says.
+fn is_urgent() -> SimpleExpr {
+    Column::Priority.lte(Priority::Now.number())
+}
+
+/// Returns those of these documents of a user for which a job waits or runs that [indexes their metadata](JobKind::indexes_metadata) and that
+/// a user waits for. On PostgreSQL it locks these jobs, so that none of them ends before the transaction does, and leaves out the documents of
+/// jobs that another transaction has locked: it never waits.
+pub async fn lock_urgent_index_jobs(
     txn: &impl ConnectionTrait,
     user: UserId,
     documents: &[DocumentId],
 ) -> Result<Vec<DocumentId>, DbErr> {
-    let jobs = index_jobs_of(user, documents, txn.get_database_backend())
+    let jobs = urgent_index_jobs_of(user, documents, txn.get_database_backend())
         .lock_with_behavior(LockType::Share, LockBehavior::SkipLocked);
     let subjects: Vec<Uuid> = jobs.into_tuple().all(txn).await?;
     Ok(subjects.into_iter().map(DocumentId).collect())
 }
 
-/// Selects the subjects of the pending jobs that index the metadata of these documents.
-fn index_jobs_of(user: UserId, documents: &[DocumentId], backend: DbBackend) -> Select<Entity> {
+/// Selects the subjects of the pending jobs that index the metadata of these documents and that a user waits for.
+fn urgent_index_jobs_of(user: UserId, documents: &[DocumentId], backend: DbBackend) -> Select<Entity> {
     let subjects: Vec<Uuid> = documents.iter().map(|document| document.0).collect();
     Entity::of_every_user()
         // Otherwise SQLite would read all pending jobs of the user, instead of the few of each document.
@@ -144,6 +160,7 @@ fn index_jobs_of(user: UserId, documents: &[DocumentId], backend: DbBackend) -> 
         .filter(Column::Subject.is_in(padded(&subjects)))
         .filter(Column::Kind.is_in(JobKind::that_index_metadata()))
         .filter(is_pending())
+        .filter(is_urgent())
         .select_only()
         .column(Column::Subject)
 }
@@ -188,7 +205,7 @@ mod tests {
 
     use super::*;
     use crate::test_queue::{NOON, TestQueue};
-    use crate::{Deferral, Priority, continue_as_index, defer, enqueue, finish, give_up, promote, withdraw};
+    use crate::{Deferral, continue_as_index, defer, enqueue, finish, give_up, promote, withdraw};
 
     /// Adds a document with a job of this kind, and leaves it to the job.
     async fn leave_to_job(queue: &TestQueue, kind: JobKind) -> (UserId, DocumentId) {
@@ -199,7 +216,7 @@ mod tests {
             .exec_without_returning(queue.db.write())
             .await
             .unwrap();
-        enqueue(queue.db.write(), user, kind, id.0, Priority::Backlog, NOON).await.unwrap();
+        enqueue(queue.db.write(), user, kind, id.0, Priority::Now, NOON).await.unwrap();
         document::Entity::update_owned(user)
             .col_expr(document::Column::AwaitsIndexJob, Expr::value(true))
             .filter(document::Column::Id.eq(id))
@@ -265,10 +282,13 @@ mod tests {
         let (user, waiting) = leave_to_job(&queue, JobKind::Index).await;
         let (other, foreign) = leave_to_job(&queue, JobKind::ProcessText).await;
         let (_, without) = leave_to_job(&queue, JobKind::FetchPage).await;
-        let all = [waiting, foreign, without];
+        let backlog = DocumentId(Uuid::from_u128(7));
+        let db = queue.db.write();
+        enqueue(db, user, JobKind::Index, backlog.0, Priority::Backlog, NOON).await.unwrap();
+        let all = [waiting, foreign, without, backlog];
 
-        let locked = lock_index_jobs(queue.db.write(), user, &all).await.unwrap();
-        let locked_of_other = lock_index_jobs(queue.db.write(), other, &all).await.unwrap();
+        let locked = lock_urgent_index_jobs(db, user, &all).await.unwrap();
+        let locked_of_other = lock_urgent_index_jobs(db, other, &all).await.unwrap();
 
         assert_eq!((locked, locked_of_other), (vec![waiting], vec![foreign]));
     }
@@ -278,7 +298,8 @@ mod tests {
         let queue = TestQueue::new().await;
         let documents: Vec<DocumentId> = (0..200).map(|id| DocumentId(Uuid::from_u128(id))).collect();
 
-        let jobs = index_jobs_of(UserId::new(NOON), &documents, DbBackend::Sqlite).build(DbBackend::Sqlite);
+        let user = UserId::new(NOON);
+        let jobs = urgent_index_jobs_of(user, &documents, DbBackend::Sqlite).build(DbBackend::Sqlite);
 
         queue.assert_uses_index(jobs, "job_subject (subject=?").await;
     }

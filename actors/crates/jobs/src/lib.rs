@@ -18,8 +18,8 @@
 //! | look at the queue | [`depths`], [`given_up()`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
 //! | refuse jobs beyond the bound of a user | [`backlog_room()`], [`count_waiting`], [`RecentCounts`] |
 //! | know whether anything is due | [`DueJobs`] |
-//! | look at the jobs of documents | [`last_document_job`], [`is_document_running`], [`is_document_pending`], [`list_document_jobs`], [`count_running_documents`], [`lock_index_jobs`] |
-//! | select documents and other subjects by their jobs | [`pending_documents`], [`has_no_pending_job_of`], [`jobs_for`], [`is_pending`], [`runs_or_is_due`], [`has_state`], [`queued_subjects`] |
+//! | look at the jobs of documents | [`last_document_job`], [`is_document_running`], [`is_document_pending`], [`list_document_jobs`], [`count_running_documents`], [`lock_urgent_index_jobs`] |
+//! | select documents and other subjects by their jobs | [`pending_documents`], [`has_no_pending_job_of`], [`leaves_metadata_to_no_job`], [`jobs_for`], [`is_pending`], [`runs_or_is_due`], [`has_state`], [`queued_subjects`] |
 //! | remove rows | [`sweep`], [`remove_with_subjects`] |
 //!
 //! A job is a [`JobKind`] and a subject, such as the id of a document. Of each kind at most one job of a subject waits and
@@ -77,7 +77,8 @@ pub use complete::{
 };
 pub use document_jobs::{
     PendingState, count_running_documents, has_no_pending_job_of, is_document_pending, is_document_running,
-    last_document_job, list_document_jobs, lock_index_jobs, pending_documents,
+    last_document_job, leaves_metadata_to_no_job, list_document_jobs, lock_urgent_index_jobs,
+    pending_documents,
 };
 pub use due::DueJobs;
 pub use enqueue::{enqueue, enqueue_all, remove_with_subjects, retry_failed, withdraw};

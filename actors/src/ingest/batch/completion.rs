@@ -54,7 +54,7 @@ pub(super) async fn finish(
             // A newer text was stored, or a document deleted, meanwhile. Its job finds that out when it runs alone.
             return Err(JobError::LeaseLost);
         }
-        if state.lost_at.is_some() && ctx.retrieval.engine().has_model() {
+        if state.awaits_vectors(ctx.retrieval.engine().has_model()) {
             // After the words of all other documents. Without a model, its loading enqueues the vectors.
             let subjects = documents.iter().map(|id| id.0);
             jobs::enqueue_all(&txn, user, JobKind::Index, subjects, Priority::Backlog, now).await?;

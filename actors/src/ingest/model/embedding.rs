@@ -11,17 +11,20 @@ use inference::embedder::{
 };
 use inference::models::{Model, Store};
 use library::context::CoreContext;
+use search::index::VectorModel;
 use tracing::{info, warn};
 
 use super::await_model;
-use super::indexed_models::{IndexedEndpoint, IndexedModels};
+use super::configured_model::record_configured_model;
+use super::indexed_models::{IndexedEndpoint, IndexedModel, IndexedModels};
 use crate::ingest::indexing_context::IndexingContext;
 use crate::ingest::reindex;
-use crate::ingest::unembedded_metadata;
 use crate::service_state::{self, ServiceStateKey};
 
 /// Minimum time between two attempts to measure an endpoint.
 const MIN_MEASUREMENT_INTERVAL: Duration = Duration::from_secs(2);
+/// Time until the next attempt to add vectors to an index that could not be changed.
+const INDEX_RETRY_INTERVAL: Duration = Duration::from_secs(2);
 /// Time until the next attempt to measure an endpoint that refuses the texts of the measurement, which are always the same.
 const REFUSED_MEASUREMENT_INTERVAL: Duration = Duration::from_secs(600);
 
@@ -41,12 +44,13 @@ pub async fn load_embedding_model(ctx: IndexingContext, store: Store, model: Mod
     }
 }
 
-/// Measures an endpoint unless it is `known`, as soon as it answers, and enqueues the documents that lack its vectors. `indexed` is the
-/// length of the vectors that the index has for it, or `None` if it was not known when the index was opened: then the endpoint is used from
-/// the next start on.
+/// Measures an endpoint with these settings unless it is `known`, as soon as it answers, and enqueues the documents that lack its vectors.
+/// `indexed` is the length of the vectors that the index has for it, or `None` if it was not known when the index was opened: then they are
+/// added to it.
 pub async fn load_embedding_endpoint(
     ctx: IndexingContext,
     endpoint: Arc<EmbeddingEndpoint>,
+    settings: IndexedEndpoint,
     known: Option<MeasuredModel>,
     indexed: Option<usize>,
 ) {
@@ -54,13 +58,53 @@ pub async fn load_embedding_endpoint(
         Some(known) => known,
         None => await_measurement(&ctx.core, &endpoint).await,
     };
-    if indexed != Some(measured.dimensions) {
-        return warn!(
-            dimensions = measured.dimensions,
-            "the length of the vectors of the embedding endpoint is known now; restart the server to search by meaning"
-        );
+    if indexed != Some(measured.dimensions) && !await_vectors_in_index(&ctx, &settings, &measured).await {
+        return;
     }
     use_embedder(&ctx, Arc::new(EndpointEmbedder::new(endpoint, measured))).await;
+}
+
+/// Adds the vectors of an endpoint with these settings to the index, as soon as that can be changed. Returns whether they are those of one of
+/// its models: not while former ones of the same name are deleted.
+async fn await_vectors_in_index(
+    ctx: &IndexingContext,
+    settings: &IndexedEndpoint,
+    measured: &MeasuredModel,
+) -> bool {
+    let mut is_logged = false;
+    loop {
+        match add_vectors_to_index(ctx, settings, measured).await {
+            Ok(is_added) => return is_added,
+            Err(error) if !is_logged => {
+                is_logged = true;
+                warn!(
+                    cause = error.chain(),
+                    "could not add the vectors of the embedding endpoint to the index; tried again every few seconds"
+                );
+            }
+            Err(_) => {}
+        }
+        tokio::time::sleep(INDEX_RETRY_INTERVAL).await;
+    }
+}
+
+/// Records an endpoint as the model of the settings, as a start does that knows the length of its vectors, and adds these to the index. The
+/// record is first: a process that ends in between opens the index with them at its next start.
+async fn add_vectors_to_index(
+    ctx: &IndexingContext,
+    settings: &IndexedEndpoint,
+    measured: &MeasuredModel,
+) -> Result<bool, Error> {
+    let MeasuredModel { name, dimensions, .. } = measured.clone();
+    let endpoint = IndexedEndpoint { measured: Some(measured.clone()), ..settings.clone() };
+    let wanted = IndexedModel { name: name.clone(), dimensions, endpoint: Some(endpoint) };
+    let models = record_configured_model(&ctx.core.db, Some(wanted)).await?;
+    let Some(models) = models.map(|models| models.names()).filter(|names| names.contains(&name)) else {
+        return Ok(false);
+    };
+    ctx.retrieval.add_model(VectorModel { name, dimensions }).await?;
+    ctx.retrieval.engine().use_models(models);
+    Ok(true)
 }
 
 /// Returns what was measured of the vectors of an endpoint with these settings at an earlier time; `None` if nothing was, or if they changed
@@ -152,13 +196,5 @@ async fn use_embedder(ctx: &IndexingContext, embedder: Arc<dyn Embedder>) {
         Err(error) => {
             warn!(cause = error.chain(), "could not queue missing embeddings; retried at the next start")
         }
-    }
-    match unembedded_metadata::mark(&ctx.core.db, &name, ctx.core.clock.now()).await {
-        Ok(0) => {}
-        Ok(_) => ctx.job_signal.notify(),
-        Err(error) => warn!(
-            cause = error.chain(),
-            "could not queue the titles of pages without a text for embedding; retried at the next start"
-        ),
     }
 }

@@ -28,6 +28,8 @@ pub struct IndexedModel {
 pub struct IndexedEndpoint {
     /// Base URL of the API, without credentials.
     pub url: String,
+    /// What tells the service from others; `None` if its URL does.
+    pub identity: Option<String>,
     /// Model that is requested.
     pub model: String,
     /// Length of the vectors that is requested; `None` takes them as they come.
@@ -41,9 +43,15 @@ pub struct IndexedEndpoint {
 }
 
 impl IndexedEndpoint {
+    /// Returns what tells the service from others: its identity, or its URL.
+    #[must_use]
+    pub fn service(&self) -> &str {
+        self.identity.as_ref().unwrap_or(&self.url).trim_end_matches('/')
+    }
+
     /// Returns whether the vectors of passages and of queries are those of another endpoint, as far as their lengths are the same.
     fn answers_like(&self, other: &Self) -> bool {
-        self.url == other.url
+        self.service() == other.service()
             && self.model == other.model
             && self.query_prefix == other.query_prefix
             && self.passage_prefix == other.passage_prefix
@@ -220,6 +228,7 @@ pub(super) mod tests {
     fn endpoint(query_prefix: &str, dimensions: Option<usize>) -> IndexedEndpoint {
         IndexedEndpoint {
             url: "https://embed.example/v1".to_owned(),
+            identity: None,
             model: "heron".to_owned(),
             dimensions,
             query_prefix: query_prefix.to_owned(),
@@ -243,6 +252,11 @@ pub(super) mod tests {
             assert_eq!(models.measurement_of(&endpoint("query: ", dimensions)), Some(&measured));
         }
         assert_eq!(models.measurement_of(&endpoint("query: ", Some(3))), None);
+        let url = "https://other.example/v1".to_owned();
+        let moved = IndexedEndpoint { url, ..endpoint("query: ", None) };
+        assert_eq!(models.measurement_of(&moved), None, "another service");
+        let identity = Some("https://embed.example/v1/".to_owned());
+        assert_eq!(models.measurement_of(&IndexedEndpoint { identity, ..moved }), Some(&measured));
         // The scale depends on the queries too.
         assert_eq!(models.measurement_of(&endpoint("", None)), None);
     }

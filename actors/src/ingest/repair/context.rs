@@ -23,3 +23,10 @@ pub struct RepairContext {
     /// Tells the worker that a job may be due.
     pub job_signal: JobSignal,
 }
+
+impl RepairContext {
+    /// Returns whether this server may add to the index now: it maintains and reaches it, and there is space.
+    pub(in crate::ingest) fn may_change_index(&self) -> bool {
+        self.index_watch.can_maintain() && self.disk.has_room() && self.retrieval.engine().has_index()
+    }
+}

@@ -41,7 +41,7 @@ use crate::retrieval::Retrieval;
 
 pub use context::RepairContext;
 pub use inspect::{Inspection, inspect};
-pub use relocation::{RelocationError, relocate};
+pub use relocation::{Relocation, RelocationError, relocate};
 pub use removed_users::purge_removed_users;
 pub use watch::IndexWatch;
 

@@ -12,7 +12,7 @@ use super::context::RepairContext;
 use super::model_rows;
 use super::watch::{ModelChangeState, WatchState, has_passed};
 use crate::ingest::model::IndexedModels;
-use crate::ingest::{reindex, unembedded_metadata};
+use crate::ingest::reindex;
 use crate::retrieval::{Completeness, Retrieval};
 use crate::service_state::{self, ServiceStateKey};
 
@@ -185,8 +185,8 @@ async fn delete_vectors(
     Ok(())
 }
 
-/// Records that no document has vectors of a retired model, and enqueues the documents that lack those of the latest one; those without a text
-/// are marked as unindexed. Returns whether a document had some.
+/// Records that no document has vectors of a retired model, and enqueues the texts that lack those of the latest one. Returns whether a document
+/// had some.
 pub(super) async fn clear_retired_model(
     db: &Db,
     models: &IndexedModels,
@@ -198,7 +198,6 @@ pub(super) async fn clear_retired_model(
     }
     let latest = models.next.as_ref().unwrap_or(&models.searched);
     reindex::enqueue_missing_vectors(db, &latest.name, now).await?;
-    unembedded_metadata::mark(db, &latest.name, now).await?;
     Ok(true)
 }
 

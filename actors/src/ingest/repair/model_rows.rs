@@ -42,7 +42,7 @@ pub async fn count_outdated(db: &impl ConnectionTrait, model: &str) -> Result<u6
 
 /// Returns whether the index has a document without vectors of this model, as [`count_outdated`] counts them.
 pub async fn has_outdated(db: &impl ConnectionTrait, model: &str) -> Result<bool, DbErr> {
-    for outdated in outdated(model).into_iter().chain([unembedded_metadata::without_vectors(model)]) {
+    for outdated in outdated(model).into_iter().chain(unembedded_metadata::without_vectors(model)) {
         let first = outdated.select_only().column(document::Column::Id).into_tuple::<DocumentId>();
         if first.one(db).await?.is_some() {
             return Ok(true);
@@ -51,8 +51,7 @@ pub async fn has_outdated(db: &impl ConnectionTrait, model: &str) -> Result<bool
     Ok(false)
 }
 
-/// Enqueues documents without vectors of this model that have no job, some hundreds at most. Has the metadata of those without a text indexed
-/// again. Returns the number of documents.
+/// Enqueues texts without vectors of this model that have no job, some hundreds at most. Returns their number.
 pub async fn enqueue_outdated(db: &Db, model: &str, now: Timestamp) -> Result<u64, Error> {
     let mut enqueued = 0;
     for outdated in outdated(model) {
@@ -67,7 +66,7 @@ pub async fn enqueue_outdated(db: &Db, model: &str, now: Timestamp) -> Result<u6
         enqueued += without_job.len() as u64;
         enqueue_by_owner(db, without_job, now).await?;
     }
-    Ok(enqueued + unembedded_metadata::mark_again(db, model, now).await?)
+    Ok(enqueued)
 }
 
 /// Selects the documents of all users that have vectors of this model, also those without a text, and hidden ones.
@@ -205,7 +204,7 @@ mod tests {
             add(&db, row).await;
         }
 
-        assert_eq!(enqueue_outdated(&db, "b", NOON).await.unwrap(), 2);
+        assert_eq!(enqueue_outdated(&db, "b", NOON).await.unwrap(), 1);
 
         assert_eq!(enqueue_outdated(&db, "b", NOON).await.unwrap(), 0, "they wait");
     }

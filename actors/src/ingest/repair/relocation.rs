@@ -80,6 +80,16 @@ pub enum RelocationError {
     Other(#[from] Error),
 }
 
+/// A move of the index that succeeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Relocation {
+    /// What was copied.
+    pub copy: CopyReport,
+    /// The number of passages that the copy has beyond those that the database expects, such as those of a job that was interrupted. They may
+    /// hide that others are missing, so the next start compares the index with the database if there are any.
+    pub surplus: u64,
+}
+
 /// Moves the index `from` to `to`, in place of the index that is there. The index at the old place stays, and is not used any more. Calls
 /// `on_progress` with the number of passages that were written so far. The caller ensures that no other process uses the data folder.
 ///
@@ -91,7 +101,7 @@ pub async fn relocate(
     to: &IndexStore,
     clock: &dyn Clock,
     on_progress: impl Fn(usize) + Send + 'static,
-) -> Result<CopyReport, RelocationError> {
+) -> Result<Relocation, RelocationError> {
     if !wait_for_lock(db).await? {
         return Err(RelocationError::ServerRuns);
     }
@@ -110,10 +120,10 @@ pub async fn relocate(
         let (original, copy) = (original.index, copy.index);
         copy_passages(&*original, &*copy, &on_progress)
     });
-    let report = copied.await.map_err(Error::internal)?.map_err(RelocationError::Copy)?;
-    require_unchanged(report.passages, before, expected_passages(db).await?)?;
-    record_move(db, to, clock).await?;
-    Ok(report)
+    let copy = copied.await.map_err(Error::internal)?.map_err(RelocationError::Copy)?;
+    let surplus = require_unchanged(copy.passages, before, expected_passages(db).await?)?;
+    record_move(db, to, surplus == 0, clock).await?;
+    Ok(Relocation { copy, surplus })
 }
 
 async fn expected_passages(db: &Db) -> Result<u64, Error> {
@@ -122,12 +132,11 @@ async fn expected_passages(db: &Db) -> Result<u64, Error> {
 }
 
 /// Refuses a copy that may lack passages. The lock says only that no server maintains the index: one that shares it on a Qdrant server may still
-/// add to it. An index may hold more than the rows expect, such as passages of a job that was interrupted; these are copied too.
-fn require_unchanged(copied: usize, before: u64, after: u64) -> Result<(), RelocationError> {
-    if before == after && copied as u64 >= after {
-        return Ok(());
-    }
-    Err(RelocationError::Changed { copied, before, after })
+/// add to it. An index may hold more than the rows expect, such as passages of a job that was interrupted; these are copied too. Returns their
+/// number.
+fn require_unchanged(copied: usize, before: u64, after: u64) -> Result<u64, RelocationError> {
+    let surplus = (copied as u64).checked_sub(after).filter(|_| before == after);
+    surplus.ok_or(RelocationError::Changed { copied, before, after })
 }
 
 /// Refuses to move an index that the rows do not describe.
@@ -212,14 +221,25 @@ async fn open(
     opened.map_err(|source| RelocationError::Open { place: store.description(), source })
 }
 
-/// Marks the copy as complete, and records that the rows describe it from now on.
-async fn record_move(db: &Db, to: &IndexStore, clock: &dyn Clock) -> Result<(), RelocationError> {
+/// Marks the copy as complete, and records that the rows describe it from now on. Without a record of its marker, unless it `is_exact`, the next
+/// start compares it with the database.
+async fn record_move(
+    db: &Db,
+    to: &IndexStore,
+    is_exact: bool,
+    clock: &dyn Clock,
+) -> Result<(), RelocationError> {
     let marker = Marker::first(clock.now());
     write_marker(to, marker.clone()).await?;
     let row = marker.to_row().map_err(Error::internal)?;
     let recorded = async {
         let txn = db.begin().await?;
-        service_state::write(&txn, ServiceStateKey::IndexMarker(to.id()), row).await?;
+        let key = ServiceStateKey::IndexMarker(to.id());
+        if is_exact {
+            service_state::write(&txn, key, row).await?;
+        } else {
+            service_state::forget(&txn, key).await?;
+        }
         service_state::write(&txn, ServiceStateKey::IndexMaintainer, to.id().to_string()).await?;
         Ok::<_, Error>(txn.commit().await?)
     };
@@ -254,9 +274,7 @@ mod tests {
         assert!(is_refused(4, 4, 5) && is_refused(5, 4, 5), "passages were added meanwhile");
         assert!(is_refused(4, 4, 3), "a text was replaced by a shorter one");
         assert!(is_refused(3, 4, 4), "the index had lost passages");
-        assert!(
-            !is_refused(4, 4, 4) && !is_refused(5, 4, 4),
-            "a job was interrupted before its last passages"
-        );
+        assert_eq!(require_unchanged(4, 4, 4).unwrap(), 0);
+        assert_eq!(require_unchanged(5, 4, 4).unwrap(), 1, "a job was interrupted before its last passages");
     }
 }
