@@ -37,7 +37,7 @@ impl EmbeddingSources {
     /// [`StartError`] as [`EmbeddingSource::of_settings`].
     pub async fn of_settings(settings: &Settings, core: &CoreContext) -> Result<Self, StartError> {
         let wanted = EmbeddingSource::of_settings(settings, core).await?;
-        let indexed = wanted.as_ref().and_then(|wanted| wanted.indexed_model(settings));
+        let indexed = wanted.as_ref().and_then(EmbeddingSource::indexed_model);
         let name = indexed.as_ref().map(|indexed| indexed.name.clone());
         let models = record_configured_model(&core.db, indexed).await?;
         let former =
@@ -58,6 +58,8 @@ pub enum EmbeddingSource {
     Endpoint {
         /// The client, which has sent nothing yet if the endpoint is known.
         endpoint: Arc<EmbeddingEndpoint>,
+        /// Its settings, for the record of the models of the index.
+        settings: Box<IndexedEndpoint>,
         /// What is known of its vectors; `None` if it has never answered.
         known: Option<MeasuredModel>,
     },
@@ -65,7 +67,8 @@ pub enum EmbeddingSource {
 
 impl EmbeddingSource {
     /// Returns what embeds with these settings. If it is an endpoint of which the length of the vectors is neither set nor known, asks the
-    /// endpoint, and waits for ten seconds at most: the index is opened with that length.
+    /// endpoint, and waits for ten seconds at most: the index is opened with that length. Without an answer the length is added to the index
+    /// once it is known.
     ///
     /// # Errors
     /// [`StartError`] when the client of the endpoint cannot be created, or the database fails.
@@ -74,7 +77,7 @@ impl EmbeddingSource {
             return Ok(settings.embedding_model().map(|model| Self::Local(Box::new(model.clone()))));
         };
         let mut known = find_measurement(core, &configured).await?;
-        let endpoint = endpoint_client(configured, settings, &core.clock)?;
+        let endpoint = endpoint_client(configured.clone(), settings, &core.clock)?;
         if known.is_none() && endpoint.configured_dimensions().is_none() {
             let measured =
                 tokio::time::timeout(MAX_MEASUREMENT_TIME, measure_endpoint(core, &endpoint)).await;
@@ -82,15 +85,15 @@ impl EmbeddingSource {
             if known.is_none() {
                 warn!(
                     "the embedding endpoint does not answer and ai.embedding.dimensions is not set; search matches words \
-                     only until a start at which it answers"
+                     only until it answers"
                 );
             }
         }
-        Ok(Some(Self::Endpoint { endpoint, known }))
+        Ok(Some(Self::Endpoint { endpoint, settings: Box::new(configured), known }))
     }
 
-    /// Returns what embedded before the settings were changed; `None` if it cannot be used any more: an endpoint only while `ai.embedding.url`
-    /// is the same, because nothing is sent to a service that the settings do not name.
+    /// Returns what embedded before the settings were changed; `None` if it cannot be used any more: an endpoint only while the settings name
+    /// the same service, by its URL or its identity, because nothing is sent to another one. It is asked at the URL of the settings.
     fn of_former(
         settings: &Settings,
         core: &CoreContext,
@@ -101,20 +104,21 @@ impl EmbeddingSource {
                 Catalogue::built_in().get(&model.name).filter(|model| model.purpose == Purpose::Embedding);
             return Ok(local.map(|model| Self::Local(Box::new(model.clone()))));
         };
-        let url = settings.ai.embedding.url.as_ref();
-        let is_same_service = url.is_some_and(|url| url.as_str() == former.url);
-        let Some(measured) = former.measured.clone().filter(|_| is_same_service) else { return Ok(None) };
+        let same_service = configured_endpoint(settings).filter(|now| now.service() == former.service());
+        let (Some(now), Some(measured)) = (same_service, former.measured.clone()) else { return Ok(None) };
+        let identity = Some(former.service().to_owned());
+        let former = IndexedEndpoint { url: now.url, identity, ..former.clone() };
         let endpoint = endpoint_client(former.clone(), settings, &core.clock)?;
-        Ok(Some(Self::Endpoint { endpoint, known: Some(measured) }))
+        Ok(Some(Self::Endpoint { endpoint, settings: Box::new(former), known: Some(measured) }))
     }
 
     /// Returns the model for the record of the models of the index; `None` if nothing is known of its vectors yet.
-    fn indexed_model(&self, settings: &Settings) -> Option<IndexedModel> {
+    fn indexed_model(&self) -> Option<IndexedModel> {
         let (name, dimensions) = self.vectors()?;
         let endpoint = match self {
             Self::Local(_) => None,
-            Self::Endpoint { known, .. } => {
-                Some(IndexedEndpoint { measured: known.clone(), ..configured_endpoint(settings)? })
+            Self::Endpoint { settings, known, .. } => {
+                Some(IndexedEndpoint { measured: known.clone(), ..(**settings).clone() })
             }
         };
         Some(IndexedModel { name, dimensions, endpoint })
@@ -130,7 +134,7 @@ impl EmbeddingSource {
     fn vectors(&self) -> Option<(String, usize)> {
         match self {
             Self::Local(model) => Some((model.name.clone(), model.embedding.as_ref()?.dimensions)),
-            Self::Endpoint { endpoint, known } => {
+            Self::Endpoint { endpoint, known, .. } => {
                 let known = known.as_ref().map(|known| known.dimensions);
                 let dimensions = known.or(endpoint.configured_dimensions())?;
                 Some((endpoint.vector_name(dimensions), dimensions))
@@ -155,6 +159,7 @@ fn configured_endpoint(settings: &Settings) -> Option<IndexedEndpoint> {
     let embedding = &settings.ai.embedding;
     Some(IndexedEndpoint {
         url: embedding.url.as_ref()?.as_str().to_owned(),
+        identity: embedding.identity.clone(),
         model: embedding.model.clone()?,
         dimensions: Some(embedding.dimensions).filter(|dimensions| *dimensions > 0),
         query_prefix: embedding.query_prefix.clone(),
@@ -172,8 +177,9 @@ fn endpoint_client(
     settings: &Settings,
     clock: &Arc<dyn Clock>,
 ) -> Result<Arc<EmbeddingEndpoint>, StartError> {
-    let IndexedEndpoint { url, model, dimensions, query_prefix, passage_prefix, measured: _ } = endpoint;
+    let IndexedEndpoint { url, identity, model, dimensions, query_prefix, passage_prefix, measured: _ } =
+        endpoint;
     let key = settings.ai.embedding.key.as_ref().map(|key| key.expose().to_owned().into());
-    let settings = EmbeddingSettings { url, model, key, dimensions, query_prefix, passage_prefix };
+    let settings = EmbeddingSettings { url, identity, model, key, dimensions, query_prefix, passage_prefix };
     Ok(Arc::new(EmbeddingEndpoint::new(settings, wall_clock(clock))?))
 }

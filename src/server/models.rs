@@ -38,8 +38,8 @@ pub fn load_models(
             EmbeddingSource::Local(model) => {
                 actix_web::rt::spawn(load_embedding_model(indexing, store.clone(), *model))
             }
-            EmbeddingSource::Endpoint { endpoint, known } => {
-                actix_web::rt::spawn(load_embedding_endpoint(indexing, endpoint, known, indexed))
+            EmbeddingSource::Endpoint { endpoint, settings, known } => {
+                actix_web::rt::spawn(load_embedding_endpoint(indexing, endpoint, *settings, known, indexed))
             }
         });
     }

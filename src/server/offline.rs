@@ -68,14 +68,15 @@ impl OfflineService {
             Some(EmbeddingSource::Local(model)) if self.models.find(model).is_some() => {
                 load_embedding_model(indexing, self.models.clone(), (**model).clone()).await;
             }
-            Some(EmbeddingSource::Endpoint { endpoint, known }) => {
+            Some(EmbeddingSource::Endpoint { endpoint, settings, known }) => {
                 let known = match known {
                     Some(known) => Ok(known.clone()),
                     None => measure_endpoint(&indexing.core, endpoint).await,
                 };
                 let Ok(known) = known else { return false };
                 let dimensions = self.embedding.as_ref().and_then(EmbeddingSource::dimensions);
-                load_embedding_endpoint(indexing, endpoint.clone(), Some(known), dimensions).await;
+                let (endpoint, settings) = (endpoint.clone(), (**settings).clone());
+                load_embedding_endpoint(indexing, endpoint, settings, Some(known), dimensions).await;
             }
             Some(EmbeddingSource::Local(_)) | None => return false,
         }

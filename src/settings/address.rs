@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use database::Db;
 use url::{Host, Url};
 
-use super::value::{Secret, Text};
+use super::value::{Secret, Text, parse_argument};
 
 /// The address under which the world sees the server: http or https, without a slash at its end, a query, a fragment
 /// or credentials. Routes are added to it as `{base_url}/rest/v2`.
@@ -94,6 +94,14 @@ impl fmt::Debug for BaseUrl {
 pub struct HttpUrl(String);
 
 impl HttpUrl {
+    /// Parses a URL, as the settings do.
+    ///
+    /// # Errors
+    /// What is expected.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        parse_argument(text)
+    }
+
     /// The address, without a slash at its end.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -121,6 +129,14 @@ impl Origin {
 pub struct DatabaseUrl(Secret);
 
 impl DatabaseUrl {
+    /// Parses a URL, as the settings do.
+    ///
+    /// # Errors
+    /// What is expected, without a part of the URL that may be a password.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        parse_argument(text)
+    }
+
     /// A SQLite database in this file, made when it is not there.
     pub(super) fn sqlite(file: &Path) -> Self {
         // The path becomes a part of a URL, where a plain `?` would begin the parameters, and the first folder of a relative path is

@@ -210,6 +210,9 @@ pub struct Embedding {
     /// Base URL, to which `/embeddings` is appended; `None` embeds with the local model.
     #[serde(deserialize_with = "read_optional")]
     pub url: Option<HttpUrl>,
+    /// What tells the service from others, whatever its URL is; `None` if its URL does.
+    #[serde(deserialize_with = "read_optional")]
+    pub identity: Option<String>,
     /// Name of the model to request; set whenever `url` is.
     #[serde(deserialize_with = "read_optional")]
     pub model: Option<String>,

@@ -28,6 +28,16 @@ pub(super) trait Text: Sized {
     }
 }
 
+/// Parses an argument of a command as the settings parse a text.
+///
+/// # Errors
+/// What is expected. It contains no part of a text that may be a secret.
+pub(super) fn parse_argument<T: Text>(text: &str) -> Result<T, String> {
+    let text = text.trim();
+    let parsed = if text.is_empty() { None } else { T::read(text) };
+    parsed.ok_or_else(|| format!("expected {}", T::expected_instead_of(text)))
+}
+
 /// Reads a setting that must not be empty.
 pub(super) fn read_text<'de, D: Deserializer<'de>, T: Text>(from: D) -> Result<T, D::Error> {
     let given = from.deserialize_str(TextVisitor(T::EXPECTED))?;
@@ -182,6 +192,14 @@ impl fmt::Debug for Secret {
 pub struct CollectionName(String);
 
 impl CollectionName {
+    /// Parses a name, as the settings do.
+    ///
+    /// # Errors
+    /// What is expected.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        parse_argument(text)
+    }
+
     /// Returns the name as written in the settings.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -2,13 +2,15 @@
 //! citations.
 //!
 //! There are three outcomes: the library has nothing about the question; it has something, but no sentence answers the question; or there
-//! is an answer.
+//! is an answer. Nothing is said to be there only if the index is whole: otherwise the question is refused for a while.
 
 mod context_packing;
 mod found_passages;
 mod neighbours;
 mod quoted_answer;
 mod textless_documents;
+
+use std::time::Duration;
 
 use entity::{bookmark, document};
 use schemars::JsonSchema;
@@ -46,6 +48,8 @@ pub type AnswerSources = List<Id<BookmarkId>, 1, 50>;
 const SEARCHED_PASSAGES: usize = 24;
 /// The answer when the search finds nothing.
 const NO_ANSWER: &str = "There is nothing about this in your library.";
+/// Delay after which a question may be asked again that an incomplete index has nothing about.
+const INDEX_RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// Answers a question with the model of the server. An answer counts towards the plan's answers of the month and its AI budget.
 #[derive(Debug)]
@@ -102,7 +106,7 @@ pub enum AnswerOutcome {
     Answered,
     /// The library has something about it, but no sentence that answers it: the closest sentences or titles are quoted.
     Closest,
-    /// The library has nothing about it.
+    /// The library has nothing about it, and the index is whole.
     NothingFound,
 }
 
@@ -227,6 +231,9 @@ impl Ask {
     }
 
     /// Returns the answer with the number of tokens that it cost.
+    ///
+    /// # Errors
+    /// [`Error::IndexIncomplete`] when nothing is found, and the index may lack what was asked for.
     async fn answer(
         &self,
         caller: &Caller,
@@ -254,6 +261,9 @@ impl Ask {
                 None => (quoting.closest(Vec::new()), AnswerOutcome::Closest),
             },
             DraftAnswer::Closest(sentences) => (quoting.closest(sentences), AnswerOutcome::Closest),
+            DraftAnswer::Nothing if textless.is_empty() && ranked.may_lack_passages => {
+                return Err(Error::IndexIncomplete(INDEX_RETRY_AFTER));
+            }
             DraftAnswer::Nothing if textless.is_empty() => return Ok((nothing_found(model), tokens)),
             DraftAnswer::Nothing => (quoting.closest(Vec::new()), AnswerOutcome::Closest),
         };

@@ -1,5 +1,7 @@
 //! Searches the library (spec.md: GET /search, search_library).
 
+use std::time::Duration;
+
 use entity::{collection, feed, project};
 use schemars::JsonSchema;
 use search::index::{DocumentSet, Filter, Source};
@@ -13,10 +15,10 @@ use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::retrieval::passage::{self, SearchResult};
-use crate::retrieval::{LibraryFilter, Naming, RankedHits, SearchQuery};
+use crate::retrieval::{LibraryFilter, Naming, RankedHits, RequestSearches, SearchQuery};
 use crate::target::Target;
 use errors::Error;
-use library::bookmarks::BookmarkConditions;
+use library::bookmarks::{BookmarkConditions, normalize_tag};
 use library::context::CoreContext;
 use validation::{Choice, Flag, Id, Integer, Time, Words, choices, request};
 
@@ -62,7 +64,7 @@ request! {
         pub source?: Choice<SearchScope>,
         /// Searches only documents of this type: articles, PDF files, audio, videos or notes.
         pub content_type?: Choice<ContentType>,
-        /// Searches only the bookmarks with this tag.
+        /// Searches only the bookmarks with this tag. Case counts.
         pub tag?: Words<1, 100>,
         /// Searches only archived bookmarks (`true`) or others (`false`).
         pub archived?: Flag,
@@ -129,7 +131,7 @@ impl SearchRequest {
             None => None,
         };
         let bookmarks = BookmarkConditions {
-            tag: self.tag.as_ref().map(|tag| tag.as_str().to_owned()),
+            tag: self.tag.as_ref().map(|tag| normalize_tag(tag.as_str())),
             collection,
             archived: self.archived.map(Flag::into_inner),
             favorite: self.favorite.map(Flag::into_inner),
@@ -163,7 +165,8 @@ fn indexed_source(scope: SearchScope) -> Option<Source> {
 pub struct SearchResponse {
     /// The passages, best first, at most three of one document.
     pub results: Vec<SearchResult>,
-    /// `lexical` if the results come from keyword matching only, because semantic search is unavailable; else null.
+    /// `lexical` if the results may be incomplete: they come from keyword matching only, because semantic search is unavailable or the index
+    /// does not answer, and while a lost index is filled again, texts that it does not have yet are missing; else null.
     #[schemars(extend("enum" = ["lexical", null]))]
     pub degraded: Option<&'static str>,
     /// The query whose results these are, if nothing in the library has a word of `q` and it has one that is spelt almost the same; else
@@ -183,13 +186,17 @@ impl Operation for Search {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<SearchResponse, Error> {
         let request = self.0;
+        let searches = ctx.retrieval.begin_request();
         let filter = request.library_filter(&ctx.core, caller.user).await?;
-        let resolve =
-            |naming| ctx.retrieval.resolve_filter(&ctx.core, caller.user, &filter, request.labels(), naming);
+        let resolve = |naming| {
+            let resolved =
+                ctx.retrieval.resolve_filter(&ctx.core, caller.user, &filter, request.labels(), naming);
+            searches.run_within(Duration::ZERO, resolved)
+        };
         let resolved = resolve(Naming::Few).await?;
         // The search would be for nothing, and takes a slot.
         if resolved.within.documents == DocumentSet::Only(Vec::new()) {
-            let degraded = degraded(ctx.retrieval.is_lexical_only(caller.user).await?);
+            let degraded = degraded(ctx.retrieval.is_lexical_only(&searches, caller.user).await?);
             return Ok(SearchResponse { results: Vec::new(), degraded, corrected_query: None });
         }
         let limit = request.limit.and_then(Integer::convert).unwrap_or(DEFAULT_LIMIT);
@@ -200,17 +207,25 @@ impl Operation for Search {
             bookmarks: filter.bookmarks.clone(),
             limit: requested.min(MAX_PASSAGES),
         };
-        let found = find(caller.user, ctx, query.clone(), limit).await?;
+        let found = find(&searches, caller.user, ctx, query.clone(), limit).await?;
         if resolved.is_exact || found.is_whole(limit) {
             return Ok(found.into_response());
         }
         // What passes is rare among the best hits: the index searches the documents that pass, if they can be named.
-        let resolved = resolve(Naming::Many).await?;
-        if !resolved.is_exact {
-            return Ok(found.into_response());
+        let among_named = async {
+            let resolved = resolve(Naming::Many).await?;
+            if !resolved.is_exact {
+                return Ok(None);
+            }
+            let query = SearchQuery { within: resolved.within, limit: limit + EXTRA_PASSAGES, ..query };
+            find(&searches, caller.user, ctx, query, limit).await.map(Some)
+        };
+        match among_named.await {
+            Ok(named) => Ok(named.unwrap_or(found).into_response()),
+            // The time of the request is up.
+            Err(Error::IndexUnreachable(_)) => Ok(found.into_response()),
+            Err(error) => Err(error),
         }
-        let query = SearchQuery { within: resolved.within, limit: limit + EXTRA_PASSAGES, ..query };
-        Ok(find(caller.user, ctx, query, limit).await?.into_response())
     }
 }
 
@@ -245,13 +260,20 @@ fn degraded(is_lexical_only: bool) -> Option<&'static str> {
 
 /// Returns the best results of a search, at most `limit`.
 async fn find(
+    searches: &RequestSearches,
     user: UserId,
     ctx: &OperationContext,
     mut query: SearchQuery,
     limit: usize,
 ) -> Result<SearchOutcome, Error> {
+    let mut found = None;
     loop {
-        let ranked = ctx.retrieval.search(user, query.clone()).await?;
+        let ranked = match ctx.retrieval.search_within(searches, user, query.clone()).await {
+            Ok(ranked) => ranked,
+            // The time of the request is up. The results of the search with the lower limit are the best ones.
+            Err(failure @ Error::IndexUnreachable(_)) => return found.ok_or(failure),
+            Err(failure) => return Err(failure),
+        };
         let results = passage::load(&ctx.core, user, &query, &ranked, limit).await?;
         let is_exhausted = ranked.hits.len() < query.limit || query.limit >= MAX_PASSAGES;
         if results.len() >= limit || is_exhausted {
@@ -260,5 +282,6 @@ async fn find(
         // Most of the passages were deleted, but are still in the index, or are not in the searched part of the library; others rank
         // below them.
         query.limit = query.limit.saturating_mul(4).min(MAX_PASSAGES);
+        found = Some(SearchOutcome { ranked, results });
     }
 }

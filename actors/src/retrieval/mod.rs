@@ -5,10 +5,11 @@
 //!
 //! Phrases and exclusions of a query hold for every result (`operators`): the index finds what has their words, and the texts in
 //! the database decide. If no passage of the library has a word of the query, words of the library that are spelt almost like its words
-//! are searched for (`spelling`).
+//! are searched for (`spelling`); what a model finds for the words as they are written stays beside it.
 //!
 //! While an index on a Qdrant server is not reached, or has lost words of the user, PostgreSQL searches texts and metadata itself
-//! (`text_search`).
+//! (`text_search`). The searches of one request together end within two seconds then (`request_searches`), whatever the server and a
+//! service that embeds do.
 //!
 //! `engine` asks the index, and tells damage of it from other failures. `filter` says which part of the library is searched, `metadata` how
 //! documents are found by title, tags and highlights, and `passage` reads what is shown of the hits.
@@ -16,15 +17,19 @@
 mod actor;
 mod engine;
 mod filter;
+mod language_watch;
 mod metadata;
 mod operators;
 pub mod passage;
 mod passage_joins;
 mod ranked_hits;
+mod request_searches;
 mod search_query;
 mod spelling;
 #[cfg(test)]
 pub mod test_library;
+#[cfg(test)]
+mod tests;
 mod text_search;
 mod unindexed;
 
@@ -41,14 +46,18 @@ use library::clock::Clock;
 use library::context::CoreContext;
 use runtime::{Port, SupervisorConfig, supervise};
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
-use search::index::{Filter, IndexError, Labels, PassageEmbedding, PassageIndex, Point, Tenant};
+use search::index::{
+    Embedding, Filter, IndexError, Labels, PassageEmbedding, PassageIndex, Point, Tenant, VectorModel,
+};
+use search::query_syntax::ParsedQuery;
 use tracing::warn;
 use uuid::Uuid;
 use values::id::{DocumentId, UserId};
 
 use crate::ai::Pause;
 use actor::RetrievalActor;
-use engine::RequestKey;
+use engine::{RequestKey, is_number};
+use language_watch::LanguageWatch;
 use operators::UserSearch;
 use spelling::{Correction, Vocabularies};
 use unindexed::UnindexedReader;
@@ -58,7 +67,9 @@ pub use filter::{LibraryFilter, Naming, ResolvedFilter, labels_of};
 pub use metadata::{Annotations, MetadataSource, language_of};
 pub use passage_joins::first_passage;
 pub use ranked_hits::{RankedHits, SearchHit};
+pub use request_searches::RequestSearches;
 pub use search_query::SearchQuery;
+pub use spelling::VocabularyFiles;
 
 /// Changes of the index in progress at the same time.
 const MAX_CHANGES: u32 = 32;
@@ -70,6 +81,21 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 const MAX_REMOTE_SEARCHES: usize = 16;
 /// Maximum time that such a search waits for a permit: together with the wait for the server less than two seconds.
 const MAX_REMOTE_WAIT: Duration = Duration::from_millis(300);
+
+/// Minimum time that the searches of one request may take together in an index on a server. With a longer `vectors.timeout_ms`, that and
+/// [`REMOTE_REST_TIME`].
+const MIN_REMOTE_TIME: Duration = Duration::from_millis(1_900);
+/// Part of the time of a request that is not for the server of the index: for the vector of its query, or for PostgreSQL instead.
+const REMOTE_REST_TIME: Duration = Duration::from_millis(900);
+/// Part of the time of a request that is left for PostgreSQL if the index does not answer.
+const TEXT_SEARCH_TIME: Duration = Duration::from_millis(500);
+/// Part of the time of a request that a service that embeds leaves for the index.
+const MIN_INDEX_TIME: Duration = Duration::from_millis(300);
+/// Queries whose vectors are waited for at the same time. Half of the permits of [`Lane::Remote`], so that an endpoint that does not answer
+/// does not hold up an index on a server.
+const MAX_SERVICE_QUERIES: usize = 16;
+/// Maximum time that a query waits for its turn to be embedded by a service. Then it is searched for by its words.
+const MAX_SERVICE_WAIT: Duration = Duration::from_millis(300);
 
 /// Delay after which a search may be tried again that got no permit.
 const PERMIT_RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -133,12 +159,15 @@ pub struct Retrieval {
     db: Db,
     port: Port<RetrievalActor>,
     searches: FairSemaphore<UserId>,
+    /// Queries that a service embeds at the same time. Not `searches`: a search computes, and does not wait for that service.
+    service_queries: FairSemaphore<UserId>,
     /// Filters that the database resolves at the same time. Not `searches`: those of an index on a server are all taken when it does not
     /// answer, and PostgreSQL searches then.
     filters: FairSemaphore<UserId>,
     engine: Arc<Engine>,
     vocabularies: Vocabularies,
     unindexed: UnindexedReader,
+    languages: LanguageWatch,
 }
 
 impl Retrieval {
@@ -150,9 +179,12 @@ impl Retrieval {
         workers: Workers,
         index: Option<Arc<dyn PassageIndex>>,
         pause: Pause,
+        vocabulary_files: VocabularyFiles,
     ) -> Self {
         let is_remote = index.as_ref().is_some_and(|index| index.remote_deadline().is_some());
         let unindexed = UnindexedReader::new(db.clone(), workers.clone());
+        let languages = LanguageWatch::new(db.clone());
+        let vocabularies = Vocabularies::new(db.clone(), workers.clone(), clock.clone(), vocabulary_files);
         let engine = Arc::new(Engine::new(index, clock, pause, workers));
         let config =
             SupervisorConfig { name: "retrieval", permits: MAX_CHANGES, timeout: Duration::from_secs(120) };
@@ -163,7 +195,8 @@ impl Retrieval {
             FairSemaphore::new(max_searches(), MAX_WAIT)
         };
         let filters = FairSemaphore::new(max_searches(), MAX_WAIT);
-        Self { db, port, searches, filters, engine, vocabularies: Vocabularies::default(), unindexed }
+        let service_queries = FairSemaphore::new(MAX_SERVICE_QUERIES, MAX_SERVICE_WAIT);
+        Self { db, port, searches, service_queries, filters, engine, vocabularies, unindexed, languages }
     }
 
     /// Adds the documents that match a filter by the user's own order to one by labels. One of an empty filter waits for nothing.
@@ -182,26 +215,62 @@ impl Retrieval {
         filter.resolve(core, user, labels, naming).await
     }
 
-    /// Returns the best passages of the library of a user. If its words are misspelt, those of the corrected query
-    /// ([`RankedHits::correction`]). While an index on a server is not reached or lacks words, PostgreSQL finds passages by their
-    /// words as they are written.
+    /// Begins the searches of a request. If the index is on a server, they end within two seconds, or later if `vectors.timeout_ms` is longer
+    /// than the default.
+    pub fn begin_request(&self) -> RequestSearches {
+        let deadline = self.engine.remote_deadline();
+        RequestSearches::new(deadline.map(|deadline| MIN_REMOTE_TIME.max(deadline + REMOTE_REST_TIME)))
+    }
+
+    /// Returns the best passages of the library of a user, as the only search of a request ([`Self::search_within`]).
     ///
     /// # Errors
-    /// [`Error::IndexUnreachable`] when the server of the index does not answer, and the database cannot search; [`Error::Busy`] when the
-    /// search has waited for five seconds, when too many wait already, or while the index is reloaded after a failed write;
-    /// [`Error::StorageFailed`] when the index cannot be read, or there is none; [`Error::Internal`] when it fails otherwise.
+    /// The same errors as [`Self::search_within`].
     pub async fn search(&self, user: UserId, search: SearchQuery) -> Result<RankedHits, Error> {
+        self.search_within(&self.begin_request(), user, search).await
+    }
+
+    /// Returns the best passages of the library of a user. If its words are misspelt, those of the corrected query
+    /// ([`RankedHits::correction`]). While an index on a server is not reached or lacks words, PostgreSQL finds passages by their
+    /// words.
+    ///
+    /// # Errors
+    /// [`Error::IndexUnreachable`] when the server of the index does not answer within the time of the request, and the database cannot
+    /// search; [`Error::Busy`] when the search has waited for five seconds, when too many wait already, or while the index is reloaded
+    /// after a failed write; [`Error::StorageFailed`] when the index cannot be read, or there is none; [`Error::Internal`] when it fails
+    /// otherwise.
+    pub async fn search_within(
+        &self,
+        request: &RequestSearches,
+        user: UserId,
+        search: SearchQuery,
+    ) -> Result<RankedHits, Error> {
+        let lacked_words = self.lacks_words(user).await?;
+        let mut ranked = self.search_anywhere(request, user, search, lacked_words).await?;
+        // Looked at again: the index may have been replaced while it was searched.
+        ranked.may_lack_passages |= lacked_words || ranked.hits.is_empty() && self.lacks_words(user).await?;
+        Ok(ranked)
+    }
+
+    /// Searches the index, or PostgreSQL instead.
+    async fn search_anywhere(
+        &self,
+        request: &RequestSearches,
+        user: UserId,
+        search: SearchQuery,
+        lacks_words: bool,
+    ) -> Result<RankedHits, Error> {
         let can_search_texts = self.db.is_postgres() && self.engine.is_remote();
         if can_search_texts
-            && self.lacks_words(user).await?
-            && let Ok(found) = text_search::search(&self.db, self.engine.workers(), user, &search).await
+            && lacks_words
+            && let Ok(found) = self.search_database(request, user, &search).await
         {
             return Ok(found);
         }
-        match self.search_index(user, search.clone()).await {
+        match self.search_index(request, user, search.clone()).await {
             // An index that was deleted is about to be opened again.
             Err(failure @ (Error::IndexUnreachable(_) | Error::Busy(_))) if can_search_texts => {
-                let found = text_search::search(&self.db, self.engine.workers(), user, &search).await;
+                let found = self.search_database(request, user, &search).await;
                 found.map_err(|error| {
                     warn!(
                         cause = error.chain(),
@@ -214,64 +283,156 @@ impl Retrieval {
         }
     }
 
-    /// Searches the index, again for other words if those of the query are misspelt.
-    async fn search_index(&self, user: UserId, search: SearchQuery) -> Result<RankedHits, Error> {
-        let ranked = {
-            // A permit before anything else, in turns between users: searches of one account do not delay those of others.
-            let _permit = self.searches.acquire(user).await.map_err(|error| self.refused_permit(error))?;
-            self.search_as_written(user, search.clone()).await?
+    /// Searches PostgreSQL itself, and the documents that the index lacks a change of. It may miss what the index would find.
+    async fn search_database(
+        &self,
+        request: &RequestSearches,
+        user: UserId,
+        search: &SearchQuery,
+    ) -> Result<RankedHits, Error> {
+        let searched = async {
+            let unindexed = self.unindexed.read(user, search).await?;
+            text_search::search(&self.db, self.engine.workers(), user, search, &unindexed).await
         };
+        let found = request.run_within(Duration::ZERO, searched).await?;
+        Ok(RankedHits { may_lack_passages: true, ..found })
+    }
+
+    /// Searches the index, again for other words if those of the query are misspelt.
+    async fn search_index(
+        &self,
+        request: &RequestSearches,
+        user: UserId,
+        search: SearchQuery,
+    ) -> Result<RankedHits, Error> {
+        let reserve = self.reserved_time();
+        let as_written = self.search_with_permit(request, user, search.clone());
+        let ranked = request.run_within(reserve, as_written).await?;
         if !ranked.may_be_misspelt {
             return Ok(ranked);
         }
-        // Without the permit: a read of texts may wait for those of others.
-        let vocabularies = self.vocabularies.of_user(&self.db, self.engine.workers(), user).await?;
-        if vocabularies.is_empty() {
-            return Ok(ranked);
+        let limit = search.limit;
+        match request.run_within(reserve, self.search_corrected(request, user, search)).await {
+            Ok(Some((found, correction))) => Ok(found.with_correction(correction, ranked, limit)),
+            Ok(None) => Ok(ranked),
+            // The time of the request is up. The words as they are written were searched for.
+            Err(Error::IndexUnreachable(_)) => Ok(ranked),
+            Err(error) => Err(error),
         }
-        let _permit = self.searches.acquire(user).await.map_err(|error| self.refused_permit(error))?;
-        let written = search.query.clone();
-        let correct = move || Correction::of(&written, &vocabularies);
-        let Some(correction) = self.engine.workers().run(Lane::Foreground, correct).await? else {
-            return Ok(ranked);
-        };
-        let corrected = SearchQuery { query: correction.query.clone(), ..search };
-        let found = self.search_as_written(user, corrected).await?;
-        if !found.shares_words || found.hits.is_empty() {
-            return Ok(ranked);
-        }
-        metrics::counter!("carrel_search_corrected_total").increment(1);
-        let mut ranked = RankedHits { correction: Some(correction), ..found };
-        let factor = ranked.score_factor();
-        ranked.hits.iter_mut().for_each(|hit| hit.score *= factor);
-        Ok(ranked)
     }
 
-    /// Returns the best passages for the words as they are written. Call it with a permit.
-    async fn search_as_written(&self, user: UserId, search: SearchQuery) -> Result<RankedHits, Error> {
+    /// Returns the results for the words of the library that are spelt almost like those of a query, with these words; `None` if there are
+    /// none.
+    async fn search_corrected(
+        &self,
+        request: &RequestSearches,
+        user: UserId,
+        search: SearchQuery,
+    ) -> Result<Option<(RankedHits, Correction)>, Error> {
+        // Without a permit: a read of texts may wait for those of others.
+        let vocabularies = self.vocabularies.of_user(user).await?;
+        if vocabularies.is_empty() {
+            return Ok(None);
+        }
+        let correction = {
+            let _permit = self.searches.acquire(user).await.map_err(|error| self.refused_permit(error))?;
+            let written = search.query.clone();
+            let correct = move || Correction::of(&written, &vocabularies);
+            self.engine.workers().run(Lane::Foreground, correct).await?
+        };
+        let Some(correction) = correction else { return Ok(None) };
+        let corrected = SearchQuery { query: correction.query.clone(), ..search };
+        let found = self.search_with_permit(request, user, corrected).await?;
+        if !found.shares_words || found.hits.is_empty() {
+            return Ok(None);
+        }
+        metrics::counter!("carrel_search_corrected_total").increment(1);
+        Ok(Some((found, correction)))
+    }
+
+    /// Searches the index for the words as they are written, once it is the turn of the user.
+    async fn search_with_permit(
+        &self,
+        request: &RequestSearches,
+        user: UserId,
+        search: SearchQuery,
+    ) -> Result<RankedHits, Error> {
+        // Before the permit: while a service computes the vector of this query, others are searched for.
+        let vector = self.service_vector(request, user, &search.query).await?;
+        // A permit before anything else, in turns between users: searches of one account do not delay those of others.
+        let _permit = self.searches.acquire(user).await.map_err(|error| self.refused_permit(error))?;
+        self.search_as_written(user, search, vector).await
+    }
+
+    /// Returns the part of the time of a request that is left when the index has not answered.
+    fn reserved_time(&self) -> Duration {
+        if self.db.is_postgres() { TEXT_SEARCH_TIME } else { Duration::ZERO }
+    }
+
+    /// Returns the vector of a query if a service computes it; `None` if a local model does, if the search is not by meaning, and if the service
+    /// does not answer in time.
+    async fn service_vector(
+        &self,
+        request: &RequestSearches,
+        user: UserId,
+        query: &ParsedQuery,
+    ) -> Result<Option<Embedding>, Error> {
+        let is_by_words = !query.phrases.is_empty() || query.is_only_exclusions();
+        if is_by_words || !self.engine.has_service() || is_number(&query.plain) {
+            return Ok(None);
+        }
+        let Some(service) = self.engine.embedder_of_search(self.is_incomplete(user).await?) else {
+            return Ok(None);
+        };
+        if let Some(known) = request.known_embedding(&query.plain) {
+            return Ok(known);
+        }
+        let asked = async {
+            let Ok(_permit) = self.service_queries.acquire(user).await else { return Ok(None) };
+            Ok(self.engine.embed_by_service(service, query.plain.clone()).await)
+        };
+        let reserve = self.reserved_time() + MIN_INDEX_TIME;
+        let vector = request.run_within(reserve, asked).await.unwrap_or(None);
+        request.keep_embedding(&query.plain, vector.clone());
+        Ok(vector)
+    }
+
+    /// Returns the best passages for the words as they are written, whose vector is this one if a service embeds. Call it with a permit.
+    async fn search_as_written(
+        &self,
+        user: UserId,
+        search: SearchQuery,
+        vector: Option<Embedding>,
+    ) -> Result<RankedHits, Error> {
         let is_incomplete = self.is_incomplete(user).await?;
+        // Other nodes write to an index on a server too.
+        if self.engine.is_remote() {
+            self.languages.refresh(user, || self.engine.forget_languages(user)).await?;
+        }
         // Before the index is asked: what is indexed meanwhile is found twice, and counts once.
-        let unindexed = self.unindexed.read(user, &search.bookmarks).await?;
+        let unindexed = self.unindexed.read(user, &search).await?;
         if search.query.has_operators() {
-            let (db, engine) = (&self.db, &*self.engine);
-            let user_search = UserSearch { db, engine, user, unindexed: &unindexed, is_incomplete };
+            let (db, engine, vector) = (&self.db, &*self.engine, vector.as_ref());
+            let user_search = UserSearch { db, engine, user, unindexed: &unindexed, is_incomplete, vector };
             return operators::search(user_search, search).await;
         }
-        self.engine.search(user, search, &unindexed, is_incomplete).await
+        self.engine.search(user, search, &unindexed, is_incomplete, vector).await
     }
 
     /// Returns whether a search of a user is only lexical now, without one: the AI is paused, no model is available, the index may lack
-    /// passages of the user, or its server does not answer. Takes two seconds at most.
+    /// passages of the user, or its server does not answer within the time of the request.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.
-    pub async fn is_lexical_only(&self, user: UserId) -> Result<bool, Error> {
+    pub async fn is_lexical_only(&self, request: &RequestSearches, user: UserId) -> Result<bool, Error> {
         if self.engine.is_lexical_only(self.is_incomplete(user).await?) {
             return Ok(true);
         }
-        let answers =
-            !self.engine.is_remote() || matches!(self.engine.probe().await, Ok(IndexProbe::Available { .. }));
-        Ok(!answers)
+        if !self.engine.is_remote() {
+            return Ok(false);
+        }
+        let probed = request.run_within(Duration::ZERO, self.engine.probe()).await;
+        Ok(!matches!(probed, Ok(IndexProbe::Available { .. })))
     }
 
     /// Returns whether the index may lack passages of a user.
@@ -291,12 +452,14 @@ impl Retrieval {
         if self.engine.is_remote() { Error::IndexUnreachable(PERMIT_RETRY_AFTER) } else { error.into() }
     }
 
-    /// Returns whether the index may lack words of this user: it is compared with the database, or has lost documents that are not restored
-    /// yet.
+    /// Returns whether the index may lack words of this user: it is compared with the database, has lost documents that are not restored
+    /// yet, or is not updated.
     async fn lacks_words(&self, user: UserId) -> Result<bool, Error> {
         match self.engine.completeness() {
-            Completeness::Complete | Completeness::MaintainedElsewhere => Ok(false),
-            Completeness::Checking | Completeness::Unavailable => Ok(true),
+            Completeness::Complete => Ok(false),
+            Completeness::Checking | Completeness::MaintainedElsewhere | Completeness::Unavailable => {
+                Ok(true)
+            }
             Completeness::Rebuilding { .. } => {
                 let lost = document::Entity::lost_by_index()
                     .filter(document::Column::UserId.eq(user))
@@ -322,7 +485,8 @@ impl Retrieval {
     /// The same errors as [`Self::delete_passages`].
     pub async fn upsert_passages(&self, batch: PassageBatch) -> Result<(), Error> {
         let request = batch.request();
-        self.vocabularies.forget(batch.user);
+        self.vocabularies.note_change(batch.user, [batch.document]);
+        self.store_words(batch.user, std::slice::from_ref(&batch)).await?;
         self.change(Some(request), move |index| {
             let tenant = Tenant::of(batch.user.0);
             index.upsert(&tenant, batch.points)?;
@@ -343,7 +507,8 @@ impl Retrieval {
     /// The same errors as [`Self::delete_passages`].
     pub async fn upsert_documents(&self, user: UserId, batches: Vec<PassageBatch>) -> Result<(), Error> {
         let requests: Vec<RequestKey> = batches.iter().map(PassageBatch::request).collect();
-        self.vocabularies.forget(user);
+        self.vocabularies.note_change(user, batches.iter().map(|batch| batch.document));
+        self.store_words(user, &batches).await?;
         let change = move |index: &dyn PassageIndex| -> Result<(), IndexError> {
             let tenant = Tenant::of(user.0);
             let (mut points, mut replaced) = (Vec::new(), Vec::new());
@@ -373,7 +538,8 @@ impl Retrieval {
     /// The same errors as [`Self::delete_passages`].
     pub async fn upsert_metadata_together(&self, user: UserId, points: Vec<Point>) -> Result<(), Error> {
         let requests: Vec<RequestKey> = points.iter().map(metadata_request).collect();
-        self.vocabularies.forget(user);
+        self.vocabularies.note_change(user, points.iter().map(|point| DocumentId(point.document)));
+        self.store_metadata_words(user, &points).await?;
         let change = move |index: &dyn PassageIndex| index.upsert(&Tenant::of(user.0), points);
         let engine = self.engine.clone();
         self.port.run_within_timeout(async move || engine.change_together(requests, change).await).await?
@@ -385,8 +551,32 @@ impl Retrieval {
     /// The same errors as [`Self::delete_passages`].
     pub async fn upsert_metadata(&self, user: UserId, point: Point) -> Result<(), Error> {
         let request = metadata_request(&point);
-        self.vocabularies.forget(user);
+        self.vocabularies.note_change(user, [DocumentId(point.document)]);
+        self.store_metadata_words(user, std::slice::from_ref(&point)).await?;
         self.change(Some(request), move |index| index.upsert(&Tenant::of(user.0), vec![point])).await
+    }
+
+    /// Stores the words of passages in PostgreSQL, which searches them itself while a server of the index is not reached. Before the index
+    /// gets them: it may not answer. On SQLite nothing.
+    async fn store_words(&self, user: UserId, batches: &[PassageBatch]) -> Result<(), Error> {
+        if !self.db.is_postgres() {
+            return Ok(());
+        }
+        let points: Vec<&Point> = batches.iter().flat_map(|batch| &batch.points).collect();
+        text_search::store_words(&self.db, user, &points).await?;
+        // The first version of a text replaces nothing.
+        for batch in batches.iter().filter(|batch| batch.last && batch.version > 1) {
+            text_search::delete_former_words(&self.db, user, batch.document, batch.version).await?;
+        }
+        Ok(())
+    }
+
+    /// Stores the words of metadata passages as [`Self::store_words`] does.
+    async fn store_metadata_words(&self, user: UserId, points: &[Point]) -> Result<(), Error> {
+        if !self.db.is_postgres() {
+            return Ok(());
+        }
+        text_search::store_words(&self.db, user, &points.iter().collect::<Vec<_>>()).await
     }
 
     /// Adds vectors to passages of documents of a user that are in the index. With the last passages of a document, removes those of its
@@ -423,6 +613,14 @@ impl Retrieval {
         self.port.run_within_timeout(async move || engine.change_together(requests, change).await).await?
     }
 
+    /// Adds a model to the index, which takes its vectors from then on.
+    ///
+    /// # Errors
+    /// The same errors as [`Self::delete_passages`].
+    pub async fn add_model(&self, model: VectorModel) -> Result<(), Error> {
+        self.change(None, move |index| index.add_model(&model)).await
+    }
+
     /// Deletes the vectors of a model from the index, which does not have the model from then on.
     ///
     /// # Errors
@@ -436,6 +634,7 @@ impl Retrieval {
     /// # Errors
     /// The same errors as [`Self::delete_passages`].
     pub async fn delete_document(&self, user: UserId, document: DocumentId) -> Result<(), Error> {
+        self.vocabularies.note_removal(user);
         self.change(Some(RequestKey::DeleteDocument(document)), move |index| {
             index.delete_document(&Tenant::of(user.0), document.0, None)
         })
@@ -458,11 +657,12 @@ impl Retrieval {
         .await
     }
 
-    /// Removes all passages of a user. Without any nothing happens.
+    /// Removes all passages of a user, whose rows were removed before, and the user's words. Without any nothing happens.
     ///
     /// # Errors
-    /// The same errors as [`Self::delete_passages`].
+    /// The same errors as [`Self::delete_passages`]; [`Error::Internal`] when the words cannot be removed.
     pub async fn delete_user(&self, user: UserId) -> Result<(), Error> {
+        self.vocabularies.delete_user(user).await?;
         let request = RequestKey::DeleteUser(user);
         self.change(Some(request), move |index| index.delete_tenant(&Tenant::of(user.0))).await
     }

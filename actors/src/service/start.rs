@@ -33,7 +33,7 @@ use crate::ingest::indexing_context::IndexingContext;
 use crate::ingest::repair::{IndexWatch, RepairContext};
 use crate::ledger::Ledger;
 use crate::notices::Notices;
-use crate::retrieval::Retrieval;
+use crate::retrieval::{Retrieval, VocabularyFiles};
 use crate::service_state::{self, ServiceStateKey};
 use crate::worker::{Worker, WorkerContext};
 
@@ -58,7 +58,8 @@ impl Service {
         let actors = ShortActors::start(&short, &core, &jobs_core, config.grants, activity, pause.clone());
         let index = config.index.opened.as_ref().map(|opened| opened.index.clone());
         let (db, clock) = (core.db.clone(), core.clock.clone());
-        let retrieval = Retrieval::start(&long, db, clock, core.workers.clone(), index, pause);
+        let words = VocabularyFiles::new(&core.data_dir, config.disk.clone());
+        let retrieval = Retrieval::start(&long, db, clock, core.workers.clone(), index, pause, words);
         let index_watch = IndexWatch::begin(&core.db, &retrieval, config.index, &*core.clock).await?;
 
         let adapters = Adapters::new(config.adapters, &core.base_url, &core.clock, signing_key)?;

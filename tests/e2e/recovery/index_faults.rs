@@ -9,8 +9,9 @@ use std::time::Duration;
 use actix_rt::Arbiter;
 use actors::ai::Pause;
 use actors::ingest::repair::{self, IndexWatch, RepairContext};
-use actors::retrieval::{Completeness, Retrieval};
+use actors::retrieval::{Completeness, Retrieval, VocabularyFiles};
 use database::Db;
+use disk::DiskSpace;
 use entity::{document, job};
 use jobs::MAX_ATTEMPTS;
 use library::clock::Clock;
@@ -20,7 +21,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use search::index::marker::MARKER_FILE;
 use search::index::{
     EngineFault, HybridHits, IndexError, IndexFolder, IndexQuery, IndexStore, InitialIndex, Labels, Language,
-    PassageEmbedding, PassageIndex, PassagePage, Point, PointPage, Tenant, VectorModels,
+    PassageEmbedding, PassageIndex, PassagePage, Point, PointPage, Tenant, VectorModel, VectorModels,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -113,6 +114,10 @@ impl PassageIndex for FaultyIndex {
         embeddings: Vec<PassageEmbedding>,
     ) -> Result<Vec<Uuid>, IndexError> {
         self.index.set_vectors(tenant, embeddings)
+    }
+
+    fn add_model(&self, model: &VectorModel) -> Result<(), IndexError> {
+        self.index.add_model(model)
     }
 
     fn delete_model(&self, model: &str) -> Result<(), IndexError> {
@@ -426,9 +431,10 @@ async fn second_service_that_began_without_an_index_opens_one() {
     let folder = core.data_dir.join("second");
     fs::create_dir(&folder).unwrap();
     let db = Db::open(&server.database_url()).await.unwrap();
-    let (arbiter, clock) = (Arbiter::current(), server.clock.clone());
-    let retrieval =
-        Retrieval::start(&arbiter, db.clone(), clock.clone(), core.workers.clone(), None, Pause::default());
+    let (arbiter, clock, workers) = (Arbiter::current(), server.clock.clone(), core.workers.clone());
+    let words = VocabularyFiles::new(&folder, DiskSpace::default());
+    let (rows, pause) = (db.clone(), Pause::default());
+    let retrieval = Retrieval::start(&arbiter, rows, clock.clone(), workers, None, pause, words);
     let folder = IndexFolder::new(&folder, VectorModels::default(), clock.now());
     let initial = InitialIndex { store: IndexStore::Folder(folder), recorded: None, opened: None };
     let watch = IndexWatch::begin(&db, &retrieval, initial, &*clock).await.unwrap();

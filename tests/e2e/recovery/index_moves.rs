@@ -4,6 +4,9 @@
 use std::os::unix::fs::{MetadataExt, chown};
 use std::time::Duration;
 
+use entity::{document, service_state};
+use sea_orm::sea_query::ExprTrait;
+use sea_orm::{ColumnTrait, Database, EntityTrait, QueryFilter};
 use search::index::{CollectionSettings, ServerIndex, ServerSettings, ServerStore, VectorModels};
 use test_qdrant::TestQdrant;
 
@@ -52,7 +55,7 @@ async fn index_moves_to_a_server_and_back_without_embedding() {
     let (program, key) = start(&home, &account, &local).await;
     let heron = save(&key, "heron").await;
     wait_until_complete(&program.anonymous(), 1).await;
-    wait_until_found_by_meaning(&key, "wader", &heron).await;
+    wait_until_found_by_meaning(&key, "egret", &heron).await;
 
     assert_fails(&command_output(&home, &TO_SERVER, "", &remote), &["a server runs on data_dir", "stop it"]);
     program.terminate().await;
@@ -62,7 +65,7 @@ async fn index_moves_to_a_server_and_back_without_embedding() {
 
     let (program, key) = start(&home, &account, &remote).await;
     wait_until_complete(&program.anonymous(), 1).await;
-    assert!(is_found(&key, "heron", &heron).await && is_found(&key, "wader", &heron).await);
+    assert!(is_found(&key, "heron", &heron).await && is_found(&key, "egret", &heron).await);
     let passages = || endpoint.texts().into_iter().filter(|text| text.starts_with("passage: ")).count();
     assert_eq!((passages(), qdrant.requests("upsert_points")), (0, 1));
     let loaf = save(&key, "loaf").await;
@@ -75,7 +78,7 @@ async fn index_moves_to_a_server_and_back_without_embedding() {
     let (program, key) = start(&home, &account, &local).await;
     assert_eq!(read_index_state(&program.anonymous()).await["state"], "complete");
     wait_until_complete(&program.anonymous(), 2).await;
-    assert!(is_found(&key, "wader", &heron).await && is_found(&key, "dough", &loaf).await);
+    assert!(is_found(&key, "egret", &heron).await && is_found(&key, "dough", &loaf).await);
     assert_eq!(passages(), 0);
 }
 
@@ -99,6 +102,56 @@ async fn interrupted_move_is_completed_at_the_next_start() {
 
     let (program, key) = start(&home, &account, &remote).await;
     wait_until_complete(&program.anonymous(), 1).await;
+    assert!(is_found(&key, "heron", &heron).await);
+}
+
+/// Makes the database expect a passage less than the index has.
+async fn expect_fewer_passages(home: &Home) {
+    let rows = Database::connect(home.database_url()).await.unwrap();
+    let points = document::Column::IndexedPoints;
+    let updated = document::Entity::update_many()
+        .col_expr(points, points.into_expr().sub(1_i32))
+        .filter(points.gt(0))
+        .exec(&rows)
+        .await
+        .unwrap();
+    assert_eq!(updated.rows_affected, 1);
+    rows.close().await.unwrap();
+}
+
+/// Returns the markers that the database has of indexes.
+async fn recorded_markers(home: &Home) -> Vec<String> {
+    let rows = Database::connect(home.database_url()).await.unwrap();
+    let found = service_state::Entity::find().filter(service_state::Column::Name.starts_with("index:"));
+    let names = found.all(&rows).await.unwrap().into_iter().map(|row| row.name).collect();
+    rows.close().await.unwrap();
+    names
+}
+
+#[actix_web::test]
+async fn moved_index_with_a_surplus_is_compared() {
+    let qdrant = TestQdrant::start().unwrap();
+    let (home, url) = (Home::new().await, qdrant.url());
+    let account = create_account(&home);
+    let remote = [("VECTORS__URL", url.as_str())];
+    let (program, key) = start(&home, &account, &[]).await;
+    let heron = save(&key, "heron").await;
+    wait_until_complete(&program.anonymous(), 1).await;
+    program.terminate().await;
+    let markers = recorded_markers(&home).await;
+    expect_fewer_passages(&home).await;
+
+    let moved = command_output(&home, &TO_SERVER, "", &remote);
+
+    assert_moved(&moved, 2);
+    assert!(moved.stdout.contains("1 passages that the database does not expect"), "{moved:?}");
+    assert_eq!(recorded_markers(&home).await, markers, "none of the collection");
+    let (program, key) = start(&home, &account, &remote).await;
+    eventually("the collection was compared, and has a marker", async || {
+        (recorded_markers(&home).await.len() > markers.len()).then_some(())
+    })
+    .await;
+    assert_eq!(read_index_state(&program.anonymous()).await["ok"], true);
     assert!(is_found(&key, "heron", &heron).await);
 }
 

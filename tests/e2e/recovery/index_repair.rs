@@ -13,7 +13,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use sea_orm::{ColumnTrait, Database, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder};
 use search::index::{
     EngineFault, HybridHits, IndexError, IndexFolder, IndexQuery, Labels, Language, PassageEmbedding,
-    PassageIndex, PassagePage, Point, PointPage, Tenant,
+    PassageIndex, PassagePage, Point, PointPage, Tenant, VectorModel,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -517,6 +517,10 @@ impl PassageIndex for FailingIndex {
 
     fn set_vectors(&self, _: &Tenant, _: Vec<PassageEmbedding>) -> Result<Vec<Uuid>, IndexError> {
         Ok(Vec::new())
+    }
+
+    fn add_model(&self, _: &VectorModel) -> Result<(), IndexError> {
+        Ok(())
     }
 
     fn delete_model(&self, _: &str) -> Result<(), IndexError> {

@@ -15,7 +15,9 @@ use test_qdrant::{ServerOptions, TestQdrant};
 use values::plan::Plan;
 
 use super::index_repair::{is_found, read_index_state, save, wait_until_complete};
-use crate::support::{Client, Home, Key, NOON, Program, Server, eventually, program};
+use crate::support::{
+    Client, EmbeddingEndpoint, EmbeddingReply, Home, Key, NOON, Program, Server, eventually, program,
+};
 
 /// A search that the database answers, or that is refused, takes at most this long.
 const MAX_SEARCH_TIME: Duration = Duration::from_secs(2);
@@ -35,9 +37,9 @@ async fn save_text(key: &Key, bird: &str) -> Value {
     key.save_text(&format!("https://example.org/{bird}"), &text).await
 }
 
-/// Asserts that a search is answered by the database if that can search, and is refused for a while otherwise.
-async fn assert_degraded(server: &Server, key: &Key, bird: &str, saved: &Value) {
-    let answer = key.get(&format!("/rest/v2/search?q={bird}")).await;
+/// Asserts that a search with this query string is answered by the database if that can search, and is refused for a while otherwise.
+async fn assert_degraded(server: &Server, key: &Key, search: &str, saved: &Value) {
+    let answer = key.get(&format!("/rest/v2/search?q={search}")).await;
     if is_postgres(server) {
         let data = answer.data(200);
         assert_eq!(data["degraded"], "lexical");
@@ -128,6 +130,42 @@ async fn searches_of_a_server_that_hangs_end_in_two_seconds() {
 
     wait_until_caught_up(&server, 2).await;
     assert!(is_found(&key, "heron", &heron).await && is_found(&key, "egret", &egret).await);
+}
+
+/// Of one query or several rounds, with filters that the database resolves first, and with a vector that is waited for.
+#[actix_web::test]
+async fn searches_end_while_the_index_and_the_endpoint_hang() {
+    let (qdrant, endpoint) =
+        (TestQdrant::start().unwrap(), EmbeddingEndpoint::start(EmbeddingReply::Vectors).await);
+    let url = qdrant.url();
+    let settings: Vec<_> = endpoint.settings().into_iter().chain([("VECTORS__URL", url.as_str())]).collect();
+    let server = Server::start_with(&settings).await;
+    let anonymous = server.anonymous();
+    eventually("search is hybrid", async || {
+        (anonymous.get("/readyz").await.body["search"] == "hybrid").then_some(())
+    })
+    .await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let heron = save(&key, "heron").await;
+    wait_until_complete(&anonymous, 1).await;
+
+    qdrant.hang(true);
+    endpoint.set_reply(EmbeddingReply::Silence);
+    let queries =
+        ["heron", "heron&archived=false", "%22stands+still%22", "heron+-duck", "heron&source=bookmarks"];
+    let searches = queries.map(|query| {
+        let (server, key, heron) = (&server, &key, &heron);
+        async move {
+            let began = Instant::now();
+            assert_degraded(server, key, query, heron).await;
+            began.elapsed()
+        }
+    });
+    let mut times = join_all(searches).await;
+
+    times.sort();
+    // A machine that is busy with other tests may delay a few.
+    assert!(times[times.len() / 2] < MAX_SEARCH_TIME, "{times:?}");
 }
 
 #[actix_web::test]

@@ -5,6 +5,7 @@ mod allocator;
 mod blocked_log;
 mod database_connections;
 mod degraded_search;
+mod incomplete_index;
 mod index_faults;
 mod index_moves;
 mod index_repair;

@@ -276,6 +276,22 @@ async fn question_reads_only_own_selected_bookmarks() {
 }
 
 #[actix_web::test]
+async fn null_in_place_of_bookmarks_reads_the_whole_library() {
+    let server = Server::start().await;
+    let (key, _) = create_reader(&server).await;
+    let body = json!({ "question": "When did the quagga of Artis die?" });
+    let whole = key.post("/rest/v2/ask", body.clone()).await.data(200).clone();
+    // As every optional field that has no value to clear.
+    let with_null = json!({ "question": body["question"], "bookmarkIds": null });
+
+    let answer = key.post("/rest/v2/ask", with_null).await.data(200).clone();
+
+    assert!(whole["passagesRead"].as_i64().is_some_and(|passages| passages > 0), "{whole}");
+    assert_eq!(answer["citations"], whole["citations"]);
+    assert_eq!(answer["passagesRead"], whole["passagesRead"]);
+}
+
+#[actix_web::test]
 async fn short_passage_is_read_with_its_neighbours() {
     let model = ChatEndpoint::start([ChatReply::Text("\"Bruno was fed hay\" [2].", 1)]).await;
     let server = Server::start_with(&model.settings()).await;

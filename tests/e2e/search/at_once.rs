@@ -1,7 +1,15 @@
 //! What was acknowledged is found by the next search, whatever the jobs are doing: here the worker is stopped. Once the index has it, the
 //! same is found, and nothing twice.
 
+use std::time::Duration;
+
+use entity::job;
+use library::clock::Clock;
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use serde_json::{Value, json};
+use uuid::Uuid;
+use values::id::UserId;
+use values::kind::JobState;
 use values::plan::Plan;
 
 use crate::support::{Key, Reply, Server, Site, eventually};
@@ -159,6 +167,37 @@ async fn changes_of_an_indexed_text_are_found_at_once() {
         assert_with_text(&key, &find_once(&key, words, &saved).await).await;
     }
     assert!(!is_found(&key, "shore", &saved).await);
+}
+
+/// Adds a job of the backlog that indexes a document an hour later: the clock stands still.
+async fn add_backlog_job(server: &Server, owner: UserId, document: Uuid) {
+    let later = server.clock.now() + Duration::from_secs(3600);
+    let job = job::Model::queued(owner, "index", document, (1, 10), later);
+    let insert = job::Entity::insert(job.into_active_model());
+    insert.exec_without_returning(server.context().core.db.write()).await.unwrap();
+}
+
+#[actix_web::test]
+async fn change_does_not_wait_for_the_backlog() {
+    let server = Server::start().await;
+    let owner = server.user(Plan::Research).await;
+    let key = owner.full_key().await;
+    let page = json!({ "url": "https://marsh.example/a", "text": "Godwits probe.", "tags": ["shore"] });
+    let saved = key.save(page).await;
+    key.wait_for(&saved, "ready").await;
+    server.wait_until_indexed(owner.id(), &saved).await;
+    let document: Uuid = text_of(&saved, "documentId").parse().unwrap();
+    add_backlog_job(&server, owner.id(), document).await;
+
+    key.patch(&path_of(&saved), json!({ "tags": ["estuary"] })).await.data(200);
+    server.wait_until_indexed(owner.id(), &saved).await;
+
+    assert!(is_found(&key, "estuary", &saved).await && !is_found(&key, "shore", &saved).await);
+    let waiting = job::Entity::of_every_user()
+        .filter(job::Column::Subject.eq(document))
+        .filter(job::Column::State.eq(JobState::Queued));
+    let waiting = waiting.all(server.context().core.db.read()).await.unwrap();
+    assert_eq!(waiting.len(), 1, "{waiting:?}");
 }
 
 #[actix_web::test]

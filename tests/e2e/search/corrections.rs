@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use values::plan::Plan;
 
-use crate::support::{Key, Server};
+use crate::support::{Key, Server, eventually};
 
 const TEXTS: [(&str, &str); 3] = [
     ("hands", "Ignaz Semmelweis asked doctors to wash their hands."),
@@ -147,4 +147,40 @@ async fn words_of_a_save_that_is_not_indexed_correct_a_query() {
 
     let document = saved["documentId"].as_str().unwrap().to_owned();
     assert_eq!(search(&key, "Plowers").await, (vec![document], json!("plovers")));
+}
+
+/// Returns a text of about a hundred kilobytes in which a word stands once.
+fn long_text(word: &str) -> String {
+    format!("{word} {}", "the water is still here. ".repeat(4_000))
+}
+
+/// A query reads two megabytes of the newest texts at once, so more of them are saved.
+const NEWER_TEXTS: usize = 22;
+
+#[actix_web::test]
+async fn word_of_an_old_text_of_a_large_library_corrects_a_query() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Research).await.full_key().await;
+    let oldest = save(&key, "oldest", &long_text("Semmelweis")).await;
+    let removed = key.save_text("https://example.org/removed", "Plovers sieve the mud.").await;
+    key.wait_for(&removed, "ready").await;
+    for number in 0..NEWER_TEXTS {
+        let saved = key.save_text(&format!("https://example.org/{number}"), &long_text("heron")).await;
+        key.wait_for(&saved, "ready").await;
+    }
+
+    assert_eq!(search(&key, "Semelweis").await, (vec![oldest.clone()], json!("Semmelweis")));
+
+    // What was read is kept.
+    let words = server.context().core.data_dir.join("vocabularies");
+    eventually("the words are in a file", async || {
+        let files = std::fs::read_dir(&words).ok()?.count();
+        (files == 1).then_some(())
+    })
+    .await;
+    // The words of a removed document correct nothing, although they are still kept.
+    let bookmark = format!("/rest/v1/bookmarks/{}", removed["bookmarkId"].as_str().unwrap());
+    key.delete(&bookmark).await.data(200);
+    assert_eq!(search(&key, "Plowers").await, (Vec::new(), Value::Null));
+    assert_eq!(search(&key, "Semelweis").await, (vec![oldest], json!("Semmelweis")));
 }

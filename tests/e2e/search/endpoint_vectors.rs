@@ -6,6 +6,7 @@ use actors::ai;
 use entity::{document, usage_month};
 use sea_orm::EntityTrait;
 use serde_json::{Value, json};
+use test_qdrant::TestQdrant;
 use values::kind::BudgetGroup;
 use values::plan::Plan;
 
@@ -65,6 +66,22 @@ async fn endpoint_finds_documents_by_their_meaning() {
     assert_eq!(tokens, 14, "7 for each passage, as the endpoint reports");
 }
 
+#[actix_web::test]
+async fn answer_compares_sentences_as_passages() {
+    let endpoint = EmbeddingEndpoint::start(EmbeddingReply::Vectors).await;
+    let server = start_server(&endpoint).await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let heron = key.save_text("https://example.org/heron", HERON_TEXT).await;
+    key.wait_for(&heron, "ready").await;
+    endpoint.set_reply(EmbeddingReply::Vectors);
+
+    let answer = key.post("/rest/v2/ask", json!({ "question": "What does an egret stand in?" })).await;
+
+    assert_eq!(answer.data(200)["citations"][0]["documentId"], heron["documentId"]);
+    let texts: Vec<String> = endpoint.texts().into_iter().filter(|text| text.contains(HERON_TEXT)).collect();
+    assert!(!texts.is_empty() && texts.iter().all(|text| text.starts_with("passage: ")), "{texts:?}");
+}
+
 /// Saves a page that cannot be fetched, and whose title has a meaning.
 async fn save_dead_link(key: &Key, site: &Site) -> Value {
     let url = site.page("/gone", [Reply::Status(404)]);
@@ -99,6 +116,28 @@ async fn dead_link_is_found_by_the_meaning_of_its_title() {
         (row.embedding_model.as_deref() == Some(endpoint.vector_name().as_str())).then_some(())
     })
     .await;
+}
+
+#[actix_web::test]
+async fn metadata_does_not_wait_for_a_slow_endpoint() {
+    let endpoint = EmbeddingEndpoint::start(EmbeddingReply::Vectors).await;
+    let (server, site) = (start_server(&endpoint).await, Site::start().await);
+    let (owner, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
+    let (key, other_key) = (owner.full_key().await, other.full_key().await);
+    endpoint.set_reply(EmbeddingReply::SilenceOn("heron in winter"));
+
+    let dead = save_dead_link(&key, &site).await;
+    eventually("the title is sent to the endpoint", async || {
+        endpoint.texts().iter().any(|text| text.contains("heron in winter")).then_some(())
+    })
+    .await;
+    let saved = other_key.save(json!({ "url": site.page("/b", [Reply::Status(404)]) })).await;
+
+    let row = server.wait_until_indexed(owner.id(), &dead).await;
+    assert_eq!(row.embedding_model, None);
+    server.wait_until_indexed(other.id(), &saved).await;
+    endpoint.set_reply(EmbeddingReply::Vectors);
+    wait_until_found_by_meaning(&key, &dead).await;
 }
 
 #[actix_web::test]
@@ -200,7 +239,8 @@ async fn new_text_is_found_by_its_words_while_the_endpoint_fails() {
     session.patch(&path, json!({ "bodyMd": BREAD_TEXT })).await.data(200);
     eventually("the index has the new text", async || {
         let row = find().await.unwrap()?;
-        (row.indexed_version == row.version && row.version > 1 && row.index_lost_at.is_some()).then_some(())
+        let has_new_text = row.indexed_version == row.version && row.version > 1;
+        (has_new_text && row.embedding_model.is_none() && row.index_lost_at.is_none()).then_some(())
     })
     .await;
 
@@ -215,9 +255,42 @@ async fn new_text_is_found_by_its_words_while_the_endpoint_fails() {
     .await;
 }
 
+#[actix_web::test]
+async fn postponed_vectors_leave_search_by_meaning() {
+    let endpoint = EmbeddingEndpoint::start(EmbeddingReply::Vectors).await;
+    let server = start_server(&endpoint).await;
+    let owner = server.user(Plan::Pro).await;
+    let key = owner.full_key().await;
+    let heron = key.save_text("https://example.org/heron", HERON_TEXT).await;
+    key.wait_for(&heron, "ready").await;
+    endpoint.set_reply(EmbeddingReply::Refusal(500, "{}"));
+    let bread = key.save_text("https://example.org/bread", BREAD_TEXT).await;
+    key.wait_for(&bread, "ready").await;
+    let row = server.document_row(owner.id(), &bread).await;
+    assert_eq!((row.embedding_model, row.index_lost_at), (None, None));
+    let authorization = key.header("authorization");
+
+    // The job that embeds the text waits: the clock stands still.
+    let (home, clock) = server.stop().await;
+    endpoint.set_reply(EmbeddingReply::Vectors);
+    let server = Server::start_in(home, clock, &endpoint.settings()).await;
+
+    await_search_state(&server, "hybrid").await;
+    eventually("the index is complete", async || {
+        let ready = server.anonymous().get("/readyz").await;
+        (ready.body["index"]["state"] == "complete").then_some(())
+    })
+    .await;
+    let key = Key::new("", server.anonymous().with("authorization", &authorization));
+    let found = search(&key, "egret").await;
+    assert_eq!(found["results"][0]["documentId"], heron["documentId"], "{found}");
+    assert_eq!(found["degraded"], Value::Null);
+    assert_eq!(key.search("dough").await[0], bread["documentId"].as_str().unwrap());
+}
+
 /// "Wafer" is a word of the library that is spelt almost like "wader", whose meaning is near to that of "heron".
 #[actix_web::test]
-async fn synonym_is_not_corrected_to_a_similar_word() {
+async fn synonym_is_found_before_a_word_that_is_spelt_alike() {
     let endpoint = EmbeddingEndpoint::start(EmbeddingReply::Vectors).await;
     let server = start_server(&endpoint).await;
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -226,14 +299,17 @@ async fn synonym_is_not_corrected_to_a_similar_word() {
     key.wait_for(&heron, "ready").await;
     key.wait_for(&wafer, "ready").await;
 
-    for (words, document, corrected) in [
-        ("wader", &heron, Value::Null),
-        ("waffer", &wafer, json!("wafer")),
-        ("herpn", &heron, json!("heron")),
+    for (words, documents, corrected) in [
+        ("wader", vec![&heron, &wafer], "wafer"),
+        ("waffer", vec![&wafer], "wafer"),
+        ("herpn", vec![&heron], "heron"),
     ] {
         let found = search(&key, words).await;
 
-        assert_eq!(found["results"][0]["documentId"], document["documentId"], "{words}: {found}");
+        let results = found["results"].as_array().unwrap();
+        let found_documents: Vec<&Value> = results.iter().map(|result| &result["documentId"]).collect();
+        let expected: Vec<&Value> = documents.iter().map(|saved| &saved["documentId"]).collect();
+        assert_eq!(found_documents, expected, "{words}: {found}");
         assert_eq!(found["correctedQuery"], corrected, "{words}");
     }
 }
@@ -285,4 +361,49 @@ async fn start_does_not_need_the_endpoint() {
 
     assert_eq!(found["results"][0]["documentId"], heron["documentId"]);
     assert_eq!(found["degraded"], "lexical");
+}
+
+#[actix_web::test]
+async fn endpoint_that_answers_later_is_used_without_a_restart() {
+    let (qdrant, endpoint) =
+        (TestQdrant::start().unwrap(), EmbeddingEndpoint::start(EmbeddingReply::Refusal(500, "{}")).await);
+    let url = qdrant.url();
+    let on_qdrant: Vec<_> = endpoint.settings().into_iter().chain([("VECTORS__URL", url.as_str())]).collect();
+    let mut started = Vec::new();
+    for settings in [&endpoint.settings()[..], &on_qdrant[..]] {
+        let server = Server::start_with(settings).await;
+        let key = server.user(Plan::Pro).await.full_key().await;
+        let heron = key.save_text("https://example.org/heron", HERON_TEXT).await;
+        key.wait_for(&heron, "ready").await;
+        assert_eq!(search(&key, "egret").await["results"], json!([]));
+        started.push((server, key, heron));
+    }
+
+    endpoint.set_reply(EmbeddingReply::Vectors);
+
+    for (server, key, heron) in &started {
+        await_search_state(server, "hybrid").await;
+        wait_until_found_by_meaning(key, heron).await;
+        assert_eq!(server.anonymous().get("/readyz").await.body["model"], endpoint.vector_name());
+    }
+}
+
+#[actix_web::test]
+async fn silent_endpoint_leaves_search_and_answers_by_words() {
+    let endpoint = EmbeddingEndpoint::start(EmbeddingReply::Vectors).await;
+    let server = start_server(&endpoint).await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let heron = key.save_text("https://example.org/heron", HERON_TEXT).await;
+    key.wait_for(&heron, "ready").await;
+
+    endpoint.set_reply(EmbeddingReply::Silence);
+
+    for words in ["heron", "heron+-loaf", "herin"] {
+        let found = search(&key, words).await;
+        assert_eq!(found["results"][0]["documentId"], heron["documentId"], "{words}: {found}");
+        assert_eq!(found["degraded"], "lexical", "{words}");
+    }
+    let question = json!({ "question": "Where does the heron stand?" });
+    let answer = key.post("/rest/v2/ask", question).await.data(200).clone();
+    assert_eq!(answer["citations"][0]["documentId"], heron["documentId"], "{answer}");
 }

@@ -6,3 +6,4 @@ mod endpoint_vectors;
 mod filters;
 mod model_change;
 mod query_language;
+mod word_parts;

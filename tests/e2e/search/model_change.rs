@@ -144,6 +144,41 @@ async fn restart(server: Server, settings: &[(&str, &str)], key: &Key) -> (Serve
 }
 
 #[actix_web::test]
+async fn service_with_an_identity_moves_without_new_vectors() {
+    let (qdrant, endpoint) =
+        (TestQdrant::start().unwrap(), EmbeddingEndpoint::start(EmbeddingReply::Vectors).await);
+    let url = qdrant.url();
+    let server = start_with_former_model(&endpoint, &url).await;
+    let user = server.user(Plan::Pro).await;
+    let key = user.full_key().await;
+    let heron = key.save_text("https://example.org/heron", HERON_TEXT).await;
+    key.wait_for(&heron, "ready").await;
+    server.wait_until_indexed(user.id(), &heron).await;
+    let former_url = endpoint.settings()[0].1;
+    let moved = EmbeddingEndpoint::start(EmbeddingReply::Vectors).await;
+    endpoint.set_reply(EmbeddingReply::Refusal(500, "{}"));
+
+    let mut settings = settings_of(&moved, FORMER, &url);
+    settings.push(("AI__EMBEDDING__IDENTITY", former_url));
+    let (server, key) = Box::pin(restart(server, &settings, &key)).await;
+
+    await_models(&server.anonymous(), &endpoint, FORMER, None, || {}).await;
+    assert_found(&key, "egret", &heron).await;
+    assert_eq!(moved.texts(), ["query: egret"]);
+    // With another model of the service, the former one is asked at the new URL.
+    let mut settings = settings_of(&moved, NEXT, &url);
+    settings.push(("AI__EMBEDDING__IDENTITY", former_url));
+    moved.set_reply(EmbeddingReply::VectorsOfModel(FORMER));
+    let authorization = key.header("authorization");
+    let (home, clock) = server.stop().await;
+    let server = Box::pin(Server::start_in(home, clock, &settings)).await;
+    let key = Key::new("", server.anonymous().with("authorization", &authorization));
+    await_models(&server.anonymous(), &endpoint, FORMER, Some(NEXT), || {}).await;
+    assert_found(&key, "egret", &heron).await;
+    assert!(endpoint.requests().is_empty());
+}
+
+#[actix_web::test]
 async fn long_text_is_not_said_to_have_vectors_that_a_turn_lacks() {
     let (qdrant, endpoint) =
         (TestQdrant::start().unwrap(), EmbeddingEndpoint::start(EmbeddingReply::Vectors).await);

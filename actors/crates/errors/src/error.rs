@@ -203,6 +203,12 @@ pub enum Error {
     /// The server of the passage index does not answer. Nothing that was saved is lost: only searches and the index wait for it.
     #[error("the search index does not answer; everything else works; try again in {}", seconds(*.0))]
     IndexUnreachable(Duration),
+    /// Nothing was found, and the passage index may lack what was looked for: it is compared with the database, is being restored, or is
+    /// not reached.
+    #[error(
+        "nothing was found, but the search index is not complete at present; try again in {}", seconds(*.0)
+    )]
+    IndexIncomplete(Duration),
     /// Any other failure; the cause is only for the log.
     #[error("{}", INTERNAL_MESSAGE)]
     Internal(#[source] Cause),

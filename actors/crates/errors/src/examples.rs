@@ -74,6 +74,7 @@ impl Error {
             Self::StorageFailed(StorageFailure::Transient),
             Self::StorageFailed(StorageFailure::NoIndex),
             Self::IndexUnreachable(EXAMPLE_WAIT),
+            Self::IndexIncomplete(EXAMPLE_WAIT),
             Self::StorageFull,
         ]
     }

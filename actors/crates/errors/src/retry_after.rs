@@ -20,7 +20,8 @@ impl Error {
         if let Error::Busy(wait)
         | Error::TooManyFailures(wait)
         | Error::AiPaused(wait)
-        | Error::IndexUnreachable(wait) = self
+        | Error::IndexUnreachable(wait)
+        | Error::IndexIncomplete(wait) = self
         {
             Some(*wait)
         } else if let Error::RateLimited(exceeded) = self {

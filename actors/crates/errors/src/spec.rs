@@ -458,6 +458,13 @@ error_table! {
     .with_retry(RetryRule::Carried)
     .temporary(PageText { title: "Busy", text: "The search index does not answer. Try again in a moment." })
     .with_job(JobRule::Defer),
+    Error::IndexIncomplete(_) => row(
+        code::OVERLOADED, 503, Http,
+        "A question finds nothing while the search index is being compared with the library or restored, or is not reached; it \
+         does not count as an answer (with `Retry-After`).",
+    )
+    .with_routes(All)
+    .with_retry(RetryRule::Carried),
     // A full disk stays full until an operator frees space.
     Error::StorageFull => row(
         code::STORAGE_FULL, 507, Http,

@@ -29,11 +29,14 @@ pub const MAX_PROBED_TERMS: usize = 12;
 /// Minimum cosine similarity of a passage that shares no word with the query, when the model knows all words of the query, on the standard
 /// scale. The minimum of each model becomes this one ([`Calibration::standard_cosine`]).
 const MIN_COSINE: f32 = Calibration::STANDARD.min_cosine;
-/// The same for a query of several terms. Measured with all-minilm-l6-v2 on tests/quality/library: unrelated texts reach 0.41 for one or
-/// two real words, and 0.36 for more.
+/// The same for a query of several terms, with the model of the standard scale alone. Measured with all-minilm-l6-v2 on
+/// tests/quality/library: unrelated texts reach 0.41 for one or two real words, and 0.36 for more. The minimum of another model is measured
+/// with made-up queries of up to three words, and none is known that more of them do not exceed.
 const MIN_COSINE_OF_SEVERAL_TERMS: f32 = 0.37;
-/// Terms from which on a query has several.
+/// Number of terms from which on a query has several.
 const SEVERAL_TERMS: usize = 3;
+/// Maximum number of terms of a query whose minimum cosine is that of the model ([`RetrievalMeasures::terms`]).
+pub const MAX_FEW_TERMS: usize = SEVERAL_TERMS - 1;
 /// Added to the minimum cosine when the model hardly knows the words.
 const UNKNOWN_WORDS_PENALTY: f32 = 0.3;
 
@@ -90,7 +93,8 @@ pub struct RetrievalMeasures {
     pub cosine: Option<f32>,
     /// Upper bound of the cosine similarity of a passage that the dense search did not find.
     pub max_missing_cosine: f32,
-    /// Number of terms of the query.
+    /// Number of terms of the query, of which several lower the minimum cosine; at most [`MAX_FEW_TERMS`] for a model for which no lower
+    /// minimum was measured.
     pub terms: usize,
 }
 

@@ -34,8 +34,8 @@ pub struct Extractive {
 }
 
 impl Extractive {
-    /// Creates an answerer that runs in the foreground lane of these workers. It uses the embedding model
-    /// of the search, if there is one.
+    /// Creates an answerer that runs in the foreground lane of these workers, or in that of requests to other servers if a service embeds. It
+    /// uses the embedding model of the search, if there is one.
     pub fn new(workers: Workers, retrieval: Retrieval) -> Self {
         Self { workers, retrieval }
     }
@@ -49,13 +49,13 @@ impl Answerer for Extractive {
     fn answer(&self, question: Question) -> BoxFuture<'_, Result<Draft, AnswerError>> {
         async move {
             let embedder = self.retrieval.engine().embedder();
+            let is_service = embedder.as_ref().is_some_and(|embedder| embedder.query_deadline().is_some());
+            // A service is waited for, and takes longer than the rest: a thread of the foreground lane would be blocked.
+            let lane = if is_service { Lane::Remote } else { Lane::Foreground };
             let work = move || answer(&question, embedder.as_deref());
             // On the worker threads: embeddings are computation, and would block the async runtime.
-            let made = self
-                .workers
-                .run(Lane::Foreground, work)
-                .await
-                .map_err(|error| AnswerError::Embedded(error.into()))?;
+            let made =
+                self.workers.run(lane, work).await.map_err(|error| AnswerError::Embedded(error.into()))?;
             let answer = made.map_err(|error| AnswerError::Embedded(Error::internal(error)))?;
             Ok(Draft { answer, model: MODEL_NAME.to_owned(), tokens: 0 })
         }
@@ -119,19 +119,16 @@ fn add_similarities(
     let mut promising = sentences.clone();
     pick::keep_promising(&mut promising);
     let texts: Vec<String> = promising.iter().map(Sentence::titled_text).collect();
-    // As queries, because `embed` runs on the background threads, where a batch of passages may be in progress.
-    let queries: Vec<&str> = std::iter::once(question).chain(texts.iter().map(String::as_str)).collect();
-    let vectors = match embedder.embed_queries(&queries) {
-        Ok(vectors) => vectors,
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let (target, vectors) = match embedder.embed_query_with_passages(question, &texts) {
+        Ok(embedded) => embedded,
         Err(EmbedError::Unavailable { .. } | EmbedError::TextRefused { .. }) => return Ok(()),
         Err(error) => return Err(error),
     };
     let calibration = embedder.calibration();
-    if let Some((target, vectors)) = vectors.split_first() {
-        for (sentence, vector) in promising.iter_mut().zip(vectors) {
-            let cosine = vector.iter().zip(target).map(|(a, b)| a * b).sum();
-            sentence.cosine = Some(calibration.standard_cosine(cosine));
-        }
+    for (sentence, vector) in promising.iter_mut().zip(vectors) {
+        let cosine = vector.iter().zip(&target).map(|(a, b)| a * b).sum();
+        sentence.cosine = Some(calibration.standard_cosine(cosine));
     }
     *sentences = promising;
     Ok(())

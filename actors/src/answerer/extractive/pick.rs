@@ -21,8 +21,8 @@ const MIN_SENTENCE_CHARS: usize = 12;
 const MAX_SENTENCE_CHARS: usize = 600;
 /// Characters after which a longer title is cut before its embedding is computed.
 const MAX_TITLE_CHARS: usize = 100;
-/// Sentences whose embeddings are computed. Each takes a few milliseconds.
-const MAX_EMBEDDED_SENTENCES: usize = 32;
+/// Sentences whose embeddings are computed. Each takes a few milliseconds; an endpoint gets them with the question in one request.
+const MAX_EMBEDDED_SENTENCES: usize = 31;
 /// How many of them may be of the document that search ranks first.
 const MAX_EMBEDDED_OF_FIRST: usize = 20;
 /// Maximum number of sentences in an answer.

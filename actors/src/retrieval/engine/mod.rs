@@ -19,7 +19,7 @@ use entity::document;
 use errors::{Error, StorageFailure};
 use inference::embedder::{EmbedError, Embedder};
 use library::clock::Clock;
-use search::index::{IndexError, PassageIndex, PassagePage};
+use search::index::{Embedding, IndexError, PassageIndex, PassagePage, Tenant};
 use tracing::error;
 use uuid::Uuid;
 use values::id::UserId;
@@ -38,13 +38,15 @@ pub(super) use index_failure::catch_engine_panic;
 pub use index_probe::IndexProbe;
 pub use library_index::LibraryIndex;
 pub use model_set::ModelNames;
-pub(super) use passage_search::longest_first;
+pub(super) use passage_search::{is_number, longest_first};
 pub use vectors::{EmbedOutcome, Vectors};
 
 /// Maximum duration of a search, the wait for a worker thread included.
 pub(super) const SEARCH_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time that a search of an index on a server may take beyond its wait for that server: for a thread, and to fuse what was found.
 const REMOTE_SEARCH_MARGIN: Duration = Duration::from_millis(200);
+/// Time that the vector of a query may take beyond the deadline of the service: for a thread.
+const SERVICE_MARGIN: Duration = Duration::from_millis(100);
 /// Delay after which a search may be tried again that waited too long for the server of the index.
 const REMOTE_RETRY_AFTER: Duration = Duration::from_secs(1);
 /// An index that does not answer a probe within this time is unhealthy.
@@ -110,7 +112,19 @@ impl Engine {
 
     /// Returns whether the index is on a server, so that a search waits for that instead of computing.
     pub(super) fn is_remote(&self) -> bool {
-        self.current_index().is_some_and(|index| index.remote_deadline().is_some())
+        self.remote_deadline().is_some()
+    }
+
+    /// Returns the longest time that a search waits for the server of the index; `None` for an index on this machine.
+    pub(super) fn remote_deadline(&self) -> Option<Duration> {
+        self.current_index()?.remote_deadline()
+    }
+
+    /// Makes the next search of a user count the languages of the passages again ([`PassageIndex::forget_languages`]).
+    pub(super) fn forget_languages(&self, user: UserId) {
+        if let Some(index) = self.current_index() {
+            index.forget_languages(&Tenant::of(user.0));
+        }
     }
 
     /// Returns whether there is an index. Without one, because its disk has no space for it, every request of it is refused.
@@ -362,19 +376,40 @@ impl Engine {
     }
 
     /// Returns the best passages: the results of the lexical and the semantic search, fused. The search is only lexical while
-    /// the AI is paused, the model fails, or the index is incomplete.
+    /// the AI is paused, the model fails, or the index is incomplete. `vector` is that of the query if a service embeds
+    /// ([`Self::embed_by_service`]).
     pub(super) async fn search(
         &self,
         user: UserId,
         query: SearchQuery,
         unindexed: &UnindexedDocuments,
         is_incomplete: bool,
+        vector: Option<Embedding>,
     ) -> Result<RankedHits, Error> {
         let embedder = self.embedder_of_search(is_incomplete);
         let request = RequestKey::of_search(user, &query.query.plain);
-        let search =
-            move |index: &LibraryIndex<'_>| passage_search::search(index, embedder.as_deref(), user, &query);
+        let search = move |index: &LibraryIndex<'_>| {
+            passage_search::search(index, embedder.as_deref(), vector, user, &query)
+        };
         self.run_search(request, unindexed, search).await
+    }
+
+    /// Returns whether the model that is searched is a service, which computes the vectors of queries before the search.
+    pub(super) fn has_service(&self) -> bool {
+        self.embedder().is_some_and(|embedder| embedder.query_deadline().is_some())
+    }
+
+    /// Returns the vector of a query, which a service computes within its deadline; `None` if it does not.
+    pub(super) async fn embed_by_service(
+        &self,
+        service: Arc<dyn Embedder>,
+        query: String,
+    ) -> Option<Embedding> {
+        let max_time = service.query_deadline().unwrap_or_default() + SERVICE_MARGIN;
+        let embed = move || passage_search::embed_query(Some(&*service), &query).0;
+        let embedded = tokio::time::timeout(max_time, self.workers.run(Lane::Remote, embed)).await;
+        // A panic is logged where it happens.
+        embedded.ok()?.ok()?
     }
 
     /// Returns whether a search is only lexical, because the AI is paused, no model is available, or the index is incomplete.
@@ -382,7 +417,8 @@ impl Engine {
         self.embedder_of_search(is_incomplete).is_none()
     }
 
-    fn embedder_of_search(&self, is_incomplete: bool) -> Option<Arc<dyn Embedder>> {
+    /// Returns the model by whose vectors a search is semantic; `None` if it is only lexical.
+    pub(super) fn embedder_of_search(&self, is_incomplete: bool) -> Option<Arc<dyn Embedder>> {
         let is_semantic = !is_incomplete && !self.pause.is_active(self.clock.now());
         self.embedder().filter(|_| is_semantic)
     }

@@ -15,7 +15,8 @@ pub struct ModelNames {
 }
 
 impl ModelNames {
-    fn contains(&self, model: &str) -> bool {
+    /// Returns whether a model has one of the roles.
+    pub fn contains(&self, model: &str) -> bool {
         [&self.searched, &self.next].into_iter().flatten().any(|name| name == model)
     }
 }

@@ -1,12 +1,12 @@
 //! One search of the index: by the words and by the embedding of the query, both rankings fused. It runs on a worker thread.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use inference::embedder::{Calibration, EmbedError, Embedder, QueryWeight};
 use search::calibration::{MAX_PROBED_TERMS, bm25_share, weigh_terms};
 use search::fusion::{self, RankedPassage};
-use search::index::{Embedding, Filter, HybridHits, IndexError, IndexQuery, Tenant};
+use search::index::{Embedding, Filter, HybridHits, IndexError, IndexQuery, Language, Tenant};
 use search::lexical::{self, QueryTerm};
 use search::snippet::SnippetTerms;
 use tracing::warn;
@@ -24,13 +24,26 @@ const SEARCH_DEPTH: usize = 100;
 /// Maximum depth, for results in which a few long documents take all ranks.
 const MAX_SEARCH_DEPTH: usize = 1600;
 
-/// Minimum calibrated score of the best hit of a query for a service to understand its words: 0.5 separates results from noise.
+/// Minimum calibrated score of a hit that shows that a service understands the words of a query: 0.5 separates results from noise.
 const MIN_UNDERSTOOD_SCORE: f32 = 0.5;
 
-/// Returns the best passages of the library of a user. Without a model the search is lexical.
+/// Returns whether the words of a query are numbers in parts, such as dates, which are searched for by their words alone: to a model all
+/// dates are near each other.
+pub fn is_number(query: &str) -> bool {
+    // Numbers are the same in all languages.
+    are_numbers(&lexical::query_terms(query, &[Language::English]))
+}
+
+fn are_numbers(terms: &[QueryTerm]) -> bool {
+    !terms.is_empty() && terms.iter().all(QueryTerm::is_number_in_parts)
+}
+
+/// Returns the best passages of the library of a user. Without a model the search is lexical. If the model is a service, it is not asked:
+/// `vector` is what it has computed before, and without one the search is lexical.
 pub fn search(
     index: &LibraryIndex<'_>,
     embedder: Option<&dyn Embedder>,
+    vector: Option<Embedding>,
     user: UserId,
     query: &SearchQuery,
 ) -> Result<RankedHits, IndexError> {
@@ -38,9 +51,14 @@ pub fn search(
     let tenant = Tenant::of(user.0);
     let languages = catch_engine_panic(|| index.languages(&tenant))?;
     let terms = longest_first(lexical::query_terms(text, &languages));
-    let is_number = !terms.is_empty() && terms.iter().all(QueryTerm::is_number_in_parts);
-    // To a model all dates are near each other.
-    let (dense, weight) = if is_number { (None, QueryWeight::new(0.0)) } else { embed_query(embedder, text) };
+    let (dense, weight) = match embedder {
+        _ if are_numbers(&terms) => (None, QueryWeight::new(0.0)),
+        Some(service) if service.query_deadline().is_some() => {
+            // The model may have been changed since.
+            (vector.filter(|vector| vector.model == service.model()), service.query_weight(text))
+        }
+        embedder => embed_query(embedder, text),
+    };
     // A query whose words the model does not know is not degraded by leaving the model out.
     let lexical_only = dense.is_none() && (embedder.is_none() || weight.is_positive());
     let index_query = IndexQuery {
@@ -61,8 +79,8 @@ pub fn search(
     let shares_words = search.has_documents(&hits)?;
     // The scores of terms count passages of a former state too. A search of the whole library tells what it has.
     let is_word_held = has_scored_terms && query.within != Filter::default();
-    let is_understood = || is_understood(embedder, text, &ranked);
-    let may_be_misspelt = !(terms.is_empty() || is_word_held || shares_words || is_understood());
+    let may_be_misspelt = !(terms.is_empty() || is_word_held || shares_words);
+    let understood_from = embedder.filter(|_| may_be_misspelt).and_then(|model| understood_from(model, text));
     let cosine_of = |id: Uuid| hits.dense.iter().find(|dense| dense.id == id).map(|dense| dense.score);
     let metadata_share = |document: Uuid| {
         let metadata = hits.lexical.iter().find(|hit| hit.id == document);
@@ -78,8 +96,11 @@ pub fn search(
         terms: SnippetTerms::of(text, &terms, &weights, &languages),
         is_complete,
         lexical_only,
+        may_lack_passages: false,
         shares_words,
         may_be_misspelt,
+        understood_from,
+        found_as_written: HashSet::new(),
         correction: None,
     })
 }
@@ -92,11 +113,14 @@ pub fn longest_first(mut terms: Vec<QueryTerm>) -> Vec<QueryTerm> {
     terms
 }
 
-/// Returns whether the model understands a query of which no passage has a word: what it finds is what was meant, so the words are not
-/// misspelt. A local model knows the words that are real; of a service, only a good hit shows it.
-fn is_understood(embedder: Option<&dyn Embedder>, query: &str, ranked: &[RankedPassage]) -> bool {
-    let (Some(embedder), Some(best)) = (embedder, ranked.first()) else { return false };
-    embedder.knows_each_word(query).unwrap_or(best.score >= MIN_UNDERSTOOD_SCORE)
+/// Returns the score from which on a hit shows that the model understands a query of which no passage has a word; `None` if it does not. A
+/// local model knows the words that are real: what it finds for them may be what was meant. Of a service, only a good hit shows it.
+fn understood_from(embedder: &dyn Embedder, query: &str) -> Option<f32> {
+    match embedder.knows_each_word(query) {
+        Some(true) => Some(0.0),
+        Some(false) => None,
+        None => Some(MIN_UNDERSTOOD_SCORE),
+    }
 }
 
 /// How the hits of a query become a ranking.
@@ -153,6 +177,7 @@ impl PassageSearch<'_> {
         for hit in &mut hits.dense {
             hit.score = self.calibration.standard_cosine(hit.score);
         }
+        hits.is_converted = self.calibration != Calibration::STANDARD;
         Ok(hits)
     }
 
@@ -206,7 +231,7 @@ impl PassageSearch<'_> {
 }
 
 /// Computes the embedding of the query and the weight of the semantic search. If the model fails, there is no embedding.
-fn embed_query(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Embedding>, QueryWeight) {
+pub fn embed_query(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Embedding>, QueryWeight) {
     let Some(embedder) = embedder else { return (None, QueryWeight::FULL) };
     let (weight, vector) = embedder.embed_weighted_query(query);
     let embedding = vector.and_then(|computed| match computed {
@@ -226,10 +251,11 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use inference::embedder::{EmbeddingEndpoint, EmbeddingSettings, EndpointEmbedder, MeasuredModel};
+    use inference::embedder::{
+        EmbeddingEndpoint, EmbeddingSettings, Embeddings, EndpointEmbedder, MeasuredModel,
+    };
     use library::bookmarks::BookmarkConditions;
-    use search::calibration::{Relevance, RetrievalMeasures};
-    use search::index::{DocumentSet, EdgeIndex, PassageIndex, VectorModels};
+    use search::index::{DocumentSet, EdgeIndex, PassageIndex, Point, VectorModel, VectorModels};
     use search::query_syntax::ParsedQuery;
 
     use super::*;
@@ -248,7 +274,7 @@ mod tests {
     }
 
     fn search_index(index: &EdgeIndex, user: UserId, query: &SearchQuery) -> Result<RankedHits, IndexError> {
-        search(&LibraryIndex::new(index, &UnindexedDocuments::default()), None, user, query)
+        search(&LibraryIndex::new(index, &UnindexedDocuments::default()), None, None, user, query)
     }
 
     #[test]
@@ -290,10 +316,11 @@ mod tests {
         assert!(!found.shares_words && !found.may_be_misspelt);
     }
 
-    #[test]
-    fn service_understands_a_query_if_its_best_hit_is_good() {
+    /// A service that does not answer, whose vectors have the length 2.
+    fn unreachable_service() -> (Arc<EmbeddingEndpoint>, EndpointEmbedder) {
         let settings = EmbeddingSettings {
             url: "http://127.0.0.1:9/v1".to_owned(),
+            identity: None,
             model: "m".to_owned(),
             key: None,
             dimensions: None,
@@ -303,18 +330,83 @@ mod tests {
         let endpoint = Arc::new(EmbeddingEndpoint::new(settings, Arc::new(|| Duration::ZERO)).unwrap());
         let calibration = Calibration::STANDARD;
         let measured = MeasuredModel { name: "m-2".to_owned(), dimensions: 2, calibration };
-        let embedder = EndpointEmbedder::new(endpoint, measured);
-        let is_understood_with = |score: f32| {
-            let measures =
-                RetrievalMeasures { bm25_share: None, cosine: Some(0.5), max_missing_cosine: 0.0, terms: 1 };
-            let (id, relevance) = (Uuid::from_u128(1), Relevance::of(measures, 1.0));
-            is_understood(Some(&embedder), "egret", &[RankedPassage { id, document: id, relevance, score }])
-        };
+        (endpoint.clone(), EndpointEmbedder::new(endpoint, measured))
+    }
 
-        assert!(is_understood_with(0.5));
-        assert!(!is_understood_with(0.49));
-        assert!(!is_understood(Some(&embedder), "egret", &[]));
-        assert!(!is_understood(None, "egret", &[]));
+    #[test]
+    fn search_of_the_index_does_not_ask_a_service() {
+        let folder = tempfile::tempdir().unwrap();
+        let model = VectorModel { name: "m-2".to_owned(), dimensions: 2 };
+        let index = EdgeIndex::open(folder.path(), VectorModels::new([model])).unwrap();
+        index.upsert(&Tenant::of(USER.0), vec![point(1, 1, "a heron")]).unwrap();
+        let unindexed = UnindexedDocuments::default();
+        let index = LibraryIndex::new(&index, &unindexed);
+        let (endpoint, embedder) = unreachable_service();
+        let vector = |model: &str| Some(Embedding { model: model.to_owned(), vector: vec![1.0, 0.0] });
+
+        for (vector, lexical_only) in [(None, true), (vector("m-1"), true), (vector("m-2"), false)] {
+            let found = search(&index, Some(&embedder), vector, USER, &heron_query()).unwrap();
+
+            assert_eq!((found.lexical_only, found.hits.len()), (lexical_only, 1));
+        }
+        assert_eq!(endpoint.fault(), None);
+    }
+
+    /// A model that knows the words of every query, or of none; `None` for one that does not show it.
+    struct WordEmbedder(Option<bool>);
+
+    impl Embedder for WordEmbedder {
+        fn model(&self) -> &str {
+            "words"
+        }
+
+        fn dimensions(&self) -> usize {
+            2
+        }
+
+        fn embed(&self, _: &[&str]) -> Result<Embeddings, EmbedError> {
+            Ok(Embeddings::default())
+        }
+
+        fn embed_query(&self, _: &str) -> Result<Vec<f32>, EmbedError> {
+            Ok(vec![1.0, 0.0])
+        }
+
+        fn query_weight(&self, _: &str) -> QueryWeight {
+            QueryWeight::FULL
+        }
+
+        fn knows_each_word(&self, _: &str) -> Option<bool> {
+            self.0
+        }
+
+        fn calibration(&self) -> Calibration {
+            Calibration::STANDARD
+        }
+    }
+
+    #[test]
+    fn words_that_a_model_knows_may_be_misspelt_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let models = VectorModels::new([VectorModel { name: "words".to_owned(), dimensions: 2 }]);
+        let index = EdgeIndex::open(folder.path(), models).unwrap();
+        let dense = vec![Embedding { model: "words".to_owned(), vector: vec![1.0, 0.0] }];
+        let dessert = Point { dense, ..point(1, 1, "a dessert of sugar") };
+        index.upsert(&Tenant::of(USER.0), vec![dessert]).unwrap();
+        let unindexed = UnindexedDocuments::default();
+        let index = LibraryIndex::new(&index, &unindexed);
+        for (knows, understood_from) in [(Some(true), Some(0.0)), (Some(false), None), (None, Some(0.5))] {
+            let model = WordEmbedder(knows);
+            for (text, expected) in [("desert", (true, understood_from)), ("sugar", (false, None))] {
+                let query = SearchQuery { query: ParsedQuery::of_text(text), ..heron_query() };
+
+                let found = search(&index, Some(&model), None, USER, &query).unwrap();
+
+                // It is near in meaning to everything.
+                assert_eq!(found.hits.len(), 1);
+                assert_eq!((found.may_be_misspelt, found.understood_from), expected, "{text} {knows:?}");
+            }
+        }
     }
 
     #[test]

@@ -47,7 +47,7 @@ fn make_query(words: &str) -> SearchQuery {
 }
 
 async fn search_heron(engine: &Engine) -> Result<RankedHits, Error> {
-    engine.search(UserId(Uuid::nil()), make_query("heron"), &UnindexedDocuments::default(), false).await
+    engine.search(UserId(Uuid::nil()), make_query("heron"), &UnindexedDocuments::default(), false, None).await
 }
 
 #[tokio::test]

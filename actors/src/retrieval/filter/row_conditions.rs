@@ -10,7 +10,8 @@ use library::BATCH_ROWS;
 use library::bookmarks::BookmarkConditions;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbBackend, QueryFilter, QuerySelect};
-use search::index::Source;
+use search::index::{DocumentSet, Source};
+use uuid::Uuid;
 use values::id::{DocumentId, UserId};
 
 use crate::retrieval::search_query::SearchQuery;
@@ -55,6 +56,43 @@ pub async fn find_passing(
         passing.extend(found.all(db.read()).await?);
     }
     Ok(Some(passing))
+}
+
+/// Returns those of these documents that the user may read and that are in the searched part of the library.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn find_searched(
+    db: &Db,
+    user: UserId,
+    search: &SearchQuery,
+    documents: &[DocumentId],
+) -> Result<HashSet<DocumentId>, Error> {
+    let condition = is_readable(user, search, db.read().get_database_backend());
+    let named = named_documents(&search.within.documents, documents);
+    let mut searched = HashSet::with_capacity(named.len());
+    for ids in named.chunks(BATCH_ROWS) {
+        let found = document::Entity::visible_to(user)
+            .filter(document::Column::Id.is_in(padded(ids)))
+            .filter(condition.clone())
+            .select_only()
+            .column(document::Column::Id)
+            .into_tuple::<DocumentId>();
+        searched.extend(found.all(db.read()).await?);
+    }
+    Ok(searched)
+}
+
+/// Returns those of some documents that are in a set, which may have tens of thousands.
+fn named_documents(set: &DocumentSet, documents: &[DocumentId]) -> Vec<DocumentId> {
+    let (listed, is_listed_in) = match set {
+        DocumentSet::All => return documents.to_vec(),
+        DocumentSet::Only(listed) => (listed, true),
+        DocumentSet::Except(listed) => (listed, false),
+    };
+    let asked: HashSet<Uuid> = documents.iter().map(|document| document.0).collect();
+    let listed: HashSet<Uuid> = listed.iter().copied().filter(|id| asked.contains(id)).collect();
+    documents.iter().copied().filter(|document| listed.contains(&document.0) == is_listed_in).collect()
 }
 
 /// Returns the condition that the user may read a document, and that it is in the searched part of the library.

@@ -36,6 +36,7 @@ pub fn raise_passage_scores(
     Some(HybridHits {
         lexical,
         dense: hits.dense.clone(),
+        is_converted: hits.is_converted,
         term_scores: hits.term_scores.clone(),
         documents: HashMap::new(),
         // Few metadata passages have embeddings: those that the dense search found, and perhaps some of the others.

@@ -9,7 +9,6 @@ use errors::Error;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, Select};
 use search::index::{Labels, Language, Point};
 use search::lexical::{self, MAX_HIGHLIGHTS_CHARS, MetadataFields};
-use uuid::Uuid;
 use values::id::{BookmarkId, DocumentId, UserId};
 
 use super::highlight_texts::read_highlights;
@@ -118,11 +117,6 @@ impl MetadataSource {
         }
     }
 
-    /// Returns the id of the point: that of the document.
-    pub fn point_id(&self) -> Uuid {
-        self.id.0
-    }
-
     /// Returns what is embedded of the metadata, at most 2,000 characters: the title or, without one, the words of the URL, the excerpt, the
     /// tags and the highlights.
     pub fn embedded_text(&self) -> String {
@@ -166,6 +160,7 @@ mod tests {
     use database::QueryPlan;
     use sea_orm::{DbBackend, QueryTrait};
     use search::index::SparseVector;
+    use uuid::Uuid;
     use values::kind::ContentType;
 
     use super::*;

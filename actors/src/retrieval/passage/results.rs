@@ -1,9 +1,12 @@
 //! Makes the results of a search from its hits.
 
+use std::collections::HashMap;
+
 use concurrency::Lane;
 use errors::Error;
 use library::context::CoreContext;
-use values::id::UserId;
+use search::calibration::lower_to_falling;
+use values::id::{DocumentId, UserId};
 
 use super::readable::first_readable;
 use super::score::{ScoredPassage, score_passages};
@@ -27,11 +30,18 @@ pub async fn load(
         return Ok(Vec::new());
     }
     let (shared, query, terms) = (core.clone(), ranked.searched_text.clone(), ranked.terms.clone());
-    let factor = ranked.score_factor();
+    let documents = passages.iter().map(|passage| passage.row.document_id);
+    let factors: HashMap<DocumentId, f32> = documents.map(|id| (id, ranked.score_factor(id))).collect();
     // On a worker thread, because a snippet reads the whole passage.
     let make = move || {
-        let scored = score_passages(passages, &query, &terms, limit);
-        scored.into_iter().map(|passage| result(&shared, passage, factor)).collect()
+        let mut scored = score_passages(passages, &query, &terms, limit);
+        for passage in &mut scored {
+            let factor = factors.get(&passage.passage.row.document_id).copied().unwrap_or(1.0);
+            passage.score = factor * passage.measures.score();
+        }
+        // Hits of a query and of its correction take turns.
+        lower_to_falling(scored.iter_mut().map(|passage| &mut passage.score));
+        scored.into_iter().map(|passage| result(&shared, passage)).collect()
     };
     let mut results: Vec<SearchResult> =
         core.workers.run(Lane::Foreground, make).await.map_err(Error::from)?;
@@ -39,8 +49,8 @@ pub async fn load(
     Ok(results)
 }
 
-/// Returns the result of a passage, whose score is multiplied by this factor.
-fn result(core: &CoreContext, scored: ScoredPassage, factor: f32) -> SearchResult {
+/// Returns the result of a passage.
+fn result(core: &CoreContext, scored: ScoredPassage) -> SearchResult {
     let ScoredPassage { passage: Passage { row, .. }, snippet, measures, score } = scored;
     SearchResult {
         document_id: row.document_id,
@@ -52,7 +62,7 @@ fn result(core: &CoreContext, scored: ScoredPassage, factor: f32) -> SearchResul
         content_type: row.content_type,
         status: row.status,
         snippet,
-        score: rounded_score(factor * score),
+        score: rounded_score(score),
         page_number: row.page,
         start_seconds: row.start_seconds,
         end_seconds: row.end_seconds,

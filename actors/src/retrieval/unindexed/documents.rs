@@ -95,6 +95,11 @@ impl UnindexedDocuments {
         }
     }
 
+    /// Returns the points of those of them that pass a filter.
+    pub fn matching_points(&self, filter: &Filter) -> Vec<Point> {
+        self.matching(filter).into_iter().flat_map(|document| document.points.iter().cloned()).collect()
+    }
+
     fn points(&self) -> impl Iterator<Item = &Point> {
         self.0.by_id.values().flat_map(|document| &document.points)
     }
@@ -145,7 +150,7 @@ impl WeighedTerms {
 }
 
 /// Returns the weight that a passage has for a term, in any of its spellings.
-fn term_weight(term: &SparseVector, passage: &SparseVector) -> f32 {
+pub fn term_weight(term: &SparseVector, passage: &SparseVector) -> f32 {
     let weight_of = |id: &u32| passage.indices.binary_search(id).ok().and_then(|at| passage.values.get(at));
     let factors = term.indices.iter().zip(&term.values);
     factors.filter_map(|(id, factor)| Some(factor * weight_of(id)?)).sum()

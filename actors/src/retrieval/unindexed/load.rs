@@ -5,23 +5,27 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use concurrency::{Lane, Workers};
-use database::{Db, DirectQuery, padded};
+use database::{Db, DirectQuery, DirectRow, padded};
 use entity::{chunk, document};
 use errors::Error;
-use library::bookmarks::BookmarkConditions;
 use moka::sync::Cache;
-use sea_orm::{ColumnTrait, JoinType, QueryFilter, QuerySelect, Select};
+use sea_orm::{ColumnTrait, DbErr, JoinType, QueryFilter, QuerySelect, Select, Value};
 use values::id::{ChunkId, DocumentId, UserId};
 use values::time::Timestamp;
 
 use super::analyzed::{AnalysisSource, AnalyzedDocument};
 use super::documents::UnindexedDocuments;
-use crate::retrieval::filter::find_passing;
+use crate::retrieval::filter::find_searched;
 use crate::retrieval::metadata::{Annotations, MetadataSource};
 use crate::retrieval::passage_joins::document_of_current_text;
+use crate::retrieval::search_query::SearchQuery;
 
-/// Documents that are read, those with the newest changes.
-const MAX_DOCUMENTS: u64 = 200;
+/// Documents that are read, those with the newest changes that are in the searched part of the library.
+const MAX_DOCUMENTS: usize = 200;
+/// Documents that are tested for whether they are in it, those with the newest changes.
+const MAX_TESTED_DOCUMENTS: usize = 4_000;
+/// Documents that are tested at a time.
+const TESTED_TOGETHER: usize = 500;
 /// Passages of all documents together that are read from the database. Analysing one takes some 50 µs.
 const MAX_PASSAGES: usize = 400;
 /// Characters of the texts of all documents together that are read.
@@ -40,14 +44,13 @@ const OVERHEAD_BYTES: usize = 256;
 /// Time for which an analysed document is kept. By then it is usually indexed.
 const MAX_KEPT_TIME: Duration = Duration::from_secs(300);
 
-/// The newest changes of a user that the index lacks: the first of [`document::Entity::newest_unindexed_of`].
+/// The newest changes of a user that the index lacks, so many: the first of [`document::Entity::newest_unindexed_of`].
 static NEWEST: LazyLock<DirectQuery> = LazyLock::new(|| {
     DirectQuery::of_sql(|_| {
-        format!(
-            r#"SELECT "id", "unindexed_since" FROM "document"
+        r#"SELECT "id", "unindexed_since" FROM "document"
             WHERE "user_id" = $1 AND "hidden_at" IS NULL AND "unindexed_since" IS NOT NULL
-            ORDER BY "unindexed_since" DESC, "id" DESC LIMIT {MAX_DOCUMENTS}"#
-        )
+            ORDER BY "unindexed_since" DESC, "id" DESC LIMIT $2"#
+            .to_owned()
     })
 });
 
@@ -81,17 +84,13 @@ impl UnindexedReader {
         Self { db, workers, analyzed }
     }
 
-    /// Returns those of the 200 documents with the newest changes that the index lacks that pass the conditions on their bookmarks. Of their
-    /// texts about 400 passages are read, those of the newest changes first.
+    /// Returns the 200 documents in the searched part of the library with the newest changes that the index lacks. With filters they are among
+    /// the 4,000 newest of the whole library. Of their texts about 400 passages are read, those of the newest changes first.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database or the worker thread fails.
-    pub async fn read(
-        &self,
-        user: UserId,
-        bookmarks: &BookmarkConditions,
-    ) -> Result<UnindexedDocuments, Error> {
-        let newest = read_newest(&self.db, user).await?;
+    pub async fn read(&self, user: UserId, search: &SearchQuery) -> Result<UnindexedDocuments, Error> {
+        let newest = find_newest(&self.db, user, search).await?;
         if newest.is_empty() {
             return Ok(UnindexedDocuments::default());
         }
@@ -106,7 +105,6 @@ impl UnindexedReader {
             let budget = TextBudget::remaining_after(&found);
             found.extend(self.analyze(user, &missing, budget).await?);
         }
-        self.retain_passing(user, bookmarks, &mut found).await?;
         Ok(UnindexedDocuments::new(found))
     }
 
@@ -186,24 +184,46 @@ impl UnindexedReader {
         }
         Ok(passages)
     }
-
-    /// Removes the documents that do not pass the conditions on their bookmarks.
-    async fn retain_passing(
-        &self,
-        user: UserId,
-        bookmarks: &BookmarkConditions,
-        documents: &mut Vec<Arc<AnalyzedDocument>>,
-    ) -> Result<(), Error> {
-        let ids: Vec<DocumentId> = documents.iter().map(|document| DocumentId(document.id)).collect();
-        let Some(passing) = find_passing(&self.db, user, bookmarks, &ids).await? else { return Ok(()) };
-        documents.retain(|document| passing.contains(&DocumentId(document.id)));
-        Ok(())
-    }
 }
 
-/// Returns the documents with the newest changes that the index lacks, each with the time of its state.
-async fn read_newest(db: &Db, user: UserId) -> Result<Vec<(DocumentId, Timestamp)>, Error> {
-    Ok(db.direct().query_all(&NEWEST, [user.into()], |row| Ok((row.get(0)?, row.get(1)?))).await?)
+/// Returns the documents in the searched part of the library with the newest changes that the index lacks, each with the time of its state.
+async fn find_newest(
+    db: &Db,
+    user: UserId,
+    search: &SearchQuery,
+) -> Result<Vec<(DocumentId, Timestamp)>, Error> {
+    if search.bookmarks.is_empty() && search.within.matches_all() {
+        return read_newest(db, user, MAX_DOCUMENTS).await;
+    }
+    // Tested before they are counted: a change of a save that the filters ask for is found although many others are newer.
+    let newest = read_newest(db, user, MAX_TESTED_DOCUMENTS).await?;
+    let mut searched = Vec::new();
+    for part in newest.chunks(TESTED_TOGETHER) {
+        let ids: Vec<DocumentId> = part.iter().map(|(id, _)| *id).collect();
+        let found = find_searched(db, user, search, &ids).await?;
+        searched.extend(part.iter().copied().filter(|(id, _)| found.contains(id)));
+        if searched.len() >= MAX_DOCUMENTS {
+            searched.truncate(MAX_DOCUMENTS);
+            break;
+        }
+    }
+    Ok(searched)
+}
+
+/// Returns so many documents with the newest changes that the index lacks, each with the time of its state.
+async fn read_newest(db: &Db, user: UserId, limit: usize) -> Result<Vec<(DocumentId, Timestamp)>, Error> {
+    let values: [Value; 2] = [user.into(), i64::try_from(limit).unwrap_or(i64::MAX).into()];
+    let found = if limit > MAX_DOCUMENTS {
+        db.direct().query_pool(&NEWEST, values, change_of).await
+    } else {
+        db.direct().query_all(&NEWEST, values, change_of).await
+    };
+    Ok(found?)
+}
+
+/// Returns a document and the time of its state.
+fn change_of(row: &DirectRow<'_>) -> Result<(DocumentId, Timestamp), DbErr> {
+    Ok((row.get(0)?, row.get(1)?))
 }
 
 /// Returns whether the index lacks passages of the text of a document, or the title that is part of them.

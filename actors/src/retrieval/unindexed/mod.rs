@@ -9,6 +9,6 @@ mod documents;
 mod load;
 mod metadata_shares;
 
-pub use documents::UnindexedDocuments;
+pub use documents::{UnindexedDocuments, term_weight};
 pub use load::UnindexedReader;
 pub use metadata_shares::metadata_shares;

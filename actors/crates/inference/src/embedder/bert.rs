@@ -157,7 +157,7 @@ impl BertEmbedder {
         }
     }
 
-    /// Returns the vector of the tokens of a query.
+    /// Returns the vector of the tokens of a query, or of a passage that is compared with one at once.
     fn embed_tokens(&self, tokens: &[u32]) -> Result<Vec<f32>, EmbedError> {
         let mut vectors = self
             .pools
@@ -230,6 +230,18 @@ impl Embedder for BertEmbedder {
     fn embed_query(&self, query: &str) -> Result<Vec<f32>, EmbedError> {
         let tokens = self.tokenizer.encode(&with_prefix(&self.query_prefix, query));
         self.embed_tokens(&tokens.map_err(EmbedError::Tokenizer)?)
+    }
+
+    fn embed_query_with_passages(
+        &self,
+        query: &str,
+        passages: &[&str],
+    ) -> Result<(Vec<f32>, Vec<Vec<f32>>), EmbedError> {
+        let embed_passage = |passage: &&str| {
+            let tokens = self.tokenizer.encode(&with_prefix(&self.passage_prefix, passage));
+            self.embed_tokens(&tokens.map_err(EmbedError::Tokenizer)?)
+        };
+        Ok((self.embed_query(query)?, passages.iter().map(embed_passage).collect::<Result<_, _>>()?))
     }
 
     fn query_weight(&self, query: &str) -> QueryWeight {

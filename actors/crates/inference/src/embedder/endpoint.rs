@@ -14,10 +14,11 @@ use super::{
     query_weight::QueryWeight,
 };
 
-/// Deadline of a query, from the call to the last byte. Later the search continues without it.
+/// Deadline of a query, from the call to the last byte, also of the request that shows whether a refusal is about the query. Later the
+/// search continues without it.
 const QUERY_DEADLINE: Duration = Duration::from_secs(1);
-/// Deadline of a request with several queries.
-const QUERIES_DEADLINE: Duration = Duration::from_secs(3);
+/// Deadline of a request with a query and passages.
+const COMPARISON_DEADLINE: Duration = Duration::from_secs(3);
 
 /// What was measured of the vectors of an endpoint. It is stored, because the measurement takes several requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,8 +80,13 @@ impl Embedder for EndpointEmbedder {
         Ok(vectors.into_iter().next().unwrap_or_default())
     }
 
-    fn embed_queries(&self, queries: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        self.endpoint.embed_queries(queries, Some(self.measured.dimensions), QUERIES_DEADLINE)
+    fn embed_query_with_passages(
+        &self,
+        query: &str,
+        passages: &[&str],
+    ) -> Result<(Vec<f32>, Vec<Vec<f32>>), EmbedError> {
+        let expected = Some(self.measured.dimensions);
+        self.endpoint.embed_query_with_passages(query, passages, expected, COMPARISON_DEADLINE)
     }
 
     /// A service does not show how it splits a query, so the similarities alone decide.
@@ -98,6 +104,10 @@ impl Embedder for EndpointEmbedder {
 
     fn is_budgeted(&self) -> bool {
         true
+    }
+
+    fn query_deadline(&self) -> Option<Duration> {
+        Some(QUERY_DEADLINE)
     }
 
     fn fault(&self) -> Option<EndpointFault> {

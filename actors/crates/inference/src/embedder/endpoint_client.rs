@@ -156,8 +156,7 @@ impl EmbeddingEndpoint {
         Ok(self.probe(None, BATCH_DEADLINE)?.vectors.first().map_or(0, Vec::len))
     }
 
-    /// Returns the vectors of queries, whose prefix is prepended. Blocks for the deadline at most, for each 32 queries, and as long again if
-    /// one is refused.
+    /// Returns the vectors of queries, whose prefix is prepended. Blocks for the deadline at most, for each 32 queries.
     pub(super) fn embed_queries(
         &self,
         queries: &[&str],
@@ -167,14 +166,36 @@ impl EmbeddingEndpoint {
         Ok(self.embed(&self.settings.query_prefix, queries, expected, deadline)?.vectors)
     }
 
-    /// Returns the vectors of passages, whose prefix is prepended. Blocks for a minute at most, for each 32 passages, and as long again if
-    /// one is refused.
+    /// Returns the vectors of passages, whose prefix is prepended. Blocks for a minute at most, for each 32 passages.
     pub(super) fn embed_passages(
         &self,
         passages: &[&str],
         expected: Option<usize>,
     ) -> Result<Embeddings, EmbedError> {
         self.embed(&self.settings.passage_prefix, passages, expected, BATCH_DEADLINE)
+    }
+
+    /// Returns the vectors of a query and of passages, each with its prefix. Blocks for the deadline at most, for each 32 texts, and as long
+    /// again if one is refused.
+    pub(super) fn embed_query_with_passages(
+        &self,
+        query: &str,
+        passages: &[&str],
+        expected: Option<usize>,
+        deadline: Duration,
+    ) -> Result<(Vec<f32>, Vec<Vec<f32>>), EmbedError> {
+        let mut vectors = self
+            .embed_inputs(self.comparison_inputs(query, passages), expected, deadline)?
+            .vectors
+            .into_iter();
+        Ok((vectors.next().unwrap_or_default(), vectors.collect()))
+    }
+
+    /// Returns what is sent of a query, and then of passages.
+    fn comparison_inputs(&self, query: &str, passages: &[&str]) -> Vec<String> {
+        let EmbeddingSettings { query_prefix, passage_prefix, .. } = &self.settings;
+        let passages = passages.iter().map(|passage| input_of(passage_prefix, passage));
+        std::iter::once(input_of(query_prefix, query)).chain(passages).collect()
     }
 
     /// `expected` is the length that vectors must have if none is set; `None` accepts any.
@@ -185,11 +206,17 @@ impl EmbeddingEndpoint {
         expected: Option<usize>,
         deadline: Duration,
     ) -> Result<Embeddings, EmbedError> {
+        let inputs = texts.iter().map(|text| input_of(prefix, text)).collect();
+        self.embed_inputs(inputs, expected, deadline)
+    }
+
+    fn embed_inputs(
+        &self,
+        inputs: Vec<String>,
+        expected: Option<usize>,
+        deadline: Duration,
+    ) -> Result<Embeddings, EmbedError> {
         let expected = self.settings.dimensions.or(expected);
-        let inputs: Vec<String> = texts
-            .iter()
-            .map(|text| prefix.chars().chain(text.chars()).take(MAX_TEXT_CHARS).collect())
-            .collect();
         let mut all = Embeddings::default();
         for group in groups(inputs) {
             let embedded = self.request(&group, expected, deadline)?;
@@ -199,16 +226,19 @@ impl EmbeddingEndpoint {
         Ok(all)
     }
 
-    /// Returns the vectors of the texts of one request. If it is refused, another request shows whether the endpoint accepts other texts.
+    /// Returns the vectors of the texts of one request. If it is refused, another request shows whether the endpoint accepts other texts,
+    /// unless most of the time is up: then a later refusal shows it.
     fn request(
         &self,
         texts: &[String],
         expected: Option<usize>,
         deadline: Duration,
     ) -> Result<Embeddings, EmbedError> {
+        let called = Instant::now();
         let sent = self.send(texts, expected, deadline);
-        if matches!(sent, Err(EmbedError::TextRefused { .. })) {
-            self.probe(expected, deadline)?;
+        let left = deadline.saturating_sub(called.elapsed());
+        if matches!(sent, Err(EmbedError::TextRefused { .. })) && left >= deadline / 2 {
+            self.probe(expected, left)?;
         }
         sent
     }
@@ -327,6 +357,11 @@ impl fmt::Debug for EmbeddingEndpoint {
         // Not the settings, which hold the key.
         f.debug_struct("EmbeddingEndpoint").field("model", &self.settings.model).finish_non_exhaustive()
     }
+}
+
+/// Returns what is sent of a text.
+fn input_of(prefix: &str, text: &str) -> String {
+    prefix.chars().chain(text.chars()).take(MAX_TEXT_CHARS).collect()
 }
 
 /// Divides texts into those of a request each, in order.

@@ -13,6 +13,8 @@ const HASH_DIGITS: usize = 8;
 pub struct EmbeddingSettings {
     /// Base URL (`ai.embedding.url`), to which `/embeddings` is appended.
     pub url: String,
+    /// What tells the service from others (`ai.embedding.identity`): its vectors stay the same when the URL changes. `None` if the URL does.
+    pub identity: Option<String>,
     /// Name of the model that each request asks for (`ai.embedding.model`).
     pub model: String,
     /// `ai.embedding.key`, sent as a bearer token.
@@ -33,7 +35,8 @@ impl EmbeddingSettings {
         let to_allowed = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
         let model: String = self.model.chars().take(MAX_NAME_CHARS).map(to_allowed).collect();
         let mut hash = Sha256::new();
-        for part in [self.url.trim_end_matches('/'), &self.model, &self.passage_prefix] {
+        let service = self.identity.as_ref().unwrap_or(&self.url);
+        for part in [service.trim_end_matches('/'), &self.model, &self.passage_prefix] {
             // With its length, so that no two lists of parts have the same bytes.
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part.as_bytes());
@@ -53,6 +56,7 @@ mod tests {
     fn settings(model: &str) -> EmbeddingSettings {
         EmbeddingSettings {
             url: "https://embed.example/v1".to_owned(),
+            identity: None,
             model: model.to_owned(),
             key: None,
             dimensions: None,
@@ -83,6 +87,20 @@ mod tests {
 
         assert_eq!(names.len(), 4, "{names:?}");
         assert_ne!(one.vector_name(256), one.vector_name(255));
+    }
+
+    #[test]
+    fn name_of_vectors_stays_when_a_service_with_an_identity_moves() {
+        let one = settings("a/b");
+        let moved = EmbeddingSettings {
+            url: "http://10.0.0.7/v1".to_owned(),
+            identity: Some(one.url.clone()),
+            ..one.clone()
+        };
+
+        assert_eq!(moved.vector_name(256), one.vector_name(256));
+        let other = EmbeddingSettings { identity: Some("other".to_owned()), ..one.clone() };
+        assert_ne!(other.vector_name(256), one.vector_name(256));
     }
 
     #[test]

@@ -82,12 +82,26 @@ pub trait Embedder: Send + Sync {
     /// not answer within a second.
     fn embed_query(&self, query: &str) -> Result<Vec<f32>, EmbedError>;
 
-    /// Returns the vectors of several queries, in order, as [`Embedder::embed_query`] does. A service gets them with one request.
+    /// Returns the vectors of several queries, in order, as [`Embedder::embed_query`] does.
     ///
     /// # Errors
     /// As [`Embedder::embed_query`]; then there are no vectors at all.
     fn embed_queries(&self, queries: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
         queries.iter().map(|query| self.embed_query(query)).collect()
+    }
+
+    /// Returns the vector of a query, and those of short passages, in order, that are compared with it while a user waits. Like
+    /// [`Embedder::embed_query`] it never waits for a batch. A service gets a query with up to 31 passages in one request. As it is here, it
+    /// is right for models that embed queries and passages alike.
+    ///
+    /// # Errors
+    /// As [`Embedder::embed_query`]; then there are no vectors at all.
+    fn embed_query_with_passages(
+        &self,
+        query: &str,
+        passages: &[&str],
+    ) -> Result<(Vec<f32>, Vec<Vec<f32>>), EmbedError> {
+        Ok((self.embed_query(query)?, self.embed_queries(passages)?))
     }
 
     /// Returns how much the meaning of a query counts: as much as the model knows its words.
@@ -111,6 +125,11 @@ pub trait Embedder: Send + Sync {
     /// model does.
     fn is_budgeted(&self) -> bool {
         false
+    }
+
+    /// Returns the longest time that the vector of a query waits for a service; `None` for a local model, which computes instead of waiting.
+    fn query_deadline(&self) -> Option<Duration> {
+        None
     }
 
     /// Returns why it cannot be used at present; `None` if the last use succeeded. A local model can always be used.

@@ -1,7 +1,10 @@
 //! Tests of reading unindexed documents.
 
 use database::QueryPlan;
+use library::bookmarks::BookmarkConditions;
 use sea_orm::{DbBackend, EntityTrait, IntoActiveModel, QueryTrait, Statement};
+use search::index::{DocumentSet, Filter};
+use search::query_syntax::ParsedQuery;
 use uuid::Uuid;
 use values::id::BookmarkId;
 use values::kind::ContentType;
@@ -21,8 +24,13 @@ fn waiting(owner: UserId) -> document::Model {
     document::Model { bookmark_id: Some(BookmarkId::new(NOON)), ..row }
 }
 
+/// A search of a part of the library.
+fn search(bookmarks: BookmarkConditions, within: Filter) -> SearchQuery {
+    SearchQuery { query: ParsedQuery::of("heron"), within, bookmarks, limit: 10 }
+}
+
 async fn read(reader: &UnindexedReader, owner: UserId) -> UnindexedDocuments {
-    reader.read(owner, &BookmarkConditions::default()).await.unwrap()
+    reader.read(owner, &search(BookmarkConditions::default(), Filter::default())).await.unwrap()
 }
 
 fn has(found: &UnindexedDocuments, id: DocumentId) -> bool {
@@ -50,7 +58,7 @@ async fn own_visible_unindexed_documents_are_read() {
         assert!(!has(&found, foreign) && !has(&found, hidden) && !has(&found, indexed));
     }
     let tagged = BookmarkConditions { tag: Some("grey".to_owned()), ..BookmarkConditions::default() };
-    assert!(reader.read(owner, &tagged).await.unwrap().is_empty());
+    assert!(reader.read(owner, &search(tagged, Filter::default())).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -86,6 +94,31 @@ async fn passages_that_the_index_lacks_are_read() {
     assert!(has(&found, document) && found.is_former(former.id.0, document.0));
 }
 
+#[tokio::test]
+async fn filters_are_tested_before_the_newest_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = open_database(&folder).await;
+    let owner = add_user(&db).await;
+    let pdf = document::Model { content_type: ContentType::Pdf, ..waiting(owner) };
+    let pdf = add_document(&db, pdf).await;
+    let later = Some(NOON + Duration::from_secs(1));
+    for _ in 0..=MAX_DOCUMENTS {
+        add_document(&db, document::Model { unindexed_since: later, ..waiting(owner) }).await;
+    }
+    let of_type = Filter { content_type: Some(ContentType::Pdf), ..Filter::default() };
+    let named = Filter { documents: DocumentSet::Only(vec![pdf.0]), ..Filter::default() };
+    let reader = UnindexedReader::new(db, Workers::new(1));
+
+    assert!(!has(&read(&reader, owner).await, pdf));
+    for within in [of_type.clone(), named] {
+        let found = reader.read(owner, &search(BookmarkConditions::default(), within)).await.unwrap();
+        assert!(has(&found, pdf));
+    }
+    let without_it = Filter { documents: DocumentSet::Except(vec![pdf.0]), ..of_type };
+    let found = reader.read(owner, &search(BookmarkConditions::default(), without_it)).await.unwrap();
+    assert!(found.is_empty());
+}
+
 #[test]
 fn texts_are_read_within_the_budget() {
     let text = |total_chars| document::Model { total_chars, ..waiting(UserId(Uuid::nil())) };
@@ -110,9 +143,9 @@ async fn direct_read_agrees_with_the_query_of_the_entity() {
     add_document(&db, document::Model { unindexed_since: None, ..waiting(owner) }).await;
     add_document(&db, waiting(other)).await;
 
-    let read = read_newest(&db, owner).await.unwrap();
+    let read = read_newest(&db, owner, 200).await.unwrap();
 
-    let newest = document::Entity::newest_unindexed_of(owner).limit(MAX_DOCUMENTS);
+    let newest = document::Entity::newest_unindexed_of(owner).limit(200);
     let newest = newest.select_only().columns([document::Column::Id, document::Column::UnindexedSince]);
     let newest: Vec<(DocumentId, Timestamp)> = newest.into_tuple().all(db.read()).await.unwrap();
     assert_eq!((read.len(), read), (4, newest));
@@ -125,8 +158,11 @@ async fn unindexed_documents_are_found_by_indexes() {
     let user = UserId::new(NOON);
     let ids: Vec<DocumentId> = (0..200).map(|id| DocumentId(Uuid::from_u128(id))).collect();
 
-    let newest =
-        Statement::from_sql_and_values(DbBackend::Sqlite, NEWEST.sql(DbBackend::Sqlite), [user.into()]);
+    let newest = Statement::from_sql_and_values(
+        DbBackend::Sqlite,
+        NEWEST.sql(DbBackend::Sqlite),
+        [user.into(), 200_i64.into()],
+    );
     let newest = QueryPlan::of(&db, newest).await.unwrap();
     let passages = select_passages(user, &ids).build(DbBackend::Sqlite);
     let passages = QueryPlan::of(&db, passages).await.unwrap();

@@ -13,6 +13,7 @@ fn endpoint(model: &str) -> EmbeddingEndpoint {
 fn endpoint_at(url: &str, model: &str) -> EmbeddingEndpoint {
     let settings = EmbeddingSettings {
         url: url.to_owned(),
+        identity: None,
         model: model.to_owned(),
         key: None,
         dimensions: None,
@@ -35,6 +36,18 @@ fn texts_are_divided_into_requests_of_bounded_size() {
     assert_eq!(sizes(vec!["ant".to_owned(); 70]), [32, 32, 6]);
     assert_eq!(sizes(vec!["a".repeat(MAX_TEXT_CHARS); 17]), [8, 8, 1]);
     assert_eq!(sizes(Vec::new()), [0; 0]);
+}
+
+#[test]
+fn query_and_passages_have_prefixes_of_their_own() {
+    let mut endpoint = endpoint("a");
+    endpoint.settings.query_prefix = "query: ".to_owned();
+    endpoint.settings.passage_prefix = "passage: ".to_owned();
+
+    let inputs = endpoint.comparison_inputs("egret", &["A heron.", "Bread."]);
+
+    assert_eq!(inputs, ["query: egret", "passage: A heron.", "passage: Bread."]);
+    assert_eq!(groups(endpoint.comparison_inputs("egret", &["A heron."; 31])).len(), 1, "one request");
 }
 
 #[test]
