@@ -89,6 +89,10 @@ enum Command {
     #[command(subcommand)]
     Models(models::ModelsCommand),
     /// Rebuild the search index, or move it between the data folder and a Qdrant server
+    ///
+    /// A rebuild is not needed after an index was lost or damaged, or after a change of the model: the server sees to both. It is for results
+    /// that stay wrong, such as words that are in a text and do not find it. All texts are embedded again: an endpoint
+    /// (`ai.embedding.url`) gets every passage, and may charge for it. A move embeds nothing.
     Reindex(reindex::ReindexArgs),
     /// Judge search by a set of texts and queries
     ///

@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs::File;
 
 use actors::ingest::reindex;
-use actors::ingest::repair::relocate;
+use actors::ingest::repair::{Relocation, relocate};
 use clap::{Args, ValueEnum};
 use library::context::CoreContext;
 use search::index::{CopyReport, IndexFolder, IndexStore};
@@ -68,17 +68,17 @@ async fn relocate_index(
     // Also after a failure, and also of the index that is moved, whose files are written when it is opened: a command that root runs must not
     // leave files that the server cannot open.
     let given = [&from, &to].map(|store| store.folder().map_or(Ok(()), give_index_to_owner));
-    let CopyReport { passages, users, removed } = moved?;
+    let Relocation { copy: CopyReport { passages, users, removed }, surplus } = moved?;
     given.into_iter().collect::<Result<(), Failure>>()?;
     let (from, to) = (from.description(), to.description());
-    CommandOutput::of(&MovedIndex { passages, users, removed, from, to, target })
+    CommandOutput::of(&MovedIndex { passages, users, removed, surplus, from, to, target })
 }
 
 async fn copy_and_record(
     core: &CoreContext,
     from: &IndexStore,
     to: &IndexStore,
-) -> Result<CopyReport, Failure> {
+) -> Result<Relocation, Failure> {
     let bar = progress::count("passages copied");
     let shown = bar.clone();
     let on_progress = move |copied| shown.set_position(u64::try_from(copied).unwrap_or(u64::MAX));
@@ -130,6 +130,8 @@ struct MovedIndex {
     users: usize,
     /// Passages that were at the new place before, and that the index does not have.
     removed: usize,
+    /// Passages of the index beyond those that the database expects.
+    surplus: u64,
     from: String,
     to: String,
     #[serde(skip)]
@@ -138,14 +140,20 @@ struct MovedIndex {
 
 impl fmt::Display for MovedIndex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { passages, users, removed, from, to, target } = self;
+        let Self { passages, users, removed, surplus, from, to, target } = self;
         writeln!(f, "moved {passages} passages of {users} users")?;
         writeln!(f, "from {from}")?;
         writeln!(f, "to {to}")?;
         if *removed > 0 {
             writeln!(f, "removed {removed} other passages there")?;
         }
-        f.write_str("counted the passages of every user at the new place: none is missing\n")?;
+        f.write_str("counted the passages of every user at both places: the numbers are the same\n")?;
+        if *surplus > 0 {
+            writeln!(
+                f,
+                "the index has {surplus} passages that the database does not expect: the next start compares it with the database"
+            )?;
+        }
         f.write_str(match target {
             IndexTarget::Folder => "remove vectors.url from the settings before the server is started",
             IndexTarget::Server => {

@@ -10,7 +10,8 @@ corpus.jsonl   {_id, title, text, metadata: {url, savedAt, tags?, notes?, highli
                to be fetched, or the fetch "failed" for good.
 queries.jsonl  {_id, text, metadata: {kind, correctedQuery?, filters?}}
                `correctedQuery` is what the search should say that it looked for, in lower case; only queries of the kind
-               `misspelt` have it. `filters` are further parameters of the search.
+               `misspelt` have it. `filters` are further parameters of the search. A query of the kind `passage` asks for a passage
+               deep in a long text.
 qrels.tsv      query-id, corpus-id and score: 2 for what the user means, 1 for what is related, 0 for what is similar but wrong.
                Saves that are not listed are wrong too. A query of the kind `nothing` has no rows and should find nothing.
 answers.jsonl  {_id, text, document, fact}
@@ -29,14 +30,21 @@ import urllib.parse
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-LEAST_SAVES = {"saves": 300, "saves without a text": 40, "saves with tags": 120, "saves with notes": 30, "saves with highlights": 20}
+LEAST_SAVES = {
+    "saves": 300, "long saves": 10, "saves without a text": 40, "saves with tags": 120, "saves with notes": 30, "saves with highlights": 20,
+}
 LEAST_QUERIES = {
     "title": 18, "tag": 12, "url": 10, "note": 8, "code": 20, "phrase": 14, "misspelt": 16, "language": 20, "question": 16,
-    "meaning": 8, "nothing": 8,
+    "meaning": 8, "nothing": 8, "passage": 18,
 }
 LEAST_ANSWERED = 50
 LEAST_UNANSWERED = 20
-MAX_WORDS = 400
+LEAST_ANSWERED_FROM_LONG = 15
+MAX_WORDS = 2_000
+# A text of so many words has several passages, of which the first says little about the others.
+LEAST_WORDS_OF_LONG = 600
+# The fact that answers a question to a long text stands after so many characters, beyond the first passage.
+LEAST_OFFSET_OF_FACT = 1_000
 
 STATES = ("waiting", "failed")
 FILTERS = ("tag", "contentType", "archived", "favorite", "savedAfter", "savedBefore", "source")
@@ -93,6 +101,10 @@ def searchable_text(save: dict) -> str:
     return "\n".join(parts + notes + metadata.get("tags", []))
 
 
+def is_long(save: dict) -> bool:
+    return len(save["text"].split()) >= LEAST_WORDS_OF_LONG
+
+
 def faults_of_save(save: dict) -> Iterator[str]:
     name, metadata = save["_id"], save["metadata"]
     yield from fields(save, ("_id", "title", "text", "metadata"))
@@ -126,6 +138,7 @@ def faults_of_corpus(saves: list[dict]) -> Iterator[str]:
     yield from duplicates("text", (save["text"] for save in saves if save["text"]))
     found = {
         "saves": len(saves),
+        "long saves": sum(is_long(save) for save in saves),
         "saves without a text": sum("state" in save["metadata"] for save in saves),
         "saves with tags": sum(bool(save["metadata"].get("tags")) for save in saves),
         "saves with notes": sum(bool(save["metadata"].get("notes")) for save in saves),
@@ -200,6 +213,8 @@ def faults_of_judgements(lines: list[str], queries: dict[str, dict], saves: dict
         kind = query["metadata"]["kind"]
         if (kind == "nothing") == bool(judged[name]):
             yield f"{name}: exactly the queries of the kind nothing find nothing"
+        if kind == "passage" and not all(is_long(saves[save]) for save in judged[name]):
+            yield f"{name}: judges a save that is not long"
         for save in judged[name] if kind == "meaning" else []:
             if common := shared_words(query, saves[save]):
                 yield f"{name}: shares {sorted(common)} with {save}"
@@ -209,6 +224,7 @@ def faults_of_answers(questions: list[dict], saves: dict[str, dict]) -> Iterator
     yield from duplicates("id of a question", (question["_id"] for question in questions))
     yield from duplicates("question", (fold(question["text"]) for question in questions))
     examples = {" ".join(words(example)) for example in SPECIFIED_EXAMPLES}
+    from_long = 0
     for question in questions:
         name, document, fact = question["_id"], question["document"], question["fact"]
         yield from fields(question, ("_id", "text", "document", "fact"))
@@ -220,9 +236,21 @@ def faults_of_answers(questions: list[dict], saves: dict[str, dict]) -> Iterator
             yield f"{name}: unknown document {document}"
         elif document is not None and (not fact or fact not in saves[document]["text"]):
             yield f"{name}: the fact is not in the text of {document}: {fact}"
+        elif document is not None and is_long(saves[document]):
+            from_long += 1
+            if saves[document]["text"].index(fact) < LEAST_OFFSET_OF_FACT:
+                yield f"{name}: the fact stands at the beginning of {document}: {fact}"
     answered = sum(question["document"] is not None for question in questions)
-    found = {"questions with an answer": answered, "questions without an answer": len(questions) - answered}
-    least = {"questions with an answer": LEAST_ANSWERED, "questions without an answer": LEAST_UNANSWERED}
+    found = {
+        "questions with an answer": answered,
+        "questions without an answer": len(questions) - answered,
+        "questions to long texts": from_long,
+    }
+    least = {
+        "questions with an answer": LEAST_ANSWERED,
+        "questions without an answer": LEAST_UNANSWERED,
+        "questions to long texts": LEAST_ANSWERED_FROM_LONG,
+    }
     yield from too_few(found, least)
 
 

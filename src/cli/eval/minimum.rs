@@ -44,9 +44,12 @@ impl FigureMinimum {
     }
 }
 
-/// Returns the figure of this name in the first search of a report, rounded as it is printed.
+/// Returns the figure of this name, rounded as it is printed: in the search that it names before a colon, or in the first one of a report.
 fn value_of(report: &EvaluationReport, figure: &str) -> Option<f64> {
-    let search = report.searches.first()?;
+    let (search, figure) = match figure.split_once(':') {
+        Some((name, figure)) => (report.searches.iter().find(|search| search.search == name)?, figure),
+        None => (report.searches.first()?, figure),
+    };
     match figure {
         "corrections" => Some(search.corrections?.share()),
         "answers.right" => Some(report.answers?.answered.share()),
@@ -93,6 +96,13 @@ mod tests {
             figures: vec![row("all", 0.5), row("title", 0.8)],
             corrections: Some(PartialCount { right: 3, all: 4 }),
         };
+        let by_words = SearchReport {
+            search: "lexical",
+            queries: 4,
+            degraded: 4,
+            figures: vec![row("title", 0.4)],
+            corrections: None,
+        };
         let answers = AnswerCounts {
             answered: PartialCount { right: 1, all: 2 },
             declined: PartialCount { right: 0, all: 0 },
@@ -101,7 +111,7 @@ mod tests {
         EvaluationReport {
             set: name,
             texts: 9,
-            searches: vec![search],
+            searches: vec![search, by_words],
             answers: Some(answers),
             unmet: Vec::new(),
         }
@@ -120,13 +130,15 @@ mod tests {
             "all.mrr=0",
             "corrections=0.75",
             "answers.right=0.5",
+            "lexical:title=0.4",
         ] {
             assert_eq!(unmet(met), None, "{met}");
         }
 
         assert_eq!(unmet("title=0.9").unwrap(), "title is 0.8000, less than 0.9");
         assert_eq!(unmet("answers.declined=0.1").unwrap(), "answers.declined is 0.0000, less than 0.1");
-        for unknown in ["fish=0", "title.map=0"] {
+        assert_eq!(unmet("lexical:title=0.5").unwrap(), "lexical:title is 0.4000, less than 0.5");
+        for unknown in ["fish=0", "title.map=0", "lexical:all=0", "database:title=0"] {
             assert!(unmet(unknown).unwrap().contains("is not measured"), "{unknown}");
         }
     }

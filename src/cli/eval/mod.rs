@@ -1,10 +1,11 @@
-//! `carrel eval`: judges search, and answers, by a set of texts and queries. It has a library of its own in a temporary folder, and asks
-//! the operations that serve clients.
+//! `carrel eval`: judges search, and answers, by a set of texts and queries. It has a library of its own in a temporary folder, or on servers
+//! that are named, and asks the operations that serve clients.
 
 mod answers;
 mod evaluation_library;
 mod figures;
 mod minimum;
+mod place;
 mod report;
 mod searches;
 mod set;
@@ -15,12 +16,14 @@ use std::path::{Path, PathBuf};
 
 use actors::ai;
 use actors::context::OperationContext;
+use actors::retrieval::Completeness;
 use clap::Args;
 use tempfile::TempDir;
 
 use self::answers::AnswerCounts;
 use self::evaluation_library::EvaluationLibrary;
 use self::minimum::FigureMinimum;
+use self::place::PlaceArgs;
 use self::report::{EvaluationReport, SearchReport};
 use self::searches::SearchedSet;
 use self::set::EvaluationSet;
@@ -50,20 +53,29 @@ pub struct EvalArgs {
     /// Fail if a figure is lower, such as title.mrr=0.9; may be repeated
     ///
     /// The figures are KIND.ndcg (or KIND alone), KIND.recall and KIND.mrr of a kind of queries or of `all`, `corrections`,
-    /// `answers.right` and `answers.declined`. They are those of the hybrid search or, with --lexical, of the lexical one.
+    /// `answers.right` and `answers.declined`. They are those of the hybrid search or, with --lexical, of the lexical one; with its name
+    /// and a colon before them, such as `database:all.recall`, they are those of another search.
     #[arg(long = "min", value_name = "FIGURE=VALUE", value_parser = FigureMinimum::parse)]
     minimums: Vec<FigureMinimum>,
     /// Keep the library in this folder, which must be empty or not exist
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    #[command(flatten)]
+    place: PlaceArgs,
 }
 
 /// Measures the set, and reports the figures. Blocks.
 pub fn run(args: &EvalArgs, settings: Settings) -> Result<CommandOutput, Failure> {
     let set = EvaluationSet::read(&args.set, args.kind.as_deref(), args.answers)?;
     let folder = DataFolder::create(args.keep.as_deref())?;
-    let settings = isolated(settings, folder.path().to_owned());
+    let settings = isolated(settings, folder.path().to_owned(), &args.place);
+    place::require_empty_database(&settings)?;
+    let collection = place::new_collection(&settings)?;
     let measured = server::run_offline(&settings, async |service| measure(service, args, &set).await);
+    if let Some(collection) = collection.filter(|_| args.keep.is_none()) {
+        // Also after a failure. It belongs to this library alone, so no other one could use it.
+        place::delete_collection(&collection)?;
+    }
     let Measurements { mut report, features } = measured.map_err(Failure::Service)??;
     if let Some(file) = &args.features {
         let fault = |cause| Failure::Path { what: "write", path: file.clone(), cause };
@@ -106,16 +118,12 @@ impl DataFolder {
     }
 }
 
-/// Returns the settings for a library in this folder, which shares only the models with the library of the server. It sends texts only
-/// to `ai.embedding.url`, if one is set.
-fn isolated(settings: Settings, data_dir: PathBuf) -> Settings {
-    let mut own = settings;
+/// Returns the settings for a library in this place, and otherwise in this folder, which shares only the models with the library of the
+/// server. It sends texts only to `ai.embedding.url`, if one is set.
+fn isolated(settings: Settings, data_dir: PathBuf, place: &PlaceArgs) -> Settings {
+    let mut own = place.apply(settings);
     own.models.dir = Some(own.models_folder());
     own.data_dir = data_dir;
-    own.database.url = None;
-    // Its index would replace that of the server.
-    own.vectors.url = None;
-    own.vectors.key = None;
     own.files.url = None;
     own.mail.url = None;
     own.ai.chat.url = None;
@@ -146,7 +154,7 @@ async fn measure(
     let answers =
         if args.answers { Some(AnswerCounts::ask(ctx, &library, &set.questions).await?) } else { None };
     let searched = SearchedSet::search(ctx, &library, &set.queries).await?;
-    let searches = if args.lexical {
+    let mut searches = if args.lexical {
         vec![SearchReport::of("lexical", &searched)]
     } else {
         if searched.degraded > 0 {
@@ -156,6 +164,10 @@ async fn measure(
         let by_words = search_by_words(ctx, &library, set).await?;
         vec![SearchReport::of("hybrid", &searched), SearchReport::of("lexical", &by_words)]
     };
+    if args.place.can_lose_index() {
+        let by_database = search_without_index(ctx, &library, set).await?;
+        searches.push(SearchReport::of("database", &by_database));
+    }
     let report = EvaluationReport {
         set: set.name.clone(),
         texts: set.texts.len(),
@@ -182,9 +194,24 @@ async fn search_by_words(
     searched
 }
 
+/// Searches a library on PostgreSQL as while its index may lack texts: the database searches them.
+async fn search_without_index(
+    ctx: &OperationContext,
+    library: &EvaluationLibrary,
+    set: &EvaluationSet,
+) -> Result<SearchedSet, Failure> {
+    let engine = ctx.retrieval.engine();
+    let known = engine.completeness();
+    engine.set_completeness(Completeness::Checking);
+    let searched = SearchedSet::search(ctx, library, &set.queries).await;
+    engine.set_completeness(known);
+    searched
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::{CollectionName, HttpUrl};
 
     #[test]
     fn folder_to_keep_must_be_empty() {
@@ -204,11 +231,21 @@ mod tests {
         let settings = Settings::load(None, server.into_iter()).unwrap();
         let models = settings.models_folder();
 
-        let own = isolated(settings, PathBuf::from("elsewhere"));
+        let place = PlaceArgs {
+            vectors_url: None,
+            collection: CollectionName::parse("birds").unwrap(),
+            database_url: None,
+        };
+
+        let own = isolated(settings.clone(), PathBuf::from("elsewhere"), &place);
 
         assert_eq!(own.models_folder(), models);
         assert_eq!(own.data_dir, PathBuf::from("elsewhere"));
         assert!(own.database_url().sqlite_file().unwrap().starts_with("elsewhere"));
         assert!(own.vectors.url.is_none());
+        let url = HttpUrl::parse("http://127.0.0.1:7334").unwrap();
+        let place = PlaceArgs { vectors_url: Some(url.clone()), ..place };
+        let own = isolated(settings, PathBuf::from("elsewhere"), &place);
+        assert_eq!((own.vectors.url, own.vectors.collection.as_str()), (Some(url), "birds"));
     }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use test_qdrant::TestQdrant;
 
 use crate::support::Home;
 use crate::support::program::{CommandOutput, command_output, run_command};
@@ -128,6 +129,49 @@ async fn library_of_an_evaluation_can_be_kept() {
     let again = command_output(&home, &args, "", &[]);
     assert_eq!(again.code, Some(1), "{again:?}");
     assert!(again.stderr.contains("it is not empty"), "{again:?}");
+}
+
+#[actix_web::test]
+async fn set_is_measured_on_a_qdrant_server() {
+    let (home, qdrant) = (Home::new().await, TestQdrant::start().unwrap());
+    let (set, url, kept) = (write_set(&home), qdrant.url(), home.path("kept"));
+    let args = ["eval", set.as_str(), "--lexical", "--vectors-url", url.as_str()];
+
+    // The second time there is no collection of the first.
+    for _ in 0..2 {
+        let report = run_command(&home, &args, "");
+        assert_eq!(figures(&report["searches"][0], "text"), json!([1.0, 1.0, 1.0]));
+    }
+    assert!(qdrant.requests("upsert_points") > 0);
+
+    let keeping = args.iter().copied().chain(["--keep", kept.to_str().unwrap()]).collect::<Vec<_>>();
+    run_command(&home, &keeping, "");
+    let refused = command_output(&home, &args, "", &[]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("the collection carrel-eval of the Qdrant server"), "{refused:?}");
+}
+
+/// Runs on PostgreSQL only, which searches texts itself.
+#[actix_web::test]
+async fn database_is_judged_without_its_index() {
+    let (home, qdrant) = (Home::new().await, TestQdrant::start().unwrap());
+    if home.database_file().is_some() {
+        return;
+    }
+    let (set, url, database) = (write_set(&home), qdrant.url(), home.database_url());
+    let servers = ["--vectors-url", url.as_str(), "--database-url", database.as_str()];
+    let args = [&["eval", set.as_str(), "--lexical"], servers.as_slice()].concat();
+
+    let report = run_command(&home, &args, "");
+
+    let searches = report["searches"].as_array().unwrap();
+    let names: Vec<&Value> = searches.iter().map(|search| &search["search"]).collect();
+    assert_eq!(names, ["lexical", "database"]);
+    assert_eq!(searches[1]["degraded"], searches[1]["queries"]);
+    assert_eq!(figures(&searches[1], "text")[1], 1.0);
+    let again = command_output(&home, &args, "", &[]);
+    assert_eq!(again.code, Some(1), "{again:?}");
+    assert!(again.stderr.contains("is not empty"), "{again:?}");
 }
 
 #[actix_web::test]

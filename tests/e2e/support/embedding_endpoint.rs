@@ -2,6 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
@@ -29,8 +30,12 @@ pub enum EmbeddingReply {
     VectorsOfModel(&'static str),
     /// Status 500 for this model if one of the texts contains this word; otherwise vectors.
     FailureOfModel(&'static str, &'static str),
+    /// Nothing, until the reply is another one, if one of the texts contains this word; otherwise vectors.
+    SilenceOn(&'static str),
     /// This status and body.
     Refusal(u16, &'static str),
+    /// Nothing.
+    Silence,
 }
 
 pub struct EmbeddingEndpoint {
@@ -80,6 +85,7 @@ impl EmbeddingEndpoint {
     pub fn vector_name_of(&self, model: &str) -> String {
         let settings = EmbeddingSettings {
             url: self.url.clone(),
+            identity: None,
             model: model.to_owned(),
             key: None,
             dimensions: None,
@@ -126,11 +132,8 @@ async fn respond(
     let body = body.into_inner();
     let texts = texts_of(&body);
     let model = body["model"].as_str().unwrap().to_owned();
-    let reply = {
-        let mut state = state.lock().unwrap();
-        state.requests.push(body);
-        state.reply
-    };
+    state.lock().unwrap().requests.push(body);
+    let reply = await_reply(&state, &texts).await;
     let vectors: Vec<Vec<f32>> = match reply {
         EmbeddingReply::VectorsWithout(word) if texts.iter().any(|text| text.contains(word)) => {
             return HttpResponse::BadRequest().json(json!({ "error": { "message": "flagged" } }));
@@ -144,10 +147,12 @@ async fn respond(
         EmbeddingReply::Vectors
         | EmbeddingReply::VectorsWithout(_)
         | EmbeddingReply::VectorsOfModel(_)
-        | EmbeddingReply::FailureOfModel(..) => texts.iter().map(|text| vector(&model, text)).collect(),
+        | EmbeddingReply::FailureOfModel(..)
+        | EmbeddingReply::SilenceOn(_) => texts.iter().map(|text| vector(&model, text)).collect(),
         EmbeddingReply::VectorsOfLength(length) => {
             texts.iter().map(|_| (0..length).map(|at| if at == 0 { 1.0 } else { 0.0 }).collect()).collect()
         }
+        EmbeddingReply::Silence => return std::future::pending().await,
         EmbeddingReply::Refusal(status, text) => {
             let mut response = HttpResponse::build(StatusCode::from_u16(status).unwrap());
             return response.content_type("application/json").body(text);
@@ -157,6 +162,18 @@ async fn respond(
     let data: Vec<Value> =
         data.map(|(index, vector)| json!({ "index": index, "embedding": vector })).collect();
     HttpResponse::Ok().json(json!({ "data": data, "usage": { "total_tokens": 7 * texts.len() } }))
+}
+
+/// Returns the reply to these texts, once there is one.
+async fn await_reply(state: &Mutex<EmbeddingState>, texts: &[String]) -> EmbeddingReply {
+    loop {
+        let reply = state.lock().unwrap().reply;
+        let EmbeddingReply::SilenceOn(word) = reply else { return reply };
+        if !texts.iter().any(|text| text.contains(word)) {
+            return reply;
+        }
+        actix_web::rt::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 fn fail() -> HttpResponse {
