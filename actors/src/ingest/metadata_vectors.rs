@@ -1,8 +1,8 @@
 //! Adds the vectors of metadata passages. A page that could not be fetched has no text, so what it is about is said by its title, its excerpt,
 //! and the tags and highlights of its bookmark. All other documents are found by the meaning of their texts.
 //!
-//! A metadata passage is written by its words alone (`metadata_task`), and gets its vectors here afterwards: a service that embeds slowly, or
-//! not at all, keeps nobody's metadata out of the index. Users take turns. The work is found by the rows (`unembedded_metadata`), so a crash
+//! A metadata passage is written by its words alone (`metadata_task`), and gets its vectors here afterwards: search finds it by its words
+//! although a service embeds slowly or does not answer. Users take turns. The work is found by the rows (`unembedded_metadata`), so a crash
 //! loses nothing, and what failed is tried again by the next run.
 
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ pub async fn run(ctx: &RepairContext) -> Result<(), Error> {
     Ok(())
 }
 
-/// What became of some metadata passages.
+/// The outcome of embedding some metadata passages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
     /// At least one of them has vectors of the latest model now.

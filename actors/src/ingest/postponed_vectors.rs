@@ -13,8 +13,8 @@ pub(super) fn can_postpone_vectors(document: &document::Model) -> bool {
     document.indexed_version < document.version
 }
 
-/// Makes documents whose text the index does not have yet be indexed by their words only. Their rows say so until their words are in place, also
-/// after a restart; a job of the backlog embeds them then. The index has lost nothing, so search by meaning goes on for their owner.
+/// Has documents whose text is not in the index yet indexed by their words only, and embedded later by a job of the backlog. Their rows
+/// record it, so a restart does not change it. The index has lost nothing: search by meaning continues for their owner.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.

@@ -2,7 +2,8 @@
 //! citations.
 //!
 //! There are three outcomes: the library has nothing about the question; it has something, but no sentence answers the question; or there
-//! is an answer. Nothing is said to be there only if the index is whole: otherwise the question is refused for a while.
+//! is an answer. The answer that the library has nothing is given only while the index is complete: otherwise the question is refused for a
+//! while.
 
 mod context_packing;
 mod found_passages;

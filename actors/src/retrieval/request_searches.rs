@@ -14,7 +14,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// The searches of one request. If the index is on a server, all of them together end by one time, however many times that server, and
 /// a service that embeds, are asked. A service embeds each query once.
 pub struct RequestSearches {
-    /// `None` if the index is on this machine: its searches compute instead of waiting, and each has a limit of its own.
+    /// `None` if the index is on this machine: its searches do not wait for a server, and each has its own time limit.
     ends_at: Option<Instant>,
     /// The queries that a service was asked for, with their vectors; `None` if it gave none.
     embeddings: Mutex<Vec<(String, Option<Embedding>)>>,

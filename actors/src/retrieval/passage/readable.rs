@@ -17,8 +17,8 @@ use crate::retrieval::metadata::{DescribedDocument, read_described};
 use crate::retrieval::ranked_hits::{RankedHits, SearchHit};
 use crate::retrieval::search_query::SearchQuery;
 
-/// With more hits, those whose bookmarks fail the conditions of the search are left out before any text is read. There are only so many when
-/// the index has searched all documents, and not just those that pass.
+/// Number of hits up to which their texts are read without a test of their bookmarks. Above it, hits whose bookmarks do not meet the
+/// conditions of the search are left out first. A search has more hits only if the index was not given the documents that meet them.
 const MAX_UNTESTED_HITS: usize = 64;
 
 /// Returns the first `limit` of the hits that can be read, in their order, and after them possibly more, among them those whose title is

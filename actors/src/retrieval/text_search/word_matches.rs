@@ -15,7 +15,7 @@ use crate::retrieval::search_query::SearchQuery;
 
 /// Documents that a statement names at most: it has 65,535 parameters. Conditions on bookmarks are tested in any case.
 const MAX_NAMED_DOCUMENTS: usize = 30_000;
-/// Number of points up to which those of a user are counted. A word is as rare as among so many then.
+/// Maximum number of points of a user that are counted. In a larger library, the weight of a rare word is computed with this number.
 const MAX_COUNTED_POINTS: i64 = 10_000;
 
 /// Condition that a point is of the present state of its document: of the present text, or its metadata. The index removes the metadata of

@@ -44,7 +44,7 @@ const OVERHEAD_BYTES: usize = 256;
 /// Time for which an analysed document is kept. By then it is usually indexed.
 const MAX_KEPT_TIME: Duration = Duration::from_secs(300);
 
-/// The newest changes of a user that the index lacks, so many: the first of [`document::Entity::newest_unindexed_of`].
+/// The newest changes of a user that the index lacks, up to a limit: the first of [`document::Entity::newest_unindexed_of`].
 static NEWEST: LazyLock<DirectQuery> = LazyLock::new(|| {
     DirectQuery::of_sql(|_| {
         r#"SELECT "id", "unindexed_since" FROM "document"
@@ -210,7 +210,7 @@ async fn find_newest(
     Ok(searched)
 }
 
-/// Returns so many documents with the newest changes that the index lacks, each with the time of its state.
+/// Returns at most `limit` documents with the newest changes that the index lacks, each with the time of its state.
 async fn read_newest(db: &Db, user: UserId, limit: usize) -> Result<Vec<(DocumentId, Timestamp)>, Error> {
     let values: [Value; 2] = [user.into(), i64::try_from(limit).unwrap_or(i64::MAX).into()];
     let found = if limit > MAX_DOCUMENTS {

@@ -2,8 +2,8 @@
 
 use super::words::Token;
 
-/// Length of the beginnings by which a code is found, in bytes: a code has six of them at most. Shorter ones begin too many codes, and
-/// who types a longer one mostly types all of the code.
+/// Length of the beginnings by which a code is found, in bytes: a code has six of them at most. Shorter ones begin too many codes,
+/// and longer ones are mostly typed as the whole code.
 const MIN_PREFIX_BYTES: usize = 3;
 const MAX_PREFIX_BYTES: usize = 8;
 
