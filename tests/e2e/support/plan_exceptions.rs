@@ -155,6 +155,10 @@ pub const PARTIAL_READS: &[(&str, &str)] = &[
         r#"DELETE FROM "job" WHERE (job.state = 'given_up')"#,
         "a clean-up reads once an hour which of the documents that failed are gone",
     ),
+    (
+        r#""job"."kind" IN ($2, $3, $4, $5, $6) AND "job"."subject" = $7 AND (job.state = 'given_up')"#,
+        "the failure of one document: PostgreSQL may combine the index of the subject with the failed jobs of the user",
+    ),
     (r#"GROUP BY "job"."track", "job"."state""#, "the metrics count the queue when they are read"),
     (
         r#"COUNT("document"."id") AS "documents" FROM "document""#,
