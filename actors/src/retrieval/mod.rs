@@ -97,6 +97,24 @@ const MAX_SERVICE_QUERIES: usize = 16;
 /// Maximum time that a query waits for its turn to be embedded by a service. Then it is searched for by its words.
 const MAX_SERVICE_WAIT: Duration = Duration::from_millis(300);
 
+/// Minimum time that the searches of one request may take together in an index on a server. With a longer `vectors.timeout_ms`, that and
+/// [`REMOTE_REST_TIME`].
+const MIN_REMOTE_TIME: Duration = Duration::from_millis(1_900);
+/// Part of the time of a request that is not for the server of the index: for the vector of its query, or for PostgreSQL instead.
+const REMOTE_REST_TIME: Duration = Duration::from_millis(900);
+/// Part of the time of a request that is left for PostgreSQL if the index does not answer.
+const TEXT_SEARCH_TIME: Duration = Duration::from_millis(500);
+/// Part of the time of a request that a service that embeds leaves for the index.
+const MIN_INDEX_TIME: Duration = Duration::from_millis(300);
+/// Queries whose vectors are waited for at the same time. Half of the permits of [`Lane::Remote`], so that an endpoint that does not answer
+/// does not hold up an index on a server.
+const MAX_SERVICE_QUERIES: usize = 16;
+/// Maximum time that a query waits for its turn to be embedded by a service. Then it is searched for by its words.
+const MAX_SERVICE_WAIT: Duration = Duration::from_millis(300);
+/// Searches of PostgreSQL itself at the same time. Each takes two of the nine connections that requests write through, so without a bound the
+/// searches of an outage of the index would stop all saves.
+const MAX_TEXT_SEARCHES: usize = 4;
+
 /// Delay after which a search may be tried again that got no permit.
 const PERMIT_RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -361,7 +379,7 @@ impl Retrieval {
         let vector = self.service_vector(request, user, &search.query).await?;
         // A permit before anything else, in turns between users: searches of one account do not delay those of others.
         let _permit = self.searches.acquire(user).await.map_err(|error| self.refused_permit(error))?;
-        self.search_as_written(user, search, vector).await
+        self.search_as_written(request, user, search, vector).await
     }
 
     /// Returns the part of the time of a request that is left when the index has not answered.
@@ -400,6 +418,7 @@ impl Retrieval {
     /// Returns the best passages for the words as they are written, whose vector is this one if a service embeds. Call it with a permit.
     async fn search_as_written(
         &self,
+        request: &RequestSearches,
         user: UserId,
         search: SearchQuery,
         vector: Option<Embedding>,
@@ -411,12 +430,21 @@ impl Retrieval {
         }
         // Before the index is asked: what is indexed meanwhile is found twice, and counts once.
         let unindexed = self.unindexed.read(user, &search).await?;
-        if search.query.has_operators() {
-            let (db, engine, vector) = (&self.db, &*self.engine, vector.as_ref());
-            let user_search = UserSearch { db, engine, user, unindexed: &unindexed, is_incomplete, vector };
-            return operators::search(user_search, search).await;
-        }
-        self.engine.search(user, search, &unindexed, is_incomplete, vector).await
+        let found = if search.query.has_operators() {
+            let user_search = UserSearch {
+                db: &self.db,
+                engine: &self.engine,
+                user,
+                unindexed: &unindexed,
+                is_incomplete,
+                vector: vector.as_ref(),
+                ends_at: request.ends_at(self.reserved_time()),
+            };
+            operators::search(user_search, search).await?
+        } else {
+            self.engine.search(user, search, &unindexed, is_incomplete, vector).await?
+        };
+        Ok(found)
     }
 
     /// Returns whether a search of a user is only lexical now, without one: the AI is paused, no model is available, the index may lack

@@ -113,10 +113,12 @@ pub struct RankedHits {
     /// Whether the searched part of the library has no further results: all hits are here, except further passages of the same documents. It
     /// may be false although there are none.
     pub is_complete: bool,
-    /// Whether the search was only lexical: the AI is paused, no model is available, or the index has lost passages of the user.
+    /// Whether the search was only lexical: the AI is paused, no model is available, the index has lost passages of the user, or the time of
+    /// a search for phrases was up before all passages were read.
     pub lexical_only: bool,
-    /// Whether passages may be missing that have words of the query: the index may lack words of the user, or was not reached, so that the
-    /// database was searched instead. No hits do not mean then that there is nothing.
+    /// Whether passages may be missing that have words of the query: the index may lack words of the user, such as those of a large import, or
+    /// was not reached, so that the database was searched instead, or the time was up before all passages with phrases were read or a misspelt
+    /// query was corrected. No hits do not mean then that there is nothing.
     pub may_lack_passages: bool,
     /// Whether a passage in the searched part of the library has a word of the query.
     pub shares_words: bool,

@@ -35,9 +35,14 @@ impl RequestSearches {
         reserve: Duration,
         work: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
-        let Some(ends_at) = self.ends_at else { return work.await };
-        let ends_at = ends_at.checked_sub(reserve).unwrap_or(ends_at);
+        let Some(ends_at) = self.ends_at(reserve) else { return work.await };
         timeout_at(ends_at, work).await.unwrap_or(Err(Error::IndexUnreachable(RETRY_AFTER)))
+    }
+
+    /// Returns when a part of the request ends that leaves this time for what follows; `None` if the time is not limited.
+    pub(super) fn ends_at(&self, reserve: Duration) -> Option<Instant> {
+        let ends_at = self.ends_at?;
+        Some(ends_at.checked_sub(reserve).unwrap_or(ends_at))
     }
 
     /// Returns the vector that a service gave a query, or that it gave none; `None` if it was not asked yet.

@@ -19,11 +19,12 @@ use lexical_search::MAX_LEXICAL_HITS;
 pub use phrase_check::{PhraseMatcher, find_matching};
 pub use user_search::UserSearch;
 
-/// Returns the best passages for a query with phrases or exclusions. With phrases, fewer than its limit are all that there are, or those that
-/// were found in time; without, all among the best 1,600. A query of nothing but exclusions finds nothing.
+/// Returns the best passages for a query with phrases or exclusions. With phrases, fewer than its limit are all that there are, unless the
+/// time was up ([`RankedHits::may_lack_passages`]); without, all among the best 1,600. A query of nothing but exclusions finds nothing.
 ///
 /// # Errors
-/// [`Error::Busy`] when it takes longer than ten seconds; the errors of [`UserSearch::run`]; [`Error::Internal`] when the database fails.
+/// [`Error::Busy`] when it takes longer than ten seconds; [`Error::IndexUnreachable`] when [`UserSearch::ends_at`] comes before anything is
+/// found; the errors of [`UserSearch::run`]; [`Error::Internal`] when the database fails.
 pub(super) async fn search(search: UserSearch<'_>, query: SearchQuery) -> Result<RankedHits, Error> {
     if query.query.is_only_exclusions() {
         let lexical_only = search.engine.is_lexical_only(search.is_incomplete);
@@ -39,7 +40,8 @@ async fn search_with_operators(search: UserSearch<'_>, query: SearchQuery) -> Re
     } else {
         let lexical_only = search.engine.is_lexical_only(search.is_incomplete);
         let found = phrase_search::search(search, query).await?;
-        Ok(RankedHits { lexical_only, ..found })
+        // So that clients are told of results that may be incomplete.
+        Ok(RankedHits { lexical_only: lexical_only || found.may_lack_passages, ..found })
     }
 }
 

@@ -1,13 +1,15 @@
 //! Finds passages that contain all phrases of a query. Any passage that does has each of their words, so the texts of the passages with these
 //! words are compared with the phrases: first of the best 1,600 for all words of the query, then of all that have the rarest word of the
-//! phrases, until there are enough results or none is left, for a few seconds.
+//! phrases, until there are enough results or none is left, for a few seconds. A search whose time is up before that says so, because a phrase
+//! that it did not find may stand in a passage that it did not read.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use errors::Error;
 use search::fusion::{self, FusedPassage, RankedPassage};
+use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
 use super::exclusion::Exclusions;
@@ -24,32 +26,37 @@ const MAX_PHRASE_TIME: Duration = Duration::from_secs(3);
 const WORD_DEPTHS: [usize; 4] = [6_400, 25_600, 102_400, 409_600];
 /// Number of passages whose texts are read at a time when they are many.
 const PASSAGES_PER_LONG_READ: usize = 500;
+/// Part of the time of a search that is left to return what it has found.
+const RETURN_TIME: Duration = Duration::from_millis(50);
+/// Delay after which a search may be tried again whose time was up before it found anything.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Searches by words alone: what only resembles the query in meaning does not contain its phrases.
 ///
 /// # Errors
-/// The errors of [`UserSearch::run`]; [`Error::Internal`] when the database fails.
+/// [`Error::IndexUnreachable`] when a search whose time is limited ends before it finds anything or has read all; the errors of
+/// [`UserSearch::run`]; [`Error::Internal`] when the database fails.
 pub(super) async fn search(search: UserSearch<'_>, query: SearchQuery) -> Result<RankedHits, Error> {
-    let began = Instant::now();
+    let deadline = Instant::now() + MAX_PHRASE_TIME;
     let searched_text = query.query.plain.clone();
     let (user, first) = (search.user, query.clone());
     let find = move |index: &LibraryIndex<'_>| lexical_search::find_candidates(index, user, &first);
     let PhraseCandidates { passages, terms } = search.run(&searched_text, find).await?;
     let mut matches = PhraseMatches::new(search, &query);
-    for part in passages.chunks(PASSAGES_PER_READ) {
-        if matches.add(part).await? {
-            break;
-        }
-    }
-    if let Some(last) = passages.get(MAX_LEXICAL_HITS - 1)
-        && !matches.is_enough()
-    {
-        matches.add_with_rarest_word(&query, &passages, *last, began + MAX_PHRASE_TIME).await?;
-    }
+    let collected = matches.collect(&query, &passages, deadline);
+    let is_whole = match search.ends_at.and_then(|ends_at| ends_at.checked_sub(RETURN_TIME)) {
+        Some(ends_at) => timeout_at(ends_at, collected).await.unwrap_or(Ok(false))?,
+        None => collected.await?,
+    };
     let ranked = matches.ranked();
+    if !is_whole && ranked.is_empty() && search.ends_at.is_some() {
+        // The index is on a server. The database may find the phrases by itself.
+        return Err(Error::IndexUnreachable(RETRY_AFTER));
+    }
     let shares_words = !ranked.is_empty();
     let hits = ranked.into_iter().map(|passage| SearchHit::new(passage, None)).collect();
-    Ok(RankedHits { hits, searched_text, terms, shares_words, ..RankedHits::default() })
+    let may_lack_passages = !is_whole;
+    Ok(RankedHits { hits, searched_text, terms, shares_words, may_lack_passages, ..RankedHits::default() })
 }
 
 /// The passages that contain the phrases of a query, as far as they were read.
@@ -75,6 +82,25 @@ impl<'a> PhraseMatches<'a> {
         }
     }
 
+    /// Adds the passages that contain the phrases: of the `best` ones for all words of the query first, then of those with the rarest word.
+    /// Returns whether there are enough, or all.
+    async fn collect(
+        &mut self,
+        query: &SearchQuery,
+        best: &[FusedPassage],
+        deadline: Instant,
+    ) -> Result<bool, Error> {
+        for part in best.chunks(PASSAGES_PER_READ) {
+            if self.add(part).await? {
+                return Ok(true);
+            }
+        }
+        match best.get(MAX_LEXICAL_HITS - 1) {
+            Some(last) => self.add_with_rarest_word(query, best, *last, deadline).await,
+            None => Ok(true),
+        }
+    }
+
     /// Adds those of these passages, which are worse than those before, that contain the phrases and are not excluded. Returns whether there
     /// are enough.
     async fn add(&mut self, passages: &[FusedPassage]) -> Result<bool, Error> {
@@ -93,17 +119,22 @@ impl<'a> PhraseMatches<'a> {
     }
 
     /// Adds passages that have the rarest word of the phrases, without `known` ones, until there are enough, none is left, or it is the
-    /// deadline. They have at most the relevance of `last`, the last of the known ones.
+    /// deadline. They have at most the relevance of `last`, the last of the known ones. Returns whether there are enough, or none is left.
     async fn add_with_rarest_word(
         &mut self,
         query: &SearchQuery,
         known: &[FusedPassage],
         last: FusedPassage,
         deadline: Instant,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let (user, words, asked) = (self.search.user, query.query.phrases.join(" "), query.clone());
         let find = move |index: &LibraryIndex<'_>| lexical_search::find_rarest_word(index, user, &asked);
-        let Some(word) = self.search.run(&words, find).await? else { return Ok(()) };
+        let word = match self.search.run(&words, find).await {
+            // What was found before is better than nothing.
+            Err(Error::IndexUnreachable(_) | Error::Busy(_)) => return Ok(false),
+            word => word?,
+        };
+        let Some(word) = word else { return Ok(true) };
         let mut known: HashSet<Uuid> = known.iter().map(|passage| passage.id).collect();
         for depth in WORD_DEPTHS {
             let (asked, asked_word) = (query.clone(), word.clone());
@@ -111,23 +142,25 @@ impl<'a> PhraseMatches<'a> {
                 lexical_search::find_with_word(index, user, &asked, &asked_word, depth)
             };
             let found = match self.search.run(&words, find).await {
-                // What was found before is better than nothing.
-                Err(Error::IndexUnreachable(_) | Error::Busy(_)) => return Ok(()),
+                Err(Error::IndexUnreachable(_) | Error::Busy(_)) => return Ok(false),
                 found => found?,
             };
             let is_all = found.len() < depth;
             let new = found.into_iter().filter(|id| known.insert(*id));
             let new: Vec<FusedPassage> = new.map(|id| FusedPassage { id, ..last }).collect();
             for part in new.chunks(PASSAGES_PER_LONG_READ) {
-                if self.add(part).await? || Instant::now() >= deadline {
-                    return Ok(());
+                if self.add(part).await? {
+                    return Ok(true);
+                }
+                if Instant::now() >= deadline {
+                    return Ok(false);
                 }
             }
             if is_all {
-                return Ok(());
+                return Ok(true);
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     fn is_enough(&self) -> bool {
@@ -216,20 +249,25 @@ mod tests {
             unindexed: &unindexed,
             is_incomplete: false,
             vector: None,
+            ends_at: None,
+        };
+        let query = |text: &str| SearchQuery {
+            query: ParsedQuery::of(text),
+            within: Filter::default(),
+            bookmarks: BookmarkConditions::default(),
+            limit: 8,
         };
         let found = async |text: &str| {
-            let query = SearchQuery {
-                query: ParsedQuery::of(text),
-                within: Filter::default(),
-                bookmarks: BookmarkConditions::default(),
-                limit: 8,
-            };
-            let found = search(user_search, query).await.unwrap();
+            let found = search(user_search, query(text)).await.unwrap();
+            assert!(!found.may_lack_passages);
             found.hits.iter().map(|hit| hit.chunk.0).collect::<Vec<_>>()
         };
 
         assert_eq!(found("\"to be or not to be\"").await, [last]);
         assert_eq!(found("\"be or to not\"").await, [] as [Uuid; 0]);
         assert_eq!(found("\"not to be\"").await.len(), 3, "of one document");
+        let ended = UserSearch { ends_at: Some(Instant::now()), ..user_search };
+        let late = search(ended, query("\"to be or not to be\"")).await;
+        assert!(matches!(late, Err(Error::IndexUnreachable(_))), "nothing is denied: {late:?}");
     }
 }

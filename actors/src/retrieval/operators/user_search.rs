@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use database::Db;
 use errors::Error;
 use search::index::{Embedding, IndexError};
+use tokio::time::Instant;
 use uuid::Uuid;
 use values::id::{DocumentId, UserId};
 
@@ -27,6 +28,8 @@ pub struct UserSearch<'a> {
     pub is_incomplete: bool,
     /// The vector of the query, if a service has computed it.
     pub vector: Option<&'a Embedding>,
+    /// When the search is given up, with all that it has found; `None` if its time is not limited.
+    pub ends_at: Option<Instant>,
 }
 
 impl UserSearch<'_> {
