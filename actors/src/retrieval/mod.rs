@@ -59,7 +59,7 @@ use actor::RetrievalActor;
 use engine::{RequestKey, is_number};
 use language_watch::LanguageWatch;
 use operators::UserSearch;
-use spelling::{Correction, Vocabularies};
+use spelling::{Correction, UserVocabularies, Vocabularies};
 use unindexed::UnindexedReader;
 
 pub use engine::{Completeness, EmbedOutcome, Engine, IndexProbe, ModelNames, Vectors};
@@ -168,6 +168,16 @@ impl VectorBatch {
 /// Returns the key by which a repetition of the change of a metadata passage is recognised.
 fn metadata_request(point: &Point) -> RequestKey {
     RequestKey::UpsertPassages(DocumentId(point.document), point.version, Some(point.id))
+}
+
+/// What the search for the corrected words of a query found.
+enum CorrectedSearch {
+    /// Passages with these words.
+    Found(Box<(RankedHits, Correction)>),
+    /// No word of the library is spelt almost the same, or no passage in the searched part has it.
+    Nothing,
+    /// The words of the library could not be read in time.
+    TooLate,
 }
 
 /// The handle of the passage index: of its actor, within whose permits the changes run, and of the [`Engine`], which answers reads. Clones
@@ -331,41 +341,51 @@ impl Retrieval {
         }
         let limit = search.limit;
         match request.run_within(reserve, self.search_corrected(request, user, search)).await {
-            Ok(Some((found, correction))) => Ok(found.with_correction(correction, ranked, limit)),
-            Ok(None) => Ok(ranked),
-            // The time of the request is up. The words as they are written were searched for.
-            Err(Error::IndexUnreachable(_)) => Ok(ranked),
-            Err(error) => Err(error),
+            Ok(CorrectedSearch::Found(corrected)) => {
+                let (found, correction) = *corrected;
+                Ok(found.with_correction(correction, ranked, limit))
+            }
+            Ok(CorrectedSearch::Nothing) => Ok(ranked),
+            // The words as they are written were searched for. What else may be meant is not known, so there may be something about it.
+            Ok(CorrectedSearch::TooLate) | Err(Error::IndexUnreachable(_)) => {
+                Ok(RankedHits { may_lack_passages: true, ..ranked })
+            }
+            Err(error) if ranked.hits.is_empty() => Err(error),
+            Err(error) => {
+                warn!(
+                    cause = error.chain(),
+                    "a query could not be corrected; its words as written are found"
+                );
+                Ok(RankedHits { may_lack_passages: true, ..ranked })
+            }
         }
     }
 
-    /// Returns the results for the words of the library that are spelt almost like those of a query, with these words; `None` if there are
-    /// none.
+    /// Searches for the words of the library that are spelt almost like those of a query.
     async fn search_corrected(
         &self,
         request: &RequestSearches,
         user: UserId,
         search: SearchQuery,
-    ) -> Result<Option<(RankedHits, Correction)>, Error> {
+    ) -> Result<CorrectedSearch, Error> {
         // Without a permit: a read of texts may wait for those of others.
-        let vocabularies = self.vocabularies.of_user(user).await?;
-        if vocabularies.is_empty() {
-            return Ok(None);
-        }
+        let UserVocabularies { vocabularies, is_whole } = self.vocabularies.of_user(user).await?;
         let correction = {
             let _permit = self.searches.acquire(user).await.map_err(|error| self.refused_permit(error))?;
             let written = search.query.clone();
             let correct = move || Correction::of(&written, &vocabularies);
             self.engine.workers().run(Lane::Foreground, correct).await?
         };
-        let Some(correction) = correction else { return Ok(None) };
+        let Some(correction) = correction else {
+            return Ok(if is_whole { CorrectedSearch::Nothing } else { CorrectedSearch::TooLate });
+        };
         let corrected = SearchQuery { query: correction.query.clone(), ..search };
         let found = self.search_with_permit(request, user, corrected).await?;
         if !found.shares_words || found.hits.is_empty() {
-            return Ok(None);
+            return Ok(CorrectedSearch::Nothing);
         }
         metrics::counter!("carrel_search_corrected_total").increment(1);
-        Ok(Some((found, correction)))
+        Ok(CorrectedSearch::Found(Box::new((found, correction))))
     }
 
     /// Searches the index for the words as they are written, once it is the turn of the user.

@@ -6,7 +6,9 @@ mod library_words;
 mod pending_changes;
 mod vocabularies;
 mod vocabulary_files;
+mod vocabulary_store;
+mod vocabulary_updates;
 
 pub use correction::Correction;
-pub use vocabularies::Vocabularies;
+pub use vocabularies::{UserVocabularies, Vocabularies};
 pub use vocabulary_files::VocabularyFiles;

@@ -44,6 +44,14 @@ impl PendingChanges {
         self.users().remove(&user)
     }
 
+    /// Notes documents again that were taken, because their words could not be added.
+    pub fn restore(&self, user: UserId, changed: ChangedDocuments) {
+        self.add(user, changed.documents);
+        if let Some(noted) = self.users().get_mut(&user) {
+            noted.is_cut |= changed.is_cut;
+        }
+    }
+
     /// Returns whether a document of a user that is older than this one is noted.
     pub fn has_before(&self, user: UserId, document: Option<DocumentId>) -> bool {
         let is_before = |noted: &DocumentId| document.is_none_or(|document| *noted < document);
@@ -76,6 +84,19 @@ mod tests {
         let taken = changes.take(user).unwrap();
         assert_eq!((taken.documents, taken.is_cut), (documents(2).collect(), false));
         assert!(changes.take(user).is_none() && changes.add(user, documents(1)));
+    }
+
+    #[test]
+    fn restored_changes_join_those_that_were_noted_meanwhile() {
+        let (changes, user) = (PendingChanges::default(), UserId(Uuid::nil()));
+        changes.add(user, documents(2));
+        let taken = changes.take(user).unwrap();
+        changes.add(user, documents(3).skip(2));
+
+        changes.restore(user, ChangedDocuments { is_cut: true, ..taken });
+
+        let noted = changes.take(user).unwrap();
+        assert_eq!((noted.documents, noted.is_cut), (documents(3).collect(), true));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use disk::DiskSpace;
 use search::spelling::{Vocabulary, VocabularyBuilder};
+use tracing::warn;
 use uuid::Uuid;
 use values::id::{DocumentId, UserId};
 use values::time::Timestamp;
@@ -50,13 +51,33 @@ impl VocabularyFiles {
         Self { folder: data_dir.join("vocabularies").into(), disk }
     }
 
-    /// Returns the vocabulary of a user; `None` without a file of the user that is whole. Blocks.
+    /// Returns the vocabulary of a user; `None` without a file of the user that is whole. One that is damaged, or cannot be read, is logged, and
+    /// replaced by the next write. Blocks.
     pub(super) fn read(&self, user: UserId) -> Option<StoredVocabulary> {
-        let path = self.path(user);
-        if fs::metadata(&path).ok()?.len() > MAX_FILE_BYTES {
-            return None;
+        match self.read_content(user) {
+            Ok(content) => {
+                let stored = parse(&content, user);
+                if stored.is_none() {
+                    warn!(
+                        "the file of the words of a library is damaged or of another version; it is made again"
+                    );
+                }
+                stored
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                warn!(%error, "the file of the words of a library could not be read; it is made again");
+                None
+            }
         }
-        parse(&fs::read_to_string(&path).ok()?, user)
+    }
+
+    fn read_content(&self, user: UserId) -> io::Result<String> {
+        let path = self.path(user);
+        if fs::metadata(&path)?.len() > MAX_FILE_BYTES {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        fs::read_to_string(&path)
     }
 
     /// Writes the vocabulary of a user, which replaces the former one as a whole. Blocks.

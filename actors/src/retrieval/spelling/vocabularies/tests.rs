@@ -1,16 +1,24 @@
 //! Tests of the vocabularies of users.
 
+use std::fs;
+
 use database::insert_all;
 use entity::{chunk, document};
+use futures_util::future::join;
 use library::clock::TestClock;
 use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, QueryFilter};
 use search::spelling::nearest_word;
 use tempfile::TempDir;
+use tokio::time::sleep;
 use uuid::Uuid;
 use values::id::ChunkId;
 use values::kind::ContentType;
+use values::time::Timestamp;
 
 use super::*;
+use crate::retrieval::spelling::kept_vocabulary::{LibraryState, MAX_UNASKED_AGE};
+use crate::retrieval::spelling::vocabulary_files::StoredVocabulary;
 use crate::retrieval::test_library::{NOON, add_user, open_database};
 
 /// A wait that no read of a test exceeds.
@@ -77,19 +85,19 @@ impl TestedLibrary {
 
     /// Returns the nearest words of the vocabularies of the user.
     async fn nearest(&self, words: &[&str]) -> Vec<Option<String>> {
-        let found = self.vocabularies.of_user(self.owner).await.unwrap();
+        let found = self.vocabularies.of_user(self.owner).await.unwrap().vocabularies;
         let nearest =
             |word: &&str| nearest_word(found.iter().map(Arc::as_ref), word, |_| true).map(str::to_owned);
         words.iter().map(nearest).collect()
     }
 
     fn file(&self) -> Option<StoredVocabulary> {
-        self.vocabularies.files.read(self.owner)
+        self.vocabularies.updates.store.files().read(self.owner)
     }
 
     async fn update(&self, cause: UpdateCause) {
-        self.vocabularies.update(self.owner, cause).await.unwrap();
-        self.vocabularies.reread_if_due(self.owner, cause).await.unwrap();
+        self.vocabularies.updates.update(self.owner, cause).await.unwrap();
+        self.vocabularies.updates.reread_if_due(self.owner, cause).await.unwrap();
     }
 }
 
@@ -123,24 +131,25 @@ fn some(word: &str) -> Option<String> {
 async fn vocabulary_is_current_until_the_library_changes() {
     let library = TestedLibrary::new().await;
     let (vocabularies, user) = (&library.vocabularies, library.owner);
+    let updates = &vocabularies.updates;
     let keep = |state| {
-        let stored = vocabularies.stored(Arc::default(), None, Duration::ZERO);
-        vocabularies.keep(user, KeptVocabulary { stored, state, is_small: true });
+        let stored = updates.stored(Arc::default(), None, Duration::ZERO);
+        updates.store.keep_in_memory(user, KeptVocabulary { stored, state, is_small: true });
     };
     let is_current = async || {
-        let state = vocabularies.state(user).await.unwrap();
-        vocabularies.kept.get(&user).unwrap().is_current(&state)
+        let state = updates.state(user).await.unwrap();
+        updates.store.in_memory(user).unwrap().is_current(&state)
     };
 
-    let state = vocabularies.state(user).await.unwrap();
+    let state = updates.state(user).await.unwrap();
     keep(state.clone());
     assert!(is_current().await);
     let other = LibraryState { newest: Some(DocumentId(Uuid::nil())), ..state };
-    assert!(!vocabularies.kept.get(&user).unwrap().is_current(&other));
+    assert!(!updates.store.in_memory(user).unwrap().is_current(&other));
     vocabularies.note_change(user, []);
     assert!(!is_current().await);
 
-    let state = vocabularies.state(user).await.unwrap();
+    let state = updates.state(user).await.unwrap();
     vocabularies.note_change(user, []);
     keep(state);
     assert!(!is_current().await, "the change was during the read");
@@ -158,7 +167,7 @@ async fn first_query_waits_for_a_bounded_time() {
     let mut library = TestedLibrary::large().await;
     library.vocabularies.max_update_wait = Duration::ZERO;
     // The read of all texts waits for this.
-    let held = library.vocabularies.updates.lock(library.owner).await;
+    let held = library.vocabularies.updates.locks.lock(library.owner).await;
 
     assert_eq!(library.nearest(&["egrett", "herron"]).await, [some("egret"), None]);
 
@@ -171,12 +180,76 @@ async fn first_query_waits_for_a_bounded_time() {
 }
 
 #[tokio::test]
+async fn query_that_cannot_wait_knows_that_words_are_missing() {
+    let mut library = TestedLibrary::large().await;
+    library.vocabularies.max_update_wait = Duration::ZERO;
+    let held = library.vocabularies.updates.locks.lock(library.owner).await;
+    let is_whole = async || library.vocabularies.of_user(library.owner).await.unwrap().is_whole;
+    assert!(!is_whole().await, "the oldest texts are not read");
+
+    drop(held);
+    library.update(UpdateCause::Asked).await;
+
+    assert!(is_whole().await);
+}
+
+#[tokio::test]
+async fn damaged_file_is_made_again() {
+    let mut library = TestedLibrary::large().await;
+    library.update(UpdateCause::Asked).await;
+    let path = library.data_dir.path().join("vocabularies").join(library.owner.to_string());
+    fs::write(&path, "heron").unwrap();
+    library.restart();
+    assert_eq!(library.file(), None);
+
+    assert_eq!(library.nearest(&["herron"]).await, [some("heron")]);
+
+    assert!(library.file().is_some());
+}
+
+#[tokio::test]
+async fn changes_are_noted_again_when_an_update_fails() {
+    let library = TestedLibrary::new().await;
+    let documents = library.add_texts(0, std::iter::once("heron")).await;
+    assert_eq!(library.nearest(&["herron"]).await, [some("heron")]);
+    let updates = &library.vocabularies.updates;
+    updates.note_change(library.owner, documents);
+    // A file of a small library is removed, which is not possible.
+    let path = library.data_dir.path().join("vocabularies").join(library.owner.to_string());
+    fs::create_dir_all(&path).unwrap();
+
+    assert!(updates.update(library.owner, UpdateCause::Changed).await.is_err());
+
+    assert!(updates.pending.has_before(library.owner, None));
+    fs::remove_dir(&path).unwrap();
+    updates.update(library.owner, UpdateCause::Changed).await.unwrap();
+    assert!(!updates.pending.has_before(library.owner, None));
+}
+
+#[tokio::test]
+async fn file_that_is_read_late_replaces_no_newer_words() {
+    let mut library = TestedLibrary::large().await;
+    library.update(UpdateCause::Asked).await;
+    library.restart();
+    let (updates, user) = (&library.vocabularies.updates, library.owner);
+    let newer = updates.stored(Arc::default(), None, Duration::ZERO);
+    let state = updates.state(user).await.unwrap();
+    let kept = KeptVocabulary { stored: newer.clone(), state, is_small: true };
+
+    let keep = async { updates.store.keep_in_memory(user, kept) };
+    let (read, ()) = join(updates.kept_of(user, Lane::Background), keep).await;
+
+    assert!(read.unwrap().is_some());
+    assert_eq!(updates.store.in_memory(user).unwrap().stored, newer);
+}
+
+#[tokio::test]
 async fn restart_keeps_the_words_of_a_large_library() {
     let mut library = TestedLibrary::large().await;
     library.update(UpdateCause::Asked).await;
     library.restart();
     // Nothing can be read but the newest texts.
-    let _held = library.vocabularies.updates.lock(library.owner).await;
+    let _held = library.vocabularies.updates.locks.lock(library.owner).await;
     library.vocabularies.max_update_wait = Duration::ZERO;
 
     assert_eq!(library.nearest(&["herron"]).await, [some("heron")]);
@@ -187,7 +260,7 @@ async fn former_words_are_used_until_new_ones_replace_them() {
     let library = TestedLibrary::large().await;
     library.update(UpdateCause::Asked).await;
     library.add_texts(1_000, ["avocet"].into_iter()).await;
-    let held = library.vocabularies.updates.lock(library.owner).await;
+    let held = library.vocabularies.updates.locks.lock(library.owner).await;
 
     assert_eq!(library.nearest(&["avocett", "herron"]).await, [some("avocet"), some("heron")]);
 
@@ -295,7 +368,7 @@ async fn words_of_a_small_library_are_not_written_down() {
         library.vocabularies.note_change(library.owner, documents.clone());
         library.update(UpdateCause::Changed).await;
         library.update(UpdateCause::Asked).await;
-        assert!(library.file().is_none() && library.vocabularies.running().is_empty());
+        assert!(library.file().is_none() && library.vocabularies.updates.running().is_empty());
     }
 }
 
@@ -305,13 +378,13 @@ async fn words_of_a_removed_user_are_removed() {
     library.update(UpdateCause::Asked).await;
     // The account of this one was removed by another node.
     let other = UserId(Uuid::nil());
-    library.vocabularies.files.write(other, &library.file().unwrap()).unwrap();
+    library.vocabularies.updates.store.files().write(other, &library.file().unwrap()).unwrap();
     library.clock.advance(MAX_UNASKED_AGE);
     library.update(UpdateCause::Asked).await;
-    assert_eq!(library.vocabularies.files.users(), [library.owner]);
+    assert_eq!(library.vocabularies.updates.store.files().users(), [library.owner]);
 
     library.vocabularies.delete_user(library.owner).await.unwrap();
 
-    assert!(library.vocabularies.files.users().is_empty());
-    assert!(library.vocabularies.kept.get(&library.owner).is_none());
+    assert!(library.vocabularies.updates.store.files().users().is_empty());
+    assert!(library.vocabularies.updates.store.in_memory(library.owner).is_none());
 }
