@@ -450,7 +450,7 @@ impl Retrieval {
         }
         // Before the index is asked: what is indexed meanwhile is found twice, and counts once.
         let unindexed = self.unindexed.read(user, &search).await?;
-        let found = if search.query.has_operators() {
+        let mut found = if search.query.has_operators() {
             let user_search = UserSearch {
                 db: &self.db,
                 engine: &self.engine,
@@ -464,6 +464,7 @@ impl Retrieval {
         } else {
             self.engine.search(user, search, &unindexed, is_incomplete, vector).await?
         };
+        found.may_lack_passages |= unindexed.lack_texts();
         Ok(found)
     }
 

@@ -25,6 +25,8 @@ pub struct AnalyzedDocument {
     pub points: Vec<Point>,
     /// Whether all passages of its text are among the points. Others of it in the index are of a former text then.
     pub has_all_passages: bool,
+    /// Whether it has a text that neither the index nor the points have as a whole, and that waits to be indexed.
+    pub lacks_text: bool,
 }
 
 impl AnalyzedDocument {
@@ -36,6 +38,7 @@ impl AnalyzedDocument {
             labels: point.labels.clone(),
             points: vec![point],
             has_all_passages: false,
+            lacks_text: false,
         }
     }
 
@@ -54,6 +57,8 @@ pub struct AnalysisSource {
     pub passages: Vec<(ChunkId, String)>,
     /// Whether these are all passages of its text.
     pub has_all_passages: bool,
+    /// Whether it has a text that waits to be indexed, and whose passages these are not all.
+    pub lacks_text: bool,
     /// The source of its metadata passage, if it has one.
     pub metadata: Option<MetadataSource>,
 }
@@ -61,7 +66,7 @@ pub struct AnalysisSource {
 impl AnalysisSource {
     /// Analyses the words of the passages. Blocks.
     pub fn analyze(self) -> AnalyzedDocument {
-        let Self { document, passages, has_all_passages, metadata } = self;
+        let Self { document, passages, has_all_passages, lacks_text, metadata } = self;
         let labels = labels_of(&document);
         let to_point = |(id, text): (ChunkId, String)| {
             let language = language_of(document.language.as_deref(), &text);
@@ -77,6 +82,6 @@ impl AnalysisSource {
         };
         let points = passages.into_iter().map(to_point).chain(metadata.map(MetadataSource::into_point));
         let points: Vec<Point> = points.collect();
-        AnalyzedDocument { id: document.id.0, labels, points, has_all_passages }
+        AnalyzedDocument { id: document.id.0, labels, points, has_all_passages, lacks_text }
     }
 }

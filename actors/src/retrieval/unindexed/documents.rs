@@ -22,17 +22,35 @@ struct Documents {
     by_id: HashMap<Uuid, Arc<AnalyzedDocument>>,
     /// The documents of all points.
     of_points: HashMap<Uuid, Uuid>,
+    /// Whether there are more of them, which were not read.
+    is_cut: bool,
+}
+
+impl Documents {
+    fn of(documents: impl IntoIterator<Item = Arc<AnalyzedDocument>>) -> Self {
+        let mut all = Self::default();
+        for document in documents {
+            all.of_points.extend(document.points.iter().map(|point| (point.id, document.id)));
+            all.by_id.insert(document.id, document);
+        }
+        all
+    }
 }
 
 impl UnindexedDocuments {
     /// Returns the set of these documents.
     pub(super) fn new(documents: impl IntoIterator<Item = Arc<AnalyzedDocument>>) -> Self {
-        let mut all = Documents::default();
-        for document in documents {
-            all.of_points.extend(document.points.iter().map(|point| (point.id, document.id)));
-            all.by_id.insert(document.id, document);
-        }
-        Self(Arc::new(all))
+        Self(Arc::new(Documents::of(documents)))
+    }
+
+    /// Returns the set of these documents, which are the first of more.
+    pub(super) fn first_of_more(documents: impl IntoIterator<Item = Arc<AnalyzedDocument>>) -> Self {
+        Self(Arc::new(Documents { is_cut: true, ..Documents::of(documents) }))
+    }
+
+    /// Returns whether the library may have texts that neither the index nor these documents have, such as those of a large import.
+    pub fn lack_texts(&self) -> bool {
+        self.0.is_cut || self.0.by_id.values().any(|document| document.lacks_text)
     }
 
     /// Returns whether there are none, so that the index alone has everything.
@@ -185,7 +203,8 @@ mod tests {
             dense: Vec::new(),
         };
         let points = (0..).zip(texts).map(point).collect();
-        Arc::new(AnalyzedDocument { id: id(number), labels: labels.clone(), points, has_all_passages })
+        let (id, lacks_text) = (id(number), false);
+        Arc::new(AnalyzedDocument { id, labels: labels.clone(), points, has_all_passages, lacks_text })
     }
 
     fn query(words: &str) -> IndexQuery {

@@ -94,6 +94,7 @@ impl UnindexedReader {
         if newest.is_empty() {
             return Ok(UnindexedDocuments::default());
         }
+        let is_cut = newest.len() >= MAX_DOCUMENTS;
         let (mut found, mut missing) = (Vec::with_capacity(newest.len()), Vec::new());
         for (document, unindexed_since) in newest {
             match self.analyzed.get(&DocumentState { document, unindexed_since, has_text: true }) {
@@ -105,7 +106,7 @@ impl UnindexedReader {
             let budget = TextBudget::remaining_after(&found);
             found.extend(self.analyze(user, &missing, budget).await?);
         }
-        Ok(UnindexedDocuments::new(found))
+        Ok(if is_cut { UnindexedDocuments::first_of_more(found) } else { UnindexedDocuments::new(found) })
     }
 
     /// Reads and analyses these documents.
@@ -163,7 +164,9 @@ impl UnindexedReader {
             let metadata = MetadataSource::of(&document, &mut annotations);
             let passages = passages.remove(&document.id).unwrap_or_default();
             let has_all_passages = with_text.contains(&document.id) && passages.len() < MAX_DOCUMENT_PASSAGES;
-            (state, AnalysisSource { document, passages, has_all_passages, metadata })
+            // A job that was given up has left its error in the row: that text does not wait.
+            let lacks_text = !has_all_passages && lacks_passages(&document) && document.error.is_none();
+            (state, AnalysisSource { document, passages, has_all_passages, lacks_text, metadata })
         });
         Ok(sources.collect())
     }

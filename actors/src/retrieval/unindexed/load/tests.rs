@@ -92,6 +92,7 @@ async fn passages_that_the_index_lacks_are_read() {
     assert_eq!(found.document_of(present.id.0), Some(document.0));
     assert_eq!(found.document_of(former.id.0), None);
     assert!(has(&found, document) && found.is_former(former.id.0, document.0));
+    assert!(!found.lack_texts());
 }
 
 #[tokio::test]
@@ -109,14 +110,34 @@ async fn filters_are_tested_before_the_newest_are_counted() {
     let named = Filter { documents: DocumentSet::Only(vec![pdf.0]), ..Filter::default() };
     let reader = UnindexedReader::new(db, Workers::new(1));
 
-    assert!(!has(&read(&reader, owner).await, pdf));
+    let newest = read(&reader, owner).await;
+    assert!(!has(&newest, pdf) && newest.lack_texts());
     for within in [of_type.clone(), named] {
         let found = reader.read(owner, &search(BookmarkConditions::default(), within)).await.unwrap();
-        assert!(has(&found, pdf));
+        assert!(has(&found, pdf) && !found.lack_texts());
     }
     let without_it = Filter { documents: DocumentSet::Except(vec![pdf.0]), ..of_type };
     let found = reader.read(owner, &search(BookmarkConditions::default(), without_it)).await.unwrap();
     assert!(found.is_empty());
+}
+
+#[tokio::test]
+async fn text_that_is_too_long_to_be_read_is_lacked_while_it_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = open_database(&folder).await;
+    let (owner, other) = (add_user(&db).await, add_user(&db).await);
+    let text = |owner| document::Model { version: 1, total_chars: 10_000_000, ..waiting(owner) };
+    for _ in 0..5 {
+        add_document(&db, text(owner)).await;
+    }
+    for _ in 0..5 {
+        let given_up = document::Model { error: Some("it was given up".to_owned()), ..text(other) };
+        add_document(&db, given_up).await;
+    }
+    let reader = UnindexedReader::new(db, Workers::new(1));
+
+    assert!(read(&reader, owner).await.lack_texts());
+    assert!(!read(&reader, other).await.lack_texts());
 }
 
 #[test]
