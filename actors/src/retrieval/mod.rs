@@ -96,21 +96,6 @@ const MIN_INDEX_TIME: Duration = Duration::from_millis(300);
 const MAX_SERVICE_QUERIES: usize = 16;
 /// Maximum time that a query waits for its turn to be embedded by a service. Then it is searched for by its words.
 const MAX_SERVICE_WAIT: Duration = Duration::from_millis(300);
-
-/// Minimum time that the searches of one request may take together in an index on a server. With a longer `vectors.timeout_ms`, that and
-/// [`REMOTE_REST_TIME`].
-const MIN_REMOTE_TIME: Duration = Duration::from_millis(1_900);
-/// Part of the time of a request that is not for the server of the index: for the vector of its query, or for PostgreSQL instead.
-const REMOTE_REST_TIME: Duration = Duration::from_millis(900);
-/// Part of the time of a request that is left for PostgreSQL if the index does not answer.
-const TEXT_SEARCH_TIME: Duration = Duration::from_millis(500);
-/// Part of the time of a request that a service that embeds leaves for the index.
-const MIN_INDEX_TIME: Duration = Duration::from_millis(300);
-/// Queries whose vectors are waited for at the same time. Half of the permits of [`Lane::Remote`], so that an endpoint that does not answer
-/// does not hold up an index on a server.
-const MAX_SERVICE_QUERIES: usize = 16;
-/// Maximum time that a query waits for its turn to be embedded by a service. Then it is searched for by its words.
-const MAX_SERVICE_WAIT: Duration = Duration::from_millis(300);
 /// Searches of PostgreSQL itself at the same time. Each takes two of the nine connections that requests write through, so without a bound the
 /// searches of an outage of the index would stop all saves.
 const MAX_TEXT_SEARCHES: usize = 4;
@@ -192,6 +177,8 @@ pub struct Retrieval {
     /// Filters that the database resolves at the same time. Not `searches`: those of an index on a server are all taken when it does not
     /// answer, and PostgreSQL searches then.
     filters: FairSemaphore<UserId>,
+    /// Searches of PostgreSQL itself at the same time.
+    text_searches: FairSemaphore<UserId>,
     engine: Arc<Engine>,
     vocabularies: Vocabularies,
     unindexed: UnindexedReader,
@@ -224,7 +211,19 @@ impl Retrieval {
         };
         let filters = FairSemaphore::new(max_searches(), MAX_WAIT);
         let service_queries = FairSemaphore::new(MAX_SERVICE_QUERIES, MAX_SERVICE_WAIT);
-        Self { db, port, searches, service_queries, filters, engine, vocabularies, unindexed, languages }
+        let text_searches = FairSemaphore::new(MAX_TEXT_SEARCHES, TEXT_SEARCH_TIME);
+        Self {
+            db,
+            port,
+            searches,
+            service_queries,
+            filters,
+            text_searches,
+            engine,
+            vocabularies,
+            unindexed,
+            languages,
+        }
     }
 
     /// Adds the documents that match a filter by the user's own order to one by labels. One of an empty filter waits for nothing.
@@ -319,6 +318,7 @@ impl Retrieval {
         search: &SearchQuery,
     ) -> Result<RankedHits, Error> {
         let searched = async {
+            let _permit = self.text_searches.acquire(user).await?;
             let unindexed = self.unindexed.read(user, search).await?;
             text_search::search(&self.db, self.engine.workers(), user, search, &unindexed).await
         };
