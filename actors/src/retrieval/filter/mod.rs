@@ -8,4 +8,4 @@ mod row_conditions;
 pub(super) use labels::labels;
 pub use labels::labels_of;
 pub use library_filter::{LibraryFilter, Naming, ResolvedFilter};
-pub(super) use row_conditions::{find_passing, find_searched, is_readable};
+pub(super) use row_conditions::{find_passing, find_searched, is_readable, is_searched};

@@ -16,6 +16,9 @@ use values::id::{DocumentId, UserId};
 
 use crate::retrieval::search_query::SearchQuery;
 
+/// Documents that a statement names at most: it has 65,535 parameters.
+const MAX_NAMED_DOCUMENTS: usize = 30_000;
+
 /// Returns the condition that the document of the statement is of a bookmark that passes these conditions; `None` if there are none. It is
 /// tested on each document that the statement finds.
 fn bookmark_condition(conditions: &BookmarkConditions, user: UserId, backend: DbBackend) -> Option<Expr> {
@@ -105,6 +108,21 @@ pub fn is_readable(user: UserId, search: &SearchQuery, backend: DbBackend) -> Co
         .add_option(kind.map(|kind| document::Column::ContentType.eq(kind)))
         .add_option(source.map(is_in_source))
         .add_option(bookmark_condition(&search.bookmarks, user, backend))
+}
+
+/// Returns the condition that the user may read a document, and that it is in the searched part of the library, the documents that its filter
+/// names included. More than 30,000 are not named: only conditions on bookmarks resolve to so many, and these are tested in any case.
+pub fn is_searched(user: UserId, search: &SearchQuery, backend: DbBackend) -> Condition {
+    let named = match &search.within.documents {
+        DocumentSet::Only(ids) if ids.len() <= MAX_NAMED_DOCUMENTS => {
+            Some(document::Column::Id.is_in(padded(ids)))
+        }
+        DocumentSet::Except(ids) if ids.len() <= MAX_NAMED_DOCUMENTS && !ids.is_empty() => {
+            Some(document::Column::Id.is_not_in(padded(ids)))
+        }
+        DocumentSet::All | DocumentSet::Only(_) | DocumentSet::Except(_) => None,
+    };
+    is_readable(user, search, backend).add_option(named)
 }
 
 /// Returns the condition that a document is of this source: bookmarks or feeds.

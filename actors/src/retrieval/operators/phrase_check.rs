@@ -15,8 +15,10 @@ use values::id::{BookmarkId, ChunkId, DocumentId, UserId};
 use crate::retrieval::metadata::Annotations;
 use crate::retrieval::passage_joins::visible_document;
 
-/// Number of passages whose texts are read at a time.
+/// Number of passages that a search has read at a time, until it has enough.
 pub const PASSAGES_PER_READ: usize = 100;
+/// Maximum number of points whose texts are in memory at the same time.
+const MAX_POINTS_PER_READ: usize = 500;
 
 /// What the database has of a passage, and of its document if the user may read it.
 #[derive(FromQueryResult)]
@@ -87,13 +89,17 @@ pub async fn find_matching(
     phrases: &PhraseMatcher,
     points: &[Uuid],
 ) -> Result<HashMap<Uuid, DocumentId>, Error> {
-    let texts = read_texts(db, user, points).await?;
-    let phrases = phrases.clone();
-    let check = move || {
-        let matching = texts.into_iter().filter(|texts| phrases.match_texts(&texts.texts));
-        matching.map(|texts| (texts.point, texts.document)).collect()
-    };
-    workers.run(Lane::Foreground, check).await.map_err(Error::from)
+    let mut found = HashMap::new();
+    for points in points.chunks(MAX_POINTS_PER_READ) {
+        let texts = read_texts(db, user, points).await?;
+        let phrases = phrases.clone();
+        let check = move || {
+            let matching = texts.into_iter().filter(|texts| phrases.match_texts(&texts.texts));
+            matching.map(|texts| (texts.point, texts.document)).collect::<Vec<_>>()
+        };
+        found.extend(workers.run(Lane::Foreground, check).await?);
+    }
+    Ok(found)
 }
 
 async fn read_texts(db: &Db, user: UserId, points: &[Uuid]) -> Result<Vec<IndexedTexts>, Error> {

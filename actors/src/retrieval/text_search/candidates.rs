@@ -28,8 +28,6 @@ const MAX_COMBINED_TERMS: usize = 4;
 const MAX_PHRASE_WORDS: usize = 6;
 /// Points whose texts are read to compare them with phrases.
 const MAX_PHRASE_POINTS: usize = 2_000;
-/// Points whose texts are read at a time.
-const POINTS_PER_READ: usize = 500;
 
 /// The points that are compared with a query.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -85,10 +83,7 @@ pub async fn find_phrases(
     let found = read_groups(txn, user, search, &[group], MAX_PHRASE_POINTS).await?;
     let ids: Vec<Uuid> = found.into_iter().flatten().map(|point| point.id).collect();
     let phrases = PhraseMatcher::all_of(&search.query.phrases);
-    let mut points = Vec::new();
-    for ids in ids.chunks(POINTS_PER_READ) {
-        points.extend(find_matching(db, workers, user, &phrases, ids).await?.into_keys());
-    }
+    let mut points: Vec<Uuid> = find_matching(db, workers, user, &phrases, &ids).await?.into_keys().collect();
     points.truncate(MAX_CANDIDATES);
     Ok(Candidates { points, holders: Vec::new() })
 }
@@ -120,11 +115,8 @@ pub async fn find_excluded(
             others.extend(points.into_iter().map(|point| point.id));
         }
     }
-    let phrases = PhraseMatcher::any_of(excluded);
-    for ids in others.chunks(POINTS_PER_READ) {
-        let matching = find_matching(db, workers, user, &phrases, ids).await?;
-        documents.extend(matching.into_values().map(|document| document.0));
-    }
+    let matching = find_matching(db, workers, user, &PhraseMatcher::any_of(excluded), &others).await?;
+    documents.extend(matching.into_values().map(|document| document.0));
     Ok(documents)
 }
 

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use values::id::{DocumentId, UserId};
 
 use super::conditions::SEARCH_SETTINGS;
-use crate::retrieval::filter::is_readable;
+use crate::retrieval::filter::is_searched;
 use crate::retrieval::metadata::{Annotations, MetadataSource};
 use crate::retrieval::operators::{PhraseMatcher, find_matching};
 use crate::retrieval::search_query::SearchQuery;
@@ -112,5 +112,5 @@ fn select_documents(
 ) -> Select<document::Entity> {
     document::Entity::visible_to(user)
         .filter(document::Column::Id.is_in(padded(candidates)))
-        .filter(is_readable(user, search, DbBackend::Postgres))
+        .filter(is_searched(user, search, DbBackend::Postgres))
 }

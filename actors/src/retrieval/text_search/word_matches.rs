@@ -4,23 +4,22 @@ use database::{Transaction, padded};
 use entity::document;
 use errors::Error;
 use sea_orm::sea_query::{Expr, JoinType, Query, SelectStatement};
-use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, DbErr, QueryResult};
-use search::index::{DocumentSet, SparseVector};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, QueryResult};
+use search::index::SparseVector;
 use uuid::Uuid;
 use values::id::UserId;
 
 use super::stored_words::{StoredPoint, to_array};
-use crate::retrieval::filter::is_readable;
+use crate::retrieval::filter::is_searched;
 use crate::retrieval::search_query::SearchQuery;
 
-/// Documents that a statement names at most: it has 65,535 parameters. Conditions on bookmarks are tested in any case.
-const MAX_NAMED_DOCUMENTS: usize = 30_000;
 /// Maximum number of points of a user that are counted. In a larger library, the weight of a rare word is computed with this number.
 const MAX_COUNTED_POINTS: i64 = 10_000;
 
-/// Condition that a point is of the present state of its document: of the present text, or its metadata. The index removes the metadata of
-/// an entry that gets a text.
-const IS_CURRENT: &str = r#"(("point_words"."id" <> "document"."id" AND "point_words"."version" = "document"."version")
+/// Condition that a point is one that the index has or gets: of the present text or of the one that the index had last, which search finds
+/// until the present one replaces it, or the metadata. The index removes the metadata of an entry that gets a text.
+const IS_CURRENT: &str = r#"(("point_words"."id" <> "document"."id"
+        AND ("point_words"."version" = "document"."version" OR "point_words"."version" = "document"."indexed_version"))
     OR ("point_words"."id" = "document"."id" AND "document"."has_metadata_point"))"#;
 
 /// Sets of words of which a point must have one word each.
@@ -96,16 +95,7 @@ fn select_groups(
         asked.expr_as(words, format!("words{at}"));
         matched.and_where(Expr::cust(format!(r#""point_words"."words" && "asked"."words{at}""#)));
     }
-    matched.and_where(Expr::cust(IS_CURRENT)).cond_where(is_readable(user, search, DbBackend::Postgres));
-    match &search.within.documents {
-        DocumentSet::Only(ids) if ids.len() <= MAX_NAMED_DOCUMENTS => {
-            matched.and_where(document::Column::Id.is_in(ids.iter().copied()));
-        }
-        DocumentSet::Except(ids) if ids.len() <= MAX_NAMED_DOCUMENTS && !ids.is_empty() => {
-            matched.and_where(document::Column::Id.is_not_in(ids.iter().copied()));
-        }
-        DocumentSet::All | DocumentSet::Only(_) | DocumentSet::Except(_) => {}
-    }
+    matched.and_where(Expr::cust(IS_CURRENT)).cond_where(is_searched(user, search, DbBackend::Postgres));
     let matched = matched.limit(u64::try_from(limit).unwrap_or(u64::MAX)).take();
     Query::select()
         .columns([("asked", "number"), ("matched", "id"), ("matched", "document_id")])
@@ -154,7 +144,7 @@ pub async fn count_points(txn: &Transaction, user: UserId) -> Result<usize, Erro
 mod tests {
     use library::bookmarks::BookmarkConditions;
     use sea_orm::sea_query::PostgresQueryBuilder;
-    use search::index::Filter;
+    use search::index::{DocumentSet, Filter};
     use search::query_syntax::ParsedQuery;
 
     use super::*;
