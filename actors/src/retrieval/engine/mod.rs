@@ -254,6 +254,12 @@ impl Engine {
         if models.names().next.is_some() { models.next() } else { models.searched() }
     }
 
+    /// Returns the latest model that is loaded: the next one, otherwise the one that is searched.
+    pub fn latest_loaded(&self) -> Option<Arc<dyn Embedder>> {
+        let models = self.models();
+        models.next().or_else(|| models.searched())
+    }
+
     /// Returns the names of the models whose vectors the index has.
     pub fn model_names(&self) -> ModelNames {
         self.models().names().clone()
@@ -311,7 +317,8 @@ impl Engine {
     }
 
     /// Computes the embeddings of passages, during a change of models those of both. If the next model cannot be used, passages get its
-    /// vectors later. This is background work.
+    /// vectors later; if the one that is searched cannot be used, only those of the next one, which is searched after the change. This is
+    /// background work.
     ///
     /// # Errors
     /// [`Error::Busy`] when too much work waits; [`Error::Internal`] when a local model fails.
@@ -324,28 +331,34 @@ impl Engine {
             let Some(embedder) = searched.or(next) else { return Ok(EmbedOutcome::WithoutModel) };
             return self.embed_with(embedder, texts).await;
         };
-        let former = self.embed_with(searched, texts.clone()).await?;
-        let EmbedOutcome::Embedded(former) = former else { return Ok(former) };
+        let EmbedOutcome::Embedded(former) = self.embed_with(searched, texts.clone()).await? else {
+            // It may be gone for good, which is a reason to change it: the change must not wait for it.
+            return self.embed_with(next, texts).await;
+        };
         Ok(EmbedOutcome::Embedded(match self.embed_with(next, texts).await? {
             EmbedOutcome::Embedded(latest) => former.with(latest),
             EmbedOutcome::WithoutModel | EmbedOutcome::Unavailable { .. } => former,
         }))
     }
 
-    /// Computes the embeddings of passages with one model: the one that is searched or, if that is not loaded, the next one. This is background
-    /// work.
+    /// Computes the embeddings of passages with one model: the one that is searched or, if that is not loaded or cannot be used, the next one.
+    /// This is background work.
     ///
     /// # Errors
     /// The same as [`Self::embed`].
     pub async fn embed_with_one(&self, texts: Vec<String>) -> Result<EmbedOutcome, Error> {
-        let embedder = {
+        let models = {
             let models = self.models();
-            models.searched().or_else(|| models.next())
+            [models.searched(), models.next()]
         };
-        match embedder {
-            Some(embedder) => self.embed_with(embedder, texts).await,
-            None => Ok(EmbedOutcome::WithoutModel),
+        let mut outcome = EmbedOutcome::WithoutModel;
+        for embedder in models.into_iter().flatten() {
+            outcome = self.embed_with(embedder, texts.clone()).await?;
+            if matches!(outcome, EmbedOutcome::Embedded(_)) {
+                break;
+            }
         }
+        Ok(outcome)
     }
 
     /// Computes the embeddings of passages with the next model alone. This is background work.

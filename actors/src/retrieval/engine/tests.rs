@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::mpsc;
 
 use futures_util::poll;
+use inference::embedder::{Calibration, Embeddings, EndpointFault, QueryWeight};
 use search::index::{EdgeIndex, EngineFault, Filter, VectorModels};
 use search::query_syntax::ParsedQuery;
 use values::id::DocumentId;
@@ -215,4 +216,72 @@ async fn index_that_is_in_use_stays_loaded() {
     assert!(!engine.unload_unused().await.unwrap());
 
     assert!(index.unload_unused(Duration::ZERO).unwrap(), "it was loaded until now");
+}
+
+/// A model with vectors of length 1 that can be used or not.
+struct NamedModel {
+    name: &'static str,
+    is_available: bool,
+}
+
+impl Embedder for NamedModel {
+    fn model(&self) -> &str {
+        self.name
+    }
+
+    fn dimensions(&self) -> usize {
+        1
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Embeddings, EmbedError> {
+        if !self.is_available {
+            let fault = EndpointFault::Refused(503);
+            return Err(EmbedError::Unavailable { fault, retry_after: Duration::ZERO });
+        }
+        Ok(Embeddings { vectors: vec![vec![1.0]; texts.len()], tokens: texts.len() })
+    }
+
+    fn embed_query(&self, _: &str) -> Result<Vec<f32>, EmbedError> {
+        Ok(vec![1.0])
+    }
+
+    fn query_weight(&self, _: &str) -> QueryWeight {
+        QueryWeight::FULL
+    }
+
+    fn knows_each_word(&self, _: &str) -> Option<bool> {
+        None
+    }
+
+    fn calibration(&self) -> Calibration {
+        Calibration::STANDARD
+    }
+}
+
+#[tokio::test]
+async fn change_of_models_does_not_wait_for_a_model_that_is_gone() {
+    let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));
+    let engine = Engine::new(None, clock, Pause::default(), Workers::new(1));
+    engine.use_models(ModelNames { searched: Some("a".to_owned()), next: Some("b".to_owned()) });
+    let models_of = |outcome: EmbedOutcome| match outcome {
+        EmbedOutcome::Embedded(Vectors { vectors, .. }) => {
+            vectors.into_iter().flatten().map(|embedding| embedding.model).collect::<Vec<_>>()
+        }
+        EmbedOutcome::WithoutModel | EmbedOutcome::Unavailable { .. } => Vec::new(),
+    };
+    let texts = || vec!["heron".to_owned()];
+    // Whether each model can be used, and the models that embed then: all, and one alone.
+    for (available, of_all, of_one) in [
+        ([true, true], vec!["a", "b"], vec!["a"]),
+        ([true, false], vec!["a"], vec!["a"]),
+        ([false, true], vec!["b"], vec!["b"]),
+        ([false, false], vec![], vec![]),
+    ] {
+        for (name, is_available) in ["a", "b"].into_iter().zip(available) {
+            engine.set_model(Arc::new(NamedModel { name, is_available }));
+        }
+
+        assert_eq!(models_of(engine.embed(texts()).await.unwrap()), of_all, "{available:?}");
+        assert_eq!(models_of(engine.embed_with_one(texts()).await.unwrap()), of_one, "{available:?}");
+    }
 }
