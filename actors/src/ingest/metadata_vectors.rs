@@ -4,6 +4,10 @@
 //! A metadata passage is written by its words alone (`metadata_task`), and gets its vectors here afterwards: search finds it by its words
 //! although a service embeds slowly or does not answer. Users take turns. The work is found by the rows (`unembedded_metadata`), so a crash
 //! loses nothing, and what failed is tried again by the next run.
+//!
+//! Metadata gets the vectors of each model that is loaded, as texts do: during a change of models those of both, and of the one that is
+//! searched alone while the next one is not loaded or cannot be used. The row names the later of them. What names the next model lacks nothing,
+//! what names another one lacks those of the next, and what names none lacks all.
 
 use std::collections::BTreeMap;
 
@@ -29,14 +33,16 @@ use crate::retrieval::{Annotations, EmbedOutcome, MetadataSource, VectorBatch, V
 /// Metadata passages of a user that are embedded together, before the next user's: at most seconds of work for a model.
 const MAX_EMBEDDED_TOGETHER: usize = 48;
 
-/// Adds vectors of the latest model to the metadata passages that lack them. Ends early, without an error, when there is no model, it cannot be
-/// used now, this server does not maintain the index any more, or a disk has too little space.
+/// Adds vectors of the latest loaded model to the metadata passages that lack them, with those of the searched one where these are missing too.
+/// Ends early, without an error, when no model is loaded, it cannot be used now, this server does not maintain the index any more, or a disk has
+/// too little space.
 ///
 /// # Errors
 /// The database, the model or the index fails. What was not embedded is found again.
 pub async fn run(ctx: &RepairContext) -> Result<(), Error> {
-    while let Some(latest) = ctx.retrieval.engine().latest_embedder() {
-        let found = unembedded_metadata::find_indexed(&ctx.core.db, latest.model()).await?;
+    while let Some(latest) = ctx.retrieval.engine().latest_loaded() {
+        let next = ctx.retrieval.engine().model_names().next;
+        let found = unembedded_metadata::find_indexed(&ctx.core.db, latest.model(), next.as_deref()).await?;
         let mut turns: Vec<(UserId, Vec<DocumentId>)> = group_by_user(found).into_iter().collect();
         let (mut has_progress, mut failure) = (false, None);
         while !turns.is_empty() {
@@ -46,7 +52,7 @@ pub async fn run(ctx: &RepairContext) -> Result<(), Error> {
                 }
                 let rest = documents.split_off(documents.len().min(MAX_EMBEDDED_TOGETHER));
                 let first = std::mem::replace(documents, rest);
-                match add_vectors(ctx, *user, &first, latest.model()).await {
+                match add_vectors(ctx, *user, &first).await {
                     Ok(Progress::Unavailable) => return Ok(()),
                     Ok(progress) => has_progress |= progress == Progress::Added,
                     // The cause may be one of these documents, which must not keep the others without vectors.
@@ -68,7 +74,7 @@ pub async fn run(ctx: &RepairContext) -> Result<(), Error> {
 /// The outcome of embedding some metadata passages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
-    /// At least one of them has vectors of the latest model now.
+    /// At least one of them has vectors of the latest loaded model now.
     Added,
     /// None of them has: they changed meanwhile, the index lacks one, or only the former model embedded them.
     Unchanged,
@@ -76,26 +82,55 @@ enum Progress {
     Unavailable,
 }
 
-/// Embeds the metadata of documents of a user, and adds the vectors to their metadata passages.
-async fn add_vectors(
-    ctx: &RepairContext,
-    user: UserId,
-    ids: &[DocumentId],
-    latest: &str,
-) -> Result<Progress, Error> {
+/// Embeds the metadata of documents of a user, and adds the vectors to their metadata passages: first to those that lack the vectors that are
+/// searched.
+async fn add_vectors(ctx: &RepairContext, user: UserId, ids: &[DocumentId]) -> Result<Progress, Error> {
     let rows = document::Entity::visible_to(user)
         .filter(document::Column::Id.is_in(padded(ids)))
         .filter(document::Column::UnindexedSince.is_null())
         .all(ctx.core.db.read())
         .await?;
-    let mut annotations = Annotations::load(&ctx.core.db, user, &rows.iter().collect::<Vec<_>>()).await?;
-    let embedded = rows.iter().filter_map(|row| Some((row, MetadataSource::of(row, &mut annotations)?)));
+    let lacks_next_only =
+        |row: &&document::Model| ctx.retrieval.engine().lacks_next_vectors(row.embedding_model.as_deref());
+    let (of_next, of_all): (Vec<_>, Vec<_>) = rows.iter().partition(lacks_next_only);
+    let mut progress = Progress::Unchanged;
+    for (rows, lacking) in [(of_all, LackingVectors::All), (of_next, LackingVectors::Next)] {
+        match add_lacking(ctx, user, rows, lacking).await? {
+            Progress::Unavailable => return Ok(Progress::Unavailable),
+            Progress::Added => progress = Progress::Added,
+            Progress::Unchanged => {}
+        }
+    }
+    Ok(progress)
+}
+
+/// The vectors that metadata passages lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LackingVectors {
+    /// Those of all models that are loaded.
+    All,
+    /// Those of the next model alone.
+    Next,
+}
+
+/// Adds the vectors that these documents lack.
+async fn add_lacking(
+    ctx: &RepairContext,
+    user: UserId,
+    rows: Vec<&document::Model>,
+    lacking: LackingVectors,
+) -> Result<Progress, Error> {
+    if rows.is_empty() {
+        return Ok(Progress::Unchanged);
+    }
+    let mut annotations = Annotations::load(&ctx.core.db, user, &rows).await?;
+    let embedded = rows.into_iter().filter_map(|row| Some((row, MetadataSource::of(row, &mut annotations)?)));
     let (rows, texts): (Vec<&document::Model>, Vec<String>) =
         embedded.map(|(row, source)| (row, source.embedded_text())).unzip();
     if rows.is_empty() {
         return Ok(Progress::Unchanged);
     }
-    let Some(computed) = compute(ctx, &rows, texts).await? else { return Ok(Progress::Unavailable) };
+    let Some(computed) = compute(ctx, lacking, texts).await? else { return Ok(Progress::Unavailable) };
     // Charge the tokens even if the index fails later: the model has used them.
     let (month, spent) = (ctx.core.clock.now().month(), model_use(&computed));
     budget::spend(ctx.core.db.write(), user, month, BudgetGroup::Embedding, spent).await?;
@@ -107,7 +142,9 @@ async fn add_vectors(
     });
     if ctx.retrieval.set_vectors(user, batches.collect()).await? {
         let is_recorded = record(ctx, user, &rows, &model).await?;
-        return Ok(if is_recorded && model == latest { Progress::Added } else { Progress::Unchanged });
+        let latest = ctx.retrieval.engine().latest_loaded();
+        let is_latest = latest.is_some_and(|latest| latest.model() == model);
+        return Ok(if is_recorded && is_latest { Progress::Added } else { Progress::Unchanged });
     }
     // The index lacks one of the passages, which are written again first.
     let ids: Vec<DocumentId> = rows.iter().map(|row| row.id).collect();
@@ -117,17 +154,16 @@ async fn add_vectors(
     Ok(Progress::Unchanged)
 }
 
-/// Returns the embeddings of the metadata of documents; of the next model alone if all of them have those of the searched one.
+/// Returns the vectors of texts; `None` if the models cannot be used now.
 async fn compute(
     ctx: &RepairContext,
-    rows: &[&document::Model],
+    lacking: LackingVectors,
     texts: Vec<String>,
 ) -> Result<Option<Vectors>, Error> {
     let engine = ctx.retrieval.engine();
-    let outcome = if rows.iter().all(|row| engine.lacks_next_vectors(row.embedding_model.as_deref())) {
-        engine.embed_with_next(texts).await?
-    } else {
-        engine.embed(texts).await?
+    let outcome = match lacking {
+        LackingVectors::All => engine.embed(texts).await?,
+        LackingVectors::Next => engine.embed_with_next(texts).await?,
     };
     match outcome {
         EmbedOutcome::Embedded(vectors) => Ok(Some(vectors)),

@@ -4,20 +4,24 @@ use database::Db;
 use entity::document;
 use errors::Error;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QuerySelect, Select};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, QueryFilter, QuerySelect, Select};
 use values::id::{DocumentId, UserId};
 use values::kind::ContentType;
 
 /// Documents that are found at a time.
 const MAX_FOUND_DOCUMENTS: u64 = 1_000;
 
-/// Finds some of the documents whose metadata the index has without vectors of this model, each with its owner.
+/// Finds some of the documents whose metadata the index has with vectors neither of this model nor of the `next` one, each with its owner.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
-pub(super) async fn find_indexed(db: &Db, model: &str) -> Result<Vec<(UserId, DocumentId)>, Error> {
+pub(super) async fn find_indexed(
+    db: &Db,
+    model: &str,
+    next: Option<&str>,
+) -> Result<Vec<(UserId, DocumentId)>, Error> {
     let mut found = Vec::new();
-    for indexed in select_indexed(model) {
+    for indexed in select_indexed(model, next) {
         let indexed = indexed.select_only().columns([document::Column::UserId, document::Column::Id]);
         found.extend(indexed.into_tuple::<(UserId, DocumentId)>().all(db.read()).await?);
     }
@@ -53,9 +57,15 @@ pub(super) fn without_vectors(model: &str) -> [Select<document::Entity>; 3] {
 }
 
 /// Selects some documents without vectors whose metadata does not wait to be indexed.
-fn select_indexed(model: &str) -> [Select<document::Entity>; 3] {
-    without_vectors(model)
-        .map(|without| without.filter(document::Column::UnindexedSince.is_null()).limit(MAX_FOUND_DOCUMENTS))
+fn select_indexed(model: &str, next: Option<&str>) -> [Select<document::Entity>; 3] {
+    let is_of_another = next.map(|next| {
+        let column = document::Column::EmbeddingModel;
+        Condition::any().add(column.is_null()).add(column.ne(next))
+    });
+    without_vectors(model).map(|without| {
+        let indexed = without.filter(document::Column::UnindexedSince.is_null());
+        indexed.filter(Condition::all().add_option(is_of_another.clone())).limit(MAX_FOUND_DOCUMENTS)
+    })
 }
 
 #[cfg(test)]
@@ -98,9 +108,11 @@ mod tests {
                 .unwrap();
         }
 
-        let found = find_indexed(&db, "b").await.unwrap();
+        let found = find_indexed(&db, "b", None).await.unwrap();
 
         assert_eq!(found, expected);
+        let without_next = find_indexed(&db, "a", Some("b")).await.unwrap();
+        assert_eq!(without_next, expected[..1], "what has vectors of the next model has those before it");
         assert_eq!(count(db.read(), "b").await.unwrap(), 3, "with the one that waits to be indexed");
     }
 
@@ -109,7 +121,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let db = open_database(&folder).await;
 
-        for query in without_vectors("b").into_iter().chain(select_indexed("b")) {
+        for query in without_vectors("b").into_iter().chain(select_indexed("b", Some("c"))) {
             let plan = QueryPlan::of(&db, query.build(DbBackend::Sqlite)).await.unwrap();
 
             assert!(plan.has_step("document_metadata_model (version=? AND embedding_model"), "{plan:#?}");

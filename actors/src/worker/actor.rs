@@ -178,7 +178,7 @@ impl WorkerActor {
 
     /// Embeds metadata if a model is loaded, and some was indexed since it was last embedded, the model is another one, or a while has passed.
     fn embed_metadata(&mut self, context: &mut Context<Self>) {
-        let Some(latest) = self.ctx.retrieval.engine().latest_embedder() else { return };
+        let Some(latest) = self.ctx.retrieval.engine().latest_loaded() else { return };
         let now = self.ctx.core.clock.elapsed();
         let is_done = |(at, model): &(Duration, String)| {
             model == latest.model() && now.saturating_sub(*at) < EMBED_METADATA_INTERVAL
