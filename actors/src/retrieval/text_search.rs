@@ -37,6 +37,7 @@ use super::operators::{PhraseMatcher, find_matching};
 use super::ranked_hits::{RankedHits, SearchHit};
 use super::search_query::SearchQuery;
 use super::unindexed::UnindexedDocuments;
+use candidates::ExcludedDocuments;
 use conditions::SEARCH_SETTINGS;
 use ranking::{PassageShare, RankedPoints};
 use stored_words::StoredPoint;
@@ -47,6 +48,8 @@ pub(super) use stored_words::{delete_former_words, store_words};
 const MAX_SEARCH_TIME: Duration = Duration::from_millis(500);
 /// Maximum duration of the search of metadata, which runs beside the statements that search the points.
 const MAX_METADATA_TIME: Duration = Duration::from_millis(400);
+/// Maximum number of statements that look for what a query excludes.
+const MAX_EXCLUSION_ROUNDS: usize = 4;
 /// Delay after which a search may be tried again that took longer.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -176,7 +179,8 @@ async fn find_by_metadata(
     })
 }
 
-/// Returns the documents that contain what a query excludes.
+/// Returns the documents that contain what a query excludes. While the passages of a few long documents take all places of a statement, the
+/// others are asked for again.
 async fn find_excluded(
     db: &Db,
     workers: &Workers,
@@ -191,15 +195,25 @@ async fn find_excluded(
     let excluded = &search.query.excluded;
     // The rows themselves too, because the index may not have got a tag yet.
     let in_rows = find_matching(db, workers, user, &PhraseMatcher::any_of(excluded), &documents).await?;
-    let within = SearchQuery {
-        within: Filter { documents: DocumentSet::Only(documents), ..Filter::default() },
-        bookmarks: BookmarkConditions::default(),
-        ..search.clone()
-    };
+    let mut found: HashSet<Uuid> = in_rows.into_values().map(|document| document.0).collect();
+    let mut left = documents;
     let txn = db.begin().await?;
     txn.execute_unprepared(SEARCH_SETTINGS).await?;
-    let mut found = candidates::find_excluded(db, &txn, workers, user, excluded, &within).await?;
-    found.extend(in_rows.into_values().map(|document| document.0));
+    for _ in 0..MAX_EXCLUSION_ROUNDS {
+        left.retain(|document| !found.contains(document));
+        let within = SearchQuery {
+            within: Filter { documents: DocumentSet::Only(left.clone()), ..Filter::default() },
+            bookmarks: BookmarkConditions::default(),
+            ..search.clone()
+        };
+        let ExcludedDocuments { documents, is_cut } =
+            candidates::find_excluded(db, &txn, workers, user, excluded, &within).await?;
+        let is_last = !is_cut || documents.is_empty();
+        found.extend(documents);
+        if is_last {
+            break;
+        }
+    }
     Ok(found)
 }
 

@@ -88,8 +88,16 @@ pub async fn find_phrases(
     Ok(Candidates { points, holders: Vec::new() })
 }
 
-/// Returns the documents among these that contain an excluded word, in any of its forms, or an excluded phrase: in a passage or in the
-/// metadata. Of each, at most 2,000 passages are read that have its words.
+/// Documents that contain something that a query excludes.
+pub struct ExcludedDocuments {
+    /// Their ids.
+    pub documents: HashSet<Uuid>,
+    /// Whether more of the searched documents may contain it.
+    pub is_cut: bool,
+}
+
+/// Returns the documents in the searched part of the library that contain an excluded word, in any of its forms, or an excluded phrase: in a
+/// passage or in the metadata. Of each, at most 2,000 passages are read that have its words, which may be of a few long documents.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database or the worker thread fails.
@@ -100,13 +108,14 @@ pub async fn find_excluded(
     user: UserId,
     excluded: &[String],
     within: &SearchQuery,
-) -> Result<HashSet<Uuid>, Error> {
+) -> Result<ExcludedDocuments, Error> {
     let words: Vec<Vec<QueryTerm>> =
         excluded.iter().map(|text| phrase_words(std::slice::from_ref(text))).collect();
     let groups: Vec<WordGroup<'_>> =
         words.iter().map(|words| words.iter().map(|word| &word.sparse).collect()).collect();
     let groups: Vec<WordGroup<'_>> = groups.into_iter().filter(|group| !group.is_empty()).collect();
     let found = read_groups(txn, user, within, &groups, MAX_PHRASE_POINTS).await?;
+    let is_cut = found.iter().any(|points| points.len() >= MAX_PHRASE_POINTS);
     let (mut documents, mut others) = (HashSet::new(), Vec::new());
     for (group, points) in groups.iter().zip(found) {
         if group.len() == 1 {
@@ -117,7 +126,7 @@ pub async fn find_excluded(
     }
     let matching = find_matching(db, workers, user, &PhraseMatcher::any_of(excluded), &others).await?;
     documents.extend(matching.into_values().map(|document| document.0));
-    Ok(documents)
+    Ok(ExcludedDocuments { documents, is_cut })
 }
 
 /// Returns the words of phrases, each once, those that are probably the rarest: the longest.
