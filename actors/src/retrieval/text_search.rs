@@ -91,7 +91,7 @@ async fn find_hits(
         *known = known.max(share);
     }
     if !search.query.excluded.is_empty() {
-        let excluded = find_excluded(db, workers, user, search, &found).await?;
+        let excluded = find_excluded(db, workers, user, search, &found, unindexed).await?;
         found.passages.retain(|passage| !excluded.contains(&passage.document));
         found.metadata.retain(|document, _| !excluded.contains(document));
     }
@@ -187,16 +187,20 @@ async fn find_excluded(
     user: UserId,
     search: &SearchQuery,
     found: &RankedPoints,
+    unindexed: &UnindexedDocuments,
 ) -> Result<HashSet<Uuid>, Error> {
     let documents =
         found.passages.iter().map(|passage| passage.document).chain(found.metadata.keys().copied());
     let documents: HashSet<Uuid> = documents.collect();
-    let documents: Vec<Uuid> = documents.into_iter().collect();
     let excluded = &search.query.excluded;
-    // The rows themselves too, because the index may not have got a tag yet.
-    let in_rows = find_matching(db, workers, user, &PhraseMatcher::any_of(excluded), &documents).await?;
-    let mut found: HashSet<Uuid> = in_rows.into_values().map(|document| document.0).collect();
-    let mut left = documents;
+    // The rows themselves too: the words of a new text or of a tag may not be stored yet.
+    let mut new = unindexed.matching_points(&search.within);
+    new.retain(|point| documents.contains(&point.document));
+    let mut left: Vec<Uuid> = documents.into_iter().collect();
+    let ids: Vec<Uuid> = left.iter().copied().chain(new.iter().map(|point| point.id)).collect();
+    let in_rows = find_matching(db, workers, user, &PhraseMatcher::any_of(excluded), &ids).await?;
+    let mut found = candidates::documents_with_excluded_word(&new, excluded);
+    found.extend(in_rows.into_values().map(|document| document.0));
     let txn = db.begin().await?;
     txn.execute_unprepared(SEARCH_SETTINGS).await?;
     for _ in 0..MAX_EXCLUSION_ROUNDS {

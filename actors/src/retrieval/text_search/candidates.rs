@@ -9,7 +9,7 @@ use concurrency::Workers;
 use database::{Db, Transaction};
 use errors::Error;
 use search::calibration::MAX_PROBED_TERMS;
-use search::index::{Language, SparseVector};
+use search::index::{Language, Point, SparseVector};
 use search::lexical::{self, QueryTerm};
 use uuid::Uuid;
 use values::id::UserId;
@@ -17,6 +17,7 @@ use values::id::UserId;
 use super::word_matches::{FoundPoint, WordGroup, read_groups};
 use crate::retrieval::operators::{PhraseMatcher, find_matching};
 use crate::retrieval::search_query::SearchQuery;
+use crate::retrieval::unindexed::term_weight;
 
 /// Points that are listed of each word, and of several words together.
 const MAX_LISTED: usize = 500;
@@ -86,6 +87,14 @@ pub async fn find_phrases(
     let mut points: Vec<Uuid> = find_matching(db, workers, user, &phrases, &ids).await?.into_keys().collect();
     points.truncate(MAX_CANDIDATES);
     Ok(Candidates { points, holders: Vec::new() })
+}
+
+/// Returns the documents of these points that have an excluded word, in any of its forms. Phrases are not looked for.
+pub fn documents_with_excluded_word(points: &[Point], excluded: &[String]) -> HashSet<Uuid> {
+    let words = excluded.iter().map(|text| phrase_words(std::slice::from_ref(text)));
+    let words: Vec<QueryTerm> = words.filter(|words| words.len() == 1).flatten().collect();
+    let has_word = |point: &&Point| words.iter().any(|word| term_weight(&word.sparse, &point.sparse) > 0.0);
+    points.iter().filter(has_word).map(|point| point.document).collect()
 }
 
 /// Documents that contain something that a query excludes.
@@ -183,6 +192,7 @@ fn choose(lists: &[Vec<FoundPoint>], common: &[usize], together: &[Vec<FoundPoin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::retrieval::test_library::point;
 
     fn list(numbers: std::ops::Range<u128>) -> Vec<FoundPoint> {
         numbers.map(|number| FoundPoint { id: Uuid::from_u128(number), document: Uuid::nil() }).collect()
@@ -216,6 +226,15 @@ mod tests {
         assert_eq!(combinations(&common), [vec![2, 3, 0], vec![2, 3], vec![2, 0], vec![3, 0]]);
         assert_eq!(combinations(&[5, 4]), [vec![5, 4]]);
         assert!(combinations(&[5]).is_empty());
+    }
+
+    #[test]
+    fn excluded_word_is_found_in_its_forms_and_phrase_is_not() {
+        let points = [point(11, 1, "two grey ducks"), point(21, 2, "a grey heron"), point(31, 3, "a reed")];
+
+        let excluded = ["duck".to_owned(), "grey heron".to_owned()];
+
+        assert_eq!(documents_with_excluded_word(&points, &excluded), HashSet::from([Uuid::from_u128(1)]));
     }
 
     #[test]
