@@ -1,4 +1,5 @@
-//! The handler of [`JobKind::SendEmail`](jobs::JobKind::SendEmail): sends a notice by e-mail until a server has accepted it.
+//! The handler of [`JobKind::SendEmail`](jobs::JobKind::SendEmail): sends a notice, or the link of a password reset, by e-mail until a
+//! server has accepted it.
 
 use std::time::Duration;
 
@@ -8,12 +9,14 @@ use jobs::JobError;
 use library::context::CoreContext;
 use sea_orm::EntityTrait;
 use storage::mail::{Email, Mailer, SendError};
-use values::id::NoticeId;
+use values::id::{NoticeId, PasswordResetId};
+
+use crate::auth::password_resets;
 
 /// Delay of the next attempt when the mailer is busy.
 const BUSY_RETRY: Duration = Duration::from_secs(1);
 
-/// Sends the e-mail of a notice. Without a mailer, or when the notice was removed, the job finishes and sends nothing.
+/// Sends the e-mail of a notice or a password reset. Without a mailer, or when the row was removed, the job finishes and sends nothing.
 ///
 /// # Errors
 /// [`JobError::Transient`] or [`JobError::Permanent`] as the server answered; [`JobError::Internal`] when the database fails.
@@ -24,14 +27,27 @@ pub(crate) async fn run(
 ) -> Result<(), JobError> {
     // The server may have accepted an e-mail whose job did not end because of a crash; it is sent once more then. Both have the
     // id of the notice, so a mail program can recognise the duplicate.
-    let id = NoticeId(job.subject);
-    let notice = notice::Entity::one_of(job.user_id, id).one(core.db.read()).await?;
     let owner = user::Entity::find_by_id(job.user_id).one(core.db.read()).await?;
-    if let (Some(mailer), Some(notice), Some(owner)) = (mailer, notice, owner) {
-        mailer.send(&compose(core, notice, owner)).await.map_err(job_error)?;
+    if let (Some(mailer), Some(owner)) = (mailer, owner)
+        && let Some(email) = find_email(core, job, owner).await?
+    {
+        mailer.send(&email).await.map_err(job_error)?;
     }
     jobs::finish(core.db.write(), job, core.clock.now()).await?;
     Ok(())
+}
+
+/// Returns the e-mail that is the subject of a job: that of a notice or, if there is none with this id, of a password reset.
+async fn find_email(
+    core: &CoreContext,
+    job: &job::Model,
+    owner: user::Model,
+) -> Result<Option<Email>, Error> {
+    let notice = notice::Entity::one_of(job.user_id, NoticeId(job.subject)).one(core.db.read()).await?;
+    match notice {
+        Some(notice) => Ok(Some(compose(core, notice, owner))),
+        None => password_resets::compose(core, &owner, PasswordResetId(job.subject), job.attempts).await,
+    }
 }
 
 fn compose(core: &CoreContext, notice: notice::Model, owner: user::Model) -> Email {
