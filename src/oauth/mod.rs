@@ -40,6 +40,7 @@ pub fn mount(config: &mut ServiceConfig) {
         .service(
             disk_floor::resource("/oauth/revoke", BelowFloor::ServesAll, open::refused).to(revoke::serve),
         )
+        .configure(page::mount)
         .configure(mount_pages);
 }
 

@@ -26,7 +26,6 @@ pub(crate) mod last_use;
 mod latest_by_id;
 pub mod limits;
 pub mod password;
-pub mod password_resets;
 pub mod secret;
 mod session_row;
 pub mod sessions;

@@ -2,6 +2,7 @@
 //! by e-mail.
 
 mod actor;
+pub(crate) mod email;
 mod rows;
 
 use std::sync::Arc;

@@ -17,7 +17,7 @@ use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::Error;
-use validation::{Choice, Flag, Id, request};
+use validation::{Choice, Id, request};
 
 const DEFAULT_LIMIT: u64 = 50;
 
@@ -38,8 +38,6 @@ request! {
         pub app_id?: Id<GrantId>,
         /// Returns only calls of this surface: `rest` or `mcp`.
         pub surface?: Choice<MeteredSurface>,
-        /// `true` returns only calls that were answered with an error, `false` all.
-        pub refused?: Flag,
     }
 }
 
@@ -55,39 +53,32 @@ impl FromRequest for ListActivity {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ActivityView {
-    /// Id of the call.
-    pub id: ActivityId,
+    id: ActivityId,
     /// Time of the call, by which calls are listed.
-    pub at: Timestamp,
-    /// The API that was called.
-    pub surface: MeteredSurface,
+    at: Timestamp,
+    surface: MeteredSurface,
     /// The API key that authenticated the call; null for calls of connected apps.
-    pub key_id: Option<KeyId>,
+    key_id: Option<KeyId>,
     /// The connected app that called; null for calls with an API key.
-    pub app_id: Option<GrantId>,
+    app_id: Option<GrantId>,
     /// Name of the key at the time of the call.
-    pub key_name: Option<String>,
+    key_name: Option<String>,
     /// Method and pattern of the route, such as `GET /documents/:id`; null for MCP.
-    pub route: Option<String>,
+    route: Option<String>,
     /// Name of the MCP tool; null for REST.
-    pub tool: Option<String>,
-    /// The HTTP status of a REST call, or the outcome of an MCP call.
-    pub status: ActivityStatus,
-    /// Whether the call was answered with an error.
-    pub refused: bool,
+    tool: Option<String>,
+    status: ActivityStatus,
     /// Name of the client, as it states it.
-    pub client: Option<String>,
+    client: Option<String>,
     /// Number of results in the response; null for calls that return no results.
-    pub result_count: Option<i32>,
+    result_count: Option<i32>,
 }
 
 /// The HTTP status of a REST call, or the outcome of an MCP call as a word.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub enum ActivityStatus {
-    /// The HTTP status of a REST call.
+enum ActivityStatus {
     Number(u16),
-    /// The outcome of an MCP call: `ok` or the code of an error.
     Word(String),
 }
 
@@ -105,7 +96,6 @@ impl From<activity::Model> for ActivityView {
             // The column is text, because it has the HTTP status of REST calls and the outcome of MCP calls (contract.md,
             // section 11: App).
             status: row.status.parse().map_or(ActivityStatus::Word(row.status), ActivityStatus::Number),
-            refused: row.refused,
             client: row.client,
             result_count: row.result_count,
         }
@@ -116,10 +106,8 @@ impl From<activity::Model> for ActivityView {
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListActivityResponse {
-    /// The calls of the page.
-    pub activity: Vec<ActivityView>,
-    /// The cursor of the next page; null on the last page.
-    pub next_cursor: Option<String>,
+    activity: Vec<ActivityView>,
+    next_cursor: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -134,11 +122,9 @@ impl Operation for ListActivity {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListActivityResponse, Error> {
         use activity::Column as C;
         // Without `..`, so that a filter that is not part of the name does not compile.
-        let ListActivityRequest { cursor, limit, key_id, app_id, surface, refused } = self.0;
-        let only_refused = refused.is_some_and(Flag::into_inner);
+        let ListActivityRequest { cursor, limit, key_id, app_id, surface } = self.0;
         let name =
             ListName::new("activity").with("keyId", key_id).with("appId", app_id).with("surface", surface);
-        let name = name.with("refused", only_refused.then_some(true));
         let page = PageRequest::new(limit, cursor, DEFAULT_LIMIT);
         let list = page.of_list(ctx, caller, name);
         let before: Option<ActivityPosition> = list.position()?;
@@ -151,9 +137,8 @@ impl Operation for ListActivity {
             .add_option(before.map(|last| C::Id.lt(last.id)))
             .add_option(key_id.map(|key| C::KeyId.eq(key.into_inner())))
             .add_option(app_id.map(|grant| C::GrantId.eq(grant.into_inner())))
-            .add_option(only_refused.then(activity::is_refused))
             .add_option(surface.map(|surface| C::Surface.eq(surface.into_inner())));
-        let is_filtered = key_id.is_some() || app_id.is_some() || surface.is_some() || only_refused;
+        let is_filtered = key_id.is_some() || app_id.is_some() || surface.is_some();
         let mut query = activity::Entity::owned_by(caller.user).order_by_desc(C::Id);
         if is_filtered {
             let ids = find_ids(caller.user, matches, list.fetch_limit()).all(ctx.core.db.read()).await?;

@@ -117,10 +117,9 @@ impl ImportRowView {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListImportRowsResponse {
-    /// The rows.
-    pub rows: Vec<ImportRowView>,
+    rows: Vec<ImportRowView>,
     /// Cursor of the next page; null on the last page.
-    pub next_cursor: Option<String>,
+    next_cursor: Option<String>,
 }
 
 impl Operation for ListImportRows {

@@ -24,30 +24,28 @@ use validation::NoFields;
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportView {
-    /// Id of the import.
-    pub id: ImportId,
-    /// How far it is.
-    pub status: ImportState,
+    id: ImportId,
+    status: ImportState,
     /// Name of the file, if the client gave one.
-    pub file_name: Option<String>,
+    file_name: Option<String>,
     /// Format of the file; null until it is detected.
-    pub format: Option<String>,
+    format: Option<String>,
     /// Whether the import is a dry run.
-    pub dry_run: bool,
+    dry_run: bool,
     /// Number of rows that were processed.
-    pub rows: i64,
+    rows: i64,
     /// Result of the rows; null while the import runs.
-    pub report: Option<ImportReport>,
+    report: Option<ImportReport>,
     /// Columns of the file that the import ignores.
-    pub unread_columns: Vec<String>,
+    unread_columns: Vec<String>,
     /// Numbers of documents by the state of their texts; null in a list of imports.
-    pub texts: Option<TextCounts>,
+    texts: Option<TextCounts>,
     /// Why the import failed; null unless it failed.
-    pub error: Option<String>,
+    error: Option<String>,
     /// When the import was requested.
-    pub created_at: Timestamp,
+    created_at: Timestamp,
     /// When the import ended; null before that.
-    pub finished_at: Option<Timestamp>,
+    finished_at: Option<Timestamp>,
 }
 
 /// Result of the rows of an import.
@@ -99,15 +97,13 @@ pub struct SkippedRow {
 /// An import, with the state that it has now.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ImportResponse {
-    /// The import.
-    pub import: ImportView,
+    import: ImportView,
 }
 
 /// The latest imports, newest first.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ListImportsResponse {
-    /// The imports.
-    pub imports: Vec<ImportView>,
+    imports: Vec<ImportView>,
 }
 
 impl ImportResponse {

@@ -2,7 +2,6 @@
 
 mod change;
 mod create;
-mod show;
 
 use entity::note;
 use library::notes::MAX_BODY_CHARS;
@@ -15,7 +14,6 @@ use values::time::Timestamp;
 pub use change::{ChangeNote, DeleteNote};
 pub(super) use create::add_to_project;
 pub use create::{CreateNote, CreateNoteResponse, NoteTarget};
-pub use show::ShowNote;
 
 /// The field `bodyMd`: the text of a note as Markdown, not empty (contract.md, section 5).
 pub type NoteBody = Words<1, MAX_BODY_CHARS>;
@@ -26,24 +24,21 @@ pub type NoteTitle = PageTitle<1, 300>;
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NoteView {
-    /// Id of the note, by which it is changed.
-    pub note_id: NoteId,
+    note_id: NoteId,
     /// The document with the text of the note, by which search finds it.
-    pub document_id: DocumentId,
+    document_id: DocumentId,
     /// The bookmark on which the note was written; null for a note of a project.
-    pub bookmark_id: Option<BookmarkId>,
+    bookmark_id: Option<BookmarkId>,
     /// The project to which the note belongs; null for a note on a bookmark.
-    pub project_id: Option<ProjectId>,
-    /// Title, in one line.
-    pub title: String,
+    project_id: Option<ProjectId>,
+    title: String,
     /// Text of the note, as Markdown.
-    pub body_md: String,
+    body_md: String,
     /// Whether the note is listed first and given to assistants.
-    pub pinned: bool,
-    /// When it was created.
-    pub created_at: Timestamp,
+    pinned: bool,
+    created_at: Timestamp,
     /// When the title, the text or `pinned` last changed.
-    pub updated_at: Timestamp,
+    updated_at: Timestamp,
 }
 
 impl From<note::Model> for NoteView {

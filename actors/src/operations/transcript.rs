@@ -116,8 +116,7 @@ impl Operation for ReadTranscript {
     }
 }
 
-/// Returns whether a document is made from audio or video.
-pub(super) fn is_recording(document: &document::Model) -> bool {
+fn is_recording(document: &document::Model) -> bool {
     match document.content_type {
         ContentType::Audio | ContentType::Video => true,
         ContentType::Article | ContentType::Pdf | ContentType::Note => false,
@@ -126,7 +125,7 @@ pub(super) fn is_recording(document: &document::Model) -> bool {
 
 /// Returns the status of the transcript of this version. An entry is ready with the description from its feed while its recording is
 /// being transcribed.
-pub(super) async fn transcript_status(
+async fn transcript_status(
     core: &CoreContext,
     document: &document::Model,
     version: i32,
@@ -141,7 +140,7 @@ pub(super) async fn transcript_status(
 }
 
 /// Returns the transcript that is the document's text or, if there is none yet, the latest one so far.
-pub(super) async fn current_transcript(
+async fn current_transcript(
     core: &CoreContext,
     document: &document::Model,
 ) -> Result<Option<transcript::Model>, Error> {

@@ -38,116 +38,98 @@ impl FromRequest for ReadUsage {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadUsageResponse {
-    /// The plan of the account.
-    pub plan: Plan,
+    plan: Plan,
     /// REST requests of the UTC day.
-    pub rest: DayUsage,
+    rest: DayUsage,
     /// MCP tool calls of the UTC day.
-    pub mcp: DayUsage,
+    mcp: DayUsage,
     /// The key of this request; null in the web app.
-    pub key: Option<KeyUsage>,
+    key: Option<KeyUsage>,
     /// Answers of `POST /ask` in the UTC month.
-    pub answers: MonthUsage,
+    answers: MonthUsage,
     /// Shares of the AI budget of the UTC month that are used.
-    pub ai_budget: AiBudget,
-    /// Uploaded files.
-    pub uploads: UploadUsage,
-    /// The library.
-    pub library: LibraryUsage,
-    /// Files of imports and exports.
-    pub transfers: TransferUsage,
+    ai_budget: AiBudget,
+    uploads: UploadUsage,
+    library: LibraryUsage,
+    transfers: TransferUsage,
 }
 
-/// The calls of a UTC day through one surface.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct DayUsage {
+struct DayUsage {
     /// Number of counted calls since midnight UTC. A REST request for the usage counts itself.
-    pub today: u32,
+    today: u32,
     /// The plan's maximum number of calls per day.
-    pub limit: u32,
+    limit: u32,
     /// When the next day begins.
-    pub resets_at: Timestamp,
+    resets_at: Timestamp,
 }
 
-/// The key of a request, with what it may still do.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct KeyUsage {
-    /// Id of the key.
-    pub id: KeyId,
-    /// Name of the key.
-    pub name: String,
-    /// Whether the key is for the REST API or for the MCP server.
-    pub kind: KeyKind,
-    /// Scopes of the key.
-    pub scopes: Scopes,
+struct KeyUsage {
+    id: KeyId,
+    name: String,
+    kind: KeyKind,
+    scopes: Scopes,
     /// Maximum number of requests per hour.
-    pub hourly_limit: u32,
+    hourly_limit: u32,
     /// Number of requests that the key may still send now, after this one.
-    pub remaining: u32,
+    remaining: u32,
 }
 
-/// The answers of a UTC month.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct MonthUsage {
+struct MonthUsage {
     /// Number of answers in this month.
-    pub this_month: i64,
+    this_month: i64,
     /// The plan's maximum number of answers per month.
-    pub limit: u32,
+    limit: u32,
     /// When the next month begins.
-    pub resets_at: Timestamp,
+    resets_at: Timestamp,
 }
 
-/// The AI budget of a UTC month.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct AiBudget {
+struct AiBudget {
     /// When the next month begins.
-    pub resets_at: Timestamp,
-    /// The shares of the kinds of use.
-    pub groups: Vec<BudgetShare>,
+    resets_at: Timestamp,
+    groups: Vec<BudgetShare>,
 }
 
 /// Bytes of uploaded files, including those of announced uploads.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct UploadUsage {
-    /// Bytes of uploaded files.
-    pub stored_bytes: u64,
+struct UploadUsage {
+    stored_bytes: u64,
     /// The plan's maximum of `storedBytes`.
-    pub limit: u64,
+    limit: u64,
     /// The plan's maximum length of one file in bytes.
-    pub largest: u64,
+    largest: u64,
 }
 
 /// Bytes of the library: its texts and a constant number for each of its rows, including notes, import rows and stored responses of
 /// idempotency keys.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct LibraryUsage {
-    /// Bytes that are used.
-    pub bytes: u64,
+struct LibraryUsage {
+    bytes: u64,
     /// The plan's maximum of `bytes`.
-    pub limit: u64,
+    limit: u64,
 }
 
 /// Bytes of the files of imports and exports, including those that are arriving.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct TransferUsage {
-    /// Bytes that are used.
-    pub bytes: u64,
+struct TransferUsage {
+    bytes: u64,
     /// The plan's maximum of `bytes`.
-    pub limit: u64,
+    limit: u64,
 }
 
-/// The share of a kind of use in the AI budget.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct BudgetShare {
-    /// The kind of use.
-    pub group: BudgetGroup,
+struct BudgetShare {
+    group: BudgetGroup,
     /// Used share of the plan's tokens, from 0 to 1.
-    pub share: f64,
+    share: f64,
 }
 
 impl Operation for ReadUsage {

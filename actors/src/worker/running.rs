@@ -13,8 +13,6 @@ const MAX_IMPORTS: usize = 2;
 const MAX_EXPORTS: usize = 2;
 /// Recordings that are in progress at the same time: one is transcribed, and others are fetched meanwhile.
 const MAX_RECORDINGS: usize = 4;
-/// Questions that are answered at the same time. A model takes seconds for each, and most endpoints answer several side by side.
-const MAX_ANSWERS: usize = 4;
 
 /// The maximum numbers of jobs that run at the same time.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +35,6 @@ impl ConcurrencyLimits {
             Track::Imports => MAX_IMPORTS,
             Track::Exports => MAX_EXPORTS,
             Track::Recordings => MAX_RECORDINGS,
-            Track::Answers => MAX_ANSWERS,
         }
     }
 }
@@ -135,9 +132,7 @@ impl RunningWork {
         }
         let limit = limits.of_track(track);
         let (max_backlog, max_per_user) = match track {
-            Track::Web | Track::Files | Track::Recordings | Track::Answers => {
-                (limit - (limit + 1) / 3, (limit - 1).max(1))
-            }
+            Track::Web | Track::Files | Track::Recordings => (limit - (limit + 1) / 3, (limit - 1).max(1)),
             Track::Library | Track::Imports => (limit, limit),
             Track::Exports => (limit, 1),
         };

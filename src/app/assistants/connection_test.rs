@@ -45,21 +45,18 @@ const STEPS: [Step; 6] = [
 /// A step with its outcome.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StepReport {
-    /// The step.
-    pub step: Step,
-    /// Whether it passed.
-    pub outcome: StepOutcome,
-    /// What was found or is wrong, for the operator.
-    pub message: String,
+    step: Step,
+    outcome: StepOutcome,
+    message: String,
 }
 
 /// The result of a test.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TestConnectionResponse {
     /// Whether every step passed, at least for some assistants.
-    pub passed: bool,
+    passed: bool,
     /// All steps, in their order.
-    pub steps: Vec<StepReport>,
+    steps: Vec<StepReport>,
 }
 
 /// The results of the steps so far.

@@ -15,9 +15,8 @@ use serde::Serialize;
 use validation::NoFields;
 use values::scope::Scope;
 
-pub use connection_test::{Step, StepReport, TestConnectionResponse};
-pub use steps::StepOutcome;
-pub use texts::{Assistant, AssistantLocation, Link, Snippet};
+use connection_test::TestConnectionResponse;
+use texts::Assistant;
 
 /// Lists the assistants with the instructions to connect them.
 #[derive(Debug)]
@@ -35,10 +34,8 @@ impl FromRequest for ListAssistants {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListAssistantsResponse {
-    /// The URL of the MCP server.
-    pub mcp_url: String,
-    /// The assistants, in the order in which they are shown.
-    pub assistants: Vec<Assistant>,
+    mcp_url: String,
+    assistants: Vec<Assistant>,
 }
 
 impl Operation for ListAssistants {

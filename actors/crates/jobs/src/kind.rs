@@ -28,19 +28,17 @@ pub enum JobKind {
     RemoveFeed,
     /// Requests a subscription to notifications at a feed's hub (WebSub).
     Subscribe,
-    /// Sends a notice or the link of a password reset by e-mail.
+    /// Sends a notice by e-mail.
     SendEmail,
     /// Imports the rows of a file, or undoes an import.
     Import,
     /// Writes an export of the data of a user.
     Export,
-    /// Answers a question that the web app keeps.
-    AnswerQuestion,
 }
 
 impl JobKind {
     /// All kinds; [`JobKind::named`] finds only those that are listed here.
-    pub const ALL: [JobKind; 14] = [
+    pub const ALL: [JobKind; 13] = [
         JobKind::FetchPage,
         JobKind::ProcessText,
         JobKind::ProcessFile,
@@ -54,13 +52,12 @@ impl JobKind {
         JobKind::SendEmail,
         JobKind::Import,
         JobKind::Export,
-        JobKind::AnswerQuestion,
     ];
 
     /// The table of the kinds: everything but their handlers that tells one from another.
     fn spec(self) -> JobSpec {
         use Effect::{Deletes, IndexesDocument, MakesText, Other, ServesFollowers};
-        use Track::{Answers, Exports, Files, Imports, Library, Recordings, Web};
+        use Track::{Exports, Files, Imports, Library, Recordings, Web};
 
         match self {
             JobKind::FetchPage => JobSpec::new("fetch_page", "fetching a page", MakesText, Web),
@@ -82,9 +79,6 @@ impl JobKind {
             JobKind::SendEmail => JobSpec::new("send_email", "sending an e-mail", Other, Web),
             JobKind::Import => JobSpec::new("import", "an import", Other, Imports),
             JobKind::Export => JobSpec::new("export", "an export", Other, Exports),
-            JobKind::AnswerQuestion => {
-                JobSpec::new("answer_question", "answering a question", Other, Answers)
-            }
         }
     }
 
@@ -229,21 +223,12 @@ pub enum Track {
     Recordings,
     /// Exports, each in one attempt.
     Exports,
-    /// Answers to questions, for which a user waits. They wait for a model most of the time.
-    Answers,
 }
 
 impl Track {
     /// All tracks, in the order in which reports list them.
-    pub const ALL: [Track; 7] = [
-        Track::Web,
-        Track::Library,
-        Track::Files,
-        Track::Imports,
-        Track::Recordings,
-        Track::Exports,
-        Track::Answers,
-    ];
+    pub const ALL: [Track; 6] =
+        [Track::Web, Track::Library, Track::Files, Track::Imports, Track::Recordings, Track::Exports];
 
     /// Returns the name in metrics and reports.
     pub fn name(self) -> &'static str {
@@ -254,7 +239,6 @@ impl Track {
             Track::Imports => "imports",
             Track::Recordings => "recordings",
             Track::Exports => "exports",
-            Track::Answers => "answers",
         }
     }
 
@@ -267,7 +251,6 @@ impl Track {
             Track::Imports => 3,
             Track::Recordings => 4,
             Track::Exports => 5,
-            Track::Answers => 6,
         }
     }
 }

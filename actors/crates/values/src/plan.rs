@@ -7,7 +7,7 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use crate::kind::{NamedKind, UnknownName};
+use crate::kind::UnknownName;
 
 /// The plan of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -42,10 +42,6 @@ impl Plan {
             Plan::Research => "research",
         }
     }
-}
-
-impl NamedKind for Plan {
-    const NAMES: &'static [&'static str] = &["free", "pro", "research"];
 }
 
 impl fmt::Display for Plan {

@@ -39,9 +39,7 @@ impl BookmarkFilter {
         backend: DbBackend,
     ) -> Vec<SelectStatement> {
         let mut candidates = Vec::new();
-        let words = self.looked_up_words();
-        candidates.extend(title_words::select_candidates(self.user, &words, sort, max, backend));
-        candidates.extend(self.query_candidates(sort, max, backend));
+        candidates.extend(title_words::select_candidates(self.user, &self.words, sort, max, backend));
         for set in self.sets().iter().filter(|set| Some(*set) != scanned) {
             let mut rows = set.select_with_flags(self.user, self.flags());
             sort.select_candidate(&mut rows, set.bookmark_id(), set.saved_at());
@@ -82,7 +80,7 @@ impl BookmarkFilter {
     }
 
     /// Selects the bookmarks of the user that pass these tests.
-    pub(super) fn select_visible(&self, sort: BookmarkSort, tests: Vec<Expr>) -> SelectStatement {
+    fn select_visible(&self, sort: BookmarkSort, tests: Vec<Expr>) -> SelectStatement {
         let mut rows = Query::select();
         let (id, saved_at) = (bookmark::Column::Id.into_expr(), bookmark::Column::SavedAt.into_expr());
         sort.select_candidate(&mut rows, id, saved_at);
@@ -139,7 +137,6 @@ impl BookmarkFilter {
         add_conditions(&mut rows, self.times_of_other_orders(page.sort, backend));
         add_conditions(&mut rows, self.set_conditions(None));
         add_conditions(&mut rows, self.word_conditions(backend));
-        add_conditions(&mut rows, self.query_tests(backend));
         page.sort.sort(&mut rows, page.limit);
         rows
     }

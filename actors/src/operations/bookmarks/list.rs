@@ -12,7 +12,6 @@ use values::time::Timestamp;
 use super::filter::BookmarkFilter;
 use super::find_page::find_page;
 use super::order::{BookmarkPosition, BookmarkSort};
-use super::query_request::parse_query;
 use super::statements::PageBounds;
 use super::view::{self, BookmarkView};
 use crate::auth::caller::Caller;
@@ -23,7 +22,6 @@ use crate::target::Target;
 use errors::Error;
 use library::bookmarks::normalize_tag;
 use library::context::CoreContext;
-use library::query::LibraryQuery;
 use validation::{Choice, Flag, Id, Time, Words, request};
 
 const DEFAULT_LIMIT: u64 = 50;
@@ -32,10 +30,7 @@ const MAX_DELETED_ROWS: u64 = 1000;
 
 /// Lists bookmarks that match all filters, in one of several orders.
 #[derive(Debug)]
-pub struct ListBookmarks {
-    request: ListBookmarksRequest,
-    query: LibraryQuery,
-}
+pub struct ListBookmarks(ListBookmarksRequest);
 
 request! {
     /// A page of bookmarks, with filters and an order.
@@ -44,9 +39,7 @@ request! {
         pub cursor?: CursorText,
         /// Maximum number of bookmarks. Default 50.
         pub limit?: PageLimit,
-        /// Returns bookmarks whose title or URL contains each of these words. `"..."` is a text with spaces, `-` excludes what
-        /// follows it, `or` stands between alternatives, and `tag:`, `is:`, `type:`, `site:`, `feed:`, `collection:`, `before:`,
-        /// `after:` and `upto:` are further filters.
+        /// Returns bookmarks whose title or URL contains each of these words.
         pub words? as "q": Words<1, 500>,
         /// Returns bookmarks with this tag. Case counts.
         pub tag?: Words<1, 100>,
@@ -78,9 +71,7 @@ impl FromRequest for ListBookmarks {
     type Request = ListBookmarksRequest;
 
     fn from_request(_: &Target, request: ListBookmarksRequest) -> Result<Self, Error> {
-        let words = request.words.as_ref().map_or("", Words::as_str);
-        let query = parse_query(words, "q")?;
-        Ok(Self { request, query })
+        Ok(Self(request))
     }
 }
 
@@ -88,10 +79,9 @@ impl FromRequest for ListBookmarks {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListBookmarksResponse {
-    /// The bookmarks of the page.
-    pub bookmarks: Vec<BookmarkView>,
+    bookmarks: Vec<BookmarkView>,
     /// Cursor of the next page; null on the last page.
-    pub next_cursor: Option<String>,
+    next_cursor: Option<String>,
     /// Bookmarks deleted since `updatedSince`, at most 1,000, oldest deletion first; absent without `includeDeleted`.
     #[serde(skip_serializing_if = "Option::is_none")]
     deleted: Option<Vec<DeletedBookmark>>,
@@ -113,7 +103,7 @@ impl Operation for ListBookmarks {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListBookmarksResponse, Error> {
-        let (user, Self { request, query }) = (caller.user, self);
+        let (user, Self(request)) = (caller.user, self);
         let sort = request.order();
         let page = PageRequest::new(request.limit, request.cursor.clone(), DEFAULT_LIMIT);
         let list = page.of_list(ctx, caller, request.list_name());
@@ -124,8 +114,7 @@ impl Operation for ListBookmarks {
             found.ok_or_else(|| Error::not_found().of_item("collectionId"))?;
         }
         let bounds = PageBounds { sort, after: after.as_ref(), until: None, limit: list.fetch_limit() };
-        let filter = request.filter(user).with_query(ctx.core.db.read(), &query).await?;
-        let rows = find_page(ctx.core.db.read(), &filter, bounds).await?;
+        let rows = find_page(ctx.core.db.read(), &request.filter(user), bounds).await?;
         let ListPage { rows, next_cursor } = list.page(rows, BookmarkPosition::clone);
         let ids: Vec<BookmarkId> = rows.into_iter().map(|row| row.id).collect();
         let deleted = match request.updated_since.filter(|_| request.includes_deleted()) {
@@ -200,7 +189,10 @@ impl ListBookmarksRequest {
     }
 
     fn filter(&self, user: UserId) -> BookmarkFilter {
+        let words = self.words.as_ref().map_or("", Words::as_str);
         BookmarkFilter {
+            user,
+            words: words.split_whitespace().map(str::to_owned).collect(),
             tag: self.tag.as_ref().map(|tag| normalize_tag(tag.as_str())),
             collection: self.collection_id.map(Id::into_inner),
             archived: self.archived.map(Flag::into_inner),
@@ -210,7 +202,6 @@ impl ListBookmarksRequest {
             saved_after: self.saved_after.map(Time::into_inner),
             saved_before: self.saved_before.map(Time::into_inner),
             updated_since: self.updated_since.map(Time::into_inner),
-            ..BookmarkFilter::all_of(user)
         }
     }
 }

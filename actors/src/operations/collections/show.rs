@@ -65,8 +65,7 @@ impl FromRequest for ListCollections {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListCollectionsResponse {
-    /// The collections of the page.
-    pub collections: Vec<CollectionView>,
+    collections: Vec<CollectionView>,
     /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }

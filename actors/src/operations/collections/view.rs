@@ -15,25 +15,25 @@ use errors::Error;
 #[serde(rename_all = "camelCase")]
 pub struct CollectionView {
     /// Id of the collection, also for `parentId`.
-    pub collection_id: CollectionId,
+    pub(super) collection_id: CollectionId,
     /// Name of the collection. Names need not be unique.
-    pub name: String,
+    name: String,
     /// Description of the collection; null if it has none.
-    pub description: Option<String>,
+    description: Option<String>,
     /// The parent collection; null for a top-level collection.
-    pub parent_id: Option<CollectionId>,
+    parent_id: Option<CollectionId>,
     /// Number of bookmarks in the collection, without those in nested collections.
     #[schemars(range(min = 0))]
-    pub bookmark_count: i64,
+    bookmark_count: i64,
     /// When the collection or its contents last changed.
-    pub updated_at: Timestamp,
+    updated_at: Timestamp,
 }
 
 /// A collection, as it is after the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CollectionResponse {
     /// The collection after the request.
-    pub collection: CollectionView,
+    pub(super) collection: CollectionView,
 }
 
 /// Selects the views of collections.

@@ -35,22 +35,20 @@ impl FromRequest for DiscoverFeeds {
 /// The feeds that were found.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DiscoverFeedsResponse {
-    /// The feeds, in the order in which the page names them.
-    pub candidates: Vec<FeedCandidate>,
+    candidates: Vec<FeedCandidate>,
 }
 
-/// A feed that a URL leads to.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct FeedCandidate {
+struct FeedCandidate {
     /// URL of the feed, to follow it with `POST /feeds`.
-    pub url: String,
+    url: String,
     /// Title of the feed, or of the link to it; null if there is none.
-    pub title: Option<String>,
+    title: Option<String>,
     /// Media type of the feed, such as `application/rss+xml`.
     #[serde(rename = "type")]
-    pub media_type: String,
+    media_type: String,
     /// Whether the user follows the feed already.
-    pub followed: bool,
+    followed: bool,
 }
 
 impl Operation for DiscoverFeeds {

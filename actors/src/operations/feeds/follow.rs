@@ -58,8 +58,7 @@ impl FromRequest for FollowFeed {
 /// The feed that the user follows, whether it is new or not.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FollowFeedResponse {
-    /// The feed that the user follows.
-    pub feed: FeedView,
+    feed: FeedView,
     /// Whether the feed is new to the user, which decides the HTTP status: 201, or 200 if it was followed already.
     #[serde(skip)]
     pub created: bool,

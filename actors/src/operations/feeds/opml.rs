@@ -35,7 +35,7 @@ impl FromRequest for ExportOpml {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ExportOpmlResponse {
     /// An OPML 2.0 document with all followed feeds in their folders.
-    pub opml: String,
+    opml: String,
 }
 
 impl Operation for ExportOpml {
@@ -73,15 +73,15 @@ impl FromRequest for ImportOpml {
 #[serde(rename_all = "camelCase")]
 pub struct ImportOpmlResponse {
     /// Id of the import, under which the web app shows the outcome of each feed.
-    pub import_id: ImportId,
+    import_id: ImportId,
     /// Number of different URLs in the document.
-    pub found: usize,
+    found: usize,
     /// Number of feeds that are followed from now on.
-    pub new: usize,
+    new: usize,
     /// Number of feeds that were followed before.
-    pub already_followed: usize,
+    already_followed: usize,
     /// Number of URLs that may not be fetched.
-    pub refused: usize,
+    refused: usize,
 }
 
 impl Operation for ImportOpml {
@@ -142,7 +142,6 @@ async fn parse_opml(sandbox: &Sandbox, opml: &str) -> Result<OpmlDocument, Error
             | SandboxError::Article(_)
             | SandboxError::Audio(_)
             | SandboxError::Pdf(_)
-            | SandboxError::Picture(_)
             | SandboxError::Import(_),
         ) => Err(Error::invalid("opml", "is OPML that cannot be read: it is malformed or too large")),
     }

@@ -29,20 +29,15 @@ use validation::{Choice, DisplayName, NoFields, Text, request};
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionView {
-    /// Id of the decision.
-    pub id: DecisionId,
-    /// Title, in one line.
-    pub title: String,
+    id: DecisionId,
+    title: String,
     /// What was decided, and why; may be empty.
-    pub body: String,
-    /// Whether it is proposed, decided or rejected.
-    pub status: DecisionStatus,
+    body: String,
+    status: DecisionStatus,
     /// When the status became `decided`; null with another status.
-    pub decided_at: Option<Timestamp>,
-    /// When it was created.
-    pub created_at: Timestamp,
-    /// When it last changed.
-    pub updated_at: Timestamp,
+    decided_at: Option<Timestamp>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
 }
 
 impl From<Model> for DecisionView {
@@ -55,8 +50,7 @@ impl From<Model> for DecisionView {
 /// A decision, as it is after the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DecisionResponse {
-    /// The decision after the request.
-    pub decision: DecisionView,
+    decision: DecisionView,
 }
 
 /// A page of a project's decisions.
@@ -89,10 +83,9 @@ impl FromRequest for ListDecisions {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListDecisionsResponse {
-    /// The decisions of the page.
-    pub decisions: Vec<DecisionView>,
+    decisions: Vec<DecisionView>,
     /// Cursor of the next page; null on the last page.
-    pub next_cursor: Option<String>,
+    next_cursor: Option<String>,
 }
 
 impl Operation for ListDecisions {

@@ -28,27 +28,27 @@ use validation::{Choice, Flag, NoFields, request};
 #[serde(rename_all = "camelCase")]
 pub struct ItemView {
     /// Id of the item, by which it is changed and removed.
-    pub item_id: ProjectItemId,
+    item_id: ProjectItemId,
     /// What was named when the item was added.
-    pub kind: ItemKind,
+    kind: ItemKind,
     /// The bookmark of the document; null if it has none.
-    pub bookmark_id: Option<BookmarkId>,
+    bookmark_id: Option<BookmarkId>,
     /// The feed entry of the document; null if it has none.
-    pub entry_id: Option<EntryId>,
+    entry_id: Option<EntryId>,
     /// The highlight; null for other kinds.
-    pub highlight_id: Option<HighlightId>,
+    highlight_id: Option<HighlightId>,
     /// The note; null for other kinds.
-    pub note_id: Option<NoteId>,
+    note_id: Option<NoteId>,
     /// The document with the text; for a highlight the document that contains it.
-    pub document_id: DocumentId,
+    document_id: DocumentId,
     /// Title of the page, file, entry or note.
-    pub title: String,
+    title: String,
     /// URL of the page or file; for uploads and notes their page in the web app.
-    pub url: String,
+    url: String,
     /// `source` if the project is about the item, or `background`.
-    pub role: ItemRole,
+    role: ItemRole,
     /// Whether the item is listed first, and left out last when a context is too long.
-    pub pinned: bool,
+    pinned: bool,
 }
 
 /// Returns the views of items of one user in their order, with at most two queries.
@@ -139,10 +139,9 @@ impl FromRequest for ListItems {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListItemsResponse {
-    /// The items of the page.
-    pub items: Vec<ItemView>,
+    items: Vec<ItemView>,
     /// Cursor of the next page; null on the last page.
-    pub next_cursor: Option<String>,
+    next_cursor: Option<String>,
 }
 
 impl Operation for ListItems {
@@ -221,8 +220,7 @@ impl FromRequest for ChangeItem {
 /// An item of a project, as it is after the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ItemResponse {
-    /// The item after the request.
-    pub item: ItemView,
+    item: ItemView,
 }
 
 impl Operation for ChangeItem {

@@ -121,10 +121,9 @@ impl FromRequest for ListNotes {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListNotesResponse {
-    /// The notes of the page.
-    pub notes: Vec<NoteView>,
+    notes: Vec<NoteView>,
     /// Cursor of the next page; null on the last page.
-    pub next_cursor: Option<String>,
+    next_cursor: Option<String>,
 }
 
 impl Operation for ListNotes {

@@ -36,20 +36,17 @@ pub struct ProjectView {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectDetails {
-    /// What lists show of it.
     #[serde(flatten)]
-    pub view: ProjectView,
+    view: ProjectView,
     /// The user's instructions for assistants; empty if there are none.
-    pub instructions: String,
-    /// When it was created.
-    pub created_at: Timestamp,
+    instructions: String,
+    created_at: Timestamp,
 }
 
 /// A project, as it is after the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ProjectResponse {
-    /// The project after the request.
-    pub project: ProjectDetails,
+    project: ProjectDetails,
 }
 
 impl ProjectResponse {

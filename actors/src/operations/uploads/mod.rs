@@ -2,12 +2,8 @@
 
 mod complete;
 mod create;
-mod list;
-mod send;
 mod show;
 
-pub use complete::{CompleteUpload, CompleteUploadResponse};
+pub use complete::CompleteUpload;
 pub use create::CreateUpload;
-pub use list::{ListUploads, ListUploadsResponse, UploadView};
-pub use send::SendUpload;
-pub use show::{ShowUpload, UploadStatus};
+pub use show::ShowUpload;

@@ -125,7 +125,19 @@ async fn store(
 }
 
 fn no_filter(user: UserId) -> BookmarkFilter {
-    BookmarkFilter::all_of(user)
+    BookmarkFilter {
+        user,
+        words: Vec::new(),
+        tag: None,
+        collection: None,
+        archived: None,
+        favorite: None,
+        unread: None,
+        content_type: None,
+        saved_after: None,
+        saved_before: None,
+        updated_since: None,
+    }
 }
 
 type FilterChange = Box<dyn Fn(&mut BookmarkFilter)>;

@@ -19,8 +19,7 @@ use library::context::CoreContext;
 /// Maximum number of decisions or notes. An empty note has 23 characters of JSON, so more do not fit into a response of 32,000.
 const MAX_TEXT_ROWS: u64 = 1400;
 /// Maximum number of sources. An empty source has 122 characters of JSON.
-pub const MAX_SOURCES: usize = 300;
-const MAX_SOURCE_ROWS: u64 = MAX_SOURCES as u64;
+const MAX_SOURCE_ROWS: u64 = 300;
 
 /// The length of title and body in characters.
 fn text_length() -> Expr {
@@ -44,20 +43,12 @@ fn sort_by_ids<I: Eq + Hash, T>(ids: Vec<I>, mut found: HashMap<I, T>) -> Vec<T>
     ids.into_iter().filter_map(|id| found.remove(&id)).collect()
 }
 
-/// The first rows of a list, as many as could fit, and the number of all.
-pub struct GatheredList<T> {
-    /// The rows, in the order of the context.
-    pub rows: Vec<T>,
-    /// Number of all rows of the list, as far as more than fit are counted.
-    pub total: usize,
-}
-
 /// Returns the decisions in force, newest first.
 pub async fn decisions(
     core: &CoreContext,
     project: &project::Model,
     max_chars: usize,
-) -> Result<GatheredList<ContextDecision>, Error> {
+) -> Result<Vec<ContextDecision>, Error> {
     use decision::Column;
     let measured: Vec<(DecisionId, i64)> = decision::Entity::within(project)
         .filter(Column::Status.eq(DecisionStatus::Decided))
@@ -70,10 +61,9 @@ pub async fn decisions(
         .into_tuple()
         .all(core.db.read())
         .await?;
-    let total = measured.len();
     let ids = take_fitting(measured, max_chars);
     if ids.is_empty() {
-        return Ok(GatheredList { rows: Vec::new(), total });
+        return Ok(Vec::new());
     }
     let rows = decision::Entity::within(project).filter(Column::Id.is_in(ids.iter().copied()));
     let rows = rows.all(core.db.read()).await?.into_iter();
@@ -85,8 +75,7 @@ pub async fn decisions(
     };
     // A decision whose status changed between the two reads is left out.
     let decided = rows.filter(|row| row.status == DecisionStatus::Decided);
-    let rows = sort_by_ids(ids, decided.map(|row| (row.id, to_view(row))).collect());
-    Ok(GatheredList { rows, total })
+    Ok(sort_by_ids(ids, decided.map(|row| (row.id, to_view(row))).collect()))
 }
 
 /// The sort key and length of a note, read before its text.
@@ -103,7 +92,7 @@ pub async fn notes(
     project: &project::Model,
     only_pinned: bool,
     max_chars: usize,
-) -> Result<GatheredList<ContextNote>, Error> {
+) -> Result<Vec<ContextNote>, Error> {
     let mut measured = own_notes(core, project).await?;
     measured.extend(note_items(core, project).await?);
     measured.retain(|note| note.pinned || !only_pinned);
@@ -111,15 +100,14 @@ pub async fn notes(
     measured.sort_by_key(|note| std::cmp::Reverse((note.pinned, note.created_at, note.id)));
     let mut seen = HashSet::new();
     measured.retain(|note| seen.insert(note.id));
-    let total = measured.len();
     let ids = take_fitting(measured.into_iter().map(|note| (note.id, note.length)), max_chars);
     if ids.is_empty() {
-        return Ok(GatheredList { rows: Vec::new(), total });
+        return Ok(Vec::new());
     }
     let rows = note::Entity::owned_by(project.user_id).filter(note::Column::Id.is_in(ids.iter().copied()));
     let rows = rows.all(core.db.read()).await?.into_iter();
     let texts = rows.map(|row| (row.id, ContextNote { title: row.title, body: row.body }));
-    Ok(GatheredList { rows: sort_by_ids(ids, texts.collect()), total })
+    Ok(sort_by_ids(ids, texts.collect()))
 }
 
 async fn own_notes(core: &CoreContext, project: &project::Model) -> Result<Vec<NoteMeasure>, Error> {
@@ -169,19 +157,8 @@ async fn note_items(core: &CoreContext, project: &project::Model) -> Result<Vec<
 }
 
 /// Returns the items that are not notes: pinned ones first, then the newest, those of one request in its order.
-pub async fn source_items(
-    core: &CoreContext,
-    project: &project::Model,
-) -> Result<Vec<project_item::Model>, Error> {
-    Ok(select_sources(project).all(core.db.read()).await?)
-}
-
-/// Returns the sources of items, in their order, without those whose documents are hidden.
-pub async fn sources(
-    core: &CoreContext,
-    project: &project::Model,
-    rows: Vec<project_item::Model>,
-) -> Result<Vec<ContextSource>, Error> {
+pub async fn sources(core: &CoreContext, project: &project::Model) -> Result<Vec<ContextSource>, Error> {
+    let rows = select_sources(project).all(core.db.read()).await?;
     let documents = items::documents(core.db.read(), project.user_id, &rows).await?;
     let sources = rows.into_iter().filter_map(|row| {
         let document = documents.get(&row.document_id)?;
