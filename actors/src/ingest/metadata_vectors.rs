@@ -6,8 +6,8 @@
 //! loses nothing, and what failed is tried again by the next run.
 //!
 //! Metadata gets the vectors of each model that is loaded, as texts do: during a change of models those of both, and of the one that is
-//! searched alone while the next one is not loaded or cannot be used. The row names the later of them. What names the next model lacks nothing,
-//! what names another one lacks those of the next, and what names none lacks all.
+//! searched alone while the next one is not loaded or cannot be used. The row names the later of them: one that names
+//! the next model lacks no vectors, one that names another model lacks those of the next, and one that names none lacks all.
 
 use std::collections::BTreeMap;
 

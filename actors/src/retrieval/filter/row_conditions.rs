@@ -110,8 +110,9 @@ pub fn is_readable(user: UserId, search: &SearchQuery, backend: DbBackend) -> Co
         .add_option(bookmark_condition(&search.bookmarks, user, backend))
 }
 
-/// Returns the condition that the user may read a document, and that it is in the searched part of the library, the documents that its filter
-/// names included. More than 30,000 are not named: only conditions on bookmarks resolve to so many, and these are tested in any case.
+/// Returns the condition that the user may read a document, and that it is in the searched part of the library, also by the documents that
+/// the filter names. A set of more than 30,000 documents is left out: only conditions on bookmarks resolve to so many, and they are part of the
+/// condition themselves.
 pub fn is_searched(user: UserId, search: &SearchQuery, backend: DbBackend) -> Condition {
     let named = match &search.within.documents {
         DocumentSet::Only(ids) if ids.len() <= MAX_NAMED_DOCUMENTS => {

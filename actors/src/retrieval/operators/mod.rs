@@ -40,7 +40,7 @@ async fn search_with_operators(search: UserSearch<'_>, query: SearchQuery) -> Re
     } else {
         let lexical_only = search.engine.is_lexical_only(search.is_incomplete);
         let found = phrase_search::search(search, query).await?;
-        // So that clients are told of results that may be incomplete.
+        // Clients see this as `degraded`: passages with the phrases may be missing.
         Ok(RankedHits { lexical_only: lexical_only || found.may_lack_passages, ..found })
     }
 }

@@ -1,7 +1,7 @@
 //! Owns the vocabularies that are kept: each in memory for as long as it is used, and that of a large library in a file too.
 //!
-//! The memory is bounded; what leaves it is read from the file again, or made again. Nothing here is needed: a file that is damaged, cannot be
-//! read or was not written counts as none, which is logged, and the words are read from the texts again.
+//! The memory is bounded; what leaves it is read from the file again, or made again. A file that is damaged,
+//! cannot be read or could not be written is logged and counts as missing: the words are read from the texts again.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -105,7 +105,7 @@ impl VocabularyStore {
         self.remove_file(user).await
     }
 
-    /// Removes the file of a user, whose library is small.
+    /// Removes the file of a user, if there is one.
     ///
     /// # Errors
     /// [`Error::Internal`] when it cannot be removed, or the worker thread fails.
