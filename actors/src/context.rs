@@ -7,11 +7,16 @@ use disk::DiskSpace;
 use jobs::JobSignal;
 use library::context::CoreContext;
 use library::uploads::Uploads;
+use values::time::Timestamp;
 
 use crate::answerer::AnswerContext;
 use crate::auth::context::AuthContext;
 use crate::document_page_cache::DocumentPageCache;
 use crate::ingest::context::IngestContext;
+use crate::originals::Originals;
+use crate::pdf_pages::PdfPages;
+use crate::picture_cache::PictureCache;
+use crate::recordings::Recordings;
 use crate::retrieval::Retrieval;
 
 pub use requests::RequestContext;
@@ -28,6 +33,8 @@ pub struct OperationContext {
     pub requests: RequestContext,
     /// The texts of document pages that were read recently.
     pub document_page_cache: DocumentPageCache,
+    /// The pictures of documents that were shown recently.
+    pub picture_cache: PictureCache,
     /// Slots of each user for batches and for uploads of files to import.
     pub user_slots: UserSlots,
     /// Search, and the passage index.
@@ -38,8 +45,16 @@ pub struct OperationContext {
     pub ingest: IngestContext,
     /// Uploads, and the store of their files.
     pub uploads: Uploads,
+    /// The files from which texts were made.
+    pub originals: Originals,
+    /// Pages of PDFs: their pictures, and the places of their words.
+    pub pdf_pages: PdfPages,
+    /// Transcripts with the places of their segments in the text.
+    pub recordings: Recordings,
     /// The free space of the disks, below whose floor writes are refused.
     pub disk: DiskSpace,
+    /// The start of the process.
+    pub started_at: Timestamp,
     /// Wakes the worker after a transaction that enqueued a job.
     pub job_signal: JobSignal,
 }

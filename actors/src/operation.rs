@@ -46,6 +46,9 @@ pub trait Operation: Sized + 'static {
     /// true for operations that write, except deletions.
     const NEEDS_SPACE: bool = Scope::any_writes(Self::SCOPES);
 
+    /// Whether only operators may call it, who are signed in to the web app. For others its route does not exist.
+    const NEEDS_OPERATOR: bool = false;
+
     /// Whether a call waits for a slot for its account before it runs, and holds the slot until its response is built: true for
     /// operations that read much of a library into one response. Operations that wait for something else while they run, such as a
     /// model, another server or a search slot, need none, nor do responses of a few fixed fields.

@@ -114,6 +114,7 @@ pub async fn execute<O: Operation>(
         // The plan. It comes before the limits: a request that only a larger plan allows costs nothing. The surface comes before the
         // parameters: an account whose plan has no REST API learns nothing about them.
         check_surface(caller)?;
+        check_operator::<O>(caller)?;
         let ParsedRequest { operation, idempotency_key, slot_wait } = parse(caller).await;
         // With invalid parameters, the scopes and the weight that every call of the operation has.
         let scopes: Scopes = operation.as_ref().map_or_else(|_| O::SCOPES.into(), Operation::scopes);
@@ -178,6 +179,11 @@ fn check_surface(caller: &Caller) -> Result<(), Error> {
     } else {
         Err(Error::PlanRequired("the REST API".into()))
     }
+}
+
+/// Checks whether an operation that is for operators has one as its caller. To others it does not exist.
+fn check_operator<O: Operation>(caller: &Caller) -> Result<(), Error> {
+    if O::NEEDS_OPERATOR && !caller.is_operator { Err(Error::UnknownRoute) } else { Ok(()) }
 }
 
 /// Checks whether the plan allows these scopes. The web app, which is not metered, serves every plan.

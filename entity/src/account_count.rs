@@ -34,3 +34,15 @@ pub struct Model {
 }
 
 crate::owned::owned_table!();
+
+impl Entity {
+    /// Returns the rows of these users, for the operator's list of accounts.
+    pub fn of_users(users: impl IntoIterator<Item = UserId>) -> Select<Entity> {
+        Self::find().filter(Column::UserId.is_in(users))
+    }
+
+    /// Returns the rows of all users, for the sums that an operator sees.
+    pub fn of_every_user() -> Select<Entity> {
+        Self::find()
+    }
+}

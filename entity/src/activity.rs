@@ -31,6 +31,8 @@ pub struct Model {
     pub tool: Option<String>,
     /// HTTP status for REST; `ok` or the error code for MCP.
     pub status: String,
+    /// Whether the call was answered with an error.
+    pub refused: bool,
     /// Client name, as the client reports it.
     pub client: Option<String>,
     /// Number of results in the response.
@@ -38,3 +40,8 @@ pub struct Model {
 }
 
 crate::owned::owned_table!();
+
+/// Returns the condition that a call was refused, spelled out as in the partial index `activity_refused`.
+pub fn is_refused() -> Expr {
+    Expr::cust("activity.refused")
+}

@@ -42,6 +42,10 @@ pub struct Model {
     pub error: Option<String>,
     /// Time at which it was first followed.
     pub created_at: Timestamp,
+    /// Time of the last fetch, successful or not; `None` before the first.
+    pub tried_at: Option<Timestamp>,
+    /// Time of the first of the failed fetches since the last successful one; `None` if the last fetch succeeded.
+    pub failing_since: Option<Timestamp>,
 }
 
 crate::owned::no_relations!();

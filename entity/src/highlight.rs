@@ -2,6 +2,7 @@
 
 use sea_orm::entity::prelude::*;
 use values::id::{BookmarkId, HighlightId, UserId};
+use values::kind::AnchorState;
 use values::time::Timestamp;
 
 /// A highlight in the document of a bookmark.
@@ -27,6 +28,9 @@ pub struct Model {
     pub start_offset: i32,
     /// End offset in the text of the document, in Unicode scalar values.
     pub end_offset: i32,
+    /// Whether the current text has the words at these offsets because they were marked there, because they were found again, or not
+    /// at all. Of a highlight that waits for its text it says nothing.
+    pub anchor_state: AnchorState,
     /// Time at which the text was highlighted.
     pub created_at: Timestamp,
 }

@@ -30,6 +30,16 @@ impl Entity {
         Self::find_by_id(user)
     }
 
+    /// Returns the rows of these users, for the operator's list of accounts.
+    pub fn of_users(users: impl IntoIterator<Item = UserId>) -> Select<Entity> {
+        Self::find().filter(Column::UserId.is_in(users))
+    }
+
+    /// Returns the rows of all users, for the sums that an operator sees.
+    pub fn of_every_user() -> Select<Entity> {
+        Self::find()
+    }
+
     /// Returns the rows of all followers of a source, for the fetch that serves all of them.
     pub fn of_followers(source: FeedSourceId) -> Select<Entity> {
         let followers = feed::Entity::followers_of(source).select_only().column(feed::Column::UserId);

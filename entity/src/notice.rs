@@ -26,6 +26,8 @@ pub struct Model {
     pub created_at: Timestamp,
     /// Time at which the user read it.
     pub read_at: Option<Timestamp>,
+    /// Id of the key or of the connected app that it reports, by its kind. `None` in notices of versions that did not store it.
+    pub subject_id: Option<Uuid>,
 }
 
 crate::owned::owned_table!(NoticeId);

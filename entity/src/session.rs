@@ -19,6 +19,10 @@ pub struct Model {
     pub created_at: Timestamp,
     /// Expiry time, unless the session is used again.
     pub expires_at: Timestamp,
+    /// The browser and the system from which the user signed in, such as `Firefox on Linux`, as far as the browser says.
+    pub device: Option<String>,
+    /// Time of the last use, to within an hour.
+    pub last_used_at: Timestamp,
 }
 
 crate::owned::owned_table!();

@@ -22,6 +22,8 @@ pub struct Model {
     pub plan: Plan,
     /// Time at which an operator disabled the account; `None` if it is enabled.
     pub disabled_at: Option<Timestamp>,
+    /// Time from which the account may see and change how the server is run; `None` for other accounts.
+    pub operator_since: Option<Timestamp>,
     /// Time at which the account was created.
     pub created_at: Timestamp,
 }
@@ -31,7 +33,16 @@ crate::owned::no_relations!();
 impl Model {
     /// Returns an enabled account without a name. `email` is in lower case; `password_hash` is a PHC string.
     pub fn new(id: UserId, email: String, password_hash: String, plan: Plan, created_at: Timestamp) -> Self {
-        Self { id, email, name: None, password_hash, plan, disabled_at: None, created_at }
+        Self {
+            id,
+            email,
+            name: None,
+            password_hash,
+            plan,
+            disabled_at: None,
+            operator_since: None,
+            created_at,
+        }
     }
 }
 

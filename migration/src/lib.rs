@@ -33,6 +33,13 @@ mod m0013_counters;
 mod m0014_title_search;
 mod m0015_text_search;
 mod m0016_job_owner;
+mod m0017_account_settings;
+mod m0018_library_views;
+mod m0019_reading;
+mod m0020_upload_list;
+mod m0021_ask_threads;
+mod m0022_home_and_feeds;
+mod m0023_control;
 mod sql_migration;
 mod title_search;
 
@@ -60,6 +67,13 @@ impl MigratorTrait for Migrator {
             Box::new(m0014_title_search::migration()),
             Box::new(m0015_text_search::migration()),
             Box::new(m0016_job_owner::migration()),
+            Box::new(m0017_account_settings::migration()),
+            Box::new(m0018_library_views::migration()),
+            Box::new(m0019_reading::migration()),
+            Box::new(m0020_upload_list::migration()),
+            Box::new(m0021_ask_threads::migration()),
+            Box::new(m0022_home_and_feeds::migration()),
+            Box::new(m0023_control::migration()),
         ]
     }
 }
@@ -76,6 +90,7 @@ mod tests {
         let mut statements = counters::trigger_statements(Postgres);
         statements.extend(library_usage::trigger_statements(Postgres));
         statements.extend(m0016_job_owner::trigger_statements(Postgres));
+        statements.extend(m0023_control::trigger_statements(Postgres));
         statements.extend(title_search::POSTGRES.iter().map(|statement| (*statement).to_owned()));
         let functions: Vec<&String> =
             statements.iter().filter(|statement| statement.starts_with("CREATE FUNCTION")).collect();

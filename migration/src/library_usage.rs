@@ -97,9 +97,12 @@ impl CountedTable {
 ///   `project_count` for each feed, collection and project.
 /// - Their files have other quotas: `stored_file` has a row for the file of each upload, import, export and fetched recording, and exports
 ///   are deleted by age.
-/// - Their rows are bounded in number or deleted by age: accounts, keys, sessions and connections of apps, counters, claims of answers,
-///   activity, and jobs, of which a failed one may stay as long as its document.
+/// - Their rows are bounded in number or deleted by age: accounts with their settings, keys, sessions and connections of apps, counters,
+///   claims of answers, threads of questions, saved searches, muted words, what can be undone, activity, and jobs, of which a failed one
+///   may stay as long as its document.
 /// - Their rows are few, because each takes several requests: a notice tells of the first use of a key, or of a new connection.
+/// - They have short rows for counted ones: `reading_position` one for each document at most, `picture_size` one for each picture that its
+///   HTML names, at most 500.
 /// - They index counted texts: the tables of `title_search`.
 /// - They serve all users: `feed_source`, `feed_content` and `feed_push` have one row for all followers of a URL. The feed and the entries
 ///   of each follower are counted, and a source is not fetched while no follower has room for its entries.

@@ -70,7 +70,11 @@ async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: Paylo
     .await
 }
 
-async fn begin(
+/// Receives the form with a file, and begins its import.
+///
+/// # Errors
+/// The errors of [`BeginImport`]; [`Error::Invalid`] with all faults of the form.
+pub async fn begin(
     request: &HttpRequest,
     ctx: &OperationContext,
     payload: Payload,

@@ -1,17 +1,20 @@
 //! The web app's JSON routes: the same operations as those of REST, called with a session in place of a key (contract.md,
 //! section 9).
 
-mod assistants;
+pub mod assistants;
+mod documents;
 mod exports;
 mod handler;
 mod imports;
+mod password_resets;
 mod routes;
 mod session;
 
 use actix_web::web::{self, ServiceConfig};
 
 pub use handler::WebApp;
-pub use routes::ROUTES;
+pub use imports::begin as receive_import;
+pub use routes::{OPERATOR_ROUTES, ROUTES};
 
 use crate::http::cache;
 use crate::rest::{V1Routes, V2Routes};
@@ -27,10 +30,13 @@ pub fn mount(config: &mut ServiceConfig) {
     config.service(
         web::scope("/app/api")
             .configure(session::mount)
+            .configure(password_resets::mount)
             .configure(imports::mount)
             .configure(exports::mount)
+            .configure(documents::mount)
             .service(library)
             .configure(|scope| routing::mount::<WebApp>(scope, ROUTES))
+            .configure(|scope| routing::mount::<WebApp>(scope, OPERATOR_ROUTES))
             .default_service(unknown())
             .wrap(cache::no_store(cache::BY_SESSION)),
     );

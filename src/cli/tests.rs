@@ -49,6 +49,8 @@ fn every_subcommand_takes_json_at_its_end() {
         "user set-password --email a@b.example --password-stdin",
         "user disable --email a@b.example",
         "user enable --email a@b.example",
+        "user set-operator --email a@b.example",
+        "user set-operator --email a@b.example --remove",
         "user delete --email a@b.example --yes",
         "key create --user a@b.example --kind mcp --name N --scope read:library --scope write:notes \
          --hourly-limit 5 --expires-at 2030-01-01T00:00:00Z",

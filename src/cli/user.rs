@@ -33,6 +33,8 @@ pub enum UserCommand {
     Disable(EmailArgs),
     /// Enable a disabled account
     Enable(EmailArgs),
+    /// Make an account that of an operator, who sees in the web app how the server is doing and manages its accounts
+    SetOperator(SetOperatorArgs),
     /// Delete an account and everything in it, after a confirmation
     Delete(DeleteArgs),
 }
@@ -84,6 +86,17 @@ pub struct EmailArgs {
     email: String,
 }
 
+/// An operator, or a former one.
+#[derive(Debug, Args)]
+pub struct SetOperatorArgs {
+    /// E-mail address of the account
+    #[arg(long, value_name = "EMAIL")]
+    email: String,
+    /// Take the role back
+    #[arg(long)]
+    remove: bool,
+}
+
 /// A deletion.
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
@@ -108,6 +121,12 @@ pub async fn run(command: UserCommand, settings: &Settings) -> Result<CommandOut
         UserCommand::SetPassword(args) => set_password(args, settings).await,
         UserCommand::Disable(EmailArgs { email }) => set_disabled(&email, true, settings).await,
         UserCommand::Enable(EmailArgs { email }) => set_disabled(&email, false, settings).await,
+        UserCommand::SetOperator(SetOperatorArgs { email, remove }) => {
+            let core = opening::core(settings).await?;
+            let row = opening::account(&core, &email).await?;
+            accounts::set_operator(&core, row.id, !remove).await?;
+            changed(&core, &email).await
+        }
         UserCommand::Delete(args) => delete(args, settings).await,
     }
 }
@@ -126,12 +145,17 @@ async fn add(args: AddArgs, settings: &Settings) -> Result<CommandOutput, Failur
         return Err(Failure::EmailTaken(taken.email));
     }
     let password = password::read_password(password_stdin)?;
+    let is_first = !accounts::has_any(&core).await?;
     let new = NewAccount { email: email.clone(), name, password, plan };
     let row = match accounts::create(&core, new).await {
         Ok(row) => row,
         Err(Error::Conflict(_)) => return Err(Failure::EmailTaken(email)),
         Err(other) => return Err(other.into()),
     };
+    if is_first {
+        // Who sets the server up runs it.
+        accounts::set_operator(&core, row.id, true).await?;
+    }
     let database = opening::database_place(settings);
     CommandOutput::of(&AddedAccount { user_id: row.id, email: row.email, plan: row.plan, database })
 }
@@ -201,6 +225,7 @@ struct AccountView {
     name: Option<String>,
     plan: Plan,
     disabled: bool,
+    operator: bool,
     created_at: Timestamp,
 }
 
@@ -212,6 +237,7 @@ impl From<user::Model> for AccountView {
             name: row.name,
             plan: row.plan,
             disabled: row.disabled_at.is_some(),
+            operator: row.operator_since.is_some(),
             created_at: row.created_at,
         }
     }
@@ -219,7 +245,12 @@ impl From<user::Model> for AccountView {
 
 impl AccountView {
     fn state(&self) -> &'static str {
-        if self.disabled { "disabled" } else { "enabled" }
+        match (self.disabled, self.operator) {
+            (false, false) => "enabled",
+            (false, true) => "enabled, operator",
+            (true, false) => "disabled",
+            (true, true) => "disabled, operator",
+        }
     }
 }
 

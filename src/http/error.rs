@@ -7,3 +7,11 @@ use errors::Error;
 pub fn status(error: &Error) -> StatusCode {
     StatusCode::from_u16(error.spec().status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
+
+/// Formats the message of an error as a sentence of a page: with a capital letter and a full stop.
+pub fn message_sentence(error: &Error) -> String {
+    let message = error.to_string();
+    let mut rest = message.chars();
+    let first: String = rest.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}.", rest.as_str())
+}

@@ -4,12 +4,12 @@
 
 use std::time::Instant;
 
-use actix_web::Error;
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::middleware::Next;
+use actix_web::{Error, HttpMessage};
 use tracing::{Instrument, debug, info_span};
 use uuid::Uuid;
 
@@ -17,6 +17,10 @@ use crate::routing::RouteMeter;
 
 /// The header with the id of a request, which the log has too.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The id of a request, which it carries for the page of an error.
+#[derive(Clone, Debug)]
+pub struct RequestId(pub String);
 
 /// Gives each request an id, in its response and in the log.
 pub async fn request(
@@ -26,6 +30,7 @@ pub async fn request(
     let (started_at, method) = (Instant::now(), method_label(request.method()));
     let id = Uuid::new_v4().to_string();
     let span = info_span!("request", request.id = %id);
+    request.extensions_mut().insert(RequestId(id.clone()));
     let mut response = next.call(request).instrument(span.clone()).await?;
     if let Ok(value) = HeaderValue::try_from(id) {
         response.headers_mut().insert(REQUEST_ID, value);

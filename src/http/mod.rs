@@ -1,6 +1,7 @@
 //! What the surfaces share of HTTP: envelope and errors, credentials and sessions, bodies and their limits, the request log, health and
 //! metrics.
 
+pub mod account;
 pub mod body;
 pub mod budget;
 pub mod cache;
@@ -8,6 +9,7 @@ pub mod compression;
 pub mod context;
 pub mod cors;
 pub mod credential;
+pub mod device;
 pub mod disk_floor;
 pub mod envelope;
 pub mod error;
@@ -20,6 +22,7 @@ pub mod log;
 pub mod methods;
 pub mod metrics;
 pub mod min_body_rate;
+pub mod originals;
 pub mod peer;
 pub mod push;
 pub mod response_slots;

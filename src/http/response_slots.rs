@@ -185,10 +185,14 @@ impl Drop for UnsentBytes {
 /// Returns the wait for the slot that this operation needs, or `None` if it needs none ([`Operation::NEEDS_RESPONSE_SLOT`]). The
 /// request holds the permit once it has one. The wait ends with [`Error::Busy`] when there is no slot in time.
 pub fn slot_wait<O: Operation>(request: &HttpRequest, caller: &Caller) -> Option<SlotWait> {
-    O::NEEDS_RESPONSE_SLOT.then(|| -> SlotWait { Box::pin(acquire_slot(request.clone(), caller.user)) })
+    O::NEEDS_RESPONSE_SLOT.then(|| -> SlotWait { Box::pin(wait_for_slot(request.clone(), caller.user)) })
 }
 
-async fn acquire_slot(request: HttpRequest, user: UserId) -> Result<(), Error> {
+/// Waits for a slot for this account. The request holds the permit once it has one.
+///
+/// # Errors
+/// [`Error::Busy`] when there is no slot in time.
+pub async fn wait_for_slot(request: HttpRequest, user: UserId) -> Result<(), Error> {
     let slots = request.app_data::<Data<ResponseSlots>>();
     let slots = slots.ok_or_else(|| Error::internal("the slots of responses are missing"))?;
     let permit = slots.acquire(user).await?;

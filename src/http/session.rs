@@ -1,10 +1,10 @@
 //! The browser session of a request: the cookie that carries it, the user whom it signs in, and the check that a request comes
 //! from the server's own pages.
 
-use actix_web::HttpRequest;
 use actix_web::cookie::{Cookie, SameSite, time::Duration as CookieAge};
 use actix_web::http::Method;
-use actix_web::http::header::ORIGIN;
+use actix_web::http::header::{HeaderName, HeaderValue, ORIGIN};
+use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::caller::Caller;
 use actors::auth::context::AuthContext;
 use actors::auth::secret::Secret;
@@ -70,6 +70,12 @@ pub fn expired_cookie(core: &CoreContext) -> Cookie<'static> {
     let mut expired = cookie(core, "");
     expired.set_max_age(CookieAge::ZERO);
     expired
+}
+
+/// Makes the browser forget what it keeps of the pages of a user: copies of them, and the texts that can be read without a connection.
+pub fn forget_pages(response: &mut HttpResponse) {
+    let kept = HeaderValue::from_static("\"cache\", \"storage\"");
+    response.headers_mut().insert(HeaderName::from_static("clear-site-data"), kept);
 }
 
 /// Requires that a request which changes something comes from the server's own pages (contract.md, section 9). Browsers name

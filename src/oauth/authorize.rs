@@ -11,7 +11,7 @@ use entity::user;
 use errors::Error;
 
 use super::browser::signed_in;
-use super::page::{self, page};
+use super::page::{self, locale_of, page};
 use super::params::Params;
 use super::request;
 use super::sign_in::{SignInForm, sign_in_page};
@@ -33,7 +33,7 @@ pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>) -> HttpRes
     let wants_sign_in = params.all("prompt").any(|prompt| prompt.split(' ').any(|word| word == "login"));
     match signed_in(&ctx.auth, &request).await {
         Ok(Some((browser, user))) if !wants_sign_in => {
-            ask_for_consent(&ctx.auth, &params, authorization, browser, user).await
+            ask_for_consent(&ctx.auth, &request, &params, authorization, (browser, user)).await
         }
         Ok(_) => ask_to_sign_in(&ctx.auth, &request, &params, &authorization).await,
         Err(error) => page::failure(&error),
@@ -58,7 +58,7 @@ async fn ask_to_sign_in(
     match auth.grants.create_sign_in_ticket(peer::ip_address(request), query).await {
         Ok(ticket) => {
             let form = SignInForm { ticket: &ticket, email: "", fault: None };
-            sign_in_page(StatusCode::OK, authorization, &form)
+            sign_in_page(StatusCode::OK, &locale_of(request, &auth.core), authorization, &form)
         }
         Err(error @ Error::TooManyFailures(_)) => page::too_many_requests(&error),
         Err(error) => page::failure(&error),
@@ -87,10 +87,10 @@ fn query_of_request(params: &Params) -> String {
 
 async fn ask_for_consent(
     auth: &AuthContext,
+    request: &HttpRequest,
     params: &Params,
     authorization: AuthorizationRequest,
-    browser: Browser,
-    user: user::Model,
+    (browser, user): (Browser, user::Model),
 ) -> HttpResponse {
     let view = RequestView::of(&authorization, Some(user.plan));
     let offered = authorization.offered(user.plan);
@@ -107,5 +107,5 @@ async fn ask_for_consent(
         ticket: ticket.expose(),
         other_account: &other_account,
     };
-    page(StatusCode::OK, "Connect an app", &body)
+    page(StatusCode::OK, &locale_of(request, &auth.core), &body)
 }

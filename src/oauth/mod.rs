@@ -40,7 +40,6 @@ pub fn mount(config: &mut ServiceConfig) {
         .service(
             disk_floor::resource("/oauth/revoke", BelowFloor::ServesAll, open::refused).to(revoke::serve),
         )
-        .configure(page::mount)
         .configure(mount_pages);
 }
 

@@ -5,40 +5,35 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue, LOCATION, REFERRER_POLICY, RETRY_AFTER,
 };
-use actix_web::web::{self, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::grants::redirect::with_query_params;
 use actors::context::OperationContext;
 use askama::Template;
 use errors::{Error, PageText, retry_after_seconds};
+use jiff::tz::TimeZone;
 use library::context::CoreContext;
 use tracing::error;
+use values::kind::AppLanguage;
+use values::time::Timestamp;
 
 use super::error::{AuthorizationError, OAuthError};
-use super::views::{PageFrame, StopPage};
-use crate::http::error::status;
+use super::views::StopPage;
+use crate::http::error::{message_sentence, status};
+use crate::web::locale::Locale;
+use crate::web::page::render::{RenderContext, render_with};
 
-const STYLE: &str = include_str!("style.css");
 // Without `form-action`: Chromium applies it to every redirect after a form, also to the last one, to an
 // app's own scheme.
 const POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// Mounts the stylesheet of the pages.
-pub fn mount(config: &mut ServiceConfig) {
-    config.route("/oauth/style.css", web::get().to(style));
+/// Returns the language and the time zone of the pages for a browser.
+pub fn locale_of(request: &HttpRequest, core: &CoreContext) -> Locale {
+    Locale::of_browser(request, core.clock.now())
 }
 
-async fn style() -> HttpResponse {
-    HttpResponse::Ok()
-        .content_type("text/css; charset=utf-8")
-        .insert_header((CACHE_CONTROL, "public, max-age=3600"))
-        .body(STYLE)
-}
-
-/// Returns a page with this title, which is also its heading.
-pub fn page(status: StatusCode, title: &str, body: &impl Template) -> HttpResponse {
-    let rendered = body.render().and_then(|body| PageFrame { title, body: &body }.render());
-    match rendered {
+/// Returns a page in this language.
+pub fn page(status: StatusCode, locale: &Locale, page: &impl Template) -> HttpResponse {
+    match render_with(page, &RenderContext::of_public(locale.clone())) {
         Ok(html) => protect(HttpResponse::build(status).content_type("text/html; charset=utf-8").body(html)),
         Err(cause) => {
             error!(%cause, "could not render a page");
@@ -47,9 +42,15 @@ pub fn page(status: StatusCode, title: &str, body: &impl Template) -> HttpRespon
     }
 }
 
-/// Returns a page that says why the request cannot continue.
+/// Returns a page that says why the request cannot continue. The texts are those of errors, which are in English.
 pub fn stop(status: StatusCode, title: &str, text: &str) -> HttpResponse {
-    page(status, title, &StopPage { text })
+    let english = Locale {
+        language: AppLanguage::English,
+        is_pseudo: false,
+        zone: TimeZone::UTC,
+        now: Timestamp::from_millis(0),
+    };
+    page(status, &english, &StopPage { title, text })
 }
 
 /// Redirects the browser, which then sends a GET.
@@ -105,14 +106,6 @@ pub fn send_error(
 /// Returns the page for too many requests from one IP address, which says how long to wait.
 pub fn too_many_requests(error: &Error) -> HttpResponse {
     with_retry_after(stop(status(error), "Wait a moment", &message_sentence(error)), error)
-}
-
-/// Formats the message of an error as a sentence of a page: with a capital letter and a full stop.
-pub fn message_sentence(error: &Error) -> String {
-    let message = error.to_string();
-    let mut rest = message.chars();
-    let first: String = rest.next().into_iter().flat_map(char::to_uppercase).collect();
-    format!("{first}{}.", rest.as_str())
 }
 
 /// Adds `Retry-After` to the response to an error that has a wait.

@@ -11,15 +11,19 @@ use actors::auth::sessions;
 use actors::context::OperationContext;
 use entity::user;
 use errors::Error;
+use values::kind::AppLanguage;
 
 use super::browser::is_own_form;
-use super::page::{self, expired_form, message_sentence, page, redirect, with_retry_after};
+use super::page::{self, expired_form, locale_of, page, redirect, with_retry_after};
 use super::params::Params;
 use super::request;
 use super::views::{RequestView, SignInPage};
-use crate::http::error::status;
+use crate::http::device::device;
+use crate::http::error::{message_sentence, status};
 use crate::http::peer;
-use crate::http::session::{cookie, session_secret};
+use crate::http::session::{cookie, forget_pages, session_secret};
+use crate::web::locale::Locale;
+use crate::web::page::errors::error_text;
 
 /// The contents of the form on the sign-in page.
 pub struct SignInForm<'a> {
@@ -34,12 +38,13 @@ pub struct SignInForm<'a> {
 /// The page on which the user signs in to decide on a request.
 pub fn sign_in_page(
     status: StatusCode,
+    locale: &Locale,
     authorization: &AuthorizationRequest,
     form: &SignInForm<'_>,
 ) -> HttpResponse {
     let SignInForm { ticket, email, fault } = *form;
     let request = RequestView::of(authorization, None);
-    page(status, "Sign in", &SignInPage { request, ticket: ticket.expose(), email, fault })
+    page(status, locale, &SignInPage { request, ticket: ticket.expose(), email, fault })
 }
 
 /// Signs the user in and redirects to the consent page, or shows the form again.
@@ -68,11 +73,20 @@ pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: P
             Err(error) => page::failure(&error),
         },
         Err(error @ (Error::WrongPassword | Error::TooManyFailures(_))) => {
-            let fault = message_sentence(&error);
+            let locale = locale_of(&request, &ctx.core);
+            let fault = sign_in_fault(&locale, &error);
             let form = SignInForm { ticket: &ticket, email, fault: Some(&fault) };
-            with_retry_after(sign_in_page(status(&error), &authorization, &form), &error)
+            with_retry_after(sign_in_page(status(&error), &locale, &authorization, &form), &error)
         }
         Err(error) => page::failure(&error),
+    }
+}
+
+/// Says why a sign-in failed, in the language of the page.
+fn sign_in_fault(locale: &Locale, error: &Error) -> String {
+    match locale.language {
+        AppLanguage::English => message_sentence(error),
+        AppLanguage::German => error_text(locale, error).text,
     }
 }
 
@@ -90,12 +104,14 @@ async fn start_session(
         return Ok(expired_form());
     }
     // The session that the browser presents ends: another site may have planted it (row C2).
-    let secret =
-        sessions::open_session(&auth.core, user, session_secret(request, &auth.core).as_ref()).await?;
+    let presented = session_secret(request, &auth.core);
+    let secret = sessions::open_session(&auth.core, user, presented.as_ref(), device(request)).await?;
     let mut response = redirect(&format!("{}/oauth/authorize?{query}", auth.core.base_url));
     response
         .add_cookie(&cookie(&auth.core, secret.expose()))
         .map_err(|error| Error::internal(error.to_string()))?;
+    // Those of the user who was signed in before.
+    forget_pages(&mut response);
     Ok(response)
 }
 

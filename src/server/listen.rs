@@ -20,8 +20,9 @@ use crate::http::health::{self, Readiness};
 use crate::http::metrics::{self, JobCounts};
 use crate::http::peer::TrustedProxies;
 use crate::mcp::AllowedOrigins;
-use crate::settings::Settings;
-use crate::{app, http, mcp, oauth, openapi, rest, start_page};
+use crate::settings::{FilesUrl, Settings};
+use crate::web::{self as pages, WebState};
+use crate::{app, http, mcp, oauth, openapi, rest};
 
 /// Samples of histograms are folded this often.
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
@@ -87,6 +88,7 @@ fn main_server(
     let response_slots = Data::new(wire.response_slots().clone());
     let recorder = Data::new(recorder);
     let job_counts = Data::new(JobCounts::default());
+    let web_state = Data::new(WebState::new(store_origin(settings).as_deref()));
     wire::server(listener, wire, move || {
         Web::new()
             .app_data(ctx.clone())
@@ -98,6 +100,7 @@ fn main_server(
             .app_data(proxies.clone())
             .app_data(origins.clone())
             .app_data(recorder.clone())
+            .app_data(web_state.clone())
             // The last `wrap` is the outermost: a request passes these from the bottom up.
             .wrap(middleware::from_fn(unserved::refuse))
             .wrap(middleware::from_fn(http::host::refuse_unknown))
@@ -110,7 +113,6 @@ fn main_server(
             // Outermost, because it counts the bytes of the final body.
             .wrap(middleware::from_fn(wire::track))
             .configure(health::mount)
-            .configure(start_page::mount)
             .configure(openapi::mount)
             .configure(|config| {
                 if has_metrics {
@@ -123,7 +125,18 @@ fn main_server(
             .configure(app::mount)
             .configure(oauth::mount)
             .configure(mcp::mount)
+            .configure(pages::mount)
+            .default_service(actix_web::web::to(pages::page::errors::not_found))
     })
+}
+
+/// Returns the origin to which browsers send uploads, if files are in a bucket: the signed URLs name the bucket in their path.
+fn store_origin(settings: &Settings) -> Option<String> {
+    let FilesUrl::S3(_) = settings.files_url() else { return None };
+    let region = settings.files.region.as_deref().unwrap_or("us-east-1");
+    let endpoint = settings.files.endpoint.as_ref().map(|endpoint| endpoint.as_str().to_owned());
+    let endpoint = endpoint.unwrap_or_else(|| format!("https://s3.{region}.amazonaws.com"));
+    url::Url::parse(&endpoint).ok().map(|url| url.origin().ascii_serialization())
 }
 
 /// Headers of every response: no page is shown in a frame of another site, and no response is interpreted

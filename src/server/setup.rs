@@ -192,6 +192,7 @@ fn service_config(
                 Access::Closed => None,
             },
             chat: chat(settings),
+            has_mailer: settings.mail.url.is_some(),
             daily_tokens: settings.ai.daily_tokens,
         },
         index,

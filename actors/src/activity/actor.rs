@@ -14,7 +14,7 @@ use actix::{
 use concurrency::BatchBuffer;
 use database::Db;
 use disk::DiskSpace;
-use entity::activity;
+use entity::{activity, activity_day};
 use errors::Error;
 use library::clock::Clock;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
@@ -144,6 +144,8 @@ impl ActivityActor {
     fn sweep(&mut self, context: &mut Context<Self>) {
         let (db, until) = (self.db.clone(), self.clock.now() - self.retention);
         let remove = async move {
+            let past = activity_day::Column::Day.lt(until.day());
+            activity_day::Entity::delete_many().filter(past).exec(db.write()).await?;
             activity::Entity::delete_many().filter(activity::Column::At.lt(until)).exec(db.write()).await
         };
         context.spawn(remove.into_actor(self).map(|done, _, _| {

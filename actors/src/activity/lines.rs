@@ -11,6 +11,9 @@ use crate::ledger::{CallStatus, Endpoint, LedgerEntry, RecordedCall, UsedCredent
 /// Maximum number of lines that a statement inserts.
 const MAX_STATEMENT_LINES: usize = 128;
 
+/// The outcome of an MCP call that succeeded.
+const SUCCESS: &str = "ok";
+
 /// Returns the line of a call, with a new id.
 pub(super) fn line(entry: &LedgerEntry, call: RecordedCall) -> activity::Model {
     let (key_id, grant_id) = match entry.credential {
@@ -34,6 +37,10 @@ pub(super) fn line(entry: &LedgerEntry, call: RecordedCall) -> activity::Model {
         status: match call.status {
             CallStatus::Http(status) => status.to_string(),
             CallStatus::Outcome(outcome) => outcome.to_owned(),
+        },
+        refused: match call.status {
+            CallStatus::Http(status) => status >= 400,
+            CallStatus::Outcome(outcome) => outcome != SUCCESS,
         },
         client: entry.client.as_ref().map(ToString::to_string),
         result_count: call.result_count,

@@ -35,6 +35,7 @@ pub struct Activity {
     ledger: Arc<Ledger>,
     port: Port<ActivityActor>,
     uncounted: Arc<KeyedThrottle<UserId>>,
+    retention: Duration,
 }
 
 impl Activity {
@@ -56,7 +57,7 @@ impl Activity {
             ActivityActor::new(db.clone(), clock.clone(), retention, disk.clone(), ledger, limits)
         };
         let uncounted = KeyedThrottle::new(Quota::per_minute(NonZeroU32::MIN), MAX_UNCOUNTED_LINES_AT_ONCE);
-        Self { ledger, port: supervise(on, config, begin), uncounted: Arc::new(uncounted) }
+        Self { ledger, port: supervise(on, config, begin), uncounted: Arc::new(uncounted), retention }
     }
 
     /// Records a request. If there is no room for more that are not written yet ([`Ledger`]), it is dropped and counted
@@ -71,6 +72,11 @@ impl Activity {
     pub fn record_uncounted(&self, entry: LedgerEntry) {
         let has_line = self.uncounted.try_acquire(&entry.user);
         self.record(if has_line { entry } else { LedgerEntry { call: None, ..entry } });
+    }
+
+    /// Returns the time for which lines are kept.
+    pub fn retention(&self) -> Duration {
+        self.retention
     }
 
     /// Writes all that is recorded so far, also below the floor of a disk.

@@ -72,6 +72,26 @@ pub async fn claim(db: &Db, user: UserId, limits: &Limits, now: Timestamp) -> Re
     Ok(claim)
 }
 
+/// Checks, without a claim, that an answer of this month is left, so that a question is refused before it is kept. [`claim`] decides.
+///
+/// # Errors
+/// As [`claim`].
+pub async fn check_left(db: &Db, user: UserId, limits: &Limits, now: Timestamp) -> Result<(), Error> {
+    let month = usage_month::Entity::owned_by(user)
+        .filter(usage_month::Column::Month.eq(now.month()))
+        .filter(usage_month::Column::BudgetGroup.eq(BudgetGroup::Chat))
+        .one(db.read())
+        .await?;
+    let (times, tokens) = month.map_or((0, 0), |month| (month.times, month.tokens));
+    if times - count_expired(db, user, now).await? >= i64::from(limits.answers_per_month) {
+        return Err(answers_used_up(limits));
+    }
+    if tokens >= i64::try_from(limits.ai_tokens_per_month).unwrap_or(i64::MAX) {
+        return Err(Error::QuotaUsed { limit: limits.ai_tokens_per_month });
+    }
+    Ok(())
+}
+
 /// Records, within a transaction, that the claimed answer was made and used `tokens`. Returns whether this paused the AI
 /// because the daily allowance of the server is used up.
 pub async fn settle(
@@ -143,10 +163,14 @@ async fn refusal(txn: &impl ConnectionTrait, claim: &AnswerClaim, limits: &Limit
     if has_answers {
         return Ok(Error::QuotaUsed { limit: limits.ai_tokens_per_month });
     }
+    Ok(answers_used_up(limits))
+}
+
+fn answers_used_up(limits: &Limits) -> Error {
     let limit = limits.answers_per_month;
-    Ok(Error::PlanLimit(format!(
+    Error::PlanLimit(format!(
         "the {limit} answers of this month are used up; they are available again next month (UTC)"
-    )))
+    ))
 }
 
 /// Removes the claim and subtracts it from the count, unless that was done before.

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use database::on_behalf_of;
-use entity::{activity, session, user};
+use entity::{activity, activity_day, password_reset, session, user};
 use errors::Error;
 use library::context::CoreContext;
 use library::owned_transaction::begin_owned;
@@ -52,7 +52,7 @@ pub async fn set_up(core: &CoreContext, new: NewAccount) -> Result<user::Model, 
     const CLOSED: Error =
         Error::Closed("the first account exists already; sign in, or ask the operator for an account");
     // Checked before the password is hashed, which is slow: anyone may send this request at any time.
-    if user::Entity::find().limit(1).one(core.accounts_db.read()).await?.is_some() {
+    if has_any(core).await? {
         return Err(CLOSED);
     }
     let row = prepare(core, new).await?;
@@ -62,9 +62,16 @@ pub async fn set_up(core: &CoreContext, new: NewAccount) -> Result<user::Model, 
     if user::Entity::find().count(&txn).await? > 0 {
         return Err(CLOSED);
     }
+    // Who sets the server up runs it.
+    let row = user::Model { operator_since: Some(row.created_at), ..row };
     let user = insert(&txn, row).await?;
     txn.commit().await?;
     Ok(user)
+}
+
+/// Returns whether there is an account.
+pub async fn has_any(core: &CoreContext) -> Result<bool, Error> {
+    Ok(user::Entity::find().limit(1).one(core.accounts_db.read()).await?.is_some())
 }
 
 async fn prepare(core: &CoreContext, new: NewAccount) -> Result<user::Model, Error> {
@@ -120,6 +127,40 @@ pub async fn set_plan(core: &CoreContext, user: UserId, plan: Plan) -> Result<()
     Ok(txn.commit().await?)
 }
 
+/// Makes an account that of an operator, or takes that back.
+///
+/// # Errors
+/// [`Error::NotFound`].
+pub async fn set_operator(core: &CoreContext, user: UserId, operator: bool) -> Result<(), Error> {
+    let txn = core.accounts_db.begin().await?;
+    let row = lock_account(&txn, user).await?;
+    let since = operator.then(|| row.operator_since.unwrap_or_else(|| core.clock.now()));
+    let mut row = row.into_active_model();
+    row.operator_since = Set(since);
+    // Sessions are not cached, so their next requests see it.
+    row.update(&txn).await?;
+    Ok(txn.commit().await?)
+}
+
+/// Changes the name of the user; `None` keeps it. Returns the account.
+///
+/// # Errors
+/// [`Error::NotFound`].
+pub async fn set_name(
+    core: &CoreContext,
+    user: UserId,
+    name: Option<Option<String>>,
+) -> Result<user::Model, Error> {
+    let txn = on_behalf_of(user, core.accounts_db.begin()).await?;
+    let account = lock_account(&txn, user).await?;
+    let Some(name) = name else { return Ok(account) };
+    let mut row = account.into_active_model();
+    row.name = Set(name);
+    let account = row.update(&txn).await?;
+    txn.commit().await?;
+    Ok(account)
+}
+
 /// Disables an account, or enables it again. While it is disabled, its keys are refused; its sessions and grants end.
 ///
 /// # Errors
@@ -133,6 +174,7 @@ pub async fn set_disabled(core: &CoreContext, user: UserId, disabled: bool) -> R
     if disabled {
         // An account that is enabled again starts without the old sessions and grants.
         session::Entity::delete_owned(user).exec(&txn).await?;
+        password_reset::Entity::delete_owned(user).exec(&txn).await?;
         grants::end_all_grants(&txn, user).await?;
     }
     service_state::raise_generation(&txn).await?;
@@ -152,18 +194,32 @@ pub async fn set_password(
     password::check_strength(&password).map_err(|reason| Error::invalid("password", reason))?;
     let hash = hash(core, password).await?;
     let txn = on_behalf_of(user, core.accounts_db.begin()).await?;
-    let mut row = lock_account(&txn, user).await?.into_active_model();
+    let owner = lock_account(&txn, user).await?;
+    let generation = replace_password(&txn, owner, hash, kept_session).await?;
+    txn.commit().await?;
+    Ok(generation)
+}
+
+/// Replaces the password of a locked account, within a transaction: what [`set_password`] ends also ends here. Returns the generation that
+/// this raised.
+pub(super) async fn replace_password(
+    txn: &impl ConnectionTrait,
+    owner: user::Model,
+    hash: String,
+    kept_session: Option<SessionId>,
+) -> Result<i64, Error> {
+    let user = owner.id;
+    let mut row = owner.into_active_model();
     row.password_hash = Set(hash);
-    row.update(&txn).await?;
+    row.update(txn).await?;
     let mut ended = session::Entity::delete_owned(user);
     if let Some(kept) = kept_session {
         ended = ended.filter(session::Column::Id.ne(kept));
     }
-    ended.exec(&txn).await?;
-    grants::end_all_grants(&txn, user).await?;
-    let generation = service_state::raise_generation(&txn).await?;
-    txn.commit().await?;
-    Ok(generation)
+    ended.exec(txn).await?;
+    password_reset::Entity::delete_owned(user).exec(txn).await?;
+    grants::end_all_grants(txn, user).await?;
+    Ok(service_state::raise_generation(txn).await?)
 }
 
 /// Attempts to remove an account. Jobs of the account may run meanwhile; PostgreSQL ends one of two transactions that wait for each
@@ -196,6 +252,7 @@ async fn remove(core: &CoreContext, user: UserId) -> Result<i64, Error> {
     let txn = on_behalf_of(user, begin_owned(&core.db, user)).await?;
     let row = lock_account(&txn, user).await?;
     activity::Entity::delete_owned(user).exec(&txn).await?;
+    activity_day::Entity::delete_owned(user).exec(&txn).await?;
     grants::end_all_grants(&txn, user).await?;
     // The server removes the user's passages from the index because of this row.
     service_state::write(&txn, ServiceStateKey::RemovedUser(user), String::new()).await?;
@@ -210,11 +267,19 @@ pub async fn all(core: &CoreContext) -> Result<Vec<user::Model>, Error> {
     Ok(user::Entity::find().order_by_asc(user::Column::CreatedAt).all(core.accounts_db.read()).await?)
 }
 
-async fn lock_account(txn: &impl ConnectionTrait, user: UserId) -> Result<user::Model, Error> {
+/// Returns the account, locked until the end of the transaction.
+///
+/// # Errors
+/// [`Error::NotFound`].
+pub(super) async fn lock_account(txn: &impl ConnectionTrait, user: UserId) -> Result<user::Model, Error> {
     user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.ok_or(Error::not_found())
 }
 
-async fn hash(core: &CoreContext, password: String) -> Result<String, Error> {
+/// Hashes a password, in the lane of such slow work.
+///
+/// # Errors
+/// [`Error::Busy`] when too many wait.
+pub(super) async fn hash(core: &CoreContext, password: String) -> Result<String, Error> {
     core.workers.run_password_hash(None, move || password::hash(&password)).await?.map_err(Error::internal)
 }
 

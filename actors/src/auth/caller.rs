@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use entity::user;
 use library::idempotency_claim::ClaimId;
 use library::owned_transaction::RequestOwner;
 use values::id::{GrantId, KeyId, SessionId, UserId};
@@ -106,6 +107,8 @@ pub struct Caller {
     pub surface: Surface,
     /// The name by which the client identifies itself.
     pub client: Option<Arc<str>>,
+    /// Whether the user is an operator who is signed in to the web app. Keys and connected apps never act for an operator.
+    pub is_operator: bool,
     /// The claim of the request's Idempotency-Key. The transaction that makes the change marks it as committed
     /// ([`library::owned_transaction::begin_request`]).
     claim: Option<ClaimId>,
@@ -128,6 +131,7 @@ impl Caller {
             key: Some(key),
             surface: surface.into(),
             client,
+            is_operator: false,
             claim: None,
         }
     }
@@ -148,20 +152,22 @@ impl Caller {
             key: None,
             surface: Surface::Mcp,
             client,
+            is_operator: false,
             claim: None,
         }
     }
 
     /// Returns the signed-in browser whose session was checked. It has every scope.
-    pub(super) fn of_session(user: UserId, plan: Plan, session: SessionId) -> Self {
+    pub(super) fn of_session(owner: &user::Model, session: SessionId) -> Self {
         Self {
-            user,
-            plan,
+            user: owner.id,
+            plan: owner.plan,
             scopes: Scope::ALL.into(),
             principal: Principal::Session(session),
             key: None,
             surface: Surface::WebApp,
             client: None,
+            is_operator: owner.operator_since.is_some(),
             claim: None,
         }
     }

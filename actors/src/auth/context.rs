@@ -10,6 +10,7 @@ use super::authenticate::Authenticator;
 use super::grants::Grants;
 use super::keys::Keys;
 use super::limits::{AuthFailures, IpRateLimiter, RateLimits};
+use super::password_resets::PasswordResets;
 use super::sessions::SignIns;
 use crate::ledger::Ledger;
 
@@ -32,6 +33,8 @@ pub struct AuthContext {
     pub sign_ins: Arc<SignIns>,
     /// Limits the accounts that are created from one IP address.
     pub sign_ups: Arc<IpRateLimiter>,
+    /// Limits the links that set a new password, which are sent by e-mail.
+    pub password_resets: Arc<PasswordResets>,
     /// The plan of new accounts; `None` while sign-up is closed.
     pub signup: Option<Plan>,
 }

@@ -26,6 +26,7 @@ pub(crate) mod last_use;
 mod latest_by_id;
 pub mod limits;
 pub mod password;
+pub mod password_resets;
 pub mod secret;
 mod session_row;
 pub mod sessions;

@@ -9,14 +9,16 @@ use database::on_behalf_of;
 use entity::{session, user};
 use errors::Error;
 use library::context::CoreContext;
-use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
-use values::id::SessionId;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect};
+use tracing::debug;
+use values::id::{SessionId, UserId};
 
 use crate::auth::caller::{Caller, Principal};
 use crate::auth::keys::Keys;
 use crate::auth::limits::network;
 use crate::auth::secret::Secret;
-use crate::auth::session_row::find_session;
+use crate::auth::session_row::{FoundSession, find_session};
 use crate::auth::{accounts, password};
 
 /// The prefix of a session's secret.
@@ -26,6 +28,8 @@ pub const SESSION_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Sessions of a user: more than a user has browsers. A program that signs in at each run and never signs out would add a row each
 /// time, for [`SESSION_LIFETIME`].
 const MAX_SESSIONS: u64 = 100;
+/// The use of a session is recorded once in this time.
+const USE_INTERVAL: Duration = Duration::from_secs(3600);
 /// Failed sign-ins count for this long.
 const FAILURE_WINDOW: Duration = Duration::from_secs(15 * 60);
 /// Failed sign-ins of one account from one IP address.
@@ -85,11 +89,12 @@ async fn is_right_password(
 }
 
 /// Begins a session for a user whose password was checked, or who has just created the account. The session that the browser
-/// presented ends, and so do the oldest sessions of the user beyond a hundred.
+/// presented ends, and so do the oldest sessions of the user beyond a hundred. `device` names the browser, for the list of sessions.
 pub async fn open_session(
     core: &CoreContext,
     user: &user::Model,
     presented: Option<&Secret>,
+    device: Option<String>,
 ) -> Result<Secret, Error> {
     let (now, secret) = (core.clock.now(), Secret::new_token(SESSION_PREFIX).map_err(Error::internal)?);
     let row = session::Model {
@@ -98,6 +103,8 @@ pub async fn open_session(
         secret_hash: secret.hash().bytes().to_vec(),
         created_at: now,
         expires_at: now + SESSION_LIFETIME,
+        device,
+        last_used_at: now,
     };
     let id = row.id;
     let txn = on_behalf_of(user.id, core.accounts_db.begin()).await?;
@@ -128,8 +135,59 @@ pub async fn authenticate(
     // Before the account is read: what the user sees in the app, such as a new plan, holds for the user's keys too from then on.
     keys.catch_up(db).await?;
     let found = find_session(db, &secret.hash(), core.clock.now()).await?;
-    let (session, owner) = found.ok_or(Error::NotSignedIn)?;
-    Ok((Caller::of_session(owner.id, owner.plan, session), owner))
+    let FoundSession { id, owner, last_used_at } = found.ok_or(Error::NotSignedIn)?;
+    if core.clock.now().since(last_used_at) >= USE_INTERVAL {
+        record_use(core, owner.id, id);
+    }
+    Ok((Caller::of_session(&owner, id), owner))
+}
+
+/// Records that a session is used now. The request does not wait for it: on a full disk it must be served nevertheless.
+fn record_use(core: &CoreContext, user: UserId, id: SessionId) {
+    let (db, now) = (core.accounts_db.clone(), core.clock.now());
+    tokio::spawn(async move {
+        let used = session::Entity::update_owned(user)
+            .col_expr(session::Column::LastUsedAt, Expr::value(now))
+            .filter(session::Column::Id.eq(id))
+            .exec(db.write())
+            .await;
+        if let Err(error) = used {
+            debug!(%error, "could not record the use of a session");
+        }
+    });
+}
+
+/// Returns the sessions of a user that have not ended, the newest first: a hundred at most.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn list(core: &CoreContext, user: UserId) -> Result<Vec<session::Model>, Error> {
+    let current = session::Entity::owned_by(user)
+        .filter(session::Column::ExpiresAt.gt(core.clock.now()))
+        .order_by_desc(session::Column::Id)
+        .limit(MAX_SESSIONS);
+    Ok(current.all(core.accounts_db.read()).await?)
+}
+
+/// Ends a session of a user.
+///
+/// # Errors
+/// [`Error::NotFound`] if the user has no such session.
+pub async fn end(core: &CoreContext, user: UserId, id: SessionId) -> Result<(), Error> {
+    let own = session::Entity::delete_owned(user).filter(session::Column::Id.eq(id));
+    match own.exec(core.accounts_db.write()).await?.rows_affected {
+        0 => Err(Error::not_found()),
+        _ => Ok(()),
+    }
+}
+
+/// Ends all sessions of a user except this one. Returns their number.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn end_others(core: &CoreContext, user: UserId, kept: SessionId) -> Result<u64, Error> {
+    let others = session::Entity::delete_owned(user).filter(session::Column::Id.ne(kept));
+    Ok(others.exec(core.accounts_db.write()).await?.rows_affected)
 }
 
 /// Ends the session of a caller.
@@ -243,6 +301,12 @@ impl SignIns {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         failures.by_account.remove(attempt);
         failures.remove_last_attempt(attempt.1);
+    }
+
+    /// Removes the failures of an account, whose user has proved in another way who it is.
+    pub(super) fn forget(&self, email: &str) {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        failures.by_account.retain(|(failed, _), _| failed != email);
     }
 
     /// Removes an attempt whose password was not compared.

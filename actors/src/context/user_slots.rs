@@ -13,4 +13,6 @@ pub struct UserSlots {
     /// Serializes the uploads of files to import: the number of a user's imports in progress is checked before a file is received,
     /// and the file counts as one of them only after its last byte.
     pub import_uploads: KeyedMutex<UserId>,
+    /// Serializes the forms with uploads, whose files are on this machine until they are stored.
+    pub form_uploads: KeyedMutex<UserId>,
 }

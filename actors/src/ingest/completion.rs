@@ -9,6 +9,7 @@ use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_owned;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use values::id::DocumentId;
+use values::kind::ContentType;
 
 use super::extraction_context::ExtractionContext;
 use super::{media, page};
@@ -45,6 +46,9 @@ pub async fn store_text(
         replace_text(&txn, &document, chunked, Priority::of(job), now).await?;
         if JobKind::named(&job.kind) == Some(JobKind::Transcribe) {
             media::supersede_other_texts(&txn, &document).await?;
+        } else if document.content_type == ContentType::Pdf {
+            // Its pages are drawn from a file of the new text, which is fetched when it is opened.
+            media::recording_file::release(&txn, id).await?;
         }
         if used_source.is_some() && saved::needs_page(&txn, &document).await? {
             jobs::enqueue(&txn, job.user_id, JobKind::FetchPage, id.0, Priority::of(job), now).await?;

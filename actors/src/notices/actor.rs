@@ -88,6 +88,7 @@ async fn write_first_use(db: Db, first: FirstUse, now: Timestamp) -> Result<(), 
         client: first.client,
         created_at: now,
         read_at: None,
+        subject_id: Some(first.key.0),
     };
     rows::insert(&txn, row).await?;
     Ok(txn.commit().await?)

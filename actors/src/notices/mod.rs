@@ -2,7 +2,6 @@
 //! by e-mail.
 
 mod actor;
-pub(crate) mod email;
 mod rows;
 
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use entity::notice;
 use jobs::{JobKind, Priority};
 use sea_orm::sea_query::Query;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
-use values::id::{NoticeId, UserId};
+use values::id::{GrantId, NoticeId, UserId};
 use values::kind::NoticeKind;
 use values::time::Timestamp;
 
@@ -39,6 +39,7 @@ async fn delete_oldest(txn: &impl ConnectionTrait, user: UserId, inserted: Notic
 pub(crate) async fn app_connected(
     txn: &impl ConnectionTrait,
     user: UserId,
+    grant: GrantId,
     client: &str,
     now: Timestamp,
 ) -> Result<(), DbErr> {
@@ -49,11 +50,12 @@ pub(crate) async fn app_connected(
         title: format!("“{client}” was connected to your library"),
         body: format!(
             "{client} can now use your library with the permissions that you allowed. If you did not connect it, disconnect it \
-             with `carrel app disconnect`, or ask the operator of your server to do so."
+             in the settings of Carrel, under Connected apps, and change your password."
         ),
         client: Some(client.to_owned()),
         created_at: now,
         read_at: None,
+        subject_id: Some(grant.0),
     };
     insert(txn, row).await
 }
@@ -96,6 +98,7 @@ mod tests {
                 client: None,
                 created_at,
                 read_at: None,
+                subject_id: None,
             }
         };
         let rows: Vec<notice::Model> = (0..MAX_NOTICES).map(row).collect();
@@ -120,7 +123,9 @@ mod tests {
                 .unwrap();
         }
 
-        app_connected(db.write(), user, "Heron", NOON + Duration::from_secs(60)).await.unwrap();
+        app_connected(db.write(), user, GrantId::new(NOON), "Heron", NOON + Duration::from_secs(60))
+            .await
+            .unwrap();
 
         let left = list_notices(&db, user).await;
         assert_eq!((left.len() as u64, &left[..left.len() - 1]), (MAX_NOTICES, &own[1..]));
@@ -140,7 +145,7 @@ mod tests {
 
         for minutes in [2, 1] {
             let earlier = NOON - Duration::from_secs(60 * minutes);
-            app_connected(db.write(), user, "Heron", earlier).await.unwrap();
+            app_connected(db.write(), user, GrantId::new(NOON), "Heron", earlier).await.unwrap();
         }
 
         // The second one deletes the first one, and not the later ones.
@@ -156,7 +161,7 @@ mod tests {
         let (unrecorded, user) = (db.clone(), insert_user(&db).await);
         let sent = db.record_statements();
 
-        app_connected(db.write(), user, "Heron", NOON).await.unwrap();
+        app_connected(db.write(), user, GrantId::new(NOON), "Heron", NOON).await.unwrap();
 
         let plans = QueryPlan::of_each(&unrecorded, sent.take()).await.unwrap();
         for step in ["notice_user (user_id=? AND id<?)", "job_subject (subject=?)"] {

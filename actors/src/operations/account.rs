@@ -1,4 +1,4 @@
-//! Shows the account.
+//! Shows the account, and changes its name.
 
 use entity::{account_count, user};
 use schemars::JsonSchema;
@@ -9,13 +9,14 @@ use values::plan::Plan;
 use values::scope::Scope;
 use values::time::Timestamp;
 
+use crate::auth::accounts;
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::Error;
 use library::uploads::stored_bytes;
-use validation::NoFields;
+use validation::{DisplayName, NoFields, request};
 
 /// Shows the account of the caller: profile, plan, and how much the library contains.
 #[derive(Debug)]
@@ -91,6 +92,49 @@ impl Operation for ShowAccount {
                 stored_bytes: stored_bytes(db, id, ctx.core.clock.now()).await?,
             },
         })
+    }
+}
+
+/// Changes the name of the account.
+#[derive(Debug)]
+pub struct ChangeProfile(ChangeProfileRequest);
+
+request! {
+    /// The new name of the user.
+    pub struct ChangeProfileRequest {
+        /// Name of the user; null for none.
+        pub name~: DisplayName<1, 300>,
+    }
+}
+
+impl FromRequest for ChangeProfile {
+    type Request = ChangeProfileRequest;
+
+    fn from_request(_: &Target, request: ChangeProfileRequest) -> Result<Self, Error> {
+        Ok(Self(request))
+    }
+}
+
+/// The account as its user sees it after a change.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProfileResponse {
+    /// E-mail address with which the user signs in.
+    pub email: String,
+    /// Name that the user gave; null if none was given.
+    pub name: Option<String>,
+}
+
+impl Operation for ChangeProfile {
+    type Reply = ProfileResponse;
+    // Only the session of the web app reaches it.
+    const SCOPES: &'static [Scope] = &[];
+
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ProfileResponse, Error> {
+        let name = self.0.name.into_change();
+        let name = name.map(|name| name.map(DisplayName::into_inner));
+        let row = accounts::set_name(&ctx.core, caller.user, name).await?;
+        Ok(ProfileResponse { email: row.email, name: row.name })
     }
 }
 

@@ -17,7 +17,7 @@ use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::Error;
-use validation::{Choice, Id, request};
+use validation::{Choice, Flag, Id, request};
 
 const DEFAULT_LIMIT: u64 = 50;
 
@@ -38,6 +38,8 @@ request! {
         pub app_id?: Id<GrantId>,
         /// Returns only calls of this surface: `rest` or `mcp`.
         pub surface?: Choice<MeteredSurface>,
+        /// `true` returns only calls that were answered with an error, `false` all.
+        pub refused?: Flag,
     }
 }
 
@@ -53,32 +55,39 @@ impl FromRequest for ListActivity {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ActivityView {
-    id: ActivityId,
+    /// Id of the call.
+    pub id: ActivityId,
     /// Time of the call, by which calls are listed.
-    at: Timestamp,
-    surface: MeteredSurface,
+    pub at: Timestamp,
+    /// The API that was called.
+    pub surface: MeteredSurface,
     /// The API key that authenticated the call; null for calls of connected apps.
-    key_id: Option<KeyId>,
+    pub key_id: Option<KeyId>,
     /// The connected app that called; null for calls with an API key.
-    app_id: Option<GrantId>,
+    pub app_id: Option<GrantId>,
     /// Name of the key at the time of the call.
-    key_name: Option<String>,
+    pub key_name: Option<String>,
     /// Method and pattern of the route, such as `GET /documents/:id`; null for MCP.
-    route: Option<String>,
+    pub route: Option<String>,
     /// Name of the MCP tool; null for REST.
-    tool: Option<String>,
-    status: ActivityStatus,
+    pub tool: Option<String>,
+    /// The HTTP status of a REST call, or the outcome of an MCP call.
+    pub status: ActivityStatus,
+    /// Whether the call was answered with an error.
+    pub refused: bool,
     /// Name of the client, as it states it.
-    client: Option<String>,
+    pub client: Option<String>,
     /// Number of results in the response; null for calls that return no results.
-    result_count: Option<i32>,
+    pub result_count: Option<i32>,
 }
 
 /// The HTTP status of a REST call, or the outcome of an MCP call as a word.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-enum ActivityStatus {
+pub enum ActivityStatus {
+    /// The HTTP status of a REST call.
     Number(u16),
+    /// The outcome of an MCP call: `ok` or the code of an error.
     Word(String),
 }
 
@@ -96,6 +105,7 @@ impl From<activity::Model> for ActivityView {
             // The column is text, because it has the HTTP status of REST calls and the outcome of MCP calls (contract.md,
             // section 11: App).
             status: row.status.parse().map_or(ActivityStatus::Word(row.status), ActivityStatus::Number),
+            refused: row.refused,
             client: row.client,
             result_count: row.result_count,
         }
@@ -106,8 +116,10 @@ impl From<activity::Model> for ActivityView {
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListActivityResponse {
-    activity: Vec<ActivityView>,
-    next_cursor: Option<String>,
+    /// The calls of the page.
+    pub activity: Vec<ActivityView>,
+    /// The cursor of the next page; null on the last page.
+    pub next_cursor: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -122,9 +134,11 @@ impl Operation for ListActivity {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListActivityResponse, Error> {
         use activity::Column as C;
         // Without `..`, so that a filter that is not part of the name does not compile.
-        let ListActivityRequest { cursor, limit, key_id, app_id, surface } = self.0;
+        let ListActivityRequest { cursor, limit, key_id, app_id, surface, refused } = self.0;
+        let only_refused = refused.is_some_and(Flag::into_inner);
         let name =
             ListName::new("activity").with("keyId", key_id).with("appId", app_id).with("surface", surface);
+        let name = name.with("refused", only_refused.then_some(true));
         let page = PageRequest::new(limit, cursor, DEFAULT_LIMIT);
         let list = page.of_list(ctx, caller, name);
         let before: Option<ActivityPosition> = list.position()?;
@@ -137,8 +151,9 @@ impl Operation for ListActivity {
             .add_option(before.map(|last| C::Id.lt(last.id)))
             .add_option(key_id.map(|key| C::KeyId.eq(key.into_inner())))
             .add_option(app_id.map(|grant| C::GrantId.eq(grant.into_inner())))
+            .add_option(only_refused.then(activity::is_refused))
             .add_option(surface.map(|surface| C::Surface.eq(surface.into_inner())));
-        let is_filtered = key_id.is_some() || app_id.is_some() || surface.is_some();
+        let is_filtered = key_id.is_some() || app_id.is_some() || surface.is_some() || only_refused;
         let mut query = activity::Entity::owned_by(caller.user).order_by_desc(C::Id);
         if is_filtered {
             let ids = find_ids(caller.user, matches, list.fetch_limit()).all(ctx.core.db.read()).await?;

@@ -12,6 +12,7 @@ use values::time::Timestamp;
 
 use crate::auth::caller::Caller;
 use crate::auth::grants::client::shown_name;
+use crate::auth::grants::redirect::{is_local, shown_host};
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
@@ -28,6 +29,10 @@ pub struct AppView {
     pub client_name: String,
     /// Home page that the app registered; null if it registered none.
     pub client_uri: Option<String>,
+    /// Host to which browsers are sent back after the consent; null if the app registered none.
+    pub host: Option<String>,
+    /// Whether that is a program on the computer of the user.
+    pub is_local: bool,
     /// Scopes that the user granted; scopes that the plan does not include are ignored.
     pub scopes: Scopes,
     /// When the app was last connected.
@@ -38,9 +43,12 @@ pub struct AppView {
 
 impl From<(oauth_grant::Model, oauth_client::Model)> for AppView {
     fn from((grant, client): (oauth_grant::Model, oauth_client::Model)) -> Self {
+        let redirect = client.redirect_uris.0.first();
         Self {
             id: grant.id,
             client_name: shown_name(&client),
+            host: redirect.map(|uri| shown_host(uri)),
+            is_local: redirect.is_some_and(|uri| is_local(uri)),
             client_uri: client.uri,
             scopes: grant.scopes,
             connected_at: grant.connected_at,
@@ -65,12 +73,15 @@ impl FromRequest for ListApps {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EndedAppView {
-    client_name: String,
+    /// Name under which the app registered, made safe to show.
+    pub client_name: String,
     /// `disconnected`: ended by the user, or because it was not used for long. `revoked`: ended by the app, or because one
     /// of its codes or tokens was used twice.
-    state: GrantState,
-    connected_at: Timestamp,
-    last_used_at: Option<Timestamp>,
+    pub state: GrantState,
+    /// When the app was last connected.
+    pub connected_at: Timestamp,
+    /// When one of its tokens was last used; null if none was.
+    pub last_used_at: Option<Timestamp>,
 }
 
 impl From<(oauth_grant::Model, oauth_client::Model)> for EndedAppView {
@@ -87,9 +98,10 @@ impl From<(oauth_grant::Model, oauth_client::Model)> for EndedAppView {
 /// The connected apps, latest first.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ListAppsResponse {
-    apps: Vec<AppView>,
+    /// The apps that are connected.
+    pub apps: Vec<AppView>,
     /// Apps whose grants have ended. They are removed together with their registrations.
-    ended: Vec<EndedAppView>,
+    pub ended: Vec<EndedAppView>,
 }
 
 impl Operation for ListApps {

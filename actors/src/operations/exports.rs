@@ -22,41 +22,80 @@ use validation::NoFields;
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExportView {
-    id: ExportId,
-    status: ExportState,
+    /// Id of the export.
+    pub id: ExportId,
+    /// Whether it is being packed, is packed, or failed.
+    pub status: ExportState,
     /// URL of the file, once it is packed; it needs the session of the web app.
-    url: Option<String>,
+    pub url: Option<String>,
     /// Length of the file in bytes; while it is being packed, the length so far; null before that.
-    bytes: Option<i64>,
+    pub bytes: Option<i64>,
     /// Why the export failed; null unless it failed.
-    error: Option<String>,
+    pub error: Option<String>,
     /// When the export was requested.
-    created_at: Timestamp,
+    pub created_at: Timestamp,
     /// When the export was packed or failed; null before that.
-    finished_at: Option<Timestamp>,
+    pub finished_at: Option<Timestamp>,
 }
 
 /// An export, with the state that it has now.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ExportResponse {
-    export: ExportView,
+    /// The export.
+    pub export: ExportView,
 }
 
 impl ExportResponse {
     fn from_row(core: &CoreContext, row: export::Model) -> Self {
+        Self { export: ExportView::from_row(core, row) }
+    }
+}
+
+impl ExportView {
+    fn from_row(core: &CoreContext, row: export::Model) -> Self {
         let is_packed = row.state == ExportState::Done;
         let url = is_packed.then(|| format!("{}/app/api/exports/{}/file", core.base_url, row.id));
         Self {
-            export: ExportView {
-                id: row.id,
-                status: row.state,
-                url,
-                bytes: row.bytes,
-                error: row.error,
-                created_at: row.created_at,
-                finished_at: row.finished_at,
-            },
+            id: row.id,
+            status: row.state,
+            url,
+            bytes: row.bytes,
+            error: row.error,
+            created_at: row.created_at,
+            finished_at: row.finished_at,
         }
+    }
+}
+
+/// Lists the exports that are kept.
+#[derive(Debug)]
+pub struct ListExports;
+
+impl FromRequest for ListExports {
+    type Request = NoFields;
+
+    fn from_request(_: &Target, _: NoFields) -> Result<Self, Error> {
+        Ok(Self)
+    }
+}
+
+/// The latest 20 exports, newest first. Packed ones are kept for a week.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ListExportsResponse {
+    /// The exports.
+    pub exports: Vec<ExportView>,
+}
+
+impl Operation for ListExports {
+    type Reply = ListExportsResponse;
+    const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
+    const NEEDS_RESPONSE_SLOT: bool = false;
+
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListExportsResponse, Error> {
+        let rows = exports::list_latest(&ctx.core, caller.user).await?;
+        Ok(ListExportsResponse {
+            exports: rows.into_iter().map(|row| ExportView::from_row(&ctx.core, row)).collect(),
+        })
     }
 }
 

@@ -117,9 +117,10 @@ impl ImportRowView {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListImportRowsResponse {
-    rows: Vec<ImportRowView>,
+    /// The rows.
+    pub rows: Vec<ImportRowView>,
     /// Cursor of the next page; null on the last page.
-    next_cursor: Option<String>,
+    pub next_cursor: Option<String>,
 }
 
 impl Operation for ListImportRows {

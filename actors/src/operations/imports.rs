@@ -24,28 +24,30 @@ use validation::NoFields;
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportView {
-    id: ImportId,
-    status: ImportState,
+    /// Id of the import.
+    pub id: ImportId,
+    /// How far it is.
+    pub status: ImportState,
     /// Name of the file, if the client gave one.
-    file_name: Option<String>,
+    pub file_name: Option<String>,
     /// Format of the file; null until it is detected.
-    format: Option<String>,
+    pub format: Option<String>,
     /// Whether the import is a dry run.
-    dry_run: bool,
+    pub dry_run: bool,
     /// Number of rows that were processed.
-    rows: i64,
+    pub rows: i64,
     /// Result of the rows; null while the import runs.
-    report: Option<ImportReport>,
+    pub report: Option<ImportReport>,
     /// Columns of the file that the import ignores.
-    unread_columns: Vec<String>,
+    pub unread_columns: Vec<String>,
     /// Numbers of documents by the state of their texts; null in a list of imports.
-    texts: Option<TextCounts>,
+    pub texts: Option<TextCounts>,
     /// Why the import failed; null unless it failed.
-    error: Option<String>,
+    pub error: Option<String>,
     /// When the import was requested.
-    created_at: Timestamp,
+    pub created_at: Timestamp,
     /// When the import ended; null before that.
-    finished_at: Option<Timestamp>,
+    pub finished_at: Option<Timestamp>,
 }
 
 /// Result of the rows of an import.
@@ -97,13 +99,15 @@ pub struct SkippedRow {
 /// An import, with the state that it has now.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ImportResponse {
-    import: ImportView,
+    /// The import.
+    pub import: ImportView,
 }
 
 /// The latest imports, newest first.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ListImportsResponse {
-    imports: Vec<ImportView>,
+    /// The imports.
+    pub imports: Vec<ImportView>,
 }
 
 impl ImportResponse {

@@ -49,6 +49,8 @@ pub struct KeyView {
     pub created_at: Timestamp,
     /// Time from which the key is refused; null if it does not expire.
     pub expires_at: Option<Timestamp>,
+    /// When the key was first used; null before that.
+    pub first_used_at: Option<Timestamp>,
     /// When the key was last used; null before its first use.
     pub last_used_at: Option<Timestamp>,
     /// Name of the client that used the key last; null before its first use.
@@ -69,6 +71,7 @@ impl KeyView {
             hourly_limit: rules::hourly_limit(row.hourly_limit, limits),
             created_at: row.created_at,
             expires_at: row.expires_at,
+            first_used_at: row.first_used_at,
             last_used_at: row.last_used_at,
             last_client: row.last_client,
         }
@@ -106,7 +109,8 @@ impl FromRequest for ListKeys {
 /// All keys of the user, oldest first. Revoked keys are deleted, so they are not listed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ListKeysResponse {
-    keys: Vec<KeyView>,
+    /// The keys.
+    pub keys: Vec<KeyView>,
 }
 
 impl Operation for ListKeys {
@@ -117,6 +121,28 @@ impl Operation for ListKeys {
         // On PostgreSQL these connections are separate, so keys are listed even while all others wait for locks of content.
         let rows = changes::list(&ctx.core.accounts_db, caller.user).await?;
         Ok(ListKeysResponse { keys: rows.into_iter().map(|row| view(&ctx.core, caller, row)).collect() })
+    }
+}
+
+/// Shows a key of the user.
+#[derive(Debug)]
+pub struct ShowKey(KeyId);
+
+impl FromRequest for ShowKey {
+    type Request = NoFields;
+
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
+    }
+}
+
+impl Operation for ShowKey {
+    type Reply = KeyResponse;
+    const SCOPES: &'static [Scope] = &[];
+
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<KeyResponse, Error> {
+        let row = changes::find(&ctx.core.accounts_db, caller.user, self.0).await?;
+        Ok(KeyResponse { key: view(&ctx.core, caller, row) })
     }
 }
 
@@ -158,9 +184,10 @@ impl FromRequest for CreateKey {
 // No `Debug`, which would print the secret.
 #[derive(Serialize, JsonSchema)]
 pub struct KeySecretResponse {
-    key: KeyView,
+    /// The key.
+    pub key: KeyView,
     /// The secret, to send as `Authorization: Bearer`. Only its hash is stored, so it cannot be shown again.
-    secret: String,
+    pub secret: String,
 }
 
 impl Operation for CreateKey {
@@ -213,7 +240,8 @@ impl FromRequest for ChangeKey {
 /// A key, without its secret.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct KeyResponse {
-    key: KeyView,
+    /// The key.
+    pub key: KeyView,
 }
 
 impl Operation for ChangeKey {

@@ -2,6 +2,7 @@
 
 mod change;
 mod create;
+mod show;
 
 use entity::note;
 use library::notes::MAX_BODY_CHARS;
@@ -14,6 +15,7 @@ use values::time::Timestamp;
 pub use change::{ChangeNote, DeleteNote};
 pub(super) use create::add_to_project;
 pub use create::{CreateNote, CreateNoteResponse, NoteTarget};
+pub use show::ShowNote;
 
 /// The field `bodyMd`: the text of a note as Markdown, not empty (contract.md, section 5).
 pub type NoteBody = Words<1, MAX_BODY_CHARS>;
@@ -24,21 +26,24 @@ pub type NoteTitle = PageTitle<1, 300>;
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NoteView {
-    note_id: NoteId,
+    /// Id of the note, by which it is changed.
+    pub note_id: NoteId,
     /// The document with the text of the note, by which search finds it.
-    document_id: DocumentId,
+    pub document_id: DocumentId,
     /// The bookmark on which the note was written; null for a note of a project.
-    bookmark_id: Option<BookmarkId>,
+    pub bookmark_id: Option<BookmarkId>,
     /// The project to which the note belongs; null for a note on a bookmark.
-    project_id: Option<ProjectId>,
-    title: String,
+    pub project_id: Option<ProjectId>,
+    /// Title, in one line.
+    pub title: String,
     /// Text of the note, as Markdown.
-    body_md: String,
+    pub body_md: String,
     /// Whether the note is listed first and given to assistants.
-    pinned: bool,
-    created_at: Timestamp,
+    pub pinned: bool,
+    /// When it was created.
+    pub created_at: Timestamp,
     /// When the title, the text or `pinned` last changed.
-    updated_at: Timestamp,
+    pub updated_at: Timestamp,
 }
 
 impl From<note::Model> for NoteView {

@@ -2,18 +2,22 @@
 //!
 //! They need no scope, because only the session of the web app reaches them.
 
-use entity::notice;
+use entity::{api_key, notice, oauth_client, oauth_grant};
 use schemars::JsonSchema;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, QueryOrder, QueryTrait};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QueryTrait,
+};
 use serde::Serialize;
-use values::id::NoticeId;
-use values::kind::NoticeKind;
-use values::scope::Scope;
+use uuid::Uuid;
+use values::id::{NoticeId, UserId};
+use values::kind::{GrantState, NoticeKind};
+use values::scope::{Scope, Scopes};
 use values::time::Timestamp;
 
 use super::page::{CursorText, ListName, ListPage, PageLimit, PageRequest};
 use crate::auth::caller::Caller;
+use crate::auth::grants::client::shown_name;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
@@ -27,23 +31,42 @@ const DEFAULT_LIMIT: u64 = 50;
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NoticeView {
-    id: NoticeId,
-    kind: NoticeKind,
+    /// Id of the notice.
+    pub id: NoticeId,
+    /// Kind of the event.
+    pub kind: NoticeKind,
     /// Title in one line of plain text.
-    title: String,
+    pub title: String,
     /// Text of the notice: what happened, and what the user can do.
-    body: String,
+    pub body: String,
     /// Name of the client that was connected or used the key; null if it is not known.
-    client: Option<String>,
+    pub client: Option<String>,
     /// Time of the event, by which notices are listed.
-    created_at: Timestamp,
+    pub created_at: Timestamp,
     /// When the notice was marked as read; null while it is unread.
-    read_at: Option<Timestamp>,
+    pub read_at: Option<Timestamp>,
+    /// What the user can do about it; null in notices of earlier versions.
+    pub action: Option<NoticeAction>,
 }
 
-impl From<notice::Model> for NoticeView {
-    fn from(row: notice::Model) -> Self {
+/// The key or app that a notice reports, which the user can end at once.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NoticeAction {
+    /// Id of the key or of the connected app, by the kind of the notice: `DELETE /keys/:id` or `DELETE /connected-apps/:id` ends it.
+    pub subject_id: Uuid,
+    /// Name of the key or of the app; null once the key is revoked or the app is forgotten.
+    pub name: Option<String>,
+    /// Whether it still has access to the library.
+    pub is_active: bool,
+    /// The permissions that it has, whether the plan includes them or not; empty once it has none.
+    pub scopes: Scopes,
+}
+
+impl NoticeView {
+    fn from_row(row: notice::Model, subjects: &Subjects) -> Self {
         Self {
+            action: row.subject_id.map(|id| subjects.action(row.kind, id)),
             id: row.id,
             kind: row.kind,
             title: row.title,
@@ -53,6 +76,59 @@ impl From<notice::Model> for NoticeView {
             read_at: row.read_at,
         }
     }
+}
+
+/// The keys and the connected apps of a user, of which there are a few.
+struct Subjects {
+    keys: Vec<api_key::Model>,
+    grants: Vec<(oauth_grant::Model, Option<oauth_client::Model>)>,
+}
+
+impl Subjects {
+    async fn load(db: &impl ConnectionTrait, user: UserId) -> Result<Self, Error> {
+        let keys = api_key::Entity::created_by(user).order_by_asc(api_key::Column::Id).all(db).await?;
+        let rows = oauth_grant::Entity::owned_by(user).all(db).await?;
+        let clients = rows.iter().map(|grant| grant.client_id);
+        let clients =
+            oauth_client::Entity::find().filter(oauth_client::Column::Id.is_in(clients)).all(db).await?;
+        let with_client = |grant: oauth_grant::Model| {
+            let client = clients.iter().find(|client| client.id == grant.client_id).cloned();
+            (grant, client)
+        };
+        Ok(Self { keys, grants: rows.into_iter().map(with_client).collect() })
+    }
+
+    fn action(&self, kind: NoticeKind, subject: Uuid) -> NoticeAction {
+        let found = match kind {
+            NoticeKind::KeyFirstUse => self
+                .keys
+                .iter()
+                .find(|key| key.id.0 == subject)
+                .map(|key| (Some(key.name.clone()), true, key.scopes.clone())),
+            NoticeKind::AppConnected => {
+                self.grants.iter().find(|(grant, _)| grant.id.0 == subject).map(|(grant, client)| {
+                    let is_connected = grant.state == GrantState::Connected;
+                    (client.as_ref().map(shown_name), is_connected, grant.scopes.clone())
+                })
+            }
+        };
+        let (name, is_active, scopes) = found.unwrap_or_default();
+        let scopes = if is_active { scopes } else { Scopes::default() };
+        NoticeAction { subject_id: subject, name, is_active, scopes }
+    }
+}
+
+/// Returns the views of notices of one user, in their order.
+pub async fn load_notices(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    rows: Vec<notice::Model>,
+) -> Result<Vec<NoticeView>, Error> {
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let subjects = Subjects::load(db, user).await?;
+    Ok(rows.into_iter().map(|row| NoticeView::from_row(row, &subjects)).collect())
 }
 
 /// Lists the notices of the user, newest first.
@@ -81,11 +157,12 @@ impl FromRequest for ListNotices {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListNoticesResponse {
-    notices: Vec<NoticeView>,
+    /// The notices of the page.
+    pub notices: Vec<NoticeView>,
     /// Number of all unread notices, on this page or not.
-    unread: u64,
+    pub unread: u64,
     /// Cursor of the next page; null on the last page.
-    next_cursor: Option<String>,
+    pub next_cursor: Option<String>,
 }
 
 impl Operation for ListNotices {
@@ -103,7 +180,7 @@ impl Operation for ListNotices {
         let unread = notice::Entity::owned_by(caller.user).filter(notice::Column::ReadAt.is_null());
         let unread = unread.count(ctx.core.db.read()).await?;
         Ok(ListNoticesResponse {
-            notices: rows.into_iter().map(NoticeView::from).collect(),
+            notices: load_notices(ctx.core.db.read(), caller.user, rows).await?,
             unread,
             next_cursor,
         })
@@ -137,7 +214,8 @@ impl FromRequest for MarkAllNoticesRead {
 /// The number of notices that are still unread.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct MarkReadResponse {
-    unread: u64,
+    /// Number of all unread notices.
+    pub unread: u64,
 }
 
 impl Operation for MarkNoticeRead {

@@ -36,6 +36,11 @@ impl PageRequest {
         Self { limit, cursor: cursor.map(Words::into_inner) }
     }
 
+    /// Creates the request of a page of the web app, whose address has a cursor or none.
+    pub fn of_page(limit: u64, cursor: Option<String>) -> Self {
+        Self { limit, cursor }
+    }
+
     /// Binds the request to a list of the caller. `list` names the list with everything that selects its rows: filters, order, and
     /// the id of the row to which they belong. A cursor of another list is refused.
     pub fn of_list<'a>(

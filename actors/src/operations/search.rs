@@ -6,10 +6,12 @@ use entity::{collection, feed, project};
 use schemars::JsonSchema;
 use search::index::{DocumentSet, Filter, Source};
 use search::query_syntax::ParsedQuery;
+use search::snippet::SnippetTerms;
 use serde::Serialize;
 use values::id::{CollectionId, FeedId, ProjectId, UserId};
 use values::kind::ContentType;
 use values::scope::Scope;
+use values::time::Timestamp;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
@@ -48,12 +50,24 @@ choices! {
     }
 }
 
+choices! {
+    /// How passages match a query.
+    pub enum SearchMode {
+        /// By their words, in any form, and by their meaning.
+        Auto = "auto",
+        /// By all words of the query as they are written.
+        Exact = "exact",
+    }
+}
+
 request! {
     /// The parameters of a search.
     pub struct SearchRequest {
         /// The search query, in natural language or keywords. `"..."` finds only what contains the phrase, `-word` leaves out what contains
         /// the word.
         pub query as "q": QueryText,
+        /// Finds passages by words and meaning, or only those that contain every word as it is written. Default `auto`.
+        pub mode?: Choice<SearchMode>,
         /// Maximum number of passages. Default 8.
         pub limit?: PassageLimit,
         /// Searches only the bookmarks in this collection.
@@ -84,6 +98,7 @@ impl SearchRequest {
     pub fn of_library(query: QueryText, limit: Option<PassageLimit>) -> Self {
         Self {
             query,
+            mode: None,
             limit,
             collection_id: None,
             feed_id: None,
@@ -97,13 +112,75 @@ impl SearchRequest {
             project_id: None,
         }
     }
+}
 
+/// A search of a part of a library.
+#[derive(Debug)]
+pub struct LibrarySearch {
+    /// The query, divided by its operators.
+    pub query: ParsedQuery,
+    /// Maximum number of passages.
+    pub limit: usize,
+    /// The collection of the bookmarks.
+    pub collection: Option<CollectionId>,
+    /// The feed of the entries.
+    pub feed: Option<FeedId>,
+    /// The source of the documents.
+    pub source: SearchScope,
+    /// The type of the documents.
+    pub content_type: Option<ContentType>,
+    /// A tag of the bookmarks.
+    pub tag: Option<String>,
+    /// Whether the bookmarks are archived.
+    pub archived: Option<bool>,
+    /// Whether the bookmarks are favourites.
+    pub favorite: Option<bool>,
+    /// The bookmarks were saved after this time.
+    pub saved_after: Option<Timestamp>,
+    /// The bookmarks were saved before this time.
+    pub saved_before: Option<Timestamp>,
+    /// The project of the documents.
+    pub project: Option<ProjectId>,
+}
+
+impl From<SearchRequest> for LibrarySearch {
+    fn from(request: SearchRequest) -> Self {
+        let mode = request.mode.map_or(SearchMode::Auto, Choice::into_inner);
+        Self {
+            query: mode.parse(request.query.as_str()),
+            limit: request.limit.and_then(Integer::convert).unwrap_or(DEFAULT_LIMIT),
+            collection: request.collection_id.map(Id::into_inner),
+            feed: request.feed_id.map(Id::into_inner),
+            source: request.source.map_or(SearchScope::All, Choice::into_inner),
+            content_type: request.content_type.map(Choice::into_inner),
+            tag: request.tag.map(Words::into_inner),
+            archived: request.archived.map(Flag::into_inner),
+            favorite: request.favorite.map(Flag::into_inner),
+            saved_after: request.saved_after.map(Time::into_inner),
+            saved_before: request.saved_before.map(Time::into_inner),
+            project: request.project_id.map(Id::into_inner),
+        }
+    }
+}
+
+impl SearchMode {
+    /// Divides a query by its operators.
+    pub fn parse(self, query: &str) -> ParsedQuery {
+        let query = ParsedQuery::of(query);
+        match self {
+            Self::Auto => query,
+            Self::Exact => query.requiring_words(),
+        }
+    }
+}
+
+impl LibrarySearch {
     /// Returns the filter by labels of passages.
     fn labels(&self) -> Filter {
         Filter {
-            source: self.source.and_then(|scope| indexed_source(scope.into_inner())),
-            feed: self.feed_id.map(|id| id.into_inner().0),
-            content_type: self.content_type.map(Choice::into_inner),
+            source: indexed_source(self.source),
+            feed: self.feed.map(|id| id.0),
+            content_type: self.content_type,
             ..Filter::default()
         }
     }
@@ -116,14 +193,13 @@ impl SearchRequest {
     async fn library_filter(&self, core: &CoreContext, user: UserId) -> Result<LibraryFilter, Error> {
         let db = core.db.read();
         let unknown = |field: &str| Error::not_found().of_item(field);
-        let collection = self.collection_id.map(Id::into_inner);
-        if let Some(id) = collection {
+        if let Some(id) = self.collection {
             collection::Entity::one_of(user, id).one(db).await?.ok_or_else(|| unknown("collectionId"))?;
         }
-        if let Some(id) = self.feed_id.map(Id::into_inner) {
+        if let Some(id) = self.feed {
             feed::Entity::one_of(user, id).one(db).await?.ok_or_else(|| unknown("feedId"))?;
         }
-        let project = match self.project_id.map(Id::into_inner) {
+        let project = match self.project {
             Some(id) => {
                 let found = project::Entity::one_of(user, id).one(db).await?;
                 Some(found.ok_or_else(|| unknown("projectId"))?)
@@ -131,14 +207,62 @@ impl SearchRequest {
             None => None,
         };
         let bookmarks = BookmarkConditions {
-            tag: self.tag.as_ref().map(|tag| normalize_tag(tag.as_str())),
-            collection,
-            archived: self.archived.map(Flag::into_inner),
-            favorite: self.favorite.map(Flag::into_inner),
-            saved_after: self.saved_after.map(Time::into_inner),
-            saved_before: self.saved_before.map(Time::into_inner),
+            tag: self.tag.as_deref().map(normalize_tag),
+            collection: self.collection,
+            archived: self.archived,
+            favorite: self.favorite,
+            saved_after: self.saved_after,
+            saved_before: self.saved_before,
         };
         Ok(LibraryFilter { bookmarks, project })
+    }
+
+    /// Returns the passages that match best, for a caller whose request was checked.
+    ///
+    /// # Errors
+    /// Those of [`Search`].
+    pub async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<SearchResponse, Error> {
+        let searches = ctx.retrieval.begin_request();
+        let filter = self.library_filter(&ctx.core, caller.user).await?;
+        let resolve = |naming| {
+            let resolved =
+                ctx.retrieval.resolve_filter(&ctx.core, caller.user, &filter, self.labels(), naming);
+            searches.run_within(Duration::ZERO, resolved)
+        };
+        let resolved = resolve(Naming::Few).await?;
+        // The search would be for nothing, and takes a slot.
+        if resolved.within.documents == DocumentSet::Only(Vec::new()) {
+            let degraded = degraded(ctx.retrieval.is_lexical_only(&searches, caller.user).await?);
+            let terms = SnippetTerms::default();
+            return Ok(SearchResponse { results: Vec::new(), degraded, corrected_query: None, terms });
+        }
+        let limit = self.limit;
+        let requested = (limit + EXTRA_PASSAGES).saturating_mul(resolved.bookmarks_per_match);
+        let query = SearchQuery {
+            query: self.query.clone(),
+            within: resolved.within,
+            bookmarks: filter.bookmarks.clone(),
+            limit: requested.min(MAX_PASSAGES),
+        };
+        let found = find(&searches, caller.user, ctx, query.clone(), limit).await?;
+        if resolved.is_exact || found.is_whole(limit) {
+            return Ok(found.into_response());
+        }
+        // What passes is rare among the best hits: the index searches the documents that pass, if they can be named.
+        let among_named = async {
+            let resolved = resolve(Naming::Many).await?;
+            if !resolved.is_exact {
+                return Ok(None);
+            }
+            let query = SearchQuery { within: resolved.within, limit: limit + EXTRA_PASSAGES, ..query };
+            find(&searches, caller.user, ctx, query, limit).await.map(Some)
+        };
+        match among_named.await {
+            Ok(named) => Ok(named.unwrap_or(found).into_response()),
+            // The time of the request is up.
+            Err(Error::IndexUnreachable(_)) => Ok(found.into_response()),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -172,6 +296,9 @@ pub struct SearchResponse {
     /// The query whose results these are, if nothing in the library has a word of `q` and it has one that is spelt almost the same; else
     /// null.
     pub corrected_query: Option<String>,
+    /// The words of the query, by which the app marks those of the snippets. Clients are not sent them.
+    #[serde(skip)]
+    pub terms: SnippetTerms,
 }
 
 impl Operation for Search {
@@ -185,47 +312,7 @@ impl Operation for Search {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<SearchResponse, Error> {
-        let request = self.0;
-        let searches = ctx.retrieval.begin_request();
-        let filter = request.library_filter(&ctx.core, caller.user).await?;
-        let resolve = |naming| {
-            let resolved =
-                ctx.retrieval.resolve_filter(&ctx.core, caller.user, &filter, request.labels(), naming);
-            searches.run_within(Duration::ZERO, resolved)
-        };
-        let resolved = resolve(Naming::Few).await?;
-        // The search would be for nothing, and takes a slot.
-        if resolved.within.documents == DocumentSet::Only(Vec::new()) {
-            let degraded = degraded(ctx.retrieval.is_lexical_only(&searches, caller.user).await?);
-            return Ok(SearchResponse { results: Vec::new(), degraded, corrected_query: None });
-        }
-        let limit = request.limit.and_then(Integer::convert).unwrap_or(DEFAULT_LIMIT);
-        let requested = (limit + EXTRA_PASSAGES).saturating_mul(resolved.bookmarks_per_match);
-        let query = SearchQuery {
-            query: ParsedQuery::of(request.query.as_str()),
-            within: resolved.within,
-            bookmarks: filter.bookmarks.clone(),
-            limit: requested.min(MAX_PASSAGES),
-        };
-        let found = find(&searches, caller.user, ctx, query.clone(), limit).await?;
-        if resolved.is_exact || found.is_whole(limit) {
-            return Ok(found.into_response());
-        }
-        // What passes is rare among the best hits: the index searches the documents that pass, if they can be named.
-        let among_named = async {
-            let resolved = resolve(Naming::Many).await?;
-            if !resolved.is_exact {
-                return Ok(None);
-            }
-            let query = SearchQuery { within: resolved.within, limit: limit + EXTRA_PASSAGES, ..query };
-            find(&searches, caller.user, ctx, query, limit).await.map(Some)
-        };
-        match among_named.await {
-            Ok(named) => Ok(named.unwrap_or(found).into_response()),
-            // The time of the request is up.
-            Err(Error::IndexUnreachable(_)) => Ok(found.into_response()),
-            Err(error) => Err(error),
-        }
+        LibrarySearch::from(self.0).run(caller, ctx).await
     }
 }
 
@@ -249,7 +336,7 @@ impl SearchOutcome {
         let texts: Vec<&str> =
             results.iter().flat_map(|result| [result.snippet.as_str(), result.title.as_str()]).collect();
         let corrected_query = correction.map(|correction| correction.text_as_in(&texts));
-        SearchResponse { results, degraded, corrected_query }
+        SearchResponse { results, degraded, corrected_query, terms: ranked.terms }
     }
 }
 

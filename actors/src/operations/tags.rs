@@ -35,10 +35,10 @@ const DEFAULT_LIMIT: u64 = 50;
 #[derive(Clone, Debug, Serialize, JsonSchema, FromQueryResult)]
 pub struct TagView {
     /// Name of the tag, which identifies it.
-    name: String,
+    pub name: String,
     /// Number of bookmarks with the tag, without deleted ones.
     #[schemars(range(min = 0))]
-    count: i64,
+    pub count: i64,
 }
 
 /// Lists the tags of the user's bookmarks, sorted by name.
@@ -189,7 +189,7 @@ fn named_tag(target: &Target) -> Result<String, Error> {
 }
 
 /// Selects the tags of a user's bookmarks, without deleted ones, with their counts.
-fn select_tags(user: UserId) -> Select<tag_count::Entity> {
+pub(super) fn select_tags(user: UserId) -> Select<tag_count::Entity> {
     tag_count::Entity::owned_by(user)
         .select_only()
         .column(tag_count::Column::Name)

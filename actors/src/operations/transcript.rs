@@ -116,7 +116,8 @@ impl Operation for ReadTranscript {
     }
 }
 
-fn is_recording(document: &document::Model) -> bool {
+/// Returns whether a document is made from audio or video.
+pub(super) fn is_recording(document: &document::Model) -> bool {
     match document.content_type {
         ContentType::Audio | ContentType::Video => true,
         ContentType::Article | ContentType::Pdf | ContentType::Note => false,
@@ -125,7 +126,7 @@ fn is_recording(document: &document::Model) -> bool {
 
 /// Returns the status of the transcript of this version. An entry is ready with the description from its feed while its recording is
 /// being transcribed.
-async fn transcript_status(
+pub(super) async fn transcript_status(
     core: &CoreContext,
     document: &document::Model,
     version: i32,
@@ -140,7 +141,7 @@ async fn transcript_status(
 }
 
 /// Returns the transcript that is the document's text or, if there is none yet, the latest one so far.
-async fn current_transcript(
+pub(super) async fn current_transcript(
     core: &CoreContext,
     document: &document::Model,
 ) -> Result<Option<transcript::Model>, Error> {

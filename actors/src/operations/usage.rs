@@ -38,98 +38,116 @@ impl FromRequest for ReadUsage {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadUsageResponse {
-    plan: Plan,
+    /// The plan of the account.
+    pub plan: Plan,
     /// REST requests of the UTC day.
-    rest: DayUsage,
+    pub rest: DayUsage,
     /// MCP tool calls of the UTC day.
-    mcp: DayUsage,
+    pub mcp: DayUsage,
     /// The key of this request; null in the web app.
-    key: Option<KeyUsage>,
+    pub key: Option<KeyUsage>,
     /// Answers of `POST /ask` in the UTC month.
-    answers: MonthUsage,
+    pub answers: MonthUsage,
     /// Shares of the AI budget of the UTC month that are used.
-    ai_budget: AiBudget,
-    uploads: UploadUsage,
-    library: LibraryUsage,
-    transfers: TransferUsage,
+    pub ai_budget: AiBudget,
+    /// Uploaded files.
+    pub uploads: UploadUsage,
+    /// The library.
+    pub library: LibraryUsage,
+    /// Files of imports and exports.
+    pub transfers: TransferUsage,
 }
 
+/// The calls of a UTC day through one surface.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct DayUsage {
+pub struct DayUsage {
     /// Number of counted calls since midnight UTC. A REST request for the usage counts itself.
-    today: u32,
+    pub today: u32,
     /// The plan's maximum number of calls per day.
-    limit: u32,
+    pub limit: u32,
     /// When the next day begins.
-    resets_at: Timestamp,
+    pub resets_at: Timestamp,
 }
 
+/// The key of a request, with what it may still do.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct KeyUsage {
-    id: KeyId,
-    name: String,
-    kind: KeyKind,
-    scopes: Scopes,
+pub struct KeyUsage {
+    /// Id of the key.
+    pub id: KeyId,
+    /// Name of the key.
+    pub name: String,
+    /// Whether the key is for the REST API or for the MCP server.
+    pub kind: KeyKind,
+    /// Scopes of the key.
+    pub scopes: Scopes,
     /// Maximum number of requests per hour.
-    hourly_limit: u32,
+    pub hourly_limit: u32,
     /// Number of requests that the key may still send now, after this one.
-    remaining: u32,
+    pub remaining: u32,
 }
 
+/// The answers of a UTC month.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct MonthUsage {
+pub struct MonthUsage {
     /// Number of answers in this month.
-    this_month: i64,
+    pub this_month: i64,
     /// The plan's maximum number of answers per month.
-    limit: u32,
+    pub limit: u32,
     /// When the next month begins.
-    resets_at: Timestamp,
+    pub resets_at: Timestamp,
 }
 
+/// The AI budget of a UTC month.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct AiBudget {
+pub struct AiBudget {
     /// When the next month begins.
-    resets_at: Timestamp,
-    groups: Vec<BudgetShare>,
+    pub resets_at: Timestamp,
+    /// The shares of the kinds of use.
+    pub groups: Vec<BudgetShare>,
 }
 
 /// Bytes of uploaded files, including those of announced uploads.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct UploadUsage {
-    stored_bytes: u64,
+pub struct UploadUsage {
+    /// Bytes of uploaded files.
+    pub stored_bytes: u64,
     /// The plan's maximum of `storedBytes`.
-    limit: u64,
+    pub limit: u64,
     /// The plan's maximum length of one file in bytes.
-    largest: u64,
+    pub largest: u64,
 }
 
 /// Bytes of the library: its texts and a constant number for each of its rows, including notes, import rows and stored responses of
 /// idempotency keys.
 #[derive(Debug, Serialize, JsonSchema)]
-struct LibraryUsage {
-    bytes: u64,
+pub struct LibraryUsage {
+    /// Bytes that are used.
+    pub bytes: u64,
     /// The plan's maximum of `bytes`.
-    limit: u64,
+    pub limit: u64,
 }
 
 /// Bytes of the files of imports and exports, including those that are arriving.
 #[derive(Debug, Serialize, JsonSchema)]
-struct TransferUsage {
-    bytes: u64,
+pub struct TransferUsage {
+    /// Bytes that are used.
+    pub bytes: u64,
     /// The plan's maximum of `bytes`.
-    limit: u64,
+    pub limit: u64,
 }
 
+/// The share of a kind of use in the AI budget.
 #[derive(Debug, Serialize, JsonSchema)]
-struct BudgetShare {
-    group: BudgetGroup,
+pub struct BudgetShare {
+    /// The kind of use.
+    pub group: BudgetGroup,
     /// Used share of the plan's tokens, from 0 to 1.
-    share: f64,
+    pub share: f64,
 }
 
 impl Operation for ReadUsage {

@@ -11,7 +11,7 @@ use sea_orm::sea_query::{BinOper, Expr};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect, Select};
 use serde::Serialize;
 use values::id::{BookmarkId, DocumentId, UserId};
-use values::kind::JobState;
+use values::kind::{ContentType, JobState};
 use values::scope::Scope;
 use values::time::Timestamp;
 
@@ -73,7 +73,7 @@ impl FromRequest for ListWork {
 /// The stage of a document's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-enum WorkStage {
+pub enum WorkStage {
     /// Its job is queued, also between two attempts.
     Waiting,
     /// Its job is being carried out.
@@ -85,23 +85,29 @@ enum WorkStage {
 /// A document whose text is queued, being extracted, or failed.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct WorkView {
-    document_id: DocumentId,
-    bookmark_id: Option<BookmarkId>,
-    title: String,
-    stage: WorkStage,
+pub struct WorkView {
+    /// The document.
+    pub document_id: DocumentId,
+    /// Its bookmark; null for an entry of a feed that is not saved.
+    pub bookmark_id: Option<BookmarkId>,
+    /// Title of the document.
+    pub title: String,
+    /// Type of the source of the text.
+    pub content_type: ContentType,
+    /// Whether the document waits, is being worked on, or failed.
+    pub stage: WorkStage,
     /// Kind of the job, such as fetching a page or transcribing a recording; null for failed documents.
-    work: Option<String>,
+    pub work: Option<String>,
     /// Progress of a transcription, from 0 to 1; null for other jobs.
-    progress: Option<f64>,
+    pub progress: Option<f64>,
     /// Why the job waits, or why the document failed.
-    reason: Option<String>,
+    pub reason: Option<String>,
     /// Number of attempts; null for failed documents.
-    tries: Option<i32>,
+    pub tries: Option<i32>,
     /// Whether the job has low priority.
-    backlog: bool,
+    pub backlog: bool,
     /// When the next attempt is made; null while the job runs or waits for its turn.
-    next_at: Option<Timestamp>,
+    pub next_at: Option<Timestamp>,
 }
 
 /// Numbers of documents by stage, with the first of each stage.
@@ -109,15 +115,15 @@ struct WorkView {
 #[serde(rename_all = "camelCase")]
 pub struct ListWorkResponse {
     /// Number of all documents whose job is queued.
-    waiting: u64,
+    pub waiting: u64,
     /// Number of all documents whose job is running.
-    running: u64,
+    pub running: u64,
     /// Number of all documents that failed.
-    failed: u64,
+    pub failed: u64,
     /// The first documents of each stage, running ones first, or a page of the failed ones.
-    work: Vec<WorkView>,
+    pub work: Vec<WorkView>,
     /// Cursor of the next page of failed documents; null without `stage`, and on the last page.
-    next_cursor: Option<String>,
+    pub next_cursor: Option<String>,
 }
 
 impl Operation for ListWork {
@@ -225,6 +231,7 @@ impl WorkView {
             document_id: document.id,
             bookmark_id: document.bookmark_id,
             title: document.title,
+            content_type: document.content_type,
             stage: if is_running { WorkStage::Running } else { WorkStage::Waiting },
             progress,
             reason: job.error.clone().or(document.error).filter(|_| !is_running),
@@ -240,6 +247,7 @@ impl WorkView {
             document_id: document.id,
             bookmark_id: document.bookmark_id,
             title: document.title,
+            content_type: document.content_type,
             stage: WorkStage::Failed,
             work: None,
             progress: None,

@@ -70,6 +70,8 @@ pub struct OperationSettings {
     pub signup: Option<Plan>,
     /// The endpoint that answers questions; `None` for the embedded answerer.
     pub chat: Option<ChatSettings>,
+    /// Whether e-mail is sent, so that users can request links to set a new password.
+    pub has_mailer: bool,
     /// Tokens of all users in a UTC day before AI is paused; 0 means no limit.
     pub daily_tokens: u64,
 }

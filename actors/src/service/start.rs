@@ -23,6 +23,7 @@ use crate::auth::context::AuthContext;
 use crate::auth::grants::{GrantSettings, Grants};
 use crate::auth::keys::Keys;
 use crate::auth::limits::{AuthFailures, IpRateLimiter, RateLimits};
+use crate::auth::password_resets::PasswordResets;
 use crate::auth::secret::{Secret, SecretHash};
 use crate::auth::sessions::SignIns;
 use crate::context::{OperationContext, RequestContext, UserSlots};
@@ -33,6 +34,11 @@ use crate::ingest::indexing_context::IndexingContext;
 use crate::ingest::repair::{IndexWatch, RepairContext};
 use crate::ledger::Ledger;
 use crate::notices::Notices;
+use crate::operations::ask::AskContext;
+use crate::originals::Originals;
+use crate::pdf_pages::PdfPages;
+use crate::picture_cache::PictureCache;
+use crate::recordings::Recordings;
 use crate::retrieval::{Retrieval, VocabularyFiles};
 use crate::service_state::{self, ServiceStateKey};
 use crate::worker::{Worker, WorkerContext};
@@ -63,8 +69,18 @@ impl Service {
         let index_watch = IndexWatch::begin(&core.db, &retrieval, config.index, &*core.clock).await?;
 
         let adapters = Adapters::new(config.adapters, &core.base_url, &core.clock, signing_key)?;
+        let answers = AnswerContext {
+            answerer: answerer(
+                config.operations.chat.clone(),
+                &retrieval,
+                core.workers.clone(),
+                &core.clock,
+            )?,
+            daily_tokens: config.operations.daily_tokens,
+        };
         let shared = SharedParts {
             retrieval,
+            answers,
             index_watch: Arc::new(index_watch),
             disk: config.disk,
             job_signal: JobSignal::default(),
@@ -74,7 +90,7 @@ impl Service {
         let mail = config.mail.map(Arc::new);
         let worker_context = worker_context(config.lease_owner, &adapters, background, shared.clone(), mail);
         let notices = actors.notices.clone();
-        let context = operation_context(core, actors, &adapters, shared, signing_key, config.operations)?;
+        let context = operation_context(core, actors, &adapters, shared, signing_key, config.operations);
         // Last: it claims jobs at once.
         let worker = Worker::start(&long, worker_context, config.concurrency);
         Ok(Self {
@@ -133,6 +149,7 @@ impl ShortActors {
 #[derive(Clone)]
 struct SharedParts {
     retrieval: Retrieval,
+    answers: AnswerContext,
     index_watch: Arc<IndexWatch>,
     disk: DiskSpace,
     job_signal: JobSignal,
@@ -147,7 +164,7 @@ struct BackgroundContexts {
 
 impl BackgroundContexts {
     fn new(core: CoreContext, shared: &SharedParts) -> Self {
-        let SharedParts { retrieval, index_watch, disk, job_signal } = shared.clone();
+        let SharedParts { retrieval, index_watch, disk, job_signal, .. } = shared.clone();
         let indexing = IndexingContext {
             core: core.clone(),
             retrieval: retrieval.clone(),
@@ -165,7 +182,7 @@ fn worker_context(
     shared: SharedParts,
     mail: Option<Arc<Mailer>>,
 ) -> WorkerContext {
-    let SharedParts { retrieval, index_watch, disk, job_signal } = shared;
+    let SharedParts { retrieval, answers, index_watch, disk, job_signal } = shared;
     let BackgroundContexts { indexing, repair } = contexts;
     let core = repair.core.clone();
     WorkerContext {
@@ -176,6 +193,7 @@ fn worker_context(
         index_watch,
         imports: adapters.import_context(&core, &job_signal),
         exports: adapters.export_context(&core, &disk),
+        asking: AskContext { core: core.clone(), retrieval: retrieval.clone(), answers },
         mail,
         idempotency: Idempotency::new(core.db.clone(), core.clock.clone()),
         lease_owner,
@@ -188,9 +206,6 @@ fn worker_context(
 }
 
 /// Returns the context of operations, whose database connections are not those of jobs.
-///
-/// # Errors
-/// [`Error::Internal`] when the HTTP client of the answerer cannot be created.
 fn operation_context(
     core: CoreContext,
     actors: ShortActors,
@@ -198,14 +213,10 @@ fn operation_context(
     shared: SharedParts,
     signing_key: [u8; 32],
     settings: OperationSettings,
-) -> Result<OperationContext, Error> {
-    let SharedParts { retrieval, disk, job_signal, .. } = shared;
+) -> OperationContext {
+    let SharedParts { retrieval, answers, disk, job_signal, .. } = shared;
     let ShortActors { keys, grants, limits, ledger, activity, .. } = actors;
     let clock = core.clock.clone();
-    let answers = AnswerContext {
-        answerer: answerer(settings.chat, &retrieval, core.workers.clone(), &clock)?,
-        daily_tokens: settings.daily_tokens,
-    };
     let auth = AuthContext {
         core: core.clone(),
         keys,
@@ -215,6 +226,7 @@ fn operation_context(
         ledger,
         sign_ins: Arc::new(SignIns::default()),
         sign_ups: Arc::new(IpRateLimiter::per_hour(MAX_SIGN_UPS_PER_HOUR, clock.clone())),
+        password_resets: Arc::new(PasswordResets::new(settings.has_mailer, clock.clone())),
         signup: settings.signup,
     };
     let requests = RequestContext {
@@ -222,19 +234,26 @@ fn operation_context(
         idempotency: Idempotency::new(core.db.clone(), clock),
         cursors: Cursors::new(signing_key),
     };
-    Ok(OperationContext {
+    let ingest = adapters.ingest_context(&core, &job_signal);
+    let originals = Originals::new(core.clone(), ingest.fetcher.clone(), adapters.uploads.clone());
+    OperationContext {
+        pdf_pages: PdfPages::new(originals.clone(), ingest.sandbox.clone(), core.db.clone()),
+        recordings: Recordings::new(core.db.clone()),
+        originals,
         auth,
         requests,
         document_page_cache: DocumentPageCache::default(),
+        picture_cache: PictureCache::default(),
         user_slots: UserSlots::default(),
         retrieval,
         answers,
-        ingest: adapters.ingest_context(&core, &job_signal),
+        ingest,
         uploads: adapters.uploads.clone(),
         disk,
+        started_at: core.clock.now(),
         job_signal,
         core,
-    })
+    }
 }
 
 /// Returns the configured endpoint, or else the embedded answerer.

@@ -6,7 +6,7 @@ use entity::{bookmark, document};
 use errors::Error;
 use library::context::CoreContext;
 use library::owned_transaction::begin_owned;
-use library::{exports, feeds, imports, uploads};
+use library::{exports, feeds, imports, undo, uploads};
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, DbErr, QueryFilter, QueryOrder, QuerySelect, Select};
 use tracing::warn;
@@ -15,7 +15,7 @@ use values::time::Timestamp;
 
 use super::context::WorkerContext;
 use crate::ai::answers;
-use crate::auth::{limits, sessions};
+use crate::auth::{limits, password_resets, sessions};
 use crate::ingest::media;
 
 /// Time for which finished jobs are kept.
@@ -29,6 +29,7 @@ const BATCH_ROWS: u64 = 500;
 pub(super) async fn run(ctx: &WorkerContext) {
     let (core, now) = (&ctx.core, ctx.core.clock.now());
     log_failure("sessions", sessions::sweep(core).await);
+    log_failure("password resets", password_resets::sweep(core).await);
     log_failure("counts of earlier days", limits::sweep(&core.db, now).await);
     log_failure("stored responses", ctx.idempotency.sweep(now).await);
     log_failure("claims of answers", answers::sweep(&core.db, now).await);
@@ -41,6 +42,7 @@ pub(super) async fn run(ctx: &WorkerContext) {
     log_failure("fetched recordings", media::recording_file::sweep(core).await);
     log_failure("exports", exports::sweep(core).await);
     log_failure("files of imports", imports::sweep(core).await);
+    log_failure("undos", undo::delete_expired(core.db.write(), now).await);
     log_failure("deleted bookmarks", remove_deleted_bookmarks(ctx).await);
 }
 

@@ -15,6 +15,7 @@ use crate::ingest::extraction_context::ExtractionContext;
 use crate::ingest::feed::context::FeedContext;
 use crate::ingest::indexing_context::IndexingContext;
 use crate::ingest::repair::{IndexWatch, RepairContext};
+use crate::operations::ask::AskContext;
 use crate::retrieval::Retrieval;
 
 /// The components that the worker, its handlers and its maintenance tasks need. Each handler gets the
@@ -46,6 +47,8 @@ pub struct WorkerContext {
     pub imports: ImportContext,
     /// What the handler of exports works with.
     pub exports: ExportContext,
+    /// What the handler of questions works with.
+    pub asking: AskContext,
     /// Sends e-mails; `None` if none is configured.
     pub mail: Option<Arc<Mailer>>,
     /// Stored responses of idempotent requests, whose clean-up is a maintenance task.

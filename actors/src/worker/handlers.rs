@@ -13,8 +13,9 @@ use values::kind::DocumentStatus;
 use values::time::Timestamp;
 
 use super::context::WorkerContext;
+use super::email;
 use crate::ingest::{feed, index, index_removal, media, sequencer};
-use crate::notices::email;
+use crate::operations::ask_threads;
 
 /// The failure of an attempt, as it is recorded with the subject of its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,7 @@ pub(super) async fn run(ctx: &WorkerContext, job: &ClaimedJob) -> Result<(), Job
         JobKind::SendEmail => email::run(&ctx.core, ctx.mail.as_deref(), job).await,
         JobKind::Import => imports::run(&ctx.imports, job).await,
         JobKind::Export => exports::run(&ctx.exports, job).await,
+        JobKind::AnswerQuestion => ask_threads::run(&ctx.asking, job).await,
     }
 }
 
@@ -66,6 +68,7 @@ pub(super) async fn record_failure(
         (JobKind::Import, GivenUp) => imports::record_failure(db, job, reason, now).await,
         (JobKind::Export, Blocked | Retry) => exports::record_wait(db, job, reason).await,
         (JobKind::Export, GivenUp) => exports::record_failure(db, job, reason, now).await,
+        (JobKind::AnswerQuestion, GivenUp) => ask_threads::record_failure(db, job, now).await,
         (JobKind::Transcribe, GivenUp) => {
             fail_document(db, job, reason, now).await?;
             media::recording_file::release(db, DocumentId(job.subject)).await
@@ -94,7 +97,8 @@ pub(super) async fn record_failure(
             | JobKind::Subscribe
             | JobKind::SendEmail,
             Blocked | Retry | GivenUp,
-        ) => Ok(()),
+        )
+        | (JobKind::AnswerQuestion, Blocked | Retry) => Ok(()),
     }
 }
 

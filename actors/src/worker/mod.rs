@@ -9,6 +9,7 @@ mod batch;
 mod clean_up;
 mod context;
 mod due;
+mod email;
 mod handlers;
 mod leases;
 mod maintenance_task;

@@ -13,6 +13,8 @@ const MAX_IMPORTS: usize = 2;
 const MAX_EXPORTS: usize = 2;
 /// Recordings that are in progress at the same time: one is transcribed, and others are fetched meanwhile.
 const MAX_RECORDINGS: usize = 4;
+/// Questions that are answered at the same time. A model takes seconds for each, and most endpoints answer several side by side.
+const MAX_ANSWERS: usize = 4;
 
 /// The maximum numbers of jobs that run at the same time.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +37,7 @@ impl ConcurrencyLimits {
             Track::Imports => MAX_IMPORTS,
             Track::Exports => MAX_EXPORTS,
             Track::Recordings => MAX_RECORDINGS,
+            Track::Answers => MAX_ANSWERS,
         }
     }
 }
@@ -132,7 +135,9 @@ impl RunningWork {
         }
         let limit = limits.of_track(track);
         let (max_backlog, max_per_user) = match track {
-            Track::Web | Track::Files | Track::Recordings => (limit - (limit + 1) / 3, (limit - 1).max(1)),
+            Track::Web | Track::Files | Track::Recordings | Track::Answers => {
+                (limit - (limit + 1) / 3, (limit - 1).max(1))
+            }
             Track::Library | Track::Imports => (limit, limit),
             Track::Exports => (limit, 1),
         };

@@ -45,18 +45,21 @@ const STEPS: [Step; 6] = [
 /// A step with its outcome.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StepReport {
-    step: Step,
-    outcome: StepOutcome,
-    message: String,
+    /// The step.
+    pub step: Step,
+    /// Whether it passed.
+    pub outcome: StepOutcome,
+    /// What was found or is wrong, for the operator.
+    pub message: String,
 }
 
 /// The result of a test.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TestConnectionResponse {
     /// Whether every step passed, at least for some assistants.
-    passed: bool,
+    pub passed: bool,
     /// All steps, in their order.
-    steps: Vec<StepReport>,
+    pub steps: Vec<StepReport>,
 }
 
 /// The results of the steps so far.

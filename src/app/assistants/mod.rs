@@ -15,8 +15,9 @@ use serde::Serialize;
 use validation::NoFields;
 use values::scope::Scope;
 
-use connection_test::TestConnectionResponse;
-use texts::Assistant;
+pub use connection_test::{Step, StepReport, TestConnectionResponse};
+pub use steps::StepOutcome;
+pub use texts::{Assistant, AssistantLocation, Link, Snippet};
 
 /// Lists the assistants with the instructions to connect them.
 #[derive(Debug)]
@@ -34,8 +35,10 @@ impl FromRequest for ListAssistants {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListAssistantsResponse {
-    mcp_url: String,
-    assistants: Vec<Assistant>,
+    /// The URL of the MCP server.
+    pub mcp_url: String,
+    /// The assistants, in the order in which they are shown.
+    pub assistants: Vec<Assistant>,
 }
 
 impl Operation for ListAssistants {

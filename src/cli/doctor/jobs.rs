@@ -87,7 +87,7 @@ fn late_jobs_advice(track: Track) -> &'static str {
         Track::Web => "see the log for failures, or raise ingest.fetches",
         Track::Library => "see the log for failures, or raise ingest.workers",
         Track::Files => "see the log for failures, or raise ingest.files",
-        Track::Imports | Track::Recordings | Track::Exports => {
+        Track::Imports | Track::Recordings | Track::Exports | Track::Answers => {
             "see the log for failures; the number of these jobs that run at a time is fixed"
         }
     }

@@ -75,7 +75,7 @@ async fn create_caller(ctx: &OperationContext) -> Result<Caller, Error> {
     let password = Secret::new_token("").map_err(Error::internal)?.expose().to_owned();
     let new = NewAccount { email: EMAIL.to_owned(), name: None, password, plan: Plan::Research };
     let account = accounts::create(&ctx.core, new).await?;
-    let session = sessions::open_session(&ctx.core, &account, None).await?;
+    let session = sessions::open_session(&ctx.core, &account, None, None).await?;
     Ok(sessions::authenticate(&ctx.core, &ctx.auth.keys, &session).await?.0)
 }
 

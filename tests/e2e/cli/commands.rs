@@ -127,6 +127,24 @@ async fn second_account_with_same_email_is_refused_with_the_email() {
 }
 
 #[actix_web::test]
+async fn first_account_is_the_operator_until_others_are_named() {
+    let home = Home::new().await;
+    create_account(&home);
+    create_account_with_email(&home, "other@reader.example");
+    let operators = || {
+        let listed = run_command(&home, &["user", "list"], "");
+        let users = listed["users"].as_array().unwrap().clone();
+        users.iter().map(|user| user["operator"].as_bool().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(operators(), [true, false]);
+
+    let named = run_command(&home, &["user", "set-operator", "--email", "other@reader.example"], "");
+    run_command(&home, &["user", "set-operator", "--email", EMAIL, "--remove"], "");
+
+    assert_eq!((&named["operator"], operators()), (&json!(true), vec![false, true]));
+}
+
+#[actix_web::test]
 async fn account_deletion_is_confirmed_with_the_email() {
     let home = Home::new().await;
     create_account(&home);

@@ -35,7 +35,8 @@ async fn consent_page_names_the_app_and_has_security_headers() {
         (page.header("cache-control"), page.header("x-content-type-options")),
         ("no-store", "nosniff")
     );
-    assert_eq!(server.anonymous().get("/oauth/style.css").await.status, 200);
+    let style = page.text.split("href=\"/assets/tokens.").nth(1).unwrap().split('"').next().unwrap();
+    assert_eq!(server.anonymous().get(&format!("/assets/tokens.{style}")).await.status, 200);
 }
 
 /// Covers the threat table (row C4).

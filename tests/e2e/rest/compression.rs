@@ -8,7 +8,7 @@ use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 use values::plan::Plan;
 
-use crate::support::{Client, Key, Server, eventually};
+use crate::support::{Client, Key, OAuthClient, Server, eventually};
 
 /// A response whose body was not decoded.
 struct RawResponse {
@@ -188,9 +188,11 @@ async fn response_to_a_cookie_is_compressed_for_own_pages_only() {
 async fn oauth_responses_are_not_compressed() {
     let server = Server::start().await;
 
-    let style = get(&server.anonymous(), "/oauth/style.css", "gzip, br").await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
 
-    assert!(style.status == 200 && style.body.len() >= 1024 && style.coding().is_empty());
+    let page = get(&server.anonymous(), &assistant.authorization_url(&[]), "gzip, br").await;
+
+    assert!(page.status == 200 && page.body.len() >= 1024 && page.coding().is_empty());
 }
 
 #[actix_web::test]

@@ -115,6 +115,7 @@ async fn insert_notices(server: &Server, user: UserId, number: usize) -> Vec<Not
             client: Some("Heron".to_owned()),
             created_at,
             read_at: None,
+            subject_id: None,
         }
     };
     let rows: Vec<notice::Model> = (1..=number).rev().map(row).collect();

@@ -560,7 +560,7 @@ async fn oldest_sessions_are_found_by_their_index() {
     let db = core.accounts_db.clone();
     let sent = core.accounts_db.record_statements();
 
-    sessions::open_session(&core, &owner, None).await.unwrap();
+    sessions::open_session(&core, &owner, None, None).await.unwrap();
 
     assert_uses(&QueryPlan::of_each(&db, sent.take()).await.unwrap(), "session_owner");
 }

@@ -72,6 +72,11 @@ impl Client {
         self.send(Method::GET, path, None).await
     }
 
+    /// Gets the elements of a page that have these ids, as a script asks for them.
+    pub async fn get_part(&self, path: &str, ids: &str) -> Response {
+        Response::receive(self.request(Method::GET, path).header("carrel-part", ids)).await.unwrap()
+    }
+
     pub async fn post(&self, path: &str, body: Value) -> Response {
         self.send(Method::POST, path, Some(body)).await
     }

@@ -23,6 +23,11 @@ pub const RARE_FULL_SCANS: &[(&str, &str)] = &[
     ("UPDATE title_search_merge", "the state of the merge of the index of titles, on SQLite, is one row"),
     (r#"FROM "user" LIMIT "#, "whether there is an account is told by the first row"),
     ("FROM title_search_merge", "the state of the merge of the index of titles, on SQLite, is one row"),
+    (
+        r#"SUM(account_count.bookmarks)"#,
+        "an operator sees sums of the counters of all accounts, one row each",
+    ),
+    (r#"SUM(library_usage.bytes)"#, "an operator sees the sum of the sizes of all libraries, one row each"),
     (r#""service_state"."name" LIKE"#, "the table of the state of the server has a few rows"),
     (
         r#"WHERE "document"."hidden_at" IS NULL AND ("document"."indexed_version" > "#,
@@ -47,6 +52,10 @@ pub const RARE_OWNER_SCANS: &[(&str, &str)] = &[
     (
         r#"DELETE FROM "notice" WHERE "notice"."user_id" = "#,
         "of the notices of a user only the newest are kept, so those before them are few",
+    ),
+    (
+        r#"LOWER("tag_count"."name") LIKE"#,
+        "tags whose names contain a text are looked for among those of a user, in their order until the page is full",
     ),
     (
         r#""id" IN (SELECT "import_id" FROM "stored_file""#,
@@ -74,6 +83,10 @@ pub const OWNER_READS: &[(&str, &str)] = &[
         "the list of collections is a tree and has no pages",
     ),
     (r#"FROM "feed" WHERE "feed"."user_id" = "#, "an OPML file has all feeds of a user"),
+    (
+        r#"SELECT "feed_count"."unread" FROM "feed_count""#,
+        "the navigation adds the unread entries of the feeds of a user, each of which has one row",
+    ),
     (
         r#"FROM "project" WHERE "project"."user_id" = "#,
         "projects are made by hand, and the command that lists them has no pages",
@@ -115,7 +128,7 @@ pub const RESIDUAL_FILTERS: &[(&str, &str)] = &[
         "an export reads all bookmarks of a user, page after page",
     ),
     (
-        r#""job"."kind" IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"#,
+        r#""job"."kind" IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"#,
         "these are all kinds that this version knows: what it leaves out are jobs of a later version",
     ),
     (
@@ -164,6 +177,14 @@ pub const PARTIAL_READS: &[(&str, &str)] = &[
         r#"COUNT("document"."id") AS "documents" FROM "document""#,
         "the metrics count the documents that the index lacks, as they count the queue",
     ),
+    (
+        r#"ORDER BY "job"."finished_at" DESC, "job"."id" DESC LIMIT "#,
+        "an operator sees the latest failed jobs of all users, which are read until the page is full",
+    ),
+    (
+        r#"COUNT("job"."id") AS "jobs" FROM "job" WHERE (job.state = 'given_up')"#,
+        "an operator sees the numbers of failed jobs by kind, of all users",
+    ),
     (r#"(NOT "job"."kind" IN"#, "a clean-up counts once an hour what waits for another version"),
     (
         "(document.status = 'failed' OR document.error IS NOT NULL)",
@@ -173,11 +194,17 @@ pub const PARTIAL_READS: &[(&str, &str)] = &[
 
 /// The partial indexes whose entries, all or all of a user, may be read: the name, and why they are few.
 pub const PARTIAL_INDEXES: &[(&str, &str)] = &[
+    ("activity_refused", "few of the calls of a user are refused, and their lines are deleted by age"),
+    ("bookmark_continued", "few of the bookmarks of a user are begun and not read to the end"),
+    ("bookmark_started", "few of the bookmarks of a user are begun and not read to the end"),
+    ("document_processing", "a document leaves it when its text is made"),
     ("api_key_test", "a key of a connection test lasts for minutes"),
     ("bookmark_user_deleted", "deleted bookmarks are removed after their retention"),
     ("document_lost_by_index", "it has the documents that a repair of the index adds again"),
     ("entry_user_moved", "it has the entries whose date a feed changed since they came"),
     ("export_running", "a user has one running export at most"),
+    ("feed_source_failing", "few of the feeds fail at the same time"),
+    ("highlight_lost", "it has the few highlights whose words were not found again in a new text"),
     ("import_running", "it has the imports that have not ended"),
     ("job_lease", "it has the jobs that run, at most as many as the worker has slots"),
     ("job_running", "it has the jobs that run, at most as many as the worker has slots"),
@@ -190,19 +217,29 @@ pub const PARTIAL_INDEXES: &[(&str, &str)] = &[
 /// The tables that do not grow with a library or with its use: a statement may read all rows of a user there. All others grow.
 pub const SMALL_TABLES: &[(&str, &str)] = &[
     ("account_count", "one row for each user"),
+    ("account_setting", "one row for each user"),
     ("answer_claim", "one row for each answer that is being written"),
+    ("ask_thread", "of the threads of a user the latest 100 are kept"),
     ("api_key", "a user makes a few keys by hand"),
+    ("entry_mark", "of the marks of a user the latest few are kept"),
     ("export", "of the exports of a user the latest few are kept"),
+    ("feed_mute", "a user makes rules by hand, up to a bound"),
     ("library_usage", "one row for each user"),
     ("notice", "of the notices of a user only the newest are kept"),
     ("oauth_code", "a code lasts for minutes"),
     ("oauth_consent", "a question for consent lasts for minutes"),
+    ("activity_day", "one row for each key and app and each of the days that are kept"),
     ("oauth_grant", "one row for each app that a user has connected by hand"),
+    ("password_reset", "a link lasts for an hour, and an account gets few"),
     ("service_state", "the table of the state of the server has a few rows"),
     ("stored_file", "only files of imports and exports have a user, and few of these are kept"),
+    ("saved_search", "a user has 100 saved searches at most"),
+    ("undo", "of the changes of a user that can be undone the latest 20 are kept"),
+    ("undo_step", "the steps of a change are read by it one after the other"),
     ("session", "of the sessions of a user the newest 100 are kept"),
     ("title_search_owner", "one row for each user"),
     ("usage_day", "one row for each of the days that are kept"),
     ("usage_month", "one row for each month"),
     ("user", "one row for each user"),
+    ("web_state", "one row for each user"),
 ];

@@ -1,6 +1,35 @@
 //! The web app: its routes and pages.
 
+mod account;
+mod activity_days;
+mod ask_pages;
+mod ask_threads;
 mod assistant_connection;
+mod context_size;
+mod control_pages;
+mod feed_fixture;
+mod feed_lists;
+mod feed_pages;
+mod gate;
+mod highlights_across;
+mod home_data;
+mod home_page;
+mod key_pages;
+mod library_pages;
+mod library_routes;
+mod operator;
+mod operator_pages;
+mod originals;
+mod pages;
+mod password_resets;
+mod project_pages;
+mod reader_pages;
+mod reading;
+mod reading_files;
+mod recovery_pages;
 mod route_conditions;
+mod search_pages;
+mod search_passages;
 mod sessions;
-mod start_page;
+mod settings;
+mod signed_in_browsers;

@@ -18,7 +18,7 @@ async fn open_sessions(server: &Server, email: &str, number: usize) {
     let owner = accounts::by_email(core, email).await.unwrap();
     for _ in 0..number {
         server.clock.advance(MILLISECOND);
-        sessions::open_session(core, &owner, None).await.unwrap();
+        sessions::open_session(core, &owner, None, None).await.unwrap();
     }
 }
 

@@ -111,6 +111,16 @@ impl DiskSpace {
         self.0.disks.iter().map(|disk| disk.level()).min().unwrap_or(SpaceLevel::AboveFloor)
     }
 
+    /// Returns the free bytes of the fullest disk, from the last measurement; `None` without disks, or if none could be measured.
+    pub fn free_bytes(&self) -> Option<u64> {
+        self.0.disks.iter().filter_map(|disk| disk.free_space().free_bytes()).min()
+    }
+
+    /// Returns the free bytes that every disk must keep; 0 means no floor.
+    pub fn min_free_bytes(&self) -> u64 {
+        self.0.min_free_bytes
+    }
+
     /// Returns whether every disk has more than the floor left.
     pub fn has_room(&self) -> bool {
         self.level() == SpaceLevel::AboveFloor

@@ -16,6 +16,11 @@ pub struct FreeSpace {
 }
 
 impl FreeSpace {
+    /// Returns the bytes that were free at the last measurement; `None` if it failed.
+    pub fn free_bytes(&self) -> Option<u64> {
+        self.free_bytes
+    }
+
     /// Returns the bytes written since the last measurement. Read it when a measurement begins, and pass it to [`Self::set_free`].
     pub fn written_bytes(&self) -> u64 {
         self.written_bytes

@@ -28,17 +28,19 @@ pub enum JobKind {
     RemoveFeed,
     /// Requests a subscription to notifications at a feed's hub (WebSub).
     Subscribe,
-    /// Sends a notice by e-mail.
+    /// Sends a notice or the link of a password reset by e-mail.
     SendEmail,
     /// Imports the rows of a file, or undoes an import.
     Import,
     /// Writes an export of the data of a user.
     Export,
+    /// Answers a question that the web app keeps.
+    AnswerQuestion,
 }
 
 impl JobKind {
     /// All kinds; [`JobKind::named`] finds only those that are listed here.
-    pub const ALL: [JobKind; 13] = [
+    pub const ALL: [JobKind; 14] = [
         JobKind::FetchPage,
         JobKind::ProcessText,
         JobKind::ProcessFile,
@@ -52,12 +54,13 @@ impl JobKind {
         JobKind::SendEmail,
         JobKind::Import,
         JobKind::Export,
+        JobKind::AnswerQuestion,
     ];
 
     /// The table of the kinds: everything but their handlers that tells one from another.
     fn spec(self) -> JobSpec {
         use Effect::{Deletes, IndexesDocument, MakesText, Other, ServesFollowers};
-        use Track::{Exports, Files, Imports, Library, Recordings, Web};
+        use Track::{Answers, Exports, Files, Imports, Library, Recordings, Web};
 
         match self {
             JobKind::FetchPage => JobSpec::new("fetch_page", "fetching a page", MakesText, Web),
@@ -79,6 +82,9 @@ impl JobKind {
             JobKind::SendEmail => JobSpec::new("send_email", "sending an e-mail", Other, Web),
             JobKind::Import => JobSpec::new("import", "an import", Other, Imports),
             JobKind::Export => JobSpec::new("export", "an export", Other, Exports),
+            JobKind::AnswerQuestion => {
+                JobSpec::new("answer_question", "answering a question", Other, Answers)
+            }
         }
     }
 
@@ -223,12 +229,21 @@ pub enum Track {
     Recordings,
     /// Exports, each in one attempt.
     Exports,
+    /// Answers to questions, for which a user waits. They wait for a model most of the time.
+    Answers,
 }
 
 impl Track {
     /// All tracks, in the order in which reports list them.
-    pub const ALL: [Track; 6] =
-        [Track::Web, Track::Library, Track::Files, Track::Imports, Track::Recordings, Track::Exports];
+    pub const ALL: [Track; 7] = [
+        Track::Web,
+        Track::Library,
+        Track::Files,
+        Track::Imports,
+        Track::Recordings,
+        Track::Exports,
+        Track::Answers,
+    ];
 
     /// Returns the name in metrics and reports.
     pub fn name(self) -> &'static str {
@@ -239,6 +254,7 @@ impl Track {
             Track::Imports => "imports",
             Track::Recordings => "recordings",
             Track::Exports => "exports",
+            Track::Answers => "answers",
         }
     }
 
@@ -251,6 +267,7 @@ impl Track {
             Track::Imports => 3,
             Track::Recordings => 4,
             Track::Exports => 5,
+            Track::Answers => 6,
         }
     }
 }

@@ -80,6 +80,36 @@ pub async fn list_failed_jobs(
     select_listed_jobs(user, limit).into_model::<FailedJob>().all(db).await
 }
 
+/// A failed fetch of a page, a file or a recording.
+#[derive(Clone, Debug, PartialEq, FromQueryResult)]
+pub struct FailedFetch {
+    /// Id of the job, by which it is retried.
+    pub id: JobId,
+    /// The URL that was fetched.
+    pub url: String,
+    /// Why the last attempt failed.
+    pub error: Option<String>,
+    /// Time at which it was given up.
+    pub finished_at: Option<Timestamp>,
+}
+
+/// Lists the failed jobs of all users whose documents were to be made of something on the web, the latest first.
+pub async fn list_failed_fetches(db: &impl ConnectionTrait, limit: u64) -> Result<Vec<FailedFetch>, DbErr> {
+    select_failed_fetches(limit).into_model::<FailedFetch>().all(db).await
+}
+
+fn select_failed_fetches(limit: u64) -> Select<Entity> {
+    failed_jobs(None)
+        .join(JoinType::InnerJoin, visible_document())
+        .filter(document::Column::Url.is_not_null())
+        .select_only()
+        .columns([Column::Id, Column::Error, Column::FinishedAt])
+        .column(document::Column::Url)
+        .order_by_desc(Column::FinishedAt)
+        .order_by_desc(Column::Id)
+        .limit(limit)
+}
+
 fn select_listed_jobs(user: Option<UserId>, limit: u64) -> Select<Entity> {
     let account: RelationDef =
         Entity::belongs_to(user::Entity).from(Column::UserId).to(user::Column::Id).into();
@@ -297,6 +327,9 @@ mod tests {
             assert!(plan.has_step(index) && plan.full_scans().is_empty(), "{plan:#?}");
             assert!(!plan.sorts(), "{plan:#?}");
         }
+        let fetches = select_failed_fetches(1).build(DbBackend::Sqlite);
+        let plan = QueryPlan::of(&library.db, fetches).await.unwrap();
+        assert!(plan.has_step("INDEX job_given_up") && !plan.sorts(), "{plan:#?}");
     }
 
     #[test]

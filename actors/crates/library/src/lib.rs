@@ -18,10 +18,14 @@
 //! | [`title_index`] | the merge of the index of titles, which drops the texts of deleted bookmarks |
 //! | [`stored_files`], [`uploads`] | files of the store, and uploads from their announcement to their bookmark |
 //! | [`documents`], [`highlights`], [`notes`], [`bookmarks`] | texts and what users make of them |
+//! | [`query`] | the query language of lists of bookmarks |
+//! | [`undo`] | changes of many bookmarks, and how they are undone |
 //! | [`feeds`], [`projects`] | followed feeds with their entries, and projects with their items |
 //! | [`imports`], [`exports`] | bookmarks of other programs, and archives of a whole library |
+//! | [`sample_project`] | the sample project of a new account |
 //! | [`sample_saves`] | saves whose texts and states are known beforehand, for measurements |
-//! | [`failed_jobs`] | the background jobs that were given up: counts, list and retry |
+//! | [`web_state`] | what the web app remembers of a user: visits and onboarding |
+//! | [`failed_jobs`], [`failing_hosts`] | the background jobs that were given up, and the hosts that fail: counts, lists and retries |
 //!
 //! A write asks the quota twice: before it, where a large body would be written in vain, and before its commit, where the count
 //! includes what the transaction wrote. Jobs are queued in the transaction that makes them necessary (crate `jobs`), so
@@ -45,6 +49,7 @@ pub mod counters;
 pub mod documents;
 pub mod exports;
 pub mod failed_jobs;
+pub mod failing_hosts;
 pub mod feeds;
 pub mod highlights;
 pub mod idempotency_claim;
@@ -53,13 +58,17 @@ pub mod library_quota;
 pub mod notes;
 pub mod owned_transaction;
 pub mod projects;
+pub mod query;
+pub mod sample_project;
 pub mod sample_saves;
 mod slow_reads;
 pub mod stored_files;
 pub mod text_counts;
 pub mod title_index;
 pub mod transfer_quota;
+pub mod undo;
 pub mod uploads;
+pub mod web_state;
 
 /// Maximum number of ids in one statement. Longer lists are worked on in batches of this size.
 pub const BATCH_ROWS: usize = 500;

@@ -8,7 +8,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, PaginatorTrait, QueryFilter, QuerySelect};
 use serde::Deserialize;
 use values::id::{BookmarkId, DocumentId, HighlightId, UserId};
-use values::kind::DocumentStatus;
+use values::kind::{AnchorState, DocumentStatus};
 use values::time::Timestamp;
 
 use crate::bookmarks::{NewBookmark, SaveResult, save_new_pages};
@@ -148,6 +148,7 @@ fn highlight_row(
         color: None,
         start_offset: 0,
         end_offset: 0,
+        anchor_state: AnchorState::Exact,
         created_at: now,
     }
 }

@@ -7,6 +7,9 @@
 //! |---|---|
 //! | read the article of a web page, with its title, author and the like | [`html::read_article`] |
 //! | read the text of a PDF in reading order | [`pdf::read_pdf`] |
+//! | draw a page of a PDF, read its size, or the places of its words | [`pdf::draw_page`], [`pdf::read_page_sizes`], [`pdf::read_page_layer`] |
+//! | decode a picture of a page and encode it again | [`picture::read_picture`] |
+//! | prepare the stored HTML of a text for a page of the web app | [`html::display`] |
 //! | read a feed, or find the feeds that a page names | [`feed::read_feed`] |
 //! | read a list of feeds (OPML) | [`feed::read_opml`] |
 //! | decode a recording to samples of one channel | [`audio::Recording::open`] |
@@ -30,3 +33,4 @@ pub mod bookmarks;
 pub mod feed;
 pub mod html;
 pub mod pdf;
+pub mod picture;

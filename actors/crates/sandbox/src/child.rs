@@ -14,7 +14,7 @@ use std::{
 };
 
 use concurrency::lower_thread_priority;
-use parse::{feed, html, pdf};
+use parse::{feed, html, pdf, picture};
 use serde::Serialize;
 
 use super::{
@@ -31,8 +31,8 @@ const STACK_BYTES: usize = 128 * 1024 * 1024;
 /// quarter of the core; `wall_time` allows for it.
 pub(crate) const NICE_INCREMENT: i32 = 5;
 
-/// Turns a task and its bytes into a response and its text.
-pub(super) type TaskHandler = fn(Task, Vec<u8>) -> (TaskResponse, String);
+/// Turns a task and its bytes into a response and its body.
+pub(super) type TaskHandler = fn(Task, Vec<u8>) -> (TaskResponse, Vec<u8>);
 
 /// Serves one parent until it closes the socket: all that `carrel parse-worker` does. Call it before anything else in the
 /// process, while it has one thread.
@@ -82,16 +82,16 @@ fn serve_mode(
         let (task, bytes) = wire::read_message::<Task>(&mut parent, setup.input_bytes)?;
         // If the limit cannot be renewed, the task is still bounded by the time limit of the parent.
         let _ = meter.renew();
-        let (response, text) = handler(task, bytes);
+        let (response, body) = handler(task, bytes);
         // The parent refuses a body over its limit too, but cannot tell it from a crash without this response.
-        match text.len() > setup.output_bytes {
+        match body.len() > setup.output_bytes {
             true => wire::write(&mut parent, &TaskResponse::TooLarge, &[])?,
-            false => wire::write(&mut parent, &response, text.as_bytes())?,
+            false => wire::write(&mut parent, &response, &body)?,
         }
     }
 }
 
-pub(super) fn perform(task: Task, bytes: Vec<u8>) -> (TaskResponse, String) {
+pub(super) fn perform(task: Task, bytes: Vec<u8>) -> (TaskResponse, Vec<u8>) {
     match task {
         Task::Article { url, user_title } => {
             match html::read_article(&String::from_utf8_lossy(&bytes), &url, user_title.as_deref()) {
@@ -101,24 +101,39 @@ pub(super) fn perform(task: Task, bytes: Vec<u8>) -> (TaskResponse, String) {
                         text.push(wire::HTML_SEPARATOR);
                         text.push_str(&html);
                     }
-                    (TaskResponse::Article(Box::new(article)), text)
+                    (TaskResponse::Article(Box::new(article)), text.into_bytes())
                 }
-                Err(reason) => (TaskResponse::ArticleFailed { reason }, String::new()),
+                Err(reason) => (TaskResponse::ArticleFailed { reason }, Vec::new()),
             }
         }
         Task::Pdf => match pdf::read_pdf(bytes) {
-            Ok((metadata, text)) => (TaskResponse::Pdf(Box::new(metadata)), text),
-            Err(reason) => (TaskResponse::PdfFailed { reason }, String::new()),
+            Ok((metadata, text)) => (TaskResponse::Pdf(Box::new(metadata)), text.into_bytes()),
+            Err(reason) => (TaskResponse::PdfFailed { reason }, Vec::new()),
+        },
+        Task::PdfSizes => match pdf::read_page_sizes(bytes) {
+            Ok(sizes) => json_response(&sizes),
+            Err(reason) => (TaskResponse::PdfFailed { reason }, Vec::new()),
+        },
+        Task::PdfLayer { page } => match pdf::read_page_layer(bytes, page) {
+            Ok(Some(layer)) => json_response(&layer),
+            Ok(None) => (TaskResponse::NoPage, Vec::new()),
+            Err(reason) => (TaskResponse::PdfFailed { reason }, Vec::new()),
+        },
+        Task::PdfPicture { page, width } => match pdf::draw_page(bytes, page, width) {
+            Ok(Some((picture, webp))) => (TaskResponse::Picture(picture), webp),
+            Ok(None) => (TaskResponse::NoPage, Vec::new()),
+            Err(reason) => (TaskResponse::PdfFailed { reason }, Vec::new()),
         },
         Task::Feed { url } => json_response(&feed::read_feed(&bytes, &url)),
+        Task::WebPicture => json_response(&picture::read_picture(&bytes)),
         Task::Opml => json_response(&feed::read_opml(&String::from_utf8_lossy(&bytes))),
     }
 }
 
 /// Values that may be too large for a header are sent as text.
-fn json_response(value: &impl Serialize) -> (TaskResponse, String) {
-    match serde_json::to_string(value) {
-        Ok(text) => (TaskResponse::Json, text),
-        Err(_) => (TaskResponse::TooLarge, String::new()),
+fn json_response(value: &impl Serialize) -> (TaskResponse, Vec<u8>) {
+    match serde_json::to_vec(value) {
+        Ok(json) => (TaskResponse::Json, json),
+        Err(_) => (TaskResponse::TooLarge, Vec::new()),
     }
 }

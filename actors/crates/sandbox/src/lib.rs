@@ -8,6 +8,8 @@
 //! |---|---|
 //! | start a sandbox | [`Sandbox::new`], with a [`SandboxCommand`] and [`SandboxSettings`] |
 //! | read a page, a PDF, a feed, a list of feeds | [`Sandbox::read_article`], [`Sandbox::read_pdf`], [`Sandbox::read_feed`], [`Sandbox::read_opml`] |
+//! | draw a page of a PDF, read the sizes of its pages, or the places of its words | [`Sandbox::draw_pdf_page`], [`Sandbox::read_pdf_sizes`], [`Sandbox::read_pdf_layer`] |
+//! | decode a picture of a page and encode it again | [`Sandbox::read_picture`] |
 //! | decode a recording piece by piece | [`Sandbox::open_audio`] |
 //! | read a file of another program row by row | [`Sandbox::open_import`] |
 //! | list the mechanisms of confinement that this kernel has | [`Sandbox::confinement`] |
@@ -27,6 +29,7 @@ pub mod child;
 mod command;
 mod confinement;
 pub mod import;
+mod pdf_pages;
 mod pool;
 mod sandbox;
 mod sandbox_error;
@@ -37,6 +40,7 @@ mod wire;
 
 pub use command::{SUBCOMMAND, SandboxCommand};
 pub use confinement::{Confinement, Mechanism};
+pub use pdf_pages::DrawnPage;
 pub use sandbox::{Page, PdfText, Sandbox};
 pub use sandbox_error::SandboxError;
 pub use settings::SandboxSettings;

@@ -6,6 +6,7 @@ use parse::bookmarks::Format;
 use parse::feed::{FeedDocument, OpmlDocument};
 use parse::html::Article;
 use parse::pdf;
+use parse::picture::{PictureError, ShownPicture};
 use serde::de::DeserializeOwned;
 
 use super::audio::AudioReader;
@@ -42,6 +43,7 @@ pub struct PdfText {
 pub struct Sandbox {
     pages: Arc<Pool>,
     documents: Arc<Pool>,
+    pub(super) pictures: Arc<Pool>,
 }
 
 impl Sandbox {
@@ -56,7 +58,11 @@ impl Sandbox {
         pages: SandboxSettings,
         documents: SandboxSettings,
     ) -> Self {
-        Self { pages: Pool::new(command.clone(), pages), documents: Pool::new(command, documents) }
+        Self {
+            pages: Pool::new(command.clone(), pages),
+            documents: Pool::new(command.clone(), documents),
+            pictures: Pool::new(command, SandboxSettings::pictures()),
+        }
     }
 
     /// Reads the article of a page: its text, and its metadata.
@@ -77,9 +83,14 @@ impl Sandbox {
             (TaskResponse::ArticleFailed { reason }, _) => Err(reason.into()),
             (TaskResponse::TooLarge, _) => Err(SandboxError::TooLarge),
             // A response to another task, as text that is not UTF-8, means that the child does not work as written.
-            (TaskResponse::Json | TaskResponse::Pdf(_) | TaskResponse::PdfFailed { .. }, _) => {
-                Err(SandboxError::Crashed)
-            }
+            (
+                TaskResponse::Json
+                | TaskResponse::Pdf(_)
+                | TaskResponse::PdfFailed { .. }
+                | TaskResponse::Picture(_)
+                | TaskResponse::NoPage,
+                _,
+            ) => Err(SandboxError::Crashed),
         }
     }
 
@@ -97,9 +108,14 @@ impl Sandbox {
             }
             (TaskResponse::PdfFailed { reason }, _) => Err(reason.into()),
             (TaskResponse::TooLarge, _) => Err(SandboxError::TooLarge),
-            (TaskResponse::Json | TaskResponse::Article(_) | TaskResponse::ArticleFailed { .. }, _) => {
-                Err(SandboxError::Crashed)
-            }
+            (
+                TaskResponse::Json
+                | TaskResponse::Article(_)
+                | TaskResponse::ArticleFailed { .. }
+                | TaskResponse::Picture(_)
+                | TaskResponse::NoPage,
+                _,
+            ) => Err(SandboxError::Crashed),
         }
     }
 
@@ -119,6 +135,16 @@ impl Sandbox {
         self.run_json(&Task::Opml, text.as_bytes()).await
     }
 
+    /// Decodes a picture of a web page and encodes it again, so that nothing but its pixels is left.
+    ///
+    /// # Errors
+    /// [`SandboxError::Picture`] when it is no picture that is shown; each of the others but `Article`; all but `Unavailable` concern
+    /// these bytes alone.
+    pub async fn read_picture(&self, bytes: &[u8]) -> Result<ShownPicture, SandboxError> {
+        let read: Result<ShownPicture, PictureError> = self.run_json(&Task::WebPicture, bytes).await?;
+        Ok(read?)
+    }
+
     async fn run_json<T: DeserializeOwned>(&self, task: &Task, bytes: &[u8]) -> Result<T, SandboxError> {
         match self.pages.run(task, Body::Bytes(bytes)).await? {
             (TaskResponse::Json, text) => serde_json::from_slice(&text).map_err(|_| SandboxError::Crashed),
@@ -127,7 +153,9 @@ impl Sandbox {
                 TaskResponse::Article(_)
                 | TaskResponse::ArticleFailed { .. }
                 | TaskResponse::Pdf(_)
-                | TaskResponse::PdfFailed { .. },
+                | TaskResponse::PdfFailed { .. }
+                | TaskResponse::Picture(_)
+                | TaskResponse::NoPage,
                 _,
             ) => Err(SandboxError::Crashed),
         }

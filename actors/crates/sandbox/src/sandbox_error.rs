@@ -6,6 +6,7 @@ use parse::audio::AudioError;
 use parse::bookmarks::ImportError;
 use parse::html::ArticleError;
 use parse::pdf::PdfError;
+use parse::picture::PictureError;
 
 /// Why some bytes were not read, as a message for the user. None of these repeats any of the input.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +35,9 @@ pub enum SandboxError {
     /// The PDF has no text that can be extracted, or needs a password.
     #[error(transparent)]
     Pdf(#[from] PdfError),
+    /// The picture is none that is shown.
+    #[error(transparent)]
+    Picture(#[from] PictureError),
     /// The file cannot be imported.
     #[error(transparent)]
     Import(#[from] ImportError),

@@ -58,6 +58,17 @@ impl SandboxSettings {
         }
     }
 
+    /// Returns the limits for pictures of pages and for their text layers. A reader waits for them, so a page that takes long is given up
+    /// earlier than the text of a document.
+    pub fn pictures() -> Self {
+        Self {
+            wall_time: Duration::from_secs(100),
+            cpu_seconds: 20,
+            idle_timeout: Duration::from_secs(60),
+            ..Self::documents()
+        }
+    }
+
     pub(super) fn setup(&self, mode: WorkerMode) -> Setup {
         Setup {
             mode,

@@ -6,7 +6,7 @@
 use std::io::{self, Read, SeekFrom, Write};
 
 use parse::html::{Article, ArticleError};
-use parse::pdf::{PdfError, PdfMetadata};
+use parse::pdf::{PagePicture, PdfError, PdfMetadata};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::fs::File;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncSeekExt, AsyncWrite, AsyncWriteExt, BufReader};
@@ -74,18 +74,38 @@ pub enum Task {
     },
     /// A list of feeds; the body is OPML in UTF-8.
     Opml,
+    /// A picture of a web page; the body is its file.
+    WebPicture,
     /// The text of a PDF; the body is the file.
     Pdf,
+    /// The sizes of the pages of a PDF; the body is the file.
+    PdfSizes,
+    /// The text layer of a page of a PDF; the body is the file.
+    PdfLayer {
+        /// The number of the page, from 1.
+        page: u32,
+    },
+    /// The picture of a page of a PDF; the body is the file.
+    PdfPicture {
+        /// The number of the page, from 1.
+        page: u32,
+        /// The width of the picture in pixels.
+        width: u32,
+    },
 }
 
-/// The response to a task. A text is the frame's body.
+/// The response to a task. A text or a picture is the frame's body.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "snake_case")]
 pub enum TaskResponse {
     /// Everything about an article but its text.
     Article(Box<Article>),
-    /// A feed or a list of feeds; the text is its JSON.
+    /// A feed, a list of feeds, sizes or the layer of a page; the text is its JSON.
     Json,
+    /// The picture of a page; the body is its WebP file.
+    Picture(PagePicture),
+    /// The PDF has no such page.
+    NoPage,
     /// The page has no article.
     ArticleFailed {
         /// The cause, which never holds a word of the page.
@@ -93,7 +113,7 @@ pub enum TaskResponse {
     },
     /// Everything about a PDF but its text.
     Pdf(Box<PdfMetadata>),
-    /// The PDF has no text.
+    /// The PDF has no text, or cannot be opened.
     PdfFailed {
         /// The cause, which never holds a word of the file.
         reason: PdfError,

@@ -51,6 +51,20 @@ impl ParsedQuery {
         Self { words: text.to_owned(), plain: text.to_owned(), ..Self::default() }
     }
 
+    /// Returns the query for results that contain all of its words as they are written: each word is a phrase, as long as the query has
+    /// fewer than the maximum.
+    #[must_use]
+    pub fn requiring_words(mut self) -> Self {
+        let (mut required, mut rest) = (Vec::new(), Vec::new());
+        for word in self.words.split_whitespace() {
+            let is_required = has_word(word) && self.phrases.len() + required.len() < MAX_PHRASES;
+            if is_required { &mut required } else { &mut rest }.push(word.to_owned());
+        }
+        self.words = rest.join(" ");
+        self.phrases.splice(0..0, required);
+        self
+    }
+
     /// Returns whether the query has phrases or exclusions.
     #[must_use]
     pub fn has_operators(&self) -> bool {
@@ -229,6 +243,15 @@ mod tests {
             ParsedQuery::of("birds -grey \"night heron\" reed"),
             parsed("birds reed", &["night heron"], &["grey"], "birds night heron reed")
         );
+    }
+
+    #[test]
+    fn required_words_are_phrases_up_to_the_maximum() {
+        let query = ParsedQuery::of("grey - \"night heron\" -reed").requiring_words();
+        assert_eq!(query, parsed("-", &["grey", "night heron"], &["reed"], "grey - night heron"));
+
+        let many = ParsedQuery::of("a b c d e f g h i j").requiring_words();
+        assert_eq!((many.phrases.len(), many.words.as_str()), (MAX_PHRASES, "i j"));
     }
 
     #[test]

@@ -9,6 +9,8 @@ mod terms;
 mod word_matcher;
 mod words;
 
+use std::ops::Range;
+
 use text::{char_count, head};
 
 pub use terms::SnippetTerms;
@@ -56,6 +58,16 @@ impl<'a> SnippetMatcher<'a> {
             excerpt(&text, &words, from, to)
         };
         PassageExtract { snippet, coverage }
+    }
+
+    /// Returns the ranges of the words of a snippet that match a term of the query, in scalar values, in the order of the snippet. Stop
+    /// words are left out.
+    #[must_use]
+    pub fn matching_words(&mut self, snippet: &str) -> Vec<Range<usize>> {
+        let mut found = vec![false; self.0.term_count()];
+        let mut matches = self.find_matches(&split_words(snippet), &mut found);
+        matches.retain(|word| !self.0.is_stop_word(word.key));
+        matches.into_iter().map(|word| word.from..word.to).collect()
     }
 
     /// Returns the words that match a term, and notes the terms that they match.
@@ -179,12 +191,16 @@ mod tests {
     use crate::index::Language;
     use crate::lexical::query_terms;
 
-    /// Extracts for a query whose terms weigh the same.
-    fn extract(title: &str, passage: &str, query: &str) -> PassageExtract {
+    /// The terms of a query, which weigh the same.
+    fn test_terms(query: &str) -> SnippetTerms {
         let languages = [Language::English];
         let terms = query_terms(query, &languages);
-        let terms = SnippetTerms::of(query, &terms, &vec![1.0; terms.len()], &languages);
-        SnippetMatcher::new(&terms).extract(title, passage)
+        SnippetTerms::of(query, &terms, &vec![1.0; terms.len()], &languages)
+    }
+
+    /// Extracts for a query whose terms weigh the same.
+    fn extract(title: &str, passage: &str, query: &str) -> PassageExtract {
+        SnippetMatcher::new(&test_terms(query)).extract(title, passage)
     }
 
     fn extract_snippet(passage: &str, query: &str) -> String {
@@ -324,6 +340,18 @@ mod tests {
     fn exact_match_beats_a_common_stem() {
         let passage = format!("running {}run {}", filler(100), filler(100));
         assert!(extract_snippet(&passage, "run").contains(" run "));
+    }
+
+    #[test]
+    fn words_that_match_the_query_are_found_in_a_snippet() {
+        let terms = test_terms("the running okapis");
+        let snippet = "…The Okapi runs, a ñandú does not.";
+
+        let words = SnippetMatcher::new(&terms).matching_words(snippet);
+
+        let chars: Vec<char> = snippet.chars().collect();
+        let words: Vec<String> = words.into_iter().map(|word| chars[word].iter().collect()).collect();
+        assert_eq!(words, ["Okapi", "runs"]);
     }
 
     #[test]

@@ -79,6 +79,8 @@ ids! {
     UserId,
     /// A session of a signed-in browser.
     SessionId,
+    /// A request for a link to set a new password.
+    PasswordResetId,
     /// An API key; it does not change when the secret is rotated.
     KeyId,
     /// An app connected by OAuth.
@@ -95,6 +97,10 @@ ids! {
     HighlightId,
     /// A collection of bookmarks, possibly within another one.
     CollectionId,
+    /// A query that the user has saved.
+    SavedSearchId,
+    /// A change of bookmarks or tags that can be undone; the token by which it is.
+    UndoId,
     /// A note: on a bookmark, or of a project.
     NoteId,
     /// A feed as one user follows it.
@@ -103,6 +109,10 @@ ids! {
     FeedSourceId,
     /// An entry of a followed feed.
     EntryId,
+    /// Words by which entries of feeds are muted.
+    FeedMuteId,
+    /// Entries that were marked as read together.
+    EntryMarkId,
     /// A project with its items, notes and decisions.
     ProjectId,
     /// An item of a project.
@@ -123,6 +133,10 @@ ids! {
     ExportId,
     /// An answer of a model that is in progress.
     AnswerId,
+    /// A question of the web app with its follow-up questions.
+    AskThreadId,
+    /// One of the questions of such a thread, with its answer.
+    AskQuestionId,
     /// An upload, from its announcement on.
     UploadId,
     /// A file in the blob store.

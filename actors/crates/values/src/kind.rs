@@ -78,6 +78,16 @@ macro_rules! kinds {
 }
 
 kinds! {
+    /// Whether a highlight still stands on the words that were marked.
+    AnchorState {
+        /// It is where it was marked.
+        Exact = "exact",
+        /// Another text replaced the one that was marked, and the words are elsewhere in it.
+        Moved = "moved",
+        /// The current text does not contain the words.
+        Lost = "lost",
+    }
+
     /// State of an import and of its undo.
     ImportState {
         /// Its rows are being imported.
@@ -137,6 +147,24 @@ kinds! {
         Done = "done",
         /// It failed.
         Failed = "failed",
+    }
+    /// State of a question that the web app keeps.
+    QuestionState {
+        /// Its answer is being prepared.
+        Waiting = "waiting",
+        /// It was answered, also by saying that the library has nothing about it.
+        Answered = "answered",
+        /// It could not be answered; it may be asked again.
+        Failed = "failed",
+    }
+    /// What became of a question.
+    AnswerOutcome {
+        /// The library answers it.
+        Answered = "answered",
+        /// The library has something about it, but no sentence that answers it: the closest sentences or titles are quoted.
+        Closest = "closest",
+        /// The library has nothing about it, and the index is whole.
+        NothingFound = "nothing_found",
     }
     /// The two kinds of API key.
     KeyKind {
@@ -293,6 +321,62 @@ kinds! {
         AppConnected = "app_connected",
         /// A key was used for the first time.
         KeyFirstUse = "key_first_use",
+    }
+    /// Language of the web app.
+    AppLanguage {
+        /// English.
+        English = "en",
+        /// German.
+        German = "de",
+    }
+    /// Colour theme of the web app.
+    AppTheme {
+        /// The theme of the system.
+        System = "system",
+        /// Dark text on a light ground.
+        Light = "light",
+        /// Light text on a dark ground.
+        Dark = "dark",
+    }
+    /// How pictures of saved pages are shown.
+    PictureMode {
+        /// At once, fetched by the server.
+        Shown = "shown",
+        /// Each after a click, so that nothing is fetched before.
+        OnClick = "on_click",
+    }
+    /// How far a new account has been set up by its user.
+    OnboardingState {
+        /// The first steps are shown on the home page.
+        Open = "open",
+        /// The user skipped the first steps.
+        Skipped = "skipped",
+        /// All first steps are done.
+        Done = "done",
+    }
+    /// Type of the reader: a face with a size, a line height and a width.
+    ReadingPreset {
+        /// Serif, as in a book.
+        Page = "page",
+        /// Serif, smaller and denser.
+        Paperback = "paperback",
+        /// Serif, large.
+        Large = "large",
+        /// Sans serif.
+        Plain = "plain",
+        /// A face made for legibility.
+        Legible = "legible",
+    }
+    /// Ground of the reader.
+    ReadingPaper {
+        /// That of the theme.
+        Auto = "auto",
+        /// Light.
+        Light = "light",
+        /// Warm and light.
+        Linen = "linen",
+        /// Dark.
+        Dark = "dark",
     }
     /// Groups of the AI budget (contract.md, section 4).
     BudgetGroup {

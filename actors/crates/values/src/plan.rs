@@ -7,7 +7,7 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use crate::kind::UnknownName;
+use crate::kind::{NamedKind, UnknownName};
 
 /// The plan of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -42,6 +42,10 @@ impl Plan {
             Plan::Research => "research",
         }
     }
+}
+
+impl NamedKind for Plan {
+    const NAMES: &'static [&'static str] = &["free", "pro", "research"];
 }
 
 impl fmt::Display for Plan {

@@ -70,6 +70,22 @@ impl Timestamp {
 }
 
 impl Day {
+    /// Returns midnight UTC at the start of this day.
+    pub fn start(self) -> Timestamp {
+        Timestamp(i64::from(self.0) * DAY_MILLIS)
+    }
+
+    /// Returns the day that is this number of days earlier.
+    #[must_use]
+    pub fn days_before(self, days: u16) -> Self {
+        Self(self.0.saturating_sub(i32::from(days)))
+    }
+
+    /// Returns the days from this one to the last, both included; none if the last one is earlier.
+    pub fn through(self, last: Day) -> impl Iterator<Item = Day> {
+        (self.0..=last.0).map(Day)
+    }
+
     /// Returns midnight UTC at the end of this day.
     pub fn end(self) -> Timestamp {
         Timestamp((i64::from(self.0) + 1) * DAY_MILLIS)
@@ -83,6 +99,20 @@ impl Month {
         let month = u8::try_from(next.rem_euclid(12) + 1).ok().and_then(|m| time::Month::try_from(m).ok());
         let first = month.and_then(|m| time::Date::from_calendar_date(1970 + next.div_euclid(12), m, 1).ok());
         first.map_or(Timestamp(i64::MAX), |d| Timestamp(d.midnight().assume_utc().unix_timestamp() * 1000))
+    }
+}
+
+/// The calendar date, such as `2026-11-27`.
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shape = format_description!("[year]-[month]-[day]");
+        f.write_str(&self.start().calendar().format(&shape).map_err(|_| fmt::Error)?)
+    }
+}
+
+impl Serialize for Day {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
     }
 }
 

@@ -109,7 +109,7 @@ pub(super) async fn exchange(
     let grant = connect(&txn, ctx, &found, now).await?;
     redeem_code(&txn, &mut found, grant.token_family).await?;
     let issued = issue(&txn, ctx, &grant, grant.scopes.clone(), now).await?;
-    notices::app_connected(&txn, owner.id, &client::shown_name(&request.client), now).await?;
+    notices::app_connected(&txn, owner.id, grant.id, &client::shown_name(&request.client), now).await?;
     let generation = service_state::raise_generation(&txn).await?;
     txn.commit().await?;
     ctx.cache_epoch.record_own_change(owner.id, generation);

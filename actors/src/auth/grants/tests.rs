@@ -92,6 +92,8 @@ impl AuthorizationFlow {
             secret_hash: owner.id.0.as_bytes().to_vec(),
             created_at: now,
             expires_at: now + Duration::from_secs(1_000_000_000),
+            device: None,
+            last_used_at: now,
         };
         session::Entity::insert(session.clone().into_active_model())
             .exec_without_returning(db.write())

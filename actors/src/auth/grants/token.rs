@@ -234,6 +234,7 @@ pub(super) async fn record_reuse(
         route: Some("POST /oauth/token".to_owned()),
         tool: None,
         status: status.to_owned(),
+        refused: true,
         client: Some(client::shown_name(client)),
         result_count: None,
     };

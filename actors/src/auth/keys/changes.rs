@@ -222,6 +222,15 @@ pub async fn list(db: &Db, user: UserId) -> Result<Vec<api_key::Model>, Error> {
     Ok(api_key::Entity::created_by(user).order_by_asc(api_key::Column::Id).all(db.read()).await?)
 }
 
+/// Returns a key that a user has created.
+///
+/// # Errors
+/// [`Error::NotFound`] if the user has no such key.
+pub async fn find(db: &Db, user: UserId, key: KeyId) -> Result<api_key::Model, Error> {
+    let own = api_key::Entity::created_by(user).filter(api_key::Column::Id.eq(key));
+    own.one(db.read()).await?.ok_or(Error::not_found())
+}
+
 /// Returns the owner of a key, for the operator, who names keys without their owners.
 ///
 /// # Errors

@@ -9,6 +9,7 @@ use entity::{bookmark, document, entry, feed, job};
 use errors::Error;
 use jobs::{JobError, JobKind, Priority};
 use library::documents::{SuppliedContent, store_supplied_content, unindexed_since};
+use library::feeds::MuteRules;
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_owned;
 use parse::feed::Item;
@@ -202,12 +203,26 @@ async fn insert_entries(
         documents.push(document::Model { entry_id: Some(row.id), ..document });
         entries.push(row);
     }
+    mute_entries(txn, feed, &mut entries).await?;
     let ids: Vec<DocumentId> = texts.iter().map(|(id, _)| *id).collect();
     insert_all::<document::Entity>(txn, documents, None).await?;
     insert_all::<entry::Entity>(txn, entries, None).await?;
     store_texts(txn, feed, texts).await?;
     let ids = ids.into_iter().map(|document| document.0);
     jobs::enqueue_all(txn, feed.user_id, JobKind::ProcessText, ids, Priority::Backlog, now).await?;
+    Ok(())
+}
+
+/// Marks the entries as read that the follower's muted words occur in.
+async fn mute_entries(
+    txn: &impl ConnectionTrait,
+    feed: &feed::Model,
+    entries: &mut [entry::Model],
+) -> Result<(), Error> {
+    let rules = MuteRules::load(txn, feed.user_id, feed.id).await?;
+    for row in entries {
+        row.read = rules.mute(&row.title, row.summary.as_deref());
+    }
     Ok(())
 }
 

@@ -31,7 +31,9 @@ pub async fn fetch_recording(
     match ctx.fetcher.get_or_save(&url, FetchRequest::page(), &ctx.uploads.scratch, policy).await {
         Ok(FetchOutcome::File(file)) => {
             // Keeping it only saves another fetch, so a full store does not stop the transcription.
-            if let Err(error) = recording_file::keep_recording(ctx, document.id, file.path()).await {
+            if let Err(error) =
+                recording_file::keep_file(&ctx.core, &*ctx.uploads.store, document.id, file.path()).await
+            {
                 let cause = error.chain();
                 warn!(
                     job.id = %job.id, job.subject = %job.subject, cause,

@@ -5,8 +5,8 @@ use errors::Error;
 use library::context::CoreContext;
 use sea_orm::{ColumnTrait, Condition, QueryFilter};
 use text::char_count;
+use values::id::UserId;
 
-use crate::auth::caller::Caller;
 use crate::retrieval::SearchHit;
 use crate::retrieval::passage::{Passage, PassageColumns};
 
@@ -23,7 +23,7 @@ const SHORT_PASSAGE_CHARS: usize = 500;
 pub(super) async fn load(
     passages: &[Passage],
     core: &CoreContext,
-    caller: &Caller,
+    user: UserId,
 ) -> Result<Vec<Passage>, Error> {
     let short: Vec<&Passage> =
         passages.iter().take(EXPANDED_PASSAGES).filter(|passage| is_short(passage)).collect();
@@ -39,7 +39,7 @@ pub(super) async fn load(
             .add(chunk::Column::Ordinal.is_in(ordinals));
         neighbours = neighbours.add(of_passage);
     }
-    let rows = chunk::Entity::owned_by(caller.user).filter(neighbours).all(core.db.read()).await?;
+    let rows = chunk::Entity::owned_by(user).filter(neighbours).all(core.db.read()).await?;
     let is_new = |row: &chunk::Model| passages.iter().all(|passage| passage.row.id != row.id);
     let mut found = Vec::new();
     for row in rows.into_iter().filter(|row| is_new(row) && !row.text.trim().is_empty()) {

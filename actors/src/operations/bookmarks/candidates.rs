@@ -39,7 +39,9 @@ impl BookmarkFilter {
         backend: DbBackend,
     ) -> Vec<SelectStatement> {
         let mut candidates = Vec::new();
-        candidates.extend(title_words::select_candidates(self.user, &self.words, sort, max, backend));
+        let words = self.looked_up_words();
+        candidates.extend(title_words::select_candidates(self.user, &words, sort, max, backend));
+        candidates.extend(self.query_candidates(sort, max, backend));
         for set in self.sets().iter().filter(|set| Some(*set) != scanned) {
             let mut rows = set.select_with_flags(self.user, self.flags());
             sort.select_candidate(&mut rows, set.bookmark_id(), set.saved_at());
@@ -80,7 +82,7 @@ impl BookmarkFilter {
     }
 
     /// Selects the bookmarks of the user that pass these tests.
-    fn select_visible(&self, sort: BookmarkSort, tests: Vec<Expr>) -> SelectStatement {
+    pub(super) fn select_visible(&self, sort: BookmarkSort, tests: Vec<Expr>) -> SelectStatement {
         let mut rows = Query::select();
         let (id, saved_at) = (bookmark::Column::Id.into_expr(), bookmark::Column::SavedAt.into_expr());
         sort.select_candidate(&mut rows, id, saved_at);
@@ -137,6 +139,7 @@ impl BookmarkFilter {
         add_conditions(&mut rows, self.times_of_other_orders(page.sort, backend));
         add_conditions(&mut rows, self.set_conditions(None));
         add_conditions(&mut rows, self.word_conditions(backend));
+        add_conditions(&mut rows, self.query_tests(backend));
         page.sort.sort(&mut rows, page.limit);
         rows
     }

@@ -40,7 +40,7 @@ impl FromRequest for BookmarkExists {
 pub struct BookmarkExistsResponse {
     exists: bool,
     /// The bookmark with this URL; null if there is none. Deleted bookmarks are not found.
-    bookmark_id: Option<BookmarkId>,
+    pub bookmark_id: Option<BookmarkId>,
     /// The form in which URLs are compared: without fragment, tracking parameters and a default port.
     normalized_url: String,
 }

@@ -13,6 +13,7 @@ use values::kind::ContentType;
 use values::time::Timestamp;
 
 use super::order::BookmarkSort;
+use super::query_conditions::QueryConditions;
 use super::title_words;
 
 /// Which bookmarks of a user are in the list; `None` and no words select all.
@@ -30,19 +31,51 @@ pub(super) struct BookmarkFilter {
     pub saved_after: Option<Timestamp>,
     pub saved_before: Option<Timestamp>,
     pub updated_since: Option<Timestamp>,
+    /// What a query asks for that the other filters do not.
+    pub query: QueryConditions,
 }
 
 impl BookmarkFilter {
+    /// Returns the filter of all bookmarks of a user.
+    pub(super) fn all_of(user: UserId) -> Self {
+        Self {
+            user,
+            words: Vec::new(),
+            tag: None,
+            collection: None,
+            archived: None,
+            favorite: None,
+            unread: None,
+            content_type: None,
+            saved_after: None,
+            saved_before: None,
+            updated_since: None,
+            query: QueryConditions::default(),
+        }
+    }
+
+    /// Returns whether the matches are ranges of an index: those with some flags or a content type.
+    pub(super) fn is_of_flags_and_type(&self) -> bool {
+        let has_times = [self.saved_after, self.saved_before, self.updated_since].iter().any(Option::is_some);
+        let has_query = self.query.is_impossible || !self.query.groups.is_empty();
+        self.words.is_empty() && self.sets().is_empty() && !has_times && !has_query
+    }
+
+    /// Returns the texts by which the index of titles and URLs is searched.
+    pub(super) fn looked_up_words(&self) -> Vec<String> {
+        self.words.iter().chain(&self.query.hosts).cloned().collect()
+    }
+
     /// Returns the set in whose order the list can be read: in that of the times of saving or of titles.
     pub(super) fn scanned_set(&self, sort: BookmarkSort) -> Option<BookmarkSet> {
         self.sets().into_iter().next().filter(|_| !sort.is_by_change())
     }
 
-    /// Returns the tag and the collection of the filter.
+    /// Returns the tags and the collections of the filter.
     pub(super) fn sets(&self) -> Vec<BookmarkSet> {
         let tag = self.tag.clone().map(BookmarkSet::Tag);
         let collection = self.collection.map(BookmarkSet::Collection);
-        [tag, collection].into_iter().flatten().collect()
+        [tag, collection].into_iter().flatten().chain(self.query.sets.iter().cloned()).collect()
     }
 
     /// Returns the conditions that a bookmark belongs to the user and is not deleted.

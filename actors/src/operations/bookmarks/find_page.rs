@@ -77,6 +77,9 @@ pub(super) async fn find_page(
     filter: &BookmarkFilter,
     page: PageBounds<'_>,
 ) -> Result<Vec<BookmarkPosition>, DbErr> {
+    if filter.query.is_impossible {
+        return Ok(Vec::new());
+    }
     let is_by_time = page.sort.is_by_saving() || page.sort.is_by_change();
     let steps: &[PageStep] = if is_by_time { &STEPS_BY_TIME } else { &STEPS_BY_TITLE };
     find_page_by(db, filter, page, steps).await

@@ -12,6 +12,7 @@ use values::time::Timestamp;
 use super::filter::BookmarkFilter;
 use super::find_page::find_page;
 use super::order::{BookmarkPosition, BookmarkSort};
+use super::query_request::parse_query;
 use super::statements::PageBounds;
 use super::view::{self, BookmarkView};
 use crate::auth::caller::Caller;
@@ -22,6 +23,7 @@ use crate::target::Target;
 use errors::Error;
 use library::bookmarks::normalize_tag;
 use library::context::CoreContext;
+use library::query::LibraryQuery;
 use validation::{Choice, Flag, Id, Time, Words, request};
 
 const DEFAULT_LIMIT: u64 = 50;
@@ -30,7 +32,10 @@ const MAX_DELETED_ROWS: u64 = 1000;
 
 /// Lists bookmarks that match all filters, in one of several orders.
 #[derive(Debug)]
-pub struct ListBookmarks(ListBookmarksRequest);
+pub struct ListBookmarks {
+    request: ListBookmarksRequest,
+    query: LibraryQuery,
+}
 
 request! {
     /// A page of bookmarks, with filters and an order.
@@ -39,7 +44,9 @@ request! {
         pub cursor?: CursorText,
         /// Maximum number of bookmarks. Default 50.
         pub limit?: PageLimit,
-        /// Returns bookmarks whose title or URL contains each of these words.
+        /// Returns bookmarks whose title or URL contains each of these words. `"..."` is a text with spaces, `-` excludes what
+        /// follows it, `or` stands between alternatives, and `tag:`, `is:`, `type:`, `site:`, `feed:`, `collection:`, `before:`,
+        /// `after:` and `upto:` are further filters.
         pub words? as "q": Words<1, 500>,
         /// Returns bookmarks with this tag. Case counts.
         pub tag?: Words<1, 100>,
@@ -71,7 +78,9 @@ impl FromRequest for ListBookmarks {
     type Request = ListBookmarksRequest;
 
     fn from_request(_: &Target, request: ListBookmarksRequest) -> Result<Self, Error> {
-        Ok(Self(request))
+        let words = request.words.as_ref().map_or("", Words::as_str);
+        let query = parse_query(words, "q")?;
+        Ok(Self { request, query })
     }
 }
 
@@ -79,9 +88,10 @@ impl FromRequest for ListBookmarks {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListBookmarksResponse {
-    bookmarks: Vec<BookmarkView>,
+    /// The bookmarks of the page.
+    pub bookmarks: Vec<BookmarkView>,
     /// Cursor of the next page; null on the last page.
-    next_cursor: Option<String>,
+    pub next_cursor: Option<String>,
     /// Bookmarks deleted since `updatedSince`, at most 1,000, oldest deletion first; absent without `includeDeleted`.
     #[serde(skip_serializing_if = "Option::is_none")]
     deleted: Option<Vec<DeletedBookmark>>,
@@ -103,7 +113,7 @@ impl Operation for ListBookmarks {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListBookmarksResponse, Error> {
-        let (user, Self(request)) = (caller.user, self);
+        let (user, Self { request, query }) = (caller.user, self);
         let sort = request.order();
         let page = PageRequest::new(request.limit, request.cursor.clone(), DEFAULT_LIMIT);
         let list = page.of_list(ctx, caller, request.list_name());
@@ -114,7 +124,8 @@ impl Operation for ListBookmarks {
             found.ok_or_else(|| Error::not_found().of_item("collectionId"))?;
         }
         let bounds = PageBounds { sort, after: after.as_ref(), until: None, limit: list.fetch_limit() };
-        let rows = find_page(ctx.core.db.read(), &request.filter(user), bounds).await?;
+        let filter = request.filter(user).with_query(ctx.core.db.read(), &query).await?;
+        let rows = find_page(ctx.core.db.read(), &filter, bounds).await?;
         let ListPage { rows, next_cursor } = list.page(rows, BookmarkPosition::clone);
         let ids: Vec<BookmarkId> = rows.into_iter().map(|row| row.id).collect();
         let deleted = match request.updated_since.filter(|_| request.includes_deleted()) {
@@ -189,10 +200,7 @@ impl ListBookmarksRequest {
     }
 
     fn filter(&self, user: UserId) -> BookmarkFilter {
-        let words = self.words.as_ref().map_or("", Words::as_str);
         BookmarkFilter {
-            user,
-            words: words.split_whitespace().map(str::to_owned).collect(),
             tag: self.tag.as_ref().map(|tag| normalize_tag(tag.as_str())),
             collection: self.collection_id.map(Id::into_inner),
             archived: self.archived.map(Flag::into_inner),
@@ -202,6 +210,7 @@ impl ListBookmarksRequest {
             saved_after: self.saved_after.map(Time::into_inner),
             saved_before: self.saved_before.map(Time::into_inner),
             updated_since: self.updated_since.map(Time::into_inner),
+            ..BookmarkFilter::all_of(user)
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Fetches a saved page again, or reads an upload's file again. The old text stays until the new one replaces it.
 
+use database::padded;
 use entity::{bookmark, document};
 use sea_orm::sea_query::LockType;
-use sea_orm::{ConnectionTrait, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use values::id::BookmarkId;
 use values::kind::BookmarkKind;
 use values::scope::Scope;
@@ -15,8 +16,9 @@ use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::{Error, code};
 use jobs::{JobKind, Priority};
+use library::BATCH_ROWS;
 use library::bookmarks;
-use library::owned_transaction::begin_request;
+use library::owned_transaction::{begin_owned, begin_request};
 use validation::NoFields;
 
 /// The bookmark whose text is made again.
@@ -42,16 +44,57 @@ impl Operation for RefetchBookmark {
             .one(&txn)
             .await?
             .ok_or(Error::not_found())?;
-        if row.kind == BookmarkKind::Page {
-            // A page that was saved with its content may have a private URL.
-            bookmarks::require_fetchable(&row.url, ctx.ingest.fetcher.guard())?;
-        }
-        let (kind, now) = (text_job(&txn, &row).await?, ctx.core.clock.now());
-        jobs::enqueue(&txn, caller.user, kind, row.document_id.0, Priority::Now, now).await?;
+        enqueue_text_job(&txn, ctx, &row, Priority::Now).await?;
         txn.commit().await?;
         ctx.job_signal.notify();
         Ok(BookmarkResponse { bookmark: view::load_view(&ctx.core, ctx.core.db.write(), row).await? })
     }
+}
+
+/// Makes the texts of many bookmarks again. Leaves out those that are gone or whose URL must not be fetched. Returns how many texts are made.
+pub(super) async fn refetch_all(
+    caller: &Caller,
+    ctx: &OperationContext,
+    ids: &[BookmarkId],
+) -> Result<usize, Error> {
+    let mut enqueued = 0_usize;
+    for batch in ids.chunks(BATCH_ROWS) {
+        let txn = begin_owned(&ctx.core.db, caller.user).await?;
+        let rows =
+            bookmark::Entity::visible_to(caller.user).filter(bookmark::Column::Id.is_in(padded(batch)));
+        // In one order, so that two transactions do not lock their documents in different ones.
+        let mut rows = rows.all(&txn).await?;
+        rows.sort_unstable_by_key(|row| row.document_id);
+        for row in rows {
+            match enqueue_text_job(&txn, ctx, &row, Priority::Backlog).await {
+                Ok(()) => enqueued = enqueued.saturating_add(1),
+                Err(Error::UrlRejected { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        txn.commit().await?;
+    }
+    ctx.job_signal.notify();
+    Ok(enqueued)
+}
+
+/// Enqueues the job that makes the text of a bookmark again.
+///
+/// # Errors
+/// [`Error::UrlRejected`] when the URL of the page must not be fetched.
+async fn enqueue_text_job(
+    txn: &impl ConnectionTrait,
+    ctx: &OperationContext,
+    row: &bookmark::Model,
+    priority: Priority,
+) -> Result<(), Error> {
+    if row.kind == BookmarkKind::Page {
+        // A page that was saved with its content may have a private URL.
+        bookmarks::require_fetchable(&row.url, ctx.ingest.fetcher.guard())?;
+    }
+    let (kind, now) = (text_job(txn, row).await?, ctx.core.clock.now());
+    jobs::enqueue(txn, row.user_id, kind, row.document_id.0, priority, now).await?;
+    Ok(())
 }
 
 /// Returns the kind of job that makes the text again. A transcript is made from its recording, which may be at another URL than the

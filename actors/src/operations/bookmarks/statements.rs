@@ -45,6 +45,7 @@ impl BookmarkFilter {
                 let mut tests = self.times_of_other_orders(page.sort, backend);
                 tests.extend(self.set_conditions(None));
                 tests.extend(self.word_conditions(backend));
+                tests.extend(self.query_tests(backend));
                 self.select_ranges(&tests, page, backend)
             }
         }
@@ -90,6 +91,7 @@ impl BookmarkFilter {
         tests.extend(self.times_of_other_orders(page.sort, backend));
         tests.extend(self.set_conditions(Some(set)));
         tests.extend(self.word_conditions(backend));
+        tests.extend(self.query_tests(backend));
         self.select_member_ranges(set, Some(&tests), page, backend)
     }
 

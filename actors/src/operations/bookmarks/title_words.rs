@@ -97,7 +97,8 @@ fn capital(letter: char) -> char {
     }
 }
 
-fn escape_like(word: &str) -> String {
+/// Returns a text as a pattern of `LIKE` that matches only it, with a backslash before the characters that mean something else.
+pub(super) fn escape_like(word: &str) -> String {
     word.chars().flat_map(|c| matches!(c, '%' | '_' | '\\').then_some('\\').into_iter().chain([c])).collect()
 }
 

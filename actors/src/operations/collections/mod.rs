@@ -5,6 +5,7 @@ mod contents;
 mod create;
 mod remove;
 mod show;
+mod tree;
 mod view;
 
 pub use change::ChangeCollection;
@@ -12,6 +13,7 @@ pub use contents::{PutIntoCollection, TakeFromCollection};
 pub use create::CreateCollection;
 pub use remove::DeleteCollection;
 pub use show::{ListCollections, ShowCollection};
+pub use tree::{CollectionNode, ShowCollectionTree};
 pub use view::{CollectionResponse, CollectionView};
 
 /// The types of the fields of collections (contract.md, section 11: v1).

@@ -65,7 +65,8 @@ impl FromRequest for ListCollections {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListCollectionsResponse {
-    collections: Vec<CollectionView>,
+    /// The collections of the page.
+    pub collections: Vec<CollectionView>,
     /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }

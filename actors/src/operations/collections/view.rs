@@ -15,25 +15,25 @@ use errors::Error;
 #[serde(rename_all = "camelCase")]
 pub struct CollectionView {
     /// Id of the collection, also for `parentId`.
-    pub(super) collection_id: CollectionId,
+    pub collection_id: CollectionId,
     /// Name of the collection. Names need not be unique.
-    name: String,
+    pub name: String,
     /// Description of the collection; null if it has none.
-    description: Option<String>,
+    pub description: Option<String>,
     /// The parent collection; null for a top-level collection.
-    parent_id: Option<CollectionId>,
+    pub parent_id: Option<CollectionId>,
     /// Number of bookmarks in the collection, without those in nested collections.
     #[schemars(range(min = 0))]
-    bookmark_count: i64,
+    pub bookmark_count: i64,
     /// When the collection or its contents last changed.
-    updated_at: Timestamp,
+    pub updated_at: Timestamp,
 }
 
 /// A collection, as it is after the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CollectionResponse {
     /// The collection after the request.
-    pub(super) collection: CollectionView,
+    pub collection: CollectionView,
 }
 
 /// Selects the views of collections.

@@ -24,8 +24,8 @@ pub(super) type ListedEntry = (Timestamp, EntryId);
 pub(super) struct EntryFilter {
     /// Their owner.
     pub(super) user: UserId,
-    /// Entries of this feed.
-    pub(super) feed: Option<FeedId>,
+    /// Entries of these feeds, each named once and at least one; `None` for all feeds.
+    pub(super) feeds: Option<Vec<FeedId>>,
     /// Read entries, or unread ones.
     pub(super) read: Option<bool>,
     /// Starred entries, or others.
@@ -34,6 +34,8 @@ pub(super) struct EntryFilter {
     pub(super) after: Option<Timestamp>,
     /// Entries published before this time.
     pub(super) before: Option<Timestamp>,
+    /// Entries from the start of the list to this place. Not together with a time.
+    pub(super) up_to: Option<ListedEntry>,
 }
 
 impl EntryFilter {
@@ -57,8 +59,16 @@ impl EntryFilter {
 
     /// Returns selections without an order, at least one. Together they have the matching entries behind `last`, each entry once.
     pub(super) fn parts(&self, last: Option<ListedEntry>) -> Vec<Select<Entity>> {
-        let marks = self.combinations_of_marks().into_iter();
-        let mut parts: Vec<_> = marks.map(|marks| self.part(marks, last)).collect();
+        // One part for each feed: no index has the entries of several feeds in the order of the list.
+        let feeds: Vec<Option<FeedId>> = match &self.feeds {
+            None => vec![None],
+            Some(feeds) => feeds.iter().copied().map(Some).collect(),
+        };
+        let marks = self.combinations_of_marks();
+        let mut parts = Vec::with_capacity(feeds.len() * marks.len());
+        for feed in feeds {
+            parts.extend(marks.iter().map(|marks| self.part(feed, marks.clone(), last)));
+        }
         if self.has_times() {
             parts.push(self.moved_part(last));
         }
@@ -85,17 +95,18 @@ impl EntryFilter {
         combinations
     }
 
-    /// Selects entries with these marks. If the filter has times, only those that are sorted by their publication time.
-    fn part(&self, marks: Condition, last: Option<ListedEntry>) -> Select<Entity> {
+    /// Selects entries of a feed, or of all, with these marks. If the filter has times, only those that are sorted by their publication time.
+    fn part(&self, feed: Option<FeedId>, marks: Condition, last: Option<ListedEntry>) -> Select<Entity> {
         // No id is less than the nil one, so all entries before the time are behind this place.
         let before = self.before.map(|before| (before, EntryId(Uuid::nil())));
         // The one of both that is further behind: with two upper ends SQLite may choose an index by the wrong one.
         let end = [last, before].into_iter().flatten().min();
         let times = Condition::all()
             .add_option(end.map(is_behind))
+            .add_option(self.up_to.map(is_not_behind))
             .add_option(self.after.map(|after| sort_time().gt(after)))
             .add_option(self.has_times().then(|| sort_time().eq(publication_time())));
-        let feed = Condition::all().add_option(self.feed.map(|feed| Column::FeedId.eq(feed)));
+        let feed = Condition::all().add_option(feed.map(|feed| Column::FeedId.eq(feed)));
         Entity::owned_by(self.user).filter(feed).filter(marks).filter(times)
     }
 
@@ -107,7 +118,7 @@ impl EntryFilter {
             // As in the condition of the index `entry_user_moved`.
             .add(sort_time().ne(publication_time()))
             .add_option(last.map(is_behind))
-            .add_option(self.feed.map(|feed| each(Column::FeedId.eq(feed))))
+            .add_option(self.feeds.as_ref().map(|feeds| each(Column::FeedId.is_in(feeds.iter().copied()))))
             .add_option(self.read.map(|read| each(Column::Read.eq(read))))
             .add_option(self.starred.map(|starred| each(Column::Starred.eq(starred))))
             .add_option(self.after.map(|after| publication_time().gt(after)))
@@ -139,9 +150,18 @@ fn publication_time() -> Expr {
 }
 
 /// Returns the condition that an entry is behind this place in the list.
-fn is_behind((at, id): ListedEntry) -> Expr {
+fn is_behind(place: ListedEntry) -> Expr {
+    compare_to(place, BinOper::SmallerThan)
+}
+
+/// Returns the condition that an entry is at this place in the list or before it.
+fn is_not_behind(place: ListedEntry) -> Expr {
+    compare_to(place, BinOper::GreaterThanOrEqual)
+}
+
+fn compare_to((at, id): ListedEntry, comparison: BinOper) -> Expr {
     let columns = [sort_time(), Column::Id.into_expr()];
-    compare_rows(columns, BinOper::SmallerThan, [Expr::value(at), Expr::value(id)])
+    compare_rows(columns, comparison, [Expr::value(at), Expr::value(id)])
 }
 
 #[cfg(test)]
@@ -185,7 +205,8 @@ mod tests {
         for feed in [None, Some(feed)] {
             for (read, starred) in marks.into_iter().flat_map(|read| marks.map(|starred| (read, starred))) {
                 for (after, before) in times {
-                    filters.push(EntryFilter { user, feed, read, starred, after, before });
+                    let feeds = feed.map(|feed| vec![feed]);
+                    filters.push(EntryFilter { user, feeds, read, starred, after, before, up_to: None });
                 }
             }
         }
@@ -194,7 +215,7 @@ mod tests {
 
     fn is_match(filter: &EntryFilter, row: &entry::Model) -> bool {
         let published = row.published_at.unwrap_or(row.created_at);
-        filter.feed.is_none_or(|feed| row.feed_id == feed)
+        filter.feeds.as_ref().is_none_or(|feeds| feeds.contains(&row.feed_id))
             && filter.read.is_none_or(|read| row.read == read)
             && filter.starred.is_none_or(|starred| row.starred == starred)
             && filter.after.is_none_or(|after| published > after)
@@ -241,7 +262,7 @@ mod tests {
             for page in [filter.page(None, 7, backend), filter.page(last, 7, backend)] {
                 let plan = QueryPlan::of(&db, backend.build(&page)).await.unwrap();
                 let has_marks = filter.read.is_some() || filter.starred.is_some();
-                let index = match (filter.feed.is_some(), has_marks) {
+                let index = match (filter.feeds.is_some(), has_marks) {
                     (false, false) => "entry_user ",
                     (false, true) => "entry_user_marks ",
                     (true, false) => "entry_user_feed ",
@@ -255,5 +276,34 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[actix::test]
+    async fn entries_of_several_feeds_end_at_a_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = open(&folder).await;
+        let feeds = FollowedFeeds::insert(&db).await;
+        let backend = db.read().get_database_backend();
+        let mut all = entries(&feeds);
+        insert_all::<Entity>(db.write(), all.clone(), None).await.unwrap();
+        all.sort_by_key(|row| std::cmp::Reverse((row.sorted_at, row.id)));
+        let place = (all[20].sorted_at, all[20].id);
+        let filter = EntryFilter {
+            user: feeds.user,
+            feeds: Some(feeds.ids.to_vec()),
+            read: Some(false),
+            starred: None,
+            after: None,
+            before: None,
+            up_to: Some(place),
+        };
+
+        let page = filter.page(None, 100, backend);
+        let found: Vec<EntryId> = read(&db, &page).await.iter().map(|row| row.id).collect();
+        let plan = QueryPlan::of(&db, backend.build(&page)).await.unwrap();
+
+        let expected: Vec<EntryId> = all[..=20].iter().filter(|row| !row.read).map(|row| row.id).collect();
+        assert_eq!(found, expected);
+        assert!(plan.has_step("entry_feed_marks ") && !plan.sorts(), "{plan:#?}");
     }
 }

@@ -92,11 +92,12 @@ impl Operation for ListEntries {
         }
         let filter = EntryFilter {
             user,
-            feed: feed_id.map(Id::into_inner),
+            feeds: feed_id.map(|id| vec![id.into_inner()]),
             read: unread.map(|unread| !unread.into_inner()),
             starred: starred.map(Flag::into_inner),
             after: after.map(Time::into_inner),
             before: before.map(Time::into_inner),
+            up_to: None,
         };
         let last = last.map(|EntryPosition(at, id)| (Timestamp::from_millis(at), id));
         let backend = db.get_database_backend();

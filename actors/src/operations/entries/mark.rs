@@ -119,11 +119,12 @@ impl Operation for MarkEntries {
         }
         let unread = EntryFilter {
             user: caller.user,
-            feed: self.feed,
+            feeds: self.feed.map(|feed| vec![feed]),
             read: Some(false),
             starred: None,
             after: None,
             before: self.before,
+            up_to: None,
         };
         let mut marked = 0;
         for part in unread.parts(None) {
@@ -160,7 +161,7 @@ async fn mark_full_batches(db: &Db, user: UserId, unread: &Select<entry::Entity>
 }
 
 /// Selects the ids in the order of the list, which an index has: without an order SQLite may choose an index of all entries.
-fn select_ids(unread: &Select<entry::Entity>) -> Select<entry::Entity> {
+pub(super) fn select_ids(unread: &Select<entry::Entity>) -> Select<entry::Entity> {
     unread
         .clone()
         .order_by_desc(entry::Column::SortedAt)
@@ -201,11 +202,12 @@ mod tests {
         insert_all::<entry::Entity>(db.write(), rows, None).await.unwrap();
         let filter = EntryFilter {
             user: feeds.user,
-            feed: Some(feeds.ids[0]),
+            feeds: Some(vec![feeds.ids[0]]),
             read: Some(false),
             starred: Some(false),
             after: None,
             before: None,
+            up_to: None,
         };
         let parts = filter.parts(None);
         let [unread] = &parts[..] else { panic!("{}", parts.len()) };
@@ -227,8 +229,15 @@ mod tests {
 
         for feed in [None, Some(FeedId(Uuid::nil()))] {
             for before in [None, Some(Timestamp::from_millis(1))] {
-                let filter =
-                    EntryFilter { user, feed, read: Some(false), starred: None, after: None, before };
+                let filter = EntryFilter {
+                    user,
+                    feeds: feed.map(|feed| vec![feed]),
+                    read: Some(false),
+                    starred: None,
+                    after: None,
+                    before,
+                    up_to: None,
+                };
                 for part in filter.parts(None) {
                     let ids = select_ids(&part).limit(BATCH_ROWS).into_query();
                     let update = entry::Entity::update_owned(user)

@@ -85,6 +85,8 @@ async fn insert_feed(db: &Db, user: UserId, id: FeedId) {
         failures: 0,
         error: None,
         created_at: NOW,
+        tried_at: None,
+        failing_since: None,
     };
     let row = feed::Model {
         id,

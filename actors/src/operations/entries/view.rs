@@ -14,33 +14,37 @@ use values::time::Timestamp;
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EntryView {
-    entry_id: EntryId,
-    feed_id: FeedId,
+    /// Id of the entry.
+    pub entry_id: EntryId,
+    /// The feed in which it was published.
+    pub feed_id: FeedId,
     /// The document with the text; `GET /documents/:id` reads it.
-    document_id: DocumentId,
+    pub document_id: DocumentId,
     /// The bookmark of the entry; null if it is not bookmarked.
-    bookmark_id: Option<BookmarkId>,
+    pub bookmark_id: Option<BookmarkId>,
     /// Title as the feed gives it.
-    title: String,
+    pub title: String,
     /// URL of the entry's page, as the feed gives it; the URL of the site if the feed gives none.
-    url: String,
+    pub url: String,
     /// Names of the authors; null if the feed names none.
-    author: Option<String>,
+    pub author: Option<String>,
     /// Short summary in plain text; null if the feed contains none.
-    summary: Option<String>,
+    pub summary: Option<String>,
     /// Publication time; null if the feed names none.
-    published_at: Option<Timestamp>,
-    read: bool,
-    starred: bool,
+    pub published_at: Option<Timestamp>,
+    /// Whether the user has read it.
+    pub read: bool,
+    /// Whether the user has starred it.
+    pub starred: bool,
     /// The recording of the entry, such as an episode of a podcast; null if it has none.
-    enclosure: Option<EnclosureView>,
+    pub enclosure: Option<EnclosureView>,
 }
 
 /// A recording that belongs to an entry.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EnclosureView {
     /// URL of the recording, as the feed gives it.
-    url: String,
+    pub url: String,
     /// Media type, such as `audio/mpeg`; null if the feed names none.
     #[serde(rename = "type")]
     media_type: Option<String>,

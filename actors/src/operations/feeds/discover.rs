@@ -35,20 +35,22 @@ impl FromRequest for DiscoverFeeds {
 /// The feeds that were found.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DiscoverFeedsResponse {
-    candidates: Vec<FeedCandidate>,
+    /// The feeds, in the order in which the page names them.
+    pub candidates: Vec<FeedCandidate>,
 }
 
+/// A feed that a URL leads to.
 #[derive(Debug, Serialize, JsonSchema)]
-struct FeedCandidate {
+pub struct FeedCandidate {
     /// URL of the feed, to follow it with `POST /feeds`.
-    url: String,
+    pub url: String,
     /// Title of the feed, or of the link to it; null if there is none.
-    title: Option<String>,
+    pub title: Option<String>,
     /// Media type of the feed, such as `application/rss+xml`.
     #[serde(rename = "type")]
-    media_type: String,
+    pub media_type: String,
     /// Whether the user follows the feed already.
-    followed: bool,
+    pub followed: bool,
 }
 
 impl Operation for DiscoverFeeds {

@@ -58,7 +58,8 @@ impl FromRequest for FollowFeed {
 /// The feed that the user follows, whether it is new or not.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FollowFeedResponse {
-    feed: FeedView,
+    /// The feed that the user follows.
+    pub feed: FeedView,
     /// Whether the feed is new to the user, which decides the HTTP status: 201, or 200 if it was followed already.
     #[serde(skip)]
     pub created: bool,

@@ -35,7 +35,7 @@ impl FromRequest for ExportOpml {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ExportOpmlResponse {
     /// An OPML 2.0 document with all followed feeds in their folders.
-    opml: String,
+    pub opml: String,
 }
 
 impl Operation for ExportOpml {
@@ -73,15 +73,15 @@ impl FromRequest for ImportOpml {
 #[serde(rename_all = "camelCase")]
 pub struct ImportOpmlResponse {
     /// Id of the import, under which the web app shows the outcome of each feed.
-    import_id: ImportId,
+    pub import_id: ImportId,
     /// Number of different URLs in the document.
-    found: usize,
+    pub found: usize,
     /// Number of feeds that are followed from now on.
-    new: usize,
+    pub new: usize,
     /// Number of feeds that were followed before.
-    already_followed: usize,
+    pub already_followed: usize,
     /// Number of URLs that may not be fetched.
-    refused: usize,
+    pub refused: usize,
 }
 
 impl Operation for ImportOpml {
@@ -142,6 +142,7 @@ async fn parse_opml(sandbox: &Sandbox, opml: &str) -> Result<OpmlDocument, Error
             | SandboxError::Article(_)
             | SandboxError::Audio(_)
             | SandboxError::Pdf(_)
+            | SandboxError::Picture(_)
             | SandboxError::Import(_),
         ) => Err(Error::invalid("opml", "is OPML that cannot be read: it is malformed or too large")),
     }

@@ -6,6 +6,7 @@ use sea_orm::sea_query::LockType;
 use sea_orm::{ActiveValue::Set, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter, QuerySelect};
 use serde::Serialize;
 use values::id::{HighlightId, UserId};
+use values::kind::AnchorState;
 use values::scope::Scope;
 
 use super::field_types::{ColorName, HighlightNote, HighlightText, TextOffset};
@@ -89,11 +90,13 @@ impl Operation for ChangeHighlight {
         if changes_text {
             let quotation = Quotation { text: &row.text, start: row.start_offset, end: row.end_offset };
             require_quotation(&txn, caller.user, &bookmark, quotation).await?;
+            row.anchor_state = AnchorState::Exact;
         }
         let mut changed = row.clone().into_active_model();
         changed.text = Set(row.text.clone());
         changed.start_offset = Set(row.start_offset);
         changed.end_offset = Set(row.end_offset);
+        changed.anchor_state = Set(row.anchor_state);
         changed.note = Set(row.note.clone());
         changed.color = Set(row.color.clone());
         highlight::Entity::update_owned_row(&txn, caller.user, changed).await?;
@@ -146,7 +149,7 @@ impl Operation for DeleteHighlight {
 ///
 /// # Errors
 /// [`Error::NotFound`] when one of them does not exist, is deleted, or belongs to another user; the database fails.
-async fn lock(
+pub(super) async fn lock(
     txn: &impl ConnectionTrait,
     user: UserId,
     id: HighlightId,

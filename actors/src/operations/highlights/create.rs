@@ -2,8 +2,9 @@
 
 use entity::{bookmark, highlight};
 use sea_orm::sea_query::LockType;
-use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
+use sea_orm::{ConnectionTrait, EntityTrait, IntoActiveModel, QuerySelect};
 use values::id::{BookmarkId, HighlightId};
+use values::kind::AnchorState;
 use values::scope::Scope;
 
 use super::field_types::{ColorName, HighlightNote, HighlightText, TextOffset};
@@ -85,13 +86,25 @@ impl Operation for CreateHighlight {
             color: self.color,
             start_offset: self.start,
             end_offset: self.end,
+            anchor_state: AnchorState::Exact,
             created_at: now,
         };
-        highlight::Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
-        mark_bookmarks_unindexed(&txn, caller.user, &[bookmark.id], now).await?;
-        bookmarks::touch(&txn, bookmark, now).await?;
+        insert(&txn, bookmark, row.clone()).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;
         Ok(HighlightResponse { highlight: row.into() })
     }
+}
+
+/// Stores a new highlight of a bookmark, which is locked.
+pub(super) async fn insert(
+    txn: &impl ConnectionTrait,
+    bookmark: bookmark::Model,
+    row: highlight::Model,
+) -> Result<(), Error> {
+    let (user, now) = (row.user_id, row.created_at);
+    highlight::Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
+    mark_bookmarks_unindexed(txn, user, &[bookmark.id], now).await?;
+    bookmarks::touch(txn, bookmark, now).await?;
+    Ok(())
 }

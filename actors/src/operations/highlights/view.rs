@@ -4,6 +4,7 @@ use entity::highlight;
 use schemars::JsonSchema;
 use serde::Serialize;
 use values::id::HighlightId;
+use values::kind::AnchorState;
 use values::time::Timestamp;
 
 /// A highlight (contract.md, section 6).
@@ -37,6 +38,50 @@ impl From<highlight::Model> for HighlightView {
             created_at: row.created_at,
         }
     }
+}
+
+/// A highlight as the web app shows it, with the state of its anchor.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AnchoredHighlight {
+    /// Id of the highlight.
+    pub highlight_id: HighlightId,
+    /// The highlighted text, as it was marked or found again.
+    pub text: String,
+    /// The user's note on the highlight; null without one.
+    pub note: Option<String>,
+    /// Name of the colour; null if none was set.
+    pub color: Option<String>,
+    /// Offset of the first character in the document's text, in Unicode scalar values. Of a lost highlight the last offset that it had.
+    pub start_offset: i32,
+    /// Offset after the last character, in Unicode scalar values.
+    pub end_offset: i32,
+    /// `exact`, `moved` (the words were found elsewhere in a new text) or `lost` (the current text does not contain them).
+    pub anchor_state: AnchorState,
+    /// When the words were highlighted.
+    pub created_at: Timestamp,
+}
+
+impl From<highlight::Model> for AnchoredHighlight {
+    fn from(row: highlight::Model) -> Self {
+        Self {
+            highlight_id: row.id,
+            text: row.text,
+            note: row.note,
+            color: row.color,
+            start_offset: row.start_offset,
+            end_offset: row.end_offset,
+            anchor_state: row.anchor_state,
+            created_at: row.created_at,
+        }
+    }
+}
+
+/// A highlight with the state of its anchor, as it is after the request.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AnchoredHighlightResponse {
+    /// The highlight.
+    pub highlight: AnchoredHighlight,
 }
 
 /// A highlight, as it is after the request.

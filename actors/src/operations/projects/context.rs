@@ -2,6 +2,7 @@
 
 mod fit;
 mod gather;
+mod measure;
 mod passages;
 mod response;
 
@@ -17,6 +18,7 @@ use errors::Error;
 use library::projects;
 use validation::{Integer, Words, request};
 
+pub use measure::{ContextPart, MeasureContext, MeasureContextResponse, MeasuredSource};
 pub use response::{ContextDecision, ContextNote, ContextProject, ContextSource, ReadContextResponse};
 
 /// Maximum length of the response data, as compact JSON, in characters.
@@ -75,10 +77,11 @@ impl Operation for ReadContext {
             Some(query) => Some(passages::find(ctx, &project, query).await?),
             None => None,
         };
+        let rows = gather::source_items(&ctx.core, &project).await?;
         let mut context = ReadContextResponse {
-            decisions: gather::decisions(&ctx.core, &project, max_chars).await?,
-            notes: gather::notes(&ctx.core, &project, self.pinned_notes, max_chars).await?,
-            sources: gather::sources(&ctx.core, &project).await?,
+            decisions: gather::decisions(&ctx.core, &project, max_chars).await?.rows,
+            notes: gather::notes(&ctx.core, &project, self.pinned_notes, max_chars).await?.rows,
+            sources: gather::sources(&ctx.core, &project, rows).await?,
             project: ContextProject {
                 id: project.id,
                 name: project.name,

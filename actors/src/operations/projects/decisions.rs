@@ -29,15 +29,20 @@ use validation::{Choice, DisplayName, NoFields, Text, request};
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionView {
-    id: DecisionId,
-    title: String,
+    /// Id of the decision.
+    pub id: DecisionId,
+    /// Title, in one line.
+    pub title: String,
     /// What was decided, and why; may be empty.
-    body: String,
-    status: DecisionStatus,
+    pub body: String,
+    /// Whether it is proposed, decided or rejected.
+    pub status: DecisionStatus,
     /// When the status became `decided`; null with another status.
-    decided_at: Option<Timestamp>,
-    created_at: Timestamp,
-    updated_at: Timestamp,
+    pub decided_at: Option<Timestamp>,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
 }
 
 impl From<Model> for DecisionView {
@@ -50,7 +55,8 @@ impl From<Model> for DecisionView {
 /// A decision, as it is after the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DecisionResponse {
-    decision: DecisionView,
+    /// The decision after the request.
+    pub decision: DecisionView,
 }
 
 /// A page of a project's decisions.
@@ -83,9 +89,10 @@ impl FromRequest for ListDecisions {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListDecisionsResponse {
-    decisions: Vec<DecisionView>,
+    /// The decisions of the page.
+    pub decisions: Vec<DecisionView>,
     /// Cursor of the next page; null on the last page.
-    next_cursor: Option<String>,
+    pub next_cursor: Option<String>,
 }
 
 impl Operation for ListDecisions {

@@ -28,27 +28,27 @@ use validation::{Choice, Flag, NoFields, request};
 #[serde(rename_all = "camelCase")]
 pub struct ItemView {
     /// Id of the item, by which it is changed and removed.
-    item_id: ProjectItemId,
+    pub item_id: ProjectItemId,
     /// What was named when the item was added.
-    kind: ItemKind,
+    pub kind: ItemKind,
     /// The bookmark of the document; null if it has none.
-    bookmark_id: Option<BookmarkId>,
+    pub bookmark_id: Option<BookmarkId>,
     /// The feed entry of the document; null if it has none.
-    entry_id: Option<EntryId>,
+    pub entry_id: Option<EntryId>,
     /// The highlight; null for other kinds.
-    highlight_id: Option<HighlightId>,
+    pub highlight_id: Option<HighlightId>,
     /// The note; null for other kinds.
-    note_id: Option<NoteId>,
+    pub note_id: Option<NoteId>,
     /// The document with the text; for a highlight the document that contains it.
-    document_id: DocumentId,
+    pub document_id: DocumentId,
     /// Title of the page, file, entry or note.
-    title: String,
+    pub title: String,
     /// URL of the page or file; for uploads and notes their page in the web app.
-    url: String,
+    pub url: String,
     /// `source` if the project is about the item, or `background`.
-    role: ItemRole,
+    pub role: ItemRole,
     /// Whether the item is listed first, and left out last when a context is too long.
-    pinned: bool,
+    pub pinned: bool,
 }
 
 /// Returns the views of items of one user in their order, with at most two queries.
@@ -139,9 +139,10 @@ impl FromRequest for ListItems {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListItemsResponse {
-    items: Vec<ItemView>,
+    /// The items of the page.
+    pub items: Vec<ItemView>,
     /// Cursor of the next page; null on the last page.
-    next_cursor: Option<String>,
+    pub next_cursor: Option<String>,
 }
 
 impl Operation for ListItems {
@@ -220,7 +221,8 @@ impl FromRequest for ChangeItem {
 /// An item of a project, as it is after the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ItemResponse {
-    item: ItemView,
+    /// The item after the request.
+    pub item: ItemView,
 }
 
 impl Operation for ChangeItem {

@@ -9,22 +9,26 @@ mod item_object;
 mod items;
 mod list;
 mod notes;
+mod show_decision;
 mod view;
 
 pub use add_items::AddItems;
 pub use context::{
-    ContextChars, ContextDecision, ContextNote, ContextProject, ContextSource, ReadContext,
-    ReadContextResponse,
+    ContextChars, ContextDecision, ContextNote, ContextPart, ContextProject, ContextSource, MeasureContext,
+    MeasureContextResponse, MeasuredSource, ReadContext, ReadContextResponse,
 };
-pub use decisions::{ChangeDecision, CreateDecision, DeleteDecision, ListDecisions};
+pub use decisions::{
+    ChangeDecision, CreateDecision, DecisionView, DeleteDecision, ListDecisions, ListDecisionsResponse,
+};
 pub use edit::{
     ChangeProject, CreateProject, CreateProjectRequest, DeleteProject, ShowProject, create_project,
     set_project_status,
 };
-pub use items::{ChangeItem, ListItems, RemoveItem};
+pub use items::{ChangeItem, ItemView, ListItems, ListItemsResponse, RemoveItem};
 pub use list::{ListProjects, ListProjectsResponse, ProjectLimit, list_projects};
-pub use notes::{AddNote, ListNotes, WriteNote};
-pub use view::{ProjectResponse, ProjectView};
+pub use notes::{AddNote, ListNotes, ListNotesResponse, WriteNote};
+pub use show_decision::ShowDecision;
+pub use view::{ProjectDetails, ProjectResponse, ProjectView};
 
 /// Rows on a page of a project's items, notes or decisions if the request has no `limit`.
 const DEFAULT_LIMIT: u64 = 50;

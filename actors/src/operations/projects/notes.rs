@@ -121,9 +121,10 @@ impl FromRequest for ListNotes {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListNotesResponse {
-    notes: Vec<NoteView>,
+    /// The notes of the page.
+    pub notes: Vec<NoteView>,
     /// Cursor of the next page; null on the last page.
-    next_cursor: Option<String>,
+    pub next_cursor: Option<String>,
 }
 
 impl Operation for ListNotes {

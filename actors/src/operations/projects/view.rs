@@ -36,17 +36,20 @@ pub struct ProjectView {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectDetails {
+    /// What lists show of it.
     #[serde(flatten)]
-    view: ProjectView,
+    pub view: ProjectView,
     /// The user's instructions for assistants; empty if there are none.
-    instructions: String,
-    created_at: Timestamp,
+    pub instructions: String,
+    /// When it was created.
+    pub created_at: Timestamp,
 }
 
 /// A project, as it is after the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ProjectResponse {
-    project: ProjectDetails,
+    /// The project after the request.
+    pub project: ProjectDetails,
 }
 
 impl ProjectResponse {

@@ -11,7 +11,7 @@ use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::{Error, code};
-use library::uploads::{self, UploadCompletion};
+use library::uploads::{self, CompletedUpload, UploadCompletion};
 use validation::{Sha256Hex, request};
 
 /// Completes an upload whose bytes have arrived: creates its bookmark and has its text extracted.
@@ -42,13 +42,14 @@ impl FromRequest for CompleteUpload {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompleteUploadResponse {
-    upload_id: UploadId,
+    /// Id of the upload.
+    pub upload_id: UploadId,
     /// The document with the text of the file.
-    document_id: DocumentId,
+    pub document_id: DocumentId,
     /// The bookmark of the upload.
-    bookmark_id: BookmarkId,
+    pub bookmark_id: BookmarkId,
     /// Always `processing`; `GET /uploads/:id` shows the current status.
-    status: DocumentStatus,
+    pub status: DocumentStatus,
 }
 
 impl Operation for CompleteUpload {
@@ -61,12 +62,18 @@ impl Operation for CompleteUpload {
         let completion = UploadCompletion { upload: self.upload, sha256: self.sha256 };
         let completed = uploads::complete(&ctx.core, &ctx.uploads, &caller.owner(), completion).await?;
         ctx.job_signal.notify();
-        Ok(CompleteUploadResponse {
+        Ok(completed.into())
+    }
+}
+
+impl From<CompletedUpload> for CompleteUploadResponse {
+    fn from(completed: CompletedUpload) -> Self {
+        Self {
             upload_id: completed.upload,
             document_id: completed.document,
             bookmark_id: completed.bookmark,
             // Repeated requests get the same response, so it has the status after completion, not the current one.
             status: DocumentStatus::Processing,
-        })
+        }
     }
 }

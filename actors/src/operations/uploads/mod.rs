@@ -2,8 +2,12 @@
 
 mod complete;
 mod create;
+mod list;
+mod send;
 mod show;
 
-pub use complete::CompleteUpload;
+pub use complete::{CompleteUpload, CompleteUploadResponse};
 pub use create::CreateUpload;
-pub use show::ShowUpload;
+pub use list::{ListUploads, ListUploadsResponse, UploadView};
+pub use send::SendUpload;
+pub use show::{ShowUpload, UploadStatus};

@@ -117,7 +117,10 @@ impl From<DocumentStatus> for UploadStatus {
 }
 
 /// Returns the status of an upload that is not completed.
-async fn status_without_document(ctx: &OperationContext, row: &upload::Model) -> Result<UploadStatus, Error> {
+pub(super) async fn status_without_document(
+    ctx: &OperationContext,
+    row: &upload::Model,
+) -> Result<UploadStatus, Error> {
     // Bytes that arrived in time may be completed later (contract.md, section 11: Uploads). The store is asked only when the row
     // does not say whether they arrived.
     let in_time = row.arrived_at.is_some() || row.accepts_bytes(ctx.core.clock.now());

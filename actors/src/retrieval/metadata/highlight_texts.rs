@@ -107,7 +107,7 @@ mod tests {
     use sea_orm::{DbBackend, QueryTrait};
     use uuid::Uuid;
     use values::id::HighlightId;
-    use values::kind::{BookmarkKind, ContentType};
+    use values::kind::{AnchorState, BookmarkKind, ContentType};
 
     use super::*;
     use crate::retrieval::test_library::{NOON, add_user, open_database};
@@ -146,6 +146,7 @@ mod tests {
             color: None,
             start_offset: place,
             end_offset: place + 1,
+            anchor_state: AnchorState::Exact,
             created_at: NOON,
         });
         insert_all::<highlight::Entity>(db.write(), rows, None).await.unwrap();

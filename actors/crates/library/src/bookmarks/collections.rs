@@ -39,7 +39,7 @@ pub async fn replace_collections(
 }
 
 /// Inserts a membership only if the bookmark is not in the collection.
-pub(super) fn skip_existing_membership() -> OnConflict {
+pub(crate) fn skip_existing_membership() -> OnConflict {
     OnConflict::columns([collection_bookmark::Column::CollectionId, collection_bookmark::Column::BookmarkId])
         .do_nothing()
         .to_owned()

@@ -38,6 +38,9 @@ pub use page_url::{find_by_url, require_fetchable, require_savable, require_url}
 pub use save::{SavedPage, add_attributes, save, save_in_transaction};
 pub use tags::{add_tags, normalize_tag, normalize_tags, replace_tags};
 
+pub(crate) use collections::skip_existing_membership;
+pub(crate) use tags::skip_existing_tag;
+
 /// Locks the selected bookmarks until the transaction ends and returns their ids. A transaction that writes what belongs to
 /// bookmarks, such as tags, needs this lock.
 pub async fn lock(

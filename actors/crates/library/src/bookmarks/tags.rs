@@ -69,7 +69,7 @@ pub async fn replace_tags(
 }
 
 /// Inserts a tag only if the bookmark does not have it.
-pub(super) fn skip_existing_tag() -> OnConflict {
+pub(crate) fn skip_existing_tag() -> OnConflict {
     use bookmark_tag::Column as C;
     OnConflict::columns([C::BookmarkId, C::UserId, C::Name]).do_nothing().to_owned()
 }

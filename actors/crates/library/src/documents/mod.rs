@@ -6,6 +6,7 @@
 
 mod first_texts;
 mod parser_error;
+mod places;
 mod rendition;
 mod retry;
 mod source_map;
@@ -16,6 +17,7 @@ mod with_texts;
 
 pub use first_texts::{StoredText, store_first_texts};
 pub use parser_error::parser_job_error;
+pub use places::{TextPlace, find_places};
 pub use rendition::parse_outline;
 pub use retry::retry_document;
 pub use source_map::{PageSpan, SourceMap, SpokenSegment, TimedSpan};

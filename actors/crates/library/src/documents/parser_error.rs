@@ -23,6 +23,7 @@ pub fn parser_job_error(error: SandboxError) -> JobError {
         | SandboxError::Article(_)
         | SandboxError::Audio(_)
         | SandboxError::Pdf(_)
+        | SandboxError::Picture(_)
         | SandboxError::Import(_) => JobError::Permanent(reason),
     }
 }

@@ -98,6 +98,15 @@ async fn delete_earlier(txn: &impl ConnectionTrait, user: UserId) -> Result<(), 
     Entity::delete_owned(user).filter(Column::Id.is_in(oldest)).exec(txn).await.map(drop)
 }
 
+/// Exports that a list shows at most. Failed ones are kept for a week too.
+const MAX_LISTED_EXPORTS: u64 = 20;
+
+/// Returns the latest exports of this user, newest first, at most 20.
+pub async fn list_latest(core: &CoreContext, user: UserId) -> Result<Vec<export::Model>, Error> {
+    let latest = Entity::owned_by(user).order_by_desc(Column::Id).limit(MAX_LISTED_EXPORTS);
+    Ok(latest.all(core.db.read()).await?)
+}
+
 /// Finds an export of this user.
 ///
 /// # Errors

@@ -84,6 +84,8 @@ pub async fn get_or_create(
         failures: 0,
         error: None,
         created_at: now,
+        tried_at: None,
+        failing_since: None,
     };
     // An existing row is written to lock it: otherwise `delete_unfollowed` could remove it before it is followed.
     let existing =
@@ -192,6 +194,8 @@ fn mark_fetched(source: feed_source::Model, interval: Duration, now: Timestamp) 
     changed.interval_seconds = Set(i64::try_from(interval.as_secs()).unwrap_or(INITIAL_INTERVAL_SECONDS));
     changed.failures = Set(0);
     changed.error = Set(None);
+    changed.tried_at = Set(Some(now));
+    changed.failing_since = Set(None);
     changed
 }
 
@@ -204,12 +208,15 @@ pub async fn record_failure(
 ) -> Result<(), Error> {
     let failures = source.failures.saturating_add(1);
     let wait = schedule::spread(source.id, schedule::retry_delay(failures, failure.retry_after));
+    let failing_since = source.failing_since.unwrap_or(now);
     let mut changed = source.into_active_model();
     changed.next_fetch_at = Set((!failure.is_gone).then_some(now + wait));
     // Stored besides the time of the next fetch: a refresh that a user asks for does not wait for that, but it must wait for this.
     changed.wait_until = Set(failure.retry_after.map(|asked| now + asked));
     changed.failures = Set(failures);
     changed.error = Set(Some(failure.reason));
+    changed.tried_at = Set(Some(now));
+    changed.failing_since = Set(Some(failing_since));
     changed.update(txn).await?;
     Ok(())
 }

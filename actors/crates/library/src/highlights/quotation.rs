@@ -1,5 +1,7 @@
 //! Checks that a new highlight quotes the text of its document.
 
+use std::ops::Range;
+
 use entity::{bookmark, chunk, document};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 use values::id::UserId;
@@ -35,6 +37,34 @@ pub async fn require_quotation(
         return Ok(());
     }
     Err(Error::invalid("text", "differs from the text of the document between startOffset and endOffset"))
+}
+
+/// Cuts the words between two offsets out of the current text of a document.
+///
+/// # Errors
+/// [`Error::Conflict`] when the text has another version than the one that the offsets were read from; [`Error::Invalid`] names the
+/// field `endOffset` when the range is empty, ends behind the text or is longer than `max_chars`.
+pub async fn cut_quotation(
+    db: &impl ConnectionTrait,
+    document: &document::Model,
+    version: i32,
+    range: Range<i32>,
+    max_chars: i32,
+) -> Result<String, Error> {
+    if document.version != version {
+        return Err(Error::conflict(
+            "the text was replaced after it was read; load the document again and select the words once more",
+        ));
+    }
+    if range.end.saturating_sub(range.start) > max_chars {
+        return Err(Error::invalid("endOffset", format!("must be at most {max_chars} after startOffset")));
+    }
+    let words = text_between(db, document, range.start, range.end).await?;
+    let words = words.filter(|words| !words.trim().is_empty());
+    words.ok_or(Error::invalid(
+        "endOffset",
+        "must be behind startOffset and within the text, with words between them",
+    ))
 }
 
 /// Returns the characters of the document's current text between two offsets; `None` for an empty or impossible range.

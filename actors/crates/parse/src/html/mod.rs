@@ -12,6 +12,7 @@ mod author_names;
 mod blocks;
 mod boilerplate;
 mod containers;
+pub mod display;
 mod extractor;
 mod guard;
 mod inline;

@@ -4,27 +4,58 @@ use unicode_bidi::{BidiInfo, Level};
 
 use super::glyphs::Glyph;
 use super::letters;
+use super::placed_text::PlacedText;
 
 /// A glyph or a space of a line.
-pub type Unit = String;
+#[derive(Clone, Debug)]
+pub struct Unit {
+    /// The letter, with the marks on it.
+    pub text: String,
+    /// The same characters with their places.
+    pub placed: PlacedText,
+}
+
+impl Unit {
+    /// Returns the unit of a glyph.
+    pub fn of_glyph(glyph: &Glyph) -> Self {
+        Self { text: glyph.text.clone(), placed: PlacedText::of_glyph(glyph) }
+    }
+
+    /// Returns a space, which is not painted.
+    pub fn space() -> Self {
+        let mut placed = PlacedText::default();
+        placed.push_str(" ");
+        Self { text: " ".to_owned(), placed }
+    }
+
+    /// Adds a mark to the letter.
+    pub fn push(&mut self, mark: &Glyph) {
+        self.text.push_str(&mark.text);
+        self.placed.append(PlacedText::of_glyph(mark));
+    }
+}
 
 /// Returns the text of a line in logical order. `units` are in visual order, from left to right; `right_to_left` is the base direction.
 ///
 /// The rules of UAX #9 for visual order are their own inverse: applied to the visual order they restore the logical one, because
 /// neighbouring characters are the same.
-pub fn logical(units: Vec<Unit>, right_to_left: bool) -> String {
+pub fn logical(units: Vec<Unit>, right_to_left: bool) -> PlacedText {
     // A unit is reversed as a whole: a ligature is one glyph of several letters, which are in logical order already.
-    let visual: String = units.iter().map(String::as_str).collect();
+    let visual: String = units.iter().map(|unit| unit.text.as_str()).collect();
     let base = if right_to_left { Level::rtl() } else { Level::ltr() };
     let info = BidiInfo::new(&visual, Some(base));
     let mut at = 0;
     let mut levelled: Vec<(u8, Unit)> = Vec::with_capacity(units.len());
     for unit in units {
         let level = info.levels.get(at).map_or(base.number(), Level::number);
-        at += unit.len();
+        at += unit.text.len();
         levelled.push((level, unit));
     }
-    reverse(levelled).into_iter().map(|(_, unit)| unit).collect()
+    let mut text = PlacedText::default();
+    for (_, unit) in reverse(levelled) {
+        text.append(unit.placed);
+    }
+    text
 }
 
 /// Rule L2: from the highest level down to the lowest odd one, runs at that level or above are reversed.
@@ -63,26 +94,36 @@ mod tests {
 
     use super::*;
 
+    fn unit(text: &str) -> Unit {
+        let mut placed = PlacedText::default();
+        placed.push_str(text);
+        Unit { text: text.to_owned(), placed }
+    }
+
     fn units(visual: &str) -> Vec<Unit> {
-        visual.chars().map(String::from).collect()
+        visual.chars().map(|c| unit(&c.to_string())).collect()
+    }
+
+    fn logical_text(units: Vec<Unit>, right_to_left: bool) -> String {
+        logical(units, right_to_left).to_string()
     }
 
     #[test]
     fn rtl_line_is_reversed_and_numbers_are_not() {
-        assert_eq!(logical(units(".1948 תנש"), true), "שנת 1948.");
-        assert_eq!(logical(units("תומואה Paris ריעב"), true), "בעיר Paris האומות");
+        assert_eq!(logical_text(units(".1948 תנש"), true), "שנת 1948.");
+        assert_eq!(logical_text(units("תומואה Paris ריעב"), true), "בעיר Paris האומות");
     }
 
     #[test]
     fn rtl_quotation_in_an_ltr_line_is_reversed() {
-        assert_eq!(logical(units("he said םולש to all"), false), "he said שלום to all");
+        assert_eq!(logical_text(units("he said םולש to all"), false), "he said שלום to all");
     }
 
     #[test]
     fn ligature_keeps_its_order() {
-        let visual = vec!["م".to_owned(), "لا".to_owned(), "س".to_owned()];
+        let visual = ["م", "لا", "س"].map(unit).to_vec();
 
-        assert_eq!(logical(visual, true), "سلام");
+        assert_eq!(logical_text(visual, true), "سلام");
     }
 
     proptest! {
@@ -91,7 +132,7 @@ mod tests {
             let info = BidiInfo::new(&text, Some(Level::rtl()));
             let visual = info.reorder_line(&info.paragraphs[0], 0..text.len()).into_owned();
 
-            prop_assert_eq!(logical(units(&visual), true), text);
+            prop_assert_eq!(logical_text(units(&visual), true), text);
         }
     }
 }

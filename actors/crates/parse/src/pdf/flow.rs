@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::bidi;
 use super::letters;
 use super::lines::TextLine;
+use super::placed_text::PlacedText;
 use super::words::Word;
 
 /// The largest gap between the pieces of one word, in heights of the font.
@@ -35,18 +36,18 @@ pub struct PageContext {
 }
 
 /// Returns the text of a page, whose parts are in reading order.
-pub fn lay_out_text(parts: &[Vec<TextLine>], page: &PageContext) -> String {
-    let mut text = String::new();
+pub fn lay_out_text(parts: &[Vec<TextLine>], page: &PageContext) -> PlacedText {
+    let mut text = PlacedText::default();
     for part in parts {
         // The usual step is measured for each part, because a caption and the columns have different ones.
         let step = usual_step(part);
         let mut before: Option<(&TextLine, bool)> = None;
         for line in part {
             let written = write(line, page);
-            let heading = page.headings.contains(&key(&written));
+            let heading = !page.headings.is_empty() && page.headings.contains(&key(&written.to_string()));
             let new =
                 before.is_none_or(|(above, was_heading)| heading || was_heading || is_new(above, line, step));
-            append(&mut text, &written, new);
+            append(&mut text, written, new);
             before = Some((line, heading));
         }
     }
@@ -78,20 +79,22 @@ fn is_new(above: &TextLine, line: &TextLine, step: f64) -> bool {
 }
 
 /// Returns the text of a line in logical order.
-pub fn write(line: &TextLine, page: &PageContext) -> String {
+pub fn write(line: &TextLine, page: &PageContext) -> PlacedText {
     if line.has_rtl {
         // A quotation in the other direction is frequent, so each line decides first, and the page only
         // if the line is undecided.
         let direction = bidi::direction(line.words.iter().flat_map(|word| &word.glyphs));
         return bidi::logical(units(line), direction.unwrap_or(page.right_to_left));
     }
-    let mut text = String::new();
+    let mut text = PlacedText::default();
     let mut before: Option<&Word> = None;
     for word in &line.words {
         if before.is_some_and(|before| !is_glued(before, word)) {
-            text.push(' ');
+            text.push_str(" ");
         }
-        text.extend(word.chars());
+        for glyph in &word.glyphs {
+            text.append(PlacedText::of_glyph(glyph));
+        }
         before = Some(word);
     }
     text
@@ -112,7 +115,7 @@ fn units(line: &TextLine) -> Vec<bidi::Unit> {
     let mut before: Option<&Word> = None;
     for word in words {
         if before.is_some_and(|before| (word.x0 - before.x1) / word.size > MAX_GLUED_GAP || word.spaced) {
-            units.push(" ".to_owned());
+            units.push(bidi::Unit::space());
         }
         let mut glyphs: Vec<_> = word.glyphs.iter().collect();
         glyphs.sort_by(|a, b| a.x0.total_cmp(&b.x0));
@@ -120,8 +123,8 @@ fn units(line: &TextLine) -> Vec<bidi::Unit> {
             // A mark stays with its letter as one unit, so that reversing the line does not put it on the neighbour.
             let mark = glyph.text.chars().all(letters::is_mark);
             match units.last_mut().filter(|_| mark) {
-                Some(letter) => letter.push_str(&glyph.text),
-                None => units.push(glyph.text.clone()),
+                Some(letter) => letter.push(glyph),
+                None => units.push(bidi::Unit::of_glyph(glyph)),
             }
         }
         before = Some(word);
@@ -130,27 +133,27 @@ fn units(line: &TextLine) -> Vec<bidi::Unit> {
 }
 
 /// Appends a line, as a new paragraph or as a continuation.
-fn append(text: &mut String, line: &str, new: bool) {
+fn append(text: &mut PlacedText, line: PlacedText, new: bool) {
     if line.is_empty() {
         return;
     }
-    match line_break(text, line) {
+    match line_break(&text.tail(MAX_RUN_CHARS + 1), &line.to_string()) {
         Some(line_break @ (LineBreak::Word | LineBreak::Compound)) => {
             if line_break == LineBreak::Word {
                 text.pop();
             }
             // The line break moves behind the joined word, so that the word is whole for search and the lines
             // stay about as they are.
-            let (half, rest) = line.split_once(' ').unwrap_or((line, ""));
-            text.push_str(half);
+            let (half, rest) = line.split_at_space();
+            text.append(half);
             if !rest.is_empty() {
-                text.push('\n');
-                text.push_str(rest);
+                text.push_str("\n");
+                text.append(rest);
             }
         }
         Some(LineBreak::Shared) => {
-            text.push(' ');
-            text.push_str(line);
+            text.push_str(" ");
+            text.append(line);
         }
         None => {
             let between = if text.is_empty() {
@@ -161,7 +164,7 @@ fn append(text: &mut String, line: &str, new: bool) {
                 "\n"
             };
             text.push_str(between);
-            text.push_str(line);
+            text.append(line);
         }
     }
 }
@@ -177,11 +180,13 @@ enum LineBreak {
     Shared,
 }
 
-/// Characters before a line's end that are searched for the start of the broken word.
+/// Characters before a line's end that are searched for the start of the broken word. A page without white space would be searched to its
+/// start for each of its lines.
 const MAX_RUN_CHARS: usize = 200;
 
-fn line_break(text: &str, line: &str) -> Option<LineBreak> {
-    let mut last = text.chars().rev();
+/// Returns how a line continues a text, which ends with `tail`.
+fn line_break(tail: &str, line: &str) -> Option<LineBreak> {
+    let mut last = tail.chars().rev();
     // U+2010 and the soft hyphen besides the ASCII one: fonts map the hyphen of typesetting to any of the three.
     let hyphen = last.next().filter(|c| matches!(c, '-' | '\u{2010}' | '\u{ad}'))?;
     // A capital or a digit after a hyphen is a compound (`Anglo-Saxon`) or a range, whose hyphen belongs to the text.
@@ -190,9 +195,6 @@ fn line_break(text: &str, line: &str) -> Option<LineBreak> {
         return None;
     }
     let first = line.split(' ').next().unwrap_or_default();
-    // A page without white space would be searched to its start for each of its lines.
-    let tail = text.char_indices().rev().nth(MAX_RUN_CHARS).map_or(0, |(at, _)| at);
-    let tail = text.get(tail..).unwrap_or_default();
     let run = tail.rsplit(char::is_whitespace).next().unwrap_or_default();
     let half = run.strip_suffix(hyphen).unwrap_or(run);
     Some(match hyphen {
@@ -225,7 +227,7 @@ mod tests {
     fn page(lines_of: &[(&str, f64, f64)]) -> String {
         let words =
             lines_of.iter().flat_map(|(line, y, size)| words::words(painted(line, 0.0, *y, *size))).collect();
-        lay_out_text(&[lines(words)], &PageContext::default())
+        lay_out_text(&[lines(words)], &PageContext::default()).to_string()
     }
 
     #[test]
@@ -275,7 +277,7 @@ mod tests {
         );
         let page = PageContext { headings: HashSet::from([key("Two Three")]), ..PageContext::default() };
 
-        assert_eq!(lay_out_text(&[lines], &page), "One\n\ntwo three\n\nfour");
+        assert_eq!(lay_out_text(&[lines], &page).to_string(), "One\n\ntwo three\n\nfour");
     }
 
     proptest! {
@@ -285,7 +287,7 @@ mod tests {
             let sorted = |chars: &mut Vec<char>| chars.sort_unstable();
             let mut expected: Vec<char> = words.iter().flat_map(|word| word.chars().collect::<Vec<_>>()).collect();
 
-            let found = lay_out_text(&[lines(words)], &PageContext::default());
+            let found = lay_out_text(&[lines(words)], &PageContext::default()).to_string();
 
             let mut found: Vec<char> = found.chars().filter(|c| !c.is_whitespace()).collect();
             sorted(&mut expected);

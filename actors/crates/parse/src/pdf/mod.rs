@@ -2,7 +2,8 @@
 //!
 //! Each step is a file and sees only the result of the step before: [`glyphs`] (characters with positions), [`rotation`] (each
 //! direction upright), [`accents`], [`words`], [`initials`], [`columns`] (reading order), [`lines`], [`bidi`] (right to left),
-//! [`flow`] (paragraphs, hyphenation). No step loses a letter; the time of each is bounded for a page.
+//! [`flow`] (paragraphs, hyphenation). No step loses a letter; the time of each is bounded for a page. Characters keep their places
+//! through all steps ([`placed_text`]), so [`runs`] can be drawn over a picture of the page ([`picture`]).
 
 mod accents;
 mod bidi;
@@ -10,12 +11,17 @@ mod columns;
 mod flow;
 mod glyphs;
 mod initials;
+mod layer;
 mod letters;
 mod lines;
 mod metadata;
 mod outline;
+mod page_size;
+mod picture;
+mod placed_text;
 mod rotation;
 mod rows;
+mod runs;
 #[cfg(test)]
 mod sample;
 mod strings;
@@ -32,11 +38,16 @@ use hayro_syntax::page::Page;
 use hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
 use serde::{Deserialize, Serialize};
 
+pub use layer::{PageLayer, read_page_layer};
 pub use metadata::PdfMetadata;
 pub(crate) use outline::MAX_HEADING_LEVEL;
 pub use outline::OutlineEntry;
+pub use page_size::{PageSize, read_page_sizes};
+pub use picture::{PagePicture, draw_page};
+pub use runs::{TextRect, TextRun};
 
 use glyphs::{Glyph, GlyphCollector};
+use placed_text::PlacedText;
 
 /// Separates the pages in the text that [`read_pdf`] returns; it occurs nowhere else in it.
 pub const PAGE_SEPARATOR: char = '\u{c}';
@@ -79,12 +90,7 @@ pub enum PdfError {
 pub fn read_pdf(bytes: Vec<u8>) -> Result<(PdfMetadata, String), PdfError> {
     // Checked before parsing, which takes the bytes and repairs a truncated file silently.
     let is_truncated = is_truncated(&bytes);
-    let pdf = Pdf::new(bytes).map_err(pdf_error)?;
-    match pdf.pages().len() {
-        0 => return Err(PdfError::Damaged),
-        1..=MAX_PAGES => {}
-        _ => return Err(PdfError::TooManyPages),
-    }
+    let pdf = open(bytes)?;
     let outline = outline::read_outline(&pdf);
     let metadata = metadata::read_metadata(&pdf);
     let (text, statistics) = extract_text(&pdf, &outline)?;
@@ -98,6 +104,16 @@ pub fn read_pdf(bytes: Vec<u8>) -> Result<(PdfMetadata, String), PdfError> {
         },
         text,
     ))
+}
+
+/// Opens a document that has pages, and not too many.
+fn open(bytes: Vec<u8>) -> Result<Pdf, PdfError> {
+    let pdf = Pdf::new(bytes).map_err(pdf_error)?;
+    match pdf.pages().len() {
+        0 => Err(PdfError::Damaged),
+        1..=MAX_PAGES => Ok(pdf),
+        _ => Err(PdfError::TooManyPages),
+    }
 }
 
 /// Returns whether a file has no end marker (ISO 32000-1, section 7.5.5), or begins another object behind the last one. A linearised file
@@ -144,20 +160,18 @@ fn extract_text(pdf: &Pdf, outline: &[OutlineEntry]) -> Result<(String, PageStat
             // A page that fails still has its separator, so the numbers of the pages after it are right.
             text.push(PAGE_SEPARATOR);
         }
-        let headings =
-            outline.iter().filter(|entry| entry.page == Some(number)).map(|entry| flow::key(&entry.title));
-        // A panic of the parser costs one page; its cache may be inconsistent then.
-        match catch_unwind(AssertUnwindSafe(|| collect(page, pdf, &cache))) {
-            Ok(collected) => {
+        match collect_page(page, pdf, &cache) {
+            Some(collected) => {
                 statistics.unknown += collected.unknown;
                 statistics.pictures += collected.pictures;
                 let has_picture = collected.pictures > 0;
-                let page = lay_out(collected, headings.collect());
-                statistics.scans += usize::from(has_picture && page.trim().is_empty());
-                text.push_str(&page);
+                let page = lay_out(collected, headings_of(outline, number));
+                statistics.scans += usize::from(has_picture && page.is_empty());
+                text.push_str(&page.to_string());
             }
-            Err(_) => {
+            None => {
                 statistics.broken += 1;
+                // A cache in which the parser panicked may be inconsistent.
                 cache = InterpreterCache::new();
             }
         }
@@ -173,6 +187,16 @@ fn extract_text(pdf: &Pdf, outline: &[OutlineEntry]) -> Result<(String, PageStat
     }
 }
 
+/// Returns the keys of the outline titles of the sections that begin on a page.
+fn headings_of(outline: &[OutlineEntry], number: u32) -> HashSet<String> {
+    outline.iter().filter(|entry| entry.page == Some(number)).map(|entry| flow::key(&entry.title)).collect()
+}
+
+/// Returns the glyphs of a page; `None` if the parser panicked, which costs one page.
+fn collect_page<'a>(page: &Page<'a>, pdf: &'a Pdf, cache: &InterpreterCache<'a>) -> Option<GlyphCollector> {
+    catch_unwind(AssertUnwindSafe(|| collect(page, pdf, cache))).ok()
+}
+
 /// Returns the glyphs of a page in a frame whose y grows downwards.
 fn collect<'a>(page: &Page<'a>, pdf: &'a Pdf, cache: &InterpreterCache<'a>) -> GlyphCollector {
     let (width, height) = page.render_dimensions();
@@ -185,22 +209,24 @@ fn collect<'a>(page: &Page<'a>, pdf: &'a Pdf, cache: &InterpreterCache<'a>) -> G
     collector
 }
 
-fn lay_out(collected: GlyphCollector, headings: HashSet<String>) -> String {
+/// Returns the text of a page, clean and without white space at either end.
+fn lay_out(collected: GlyphCollector, headings: HashSet<String>) -> PlacedText {
     let right_to_left = |glyphs: &[Glyph]| bidi::direction(glyphs.iter()).unwrap_or(false);
     let mut page = flow::PageContext { right_to_left: false, headings };
-    let mut text = String::new();
-    for glyphs in rotation::rotate_upright(collected.glyphs) {
+    let mut text = PlacedText::default();
+    for upright in rotation::rotate_upright(collected.glyphs) {
         // Each direction of rotated text is a page of its own, with its own columns and base direction.
-        page.right_to_left = right_to_left(&glyphs);
-        let words = words::words(accents::join(glyphs));
+        page.right_to_left = right_to_left(&upright.glyphs);
+        let words = words::words(accents::join(upright.glyphs));
         let size = columns::usual_size(&words);
         let parts = columns::regions(initials::join(words, size), page.right_to_left);
         let parts: Vec<_> = parts.into_iter().map(lines::lines).collect();
-        let upright_text = flow::lay_out_text(&parts, &page);
+        let mut upright_text = flow::lay_out_text(&parts, &page);
+        upright_text.turn(upright.turn);
         if !text.is_empty() && !upright_text.is_empty() {
             text.push_str("\n\n");
         }
-        text.push_str(&upright_text);
+        text.append(upright_text);
     }
-    text
+    text.cleaned()
 }

@@ -7,8 +7,23 @@ use super::glyphs::{Glyph, PaintedGlyph};
 /// Directions that differ by less are treated as one, because a scan may be slightly rotated.
 const ANGLE_STEP_DEGREES: f64 = 5.0;
 
+/// The glyphs of one direction, rotated upright.
+#[derive(Debug)]
+pub struct UprightGlyphs {
+    /// The direction from which they were rotated, in degrees clockwise.
+    pub turn: f64,
+    /// In the order of painting.
+    pub glyphs: Vec<Glyph>,
+}
+
+/// Returns the point of the page that is at this point once its text is rotated upright from `turn` degrees.
+pub fn to_page(x: f64, y: f64, turn: f64) -> (f64, f64) {
+    let (sin, cos) = turn.to_radians().sin_cos();
+    (x * cos - y * sin, x * sin + y * cos)
+}
+
 /// Returns the glyphs of a page by direction, the direction with most glyphs first; each in the order of painting.
-pub fn rotate_upright(painted: Vec<PaintedGlyph>) -> Vec<Vec<Glyph>> {
+pub fn rotate_upright(painted: Vec<PaintedGlyph>) -> Vec<UprightGlyphs> {
     let mut groups: BTreeMap<i64, Vec<(f64, PaintedGlyph)>> = BTreeMap::new();
     for glyph in painted {
         let angle = direction(&glyph);
@@ -30,19 +45,19 @@ fn direction(glyph: &PaintedGlyph) -> f64 {
     if along.hypot() < glyph.size * 0.01 { 0.0 } else { along.y.atan2(along.x).to_degrees() }
 }
 
-fn to_upright(mut group: Vec<(f64, PaintedGlyph)>) -> Vec<Glyph> {
+fn to_upright(mut group: Vec<(f64, PaintedGlyph)>) -> UprightGlyphs {
     let mut angles: Vec<f64> = group.iter().map(|(angle, _)| angle.rem_euclid(360.0)).collect();
     angles.sort_by(f64::total_cmp);
     // The median is one of the angles, so around zero the middle of 359 and 1 degrees is not 180.
-    let angle = angles.get(angles.len() / 2).copied().unwrap_or_default().to_radians();
-    let (sin, cos) = angle.sin_cos();
+    let turn = angles.get(angles.len() / 2).copied().unwrap_or_default();
+    let (sin, cos) = turn.to_radians().sin_cos();
     let upright = |(_, glyph): (f64, PaintedGlyph)| {
         let along = |x: f64, y: f64| x * cos + y * sin;
         let (a, b) = (along(glyph.origin.x, glyph.origin.y), along(glyph.end.x, glyph.end.y));
         let y = glyph.origin.y * cos - glyph.origin.x * sin;
         Glyph { text: glyph.text, x0: a.min(b), x1: a.max(b), y, size: glyph.size }
     };
-    group.drain(..).map(upright).collect()
+    UprightGlyphs { turn, glyphs: group.drain(..).map(upright).collect() }
 }
 
 #[cfg(test)]
@@ -64,8 +79,10 @@ mod tests {
         ]);
 
         let [down, across] = groups.as_slice() else { panic!("two directions") };
-        assert_eq!(across.len(), 1);
-        let [a, b] = down.as_slice() else { panic!("two glyphs") };
+        assert_eq!((across.glyphs.len(), down.turn), (1, 90.0));
+        let [a, b] = down.glyphs.as_slice() else { panic!("two glyphs") };
+        let (x, y) = to_page(a.x0, a.y, down.turn);
+        assert!((x - 100.0).abs() < 1e-9 && (y - 10.0).abs() < 1e-9, "back at its place on the page");
         assert!((a.x1 - b.x0).abs() < 1e-9 && (a.y - b.y).abs() < 1e-9 && a.x0 < b.x0);
     }
 
@@ -78,6 +95,6 @@ mod tests {
         );
 
         let [line] = groups.as_slice() else { panic!("one direction") };
-        assert!(line.windows(2).all(|pair| (pair[0].y - pair[1].y).abs() < 1e-6));
+        assert!(line.glyphs.windows(2).all(|pair| (pair[0].y - pair[1].y).abs() < 1e-6));
     }
 }

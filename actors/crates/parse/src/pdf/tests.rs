@@ -1,7 +1,7 @@
 //! Whole PDFs, made here.
 
 use super::sample::{paint_text, pdf};
-use super::{PAGE_SEPARATOR, PdfError, read_pdf};
+use super::{PAGE_SEPARATOR, PageSize, PdfError, read_page_layer, read_page_sizes, read_pdf};
 
 #[test]
 fn truncated_file_is_an_error() {
@@ -83,4 +83,37 @@ fn document_without_text_is_an_error_with_its_reason() {
     assert_eq!(read_pdf(pdf(&["0 0 100 100 re f"], &[])).unwrap_err(), PdfError::Empty);
     let picture = "<</Type/XObject/Subtype/Image/Width 1/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8/Length 1>>stream\nA\nendstream";
     assert_eq!(read_pdf(pdf(&["/X Do"], &[(101, picture)])).unwrap_err(), PdfError::ImagesOnly);
+}
+
+#[test]
+fn layer_has_the_text_of_its_page() {
+    let page = "BT /F 12 Tf 14 TL 50 700 Td (An auto-) Tj T* (matic car) Tj ET";
+    let file = pdf(&["", page], &[]);
+
+    let (_, text) = read_pdf(file.clone()).unwrap();
+    let layer = read_page_layer(file, 2).unwrap().unwrap();
+
+    assert_eq!(layer.text, "An automatic\ncar");
+    assert_eq!(text, format!("{PAGE_SEPARATOR}{}", layer.text));
+    // The hyphen is not in the text, and the joined word is two runs.
+    let found: Vec<_> = layer.runs.iter().map(|run| (run.start, run.chars, run.x, run.y)).collect();
+    assert_eq!(found[..2], [(0, 7, 50.0, 100.0), (7, 5, 50.0, 114.0)]);
+}
+
+#[test]
+fn turned_text_has_its_direction() {
+    let page = format!("BT /F 12 Tf 0 1 -1 0 30 100 Tm (aside) Tj ET {}", paint_text("the main text"));
+
+    let layer = read_page_layer(pdf(&[&page], &[]), 1).unwrap().unwrap();
+
+    let [main, aside] = layer.runs.as_slice() else { panic!("two runs") };
+    assert_eq!((main.turn, aside.turn), (0.0, -90.0));
+    assert!((aside.x - 30.0).abs() < 0.1 && (aside.y - 700.0).abs() < 0.1, "{aside:?}");
+}
+
+#[test]
+fn sizes_of_all_pages_are_read() {
+    let sizes = read_page_sizes(pdf(&["", ""], &[])).unwrap();
+
+    assert_eq!(sizes, [PageSize { width: 600.0, height: 800.0 }; 2]);
 }

@@ -33,7 +33,7 @@ fn a_child() {
 }
 
 /// Performs tasks like a real child, except for URLs that request misbehaviour.
-fn misbehave(task: Task, bytes: Vec<u8>) -> (TaskResponse, String) {
+fn misbehave(task: Task, bytes: Vec<u8>) -> (TaskResponse, Vec<u8>) {
     let Task::Article { url, .. } = &task else { return child::perform(task, bytes) };
     match url.as_str() {
         "probe:hang" => loop {
@@ -46,9 +46,7 @@ fn misbehave(task: Task, bytes: Vec<u8>) -> (TaskResponse, String) {
             let _ = std::io::stderr().write_all(&[b'x'; 4096]);
             let _ = std::io::stdout().write_all(&[b'x'; 4096]);
         },
-        "probe:memory" => {
-            (TaskResponse::TooLarge, String::from_utf8_lossy(&vec![b'x'; 4 << 30]).into_owned())
-        }
+        "probe:memory" => (TaskResponse::TooLarge, std::hint::black_box(vec![b'x'; 4 << 30])),
         "probe:abort" => abort(),
         // As the kernel does when memory is short.
         "probe:kill" => {
@@ -57,8 +55,8 @@ fn misbehave(task: Task, bytes: Vec<u8>) -> (TaskResponse, String) {
             unreachable!("it is dead")
         }
         "probe:panic" => panic!("a parser gave up"),
-        "probe:stack" => (TaskResponse::TooLarge, descend(0).to_string()),
-        "probe:flood" => (child::perform(task, bytes).0, "x".repeat(3 << 20)),
+        "probe:stack" => (TaskResponse::TooLarge, descend(0).to_string().into_bytes()),
+        "probe:flood" => (child::perform(task, bytes).0, vec![b'x'; 3 << 20]),
         "probe:priority" => {
             let nice = rustix::process::getpriority_process(None).unwrap();
             (
@@ -66,10 +64,10 @@ fn misbehave(task: Task, bytes: Vec<u8>) -> (TaskResponse, String) {
                     description: Some(nice.to_string()),
                     ..Article::default()
                 })),
-                String::new(),
+                Vec::new(),
             )
         }
-        "probe:reach" => (TaskResponse::Article(Box::new(list_reachable())), String::new()),
+        "probe:reach" => (TaskResponse::Article(Box::new(list_reachable())), Vec::new()),
         _ => child::perform(task, bytes),
     }
 }

@@ -97,6 +97,66 @@ async fn assert_reads_pdf(sandbox: &Sandbox) {
     assert_eq!(read.pages, ["Still here."]);
 }
 
+fn file_of(bytes: &[u8]) -> tokio::fs::File {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(bytes).unwrap();
+    file.seek(SeekFrom::Start(0)).unwrap();
+    tokio::fs::File::from_std(file)
+}
+
+#[tokio::test]
+async fn pages_are_drawn_and_their_words_placed() {
+    let sandbox = sandbox();
+    let mut file = file_of(&pdf(&[&paint_text("First page."), &paint_text("Second.")], &[]));
+
+    let sizes = sandbox.read_pdf_sizes(&mut file).await.unwrap();
+    let layer = sandbox.read_pdf_layer(&mut file, 2).await.unwrap().unwrap();
+    let drawn = sandbox.draw_pdf_page(&mut file, 2, 800).await.unwrap().unwrap();
+
+    assert_eq!((sizes.len(), sizes[1].width, sizes[1].height), (2, 600.0, 800.0));
+    assert_eq!((layer.text.as_str(), layer.runs.len(), layer.size), ("Second.", 1, sizes[1]));
+    assert_eq!((drawn.picture.width, drawn.picture.height, &drawn.webp[..4]), (800, 1066, &b"RIFF"[..]));
+    assert!(sandbox.read_pdf_layer(&mut file, 3).await.unwrap().is_none());
+    assert!(sandbox.draw_pdf_page(&mut file, 3, 800).await.unwrap().is_none());
+}
+
+/// Covers the threat table (row P1).
+#[tokio::test]
+async fn mutilated_file_is_drawn_or_refused() {
+    let sandbox = sandbox();
+
+    for (name, bytes) in mutilated() {
+        let mut file = file_of(&bytes);
+        match sandbox.draw_pdf_page(&mut file, 1, 132).await {
+            Ok(_)
+            | Err(
+                SandboxError::Pdf(_)
+                | SandboxError::Crashed
+                | SandboxError::TimedOut
+                | SandboxError::OutOfMemory,
+            ) => {}
+            Err(other) => panic!("{name}: {other:?}"),
+        }
+    }
+    let mut file = file_of(&pdf(&[&paint_text("Still here.")], &[]));
+    assert!(sandbox.draw_pdf_page(&mut file, 1, 132).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn layers_of_shared_pdfs_have_their_texts() {
+    let sandbox = sandbox();
+
+    for path in shared_pdfs() {
+        let name = path.display().to_string();
+        let mut file = tokio::fs::File::open(&path).await.unwrap();
+        let Ok(read) = sandbox.read_pdf(&mut file).await else { continue };
+        for (page, number) in read.pages.iter().zip(1..4) {
+            let layer = sandbox.read_pdf_layer(&mut file, number).await.unwrap().unwrap();
+            assert_eq!(&layer.text, page, "{name}, page {number}");
+        }
+    }
+}
+
 /// Covers the threat table (row P1).
 #[tokio::test]
 async fn mutilated_file_does_not_affect_the_next() {

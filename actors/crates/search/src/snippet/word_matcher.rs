@@ -56,6 +56,11 @@ impl<'a> WordMatcher<'a> {
         self.terms.terms.len()
     }
 
+    /// Returns whether the best term of a word, by its key, is a stop word of the query.
+    pub(super) fn is_stop_word(&self, key: usize) -> bool {
+        self.terms.terms.get(key / 2).is_some_and(|term| term.weight <= 0.0)
+    }
+
     /// Returns the term that a word matches best, and marks all that it matches in `found`, which has a place for each.
     pub(super) fn match_word(&mut self, word: &str, found: &mut [bool]) -> Option<BestTerm> {
         // Spaces and signs first: half of what a text is split into.

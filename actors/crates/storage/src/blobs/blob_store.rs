@@ -1,6 +1,9 @@
 //! What every store of files can do.
 
+use std::ops::Range;
+
 use async_trait::async_trait;
+use futures_util::stream::BoxStream;
 use tokio_util::bytes::Bytes;
 
 use super::blob_error::BlobError;
@@ -10,6 +13,9 @@ use super::s3::S3Store;
 /// Size of the parts in which callers write to a store. Of one file at most two parts are in memory: one that is being filled, and
 /// one that is being written.
 pub const PART_BYTES: usize = 1 << 20;
+
+/// The bytes of a part of a file, in chunks of at most [`PART_BYTES`] as they are read. It ends with the first error.
+pub type ByteStream = BoxStream<'static, Result<Bytes, BlobError>>;
 
 /// A store of files by paths that are derived from ids ([`blob_path`](super::blob_path), [`incoming_path`](super::incoming_path)).
 #[async_trait]
@@ -29,6 +35,18 @@ pub trait BlobStore: Send + Sync {
     /// # Errors
     /// [`BlobError::Missing`] when the store has no such file; [`BlobError::Full`] when there is no space for a local copy.
     async fn local_file(&self, path: &str) -> Result<LocalFile, BlobError>;
+
+    /// Returns the length of a file in bytes.
+    ///
+    /// # Errors
+    /// [`BlobError::Missing`] when the store has no such file; otherwise any [`BlobError`].
+    async fn length(&self, path: &str) -> Result<u64, BlobError>;
+
+    /// Reads a part of a file, of at least one byte. The range must lie within the file.
+    ///
+    /// # Errors
+    /// [`BlobError::Missing`] when the store has no such file; otherwise any [`BlobError`], also in the stream.
+    async fn read_range(&self, path: &str, range: Range<u64>) -> Result<ByteStream, BlobError>;
 
     /// Removes a file, and what an interrupted write of it left behind. Removing a file that does not exist succeeds.
     ///

@@ -1,22 +1,28 @@
 //! Files in a folder of this machine.
 
-use std::io;
+use std::io::{self, SeekFrom};
+use std::ops::Range;
 use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use disk::DiskSpace;
+use futures_util::{StreamExt, stream};
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
 use object_store::{MultipartUpload, ObjectStoreExt, UploadPart};
 use rustix::fs::{Mode, OFlags, openat};
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use tokio::task::JoinHandle;
 use tokio_util::bytes::Bytes;
 
 use super::blob_error::BlobError;
-use super::blob_store::{BlobStore, BlobWriter};
+use super::blob_store::{BlobStore, BlobWriter, ByteStream};
 use super::local_file::LocalFile;
 use super::s3::S3Store;
+
+/// The bytes that are read from a file at a time.
+const CHUNK_BYTES: u64 = 256 * 1024;
 
 /// A store in a folder of this machine.
 #[derive(Debug)]
@@ -68,6 +74,23 @@ impl BlobStore for FolderStore {
         }
     }
 
+    async fn length(&self, path: &str) -> Result<u64, BlobError> {
+        Ok(tokio::fs::metadata(self.file_path(path)?).await.map_err(missing_or_failed)?.len())
+    }
+
+    async fn read_range(&self, path: &str, range: Range<u64>) -> Result<ByteStream, BlobError> {
+        let mut file = tokio::fs::File::open(self.file_path(path)?).await.map_err(missing_or_failed)?;
+        file.seek(SeekFrom::Start(range.start)).await?;
+        let rest = range.end.saturating_sub(range.start);
+        let chunks = stream::try_unfold((file, rest), |(mut file, rest)| async move {
+            let mut chunk = Vec::new();
+            let read = (&mut file).take(rest.min(CHUNK_BYTES)).read_to_end(&mut chunk).await?;
+            let rest = rest.saturating_sub(read as u64);
+            Ok::<_, BlobError>((read > 0).then(|| (Bytes::from(chunk), (file, rest))))
+        });
+        Ok(chunks.boxed())
+    }
+
     async fn remove(&self, path: &str) -> Result<(), BlobError> {
         // object_store writes a file under this name until it is complete. A process that was killed leaves it.
         let mut partial = self.file_path(path)?.into_os_string();
@@ -81,6 +104,10 @@ impl BlobStore for FolderStore {
             Err(error) => Err(error),
         }
     }
+}
+
+fn missing_or_failed(error: io::Error) -> BlobError {
+    if error.kind() == io::ErrorKind::NotFound { BlobError::Missing } else { error.into() }
 }
 
 /// A file that is being written: while one part is written, the caller may fill the next.
@@ -181,6 +208,20 @@ mod tests {
         store.remove("a/b").await.unwrap();
         store.remove("a/b").await.unwrap();
         assert!(matches!(store.local_file("a/b").await, Err(BlobError::Missing)));
+    }
+
+    #[tokio::test]
+    async fn part_of_a_file_is_read() {
+        let home = tempfile::tempdir().unwrap();
+        let store = FolderStore::open(home.path().to_owned(), DiskSpace::default()).unwrap();
+        write(&store, "a/b", [b"one ", b"two"]).await.finish().await.unwrap();
+
+        let part: Vec<_> = store.read_range("a/b", 2..5).await.unwrap().collect().await;
+
+        assert_eq!(part.into_iter().map(Result::unwrap).collect::<Vec<_>>().concat(), b"e t");
+        assert_eq!(store.length("a/b").await.unwrap(), 7);
+        assert!(matches!(store.length("a/c").await, Err(BlobError::Missing)));
+        assert!(matches!(store.read_range("a/c", 0..1).await, Err(BlobError::Missing)));
     }
 
     #[tokio::test]

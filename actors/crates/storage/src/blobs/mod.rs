@@ -15,7 +15,7 @@ mod s3_blob_store;
 mod s3_probe;
 
 pub use blob_error::BlobError;
-pub use blob_store::{BlobStore, BlobWriter, PART_BYTES};
+pub use blob_store::{BlobStore, BlobWriter, ByteStream, PART_BYTES};
 pub use folder::FolderStore;
 pub use local_file::LocalFile;
 pub use paths::{blob_path, incoming_path};

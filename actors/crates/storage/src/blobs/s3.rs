@@ -2,6 +2,7 @@
 //! path and content type. What arrived is checked afterwards.
 
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
 use disk::Scratch;
@@ -9,11 +10,21 @@ use futures_util::StreamExt;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::path::Path as Key;
 use object_store::signer::{HeaderName, HeaderValue, Method, SignedUrlOptions, Signer};
-use object_store::{Attribute, GetOptions, GetResult, ObjectStore, ObjectStoreExt};
+use object_store::{
+    Attribute, Attributes, GetOptions, GetResult, ObjectStore, ObjectStoreExt, PutMultipartOptions,
+    WriteMultipart,
+};
 use sha2::{Digest, Sha256};
+use tokio::io::AsyncReadExt;
 use url::Url;
 
 use super::blob_error::BlobError;
+
+/// Size of the parts of a multipart upload. S3 takes at most 10,000 parts of a file, none but the last below 5 MiB, so a file may have
+/// 312 GiB.
+pub(super) const UPLOAD_PART_BYTES: usize = 32 << 20;
+/// Bytes that are read from a file of this machine at a time.
+const READ_BYTES: usize = 1 << 20;
 
 /// Where the bucket is, and the credentials for it. What is `None` is looked up in the environment (`AWS_ACCESS_KEY_ID` and so on)
 /// and in the credentials of the machine (instance metadata).
@@ -125,6 +136,25 @@ impl S3Store {
         Ok(Some(ReceivedObject { bytes: found.meta.size, content_type }))
     }
 
+    /// Writes a file of this machine to the bucket, as an object with this content type.
+    ///
+    /// # Errors
+    /// Any [`BlobError`]; the object does not exist then.
+    pub async fn put_file(&self, path: &str, content_type: &str, file: &Path) -> Result<(), BlobError> {
+        let attributes = Attributes::from_iter([(Attribute::ContentType, content_type.to_owned())]);
+        let options = PutMultipartOptions { attributes, ..PutMultipartOptions::default() };
+        let upload = self.store.put_multipart_opts(&self.key(path), options).await?;
+        let mut writer = WriteMultipart::new_with_chunk_size(upload, UPLOAD_PART_BYTES);
+        match write_file(&mut writer, file).await {
+            Ok(()) => Ok(writer.finish().await.map(drop)?),
+            Err(error) => {
+                // If this fails, the lifecycle rules of the bucket remove the parts.
+                let _ = writer.abort().await;
+                Err(error)
+            }
+        }
+    }
+
     /// Copies an object within the bucket.
     ///
     /// # Errors
@@ -149,6 +179,18 @@ impl S3Store {
 
     pub(super) fn key(&self, path: &str) -> Key {
         object_key(&self.prefix, path)
+    }
+}
+
+async fn write_file(writer: &mut WriteMultipart, file: &Path) -> Result<(), BlobError> {
+    let mut file = tokio::fs::File::open(file).await?;
+    loop {
+        let mut part = Vec::with_capacity(READ_BYTES);
+        if (&mut file).take(READ_BYTES as u64).read_to_end(&mut part).await? == 0 {
+            return Ok(());
+        }
+        writer.wait_for_capacity(1).await?;
+        writer.put(part.into());
     }
 }
 

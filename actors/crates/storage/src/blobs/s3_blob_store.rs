@@ -1,18 +1,16 @@
 //! The bucket as a store of files that this server writes and reads.
 
+use std::ops::Range;
+
 use async_trait::async_trait;
 use futures_util::StreamExt;
-use object_store::{ObjectStoreExt, WriteMultipart};
+use object_store::{GetOptions, ObjectStore, ObjectStoreExt, WriteMultipart};
 use tokio_util::bytes::Bytes;
 
 use super::blob_error::BlobError;
-use super::blob_store::{BlobStore, BlobWriter};
+use super::blob_store::{BlobStore, BlobWriter, ByteStream};
 use super::local_file::LocalFile;
-use super::s3::S3Store;
-
-/// Size of the parts of a multipart upload. S3 takes at most 10,000 parts of a file, none but the last below 5 MiB, so a file may have
-/// 312 GiB.
-const UPLOAD_PART_BYTES: usize = 32 << 20;
+use super::s3::{S3Store, UPLOAD_PART_BYTES};
 
 #[async_trait]
 impl BlobStore for S3Store {
@@ -33,6 +31,16 @@ impl BlobStore for S3Store {
             copy.write(&part?).await?;
         }
         Ok(LocalFile::Temporary(copy.finish().await?))
+    }
+
+    async fn length(&self, path: &str) -> Result<u64, BlobError> {
+        Ok(ObjectStoreExt::head(&self.store, &self.key(path)).await?.size)
+    }
+
+    async fn read_range(&self, path: &str, range: Range<u64>) -> Result<ByteStream, BlobError> {
+        let options = GetOptions { range: Some(range.into()), ..GetOptions::default() };
+        let found = self.store.get_opts(&self.key(path), options).await?;
+        Ok(found.into_stream().map(|part| part.map_err(BlobError::from)).boxed())
     }
 
     async fn remove(&self, path: &str) -> Result<(), BlobError> {

@@ -31,6 +31,14 @@ impl FetchRequest {
         )
     }
 
+    /// Returns a request for a picture of at most this length in decompressed bytes.
+    pub fn picture(max_bytes: u64) -> Self {
+        Self {
+            max_bytes: Some(max_bytes),
+            ..Self::accepting("image/webp,image/png,image/jpeg,image/gif;q=0.9,*/*;q=0.1")
+        }
+    }
+
     fn accepting(accept: &'static str) -> Self {
         Self { accept, if_none_match: None, if_modified_since: None, max_bytes: None, follow_redirects: true }
     }

@@ -125,19 +125,7 @@ async fn store(
 }
 
 fn no_filter(user: UserId) -> BookmarkFilter {
-    BookmarkFilter {
-        user,
-        words: Vec::new(),
-        tag: None,
-        collection: None,
-        archived: None,
-        favorite: None,
-        unread: None,
-        content_type: None,
-        saved_after: None,
-        saved_before: None,
-        updated_since: None,
-    }
+    BookmarkFilter::all_of(user)
 }
 
 type FilterChange = Box<dyn Fn(&mut BookmarkFilter)>;

@@ -52,7 +52,10 @@ fn shrink<T: Serialize>(
 }
 
 /// Counts the characters of the compact JSON.
-fn chars(part: &impl Serialize) -> Result<usize, Error> {
+///
+/// # Errors
+/// [`Error::Internal`] when the part is not serialisable.
+pub fn chars(part: &impl Serialize) -> Result<usize, Error> {
     let mut counter = CharCounter(0);
     serde_json::to_writer(&mut counter, part).map_err(Error::internal)?;
     Ok(counter.0)

@@ -19,7 +19,8 @@ use library::context::CoreContext;
 /// Maximum number of decisions or notes. An empty note has 23 characters of JSON, so more do not fit into a response of 32,000.
 const MAX_TEXT_ROWS: u64 = 1400;
 /// Maximum number of sources. An empty source has 122 characters of JSON.
-const MAX_SOURCE_ROWS: u64 = 300;
+pub const MAX_SOURCES: usize = 300;
+const MAX_SOURCE_ROWS: u64 = MAX_SOURCES as u64;
 
 /// The length of title and body in characters.
 fn text_length() -> Expr {
@@ -43,12 +44,20 @@ fn sort_by_ids<I: Eq + Hash, T>(ids: Vec<I>, mut found: HashMap<I, T>) -> Vec<T>
     ids.into_iter().filter_map(|id| found.remove(&id)).collect()
 }
 
+/// The first rows of a list, as many as could fit, and the number of all.
+pub struct GatheredList<T> {
+    /// The rows, in the order of the context.
+    pub rows: Vec<T>,
+    /// Number of all rows of the list, as far as more than fit are counted.
+    pub total: usize,
+}
+
 /// Returns the decisions in force, newest first.
 pub async fn decisions(
     core: &CoreContext,
     project: &project::Model,
     max_chars: usize,
-) -> Result<Vec<ContextDecision>, Error> {
+) -> Result<GatheredList<ContextDecision>, Error> {
     use decision::Column;
     let measured: Vec<(DecisionId, i64)> = decision::Entity::within(project)
         .filter(Column::Status.eq(DecisionStatus::Decided))
@@ -61,9 +70,10 @@ pub async fn decisions(
         .into_tuple()
         .all(core.db.read())
         .await?;
+    let total = measured.len();
     let ids = take_fitting(measured, max_chars);
     if ids.is_empty() {
-        return Ok(Vec::new());
+        return Ok(GatheredList { rows: Vec::new(), total });
     }
     let rows = decision::Entity::within(project).filter(Column::Id.is_in(ids.iter().copied()));
     let rows = rows.all(core.db.read()).await?.into_iter();
@@ -75,7 +85,8 @@ pub async fn decisions(
     };
     // A decision whose status changed between the two reads is left out.
     let decided = rows.filter(|row| row.status == DecisionStatus::Decided);
-    Ok(sort_by_ids(ids, decided.map(|row| (row.id, to_view(row))).collect()))
+    let rows = sort_by_ids(ids, decided.map(|row| (row.id, to_view(row))).collect());
+    Ok(GatheredList { rows, total })
 }
 
 /// The sort key and length of a note, read before its text.
@@ -92,7 +103,7 @@ pub async fn notes(
     project: &project::Model,
     only_pinned: bool,
     max_chars: usize,
-) -> Result<Vec<ContextNote>, Error> {
+) -> Result<GatheredList<ContextNote>, Error> {
     let mut measured = own_notes(core, project).await?;
     measured.extend(note_items(core, project).await?);
     measured.retain(|note| note.pinned || !only_pinned);
@@ -100,14 +111,15 @@ pub async fn notes(
     measured.sort_by_key(|note| std::cmp::Reverse((note.pinned, note.created_at, note.id)));
     let mut seen = HashSet::new();
     measured.retain(|note| seen.insert(note.id));
+    let total = measured.len();
     let ids = take_fitting(measured.into_iter().map(|note| (note.id, note.length)), max_chars);
     if ids.is_empty() {
-        return Ok(Vec::new());
+        return Ok(GatheredList { rows: Vec::new(), total });
     }
     let rows = note::Entity::owned_by(project.user_id).filter(note::Column::Id.is_in(ids.iter().copied()));
     let rows = rows.all(core.db.read()).await?.into_iter();
     let texts = rows.map(|row| (row.id, ContextNote { title: row.title, body: row.body }));
-    Ok(sort_by_ids(ids, texts.collect()))
+    Ok(GatheredList { rows: sort_by_ids(ids, texts.collect()), total })
 }
 
 async fn own_notes(core: &CoreContext, project: &project::Model) -> Result<Vec<NoteMeasure>, Error> {
@@ -157,8 +169,19 @@ async fn note_items(core: &CoreContext, project: &project::Model) -> Result<Vec<
 }
 
 /// Returns the items that are not notes: pinned ones first, then the newest, those of one request in its order.
-pub async fn sources(core: &CoreContext, project: &project::Model) -> Result<Vec<ContextSource>, Error> {
-    let rows = select_sources(project).all(core.db.read()).await?;
+pub async fn source_items(
+    core: &CoreContext,
+    project: &project::Model,
+) -> Result<Vec<project_item::Model>, Error> {
+    Ok(select_sources(project).all(core.db.read()).await?)
+}
+
+/// Returns the sources of items, in their order, without those whose documents are hidden.
+pub async fn sources(
+    core: &CoreContext,
+    project: &project::Model,
+    rows: Vec<project_item::Model>,
+) -> Result<Vec<ContextSource>, Error> {
     let documents = items::documents(core.db.read(), project.user_id, &rows).await?;
     let sources = rows.into_iter().filter_map(|row| {
         let document = documents.get(&row.document_id)?;

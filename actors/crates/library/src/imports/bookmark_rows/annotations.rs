@@ -5,7 +5,7 @@ use entity::{bookmark, document, highlight};
 use parse::bookmarks::Annotation;
 use sea_orm::ConnectionTrait;
 use values::id::{BookmarkId, HighlightId};
-use values::kind::ImportedKind;
+use values::kind::{AnchorState, ImportedKind};
 use values::time::Timestamp;
 
 use super::super::limits::MAX_TEXT_CHARS;
@@ -64,6 +64,7 @@ impl ImportSession {
             color: None,
             start_offset: 0,
             end_offset: 0,
+            anchor_state: AnchorState::Exact,
             created_at: now,
         }
     }

@@ -7,7 +7,7 @@ use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
 };
 use values::id::{BookmarkId, HighlightId};
-use values::kind::ImportedKind;
+use values::kind::{AnchorState, ImportedKind};
 use values::time::Timestamp;
 
 use super::super::limits::MAX_TEXT_CHARS;
@@ -50,6 +50,7 @@ pub async fn restore(
         color: record.color.map(|color| text::cut(&color, MAX_COLOR_CHARS)),
         start_offset: record.start_offset,
         end_offset: record.end_offset,
+        anchor_state: AnchorState::Exact,
         created_at: record.created_at,
     };
     let created = row.id.0;

@@ -1,0 +1,91 @@
+//! Name, language, time zone and theme.
+
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use actors::operations::account::ChangeProfile;
+use actors::operations::settings::ChangeSettings;
+use actors::target::Target;
+use askama::Template;
+use errors::Error;
+use serde_json::{Value, json};
+
+use crate::parts;
+use crate::web::filters;
+use crate::web::page::done::DoneMessage;
+use crate::web::page::faults::FormFaults;
+use crate::web::page::request::PageRequest;
+use crate::web::page::shell::{Here, Shell};
+
+/// The page with name, language, time zone and theme.
+#[derive(Template)]
+#[template(path = "account/profile.html")]
+struct ProfilePage {
+    shell: Shell,
+    tab: &'static str,
+    faults: FormFaults,
+    email: String,
+    name: String,
+    language: String,
+    theme: String,
+    time_zone: String,
+    /// The names of all time zones.
+    zones: Vec<String>,
+}
+
+parts!(ProfilePage {});
+
+/// Shows the page.
+pub async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
+    show_with(&request, StatusCode::OK, FormFaults::default()).await
+}
+
+/// Changes what the form says.
+pub async fn change(request: PageRequest) -> Result<HttpResponse, Error> {
+    match save(&request).await {
+        Ok(()) => request.done("/settings/account", DoneMessage::new("account-saved")),
+        Err(error) => {
+            let (status, faults) = FormFaults::from_error(error, request.locale())?;
+            show_with(&request, status, faults).await
+        }
+    }
+}
+
+async fn save(request: &PageRequest) -> Result<(), Error> {
+    let form = &request.form;
+    // An empty field clears the value.
+    let value = |name| form.get(name).map_or(Value::Null, |text| Value::String(text.trim().to_owned()));
+    let settings = json!({
+        "language": value("language"),
+        "timeZone": value("timeZone"),
+        "theme": form.get("theme").unwrap_or("system"),
+    });
+    request.run_json::<ChangeSettings>(&Target::default(), settings).await?;
+    request.run_json::<ChangeProfile>(&Target::default(), json!({ "name": value("name") })).await?;
+    Ok(())
+}
+
+async fn show_with(
+    request: &PageRequest,
+    status: StatusCode,
+    faults: FormFaults,
+) -> Result<HttpResponse, Error> {
+    let (viewer, form) = (&request.viewer, &request.form);
+    let is_sent = faults.is_any();
+    // What was typed, if it was refused.
+    let shown = |name: &str, stored: Option<&str>| {
+        if is_sent { form.text(name).to_owned() } else { stored.unwrap_or_default().to_owned() }
+    };
+    let settings = &viewer.settings;
+    let page = ProfilePage {
+        shell: request.shell(Here::Settings).await?,
+        tab: "account",
+        email: viewer.user.email.clone(),
+        name: shown("name", viewer.user.name.as_deref()),
+        language: shown("language", settings.language.map(values::kind::AppLanguage::name)),
+        theme: shown("theme", Some(settings.theme.name())),
+        time_zone: shown("timeZone", settings.time_zone.as_deref()),
+        zones: jiff::tz::db().available().map(|zone| zone.to_string()).collect(),
+        faults,
+    };
+    request.show_with_status(status, &page)
+}

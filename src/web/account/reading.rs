@@ -1,0 +1,115 @@
+//! Type and ground of the reader, and pictures.
+
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use actors::operations::settings::{ChangeSettings, ReadingSettings};
+use actors::target::Target;
+use askama::Template;
+use errors::Error;
+use serde_json::{Value, json};
+use values::kind::{PictureMode, ReadingPreset};
+
+use crate::parts;
+use crate::web::filters;
+use crate::web::page::done::DoneMessage;
+use crate::web::page::faults::FormFaults;
+use crate::web::page::request::PageRequest;
+use crate::web::page::shell::{Here, Shell};
+
+/// The page of the reader.
+#[derive(Template)]
+#[template(path = "account/reading.html")]
+struct ReadingPage {
+    shell: Shell,
+    tab: &'static str,
+    faults: FormFaults,
+    reading: ReadingSettings,
+    presets: &'static [&'static str],
+    papers: [&'static str; 4],
+    /// Size, line height and width as the sliders show them: the own ones, or those of the preset.
+    size: i32,
+    leading: i32,
+    measure: i32,
+    has_own_sizes: bool,
+    shows_pictures: bool,
+}
+
+parts!(ReadingPage {});
+
+/// Shows the page.
+pub async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
+    show_with(&request, StatusCode::OK, FormFaults::default()).await
+}
+
+/// Changes what the form says. The sliders count only if own sizes are wanted.
+pub async fn change(request: PageRequest) -> Result<HttpResponse, Error> {
+    match request.run_json::<ChangeSettings>(&Target::default(), changes(&request)).await {
+        Ok(_) => request.done(&request.back("/settings/reading"), DoneMessage::new("account-saved")),
+        Err(error) => {
+            let (status, faults) = FormFaults::from_error(error, request.locale())?;
+            show_with(&request, status, faults).await
+        }
+    }
+}
+
+fn changes(request: &PageRequest) -> Value {
+    let form = &request.form;
+    let has_own_sizes = form.has("own");
+    let number = |name| {
+        let number =
+            form.get(name).filter(|_| has_own_sizes).and_then(|text| text.trim().parse::<i64>().ok());
+        number.map_or(Value::Null, Value::from)
+    };
+    let mut changes = json!({
+        "size": number("size"),
+        "leading": number("leading"),
+        "measure": number("measure"),
+        "justified": form.has("justified"),
+        "invertsPages": form.has("invertsPages"),
+        "pictures": if form.has("pictures") { "shown" } else { "on_click" },
+    });
+    if let Some(changes) = changes.as_object_mut() {
+        for name in ["preset", "paper"] {
+            changes.extend(form.get(name).map(|chosen| (name.to_owned(), Value::from(chosen))));
+        }
+        let words = form
+            .get("wordsPerMinute")
+            .map(|text| text.trim().parse().map_or(Value::from(text), |n: i64| n.into()));
+        changes.extend(words.map(|words| ("wordsPerMinute".to_owned(), words)));
+    }
+    changes
+}
+
+async fn show_with(
+    request: &PageRequest,
+    status: StatusCode,
+    faults: FormFaults,
+) -> Result<HttpResponse, Error> {
+    let reading = request.viewer.settings.reading.clone();
+    let (size, leading, measure) = preset_sizes(reading.preset);
+    let page = ReadingPage {
+        shell: request.shell(Here::Settings).await?,
+        tab: "reading",
+        faults,
+        presets: ReadingPreset::NAMES,
+        papers: ["auto", "light", "linen", "dark"],
+        size: reading.size.unwrap_or(size),
+        leading: reading.leading.unwrap_or(leading),
+        measure: reading.measure.unwrap_or(measure),
+        has_own_sizes: reading.size.is_some() || reading.leading.is_some() || reading.measure.is_some(),
+        shows_pictures: request.viewer.settings.pictures == PictureMode::Shown,
+        reading,
+    };
+    request.show_with_status(status, &page)
+}
+
+/// Size, line height and width of a preset, as `tokens.css` has them.
+fn preset_sizes(preset: ReadingPreset) -> (i32, i32, i32) {
+    match preset {
+        ReadingPreset::Page => (1_250, 162, 33),
+        ReadingPreset::Paperback => (1_063, 150, 31),
+        ReadingPreset::Large => (1_500, 158, 29),
+        ReadingPreset::Plain => (1_125, 162, 34),
+        ReadingPreset::Legible => (1_188, 170, 34),
+    }
+}

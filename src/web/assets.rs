@@ -1,0 +1,263 @@
+//! The stylesheets, icons and scripts of the web app, embedded in the program and served under a hash of their contents.
+//!
+//! An address is `/assets/NAME.HASH.EXTENSION`, and never serves other contents, so caches keep it for good. A module names others as
+//! `./NAME.js`; these names are replaced by the addresses before its own hash is taken.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::LazyLock;
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, VARY};
+use actix_web::web::{self, Bytes, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use actors::context::OperationContext;
+use brotli::CompressorWriter;
+use errors::Error;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use sha2::{Digest, Sha256};
+
+use crate::http::compression::Coding;
+use crate::http::disk_floor::{self, BelowFloor};
+
+/// Bytes of a hash in an address: enough that two versions of a file never have the same one.
+const HASH_BYTES: usize = 6;
+/// The size of the output buffer of the Brotli encoder.
+const BROTLI_BUFFER_BYTES: usize = 8 << 10;
+/// The quality of Brotli: each file is compressed once in the life of a process.
+const BROTLI_QUALITY: u32 = 9;
+/// The window of Brotli, as the logarithm of its bytes: no file is longer.
+const BROTLI_WINDOW_BITS: u32 = 18;
+
+/// A file as it is embedded.
+struct AssetFile {
+    name: &'static str,
+    contents: &'static [u8],
+}
+
+macro_rules! assets {
+    ($($name:literal),+ $(,)?) => {
+        &[$(AssetFile { name: $name, contents: include_bytes!(concat!("assets/", $name)) }),+]
+    };
+}
+
+/// All files, in alphabetical order; modules after those that they import.
+static FILES: &[AssetFile] = assets![
+    "app.css",
+    "ask.css",
+    "base.css",
+    "feeds.css",
+    "icon-192.png",
+    "icon-512.png",
+    "icon.svg",
+    "icons.svg",
+    "library.css",
+    "media.css",
+    "pages.css",
+    "panes.css",
+    "pdf.css",
+    "reader.css",
+    "projects.css",
+    "reading.css",
+    "tokens.css",
+    // Modules.
+    "c-copy.js",
+    "keys-table.js",
+    "media-type.js",
+    "menu.js",
+    "pdf-runs.js",
+    "toast.js",
+    "transcript-rows.js",
+    "swap.js",
+    "dialog.js",
+    "keys.js",
+    "feeds.js",
+    "live.js",
+    "c-pdf.js",
+    "c-player.js",
+    "c-upload.js",
+    "citation-steps.js",
+    "c-ask.js",
+    "c-palette.js",
+    "offline.js",
+    "selection.js",
+    "c-add.js",
+    "c-list.js",
+    "c-tags.js",
+    "anchor.js",
+    "reader-caret.js",
+    "reader-picture.js",
+    "reader-type.js",
+    "c-reader.js",
+    "app.js",
+    "gate.js",
+];
+
+static ASSETS: LazyLock<Assets> = LazyLock::new(Assets::load);
+/// The compressed files, by address. Apart from [`ASSETS`], so that the first page does not wait for it.
+static COMPRESSED: LazyLock<HashMap<&'static str, CompressedAsset>> = LazyLock::new(|| {
+    ASSETS.by_url.iter().map(|(url, asset)| (url.as_str(), CompressedAsset::of(&asset.contents))).collect()
+});
+
+/// The files with their addresses.
+struct Assets {
+    urls: HashMap<&'static str, String>,
+    by_url: HashMap<String, Asset>,
+}
+
+/// A file as it is served.
+struct Asset {
+    content_type: &'static str,
+    contents: Bytes,
+}
+
+/// A file in both codings.
+struct CompressedAsset {
+    brotli: Bytes,
+    gzip: Bytes,
+}
+
+impl Assets {
+    fn load() -> Self {
+        let mut assets = Self { urls: HashMap::new(), by_url: HashMap::new() };
+        for file in FILES {
+            let contents = assets.with_addresses(file);
+            let url = hashed_url(file.name, &contents);
+            assets.urls.insert(file.name, url.clone());
+            assets
+                .by_url
+                .insert(url, Asset { content_type: content_type(file.name), contents: contents.into() });
+        }
+        assets
+    }
+
+    /// Returns the contents of a file, with the addresses of the modules that it imports.
+    fn with_addresses(&self, file: &AssetFile) -> Vec<u8> {
+        if !file.name.ends_with(".js") {
+            return file.contents.to_vec();
+        }
+        let mut script = String::from_utf8_lossy(file.contents).into_owned();
+        for (name, url) in self.urls.iter().filter(|(name, _)| name.ends_with(".js")) {
+            script = script.replace(&format!("\"./{name}\""), &format!("\"{url}\""));
+        }
+        without_comments(&script).into_bytes()
+    }
+}
+
+impl CompressedAsset {
+    fn of(contents: &[u8]) -> Self {
+        let mut brotli =
+            CompressorWriter::new(Vec::new(), BROTLI_BUFFER_BYTES, BROTLI_QUALITY, BROTLI_WINDOW_BITS);
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+        // Writing to memory does not fail; an empty result is never served, because the plain file is then shorter.
+        let written = brotli.write_all(contents).and_then(|()| gzip.write_all(contents));
+        let gzip = written.and_then(|()| gzip.finish()).unwrap_or_default();
+        Self { brotli: brotli.into_inner().into(), gzip: gzip.into() }
+    }
+}
+
+/// Leaves out the lines of a script that are comments, a fifth of all. A comment stands on lines of its own.
+fn without_comments(script: &str) -> String {
+    let is_comment =
+        |line: &&str| ["//", "/**", "* ", "*/"].iter().any(|start| line.trim_start().starts_with(start));
+    let mut code = String::with_capacity(script.len());
+    for line in script.lines().filter(|line| !line.trim().is_empty() && !is_comment(line)) {
+        code.push_str(line);
+        code.push('\n');
+    }
+    code
+}
+
+/// Returns the address of a file; `None` if there is no such file.
+pub fn asset_url(name: &str) -> Option<&'static str> {
+    ASSETS.urls.get(name).map(String::as_str)
+}
+
+/// Returns the addresses of all files, which the service worker keeps.
+pub fn asset_urls() -> impl Iterator<Item = &'static str> {
+    FILES.iter().filter_map(|file| asset_url(file.name))
+}
+
+/// Mounts /assets, which needs no session.
+pub fn mount(config: &mut ServiceConfig) {
+    let resource = disk_floor::resource("/assets/{file}", BelowFloor::ServesAll, refused);
+    config.service(resource.route(web::get().to(serve)));
+}
+
+fn refused(_: &HttpRequest, _: &OperationContext, _: Error) -> HttpResponse {
+    HttpResponse::NotFound().finish()
+}
+
+async fn serve(request: HttpRequest) -> HttpResponse {
+    let Some((url, asset)) = ASSETS.by_url.get_key_value(request.path()) else {
+        // Of another version of the program: a page that is still open must not keep the answer.
+        return HttpResponse::NotFound().insert_header((CACHE_CONTROL, "no-store")).finish();
+    };
+    let compressed = COMPRESSED.get(url.as_str());
+    let (coding, contents) = match (Coding::accepted_by(&request), compressed) {
+        (Some(Coding::Brotli), Some(compressed)) => (Some("br"), &compressed.brotli),
+        (Some(Coding::Gzip), Some(compressed)) => (Some("gzip"), &compressed.gzip),
+        (_, None) | (None, _) => (None, &asset.contents),
+    };
+    let is_shorter = !contents.is_empty() && contents.len() < asset.contents.len();
+    let (coding, contents) = if is_shorter { (coding, contents) } else { (None, &asset.contents) };
+    let mut response = HttpResponse::build(StatusCode::OK);
+    response
+        .insert_header((CONTENT_TYPE, asset.content_type))
+        .insert_header((CACHE_CONTROL, "public, max-age=31536000, immutable"))
+        .insert_header((VARY, "Accept-Encoding"))
+        .insert_header((
+            HeaderName::from_static("cross-origin-resource-policy"),
+            HeaderValue::from_static("same-origin"),
+        ));
+    if let Some(coding) = coding {
+        response.insert_header((CONTENT_ENCODING, coding));
+    }
+    response.body(contents.clone())
+}
+
+fn hashed_url(name: &'static str, contents: &[u8]) -> String {
+    let digest = Sha256::digest(contents);
+    let hash: String = digest.iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect();
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+    format!("/assets/{stem}.{hash}.{extension}")
+}
+
+fn content_type(name: &str) -> &'static str {
+    match name.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("css") => "text/css; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        Some("png") => "image/png",
+        Some("webp") => "image/webp",
+        Some(_) | None => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_import_by_the_addresses_of_their_files() {
+        for asset in ASSETS.by_url.values().filter(|asset| asset.content_type.contains("javascript")) {
+            let script = String::from_utf8(asset.contents.to_vec()).unwrap();
+            assert!(!script.contains("\"./"), "{script}");
+            for part in script.split("\"/assets/").skip(1) {
+                let url = format!("/assets/{}", part.split('"').next().unwrap());
+                assert!(ASSETS.by_url.contains_key(&url), "{url}");
+            }
+        }
+    }
+
+    #[test]
+    fn compressed_files_are_shorter() {
+        for (url, compressed) in COMPRESSED.iter() {
+            let plain = ASSETS.by_url[*url].contents.len();
+            if plain > 1024 && !url.ends_with(".png") && !url.ends_with(".webp") {
+                assert!(compressed.brotli.len() < plain && compressed.gzip.len() < plain, "{url}");
+            }
+        }
+    }
+}

@@ -1,0 +1,430 @@
+// <c-reader>: highlights by mouse, touch and keyboard, side notes, the place where one stopped, and parts of long texts.
+// Without it the page has the same text with its marks, and forms for all of this.
+import { index, shortestAt, toOffsets, toPoints } from "./anchor.js";
+import { onKeys } from "./keys.js";
+import { replace, request } from "./swap.js";
+import { announce } from "./toast.js";
+
+const COLORS = ["yellow", "green", "blue", "pink", "violet"];
+const SAVE_MILLIS = 10_000;
+const END_MILLIS = 2_000;
+const ARRIVAL_MILLIS = 8_000;
+const NOTE_GAP = 14;
+const isField = (element) => element?.closest?.("input, textarea, select, [contenteditable]");
+const pick = (selector, root = document) => root.querySelector(selector);
+const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+class Reader extends HTMLElement {
+  connectedCallback() {
+    this.text = pick("#text", this);
+    this.bar = pick(".selbar", this);
+    this.api = `/app/api/documents/${this.dataset.document}`;
+    this.color = localStorage.getItem("carrel-color") ?? COLORS[0];
+    this.read();
+    this.arrive();
+    this.watchSelection();
+    this.watchPlace();
+    this.watchParts();
+    this.prepareType();
+    addEventListener("resize", () => this.placeNotes());
+    addEventListener("load", () => this.placeNotes());
+    addEventListener("beforeprint", () => this.wrap());
+    addEventListener("afterprint", () => this.read());
+    this.watchKeys();
+    document.addEventListener("carrel:swap", (event) => { if (event.detail.ids.includes("notes")) this.read(); });
+    this.addEventListener("click", (event) => this.click(event));
+    this.addEventListener("toggle", () => this.placeNotes(), true);
+  }
+
+  // --- Highlights -------------------------------------------------------------------------------------------------------------
+
+  /** Reads the text and the list of notes, and draws the highlights. */
+  read() {
+    this.unwrap();
+    for (const wide of all(".prose :is(pre, table)", this)) wide.tabIndex = 0;
+    this.runs = index(this.text);
+    this.marks = all(".sidenote[data-from]", this).map((note) => ({
+      note, id: note.dataset.id, color: note.dataset.color, start: Number(note.dataset.from), end: Number(note.dataset.to),
+    }));
+    if (globalThis.Highlight && CSS.highlights) this.draw(); else this.wrap();
+    this.placeNotes();
+  }
+
+  draw() {
+    for (const color of COLORS) CSS.highlights.delete(color);
+    // Ids rise with time: a later highlight is drawn over an earlier one.
+    const byAge = [...this.marks].sort((one, other) => (one.id < other.id ? -1 : 1));
+    for (const mark of byAge) {
+      const range = this.range(mark.start, mark.end);
+      if (!range) continue;
+      if (!CSS.highlights.has(mark.color)) CSS.highlights.set(mark.color, new Highlight());
+      CSS.highlights.get(mark.color).add(range);
+    }
+  }
+
+  range(start, end) {
+    const points = toPoints(this.runs, start, end);
+    if (!points) return null;
+    const range = new Range();
+    range.setStart(...points.start);
+    range.setEnd(...points.end);
+    return range;
+  }
+
+  /** Draws the highlights as elements: for print, and where the browser cannot draw ranges. */
+  wrap() {
+    this.unwrap();
+    for (const color of COLORS) CSS.highlights?.delete(color);
+    for (const mark of this.marks) {
+      this.runs = index(this.text);
+      for (const run of this.runs) {
+        if (run.node.nodeType !== Node.TEXT_NODE || run.start >= mark.end || run.start + run.count <= mark.start) continue;
+        const range = this.range(Math.max(run.start, mark.start), Math.min(run.start + run.count, mark.end));
+        const piece = document.createElement("mark");
+        piece.className = `hl c-${mark.color}`;
+        piece.dataset.mark = mark.id;
+        range?.surroundContents(piece);
+      }
+    }
+    this.runs = index(this.text);
+  }
+
+  unwrap() {
+    for (const piece of all("mark.hl", this.text)) {
+      const parent = piece.parentNode;
+      piece.replaceWith(...piece.childNodes);
+      parent.normalize();
+    }
+  }
+
+  async mark(color, withNote = false) {
+    const range = this.chosen;
+    if (!range || "readonly" in this.dataset) return;
+    this.color = color;
+    localStorage.setItem("carrel-color", color);
+    const body = { startOffset: range.start, endOffset: range.end, version: Number(this.dataset.version), color };
+    const answer = await this.post(`${this.api}/highlights`, body);
+    if (!answer) return;
+    getSelection().removeAllRanges();
+    this.hideBar();
+    await this.refresh();
+    announce(answer.wasSaved ? this.dataset.markedSaved : this.dataset.marked, answer.wasSaved);
+    const note = document.getElementById(`h-${answer.highlight.highlightId}`);
+    if (withNote && note) this.editNote(note);
+  }
+
+  async post(url, body) {
+    try {
+      const headers = { "Content-Type": "application/json" };
+      const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+      if (response.ok) return (await response.json()).data;
+      announce(response.status === 409 ? this.dataset.changed : this.dataset.failed, true);
+    } catch {
+      announce(this.dataset.failed, true);
+    }
+    return null;
+  }
+
+  async refresh() {
+    const answer = await request(location.pathname, { parts: ["notes", "spine", "actions"] });
+    if (answer?.page) replace(answer.page, ["notes", "spine", "actions"]);
+  }
+
+  editNote(note) {
+    if (matchMedia("(max-width: 59.99rem)").matches) this.openSheet("notes");
+    const details = pick("details", note);
+    details.open = true;
+    this.placeNotes();
+    pick("textarea", details).focus();
+  }
+
+  focusNote(mark) {
+    for (const other of this.marks) other.note.classList.toggle("is-focused", other === mark);
+    CSS.highlights?.delete("focus");
+    if (!mark) return;
+    const range = this.range(mark.start, mark.end);
+    if (range && CSS.highlights) CSS.highlights.set("focus", new Highlight(range));
+    if (matchMedia("(max-width: 59.99rem)").matches) this.openSheet("notes");
+    mark.note.classList.remove("is-bare");
+    this.placeNotes();
+    mark.note.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Puts notes with words at the height of their highlights; they never cover one another. */
+  placeNotes() {
+    const column = pick("#notes", this);
+    // The list of a PDF is not placed.
+    if (!column || "list" in column.dataset) return;
+    const isWide = matchMedia("(min-width: 60rem)").matches && !column.classList.contains("is-open");
+    column.classList.toggle("is-placed", isWide && this.marks.length > 0);
+    if (!isWide) { for (const note of all(".sidenote", column)) note.style.top = ""; return; }
+    const top = column.getBoundingClientRect().top;
+    let free = 0;
+    const put = (note, at) => { note.style.top = `${Math.max(at, free)}px`; free = Math.max(at, free) + note.offsetHeight + NOTE_GAP; };
+    for (const { note, start, end } of this.marks) {
+      const isBare = !("note" in note.dataset) && !note.classList.contains("is-focused") && !pick("details[open]", note);
+      note.classList.toggle("is-bare", isBare);
+      const range = !isBare && this.range(start, end);
+      if (range) put(note, range.getBoundingClientRect().top - top); else note.classList.add("is-bare");
+    }
+    for (const note of all(".is-lost", column)) put(note, free);
+    column.style.minBlockSize = `${free}px`;
+  }
+
+  // --- Selection --------------------------------------------------------------------------------------------------------------
+
+  watchSelection() {
+    document.addEventListener("selectionchange", () => {
+      const selection = getSelection();
+      const inText = selection.rangeCount && !selection.isCollapsed && this.text.contains(selection.anchorNode);
+      this.chosen = inText ? toOffsets(this.runs, selection.getRangeAt(0)) : null;
+      if (this.chosen) this.showBar(selection.getRangeAt(0)); else this.hideBar();
+    });
+  }
+
+  showBar(range) {
+    const box = range.getBoundingClientRect();
+    this.bar.hidden = false;
+    const half = this.bar.offsetWidth / 2;
+    const middle = Math.min(Math.max(box.left + box.width / 2, half + 8), document.documentElement.clientWidth - half - 8);
+    const above = box.top - this.bar.offsetHeight - 10;
+    const topbar = pick(".read-bar")?.offsetHeight ?? 0;
+    this.bar.style.left = `${middle - half + scrollX}px`;
+    this.bar.style.top = `${(above > topbar ? above : box.bottom + 10) + scrollY}px`;
+  }
+
+  hideBar() { this.bar.hidden = true; }
+
+  async copyLink() {
+    if (!this.chosen) return;
+    const { start, end } = this.chosen;
+    await navigator.clipboard?.writeText(`${location.origin}${location.pathname}?at=${start}-${end}#at`);
+    announce(this.dataset.linkCopied, true);
+  }
+
+  click(event) {
+    const button = event.target.closest("[data-color], [data-act]");
+    if (button?.closest(".selbar")) {
+      if (button.dataset.color) this.mark(button.dataset.color);
+      else if (button.dataset.act === "note") this.mark(this.color, true);
+      else if (button.dataset.act === "link") this.copyLink();
+      return;
+    }
+    const sheet = event.target.closest("[data-sheet]");
+    if (sheet) { event.preventDefault(); this.openSheet(sheet.dataset.sheet); return; }
+    const picture = event.target.closest(".prose figure img");
+    if (picture) { import("./reader-picture.js").then(({ showPicture }) => showPicture(picture, this.dataset.close)); return; }
+    const link = event.target.closest("a.picture-link");
+    if (link) { event.preventDefault(); this.loadPicture(link); return; }
+    if (!this.text.contains(event.target) || event.target.closest("a, button, summary") || !getSelection().isCollapsed) return;
+    const at = getSelection().rangeCount && toOffsets(this.runs, this.wordAround(getSelection().getRangeAt(0)));
+    this.focusNote(at ? shortestAt(this.marks, at.start) : null);
+  }
+
+  /** The character behind a caret, as a range. */
+  wordAround(caret) {
+    const { startContainer: node, startOffset } = caret;
+    const end = node.nodeType === Node.TEXT_NODE ? Math.min(startOffset + 1, node.data.length) : startOffset;
+    return { startContainer: node, startOffset: Math.max(0, end - 1), endContainer: node, endOffset: end };
+  }
+
+  loadPicture(link) {
+    const picture = document.createElement("img");
+    picture.src = link.href;
+    picture.alt = link.textContent;
+    link.replaceWith(picture);
+  }
+
+  // --- Keyboard ---------------------------------------------------------------------------------------------------------------
+
+  watchKeys() {
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") this.escape();
+      else if (this.caret && !isField(event.target)) this.caret.key(event);
+    });
+    onKeys("reader", (action, event) => this.act(action, event.key));
+    // Two actions of lists are the same here, and "n" writes a note on words that are selected.
+    onKeys("list", (action, event) => ["original", "delete"].includes(action) && this.act(action, event.key));
+    onKeys("everywhere", (action) => action === "save" && this.act("highlight-note"));
+  }
+
+  /** Does the action of a key. Returns whether there was something to do. */
+  act(action, key) {
+    if (["color", "highlight", "highlight-note"].includes(action)) {
+      if (!this.chosen) return false;
+      this.mark(action === "color" ? COLORS[Number(key) - 1] : this.color, action === "highlight-note");
+      return true;
+    }
+    if (action === "caret") { this.enterCaret(); return true; }
+    if (action === "previous-document") return this.goBeside(-1);
+    if (action === "next-document") return this.goBeside(1);
+    const button = key && pick(`[data-key="${CSS.escape(key)}"]`);
+    button?.click();
+    return Boolean(button);
+  }
+
+  /** Goes to the document beside this one in the list that was shown last. Returns whether there is one. */
+  goBeside(step) {
+    const order = JSON.parse(sessionStorage.getItem("carrel-order") ?? "[]");
+    const at = order.indexOf(location.pathname);
+    const beside = at < 0 ? undefined : order[at + step];
+    if (beside) location.assign(beside);
+    return Boolean(beside);
+  }
+
+  escape() {
+    if (this.caret) this.leaveCaret();
+    else if (pick(".is-open", this)) this.closeSheets();
+    else { getSelection().removeAllRanges(); this.focusNote(null); }
+  }
+
+  /** Caret mode, whose module is fetched when it is first used. */
+  async enterCaret() {
+    const { Caret } = await import("./reader-caret.js");
+    this.caret = Caret.enter(this);
+  }
+
+  leaveCaret() {
+    this.caret.leave();
+    this.caret = null;
+  }
+
+  // --- The place --------------------------------------------------------------------------------------------------------------
+
+  /** Goes to the place that the address names, or to where one stopped. */
+  arrive() {
+    const url = new URL(location.href);
+    if (url.searchParams.has("at")) {
+      for (const name of ["at", "part"]) url.searchParams.delete(name);
+      url.hash = "";
+      history.replaceState(history.state, "", url);
+      setTimeout(() => { for (const piece of all("mark.at", this.text)) piece.classList.add("is-over"); }, ARRIVAL_MILLIS);
+      return;
+    }
+    const offset = Number(this.dataset.offset);
+    if (location.hash || !offset || url.searchParams.has("part")) return;
+    const points = toPoints(this.runs, offset, offset + 1);
+    if (!points) return;
+    const range = new Range();
+    range.setStart(...points.start);
+    const top = range.getBoundingClientRect().top + scrollY - (pick(".read-bar")?.offsetHeight ?? 0) - 16;
+    scrollTo({ top, behavior: "instant" });
+  }
+
+  /** Offset of the first word below the bar. */
+  firstVisible() {
+    const edge = pick(".read-bar")?.offsetHeight ?? 0;
+    let low = 0;
+    let high = this.runs.length - 1;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.runs[middle].place.getBoundingClientRect().bottom <= edge) low = middle + 1; else high = middle;
+    }
+    const run = this.runs[low];
+    if (!run) return null;
+    const box = run.place.getBoundingClientRect();
+    const [first, last] = [this.runs.find((one) => one.place === run.place), this.runs.findLast((one) => one.place === run.place)];
+    // Within a long block by its part above the edge.
+    const share = box.top < edge && box.height > 0 ? (edge - box.top) / box.height : 0;
+    return Math.floor(first.start + share * (last.start + last.count - first.start));
+  }
+
+  watchPlace() {
+    this.moved = false;
+    let timer = 0;
+    addEventListener("scroll", () => {
+      this.moved = true;
+      if (!timer) timer = setTimeout(() => { timer = 0; this.showPlace(); }, 250);
+    }, { passive: true });
+    this.saver = setInterval(() => this.save(), SAVE_MILLIS);
+    document.addEventListener("visibilitychange", () => { if (document.hidden) this.save(); });
+    addEventListener("pagehide", () => this.save());
+    let endTimer = 0;
+    const end = pick("#read-end", this);
+    if (end) {
+      new IntersectionObserver(([entry]) => {
+        clearTimeout(endTimer);
+        const isLast = entry.isIntersecting && !pick("#next-part", this);
+        if (isLast) endTimer = setTimeout(() => { this.isAtEnd = true; this.moved = true; this.save(); }, END_MILLIS);
+      }).observe(end);
+    }
+    this.headings = all(".outline a[data-offset]", this);
+    this.showPlace();
+  }
+
+  showPlace() {
+    const offset = this.firstVisible();
+    if (offset === null) return;
+    const share = this.isAtEnd ? 1 : Math.min(1, offset / Math.max(1, Number(this.dataset.total)));
+    pick("#spine .done")?.setAttribute("height", String(Math.round(share * 1000)));
+    const left = Math.ceil(Number(this.dataset.minutes) * (1 - share));
+    const label = pick("#left");
+    if (label) label.textContent = left > 0 ? label.dataset.left.replace("%n", String(left)) : label.dataset.done;
+    const current = this.headings.findLast((heading) => Number(heading.dataset.offset) <= offset + 1);
+    for (const heading of this.headings) {
+      if (heading === current) heading.setAttribute("aria-current", "location"); else heading.removeAttribute("aria-current");
+    }
+  }
+
+  save() {
+    if (!this.moved) return;
+    this.moved = false;
+    const offset = this.firstVisible();
+    const version = Number(this.dataset.version);
+    if (offset === null || version < 1) return;
+    const body = JSON.stringify({ offset, version, ...(this.isAtEnd ? { atEnd: true } : {}) });
+    navigator.sendBeacon(`${this.api}/position`, new Blob([body], { type: "application/json" }));
+  }
+
+  // --- Parts, sheets, type ----------------------------------------------------------------------------------------------------
+
+  watchParts() {
+    const link = pick("#next-part", this);
+    if (!link) return;
+    const observer = new IntersectionObserver(async ([entry]) => {
+      if (!entry.isIntersecting || link.getAttribute("aria-busy")) return;
+      link.setAttribute("aria-busy", "true");
+      try {
+        const answer = await request(link.href, { parts: ["text-part"] });
+        const part = answer?.page && pick("section[data-part]", answer.page);
+        if (!part) return;
+        const [number, count] = [Number(part.dataset.part), Number(part.dataset.parts)];
+        link.parentElement.before(document.adoptNode(part));
+        if (number < count) link.href = `${location.pathname}?part=${number + 1}`; else link.parentElement.remove();
+        this.read();
+      } catch {
+        observer.disconnect();
+      } finally {
+        link.removeAttribute("aria-busy");
+      }
+    }, { rootMargin: "1200px" });
+    observer.observe(link);
+  }
+
+  openSheet(id) {
+    const sheet = document.getElementById(id);
+    if (!sheet) return;
+    const wasOpen = sheet.classList.contains("is-open");
+    this.closeSheets();
+    if (getComputedStyle(sheet).display !== "none") { (pick("a, summary", sheet) ?? sheet).focus(); return; }
+    if (wasOpen) return;
+    sheet.classList.add("is-open");
+    this.placeNotes();
+    (pick("a, summary, button", sheet) ?? sheet).focus();
+  }
+
+  closeSheets() {
+    for (const sheet of all(".is-open", this)) sheet.classList.remove("is-open");
+    this.placeNotes();
+  }
+
+  /** The type panel, whose module is fetched when it is first opened. */
+  prepareType() {
+    document.getElementById("type")?.addEventListener("toggle", async (event) => {
+      const { prepareType } = await import("./reader-type.js");
+      prepareType(event.target, this);
+    }, { once: true });
+  }
+}
+
+customElements.define("c-reader", Reader);

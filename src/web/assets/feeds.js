@@ -1,0 +1,39 @@
+// Keys of the page of feeds. Each presses what is in the page, so it does what the button does.
+import { onKeys } from "./keys.js";
+
+const BUTTONS = {
+  read: "#entry-read button", star: "#entry-star button", "save-entry": "#entry-save button", "read-above": "#mark-above button",
+  original: "#entry-original", back: "#entry-back",
+};
+
+/** Opens the entry after the focused or the open one, or before it. */
+function walk(step) {
+  const links = [...document.querySelectorAll(".entry > a")];
+  const focused = links.indexOf(document.activeElement?.closest?.(".entry > a"));
+  const current = focused === -1 ? links.findIndex((link) => link.getAttribute("aria-current") === "true") : focused;
+  const next = links[current === -1 ? 0 : current + step];
+  if (!next) return false;
+  next.focus({ preventScroll: true });
+  next.scrollIntoView({ block: "nearest" });
+  next.click();
+  return true;
+}
+
+function act(action) {
+  if (action === "next" || action === "next-entry") return walk(1);
+  if (action === "previous" || action === "previous-entry") return walk(-1);
+  const element = BUTTONS[action] && document.querySelector(BUTTONS[action]);
+  element?.click();
+  return Boolean(element);
+}
+
+onKeys("list", act);
+onKeys("feeds", act);
+
+// An entry is read from its start, although the pane that it comes into was scrolled.
+let open = document.getElementById("entry")?.dataset.entry;
+document.addEventListener("carrel:swap", () => {
+  const shown = document.getElementById("entry")?.dataset.entry;
+  if (shown !== open) document.getElementById("part-reading")?.scrollTo({ top: 0, behavior: "instant" });
+  open = shown;
+});

@@ -1,0 +1,137 @@
+// Changes pages in place: fetches the address of a link or a form, and replaces the elements that it names by those of the answer.
+// Without this module the same links and forms load whole pages.
+import { announce, showToast } from "./toast.js";
+
+// The one policy of Trusted Types. HTML passes after `request` has checked where it comes from, and of scripts only the worker.
+const rules = {
+  createHTML: (html) => html,
+  createScriptURL: (url) => { if (url !== "/sw.js") throw new TypeError("not an own script"); return url; },
+};
+const policy = window.trustedTypes?.createPolicy("carrel", rules) ?? rules;
+
+/** Returns the address of the worker as a trusted one. */
+export const trusted = (url) => policy.createScriptURL(url);
+
+/** Parses HTML of this server. Answers of other origins or types are refused before. */
+export const parse = (html) => new DOMParser().parseFromString(policy.createHTML(html), "text/html");
+
+const words = (name) => document.getElementById("live-region")?.dataset[name] ?? "";
+
+/** Fetches an own address. Returns the parsed answer and its response, or null when the browser goes elsewhere. */
+export async function request(url, { parts = [], method = "GET", body, headers = {}, signal } = {}) {
+  const own = new URL(url, location.href);
+  if (own.origin !== location.origin) throw new Error("not an own address");
+  const response = await fetch(own, {
+    method, body, signal, credentials: "same-origin",
+    headers: { Accept: "text/html", "Carrel-Part": parts.join(" "), ...headers },
+  });
+  if (response.status === 401) {
+    location.assign(response.headers.get("Carrel-Location") ?? "/sign-in");
+    return null;
+  }
+  if (response.status === 304) return { response, page: null };
+  const isHtml = (response.headers.get("Content-Type") ?? "").startsWith("text/html");
+  if (!isHtml || new URL(response.url).origin !== location.origin) throw new Error("not a page");
+  return { response, page: parse(await response.text()) };
+}
+
+/** Puts the elements of an answer in the places of those with their ids. Focus, scroll and selection stay. */
+export function replace(page, ids) {
+  const focused = document.activeElement?.id;
+  const range = focused && "selectionStart" in document.activeElement ? [document.activeElement.selectionStart, document.activeElement.selectionEnd] : null;
+  const scrolls = [...document.querySelectorAll("[id]")].filter((it) => it.scrollTop || it.scrollLeft).map((it) => [it.id, it.scrollTop, it.scrollLeft]);
+  let replaced = 0;
+  for (const id of ids) {
+    const fresh = page.getElementById(id);
+    const old = document.getElementById(id);
+    if (!fresh || !old) continue;
+    old.replaceWith(document.adoptNode(fresh));
+    replaced += 1;
+  }
+  for (const [id, top, left] of scrolls) document.getElementById(id)?.scrollTo({ top, left, behavior: "instant" });
+  const again = focused && document.getElementById(focused);
+  if (again && again !== document.activeElement) {
+    again.focus({ preventScroll: true });
+    try { if (range) again.setSelectionRange(...range); } catch { /* not a text field */ }
+  } else if (focused && !again) {
+    // Never back to the body: the place of the change, or its heading.
+    const place = ids.map((id) => document.getElementById(id)).find(Boolean);
+    const target = place?.querySelector("h1, h2") ?? place;
+    if (target) { target.tabIndex = -1; target.focus({ preventScroll: true }); }
+  }
+  if (page.title && replaced) document.title = page.title;
+  const toast = page.getElementById("toast");
+  if (toast) showToast(document.adoptNode(toast));
+  document.dispatchEvent(new CustomEvent("carrel:swap", { detail: { ids } }));
+  return replaced;
+}
+
+// What the last change replaced: taking it back replaces the same.
+let changed = ["main"];
+const partsOf = (element) => element.hasAttribute("data-undo") ? changed
+  : (element.dataset.swap || element.closest("[id]")?.id || "main").split(/\s+/);
+
+async function run(element, url, options, push) {
+  const ids = partsOf(element);
+  element.setAttribute("aria-busy", "true");
+  try {
+    const answer = await request(url, { parts: ids, ...options });
+    if (!answer) return;
+    const { response, page } = answer;
+    if (response.status === 429 || response.status === 503) {
+      const seconds = Math.min(Number(response.headers.get("Retry-After")) || 5, 60);
+      announce(words("wait"));
+      await new Promise((done) => { setTimeout(done, seconds * 1000); });
+      if (!options.retried) await run(element, url, { ...options, retried: true }, push);
+      return;
+    }
+    if (replace(page, ids) === 0 && !page.getElementById("toast")) { location.assign(response.url); return; }
+    if (options.method === "POST" && response.ok) changed = ids;
+    const shown = response.headers.get("Carrel-Location");
+    if (push && response.ok && shown && shown !== location.pathname + location.search) {
+      history.pushState(null, "", shown);
+      shownAddress = address();
+    }
+    element.dispatchEvent(new CustomEvent("carrel:done", { bubbles: true, detail: { response } }));
+  } catch {
+    announce(words(navigator.onLine ? "failed" : "offline"), true);
+  } finally {
+    element.removeAttribute("aria-busy");
+  }
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[data-swap]");
+  if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  if (link.getAttribute("aria-busy")) return;
+  run(link, link.href, {}, true);
+});
+
+document.addEventListener("submit", (event) => {
+  const form = event.target.closest?.("form[data-swap]");
+  if (!form || event.defaultPrevented) return;
+  event.preventDefault();
+  if (form.getAttribute("aria-busy")) return;
+  const data = new FormData(form, event.submitter);
+  const action = event.submitter?.getAttribute("formaction") ?? form.getAttribute("action") ?? location.href;
+  if (form.method === "get") {
+    const url = new URL(action, location.href);
+    url.search = new URLSearchParams([...data].filter(([, value]) => value !== ""));
+    run(form, url.href, {}, true);
+  } else {
+    const body = form.enctype === "multipart/form-data" ? data : new URLSearchParams(data);
+    run(form, action, { method: "POST", body }, !form.hasAttribute("data-stay"));
+  }
+});
+
+// A switch or a choice posts at once.
+document.addEventListener("change", (event) => {
+  const form = event.target.closest?.("form[data-auto]");
+  if (form) form.requestSubmit();
+});
+
+// Back and forward show what the address says. A step within the page, to a fragment, changes nothing else.
+const address = () => { const url = new URL(location.href); url.searchParams.delete("done"); return url.pathname + url.search; };
+let shownAddress = address();
+addEventListener("popstate", () => { if (address() !== shownAddress) location.reload(); });

@@ -1,0 +1,282 @@
+//! The highlights of all documents, with filters in the address, and their export.
+
+mod export;
+mod filter;
+
+use actix_web::HttpResponse;
+use actix_web::web::ServiceConfig;
+use actors::operations::highlights::{
+    HighlightFilter, HighlightOfDocument, ListAllHighlights, ListAllHighlightsResponse,
+};
+use actors::operations::reading::drawn_color;
+use askama::Template;
+use errors::Error;
+use values::kind::{AnchorState, ContentType};
+use values::time::Timestamp;
+
+use self::filter::{COLORS, filter_of};
+use super::page::fields::Fields;
+use super::page::request::PageRequest;
+use super::page::route::PageRoute;
+use super::page::shell::{Here, Shell};
+use crate::parts;
+use crate::web::filters::{self, visible_text};
+
+/// Highlights of a page.
+const PAGE_HIGHLIGHTS: u64 = 50;
+/// Lost highlights that are counted; of more the number is not told.
+const MAX_COUNTED_LOST: u64 = 100;
+
+/// The page of all highlights.
+#[derive(Template)]
+#[template(path = "highlights/highlights.html", blocks = ["list"])]
+struct HighlightsPage {
+    shell: Shell,
+    total: i64,
+    colors: Vec<HighlightColorChip>,
+    note_chip: HighlightChip,
+    chosen: Vec<HighlightChip>,
+    groups: Vec<HighlightGroup>,
+    next: String,
+    lost: i64,
+    is_filtered: bool,
+    is_of_document: bool,
+    is_lost_list: bool,
+    export_query: String,
+}
+
+parts!(HighlightsPage { "list" => as_list });
+
+/// A filter as a link that turns it on or off.
+struct HighlightChip {
+    label: String,
+    href: String,
+    is_on: bool,
+}
+
+/// The filter by a colour.
+struct HighlightColorChip {
+    color: &'static str,
+    href: String,
+    is_on: bool,
+}
+
+/// The highlights of a document that follow one another in the list.
+struct HighlightGroup {
+    id: String,
+    title: String,
+    author: String,
+    icon: &'static str,
+    passages: Vec<HighlightPassage>,
+}
+
+/// A highlight in the list.
+struct HighlightPassage {
+    id: String,
+    document: String,
+    color: &'static str,
+    place: String,
+    href: String,
+    words: String,
+    note: String,
+    is_lost: bool,
+    is_moved: bool,
+    time: Timestamp,
+}
+
+/// Mounts the page and its exports.
+pub fn mount(config: &mut ServiceConfig) {
+    PageRoute::new("/highlights").get(show).mount(config);
+    PageRoute::new("/highlights.md").get(export::markdown).mount(config);
+    PageRoute::new("/highlights.csv").get(export::csv).mount(config);
+    PageRoute::new("/highlights.json").get(export::json).mount(config);
+}
+
+async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
+    let filter = filter_of(&request.query);
+    let cursor = request.query.get("cursor").map(str::to_owned);
+    let listed = list(&request, filter.clone(), PAGE_HIGHLIGHTS, cursor).await?;
+    let lost_filter = HighlightFilter { is_lost: true, ..HighlightFilter::default() };
+    let lost = list(&request, lost_filter, MAX_COUNTED_LOST, None).await?.highlights.len();
+    let query = &request.query;
+    let color = |color: &'static str| HighlightColorChip {
+        color,
+        href: toggled(query, "color", color),
+        is_on: query.all("color").any(|chosen| chosen == color),
+    };
+    let next = listed.next_cursor.map(|cursor| with_cursor(query, &cursor)).unwrap_or_default();
+    let page = HighlightsPage {
+        shell: request.shell(Here::Highlights).await?,
+        total: listed.total,
+        colors: COLORS.into_iter().map(color).collect(),
+        note_chip: HighlightChip {
+            label: request.locale().t("highlights-with-note"),
+            href: toggled(query, "note", "true"),
+            is_on: filter.has_note == Some(true),
+        },
+        chosen: chosen_chips(&request, &filter, &listed.highlights),
+        groups: groups(&request, &listed.highlights),
+        next,
+        lost: i64::try_from(lost).unwrap_or(i64::MAX),
+        is_filtered: !query.query_without(&["cursor", "done"]).is_empty(),
+        is_of_document: filter.document.is_some(),
+        is_lost_list: filter.is_lost,
+        export_query: query.query_without(&["cursor", "done"]),
+    };
+    request.show(&page)
+}
+
+async fn list(
+    request: &PageRequest,
+    filter: HighlightFilter,
+    limit: u64,
+    cursor: Option<String>,
+) -> Result<ListAllHighlightsResponse, Error> {
+    request.run(ListAllHighlights::filtered(filter, limit, cursor)).await
+}
+
+/// Returns the address of the list with a value of a filter turned on or off.
+fn toggled(query: &Fields, name: &str, value: &str) -> String {
+    let mut kept = url::form_urlencoded::Serializer::new(query.query_without(&["cursor", "done", name]));
+    let is_on = query.all(name).any(|chosen| chosen == value);
+    kept.extend_pairs(query.all(name).filter(|chosen| *chosen != value).map(|chosen| (name, chosen)));
+    if !is_on {
+        kept.append_pair(name, value);
+    }
+    path_with(&kept.finish())
+}
+
+fn with_cursor(query: &Fields, cursor: &str) -> String {
+    let mut kept = url::form_urlencoded::Serializer::new(query.query_without(&["cursor", "done"]));
+    path_with(&kept.append_pair("cursor", cursor).finish())
+}
+
+fn path_with(query: &str) -> String {
+    if query.is_empty() { "/highlights".to_owned() } else { format!("/highlights?{query}") }
+}
+
+/// Returns the filters that only the address offers, each with the link that removes it.
+fn chosen_chips(
+    request: &PageRequest,
+    filter: &HighlightFilter,
+    found: &[HighlightOfDocument],
+) -> Vec<HighlightChip> {
+    let without = |name: &str| path_with(&request.query.query_without(&["cursor", "done", name]));
+    let mut chips = Vec::new();
+    if let Some(tag) = &filter.tag {
+        chips.push(HighlightChip {
+            label: format!("#{}", visible_text(tag)),
+            href: without("tag"),
+            is_on: true,
+        });
+    }
+    if filter.document.is_some() {
+        let title = found.first().map(|highlight| visible_text(&highlight.title));
+        let label = title.unwrap_or_else(|| request.locale().t("highlights-one-document"));
+        chips.push(HighlightChip { label, href: without("document"), is_on: true });
+    }
+    if filter.is_lost {
+        chips.push(HighlightChip {
+            label: request.locale().t("highlights-lost-chip"),
+            href: without("lost"),
+            is_on: true,
+        });
+    }
+    chips
+}
+
+/// Puts highlights of the same document together, in the order of the list.
+fn groups(request: &PageRequest, highlights: &[HighlightOfDocument]) -> Vec<HighlightGroup> {
+    let mut groups: Vec<HighlightGroup> = Vec::new();
+    for highlight in highlights {
+        let id = highlight.document_id.to_string();
+        let passage = passage(request, highlight);
+        match groups.iter_mut().find(|group| group.id == id) {
+            Some(group) => group.passages.push(passage),
+            None => groups.push(HighlightGroup {
+                id,
+                title: visible_text(&highlight.title),
+                author: visible_text(highlight.author.as_deref().unwrap_or_default()),
+                icon: icon_of(highlight.content_type),
+                passages: vec![passage],
+            }),
+        }
+    }
+    groups
+}
+
+fn icon_of(content_type: ContentType) -> &'static str {
+    match content_type {
+        ContentType::Article => "article",
+        ContentType::Pdf => "pdf",
+        ContentType::Audio => "audio",
+        ContentType::Video => "video",
+        ContentType::Note => "note",
+    }
+}
+
+fn passage(request: &PageRequest, of: &HighlightOfDocument) -> HighlightPassage {
+    let highlight = &of.highlight;
+    let is_lost = highlight.anchor_state == AnchorState::Lost;
+    HighlightPassage {
+        id: highlight.highlight_id.to_string(),
+        document: of.document_id.to_string(),
+        color: drawn_color(highlight.color.as_deref()),
+        place: if is_lost { String::new() } else { place(request, of) },
+        href: href(of),
+        words: highlight.text.clone(),
+        note: highlight.note.clone().unwrap_or_default(),
+        is_lost,
+        is_moved: highlight.anchor_state == AnchorState::Moved,
+        time: highlight.created_at,
+    }
+}
+
+/// Names the place of a highlight: its page, its second or its paragraph.
+fn place(request: &PageRequest, of: &HighlightOfDocument) -> String {
+    let locale = request.locale();
+    if let Some(page) = of.page {
+        return locale.t_with("highlights-page", &[("page", number(i64::from(page)))]);
+    }
+    if let Some(seconds) = of.seconds {
+        return locale.clock(whole_seconds(seconds));
+    }
+    match of.paragraph {
+        Some(paragraph) => {
+            locale.t_with("highlights-paragraph", &[("paragraph", number(i64::from(paragraph)))])
+        }
+        None => locale.t("highlights-place"),
+    }
+}
+
+fn number(number: i64) -> crate::web::strings::MessageValue {
+    crate::web::strings::MessageValue::Number(number)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a recording is shorter than 2^53 seconds")]
+fn whole_seconds(seconds: f64) -> i64 {
+    seconds.floor() as i64
+}
+
+/// Returns the address of the very place of a highlight.
+fn href(of: &HighlightOfDocument) -> String {
+    let (start, end) = (of.highlight.start_offset, of.highlight.end_offset);
+    match of.page {
+        Some(page) => format!("/read/{}?page={page}&at={start}-{end}#at", of.document_id),
+        None => format!("/read/{}?at={start}-{end}#at", of.document_id),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filter_is_turned_on_and_off_by_its_address() {
+        let query = Fields::parse(b"color=green&color=blue&tag=a&cursor=x");
+
+        assert_eq!(toggled(&query, "color", "green"), "/highlights?tag=a&color=blue");
+        assert_eq!(toggled(&query, "note", "true"), "/highlights?color=green&color=blue&tag=a&note=true");
+        assert_eq!(toggled(&Fields::parse(b"lost=1"), "lost", "1"), "/highlights");
+    }
+}

@@ -1,0 +1,2 @@
+//! Templates that pages extend: `base.html` (document), `app.html` (navigation), `settings.html` (navigation of the settings),
+//! `gate.html` (signed out), `error.html`.

@@ -1,0 +1,162 @@
+//! The panel with the type of the reader, and the form that it sends.
+
+use actix_web::HttpResponse;
+use actors::operations::settings::{ChangeSettings, ReadingSettings};
+use actors::target::Target;
+use errors::Error;
+use serde_json::{Map, Value, json};
+use values::kind::{ReadingPaper, ReadingPreset};
+
+use crate::web::page::done::DoneMessage;
+use crate::web::page::request::PageRequest;
+
+/// What the panel shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypeView {
+    /// The name of the preset.
+    pub preset: &'static str,
+    /// Size of the text, in thousandths of a rem.
+    pub size: i32,
+    /// Line height, in hundredths of the size.
+    pub leading: i32,
+    /// Width of the column, in em.
+    pub measure: i32,
+    /// The name of the paper.
+    pub paper: &'static str,
+    /// Whether the text is justified.
+    pub is_justified: bool,
+}
+
+impl TypeView {
+    /// Makes the view of settings.
+    pub fn of(settings: &ReadingSettings) -> Self {
+        let (size, leading, measure) = measures_of(settings.preset);
+        Self {
+            preset: settings.preset.name(),
+            size: settings.size.unwrap_or(size),
+            leading: settings.leading.unwrap_or(leading),
+            measure: settings.measure.unwrap_or(measure),
+            paper: settings.paper.name(),
+            is_justified: settings.justified,
+        }
+    }
+
+    /// The presets, in the order of the panel.
+    pub fn presets(&self) -> Vec<TypeChoice> {
+        type_choices(ReadingPreset::NAMES, self.preset)
+    }
+
+    /// The papers, in the order of the panel.
+    pub fn papers(&self) -> Vec<TypeChoice> {
+        type_choices(ReadingPaper::NAMES, self.paper)
+    }
+}
+
+/// A preset or a paper to choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TypeChoice {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it is chosen.
+    pub is_chosen: bool,
+}
+
+fn type_choices(names: &[&'static str], chosen: &str) -> Vec<TypeChoice> {
+    names.iter().map(|name| TypeChoice { name, is_chosen: *name == chosen }).collect()
+}
+
+/// Returns size, line height and width of a preset, as tokens.css has them on a wide screen.
+fn measures_of(preset: ReadingPreset) -> (i32, i32, i32) {
+    match preset {
+        ReadingPreset::Page => (1_250, 162, 33),
+        ReadingPreset::Paperback => (1_063, 150, 31),
+        ReadingPreset::Large => (1_500, 158, 29),
+        ReadingPreset::Plain => (1_125, 162, 34),
+        ReadingPreset::Legible => (1_188, 170, 34),
+    }
+}
+
+/// Changes the type of the reader, and leads back to the text.
+///
+/// # Errors
+/// Those of the change.
+pub async fn change(request: PageRequest) -> Result<HttpResponse, Error> {
+    let now = TypeView::of(&request.viewer.settings.reading);
+    let changes = changes(&now, &|name| request.form.get(name), request.form.has("panel"));
+    request.run_json::<ChangeSettings>(&Target::default(), Value::Object(changes)).await?;
+    let back = request.back("/");
+    request.done(&back, DoneMessage::new("reader-type-changed"))
+}
+
+/// Returns the settings that a form changes. Another preset brings its own measures.
+fn changes<'a>(
+    now: &TypeView,
+    field: &dyn Fn(&str) -> Option<&'a str>,
+    has_switch: bool,
+) -> Map<String, Value> {
+    let mut changes = Map::new();
+    let number = |name: &str| field(name).and_then(|value| value.parse::<i32>().ok());
+    if let Some(paper) = field("paper") {
+        changes.insert("paper".to_owned(), json!(paper));
+    }
+    if has_switch {
+        // A box that is not ticked sends nothing.
+        changes.insert("justified".to_owned(), json!(field("justified").is_some()));
+    }
+    let measures = [("size", now.size), ("leading", now.leading), ("measure", now.measure)];
+    match field("preset").filter(|preset| *preset != now.preset) {
+        Some(preset) => {
+            changes.insert("preset".to_owned(), json!(preset));
+            changes.extend(measures.map(|(name, _)| (name.to_owned(), Value::Null)));
+        }
+        None => {
+            let moved = measures.into_iter().filter_map(|(name, shown)| {
+                let value = number(name).filter(|value| *value != shown)?;
+                Some((name.to_owned(), json!(value)))
+            });
+            changes.extend(moved);
+        }
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view() -> TypeView {
+        TypeView {
+            preset: "page",
+            size: 1_250,
+            leading: 162,
+            measure: 33,
+            paper: "auto",
+            is_justified: false,
+        }
+    }
+
+    fn changed(fields: &[(&'static str, &'static str)]) -> Value {
+        let field = |name: &str| fields.iter().find(|(own, _)| *own == name).map(|(_, value)| *value);
+        Value::Object(changes(&view(), &field, fields.iter().any(|(name, _)| *name == "panel")))
+    }
+
+    #[test]
+    fn only_what_was_moved_is_stored() {
+        assert_eq!(
+            changed(&[("preset", "page"), ("size", "1250"), ("measure", "36")]),
+            json!({ "measure": 36 })
+        );
+        assert_eq!(
+            changed(&[("panel", ""), ("paper", "linen")]),
+            json!({ "paper": "linen", "justified": false })
+        );
+    }
+
+    #[test]
+    fn other_preset_brings_its_own_measures() {
+        assert_eq!(
+            changed(&[("preset", "large"), ("size", "1300")]),
+            json!({ "preset": "large", "size": null, "leading": null, "measure": null })
+        );
+    }
+}

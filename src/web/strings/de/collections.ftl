@@ -1,0 +1,17 @@
+collections-title = Sammlungen
+collections-name = Name
+collections-parent = Innerhalb von
+collections-top = Keiner anderen Sammlung
+collections-create = Sammlung anlegen
+collections-empty-title = Noch keine Sammlungen
+collections-empty-text = Eine Sammlung enthält Gespeichertes, das zusammengehört. Etwas kann in mehreren sein.
+collections-level = Ebene { $level }
+collections-edit = Sammlung bearbeiten
+collections-edit-name = { $name } bearbeiten
+collections-description = Beschreibung
+collections-save = Speichern
+collections-delete = Sammlung löschen
+collections-delete-hint = Was darin ist, bleibt in der Bibliothek. Sammlungen darin rücken auf die oberste Ebene.
+collections-done-created = Die Sammlung ist angelegt
+collections-done-changed = Die Sammlung ist geändert
+collections-done-deleted = Die Sammlung ist gelöscht; ihr Inhalt bleibt

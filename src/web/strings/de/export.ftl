@@ -1,0 +1,10 @@
+export-title = Export
+export-lead = Alles, was du hast, in einem Archiv offener Formate. Hier oder in einem anderen Carrel importiert, stellt es die Bibliothek wieder her.
+export-content = Es enthält deine Seiten mit ihren Texten, Notizen, Markierungen, Schlagwörtern, Sammlungen, Feeds und Projekten als JSON, deine hochgeladenen Dateien, die gespeicherten Seiten als Lesezeichen für jeden Browser und die Feeds als OPML. Es wird eine Woche aufbewahrt.
+export-begin = Alles exportieren
+export-list = Exporte
+export-none = Noch nichts exportiert
+export-of = Export vom { $day }
+export-running = Wird gepackt
+export-done = Fertig
+export-failed = Fehlgeschlagen

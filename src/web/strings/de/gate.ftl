@@ -1,0 +1,16 @@
+gate-sign-in = Anmelden
+gate-email = E-Mail-Adresse
+gate-password = Passwort
+gate-password-hint = Mindestens 10 Zeichen. Ein paar Wörter lassen sich leichter merken als Sonderzeichen.
+gate-show-password = Passwort zeigen
+gate-name = Name
+gate-create-account = Konto anlegen
+gate-has-account = Ich habe ein Konto
+gate-set-up = Carrel einrichten
+gate-set-up-lead = Deine Lesebibliothek läuft. Lege das erste Konto an: Es gehört dir und kann alles.
+gate-create-first = Konto anlegen
+gate-command-line = Ohne Browser
+gate-command-line-text = Auf dem Rechner, auf dem Carrel läuft, mit den Einstellungen des Servers (--config DATEI vor dem Unterbefehl, oder der Ordner, in dem der Server gestartet wurde):
+gate-mcp = Assistenten verbinden sich unter
+gate-api = Dokumentation der API
+gate-state = Zustand des Servers

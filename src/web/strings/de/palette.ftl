@@ -1,0 +1,13 @@
+palette-title = Gehe zu oder tue
+palette-placeholder = Ein Titel, eine Seite oder eine Aktion
+palette-go = Gehe zu
+palette-do = Tue
+palette-nothing = Nichts heißt so
+palette-project = Projekt
+palette-collections = Sammlungen
+palette-notices = Mitteilungen
+palette-trash = Papierkorb
+palette-follow = Einem Feed folgen
+palette-new-key = Neuer API-Schlüssel
+palette-search = Nach „{ $query }“ suchen
+palette-ask = Zu „{ $query }“ fragen

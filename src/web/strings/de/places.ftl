@@ -1,0 +1,11 @@
+places-page = S. { $page }
+places-page-name = Seite { $page }
+places-time-name = Bei { $time }
+places-paragraph = ¶ { $number }
+places-paragraph-name = Absatz { $number }
+places-open = öffnen
+places-kind-article = Seite
+places-kind-pdf = PDF
+places-kind-audio = Audio
+places-kind-video = Video
+places-kind-note = Notiz

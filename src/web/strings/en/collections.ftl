@@ -1,0 +1,17 @@
+collections-title = Collections
+collections-name = Name
+collections-parent = Within
+collections-top = No other collection
+collections-create = Create the collection
+collections-empty-title = No collections yet
+collections-empty-text = A collection holds saves that belong together. A save can be in several.
+collections-level = Level { $level }
+collections-edit = Edit the collection
+collections-edit-name = Edit { $name }
+collections-description = Description
+collections-save = Save
+collections-delete = Delete the collection
+collections-delete-hint = What is in it stays in the library. Collections within it move to the top level.
+collections-done-created = The collection is created
+collections-done-changed = The collection is changed
+collections-done-deleted = The collection is deleted; its saves stay

@@ -1,0 +1,10 @@
+export-title = Export
+export-lead = Everything you have, in one archive of open formats. Importing it here or in another Carrel restores the library.
+export-content = It holds your pages with their texts, notes, highlights, tags, collections, feeds and projects as JSON, your uploaded files, the saved pages as bookmarks for any browser, and the feeds as OPML. It is kept for a week.
+export-begin = Export everything
+export-list = Exports
+export-none = Nothing exported yet
+export-of = Export of { $day }
+export-running = Packing
+export-done = Ready
+export-failed = Failed

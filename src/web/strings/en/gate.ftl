@@ -1,0 +1,16 @@
+gate-sign-in = Sign in
+gate-email = E-mail address
+gate-password = Password
+gate-password-hint = At least 10 characters. A few words are easier to remember than signs.
+gate-show-password = Show the password
+gate-name = Name
+gate-create-account = Create an account
+gate-has-account = I have an account
+gate-set-up = Set up Carrel
+gate-set-up-lead = Your reading library is running. Create the first account: it is yours, and has every feature.
+gate-create-first = Create the account
+gate-command-line = Without a browser
+gate-command-line-text = On the machine that runs Carrel, with the settings of the server (--config FILE before the subcommand, or the folder in which the server was started):
+gate-mcp = Assistants connect at
+gate-api = API documentation
+gate-state = State of the server

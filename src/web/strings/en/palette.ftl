@@ -1,0 +1,13 @@
+palette-title = Go to or do
+palette-placeholder = A title, a page or an action
+palette-go = Go to
+palette-do = Do
+palette-nothing = Nothing has this name
+palette-project = project
+palette-collections = Collections
+palette-notices = Notices
+palette-trash = Trash
+palette-follow = Follow a feed
+palette-new-key = New API key
+palette-search = Search for “{ $query }”
+palette-ask = Ask about “{ $query }”

@@ -1,0 +1,11 @@
+places-page = p. { $page }
+places-page-name = Page { $page }
+places-time-name = At { $time }
+places-paragraph = ¶ { $number }
+places-paragraph-name = Paragraph { $number }
+places-open = open
+places-kind-article = Page
+places-kind-pdf = PDF
+places-kind-audio = Audio
+places-kind-video = Video
+places-kind-note = Note

@@ -1,0 +1,83 @@
+// Uploads by drop and by form, imports with preview, start and undo, and exports.
+import assert from "node:assert/strict";
+import { pdf } from "../lib/files.mjs";
+
+const BOOKMARKS = '<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p><DT><A HREF="https://example.org/heron">Herons</A><DT><A HREF="javascript:0">No address</A></DL>';
+
+export async function setUp(world) {
+  return { session: await world.signUp("Mara") };
+}
+
+export const pages = (world, { session }) => [
+  { name: "uploads", path: "/uploads", session },
+  { name: "uploads failed", path: "/uploads?stage=failed", session },
+  { name: "import", path: "/imports/new", session },
+  { name: "exports", path: "/exports", session },
+];
+
+const file = { name: "bookmarks.html", mimeType: "text/html", buffer: Buffer.from(BOOKMARKS) };
+
+export const tests = {
+  "an import is previewed, started and undone": async (t) => {
+    const session = await t.world.signUp("Importer");
+    const page = await t.open({ session });
+    await page.goto("/imports/new");
+    await page.getByLabel("File").setInputFiles(file);
+    await page.getByRole("button", { name: "Preview" }).click();
+    await page.getByRole("button", { name: "Import one row" }).waitFor();
+    assert.equal((await session.api("GET", "/library/bookmarks")).bookmarks.length, 0);
+    await page.getByRole("button", { name: "Import one row" }).click();
+    await page.getByRole("button", { name: "Undo the import" }).waitFor();
+    assert.equal((await session.api("GET", "/library/bookmarks")).bookmarks.length, 1);
+    await page.getByRole("link", { name: "Skipped", exact: true }).click();
+    await page.getByRole("region", { name: "Rows of the file" }).waitFor();
+    await page.getByRole("button", { name: "Undo the import" }).click();
+    await page.getByText("This import was undone.").waitFor();
+    assert.equal((await session.api("GET", "/library/bookmarks")).bookmarks.length, 0);
+  },
+
+  "a file is imported without script": async (t) => {
+    const session = await t.world.signUp("Plain");
+    const page = await t.open({ session, script: false });
+    await page.goto("/imports/new");
+    await page.getByLabel("File").setInputFiles(file);
+    await page.getByRole("button", { name: "Preview" }).click();
+    const path = new URL(page.url()).pathname.replace("/imports/", "");
+    await session.until(`/imports/${path}`, (it) => it.import.status === "checked");
+    await page.reload();
+    await page.getByRole("button", { name: "Import one row" }).click();
+    await session.until(`/imports/${path}`, (it) => it.import.status === "done");
+  },
+
+  "a chosen file is uploaded with its state, and a wrong one is refused before it is sent": async (t) => {
+    const session = await t.world.signUp("Uploader");
+    const page = await t.open({ session });
+    await page.goto("/uploads");
+    await page.getByLabel("Choose files").setInputFiles([
+      { name: "birds.pdf", mimeType: "application/pdf", buffer: pdf([["The heron stands."]]) },
+      { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("no") },
+    ]);
+    await page.getByText("Only PDFs, audio and video").waitFor();
+    await session.until("/uploads", (it) => it.uploads[0]?.status === "ready");
+    await page.reload();
+    await page.getByRole("link", { name: "birds" }).first().click();
+    await page.getByRole("heading", { level: 1 }).waitFor();
+  },
+
+  "a file is uploaded without script": async (t) => {
+    const session = await t.world.signUp("Form");
+    const page = await t.open({ session, script: false });
+    await page.goto("/uploads");
+    await page.getByLabel("Choose files").setInputFiles({ name: "birds.pdf", mimeType: "application/pdf", buffer: pdf([["The heron stands."]]) });
+    await page.getByRole("button", { name: "Upload", exact: true }).click();
+    await page.getByText("The file is uploaded.").waitFor();
+  },
+
+  "an export is packed and offered": async (t) => {
+    const session = await t.world.signUp("Exporter");
+    const page = await t.open({ session });
+    await page.goto("/exports");
+    await page.getByRole("button", { name: "Export everything" }).click();
+    await page.getByRole("link", { name: /Export of/ }).waitFor();
+  },
+};

@@ -1,0 +1,173 @@
+//! The pages of connected apps, assistants, activity and usage.
+
+use serde_json::json;
+use values::plan::Plan;
+
+use crate::support::{Client, OAuthClient, Server};
+
+const CLIENTS: [&str; 7] = ["claude", "chatgpt", "claude-code", "vscode", "cursor", "codex", "other"];
+
+async fn flush(server: &Server) {
+    server.context().requests.activity.flush().await.unwrap();
+}
+
+#[actix_web::test]
+async fn settings_pages_require_a_session_and_are_not_stored() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Free).await.sign_in().await;
+    let pages = [
+        "/settings/keys",
+        "/settings/keys/new",
+        "/settings/connect/claude",
+        "/settings/apps",
+        "/settings/activity",
+        "/settings/activity.csv",
+        "/settings/usage",
+    ];
+
+    for path in pages {
+        let page = browser.get(path).await;
+        assert_eq!(page.status, 200, "{path}: {}", page.text);
+        assert!(page.header("cache-control").contains("no-store"), "{path}");
+        assert!(!page.text.contains(" style="), "{path}");
+        let signed_out = server.anonymous().get(path).await;
+        assert_eq!(signed_out.status, 303, "{path}");
+        assert!(signed_out.header("location").starts_with("/sign-in?next="), "{path}");
+    }
+}
+
+#[actix_web::test]
+async fn connected_app_is_listed_and_disconnected() {
+    let server = Server::start().await;
+    let (user, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
+    let browser = user.sign_in().await;
+    let app = OAuthClient::register(server.anonymous(), json!({ "client_name": "Heron <b>" })).await;
+    let tokens = app.connect(&browser, "read:library write:notes").await;
+
+    let page = browser.get("/settings/apps").await;
+    let id = page.text.split("/settings/apps/").nth(1).unwrap().split('/').next().unwrap().to_owned();
+    let path = format!("/settings/apps/{id}/disconnect");
+    let foreign = other.sign_in().await.post_form(&path, &[]).await;
+    let ended = browser.post_form(&path, &[]).await;
+
+    assert!(
+        page.text.contains("Heron &#60;b&#62;") || page.text.contains("Heron &lt;b&gt;"),
+        "{}",
+        page.text
+    );
+    assert!(page.text.contains("read the library and write notes") && page.text.contains("127.0.0.1:43117"));
+    assert_eq!((foreign.status, ended.status), (404, 303));
+    assert_eq!(app.call_status(&tokens.access).await, 401);
+}
+
+#[actix_web::test]
+async fn every_assistant_has_a_page_and_the_test_names_its_steps() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    for client in CLIENTS {
+        let page = browser.get(&format!("/settings/connect/{client}")).await;
+        assert_eq!(page.status, 200, "{client}: {}", page.text);
+        assert!(page.text.contains("/mcp") && page.text.contains("data-live="), "{client}");
+    }
+    // The test server is on this machine, which no cloud reaches.
+    assert!(browser.get("/settings/connect/claude").await.text.contains("cannot reach this address"));
+    assert!(!browser.get("/settings/connect/codex").await.text.contains("cannot reach this address"));
+    assert_eq!(browser.get("/settings/connect/telephone").await.status, 404);
+
+    let tested = browser.post_form("/settings/connect/codex", &[]).await;
+
+    assert_eq!(tested.status, 200);
+    for step in ["The address can be found", "A new app can register", "Tools are listed"] {
+        assert!(tested.text.contains(step), "{step}: {}", tested.text);
+    }
+    assert!(tested.text.contains("Every step passed"), "{}", tested.text);
+}
+
+#[actix_web::test]
+async fn assistant_that_connects_ends_the_waiting() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let app = OAuthClient::register(server.anonymous(), json!({ "client_name": "Heron" })).await;
+    let waiting = browser.get_part("/settings/connect/claude", "connected").await;
+
+    app.connect(&browser, "read:library").await;
+
+    let connected = browser.get_part("/settings/connect/claude", "connected").await;
+    assert!(waiting.text.contains("Waiting for Claude"), "{}", waiting.text);
+    assert!(
+        connected.text.contains("Connected: Heron") && !connected.text.contains("data-live"),
+        "{}",
+        connected.text
+    );
+}
+
+/// Makes calls with a canary, two of which are refused. Returns their number.
+async fn make_calls(server: &Server, browser: &Client, key: &Client) -> usize {
+    for _ in 0..3 {
+        key.clone().with("user-agent", "=cmd/1").get("/rest/v2/search?q=canary").await.data(200);
+    }
+    for _ in 0..2 {
+        key.get("/rest/v2/search?q=canary&limit=0").await.error_code(400);
+    }
+    flush(server).await;
+    let listed = browser.get("/app/api/activity?limit=100").await;
+    listed.data(200)["activity"].as_array().unwrap().len()
+}
+
+#[actix_web::test]
+async fn activity_page_and_file_show_the_same_calls() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, browser) = (user.full_key().await, user.sign_in().await);
+    let calls = make_calls(&server, &browser, &key).await;
+
+    let page = browser.get("/settings/activity").await;
+    let file = browser.get("/settings/activity.csv").await;
+    let refused = browser.get("/settings/activity.csv?refused=1").await;
+
+    assert_eq!(page.text.matches("<code dir=\"ltr\">GET /search</code>").count(), calls);
+    assert!(page.text.contains(&format!("at most {calls}, on 6 May; 2 refused in all")), "{}", page.text);
+    assert_eq!((file.text.lines().count(), refused.text.lines().count()), (calls + 1, 3));
+    assert!(file.header("content-type").starts_with("text/csv"));
+    assert!(file.text.contains(",'=cmd/1,"), "a spreadsheet must not run it: {}", file.text);
+    for text in [&page.text, &file.text] {
+        assert!(!text.contains("canary") && !text.contains("pk_"), "{text}");
+    }
+}
+
+#[actix_web::test]
+async fn activity_is_filtered_by_its_address() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, other, browser) = (user.full_key().await, user.full_key().await, user.sign_in().await);
+    make_calls(&server, &browser, &key).await;
+    let rows = |text: &str| text.matches("<code dir=\"ltr\">GET /search</code>").count();
+    let page = async |query: String| browser.get(&format!("/settings/activity{query}")).await;
+
+    assert_eq!(rows(&page(format!("?key={}", key.id)).await.text), 5);
+    assert_eq!(rows(&page("?refused=1".to_owned()).await.text), 2);
+    assert_eq!(rows(&page("?surface=mcp".to_owned()).await.text), 0);
+    let none = page(format!("?key={}", other.id)).await;
+    assert!(none.text.contains("No calls match"), "{}", none.text);
+    assert_eq!(rows(&page("?surprise=1&surface=telephone".to_owned()).await.text), 5);
+}
+
+#[actix_web::test]
+async fn usage_page_shows_the_reset_in_the_time_zone_of_the_account() {
+    let server = Server::start_with(&[("PLANS__PRO__REST_PER_DAY", "5")]).await;
+    let user = server.user(Plan::Pro).await;
+    let (key, browser) = (user.full_key().await, user.sign_in().await);
+    for _ in 0..3 {
+        key.get("/rest/v2/usage").await.data(200);
+    }
+    flush(&server).await;
+    browser.patch("/app/api/settings", json!({ "timeZone": "Europe/Berlin" })).await.data(200);
+
+    let page = browser.get("/settings/usage").await;
+
+    for shown in
+        ["resets at 02:00 your time (midnight UTC)", "at about 22:00", "aria-label=\"REST requests: 3 of 5\""]
+    {
+        assert!(page.text.contains(shown), "{shown}: {}", page.text);
+    }
+}

@@ -1,0 +1,306 @@
+//! The page of a document: its text with marks, forms without script, parts, states, pictures, and the list of all highlights.
+
+use serde_json::{Value, json};
+use values::plan::Plan;
+
+use crate::support::{Client, Key, Reply, Response, Server, Site};
+
+const PAGE: &str = "<html lang=en><head><title>Patience</title></head><body><article><h1>Patience</h1>\
+    <p>The heron stands <em>still</em> in the water for an hour, waiting for a fish.</p><h2>Its prey</h2>\
+    <p>Fish of every size that comes near, and frogs when there are no fish at all.</p></article></body></html>";
+
+async fn save_page(key: &Key, html: &str) -> Value {
+    let saved = key.save(json!({ "url": "https://birds.example/heron", "html": html })).await;
+    key.wait_for(&saved, "ready").await;
+    saved
+}
+
+fn path_of(saved: &Value) -> String {
+    format!("/read/{}", saved["documentId"].as_str().unwrap())
+}
+
+/// Returns the offsets of words in the text of a document, as an address names them.
+async fn place_of(key: &Key, saved: &Value, words: &str) -> (usize, usize) {
+    let path = format!("/rest/v2/documents/{}", saved["documentId"].as_str().unwrap());
+    let text = key.get(&path).await.data(200)["text"].as_str().unwrap().to_owned();
+    let start = text.split(words).next().unwrap().chars().count();
+    (start, start + words.chars().count())
+}
+
+async fn mark(session: &Client, path: &str, place: (usize, usize), more: &[(&str, &str)]) -> Response {
+    let (start, end) = (place.0.to_string(), place.1.to_string());
+    let mut fields = vec![("startOffset", start.as_str()), ("endOffset", end.as_str()), ("version", "1")];
+    fields.extend(more);
+    session.post_form(&format!("{path}/highlights"), &fields).await
+}
+
+#[actix_web::test]
+async fn words_of_an_address_are_marked_and_highlighted_by_a_form() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let saved = save_page(&key, PAGE).await;
+    let (path, place) = (path_of(&saved), place_of(&key, &saved, "heron stands still in").await);
+
+    let page = session.get(&format!("{path}?at={}-{}", place.0, place.1)).await;
+
+    assert_eq!(page.status, 200);
+    assert!(
+        page.text.contains(
+            "<mark id=\"at\" class=\"at\">heron stands </mark><em><mark class=\"at\">still</mark></em>"
+        ),
+        "{}",
+        page.text
+    );
+    assert!(page.text.contains(&format!("name=\"startOffset\" value=\"{}\"", place.0)), "{}", page.text);
+    assert!(page.text.contains("href=\"#o") && page.text.contains("Its prey"), "{}", page.text);
+
+    let answer = mark(&session, &path, place, &[("color", "green"), ("note", "Why?")]).await;
+
+    assert_eq!(answer.status, 303);
+    assert!(answer.header("location").starts_with(&format!("{path}?at={}-{}", place.0, place.1)));
+    let marked = session.get(&path).await;
+    assert!(
+        marked.text.contains("<mark class=\"hl c-green\" data-mark=\"") && marked.text.contains("Why?"),
+        "{}",
+        marked.text
+    );
+    let other = server.user(Plan::Pro).await.sign_in().await;
+    assert_eq!(other.get(&path).await.status, 404);
+    assert_eq!(mark(&other, &path, place, &[]).await.status, 404);
+}
+
+#[actix_web::test]
+async fn words_are_found_without_script() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let saved = save_page(&key, PAGE).await;
+    let (path, place) = (path_of(&saved), place_of(&key, &saved, "waiting for a fish").await);
+
+    let found = session.get(&format!("{path}?find=waiting+for+a+fish")).await;
+    let none = session.get(&format!("{path}?find=storks")).await;
+
+    assert_eq!(found.status, 303);
+    assert_eq!(found.header("location"), format!("{path}?at={}-{}#at", place.0, place.1));
+    assert!(none.status == 200 && none.text.contains("storks"), "{}", none.text);
+}
+
+#[actix_web::test]
+async fn highlight_is_changed_and_deleted_by_forms() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let saved = save_page(&key, PAGE).await;
+    let (path, place) = (path_of(&saved), place_of(&key, &saved, "heron").await);
+    mark(&session, &path, place, &[]).await;
+    let listed = session.get("/app/api/highlights").await.data(200).clone();
+    let form = format!("{path}/highlights/{}", listed["highlights"][0]["highlightId"].as_str().unwrap());
+
+    let changed = session.post_form(&form, &[("note", " Grey "), ("color", "blue")]).await;
+
+    assert_eq!(changed.status, 303);
+    let listed = session.get("/app/api/highlights").await.data(200)["highlights"][0].clone();
+    assert_eq!((&listed["note"], &listed["color"]), (&json!("Grey"), &json!("blue")));
+    let part = session.get_part(&path, "notes").await;
+    assert!(part.text.contains("Grey") && !part.text.contains("<html"), "{}", part.text);
+
+    session.post_form(&form, &[("action", "delete")]).await;
+
+    assert_eq!(session.get("/app/api/highlights").await.data(200)["total"], 0);
+}
+
+#[actix_web::test]
+async fn long_text_is_read_in_parts() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let paragraphs: String = (0..90)
+        .map(|number| {
+            format!("<p>{number}. {}</p>", format!("Heron {number} waits in the reeds. ").repeat(40))
+        })
+        .collect();
+    let html = format!("<html><body><article><h1>Long</h1>{paragraphs}</article></body></html>");
+    let saved = save_page(&key, &html).await;
+    let path = path_of(&saved);
+
+    let first = session.get(&path).await;
+    let second = session.get(&format!("{path}?part=2")).await;
+    let place = session.get(&format!("{path}?at=70000-70020")).await;
+    let part = session.get_part(&format!("{path}?part=2"), "text-part").await;
+
+    assert!(first.text.contains("id=\"part-1\"") && first.text.contains(&format!("href=\"{path}?part=2\"")));
+    assert!(second.text.contains("id=\"part-2\"") && second.text.contains("id=\"previous-part\""));
+    assert!(place.text.contains("id=\"part-2\"") && place.text.contains("id=\"at\""));
+    assert!(part.text.starts_with("<section") && !part.text.contains("<html"));
+}
+
+#[actix_web::test]
+async fn page_of_a_document_without_text_says_why() {
+    let server = Server::start_with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
+    let site = Site::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let saved = key.save(json!({ "url": site.page("/gone", [Reply::Status(404)]) })).await;
+    key.wait_for(&saved, "failed").await;
+
+    let page = session.get(&path_of(&saved)).await;
+
+    assert_eq!(page.status, 200);
+    assert!(
+        page.text.contains("callout is-error") && page.text.contains("value=\"refetch\""),
+        "{}",
+        page.text
+    );
+    let answer = session.post_form(&format!("{}/bookmark", path_of(&saved)), &[("action", "refetch")]).await;
+    assert_eq!(answer.status, 303);
+}
+
+#[actix_web::test]
+async fn bookmark_is_changed_by_forms_of_its_page() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let saved = save_page(&key, PAGE).await;
+    let (path, bookmark) =
+        (path_of(&saved), format!("/rest/v1/bookmarks/{}", saved["bookmarkId"].as_str().unwrap()));
+    for (action, field, value) in [
+        ("favorite", "favorite", json!(true)),
+        ("unfavorite", "favorite", json!(false)),
+        ("finish", "archived", json!(true)),
+        ("unarchive", "archived", json!(false)),
+    ] {
+        let answer = session.post_form(&format!("{path}/bookmark"), &[("action", action)]).await;
+
+        assert_eq!(answer.status, 303, "{action}");
+        assert_eq!(key.get(&bookmark).await.data(200)["bookmark"][field], value, "{action}");
+    }
+    let unknown = session.post_form(&format!("{path}/bookmark"), &[("action", "explode")]).await;
+    assert_eq!(unknown.status, 400);
+    session.post_form(&format!("{path}/bookmark"), &[("action", "delete")]).await;
+    assert_eq!(session.get(&path).await.status, 404);
+}
+
+/// A PNG of one transparent pixel.
+const PIXEL: [u8; 64] = [
+    0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d, b'I', b'H', b'D', b'R', 0, 0, 0, 1, 0, 0,
+    0, 1, 8, 6, 0, 0, 0, 0x1f, 0x15, 0xc4, 0x89, 0, 0, 0, 0x0b, b'I', b'D', b'A', b'T', 0x78, 0x9c, 0x63,
+    0x60, 0, 2, 0, 0, 5, 0, 1, 0x7a, 0x5e, 0xab, 0x3f, 0, 0, 0, 0, b'I', b'E', b'N', b'D',
+];
+
+/// Covers the threat table (rows X1, S1): a page shows neither the address of a picture nor its bytes.
+#[actix_web::test]
+async fn pictures_come_through_the_server_or_not_at_all() {
+    let server = Server::start_with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
+    let site = Site::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let picture = site.page(
+        "/heron.png",
+        [Reply::File("image/png", [PIXEL.as_slice(), &[0xae, 0x42, 0x60, 0x82]].concat())],
+    );
+    let drawing = site.page(
+        "/drawing.svg",
+        [Reply::File("image/svg+xml", b"<svg xmlns='http://www.w3.org/2000/svg'/>".to_vec())],
+    );
+    let prose = |bird: &str| {
+        format!("<p>{}</p>", format!("{bird} wait in the reeds for a fish, all day long. ").repeat(6))
+    };
+    let figure = |url: &str| format!("<figure><img src='{url}' width=600 height=400></figure>");
+    let html = format!(
+        "<html><body><article><h1>Herons</h1>{}{}{}{}{}</article></body></html>",
+        prose("Herons"),
+        figure(&picture),
+        prose("Storks"),
+        figure(&drawing),
+        prose("Cranes")
+    );
+    let saved = save_page(&key, &html).await;
+    let page = session.get(&path_of(&saved)).await;
+    let addresses: Vec<String> = page
+        .text
+        .split("<img src=\"")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap().to_owned())
+        .collect();
+    assert_eq!(addresses.len(), 2, "{}", page.text);
+    assert!(!page.text.contains("heron.png") && !page.text.contains("drawing.svg"), "{}", page.text);
+
+    let (status, headers, bytes) = session.download(&addresses[0]).await;
+
+    assert_eq!((status, headers["content-type"].to_str().unwrap()), (200, "image/webp"));
+    assert_eq!((&bytes[..4], &bytes[8..12]), (&b"RIFF"[..], &b"WEBP"[..]));
+    assert!(headers["cache-control"].to_str().unwrap().contains("private"));
+    session.download(&addresses[0]).await;
+    assert_eq!(site.request_count("/heron.png"), 1);
+    assert_eq!(session.download(&addresses[1]).await.0, 404);
+    let sized = session.get(&path_of(&saved)).await;
+    assert!(sized.text.contains("width=\"1\" height=\"1\""), "{}", sized.text);
+    let other = server.user(Plan::Pro).await.sign_in().await;
+    assert_eq!(other.download(&addresses[0]).await.0, 404);
+    let unknown = format!("/img/{}?d={}", "0".repeat(32), saved["documentId"].as_str().unwrap());
+    assert_eq!(session.download(&unknown).await.0, 404);
+}
+
+#[actix_web::test]
+async fn highlights_page_filters_and_exports() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let empty = session.get("/highlights").await;
+    assert!(empty.text.contains("class=\"empty\""), "{}", empty.text);
+    let saved = save_page(&key, PAGE).await;
+    let path = path_of(&saved);
+    mark(&session, &path, place_of(&key, &saved, "an hour").await, &[("color", "green"), ("note", "=1+1")])
+        .await;
+    mark(&session, &path, place_of(&key, &saved, "every size").await, &[("color", "blue")]).await;
+
+    let page = session.get("/highlights").await;
+    let green = session.get("/highlights?color=green").await;
+
+    assert!(
+        page.text.contains("an hour") && page.text.contains("every size") && page.text.contains("¶ 1"),
+        "{}",
+        page.text
+    );
+    assert!(green.text.contains("an hour") && !green.text.contains("every size"), "{}", green.text);
+    let (status, headers, markdown) = session.download("/highlights.md?color=green").await;
+    assert_eq!((status, headers["content-type"].to_str().unwrap()), (200, "text/markdown; charset=utf-8"));
+    assert!(String::from_utf8(markdown).unwrap().contains("> an hour\n\n=1+1\n"));
+    let (_, _, csv) = session.download("/highlights.csv").await;
+    assert!(String::from_utf8(csv).unwrap().contains("\"an hour\",\"'=1+1\",\"green\""));
+    let (_, _, json) = session.download("/highlights.json").await;
+    assert_eq!(serde_json::from_slice::<Value>(&json).unwrap().as_array().unwrap().len(), 2);
+    let other = server.user(Plan::Pro).await.sign_in().await;
+    assert!(!other.get("/highlights").await.text.contains("an hour"));
+    assert_eq!(
+        other.get(&format!("/highlights?document={}", saved["documentId"].as_str().unwrap())).await.status,
+        404
+    );
+}
+
+#[actix_web::test]
+async fn type_of_the_reader_is_kept_for_the_account() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let path = path_of(&save_page(&key, PAGE).await);
+
+    let fields = [
+        ("panel", "1"),
+        ("preset", "large"),
+        ("paper", "linen"),
+        ("justified", "true"),
+        ("back", path.as_str()),
+    ];
+    let answer = session.post_form("/settings/reading/type", &fields).await;
+
+    assert!(answer.header("location").starts_with(&path), "{}", answer.status);
+    let page = session.get(&path).await;
+    assert!(
+        page.text.contains("data-read=\"large\"") && page.text.contains("data-paper=\"linen\""),
+        "{}",
+        page.text
+    );
+    assert!(page.text.contains("is-justified"), "{}", page.text);
+}
