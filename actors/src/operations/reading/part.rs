@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use concurrency::Lane;
 use entity::{document, picture_size, rendition};
 use parse::html::display::{
     Decoration, DisplayMark, HtmlPart, MAX_PART_CHARS, PictureView, decorate, split_parts, text_to_html,
@@ -76,20 +77,57 @@ impl Operation for ReadPart {
         let (core, user) = (&ctx.core, caller.user);
         let found = document::Entity::one_visible_to(user, self.document).one(core.db.read()).await?;
         let document = found.ok_or(Error::not_found())?;
-        let stored = stored_html(core, user, document.id).await?;
-        let has_markup = stored.is_some();
-        let html = match stored {
-            Some(html) => html,
-            None => text_to_html(&current_text(core.db.read(), &document).await?),
+        let text = match stored_html(core, user, document.id).await? {
+            Some(html) => StoredText::Html(html),
+            None => StoredText::Plain(current_text(core.db.read(), &document).await?),
+        };
+        let source = PartSource {
+            user,
+            document: document.id,
+            version: document.version,
+            text,
+            marks: display_marks(highlights_of(core, user, &document).await?),
+            sizes: picture_sizes(core, user, document.id).await?,
+        };
+        // On a worker thread, because the HTML may have 4 MiB, and all of it is divided.
+        let rendered = core.workers.run(Lane::Foreground, move || self.render(source)).await?;
+        rendered.ok_or(Error::not_found())
+    }
+}
+
+/// The stored text of a document.
+enum StoredText {
+    /// The HTML of its source.
+    Html(String),
+    /// Its words, for a source without HTML.
+    Plain(String),
+}
+
+/// What the HTML of a part is made of.
+struct PartSource {
+    user: UserId,
+    document: DocumentId,
+    version: i32,
+    text: StoredText,
+    marks: Vec<DisplayMark>,
+    /// Width and height in pixels by the hash of the picture.
+    sizes: HashMap<Vec<u8>, (u32, u32)>,
+}
+
+impl ReadPart {
+    /// Makes the HTML of the part; `None` if the text has no parts, which does not happen.
+    fn render(self, source: PartSource) -> Option<ReadPartResponse> {
+        let PartSource { user, document, version, text, marks, sizes } = source;
+        let (html, has_markup) = match text {
+            StoredText::Html(html) => (html, true),
+            StoredText::Plain(text) => (text_to_html(&text), false),
         };
         let parts = split_parts(&html, MAX_PART_CHARS);
         let index = self.part.index(&parts);
-        let part = parts.get(index).ok_or(Error::not_found())?;
-        let marks = display_marks(highlights_of(core, user, &document).await?);
-        let sizes = picture_sizes(core, user, document.id).await?;
+        let part = parts.get(index)?;
         let picture = |url: &str| {
             let size = sizes.get(&picture_hash(user, url)).copied();
-            Some(PictureView { address: picture_address(user, document.id, url), size })
+            Some(PictureView { address: picture_address(user, document, url), size })
         };
         let decoration = Decoration {
             marks: &marks,
@@ -97,13 +135,13 @@ impl Operation for ReadPart {
             picture: &picture,
             picture_link: self.picture_link.as_deref(),
         };
-        Ok(ReadPartResponse {
+        Some(ReadPartResponse {
             html: decorate(&part.html(&html), &decoration),
             part: index + 1,
             parts: parts.len(),
             start: part.start,
             part_starts: parts.iter().map(|part| part.start).collect(),
-            version: document.version,
+            version,
             has_markup,
         })
     }
