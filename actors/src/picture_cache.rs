@@ -19,6 +19,9 @@ const OVERHEAD_BYTES: usize = 128;
 const MAX_AGE: Duration = Duration::from_secs(900);
 /// Pictures that are fetched for one user at the same time.
 const FETCHES_PER_USER: usize = 6;
+/// Pictures that are fetched from one host at the same time, for all users together. Browsers open six connections to a host; this server
+/// is one of many clients, so it takes fewer.
+const FETCHES_PER_HOST: usize = 4;
 
 /// The hash of a user and of the URL of a picture.
 pub type WebPictureKey = Vec<u8>;
@@ -32,6 +35,8 @@ pub struct PictureCache {
     pub(crate) fetches: KeyedMutex<WebPictureKey>,
     /// Slots of each user for fetches.
     pub(crate) slots: KeyedSemaphore<UserId>,
+    /// Slots of each host for fetches, by [`web::site_key`].
+    pub(crate) host_slots: KeyedSemaphore<String>,
 }
 
 impl Default for PictureCache {
@@ -44,6 +49,7 @@ impl Default for PictureCache {
             pictures: Cache::builder().max_capacity(MAX_BYTES).weigher(bytes).time_to_live(MAX_AGE).build(),
             fetches: KeyedMutex::default(),
             slots: KeyedSemaphore::new(FETCHES_PER_USER),
+            host_slots: KeyedSemaphore::new(FETCHES_PER_HOST),
         }
     }
 }

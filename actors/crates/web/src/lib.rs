@@ -15,6 +15,7 @@
 //! | fetch a page into memory or a file onto the disk | [`Fetcher::get_or_save`] |
 //! | send a form | [`Fetcher::post`] |
 //! | take turns at a host, and respect its `Retry-After` | [`HostThrottle`] |
+//! | count requests of a site | [`site_key`] |
 //! | build a client for a configured service | [`service_client`], [`retry_after`] |
 //! | build a client for downloads | [`download_client`] |
 //! | install the provider of TLS before another client is built | [`install_crypto_provider`] |
@@ -35,7 +36,7 @@ pub mod probe;
 pub use fetch::{
     BodyPolicy, ClientSetupError, ContentType, FetchError, FetchOutcome, FetchRequest, FetchSettings,
     FetchedPage, Fetcher, HostLookup, HostPermit, HostThrottle, MAX_REDIRECTS, ResponseHeaders, SaveError,
-    SystemLookup, WallClock, download_client, install_crypto_provider, retry_after, service_client,
+    SystemLookup, WallClock, download_client, install_crypto_provider, retry_after, service_client, site_key,
 };
 pub use guard::{Guard, is_local_name};
 pub use page_url::{PageUrl, UrlRejection};

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use concurrency::{Lane, QUEUE_RETRY_AFTER};
 use entity::{document, picture_size, rendition};
 use errors::Error;
 use parse::html::display::picture_sources;
@@ -10,7 +11,7 @@ use parse::picture::ShownPicture;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
 use values::id::{DocumentId, UserId};
-use web::{FetchRequest, PageUrl};
+use web::{FetchRequest, PageUrl, site_key};
 
 use super::picture_address::picture_hash;
 use crate::auth::caller::Caller;
@@ -25,7 +26,8 @@ const MAX_PICTURE_BYTES: u64 = 10 << 20;
 ///
 /// # Errors
 /// [`Error::NotFound`] when the document does not exist, does not show such a picture, or the picture cannot be fetched or decoded;
-/// [`Error::Busy`] when the sandbox cannot be started; those of the database.
+/// [`Error::Busy`] while the picture's host asks to be left alone; [`Error::Internal`] when the sandbox cannot be started; those of the
+/// database.
 pub async fn show_picture(
     ctx: &OperationContext,
     caller: &Caller,
@@ -66,8 +68,7 @@ async fn find_url(
     document: &document::Model,
     key: &[u8],
 ) -> Result<Option<String>, Error> {
-    let has_hash = |url: &str| picture_hash(user, url) == key;
-    if let Some(url) = document.image_url.as_ref().filter(|url| has_hash(url)) {
+    if let Some(url) = document.image_url.as_ref().filter(|url| picture_hash(user, url) == key) {
         return Ok(Some(url.clone()));
     }
     let html = rendition::Entity::one_of_document(user, document.id)
@@ -75,16 +76,18 @@ async fn find_url(
         .column(rendition::Column::Html)
         .into_tuple::<Option<String>>();
     let html = html.one(ctx.core.db.read()).await?.flatten().unwrap_or_default();
-    Ok(picture_sources(&html).find(|url| has_hash(url)).map(|url| url.into_owned()))
+    let key = key.to_vec();
+    let search =
+        move || picture_sources(&html).find(|url| picture_hash(user, url) == key).map(|url| url.into_owned());
+    // On a worker thread, because the HTML may have 4 MiB.
+    Ok(ctx.core.workers.run(Lane::Foreground, search).await?)
 }
 
 /// Fetches a picture; `None` if there is none that can be shown.
 async fn fetch(ctx: &OperationContext, url: &str) -> Result<Option<ShownPicture>, Error> {
     let Ok(url) = PageUrl::parse(url) else { return Ok(None) };
-    let Ok(page) = ctx.ingest.fetcher.get(&url, FetchRequest::picture(MAX_PICTURE_BYTES)).await else {
-        return Ok(None);
-    };
-    match ctx.ingest.sandbox.read_picture(&page.body).await {
+    let Some(file) = download(ctx, &url).await? else { return Ok(None) };
+    match ctx.ingest.sandbox.read_picture(&file).await {
         Ok(picture) => Ok(Some(picture)),
         Err(error @ SandboxError::Unavailable(_)) => Err(Error::internal(error)),
         Err(
@@ -98,6 +101,27 @@ async fn fetch(ctx: &OperationContext, url: &str) -> Result<Option<ShownPicture>
             | SandboxError::Picture(_)
             | SandboxError::Import(_),
         ) => Ok(None),
+    }
+}
+
+/// Downloads the file of a picture; `None` if its host does not send it.
+///
+/// # Errors
+/// [`Error::Busy`] while the host asks to be left alone. The cache keeps no errors, so the picture is shown later.
+async fn download(ctx: &OperationContext, url: &PageUrl) -> Result<Option<Vec<u8>>, Error> {
+    let hosts = &ctx.ingest.feeds.host_throttle;
+    // Not the permit of `host_throttle`: it is one at a time and has no queue, for jobs that can be tried again later. A reader waits.
+    let _slot = ctx.picture_cache.host_slots.acquire(site_key(url)).await.map_err(Error::internal)?;
+    // After the wait, because the response to an earlier picture may have asked for the delay.
+    if hosts.is_backing_off(url) {
+        return Err(Error::Busy(QUEUE_RETRY_AFTER));
+    }
+    match ctx.ingest.fetcher.get(url, FetchRequest::picture(MAX_PICTURE_BYTES)).await {
+        Ok(page) => Ok(Some(page.body)),
+        Err(error) => {
+            hosts.record_retry_after(&error);
+            Ok(None)
+        }
     }
 }
 

@@ -102,7 +102,7 @@ impl<K> HostThrottle<K> {
 
 /// Returns the name under which a site is throttled. It is the same for http and https, and with and without `www.`, because sites
 /// redirect from the one to the other.
-pub(super) fn site_key(url: &PageUrl) -> String {
+pub fn site_key(url: &PageUrl) -> String {
     let host = url.host();
     let host = host.strip_prefix("www.").unwrap_or(host);
     match url.port() {

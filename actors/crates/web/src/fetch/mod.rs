@@ -36,7 +36,7 @@ pub use client::{download_client, install_crypto_provider, service_client};
 pub use content_type::ContentType;
 pub use error::{ClientSetupError, FetchError, SaveError};
 pub use headers::{ResponseHeaders, WallClock, retry_after};
-pub use host_throttle::{HostPermit, HostThrottle};
+pub use host_throttle::{HostPermit, HostThrottle, site_key};
 pub use request::{FetchRequest, MAX_REDIRECTS};
 pub use resolve::{HostLookup, SystemLookup};
 
