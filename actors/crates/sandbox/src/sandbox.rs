@@ -43,7 +43,10 @@ pub struct PdfText {
 pub struct Sandbox {
     pages: Arc<Pool>,
     documents: Arc<Pool>,
+    /// For pages of PDFs.
     pub(super) pictures: Arc<Pool>,
+    /// For pictures of web pages. Apart from `pages`, because one page shows dozens of them, behind which saves and feeds would wait.
+    web_pictures: Arc<Pool>,
 }
 
 impl Sandbox {
@@ -58,10 +61,12 @@ impl Sandbox {
         pages: SandboxSettings,
         documents: SandboxSettings,
     ) -> Self {
+        let web_pictures = SandboxSettings::web_pictures(&pages);
         Self {
             pages: Pool::new(command.clone(), pages),
             documents: Pool::new(command.clone(), documents),
-            pictures: Pool::new(command, SandboxSettings::pictures()),
+            pictures: Pool::new(command.clone(), SandboxSettings::pictures()),
+            web_pictures: Pool::new(command, web_pictures),
         }
     }
 
@@ -124,7 +129,7 @@ impl Sandbox {
     /// # Errors
     /// Each of [`SandboxError`] but `Article`; all but `Unavailable` concern these bytes alone.
     pub async fn read_feed(&self, bytes: &[u8], url: String) -> Result<FeedDocument, SandboxError> {
-        self.run_json(&Task::Feed { url }, bytes).await
+        run_json(&self.pages, &Task::Feed { url }, bytes).await
     }
 
     /// Reads a list of feeds; `None` if the text is not OPML.
@@ -132,7 +137,7 @@ impl Sandbox {
     /// # Errors
     /// The same errors as [`Sandbox::read_feed`].
     pub async fn read_opml(&self, text: &str) -> Result<Option<OpmlDocument>, SandboxError> {
-        self.run_json(&Task::Opml, text.as_bytes()).await
+        run_json(&self.pages, &Task::Opml, text.as_bytes()).await
     }
 
     /// Decodes a picture of a web page and encodes it again, so that nothing but its pixels is left.
@@ -141,24 +146,9 @@ impl Sandbox {
     /// [`SandboxError::Picture`] when it is no picture that is shown; each of the others but `Article`; all but `Unavailable` concern
     /// these bytes alone.
     pub async fn read_picture(&self, bytes: &[u8]) -> Result<ShownPicture, SandboxError> {
-        let read: Result<ShownPicture, PictureError> = self.run_json(&Task::WebPicture, bytes).await?;
+        let read: Result<ShownPicture, PictureError> =
+            run_json(&self.web_pictures, &Task::WebPicture, bytes).await?;
         Ok(read?)
-    }
-
-    async fn run_json<T: DeserializeOwned>(&self, task: &Task, bytes: &[u8]) -> Result<T, SandboxError> {
-        match self.pages.run(task, Body::Bytes(bytes)).await? {
-            (TaskResponse::Json, text) => serde_json::from_slice(&text).map_err(|_| SandboxError::Crashed),
-            (TaskResponse::TooLarge, _) => Err(SandboxError::TooLarge),
-            (
-                TaskResponse::Article(_)
-                | TaskResponse::ArticleFailed { .. }
-                | TaskResponse::Pdf(_)
-                | TaskResponse::PdfFailed { .. }
-                | TaskResponse::Picture(_)
-                | TaskResponse::NoPage,
-                _,
-            ) => Err(SandboxError::Crashed),
-        }
     }
 
     /// Begins to decode an audio or video file that is open for reading only. `wall_time` and `cpu_seconds` hold for each piece.
@@ -193,5 +183,26 @@ impl Sandbox {
     /// Returns the number of children of pages that have no work.
     pub fn idle_count(&self) -> usize {
         self.pages.idle_count()
+    }
+}
+
+/// Runs a task whose response is JSON in a child of this pool.
+async fn run_json<T: DeserializeOwned>(
+    pool: &Arc<Pool>,
+    task: &Task,
+    bytes: &[u8],
+) -> Result<T, SandboxError> {
+    match pool.run(task, Body::Bytes(bytes)).await? {
+        (TaskResponse::Json, text) => serde_json::from_slice(&text).map_err(|_| SandboxError::Crashed),
+        (TaskResponse::TooLarge, _) => Err(SandboxError::TooLarge),
+        (
+            TaskResponse::Article(_)
+            | TaskResponse::ArticleFailed { .. }
+            | TaskResponse::Pdf(_)
+            | TaskResponse::PdfFailed { .. }
+            | TaskResponse::Picture(_)
+            | TaskResponse::NoPage,
+            _,
+        ) => Err(SandboxError::Crashed),
     }
 }

@@ -69,6 +69,11 @@ impl SandboxSettings {
         }
     }
 
+    /// Returns the limits for pictures of web pages: those of pages, with at most two children, because decoding takes milliseconds.
+    pub(super) fn web_pictures(pages: &Self) -> Self {
+        Self { children: pages.children.min(2), ..pages.clone() }
+    }
+
     pub(super) fn setup(&self, mode: WorkerMode) -> Setup {
         Setup {
             mode,

@@ -284,6 +284,20 @@ async fn twenty_concurrent_pages_share_two_children() {
     assert_eq!(sandbox.idle_count(), 2);
 }
 
+#[tokio::test]
+async fn picture_does_not_wait_for_pages() {
+    let sandbox = Sandbox::new(command(), SandboxSettings { children: 1, ..settings() });
+
+    let read = tokio::select! {
+        // In this order: the page has the child of pages before the picture is read.
+        biased;
+        page = sandbox.read_article(page("probe:sleep")) => panic!("the page was read: {page:?}"),
+        read = sandbox.read_picture(b"no picture") => read,
+    };
+
+    assert!(matches!(read, Err(SandboxError::Picture(_))), "{read:?}");
+}
+
 /// Covers the threat table (row P6).
 #[tokio::test]
 async fn nested_element_bomb_is_rejected_immediately() {
