@@ -10,12 +10,13 @@ mod page_spans;
 mod picture_width;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use concurrency::KeyedSemaphore;
+use concurrency::FairSemaphore;
 use database::Db;
 use entity::document;
 use errors::Error;
-use sandbox::{DrawnPage, Sandbox, SandboxError};
+use sandbox::{DrawnPage, Sandbox, SandboxError, SandboxSettings};
 use values::id::UserId;
 
 use crate::originals::{FileVersion, Originals};
@@ -26,8 +27,8 @@ pub use page_layer::PlacedPage;
 pub use page_spans::PageSpan;
 pub use picture_width::PictureWidth;
 
-/// Pages of one user that are made at the same time. Further ones wait, so that a user who pages fast leaves room for the others.
-const USER_PAGES: usize = 2;
+/// Maximum wait for the turn of a page: the longest time of one page, and some more. A browser has given up by then.
+const MAX_TURN_WAIT: Duration = Duration::from_secs(120);
 
 /// Makes and keeps pages of PDFs. Clones share them.
 #[derive(Clone)]
@@ -35,26 +36,30 @@ pub struct PdfPages {
     originals: Originals,
     sandbox: Sandbox,
     db: Db,
-    slots: KeyedSemaphore<UserId>,
+    /// As many as the sandbox has children for pages, which users get in turn. A bound of each user below that number would leave a user
+    /// nothing on a machine with one core, whose sandbox has one child; with turns, a user who opens many pages delays another by one.
+    turns: FairSemaphore<UserId>,
     caches: Caches,
 }
 
 impl PdfPages {
     /// Creates the maker of pages.
     pub fn new(originals: Originals, sandbox: Sandbox, db: Db) -> Self {
-        Self { originals, sandbox, db, slots: KeyedSemaphore::new(USER_PAGES), caches: Caches::default() }
+        let turns = FairSemaphore::new(SandboxSettings::pictures().children, MAX_TURN_WAIT);
+        Self { originals, sandbox, db, turns, caches: Caches::default() }
     }
 
     /// Returns the sizes of all pages, and where their texts are.
     ///
     /// # Errors
-    /// [`Error::Conflict`] with the reason when the file cannot be opened; the errors of the database and of the store.
+    /// [`Error::Conflict`] with the reason when the file cannot be opened; [`Error::Busy`] when too many pages are waited for; the errors of the
+    /// database and of the store.
     pub async fn overview(&self, document: &document::Model) -> Result<Arc<PdfOverview>, Error> {
         let version = FileVersion::of(document);
         if let Some(known) = self.caches.overviews.get(&version) {
             return known.map_err(Error::conflict);
         }
-        let _slot = self.slots.acquire(document.user_id).await.map_err(Error::internal)?;
+        let _turn = self.turns.acquire(document.user_id).await?;
         if let Some(known) = self.caches.overviews.get(&version) {
             return known.map_err(Error::conflict);
         }
@@ -79,7 +84,7 @@ impl PdfPages {
         if let Some(known) = self.caches.layers.get(&key) {
             return known.map_err(Error::conflict);
         }
-        let _slot = self.slots.acquire(document.user_id).await.map_err(Error::internal)?;
+        let _turn = self.turns.acquire(document.user_id).await?;
         if let Some(known) = self.caches.layers.get(&key) {
             return known.map_err(Error::conflict);
         }
@@ -110,7 +115,7 @@ impl PdfPages {
         if let Some(known) = self.caches.pictures.get(&key) {
             return known.map_err(Error::conflict);
         }
-        let _slot = self.slots.acquire(document.user_id).await.map_err(Error::internal)?;
+        let _turn = self.turns.acquire(document.user_id).await?;
         if let Some(known) = self.caches.pictures.get(&key) {
             return known.map_err(Error::conflict);
         }
