@@ -36,6 +36,8 @@ async fn forgotten_password_is_replaced_by_pages() {
     );
     assert_eq!((weak.status, weak.text.contains("id=\"new-wrong\"")), (422, true));
     assert_eq!((set.status, set.header("location")), (303, "/reset?done"));
+    let done = anonymous.get("/reset?done").await.text;
+    assert!(done.contains("API keys stay valid") && done.contains("href=\"/settings/keys\""), "{done}");
     assert!(anonymous.get(&path).await.text.contains("used before or has expired"));
     anonymous.sign_in(user.email(), NEW_PASSWORD).await;
     let old = json!({ "email": user.email(), "password": PASSWORD });

@@ -236,6 +236,7 @@ reset-new = Neues Passwort
 reset-hint = Mindestens 10 Zeichen und nicht leicht zu erraten. Einige Wörter sind ein gutes Passwort.
 reset-set = Passwort setzen
 reset-done = Dein neues Passwort gilt.
+reset-done-keys = API-Schlüssel gelten weiter. Wenn jemand anderes einen davon kennen könnte, widerrufe ihn auf <a class="link" href="/settings/keys">der Seite deiner API-Schlüssel</a>.
 reset-sign-in = Anmelden
 reset-spent = Dieser Link wurde schon benutzt oder ist abgelaufen.
 reset-again = Neuen Link anfordern

@@ -239,6 +239,7 @@ reset-new = New password
 reset-hint = At least 10 characters, and not easy to guess. A few words are a good password.
 reset-set = Set the password
 reset-done = Your new password is set.
+reset-done-keys = API keys stay valid. If somebody else may know one of them, revoke it on <a class="link" href="/settings/keys">the page of your API keys</a>.
 reset-sign-in = Sign in
 reset-spent = This link was used before or has expired.
 reset-again = Ask for another link
