@@ -1,7 +1,6 @@
 //! The one page that shows the secret of a key: the answer to the form that created or regenerated it.
 //!
-//! The page is not stored, and the form works once: reloading the page sends the form again, which shows the list of keys. The ticket of a
-//! form is one of the messages that are shown once, which a user can take out once.
+//! The page is not stored, and the form works once, by its ticket: reloading the page sends the form again, which shows the list of keys.
 
 use std::time::Duration;
 
@@ -14,7 +13,6 @@ use values::time::Timestamp;
 
 use crate::parts;
 use crate::web::filters;
-use crate::web::page::done::DoneMessage;
 use crate::web::page::request::PageRequest;
 use crate::web::page::shell::{Here, Shell};
 
@@ -37,13 +35,13 @@ pub enum TicketState {
 /// # Errors
 /// [`Error::Internal`] when the system gives no random bytes.
 pub fn issue_ticket(page: &PageRequest) -> Result<String, Error> {
-    page.state.done.keep(page.viewer.caller.user, DoneMessage::new("api-keys-form-used"))
+    page.state.tickets.issue(page.viewer.caller.user)
 }
 
 /// Uses up the ticket of the form.
 pub fn spend_ticket(page: &PageRequest) -> TicketState {
     let ticket = page.form.get("ticket").unwrap_or_default();
-    if page.state.done.take(page.viewer.caller.user, ticket).is_some() {
+    if page.state.tickets.spend(page.viewer.caller.user, ticket) {
         return TicketState::Valid;
     }
     let opened = page.form.get("opened").and_then(|millis| millis.parse().ok()).unwrap_or(i64::MAX);

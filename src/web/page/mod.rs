@@ -6,6 +6,7 @@
 //! | know who asks, run operations, read query and form | [`request::PageRequest`]; without a session [`public::PublicRequest`] |
 //! | answer with a page, or with the parts that a script asked for | [`render::PageView`], [`parts!`](crate::parts) |
 //! | send the user on with a message, and a way back | [`done::DoneMessage`] |
+//! | let a form that is answered with a secret be sent once | [`tickets::FormTickets`] |
 //! | show what is wrong with a form | [`faults::FormFaults`] |
 //! | show the navigation around a page | [`shell::Shell`] |
 //!
@@ -22,3 +23,4 @@ pub mod request;
 pub mod route;
 pub mod shell;
 pub mod state;
+pub mod tickets;
