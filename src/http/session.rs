@@ -87,16 +87,17 @@ pub fn require_own_origin(request: &HttpRequest, core: &CoreContext) -> Result<(
     if matches!(*request.method(), Method::GET | Method::HEAD) {
         return Ok(());
     }
-    // A request without either header comes from no browser, so no site can have caused it. An unreadable header
-    // equals nothing and is refused.
-    let header = |name: &str| {
-        request.headers().get(name).map(|value| value.to_str().unwrap_or("unreadable").to_owned())
-    };
-    let is_own_origin = header(ORIGIN.as_str()).is_none_or(|origin| origin == origin_of(&core.base_url));
-    let is_own_site =
-        // `none` is the user's own navigation, such as from the address bar.
-        header("Sec-Fetch-Site").is_none_or(|site| matches!(site.as_str(), "same-origin" | "none"));
-    if is_own_origin && is_own_site { Ok(()) } else { Err(Error::ForeignOrigin) }
+    // A request without either header comes from no browser, so no site can have caused it.
+    let origin = request.headers().get(ORIGIN);
+    let is_own_origin = origin.is_none_or(|origin| origin.as_bytes() == origin_of(&core.base_url).as_bytes());
+    if is_own_origin && is_from_own_site(request) { Ok(()) } else { Err(Error::ForeignOrigin) }
+}
+
+/// Returns whether a request comes from the server's own pages or from the user, such as from the address bar, as far as
+/// `Sec-Fetch-Site` says (Fetch Metadata). Browsers do not send it over plain http, and other clients not at all.
+pub fn is_from_own_site(request: &HttpRequest) -> bool {
+    let site = request.headers().get("Sec-Fetch-Site");
+    site.is_none_or(|site| matches!(site.as_bytes(), b"same-origin" | b"none"))
 }
 
 /// Scheme, host and port of a URL, in the form of the header `Origin`.

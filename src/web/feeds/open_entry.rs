@@ -11,6 +11,7 @@ use values::kind::{DocumentStatus, PictureMode};
 use values::time::Timestamp;
 
 use super::selection::FeedSelection;
+use crate::http::session::is_from_own_site;
 use crate::web::page::request::PageRequest;
 
 /// The entry in the reading pane.
@@ -41,7 +42,8 @@ pub(super) struct OpenEntry {
     pub recording: Option<String>,
 }
 
-/// Loads an entry and marks it as read, unless the address says to keep it unread.
+/// Loads an entry and marks it as read, unless the address says to keep it unread, or another site caused the request: a link or a
+/// picture of that site would change the library otherwise.
 ///
 /// # Errors
 /// [`Error::NotFound`] when the user has no such entry.
@@ -52,7 +54,8 @@ pub(super) async fn load(
 ) -> Result<OpenEntry, Error> {
     let target = Target(vec![id.to_owned()]);
     let mut entry = request.run_query::<ShowEntry>(&target, &[]).await?.entry;
-    if !entry.read && request.query.get("keep") != Some("unread") {
+    let keeps_unread = request.query.get("keep") == Some("unread") || !is_from_own_site(&request.http);
+    if !entry.read && !keeps_unread {
         entry = mark_read(request, &target, entry).await?;
     }
     let feed = Target(vec![entry.feed_id.to_string()]);

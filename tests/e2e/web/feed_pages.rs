@@ -68,6 +68,23 @@ async fn opened_entry_is_shown_sanitised_and_marked_as_read() {
 }
 
 #[actix_web::test]
+async fn link_of_another_site_leaves_an_entry_unread() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let reader = Reader::new(&server).await;
+    reader.follow(&site, "/tides", &["High water"], None).await;
+    let path = format!("/feeds?entry={}", entry_id(&reader, "High water").await);
+    let unread = async || reader.stream("").await["entries"].as_array().unwrap().len();
+
+    for origin in ["cross-site", "same-site"] {
+        let page = reader.app.clone().with("sec-fetch-site", origin).get(&path).await;
+        assert_eq!((page.status, unread().await), (200, 1), "{origin}");
+    }
+    reader.app.clone().with("sec-fetch-site", "none").get(&path).await;
+
+    assert_eq!(unread().await, 0);
+}
+
+#[actix_web::test]
 async fn entry_is_starred_kept_unread_and_saved_by_forms() {
     let (server, site) = (Server::start().await, Site::start().await);
     let reader = Reader::new(&server).await;
