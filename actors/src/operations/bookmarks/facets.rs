@@ -112,7 +112,10 @@ impl Operation for CountFacets {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CountFacetsResponse, Error> {
         let (db, user) = (ctx.core.db.read(), caller.user);
-        let filter = BookmarkFilter::all_of(user).with_query(db, &self.0).await?;
+        // Before the counts, because each query looks up its feeds and collections.
+        let (others, types) = split_types(&self.0);
+        let without_types = BookmarkFilter::all_of(user).with_query(db, &others).await?;
+        let filter = types.into_iter().fold(without_types.clone(), BookmarkFilter::with_type);
         let bounds = PageBounds {
             sort: BookmarkSort::SavedAtDescending,
             after: None,
@@ -129,12 +132,12 @@ impl Operation for CountFacets {
             total,
             library,
             types: if is_counted_by_index {
-                count_types(db, user, &self.0, bounds).await?
+                count_types(db, &without_types, bounds).await?
             } else {
                 sample.types(db).await?
             },
             states: if is_counted_by_index {
-                count_states(db, user, &self.0, bounds).await?
+                count_states(db, &filter, bounds).await?
             } else {
                 sample.states(db).await?
             },
@@ -270,32 +273,40 @@ impl FacetSample {
     }
 }
 
-/// Counts the matches with each type. A type in the query itself does not count, so that the others can be chosen in its place.
+/// Returns a query without its groups that are a type alone, and these types.
+fn split_types(query: &LibraryQuery) -> (LibraryQuery, Vec<ContentType>) {
+    let (mut others, mut types) = (query.clone(), Vec::new());
+    others.groups.retain(|group| match group.only() {
+        Some(QueryCondition::Type(kind)) => {
+            types.push(*kind);
+            false
+        }
+        Some(_) | None => true,
+    });
+    (others, types)
+}
+
+/// Counts the matches with each type. `without_types` is the filter of the query without its types, so that others can be chosen in their
+/// place.
 async fn count_types(
     db: &impl ConnectionTrait,
-    user: UserId,
-    query: &LibraryQuery,
+    without_types: &BookmarkFilter,
     bounds: PageBounds<'_>,
 ) -> Result<Vec<Facet>, Error> {
-    let mut query = query.clone();
-    query.groups.retain(|group| !matches!(group.only(), Some(QueryCondition::Type(_))));
     let mut facets = Vec::new();
     for name in ContentType::NAMES {
         let Ok(kind) = name.parse() else { continue };
-        let filter = BookmarkFilter::all_of(user);
-        let filter = filter.with_query(db, &query.clone().and(QueryCondition::Type(kind))).await?;
-        let count = count_matches(db, &filter, bounds).await?;
+        let count = count_matches(db, &without_types.clone().with_type(kind), bounds).await?;
         facets.push(Facet { value: (*name).to_owned(), count });
     }
     facets.retain(|facet| facet.count.count > 0);
     Ok(facets)
 }
 
-/// Counts the matches in each state.
+/// Counts the matches of the filter in each state.
 async fn count_states(
     db: &impl ConnectionTrait,
-    user: UserId,
-    query: &LibraryQuery,
+    filter: &BookmarkFilter,
     bounds: PageBounds<'_>,
 ) -> Result<Vec<Facet>, Error> {
     let mut facets = Vec::new();
@@ -307,8 +318,7 @@ async fn count_states(
         QueryState::Processing,
         QueryState::Failed,
     ] {
-        let filter = BookmarkFilter::all_of(user);
-        let filter = filter.with_query(db, &query.clone().and(QueryCondition::Is(state))).await?;
+        let filter = filter.clone().with_state(state);
         let is_flag = matches!(state, QueryState::Unread | QueryState::Archived | QueryState::Favorite);
         // The query says the opposite.
         let is_impossible = is_flag && !filter.is_of_flags_and_type();

@@ -11,7 +11,7 @@ use library::bookmarks::{BookmarkSet, normalize_tag};
 use library::query::{LibraryQuery, QueryCondition, QueryGroup, QueryState, QueryTerm};
 use sea_orm::ConnectionTrait;
 use values::id::UserId;
-use values::kind::DocumentStatus;
+use values::kind::{ContentType, DocumentStatus};
 
 use super::filter::BookmarkFilter;
 use super::query_conditions::{BookmarkFlag, ResolvedCondition, ResolvedGroup, ResolvedTerm};
@@ -42,6 +42,23 @@ impl BookmarkFilter {
             }
         }
         Ok(self)
+    }
+
+    /// Adds a content type. Unlike a query, it needs no look-up.
+    pub(super) fn with_type(self, kind: ContentType) -> Self {
+        self.with_condition(ResolvedCondition::Type(kind))
+    }
+
+    /// Adds a state. Unlike a query, it needs no look-up.
+    pub(super) fn with_state(self, state: QueryState) -> Self {
+        self.with_condition(state_condition(state))
+    }
+
+    fn with_condition(mut self, condition: ResolvedCondition) -> Self {
+        if let Some(term) = self.absorb(ResolvedTerm { is_excluded: false, condition }) {
+            self.query.groups.push(ResolvedGroup { terms: vec![term] });
+        }
+        self
     }
 
     /// Takes a term into the other filters. Returns it if it has to be tested.
@@ -151,5 +168,25 @@ fn state_condition(state: QueryState) -> ResolvedCondition {
         QueryState::Processing => ResolvedCondition::Status(DocumentStatus::Processing),
         QueryState::Ready => ResolvedCondition::Status(DocumentStatus::Ready),
         QueryState::Failed => ResolvedCondition::Status(DocumentStatus::Failed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn added_conditions_are_flags_and_types_unless_contradictory() {
+        let all = BookmarkFilter::all_of(UserId(Uuid::nil()));
+
+        let unread = all.with_type(ContentType::Pdf).with_state(QueryState::Unread);
+        let contradictory = unread.clone().with_state(QueryState::Read);
+
+        assert_eq!((unread.content_type, unread.unread), (Some(ContentType::Pdf), Some(true)));
+        assert!(unread.is_of_flags_and_type());
+        assert!(!contradictory.is_of_flags_and_type());
+        assert!(!unread.with_state(QueryState::Failed).is_of_flags_and_type());
     }
 }
