@@ -20,6 +20,10 @@ use crate::http::cache;
 use crate::rest::{V1Routes, V2Routes};
 use crate::routing::{self, undescribed};
 
+/// Pages of other sites can embed nothing from here, such as a picture of a page of a PDF: browsers send the session's cookie with requests
+/// of sites of the same domain.
+const OWN_ORIGIN_ONLY: (&str, &str) = ("cross-origin-resource-policy", "same-origin");
+
 /// Mounts /app/api. The routes of REST are under /library.
 pub fn mount(config: &mut ServiceConfig) {
     let unknown = || routing::refuse::<WebApp>(Vec::new());
@@ -38,6 +42,6 @@ pub fn mount(config: &mut ServiceConfig) {
             .configure(|scope| routing::mount::<WebApp>(scope, ROUTES))
             .configure(|scope| routing::mount::<WebApp>(scope, OPERATOR_ROUTES))
             .default_service(unknown())
-            .wrap(cache::no_store(cache::BY_SESSION)),
+            .wrap(cache::no_store(cache::BY_SESSION).add(OWN_ORIGIN_ONLY)),
     );
 }

@@ -68,6 +68,7 @@ async fn picture_of_a_page_is_webp_for_its_owner_alone() {
 
     assert_eq!((status, &headers["content-type"]), (200, &"image/webp".parse().unwrap()));
     assert_eq!((&bytes[..4], &bytes[8..12]), (&b"RIFF"[..], &b"WEBP"[..]));
+    assert_eq!(headers["cross-origin-resource-policy"], "same-origin");
     assert_eq!((again, empty.len()), (304, 0));
     assert_eq!(browser.get(&format!("{picture}?w=801")).await.faults(), ["w"]);
     assert_eq!(browser.get(&format!("{document}/pages/2/picture")).await.error_code(404), "NOT_FOUND");
