@@ -7,7 +7,7 @@ use askama::Template;
 use errors::{Error, retry_after_seconds};
 
 use crate::http::account::{self, StartedSession};
-use crate::http::session::{authenticate, cookie, expired_cookie, forget_pages};
+use crate::http::session::{authenticate, cookie, expired_cookie, forget_pages, session_secret};
 use crate::parts;
 use crate::web::filters;
 use crate::web::page::faults::FormFaults;
@@ -77,8 +77,13 @@ pub async fn sign_out(request: PublicRequest) -> Result<HttpResponse, Error> {
 /// Sends the browser to the first page of a session.
 pub fn begin(request: &PublicRequest, started: &StartedSession, next: &str) -> Result<HttpResponse, Error> {
     let mut response = request.redirect(next);
-    let cookie = cookie(&request.ctx.core, &started.secret);
+    let core = &request.ctx.core;
+    let cookie = cookie(core, &started.secret);
     response.add_cookie(&cookie).map_err(|error| Error::internal(error.to_string()))?;
+    if session_secret(&request.http, core).is_some() {
+        // A form that was open before: what the browser keeps is of the user who was signed in then.
+        forget_pages(&mut response);
+    }
     Ok(response)
 }
 

@@ -1,5 +1,7 @@
 //! Tags: the list, and how tags are renamed, merged and deleted, with undo.
 
+use std::borrow::Cow;
+
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::web::ServiceConfig;
@@ -14,6 +16,7 @@ use url::form_urlencoded::Serializer;
 use super::library::rows::tag_href;
 use super::page::done::DoneMessage;
 use super::page::faults::FormFaults;
+use super::page::fields::own_path;
 use super::page::request::PageRequest;
 use super::page::route::PageRoute;
 use super::page::shell::{Here, Shell};
@@ -52,9 +55,10 @@ async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
     respond(&request, StatusCode::OK, FormFaults::default()).await
 }
 
-/// Returns the page of tags in a field of a form.
+/// Returns the page of tags in a field of a form: without its filters if the field names another page.
 fn back_path(back: &str) -> String {
-    if back.starts_with("/tags") { back.to_owned() } else { "/tags".to_owned() }
+    let own = own_path(back).filter(|path| path.starts_with("/tags"));
+    own.map_or_else(|| "/tags".to_owned(), Cow::into_owned)
 }
 
 async fn respond(
@@ -179,6 +183,14 @@ fn look_alike<'a>(tags: impl Iterator<Item = (&'a str, i64)>) -> Option<(&'a str
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn form_leads_back_to_pages_of_tags_alone() {
+        assert_eq!(back_path("/tags?q=sea"), "/tags?q=sea");
+        for other in ["", "/library", "//evil.example", "/tags\r\nx: y"] {
+            assert_eq!(back_path(other), "/tags", "{other:?}");
+        }
+    }
 
     #[test]
     fn tags_that_look_alike_are_found() {

@@ -140,3 +140,16 @@ async fn pages_speak_the_language_of_the_browser() {
         german.text
     );
 }
+
+#[actix_web::test]
+async fn sign_in_over_a_session_forgets_the_kept_pages() {
+    let server = Server::start().await;
+    let (first, second) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
+    let form = [("email", second.email()), ("password", PASSWORD)];
+
+    let fresh = send_form(&server.anonymous(), "/sign-in", &form).await;
+    let over = send_form(&first.sign_in().await, "/sign-in", &form).await;
+
+    assert_eq!((fresh.status, fresh.header("clear-site-data")), (303, ""));
+    assert_eq!((over.status, over.header("clear-site-data")), (303, "\"cache\", \"storage\""));
+}
