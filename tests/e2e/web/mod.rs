@@ -24,6 +24,7 @@ mod pages;
 mod password_resets;
 mod project_pages;
 mod reader_pages;
+mod reader_pictures;
 mod reading;
 mod reading_files;
 mod recovery_pages;
