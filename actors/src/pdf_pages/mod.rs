@@ -27,7 +27,7 @@ pub use page_layer::PlacedPage;
 pub use page_spans::PageSpan;
 pub use picture_width::PictureWidth;
 
-/// Maximum wait for the turn of a page: the longest time of one page, and some more. A browser has given up by then.
+/// Maximum wait for the turn of a page: longer than the sandbox works at one page, so a page that hangs is given up first.
 const MAX_TURN_WAIT: Duration = Duration::from_secs(120);
 
 /// Makes and keeps pages of PDFs. Clones share them.
@@ -52,8 +52,8 @@ impl PdfPages {
     /// Returns the sizes of all pages, and where their texts are.
     ///
     /// # Errors
-    /// [`Error::Conflict`] with the reason when the file cannot be opened; [`Error::Busy`] when too many pages are waited for; the errors of the
-    /// database and of the store.
+    /// [`Error::Conflict`] with the reason when the file cannot be opened; [`Error::Busy`] when no turn came within 120 seconds, or too many
+    /// pages wait; the errors of the database and of the store.
     pub async fn overview(&self, document: &document::Model) -> Result<Arc<PdfOverview>, Error> {
         let version = FileVersion::of(document);
         if let Some(known) = self.caches.overviews.get(&version) {

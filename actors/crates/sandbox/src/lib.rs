@@ -18,8 +18,8 @@
 //! The child is this same program, started as `carrel parse-worker`: no environment, no files, no sockets, no other programs
 //! (landlock and seccomp), and bounds of memory, processor time and open files (rlimits). What a kernel lacks is reported and
 //! logged. Parent and child exchange frames over a socket: a JSON header, then bytes, both bounded before they are read. Pages,
-//! documents, pages of PDFs and pictures share a few children each, which are reused; a recording or a file of another program has a separate child, which
-//! receives it as a read-only descriptor. A future that is dropped, or whose time is up, kills its child.
+//! documents, pages of PDFs and pictures share a few children each, which are reused; a recording or a file of another program has a
+//! separate child, which receives it as a read-only descriptor. A future that is dropped, or whose time is up, kills its child.
 //!
 //! [`SandboxSettings`] holds all bounds. This crate depends on no rows or jobs: the caller decides what an error means for a job.
 //! No error and no log line contains any of the input.
