@@ -78,8 +78,8 @@ impl Operation for ReadPart {
         let found = document::Entity::one_visible_to(user, self.document).one(core.db.read()).await?;
         let document = found.ok_or(Error::not_found())?;
         let text = match stored_html(core, user, document.id).await? {
-            Some(html) => StoredText::Html(html),
-            None => StoredText::Plain(current_text(core.db.read(), &document).await?),
+            Some(html) => PartText::Html(html),
+            None => PartText::Plain(current_text(core.db.read(), &document).await?),
         };
         let source = PartSource {
             user,
@@ -95,8 +95,8 @@ impl Operation for ReadPart {
     }
 }
 
-/// The stored text of a document.
-enum StoredText {
+/// The text of a document, as it is stored.
+enum PartText {
     /// The HTML of its source.
     Html(String),
     /// Its words, for a source without HTML.
@@ -108,7 +108,7 @@ struct PartSource {
     user: UserId,
     document: DocumentId,
     version: i32,
-    text: StoredText,
+    text: PartText,
     marks: Vec<DisplayMark>,
     /// Width and height in pixels by the hash of the picture.
     sizes: HashMap<Vec<u8>, (u32, u32)>,
@@ -119,8 +119,8 @@ impl ReadPart {
     fn render(self, source: PartSource) -> Option<ReadPartResponse> {
         let PartSource { user, document, version, text, marks, sizes } = source;
         let (html, has_markup) = match text {
-            StoredText::Html(html) => (html, true),
-            StoredText::Plain(text) => (text_to_html(&text), false),
+            PartText::Html(html) => (html, true),
+            PartText::Plain(text) => (text_to_html(&text), false),
         };
         let parts = split_parts(&html, MAX_PART_CHARS);
         let index = self.part.index(&parts);
