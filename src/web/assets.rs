@@ -87,6 +87,8 @@ static FILES: &[AssetFile] = assets![
     "c-tags.js",
     "anchor.js",
     "reader-caret.js",
+    "reader-code.js",
+    "reader-footnote.js",
     "reader-picture.js",
     "reader-type.js",
     "c-reader.js",

@@ -30,7 +30,8 @@ pub struct ReadOutline {
 }
 
 /// The document as HTML for reading, without scripts, styles, forms and frames. It is third-party content all the same. The text of
-/// an element with `data-start` begins at that offset of the document's text, in Unicode scalar values.
+/// an element with `data-start` begins at that offset of the document's text, in Unicode scalar values. A link with `data-to` leads to
+/// the element that begins at that offset, such as a footnote.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadHtmlResponse {

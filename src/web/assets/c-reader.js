@@ -42,6 +42,8 @@ class Reader extends HTMLElement {
   read() {
     this.unwrap();
     for (const wide of all(".prose :is(pre, table)", this)) wide.tabIndex = 0;
+    const code = all(".prose pre", this);
+    if (code.length) import("./reader-code.js").then(({ addCopyButtons }) => addCopyButtons(code, this.dataset));
     this.runs = index(this.text);
     this.marks = all(".sidenote[data-from]", this).map((note) => ({
       note, id: note.dataset.id, color: note.dataset.color, start: Number(note.dataset.from), end: Number(note.dataset.to),
@@ -214,6 +216,12 @@ class Reader extends HTMLElement {
     if (sheet) { event.preventDefault(); this.openSheet(sheet.dataset.sheet); return; }
     const picture = event.target.closest(".prose figure img");
     if (picture) { import("./reader-picture.js").then(({ showPicture }) => showPicture(picture, this.dataset.close)); return; }
+    const inText = event.target.closest("a[data-to]");
+    if (inText && document.getElementById(`o${inText.dataset.to}`) && !(event.ctrlKey || event.metaKey || event.shiftKey)) {
+      event.preventDefault();
+      import("./reader-footnote.js").then(({ openFootnote }) => openFootnote(inText, this));
+      return;
+    }
     const link = event.target.closest("a.picture-link");
     if (link) { event.preventDefault(); this.loadPicture(link); return; }
     if (!this.text.contains(event.target) || event.target.closest("a, button, summary") || !getSelection().isCollapsed) return;

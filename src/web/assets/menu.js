@@ -2,7 +2,8 @@
 
 const GAP = 4;
 
-function place(menu, button) {
+/** Places a popover at its button, within the window. */
+export function place(menu, button) {
   const box = button.getBoundingClientRect();
   const isRtl = getComputedStyle(button).direction === "rtl";
   const left = isRtl ? box.left : box.right - menu.offsetWidth;

@@ -1,5 +1,6 @@
 // The reader of articles and notes, and the list of all highlights.
 import assert from "node:assert/strict";
+import { savePage, selectWords } from "../lib/reading.mjs";
 
 const SENTENCE = "The tide table for Skarnholm fits in a coat pocket, and it is sold at the ferry office. ";
 const PAGE = `<html lang="en"><head><title>The harbour</title></head><body><article><h1>The harbour</h1>
@@ -8,15 +9,6 @@ const PAGE = `<html lang="en"><head><title>The harbour</title></head><body><arti
   <h2>The woman with the brass machine</h2>${`<p>${SENTENCE.repeat(12)}</p>`.repeat(12)}</article></body></html>`;
 const ARABIC = `<html lang="ar"><head><title>ساعة المدّ</title></head><body><article><h1>ساعة المدّ</h1>${"<p>يقول البحّارة إن الماء يتأخر عند المنعطف، والرجل على حق، والطين هو السبب في ذلك كله.</p>".repeat(6)}</article></body></html>`;
 const JAPANESE = `<html lang="ja"><head><title>潮の時計</title></head><body><article><h1>潮の時計</h1>${"<p>潮は浅いところに入ると遅くなる波である。港の人々はそれを知っていたが、遅れの大きさの理由は知らなかった。</p>".repeat(8)}</article></body></html>`;
-
-let saves = 0;
-
-async function save(session, html, fields = {}) {
-  saves += 1;
-  const { bookmark } = await session.save({ url: `https://slackwater.example/${saves}`, html, ...fields });
-  await session.until(`/library/bookmarks/${bookmark.bookmarkId}`, (answer) => answer.bookmark.status !== "processing");
-  return { ...bookmark, path: `/read/${bookmark.documentId}` };
-}
 
 /** The whole text of a document, and the offsets of words in it, as the API counts them. */
 async function textOf(session, saved) {
@@ -41,28 +33,15 @@ async function mark(session, saved, words, color = "yellow", note) {
   return session.api("POST", `/documents/${saved.documentId}/highlights`, { startOffset, endOffset, version: 1, color, ...(note ? { note } : {}) });
 }
 
-/** Selects words of the page by a range. */
-const select = (page, words) => page.evaluate((wanted) => {
-  const walk = document.createTreeWalker(document.querySelector("#text .prose"), NodeFilter.SHOW_TEXT);
-  for (let node = walk.nextNode(); node; node = walk.nextNode()) {
-    const at = node.data.indexOf(wanted);
-    if (at < 0) continue;
-    node.parentElement.scrollIntoView({ block: "center" });
-    getSelection().setBaseAndExtent(node, at, node, at + wanted.length);
-    return true;
-  }
-  return false;
-}, words);
-
 export async function setUp(world) {
   const session = await world.signUp();
-  const article = await save(session, PAGE, { tags: ["tides"], notes: "Read with the chart." });
+  const article = await savePage(session, PAGE, { tags: ["tides"], notes: "Read with the chart." });
   const place = (await textOf(session, article)).placeOf("Soft silt");
   await mark(session, article, "less like a floor", "green", "In a different word.");
   await mark(session, article, "floor than like", "yellow");
-  const plain = await save(session, PAGE);
-  const arabic = await save(session, ARABIC);
-  const japanese = await save(session, JAPANESE);
+  const plain = await savePage(session, PAGE);
+  const arabic = await savePage(session, ARABIC);
+  const japanese = await savePage(session, JAPANESE);
   const { bookmark: gone } = await session.save({ url: world.site.fail("/gone", 404) });
   await session.until(`/library/bookmarks/${gone.bookmarkId}`, (answer) => answer.bookmark.status === "failed");
   const other = await world.signUp("Nobody yet");
@@ -98,11 +77,11 @@ export const tests = {
 
   "words are highlighted by the selection bar, at the offsets of the API": async (t) => {
     const { session } = t.data;
-    const saved = await save(session, PAGE);
+    const saved = await savePage(session, PAGE);
     const { placeOf } = await textOf(session, saved);
     const page = await t.open({ session });
     await page.goto(saved.path);
-    assert.ok(await select(page, "Soft silt 😀 behaves"));
+    assert.ok(await selectWords(page, "Soft silt 😀 behaves"));
     await page.getByRole("toolbar").getByRole("button", { name: /^Blue/ }).click();
     await page.locator(".sidenote").waitFor({ state: "attached" });
     const [highlight] = await highlightsOf(session, saved);
@@ -112,7 +91,7 @@ export const tests = {
 
   "words are highlighted by keyboard alone, with a note": async (t) => {
     const { session } = t.data;
-    const saved = await save(session, PAGE);
+    const saved = await savePage(session, PAGE);
     const page = await t.open({ session });
     await page.goto(saved.path);
     await page.keyboard.press("s");
@@ -145,7 +124,7 @@ export const tests = {
 
   "a highlight is made, changed and deleted by forms without script": async (t) => {
     const { session } = t.data;
-    const saved = await save(session, PAGE);
+    const saved = await savePage(session, PAGE);
     const page = await t.open({ session, script: false });
     await page.goto(`${saved.path}?find=ferry+office`);
     assert.equal(await page.locator("#at").innerText(), "ferry office");

@@ -129,10 +129,15 @@ impl ReadPart {
             let size = sizes.get(&picture_hash(user, url)).copied();
             Some(PictureView { address: picture_address(user, document, url), size })
         };
+        let block_address = |offset: usize| match PartSelector::At(offset).index(&parts) {
+            of_part if of_part == index => format!("#o{offset}"),
+            of_part => format!("/read/{}?part={}#o{offset}", document.id, of_part + 1),
+        };
         let decoration = Decoration {
             marks: &marks,
             target: self.target,
             picture: &picture,
+            block_address: &block_address,
             picture_link: self.picture_link.as_deref(),
         };
         Some(ReadPartResponse {

@@ -1,18 +1,18 @@
 //! Writes the text of a block with its inline markup.
 
 use trafilatura::dom::{Document, NodeId};
-use url::Url;
 
 use super::blocks::{Block, BlockKind};
 use super::inline_marks::InlineMarkKind;
 use super::links::resolve_url;
+use super::page_links::PageLinks;
 use super::pictures::{PictureSource, inline_source};
 use super::plain_text::{is_visible, normalize_line};
-use super::sanitize::MAX_HTML_BYTES;
+use super::sanitize::{MAX_HTML_BYTES, TARGET_ATTRIBUTE};
 
 /// Writes the text of a block, of which the HTML is cut at [`MAX_HTML_BYTES`].
-pub fn write(page: &Document, base: Option<&Url>, block: &Block, out: &mut String) {
-    let mut writer = InlineWriter { page, base, out, waiting: Vec::new(), open: Vec::new() };
+pub fn write(page: &Document, links: &PageLinks<'_>, block: &Block, out: &mut String) {
+    let mut writer = InlineWriter { page, links, out, waiting: Vec::new(), open: Vec::new() };
     let mut marks = block.marks.iter().peekable();
     let mut seen = 0;
     for c in block.text.chars() {
@@ -44,7 +44,7 @@ pub fn write(page: &Document, base: Option<&Url>, block: &Block, out: &mut Strin
 
 struct InlineWriter<'a> {
     page: &'a Document,
-    base: Option<&'a Url>,
+    links: &'a PageLinks<'a>,
     out: &'a mut String,
     /// Elements that begin before the next character; elements without a character are omitted.
     waiting: Vec<NodeId>,
@@ -62,7 +62,7 @@ impl InlineWriter<'_> {
                 }
             }
             InlineMarkKind::Picture(element) => {
-                if let Some(source) = inline_source(self.page, self.base, element) {
+                if let Some(source) = inline_source(self.page, self.links.base, element) {
                     self.begin();
                     write_image(&source, self.out);
                 }
@@ -96,7 +96,7 @@ impl InlineWriter<'_> {
             "a" => match self
                 .page
                 .get_attribute(element, "href")
-                .and_then(|href| resolve_url(self.base, &href, &["http", "https", "mailto"]))
+                .and_then(|href| resolve_url(self.links.base, &href, &["http", "https", "mailto"]))
             {
                 Some(address) => Some(("href", address)),
                 None => return false,
@@ -112,6 +112,9 @@ impl InlineWriter<'_> {
             self.out.push_str(&format!(" {name}=\""));
             write_escaped(&value, self.out);
             self.out.push('"');
+            if let Some(offset) = self.links.target(&value).filter(|_| tag == "a") {
+                self.out.push_str(&format!(" {TARGET_ATTRIBUTE}=\"{offset}\""));
+            }
         }
         self.out.push('>');
         true

@@ -21,6 +21,7 @@ mod json_ld;
 mod links;
 mod meta_tags;
 mod metadata;
+mod page_links;
 mod pictures;
 mod plain_text;
 mod removal;

@@ -13,6 +13,7 @@ use super::blocks::{self, Block, BlockKind};
 use super::containers::Containers;
 use super::inline;
 use super::links::WEB_SCHEMES;
+use super::page_links::PageLinks;
 use super::pictures::{self, ArticlePicture};
 use super::plain_text::{MAX_NAME_CHARS, clean_line};
 use super::sanitize::{self, MAX_HTML_BYTES, START_ATTRIBUTE};
@@ -63,7 +64,8 @@ pub fn render(page: &Document, url: Option<&Url>, blocks: &[&Block], pictures: &
     let outline = headings.take(MAX_HEADINGS).collect();
     let base = base(page, url);
     let shown = pictures::select_pictures(page, base.as_ref(), blocks, pictures);
-    let html = html(page, base.as_ref(), blocks, &starts, &shown);
+    let links = PageLinks::new(page, base.as_ref(), blocks, &starts);
+    let html = html(page, &links, blocks, &starts, &shown);
     // The writer emits only its own elements. The sanitiser is a second line of defence against a mistake in it.
     Rendition { text, html: html.map(|html| sanitize::sanitize(&html)), outline }
 }
@@ -71,13 +73,13 @@ pub fn render(page: &Document, url: Option<&Url>, blocks: &[&Block], pictures: &
 /// Renders HTML; `None` if it would be longer than [`MAX_HTML_BYTES`]: the text is stored without HTML.
 fn html(
     page: &Document,
-    base: Option<&Url>,
+    links: &PageLinks<'_>,
     blocks: &[&Block],
     starts: &[usize],
     shown: &[ArticlePicture],
 ) -> Option<String> {
     let mut writer =
-        HtmlWriter { page, base, containers: Containers::new(page, blocks), html: String::new() };
+        HtmlWriter { page, links, containers: Containers::new(page, blocks), html: String::new() };
     let mut shown = shown.iter().peekable();
     for (block, start) in blocks.iter().zip(starts) {
         while let Some(picture) = shown.next_if(|picture| picture.at <= block.at) {
@@ -118,7 +120,7 @@ fn rank(page: &Document, heading: &Block) -> u8 {
 
 struct HtmlWriter<'a> {
     page: &'a Document,
-    base: Option<&'a Url>,
+    links: &'a PageLinks<'a>,
     containers: Containers<'a>,
     html: String,
 }
@@ -139,7 +141,7 @@ impl HtmlWriter<'_> {
         // Only where it matters: the attribute on each block would enlarge every text.
         let direction = if block.text.chars().any(is_right_to_left) { " dir=\"auto\"" } else { "" };
         self.html.push_str(&format!("<{tag} {START_ATTRIBUTE}=\"{start}\"{direction}>"));
-        inline::write(self.page, self.base, block, &mut self.html);
+        inline::write(self.page, self.links, block, &mut self.html);
         self.html.push_str(&format!("</{tag}>"));
     }
 
@@ -208,6 +210,21 @@ mod tests {
             "<table><tbody><tr><th><span data-start=\"0\">Bird</span></th><th colspan=\"2\"><span data-start=\"7\">Eggs</span></th></tr>\
              <tr><td></td><td><span data-start=\"12\">4</span></td></tr></tbody></table>"
         );
+    }
+
+    #[test]
+    fn link_within_the_page_states_the_offset_it_leads_to() {
+        let html = html(
+            "<p>Mud<sup id=r1><a href=#fn1>1</a></sup>.</p><p>See <a href=../b#fn1>there</a>, <a href=#none>none</a>.</p>\
+             <ol><li id=fn1>Silt. <a href=/a/page#r1>Back</a></li></ol>",
+        );
+
+        assert!(html.contains("<a href=\"https://site.example/a/page#r1\" data-to=\"0\" rel="), "{html}");
+        let item =
+            html.split("<li><span data-start=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+        let to_note = format!("<a href=\"https://site.example/a/page#fn1\" data-to=\"{item}\" rel=");
+        assert!(html.contains(&to_note), "{html}");
+        assert_eq!(html.matches("data-to").count(), 2, "{html}");
     }
 
     /// Covers the threat table (rows X1, X2, X3).

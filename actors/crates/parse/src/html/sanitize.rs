@@ -14,6 +14,8 @@ pub const MAX_HTML_BYTES: usize = 4 << 20;
 
 /// The attribute with the offset in the text at which the words of an element begin.
 pub const START_ATTRIBUTE: &str = "data-start";
+/// The attribute of a link within the page: the offset of the text at which the element begins that it leads to.
+pub const TARGET_ATTRIBUTE: &str = "data-to";
 
 const TEXT_ELEMENTS: [&str; 9] = ["p", "span", "pre", "h1", "h2", "h3", "h4", "h5", "h6"];
 /// Elements around them, and pictures.
@@ -41,7 +43,7 @@ const INLINE_ELEMENTS: [&str; 21] = [
 ];
 // Neither `id` nor `name`, by which a page could hide variables of the app that shows it (row X7).
 const ALLOWED_ATTRIBUTES: [(&str, &[&str]); 7] = [
-    ("a", &["href"]),
+    ("a", &["href", TARGET_ATTRIBUTE]),
     ("abbr", &["title"]),
     ("img", &["alt", "loading", "referrerpolicy", "src"]),
     ("li", &["value"]),

@@ -34,7 +34,7 @@ const ALLOWED: [(&str, &[&str]); 46] = [
     ("figcaption", &[]),
     ("img", &["alt", "loading", "referrerpolicy", "src"]),
     ("br", &[]),
-    ("a", &["href", "rel"]),
+    ("a", &["data-to", "href", "rel"]),
     ("b", &[]),
     ("strong", &[]),
     ("i", &[]),

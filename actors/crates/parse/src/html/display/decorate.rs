@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::ops::Range;
 
-use super::super::sanitize::sanitize;
+use super::super::sanitize::{TARGET_ATTRIBUTE, sanitize};
 use super::tokens::{StartTag, Token, attribute_text, tokens, written_chars};
 
 /// Marks that are drawn around the same words. Without a bound, highlights that all cover a text of many elements would multiply to a
@@ -38,6 +38,8 @@ pub struct Decoration<'a> {
     pub target: Option<Range<usize>>,
     /// Returns the address of the picture with this URL; `None` shows its alternative text alone.
     pub picture: &'a dyn Fn(&str) -> Option<PictureView>,
+    /// Returns the address of the block that begins at an offset of the text, for links within the text.
+    pub block_address: &'a dyn Fn(usize) -> String,
     /// The words of the links that stand for pictures that are not shown. `None` shows pictures.
     pub picture_link: Option<&'a str>,
 }
@@ -82,7 +84,15 @@ impl Writer<'_> {
         if let Some(start) = tag.start_offset() {
             (self.offset, self.depth) = (Some(start), 0);
         }
-        let _ = write!(self.out, "<{}{}", tag.name, tag.attributes);
+        match linked_offset(tag) {
+            Some(offset) => {
+                let address = (self.decoration.block_address)(offset);
+                let _ = write!(self.out, "<a href=\"{address}\" {TARGET_ATTRIBUTE}=\"{offset}\"");
+            }
+            None => {
+                let _ = write!(self.out, "<{}{}", tag.name, tag.attributes);
+            }
+        }
         // Offsets rise, so an id that is not above the last one would be there twice.
         if let Some(start) = tag.start_offset().filter(|start| self.last_id.is_none_or(|last| *start > last))
         {
@@ -177,6 +187,11 @@ impl Writer<'_> {
     }
 }
 
+/// Returns the offset to which a link within the text leads.
+fn linked_offset(tag: StartTag<'_>) -> Option<usize> {
+    if tag.name == "a" { tag.attribute(TARGET_ATTRIBUTE)?.parse().ok() } else { None }
+}
+
 /// Returns the value of an attribute, as it is written, as the text of an element.
 fn quoted_text(value: &str) -> String {
     value.replace('<', "&lt;").replace('>', "&gt;")
@@ -209,7 +224,13 @@ mod tests {
             url.starts_with("https:")
                 .then(|| PictureView { address: "/img/1".to_owned(), size: Some((4, 3)) })
         };
-        decorate(html, &Decoration { marks, target, picture: &picture, picture_link: None })
+        let decoration =
+            Decoration { marks, target, picture: &picture, block_address: &fragment, picture_link: None };
+        decorate(html, &decoration)
+    }
+
+    fn fragment(offset: usize) -> String {
+        format!("#o{offset}")
     }
 
     #[test]
@@ -260,10 +281,29 @@ mod tests {
             "<figure><img src=\"/img/1\" alt=\"A &quot;b&quot;\" width=\"4\" height=\"3\" loading=\"lazy\" decoding=\"async\"></figure>"
         );
         let picture = |_: &str| Some(PictureView { address: "/img/1".to_owned(), size: None });
-        let links = Decoration { marks: &[], target: None, picture: &picture, picture_link: Some("Picture") };
+        let links = Decoration {
+            marks: &[],
+            target: None,
+            picture: &picture,
+            block_address: &fragment,
+            picture_link: Some("Picture"),
+        };
         assert_eq!(
             decorate(html, &links).split("</figure>").next(),
             Some("<figure><a class=\"picture-link\" href=\"/img/1\">Picture: A &quot;b&quot;</a>")
+        );
+    }
+
+    #[test]
+    fn link_within_the_text_leads_to_its_block() {
+        let link = "<a href=\"https://a.example/p#fn1\" data-to=\"9\">1</a>";
+        let html = format!("<p data-start=\"0\">Mud<sup>{link}</sup></p><p data-start=\"9\">Silt</p>");
+
+        assert_eq!(
+            shown(&html, &[mark(2..4, "green")], None),
+            "<p data-start=\"0\" id=\"o0\">Mu<mark class=\"hl c-green\" data-mark=\"green\">d</mark>\
+             <sup><a href=\"#o9\" data-to=\"9\"><mark class=\"hl c-green\" data-mark=\"green\">1</mark></a></sup></p>\
+             <p data-start=\"9\" id=\"o9\">Silt</p>"
         );
     }
 

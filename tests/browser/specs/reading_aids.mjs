@@ -1,0 +1,58 @@
+// What the reader offers within a text: footnotes beside their marks, and copies of code blocks.
+import assert from "node:assert/strict";
+import { savePage } from "../lib/reading.mjs";
+
+const SENTENCE = "The tide table for Skarnholm fits in a coat pocket, and it is sold at the ferry office. ";
+const NOTE = "The clock was set back by eleven minutes in the spring of 1913, as the notebook of the harbour says.";
+const CODE = "let delay = 11;\nlet tide = clock - delay;";
+const PAGE = `<html lang="en"><head><title>The clock</title></head><body><article><h1>The clock</h1>
+  <p>${SENTENCE.repeat(4)}It was late<sup id="mark-1"><a href="#note-1">1</a></sup> for years.</p><p>${SENTENCE.repeat(6)}</p>
+  <pre>${CODE}</pre>${`<p>${SENTENCE.repeat(8)}</p>`.repeat(8)}<h2>Notes</h2>
+  <ol><li id="note-1">${NOTE} ${SENTENCE} <a href="#mark-1">Back</a></li></ol></article></body></html>`;
+
+export async function setUp(world) {
+  const session = await world.signUp();
+  return { session, clock: await savePage(session, PAGE) };
+}
+
+export const pages = (world, { session, clock }) => [{ name: "reader with footnotes", path: clock.path, session }];
+
+export const tests = {
+  "a footnote opens beside its mark, and gives the focus back": async (t) => {
+    const { session, clock } = t.data;
+    const page = await t.open({ session });
+    await page.goto(clock.path);
+    const mark = page.locator("sup a");
+    await mark.click();
+    const note = page.getByRole("dialog", { name: "Footnote" });
+    await note.waitFor();
+    assert.match(await note.innerText(), /set back by eleven minutes/);
+    await page.keyboard.press("Escape");
+    await note.waitFor({ state: "detached" });
+    assert.ok(await mark.evaluate((link) => link === document.activeElement));
+    await page.keyboard.press("Enter");
+    await note.getByRole("link", { name: "Show it in the text" }).click();
+    await note.waitFor({ state: "detached" });
+    assert.ok((await page.locator("#text li").boundingBox()).y < 900);
+  },
+
+  "a footnote is reached without script": async (t) => {
+    const { session, clock } = t.data;
+    const page = await t.open({ session, script: false });
+    await page.goto(clock.path);
+    await page.locator("sup a").click();
+    assert.match(page.url(), /#o\d+$/);
+    const box = await page.locator("#text li").boundingBox();
+    assert.ok(box.y >= 0 && box.y < 900, JSON.stringify(box));
+  },
+
+  "a code block is copied": async (t) => {
+    const { session, clock } = t.data;
+    const page = await t.open({ session });
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.goto(clock.path);
+    await page.getByRole("button", { name: "Copy", exact: true }).click();
+    await page.locator("#toast", { hasText: "Copied" }).waitFor();
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), CODE);
+  },
+};
