@@ -176,6 +176,8 @@ class Reader extends HTMLElement {
   // --- Selection --------------------------------------------------------------------------------------------------------------
 
   watchSelection() {
+    // The words stay selected when a link of the bar is pressed.
+    this.bar.addEventListener("mousedown", (event) => event.preventDefault());
     document.addEventListener("selectionchange", () => {
       const selection = getSelection();
       const inText = selection.rangeCount && !selection.isCollapsed && this.text.contains(selection.anchorNode);
@@ -186,6 +188,10 @@ class Reader extends HTMLElement {
 
   showBar(range) {
     const box = range.getBoundingClientRect();
+    for (const link of all("a[data-words]", this.bar)) {
+      const { start, end } = this.chosen;
+      link.href = `/read/${this.dataset.document}/${link.dataset.words}?at=${start}-${end}&version=${this.dataset.version}`;
+    }
     this.bar.hidden = false;
     const half = this.bar.offsetWidth / 2;
     const middle = Math.min(Math.max(box.left + box.width / 2, half + 8), document.documentElement.clientWidth - half - 8);

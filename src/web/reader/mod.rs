@@ -10,6 +10,7 @@ mod media;
 mod page_view;
 mod pdf;
 mod reader_page;
+mod selected_words;
 mod side_notes;
 mod spine;
 mod type_settings;
@@ -33,6 +34,11 @@ pub fn mount(config: &mut ServiceConfig) {
     PageRoute::new("/read/{id}/pages/{page}").get(pdf::show_page).mount(config);
     PageRoute::new("/read/{id}/media").get(media::show_file).mount(config);
     PageRoute::new("/read/{id}/captions.vtt").get(media::show_captions).mount(config);
+    PageRoute::new("/read/{id}/project")
+        .get(selected_words::show_projects)
+        .post(selected_words::add_to_project)
+        .mount(config);
+    PageRoute::new("/read/{id}/ask").get(selected_words::ask).mount(config);
     PageRoute::new("/read/{id}/bookmark").post(changes::change_bookmark).mount(config);
     let mark_form = |pattern| PageRoute::new(pattern).max_form_bytes(MAX_MARK_FORM_BYTES);
     mark_form("/read/{id}/highlights").post(marks::create).mount(config);

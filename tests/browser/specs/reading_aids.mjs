@@ -1,6 +1,6 @@
 // What the reader offers within a text: footnotes beside their marks, and copies of code blocks.
 import assert from "node:assert/strict";
-import { savePage } from "../lib/reading.mjs";
+import { savePage, selectWords } from "../lib/reading.mjs";
 
 const SENTENCE = "The tide table for Skarnholm fits in a coat pocket, and it is sold at the ferry office. ";
 const NOTE = "The clock was set back by eleven minutes in the spring of 1913, as the notebook of the harbour says.";
@@ -12,10 +12,14 @@ const PAGE = `<html lang="en"><head><title>The clock</title></head><body><articl
 
 export async function setUp(world) {
   const session = await world.signUp();
-  return { session, clock: await savePage(session, PAGE) };
+  const { project } = await session.api("POST", "/projects", { name: "The harbour book" });
+  return { session, project, clock: await savePage(session, PAGE) };
 }
 
-export const pages = (world, { session, clock }) => [{ name: "reader with footnotes", path: clock.path, session }];
+export const pages = (world, { session, clock }) => [
+  { name: "reader with footnotes", path: clock.path, session },
+  { name: "words to a project", path: `${clock.path}/project?at=0-20`, session },
+];
 
 export const tests = {
   "a footnote opens beside its mark, and gives the focus back": async (t) => {
@@ -54,5 +58,33 @@ export const tests = {
     await page.getByRole("button", { name: "Copy", exact: true }).click();
     await page.locator("#toast", { hasText: "Copied" }).waitFor();
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), CODE);
+  },
+
+  "selected words become a source of a project, and that is taken back": async (t) => {
+    const { session, project, clock } = t.data;
+    const page = await t.open({ session });
+    await page.goto(clock.path);
+    assert.ok(await selectWords(page, "It was late"));
+    await page.getByRole("toolbar").getByRole("link", { name: "Add to project" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("It was late").waitFor();
+    await dialog.getByLabel("Project").selectOption({ label: project.name });
+    await dialog.getByRole("button", { name: "Add", exact: true }).click();
+    await page.locator("#toast", { hasText: "Added to the project" }).waitFor();
+    const items = await session.api("GET", `/projects/${project.id}/items`);
+    assert.equal(items.items.length, 1);
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.locator("#toast", { hasText: "deleted" }).waitFor();
+    assert.equal((await session.api("GET", `/projects/${project.id}/items`)).items.length, 0);
+  },
+
+  "a question begins with the selected words": async (t) => {
+    const { session, clock } = t.data;
+    const page = await t.open({ session });
+    await page.goto(clock.path);
+    assert.ok(await selectWords(page, "It was late"));
+    await page.getByRole("toolbar").getByRole("link", { name: "Ask about these words" }).click();
+    await page.waitForURL("**/ask?**");
+    assert.match(await page.getByLabel("Your question").inputValue(), /^“It was late”/);
   },
 };

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use values::plan::Plan;
 
+use crate::rest::projects::create_project;
 use crate::support::{Client, Key, Reply, Response, Server, Site};
 
 const PAGE: &str = "<html lang=en><head><title>Patience</title></head><body><article><h1>Patience</h1>\
@@ -84,6 +85,51 @@ async fn words_are_found_without_script() {
     assert_eq!(found.status, 303);
     assert_eq!(found.header("location"), format!("{path}?at={}-{}#at", place.0, place.1));
     assert!(none.status == 200 && none.text.contains("storks"), "{}", none.text);
+}
+
+#[actix_web::test]
+async fn words_become_a_source_of_a_project_by_forms() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let saved = save_page(&key, PAGE).await;
+    let (path, place) = (path_of(&saved), place_of(&key, &saved, "waiting for a fish").await);
+    let at = format!("{}-{}", place.0, place.1);
+    let project = create_project(&session, "Birds").await;
+
+    let form = session.get(&format!("{path}/project?at={at}")).await;
+    let added =
+        session.post_form(&format!("{path}/project"), &[("at", at.as_str()), ("to", project.as_str())]).await;
+    let again =
+        session.post_form(&format!("{path}/project"), &[("at", at.as_str()), ("to", project.as_str())]).await;
+
+    assert_eq!(form.status, 200);
+    assert!(form.text.contains("waiting for a fish") && form.text.contains("Birds"), "{}", form.text);
+    assert_eq!((added.status, again.status), (303, 303), "{}", added.text);
+    let listed = session.get(&format!("/app/api/projects/{project}/items")).await.data(200)["items"].clone();
+    assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
+    assert_eq!(session.get("/app/api/highlights").await.data(200)["total"], 1);
+    let outdated = [("at", at.as_str()), ("to", project.as_str()), ("version", "7")];
+    let moved = format!("{}-{}", place.0, place.1 - 1);
+    let other = [("at", moved.as_str()), ("to", project.as_str()), ("version", "7")];
+    assert_eq!(session.post_form(&format!("{path}/project"), &other).await.status, 409);
+    assert_eq!(session.post_form(&format!("{path}/project"), &outdated).await.status, 303);
+    assert_eq!(session.get(&format!("{path}/project?at=9-3")).await.status, 404);
+}
+
+#[actix_web::test]
+async fn question_begins_with_the_words_of_the_address() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let saved = save_page(&key, PAGE).await;
+    let (path, place) = (path_of(&saved), place_of(&key, &saved, "waiting for a fish").await);
+
+    let asked = session.get(&format!("{path}/ask?at={}-{}", place.0, place.1)).await;
+
+    assert_eq!(asked.status, 303);
+    let page = session.get(asked.header("location")).await;
+    assert!(page.text.contains("“waiting for a fish”"), "{}", page.text);
 }
 
 #[actix_web::test]

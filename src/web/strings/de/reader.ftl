@@ -54,7 +54,9 @@ reader-color-name = { $color ->
 }
 reader-mark-note = Markieren mit Notiz (Umschalt H)
 reader-copy-link = Link zu diesen Wörtern kopieren
-reader-ask-words = Dazu fragen
+reader-ask-words = Zu diesen Wörtern fragen
+reader-ask-quoted = „{ $words }“
+reader-project-added = Als Markierung zum Projekt hinzugefügt.
 reader-link-copied = Der Link ist kopiert.
 reader-all-notes = Alle Markierungen dieses Dokuments
 reader-export-notes = Markierungen als Markdown

@@ -54,7 +54,9 @@ reader-color-name = { $color ->
 }
 reader-mark-note = Highlight and note (Shift H)
 reader-copy-link = Copy a link to these words
-reader-ask-words = Ask about this
+reader-ask-words = Ask about these words
+reader-ask-quoted = “{ $words }”
+reader-project-added = Added to the project as a highlight.
 reader-link-copied = The link is copied.
 reader-all-notes = All highlights of this document
 reader-export-notes = Highlights as Markdown
