@@ -1,4 +1,4 @@
-//! Undoes a change of many bookmarks or of tags.
+//! Undoes a change of many bookmarks or of tags, or the deletion of a collection.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -4,7 +4,8 @@ use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::web::ServiceConfig;
 use actors::operations::collections::{
-    ChangeCollection, CollectionNode, CreateCollection, DeleteCollection, ShowCollection, ShowCollectionTree,
+    ChangeCollection, CollectionNode, CreateCollection, DeleteCollectionWithUndo, ShowCollection,
+    ShowCollectionTree,
 };
 use actors::target::Target;
 use askama::Template;
@@ -162,6 +163,9 @@ fn outside(nodes: Vec<CollectionNode>, id: CollectionId) -> Vec<CollectionNode> 
 }
 
 async fn delete(request: PageRequest) -> Result<HttpResponse, Error> {
-    request.run_json::<DeleteCollection>(&request.target(), json!({})).await?;
-    request.done("/collections", DoneMessage::new("collections-done-deleted"))
+    let deleted = request.run_json::<DeleteCollectionWithUndo>(&request.target(), json!({})).await?;
+    let token = deleted.undo.token.to_string();
+    let message = DoneMessage::new("collections-done-deleted");
+    request
+        .done("/collections", message.undo("/library/undo", &[("token", &token), ("back", "/collections")]))
 }

@@ -233,6 +233,37 @@ async fn collection_is_moved_and_deleted() {
 }
 
 #[actix_web::test]
+async fn deleted_collection_comes_back_with_its_contents() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let other = server.user(Plan::Pro).await.sign_in().await;
+    let id = save(&session, json!({ "url": "https://a.example/gulls", "title": "Gulls" })).await;
+    let create = async |fields: Value| {
+        let created = session.post("/app/api/library/collections", fields).await.data(201).clone();
+        created["collection"]["collectionId"].as_str().unwrap().to_owned()
+    };
+    let birds = create(json!({ "name": "Birds" })).await;
+    let waders = create(json!({ "name": "Waders", "description": "Long legs", "parentId": birds })).await;
+    let knots = create(json!({ "name": "Knots", "parentId": waders })).await;
+    submit(&session, "/library/bulk", &[("id", &id), ("action", "collection"), ("to", &waders)]).await;
+
+    let deleted = submit(&session, &format!("/collections/{waders}/delete"), &[]).await;
+    let token = values_after(&deleted, r#"name="token" value=""#)[0].to_owned();
+    let undo = [("token", token.as_str()), ("back", "/collections")];
+    submit(&other, "/library/undo", &undo).await;
+    assert_eq!(session.get(&format!("/collections/{waders}")).await.status, 404);
+    let undone = submit(&session, "/library/undo", &undo).await;
+
+    assert!(undone.contains("Undone") && undone.contains("depth-2"), "{undone}");
+    let list = page(&session, &format!("/collections/{waders}")).await;
+    assert!(list.contains("Gulls") && list.contains("Waders"), "{list}");
+    let shown = session.get(&format!("/app/api/library/collections/{knots}")).await.data(200).clone();
+    assert_eq!(shown["collection"]["parentId"], json!(waders));
+    let again = submit(&session, "/library/undo", &undo).await;
+    assert!(again.contains("can no longer be undone"), "{again}");
+}
+
+#[actix_web::test]
 async fn tags_are_merged_and_put_back_by_forms() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;

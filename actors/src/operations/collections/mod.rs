@@ -11,7 +11,7 @@ mod view;
 pub use change::ChangeCollection;
 pub use contents::{PutIntoCollection, TakeFromCollection};
 pub use create::CreateCollection;
-pub use remove::DeleteCollection;
+pub use remove::{DeleteCollection, DeleteCollectionWithUndo};
 pub use show::{ListCollections, ShowCollection};
 pub use tree::{CollectionNode, ShowCollectionTree};
 pub use view::{CollectionResponse, CollectionView};

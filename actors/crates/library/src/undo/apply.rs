@@ -8,6 +8,7 @@ use values::id::{BookmarkId, CollectionId, UserId};
 use values::time::Timestamp;
 
 use super::change::BookmarkChange;
+use super::collection::restore_collection;
 use super::step::{UndoCount, UndoStep};
 use crate::bookmarks::{lock, restore, skip_existing_membership, touch_many};
 use errors::Error;
@@ -35,6 +36,9 @@ impl UndoStep {
                 return put_back(txn, user, *collection, members, now).await;
             }
             Self::Restore { ids } => return restore_all(txn, user, ids, now).await,
+            Self::RestoreCollection { collection, nested } => {
+                return restore_collection(txn, user, collection, nested, now).await;
+            }
         };
         let (change, ids) = change;
         let locked = lock_all(txn, user, ids).await?;

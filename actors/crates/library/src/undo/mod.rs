@@ -1,4 +1,4 @@
-//! Changes of many bookmarks, and how they are undone.
+//! Changes of many bookmarks, deletions of collections, and how they are undone.
 //!
 //! A change is carried out in batches of at most [`BATCH_ROWS`](crate::BATCH_ROWS) bookmarks, each in a transaction of its own
 //! ([`BookmarkChange::apply`]). It tells what it has really changed as the step that undoes it: a bookmark that had the tag before keeps it
@@ -10,9 +10,11 @@
 
 mod apply;
 mod change;
+mod collection;
 mod record;
 mod step;
 
 pub use change::BookmarkChange;
+pub use collection::record_collection_deletion;
 pub use record::{MAX_UNDOS, UNDO_PERIOD, begin_undo, delete_expired, record_step, take_last_step};
-pub use step::{UndoCount, UndoStep};
+pub use step::{DeletedCollection, UndoCount, UndoStep};

@@ -1,5 +1,6 @@
 //! The steps by which changes are undone.
 
+use entity::collection;
 use serde::{Deserialize, Serialize};
 use values::id::{BookmarkId, CollectionId};
 use values::time::Timestamp;
@@ -55,6 +56,41 @@ pub enum UndoStep {
         /// The bookmarks that were deleted.
         ids: Vec<BookmarkId>,
     },
+    /// Creates a deleted collection again, without bookmarks.
+    RestoreCollection {
+        /// The collection.
+        collection: DeletedCollection,
+        /// The collections that were directly in it.
+        nested: Vec<CollectionId>,
+    },
+}
+
+/// A collection as it was when it was deleted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeletedCollection {
+    /// Its id.
+    pub id: CollectionId,
+    /// Its name.
+    pub name: String,
+    /// Its description.
+    pub description: Option<String>,
+    /// The collection that contained it.
+    pub parent: Option<CollectionId>,
+    /// When it was created.
+    pub created_at: Timestamp,
+}
+
+impl From<collection::Model> for DeletedCollection {
+    fn from(row: collection::Model) -> Self {
+        Self {
+            id: row.id,
+            name: row.name,
+            description: row.description,
+            parent: row.parent_id,
+            created_at: row.created_at,
+        }
+    }
 }
 
 /// How many bookmarks an undo has changed back.
@@ -78,6 +114,7 @@ impl UndoStep {
             | Self::TakeFromCollection { ids, .. }
             | Self::Restore { ids } => ids.len(),
             Self::PutIntoCollection { members, .. } => members.len(),
+            Self::RestoreCollection { .. } => 0,
         }
     }
 }
