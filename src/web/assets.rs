@@ -70,6 +70,7 @@ static FILES: &[AssetFile] = assets![
     "toast.js",
     "transcript-rows.js",
     "swap.js",
+    "rail-counts.js",
     "dialog.js",
     "keys.js",
     "feeds.js",

@@ -18,6 +18,7 @@ pub mod assets;
 mod browser_extension;
 mod collections;
 pub mod control;
+mod counts;
 mod exports;
 mod feeds;
 pub mod filters;
@@ -61,6 +62,7 @@ pub fn mount(config: &mut ServiceConfig) {
         .configure(browser_extension::mount)
         .configure(collections::mount)
         .configure(control::mount)
+        .configure(counts::mount)
         .configure(exports::mount)
         .configure(feeds::mount)
         .configure(gate::mount)

@@ -9,6 +9,10 @@ import "./offline.js";
 import "./swap.js";
 import "./toast.js";
 
+document.addEventListener("carrel:changed", () => {
+  if (document.querySelector(".rail")) import("./rail-counts.js").then(({ refreshCounts }) => refreshCounts());
+});
+
 onKeys("everywhere", (action) => {
   if (action !== "palette") return false;
   import("./c-palette.js").then((palette) => palette.toggle());

@@ -1,5 +1,5 @@
 // Saving: says at once which of the pasted addresses are saved already or refused, and uploads files with their progress.
-import { replace, request } from "./swap.js";
+import { noteChange, replace, request } from "./swap.js";
 
 const PAUSE_MS = 250;
 
@@ -73,6 +73,7 @@ class CarrelAdd extends HTMLElement {
       const announced = await this.#json(this.dataset.uploads, { filename: file.name, contentType: file.type || "application/pdf", bytes: file.size });
       await this.#put(announced, file, row.bar);
       const done = await this.#json(`${this.dataset.uploads}/${announced.uploadId}/complete`, {});
+      noteChange();
       row.state.className = "state is-success";
       row.state.textContent = this.dataset.done;
       row.bar.remove();

@@ -1,7 +1,7 @@
 // Files that are dropped or chosen: each is announced, sent to its address with progress, and completed. Without this module the form
 // sends them.
 import { mediaType } from "./media-type.js";
-import { replace, request } from "./swap.js";
+import { noteChange, replace, request } from "./swap.js";
 import { announce } from "./toast.js";
 
 const PARALLEL = 2;
@@ -61,6 +61,7 @@ class CUpload extends HTMLElement {
       this.#end(row, this.dataset.sent, "is-success");
       announce(`${file.name}: ${this.dataset.sent}`);
       row.remove();
+      noteChange();
       await this.#refresh();
     } catch (error) {
       const isStopped = stop.signal.aborted;

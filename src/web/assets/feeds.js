@@ -1,5 +1,6 @@
 // Keys of the page of feeds. Each presses what is in the page, so it does what the button does.
 import { onKeys } from "./keys.js";
+import { noteChange } from "./swap.js";
 
 const BUTTONS = {
   read: "#entry-read button", star: "#entry-star button", "save-entry": "#entry-save button", "read-above": "#mark-above button",
@@ -34,6 +35,10 @@ onKeys("feeds", act);
 let open = document.getElementById("entry")?.dataset.entry;
 document.addEventListener("carrel:swap", () => {
   const shown = document.getElementById("entry")?.dataset.entry;
-  if (shown !== open) document.getElementById("part-reading")?.scrollTo({ top: 0, behavior: "instant" });
+  if (shown !== open) {
+    document.getElementById("part-reading")?.scrollTo({ top: 0, behavior: "instant" });
+    // An entry that is opened is read.
+    noteChange();
+  }
   open = shown;
 });

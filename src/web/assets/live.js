@@ -1,5 +1,5 @@
 // Elements with data-live=SECONDS ask for themselves again while something is in progress. They stop when they no longer say so.
-import { replace, request } from "./swap.js";
+import { noteChange, replace, request } from "./swap.js";
 
 const MAX_SECONDS = 30;
 const MAX_MINUTES = 15;
@@ -29,6 +29,7 @@ async function poll(id, state) {
       state.pause = Number(element.dataset.live);
       // The words in the element must not be replaced under the fingers.
       if (!element.contains(document.activeElement) || document.activeElement.id) replace(page, [id]);
+      noteChange();
     } else {
       state.pause = Math.min(state.pause * 2, MAX_SECONDS);
     }

@@ -35,6 +35,9 @@ export async function request(url, { parts = [], method = "GET", body, headers =
   return { response, page: parse(await response.text()) };
 }
 
+/** Says that something was changed on the server, which other parts of the page may show. */
+export const noteChange = () => document.dispatchEvent(new CustomEvent("carrel:changed"));
+
 /** Puts the elements of an answer in the places of those with their ids. Focus, scroll and selection stay. */
 export function replace(page, ids) {
   const focused = document.activeElement?.id;
@@ -86,7 +89,7 @@ async function run(element, url, options, push) {
       return;
     }
     if (replace(page, ids) === 0 && !page.getElementById("toast")) { location.assign(response.url); return; }
-    if (options.method === "POST" && response.ok) changed = ids;
+    if (options.method === "POST" && response.ok) { changed = ids; noteChange(); }
     const shown = response.headers.get("Carrel-Location");
     if (push && response.ok && shown && shown !== location.pathname + location.search) {
       history.pushState(null, "", shown);

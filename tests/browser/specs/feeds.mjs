@@ -80,6 +80,18 @@ export const tests = {
     assert.equal(await unread(session), 3);
   },
 
+  "the number of the navigation follows what is read": async (t) => {
+    const { page } = await opened(t);
+    const count = page.locator("#count-feeds");
+    assert.equal(await count.innerText(), "3");
+    await page.getByRole("link", { name: /High water/ }).click();
+    await page.locator("#count-feeds", { hasText: "2" }).waitFor();
+    await page.keyboard.press("m");
+    await page.locator("#count-feeds", { hasText: "3" }).waitFor();
+    await page.keyboard.press("Shift+A");
+    await count.waitFor({ state: "hidden" });
+  },
+
   "an entry is saved to the library": async (t) => {
     const { session, page } = await opened(t);
     await page.getByRole("link", { name: /A field guide to mud/ }).click();

@@ -69,6 +69,22 @@ async fn pages_of_an_account_are_kept_by_its_browser_alone() {
 }
 
 #[actix_web::test]
+async fn numbers_of_the_navigation_are_sent_alone() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+
+    let counts = session.get("/counts").await;
+
+    assert_eq!(counts.status, 200);
+    for element in
+        ["id=\"count-feeds\" hidden", "id=\"count-uploads\" hidden", "id=\"bell\"", "id=\"bell-top\""]
+    {
+        assert!(counts.text.contains(element), "{element}: {}", counts.text);
+    }
+    assert!(!counts.text.contains("<html"), "{}", counts.text);
+}
+
+#[actix_web::test]
 async fn assets_are_immutable_and_compressed() {
     let server = Server::start().await;
     let page = server.anonymous().get("/setup").await;
