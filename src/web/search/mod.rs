@@ -1,6 +1,7 @@
 //! Search: passages by document, each of which opens where it stands.
 
 mod address;
+mod near;
 mod view;
 
 use actix_web::HttpResponse;
@@ -18,6 +19,7 @@ use super::strings::ToMessageValue;
 use crate::parts;
 use crate::web::filters;
 use address::SearchAddress;
+use near::{NearView, find_near};
 use view::{ResultsView, SearchFacetView};
 
 pub use view::HitView;
@@ -30,6 +32,8 @@ struct SearchPage {
     address: SearchAddress,
     /// What was found; `None` without a query, and if the query has a fault.
     results: Option<ResultsView>,
+    /// What is near a search that found nothing; `None` if nothing is.
+    near: Option<NearView>,
     /// What is wrong with the query.
     fault: Option<String>,
     places: Vec<SearchFacetView>,
@@ -49,9 +53,13 @@ async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
         Ok(results) => (results, None),
         Err(error) => (None, Some(fault_of(&request, error)?)),
     };
+    let near = match &results {
+        Some(found) if found.hits.is_empty() => load_near(&request, &address).await,
+        Some(_) | None => None,
+    };
     let (places, kinds) = (SearchFacetView::places(&address), SearchFacetView::kinds(&address));
     let shell = request.shell(Here::Search).await?;
-    request.show(&SearchPage { shell, address, results, fault, places, kinds })
+    request.show(&SearchPage { shell, address, results, near, fault, places, kinds })
 }
 
 /// Why a search found nothing that can be shown.
@@ -75,6 +83,17 @@ async fn find(request: &PageRequest, address: &SearchAddress) -> Result<Option<R
     SearchOperators::parse(&address.query).map_err(SearchFault::Word)?;
     let found = request.run_json::<SearchPassages>(&Target::default(), address.to_json()).await?;
     Ok(Some(ResultsView::new(found, address, request)))
+}
+
+/// Returns what is near a search that found nothing. The page is shown although that fails, such as when too many searches run.
+async fn load_near(request: &PageRequest, address: &SearchAddress) -> Option<NearView> {
+    match find_near(request, address).await {
+        Ok(near) => Some(near).filter(|near| !near.is_empty()),
+        Err(error) => {
+            tracing::warn!(%error, "could not look for what is near a search");
+            None
+        }
+    }
 }
 
 /// Returns what is wrong with the query, as a sentence.

@@ -16,6 +16,7 @@ export function pages(world, { session }) {
   return [
     { name: "start", path: "/search", session },
     { name: "results", path: "/search?q=quagga", session },
+    { name: "near", path: "/search?q=quagga&type=pdf", session },
     { name: "nothing", path: "/search?q=%22ropeway%20pulley%22", session },
     { name: "fault", path: "/search?q=mud+is%3Ablue", session },
   ];
@@ -42,8 +43,18 @@ export const tests = {
     await page.waitForURL("**source=feeds**");
     await page.getByRole("heading", { name: "Nothing found for “mud”" }).waitFor();
     await page.locator("#results").getByRole("link", { name: "Clear the filters" }).first().click();
+    await page.waitForURL((url) => !url.search.includes("source="));
     await page.locator("#results .place").first().waitFor();
-    assert.ok(!page.url().includes("source="));
+  },
+
+  "a search without a result shows what is near, and leads there": async (t) => {
+    const page = await t.open({ session: t.data.session });
+    await page.goto("/search?q=quagga&type=pdf");
+    const near = page.getByRole("region", { name: "Near it" });
+    assert.equal(await near.locator("mark").first().innerText(), "quagga");
+    await near.getByRole("link", { name: "All of these" }).click();
+    await page.waitForURL((url) => !url.search.includes("type="));
+    await page.locator("#results .place").first().waitFor();
   },
 
   "an operator with a fault is named": async (t) => {

@@ -35,6 +35,23 @@ async fn search_page_links_to_the_paragraph_and_marks_words() {
 }
 
 #[actix_web::test]
+async fn search_without_a_result_shows_what_is_near() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    save(&key, "https://example.org/quagga", "The quagga of Artis died in 1883.").await;
+    wait_for_hit(&session, "/search?q=quagga").await;
+
+    let filtered = session.get("/search?q=quagga&type=pdf").await.text;
+    let exact = session.get("/search?q=quagga+ropeway&mode=exact").await.text;
+
+    for page in [filtered, exact] {
+        assert!(page.contains("Nothing found for") && page.contains("Near it"), "{page}");
+        assert!(page.contains(">quagga</"), "{page}");
+    }
+}
+
+#[actix_web::test]
 async fn search_page_explains_faults_and_finds_nothing_of_others() {
     let server = Server::start().await;
     let (owner, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
