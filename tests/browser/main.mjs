@@ -8,6 +8,7 @@ import { launch, newPage } from "./lib/browser.mjs";
 import { checkPage } from "./lib/checks.mjs";
 import { takePictures } from "./lib/pictures.mjs";
 import { startSite } from "./lib/site.mjs";
+import { startSpeech } from "./lib/speech.mjs";
 import { World } from "./lib/world.mjs";
 
 const [base, ...rest] = process.argv.slice(2);
@@ -18,6 +19,7 @@ const files = (await readdir(new URL("specs/", import.meta.url))).filter((name) 
 const chosen = files.filter((name) => !named.length || named.includes(name.replace(".mjs", "")));
 const browser = await launch();
 const site = await startSite();
+const speech = await startSpeech(Number(process.env.CARREL_SPEECH_PORT));
 const world = new World(base, browser, site);
 const failures = [];
 let count = 0;
@@ -72,6 +74,7 @@ for (const file of chosen) {
 
 await browser.close();
 site.close();
+speech.close();
 console.log(`${count} cases, ${failures.length} failed`);
 for (const name of failures) console.log(`failed: ${name}`);
 process.exit(failures.length ? 1 : 0);

@@ -1,34 +1,40 @@
-// Recordings: the player, and what stands there while there is no transcript.
+// Recordings: the player, and the transcript that it follows.
 import assert from "node:assert/strict";
 import { upload, wav } from "../lib/files.mjs";
+import { LINES } from "../lib/speech.mjs";
 
 export async function setUp(world) {
   const session = await world.signUp("Mara");
-  const { documentId } = await upload(session, "tone.wav", "audio/wav", wav(20), 0);
+  const { documentId } = await upload(session, "tone.wav", "audio/wav", wav(20), 60);
   return { session, documentId, path: `/read/${documentId}` };
 }
 
 export const pages = (world, { session, path }) => [{ name: "recording", path, session }];
 
+const isAt = (page, seconds) => page.waitForFunction((at) => Math.abs(document.getElementById("media").currentTime - at) < 0.5, seconds);
+const row = (page, text) => page.locator(".said-row", { hasText: text });
+
+/** Opens the recording once it can be played. */
+async function opened(t, path = t.data.path) {
+  const page = await t.open({ session: t.data.session });
+  await page.goto(path);
+  await page.waitForFunction(() => document.getElementById("media").readyState > 0);
+  return page;
+}
+
 export const tests = {
   "the recording is sent in parts, and the player goes where it is told": async (t) => {
-    const { session, path } = t.data;
-    const page = await t.open({ session });
-    await page.goto(`${path}?t=5`);
-    await page.waitForFunction(() => document.getElementById("media").readyState > 0);
-    await page.waitForFunction(() => Math.abs(document.getElementById("media").currentTime - 5) < 0.5);
+    const page = await opened(t, `${t.data.path}?t=5`);
+    await isAt(page, 5);
     await page.keyboard.press("j");
-    await page.waitForFunction(() => document.getElementById("media").currentTime < 0.5);
+    await isAt(page, 0);
     await page.getByRole("slider", { name: "Position" }).fill("12");
-    await page.waitForFunction(() => Math.abs(document.getElementById("media").currentTime - 12) < 0.5);
+    await isAt(page, 12);
     assert.match(await page.getByRole("slider", { name: "Position" }).getAttribute("aria-valuetext"), /^0:12 of 0:20/);
   },
 
   "keys play, and change the speed": async (t) => {
-    const { session, path } = t.data;
-    const page = await t.open({ session });
-    await page.goto(path);
-    await page.waitForFunction(() => document.getElementById("media").readyState > 0);
+    const page = await opened(t);
     await page.keyboard.press("k");
     await page.getByRole("button", { name: "Pause (k)" }).waitFor();
     await page.keyboard.press("k");
@@ -37,10 +43,35 @@ export const tests = {
     await page.getByRole("button", { name: "Speed 1.25 times" }).waitFor();
   },
 
-  "without script the browser plays it": async (t) => {
+  "a click on the time of a line seeks there, and the line is current": async (t) => {
+    const page = await opened(t);
+    const [, [second, , words], [third, , last]] = LINES;
+    await row(page, last).locator(".place").click();
+    await isAt(page, third);
+    assert.equal(await row(page, last).getAttribute("aria-current"), "true");
+    await row(page, words).locator(".place").focus();
+    await page.keyboard.press("Enter");
+    await isAt(page, second);
+    assert.equal(await page.locator(".said-row[aria-current]").count(), 1);
+  },
+
+  "a double click on a word of a line seeks into the line": async (t) => {
+    const page = await opened(t);
+    const [, , [start, end, words]] = LINES;
+    await row(page, words).locator("p").dblclick();
+    await page.waitForFunction(([from, until]) => {
+      const at = document.getElementById("media").currentTime;
+      return at >= from && at <= until;
+    }, [start, end]);
+  },
+
+  "a time of the transcript is a link without script": async (t) => {
     const { session, path } = t.data;
     const page = await t.open({ session, script: false });
     await page.goto(path);
     assert.ok(await page.locator("audio[controls]").isVisible());
+    await row(page, LINES[2][2]).locator(".place").click();
+    assert.match(page.url(), /[?]t=13#t13$/);
+    assert.equal(await row(page, LINES[2][2]).getAttribute("aria-current"), "true");
   },
 };
