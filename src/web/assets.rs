@@ -81,6 +81,7 @@ static FILES: &[AssetFile] = assets![
     "citation-steps.js",
     "c-ask.js",
     "c-palette.js",
+    "offline-marks.js",
     "offline.js",
     "selection.js",
     "c-add.js",

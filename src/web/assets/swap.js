@@ -96,7 +96,11 @@ async function run(element, url, options, push) {
       shownAddress = address();
     }
     element.dispatchEvent(new CustomEvent("carrel:done", { bubbles: true, detail: { response } }));
-  } catch {
+  } catch (error) {
+    // `fetch` fails with a TypeError where there is no connection. A mark waits for one, and says so itself.
+    const detail = { form: element, url, body: options.body };
+    const isLate = error instanceof TypeError && options.method === "POST";
+    if (isLate && !document.dispatchEvent(new CustomEvent("carrel:unsent", { cancelable: true, detail }))) return;
     announce(words(navigator.onLine ? "failed" : "offline"), true);
   } finally {
     element.removeAttribute("aria-busy");
