@@ -7,7 +7,7 @@ const NOTE = "The clock was set back by eleven minutes in the spring of 1913, as
 const CODE = "let delay = 11;\nlet tide = clock - delay;";
 const PAGE = `<html lang="en"><head><title>The clock</title></head><body><article><h1>The clock</h1>
   <p>${SENTENCE.repeat(4)}It was late<sup id="mark-1"><a href="#note-1">1</a></sup> for years.</p><p>${SENTENCE.repeat(6)}</p>
-  <pre>${CODE}</pre>${`<p>${SENTENCE.repeat(8)}</p>`.repeat(8)}<h2>Notes</h2>
+  <pre>${CODE}</pre>${`<p>${SENTENCE.repeat(8)}</p>`.repeat(8)}<h2>What the notebook says</h2>
   <ol><li id="note-1">${NOTE} ${SENTENCE} <a href="#mark-1">Back</a></li></ol></article></body></html>`;
 
 export async function setUp(world) {
