@@ -128,7 +128,7 @@ impl Operation for ShowHome {
             saved,
             highlight: highlight_of_day::load(db, user, now, self.turn).await?,
             projects,
-            notices: unread_notices(db, user).await?,
+            notices: unread_notices(ctx, user).await?,
         })
     }
 }
@@ -159,12 +159,12 @@ async fn saved_ids(db: &impl ConnectionTrait, user: UserId) -> Result<Vec<Bookma
     Ok(ids.into_tuple().all(db).await?)
 }
 
-async fn unread_notices(db: &impl ConnectionTrait, user: UserId) -> Result<Vec<NoticeView>, Error> {
+async fn unread_notices(ctx: &OperationContext, user: UserId) -> Result<Vec<NoticeView>, Error> {
     let rows = notice::Entity::owned_by(user)
         .filter(notice::Column::ReadAt.is_null())
         .order_by_desc(notice::Column::Id)
         .limit(MAX_NOTICES)
-        .all(db)
+        .all(ctx.core.db.read())
         .await?;
-    load_notices(db, user, rows).await
+    load_notices(ctx, user, rows).await
 }

@@ -5,9 +5,7 @@
 use entity::{api_key, notice, oauth_client, oauth_grant};
 use schemars::JsonSchema;
 use sea_orm::sea_query::Expr;
-use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QueryTrait,
-};
+use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QueryTrait};
 use serde::Serialize;
 use uuid::Uuid;
 use values::id::{NoticeId, UserId};
@@ -81,21 +79,14 @@ impl NoticeView {
 /// The keys and the connected apps of a user, of which there are a few.
 struct Subjects {
     keys: Vec<api_key::Model>,
-    grants: Vec<(oauth_grant::Model, Option<oauth_client::Model>)>,
+    grants: Vec<(oauth_grant::Model, oauth_client::Model)>,
 }
 
 impl Subjects {
-    async fn load(db: &impl ConnectionTrait, user: UserId) -> Result<Self, Error> {
-        let keys = api_key::Entity::created_by(user).order_by_asc(api_key::Column::Id).all(db).await?;
-        let rows = oauth_grant::Entity::owned_by(user).all(db).await?;
-        let clients = rows.iter().map(|grant| grant.client_id);
-        let clients =
-            oauth_client::Entity::find().filter(oauth_client::Column::Id.is_in(clients)).all(db).await?;
-        let with_client = |grant: oauth_grant::Model| {
-            let client = clients.iter().find(|client| client.id == grant.client_id).cloned();
-            (grant, client)
-        };
-        Ok(Self { keys, grants: rows.into_iter().map(with_client).collect() })
+    async fn load(ctx: &OperationContext, user: UserId) -> Result<Self, Error> {
+        let keys = api_key::Entity::created_by(user).order_by_asc(api_key::Column::Id);
+        let keys = keys.all(ctx.core.db.read()).await?;
+        Ok(Self { keys, grants: ctx.auth.grants.list_grants(user).await? })
     }
 
     fn action(&self, kind: NoticeKind, subject: Uuid) -> NoticeAction {
@@ -108,7 +99,7 @@ impl Subjects {
             NoticeKind::AppConnected => {
                 self.grants.iter().find(|(grant, _)| grant.id.0 == subject).map(|(grant, client)| {
                     let is_connected = grant.state == GrantState::Connected;
-                    (client.as_ref().map(shown_name), is_connected, grant.scopes.clone())
+                    (Some(shown_name(client)), is_connected, grant.scopes.clone())
                 })
             }
         };
@@ -120,14 +111,14 @@ impl Subjects {
 
 /// Returns the views of notices of one user, in their order.
 pub async fn load_notices(
-    db: &impl ConnectionTrait,
+    ctx: &OperationContext,
     user: UserId,
     rows: Vec<notice::Model>,
 ) -> Result<Vec<NoticeView>, Error> {
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let subjects = Subjects::load(db, user).await?;
+    let subjects = Subjects::load(ctx, user).await?;
     Ok(rows.into_iter().map(|row| NoticeView::from_row(row, &subjects)).collect())
 }
 
@@ -179,11 +170,7 @@ impl Operation for ListNotices {
         let ListPage { rows, next_cursor } = list.fetch(query, |row| row.id).await?;
         let unread = notice::Entity::owned_by(caller.user).filter(notice::Column::ReadAt.is_null());
         let unread = unread.count(ctx.core.db.read()).await?;
-        Ok(ListNoticesResponse {
-            notices: load_notices(ctx.core.db.read(), caller.user, rows).await?,
-            unread,
-            next_cursor,
-        })
+        Ok(ListNoticesResponse { notices: load_notices(ctx, caller.user, rows).await?, unread, next_cursor })
     }
 }
 
