@@ -1,7 +1,8 @@
 //! The stylesheets, icons and scripts of the web app, embedded in the program and served under a hash of their contents.
 //!
-//! An address is `/assets/NAME.HASH.EXTENSION`, and never serves other contents, so caches keep it for good. A module names others as
-//! `./NAME.js`; these names are replaced by the addresses before its own hash is taken.
+//! An address is `/assets/NAME.HASH.EXTENSION`, and never serves other contents, so caches keep it for good. A module names other modules
+//! and stylesheets as `"./NAME.js"` and `"./NAME.css"`, in static and dynamic imports alike; these names are replaced by the addresses
+//! before its own hash is taken.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -30,6 +31,11 @@ const BROTLI_QUALITY: u32 = 9;
 /// The window of Brotli, as the logarithm of its bytes: no file is longer.
 const BROTLI_WINDOW_BITS: u32 = 18;
 
+/// The content type of stylesheets.
+const STYLESHEET: &str = "text/css; charset=utf-8";
+/// The content type of scripts.
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
 /// A file as it is embedded.
 struct AssetFile {
     name: &'static str,
@@ -42,7 +48,7 @@ macro_rules! assets {
     };
 }
 
-/// All files, in alphabetical order; modules after those that they import.
+/// All files. Stylesheets and pictures come first, and a module comes after the modules that it imports, at once or later.
 static FILES: &[AssetFile] = assets![
     "app.css",
     "ask.css",
@@ -126,7 +132,7 @@ impl Assets {
     fn load() -> Self {
         let mut assets = Self { urls: HashMap::new(), by_url: HashMap::new() };
         for file in FILES {
-            let contents = assets.with_addresses(file);
+            let contents = assets.served(file);
             let url = hashed_url(file.name, &contents);
             assets.urls.insert(file.name, url.clone());
             assets
@@ -136,16 +142,23 @@ impl Assets {
         assets
     }
 
-    /// Returns the contents of a file, with the addresses of the modules that it imports.
-    fn with_addresses(&self, file: &AssetFile) -> Vec<u8> {
-        if !file.name.ends_with(".js") {
-            return file.contents.to_vec();
+    /// Returns what is served of a file.
+    fn served(&self, file: &AssetFile) -> Vec<u8> {
+        let text = String::from_utf8_lossy(file.contents);
+        match content_type(file.name) {
+            STYLESHEET => without_indentation(&without_block_comments(&text)).into_bytes(),
+            SCRIPT => without_indentation(&without_line_comments(&self.with_addresses(&text))).into_bytes(),
+            _ => file.contents.to_vec(),
         }
-        let mut script = String::from_utf8_lossy(file.contents).into_owned();
-        for (name, url) in self.urls.iter().filter(|(name, _)| name.ends_with(".js")) {
+    }
+
+    /// Puts the addresses of modules and stylesheets in the places of their names in a script.
+    fn with_addresses(&self, script: &str) -> String {
+        let mut script = script.to_owned();
+        for (name, url) in &self.urls {
             script = script.replace(&format!("\"./{name}\""), &format!("\"{url}\""));
         }
-        without_comments(&script).into_bytes()
+        script
     }
 }
 
@@ -162,11 +175,28 @@ impl CompressedAsset {
 }
 
 /// Leaves out the lines of a script that are comments, a fifth of all. A comment stands on lines of its own.
-fn without_comments(script: &str) -> String {
+fn without_line_comments(script: &str) -> String {
     let is_comment =
         |line: &&str| ["//", "/**", "* ", "*/"].iter().any(|start| line.trim_start().starts_with(start));
-    let mut code = String::with_capacity(script.len());
-    for line in script.lines().filter(|line| !line.trim().is_empty() && !is_comment(line)) {
+    script.lines().filter(|line| !is_comment(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// Leaves out the comments of a stylesheet. No string in one has their signs.
+fn without_block_comments(style: &str) -> String {
+    let mut code = String::with_capacity(style.len());
+    let mut rest = style;
+    while let Some((before, after)) = rest.split_once("/*") {
+        code.push_str(before);
+        rest = after.split_once("*/").map_or("", |(_, after)| after);
+    }
+    code.push_str(rest);
+    code
+}
+
+/// Leaves out empty lines, and the spaces before and after the others. No string in a file goes over a line.
+fn without_indentation(text: &str) -> String {
+    let mut code = String::with_capacity(text.len());
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         code.push_str(line);
         code.push('\n');
     }
@@ -230,8 +260,8 @@ fn hashed_url(name: &'static str, contents: &[u8]) -> String {
 
 fn content_type(name: &str) -> &'static str {
     match name.rsplit_once('.').map(|(_, extension)| extension) {
-        Some("css") => "text/css; charset=utf-8",
-        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => STYLESHEET,
+        Some("js") => SCRIPT,
         Some("svg") => "image/svg+xml",
         Some("png") => "image/png",
         Some("webp") => "image/webp",
@@ -252,6 +282,26 @@ mod tests {
                 let url = format!("/assets/{}", part.split('"').next().unwrap());
                 assert!(ASSETS.by_url.contains_key(&url), "{url}");
             }
+        }
+    }
+
+    #[test]
+    fn comments_and_indentation_are_left_out() {
+        let style = "/* a\n   b */\n@layer x {\n  .a { color: red; } /* c */\n}\n";
+        let script = "/** a */\nif (b) {\n  // c\n  run(\"//d\");\n}\n";
+
+        let served_style = without_indentation(&without_block_comments(style));
+        let served_script = without_indentation(&without_line_comments(script));
+
+        assert_eq!(served_style, "@layer x {\n.a { color: red; }\n}\n");
+        assert_eq!(served_script, "if (b) {\nrun(\"//d\");\n}\n");
+    }
+
+    #[test]
+    fn no_template_string_goes_over_a_line() {
+        for file in FILES.iter().filter(|file| file.name.ends_with(".js")) {
+            let script = String::from_utf8_lossy(file.contents);
+            assert!(script.lines().all(|line| line.matches('`').count().is_multiple_of(2)), "{}", file.name);
         }
     }
 
