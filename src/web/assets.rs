@@ -79,14 +79,18 @@ static FILES: &[AssetFile] = assets![
     "media-type.js",
     "menu.js",
     "pdf-runs.js",
+    "styles.js",
     "toast.js",
     "transcript-rows.js",
     "swap.js",
     "rail-counts.js",
+    "live.js",
+    "c-add.js",
+    "modules.js",
+    "dialog-page.js",
     "dialog.js",
     "keys.js",
     "feeds.js",
-    "live.js",
     "c-pdf.js",
     "c-player.js",
     "c-upload.js",
@@ -96,13 +100,14 @@ static FILES: &[AssetFile] = assets![
     "offline-marks.js",
     "offline.js",
     "selection.js",
-    "c-add.js",
     "c-list.js",
     "c-tags.js",
     "anchor.js",
+    "anchor-offsets.js",
     "reader-caret.js",
     "reader-code.js",
     "reader-footnote.js",
+    "reader-marking.js",
     "reader-picture.js",
     "reader-type.js",
     "c-reader.js",
@@ -289,6 +294,17 @@ mod tests {
                 assert!(ASSETS.by_url.contains_key(&url), "{url}");
             }
         }
+    }
+
+    #[test]
+    fn scripts_name_later_modules_and_stylesheets_by_address() {
+        let script = |name| {
+            let asset = &ASSETS.by_url[asset_url(name).unwrap()];
+            String::from_utf8(asset.contents.to_vec()).unwrap()
+        };
+
+        assert!(script("app.js").contains("import(\"/assets/c-palette."));
+        assert!(script("c-palette.js").contains("\"/assets/palette."));
     }
 
     #[test]

@@ -1,10 +1,7 @@
-// What every page of an account loads.
-import "./c-add.js";
-import "./c-copy.js";
+// What every page of an account loads at first. Parts that few pages have or that open later are fetched when they are needed.
 import "./dialog.js";
 import { onKeys } from "./keys.js";
-import "./live.js";
-import "./menu.js";
+import "./modules.js";
 import "./offline.js";
 import "./swap.js";
 import "./toast.js";
@@ -15,6 +12,6 @@ document.addEventListener("carrel:changed", () => {
 
 onKeys("everywhere", (action) => {
   if (action !== "palette") return false;
-  import("./c-palette.js").then((palette) => palette.toggle());
+  import("./c-palette.js").then((palette) => palette.toggle(), () => location.assign("/go"));
   return true;
 });

@@ -26,6 +26,8 @@ class CarrelAdd extends HTMLElement {
         } catch { /* Saving is never blocked by a preview. */ }
       }, PAUSE_MS);
     });
+    // What was typed before this module ran.
+    if (area.value !== area.defaultValue) area.dispatchEvent(new Event("input"));
     form.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); form.requestSubmit(); }
     });
@@ -34,7 +36,10 @@ class CarrelAdd extends HTMLElement {
   #files() {
     const input = this.querySelector("input[type=file]");
     const drop = this.querySelector(".drop");
-    input.addEventListener("change", () => { this.#send([...input.files]); input.value = ""; });
+    const sendChosen = () => { this.#send([...input.files]); input.value = ""; };
+    input.addEventListener("change", sendChosen);
+    // Files that were chosen before this module ran.
+    if (input.files.length) sendChosen();
     for (const type of ["dragenter", "dragover"]) {
       drop.addEventListener(type, (event) => { event.preventDefault(); drop.classList.add("is-over"); });
     }

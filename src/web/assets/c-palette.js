@@ -1,4 +1,5 @@
 // The palette: a dialog over any page, with titles, places and actions. It shows what /go shows, as one types.
+import { addStyles } from "./styles.js";
 import { request } from "./swap.js";
 
 const PAUSE_MILLISECONDS = 120;
@@ -8,9 +9,12 @@ async function open() {
   if (dialog) return;
   const opener = document.activeElement;
   let answer;
-  try { answer = await request("/go", { parts: ["palette"] }); } catch { location.assign("/go"); return; }
+  try {
+    [answer] = await Promise.all([request("/go", { parts: ["palette"] }), addStyles(["./shell.css", "./palette.css"])]);
+  } catch { location.assign("/go"); return; }
   const part = answer?.page?.getElementById("palette");
-  if (!part) return;
+  // Pressed twice, it waited twice: the first answer is shown.
+  if (!part || dialog) return;
   dialog = document.createElement("dialog");
   dialog.className = "dialog";
   dialog.setAttribute("aria-label", part.dataset.label);

@@ -1,8 +1,8 @@
 // <c-reader>: highlights by mouse, touch and keyboard, side notes, the place where one stopped, and parts of long texts.
 // Without it the page has the same text with its marks, and forms for all of this.
-import { index, shortestAt, toOffsets, toPoints } from "./anchor.js";
+import { index, toPoints } from "./anchor.js";
 import { onKeys } from "./keys.js";
-import { replace, request } from "./swap.js";
+import { request } from "./swap.js";
 import { announce } from "./toast.js";
 
 const COLORS = ["yellow", "green", "blue", "pink", "violet"];
@@ -17,9 +17,7 @@ const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 class Reader extends HTMLElement {
   connectedCallback() {
     this.text = pick("#text", this);
-    this.bar = pick(".selbar", this);
     this.api = `/app/api/documents/${this.dataset.document}`;
-    this.color = localStorage.getItem("carrel-color") ?? COLORS[0];
     this.read();
     this.arrive();
     this.watchSelection();
@@ -99,47 +97,6 @@ class Reader extends HTMLElement {
     }
   }
 
-  async mark(color, withNote = false) {
-    const range = this.chosen;
-    if (!range || "readonly" in this.dataset) return;
-    this.color = color;
-    localStorage.setItem("carrel-color", color);
-    const body = { startOffset: range.start, endOffset: range.end, version: Number(this.dataset.version), color };
-    const answer = await this.post(`${this.api}/highlights`, body);
-    if (!answer) return;
-    getSelection().removeAllRanges();
-    this.hideBar();
-    await this.refresh();
-    announce(answer.wasSaved ? this.dataset.markedSaved : this.dataset.marked, answer.wasSaved);
-    const note = document.getElementById(`h-${answer.highlight.highlightId}`);
-    if (withNote && note) this.editNote(note);
-  }
-
-  async post(url, body) {
-    try {
-      const headers = { "Content-Type": "application/json" };
-      const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
-      if (response.ok) return (await response.json()).data;
-      announce(response.status === 409 ? this.dataset.changed : this.dataset.failed, true);
-    } catch {
-      announce(this.dataset.failed, true);
-    }
-    return null;
-  }
-
-  async refresh() {
-    const answer = await request(location.pathname, { parts: ["notes", "spine", "actions"] });
-    if (answer?.page) replace(answer.page, ["notes", "spine", "actions"]);
-  }
-
-  editNote(note) {
-    if (matchMedia("(max-width: 59.99rem)").matches) this.openSheet("notes");
-    const details = pick("details", note);
-    details.open = true;
-    this.placeNotes();
-    pick("textarea", details).focus();
-  }
-
   focusNote(mark) {
     for (const other of this.marks) other.note.classList.toggle("is-focused", other === mark);
     CSS.highlights?.delete("focus");
@@ -173,51 +130,38 @@ class Reader extends HTMLElement {
     column.style.minBlockSize = `${free}px`;
   }
 
-  // --- Selection --------------------------------------------------------------------------------------------------------------
+  // --- Selection ---------------------------------------------------------------------------------------------------------------
+
+  /** The range of what is selected in the text; null if there is none. */
+  get selected() {
+    const selection = getSelection();
+    const isInText = selection.rangeCount > 0 && !selection.isCollapsed && this.text.contains(selection.anchorNode);
+    return isInText ? selection.getRangeAt(0) : null;
+  }
 
   watchSelection() {
-    // The words stay selected when a link of the bar is pressed.
-    this.bar.addEventListener("mousedown", (event) => event.preventDefault());
     document.addEventListener("selectionchange", () => {
-      const selection = getSelection();
-      const inText = selection.rangeCount && !selection.isCollapsed && this.text.contains(selection.anchorNode);
-      this.chosen = inText ? toOffsets(this.runs, selection.getRangeAt(0)) : null;
-      if (this.chosen) this.showBar(selection.getRangeAt(0)); else this.hideBar();
+      if (this.selected || this.marking) this.withMarking((marking) => marking.choose());
     });
   }
 
-  showBar(range) {
-    const box = range.getBoundingClientRect();
-    for (const link of all("a[data-words]", this.bar)) {
-      const { start, end } = this.chosen;
-      link.href = `/read/${this.dataset.document}/${link.dataset.words}?at=${start}-${end}&version=${this.dataset.version}`;
+  /** Does something with what is selected or clicked. The module for it is fetched when it is first needed. */
+  async withMarking(does) {
+    this.marking ??= import("./reader-marking.js").then(({ Marking }) => new Marking(this));
+    let marking;
+    try {
+      marking = await this.marking;
+    } catch {
+      this.marking = null;
+      announce(this.dataset.failed, true);
+      return;
     }
-    this.bar.hidden = false;
-    const half = this.bar.offsetWidth / 2;
-    const middle = Math.min(Math.max(box.left + box.width / 2, half + 8), document.documentElement.clientWidth - half - 8);
-    const above = box.top - this.bar.offsetHeight - 10;
-    const topbar = pick(".read-bar")?.offsetHeight ?? 0;
-    this.bar.style.left = `${middle - half + scrollX}px`;
-    this.bar.style.top = `${(above > topbar ? above : box.bottom + 10) + scrollY}px`;
-  }
-
-  hideBar() { this.bar.hidden = true; }
-
-  async copyLink() {
-    if (!this.chosen) return;
-    const { start, end } = this.chosen;
-    await navigator.clipboard?.writeText(`${location.origin}${location.pathname}?at=${start}-${end}#at`);
-    announce(this.dataset.linkCopied, true);
+    await does(marking);
   }
 
   click(event) {
     const button = event.target.closest("[data-color], [data-act]");
-    if (button?.closest(".selbar")) {
-      if (button.dataset.color) this.mark(button.dataset.color);
-      else if (button.dataset.act === "note") this.mark(this.color, true);
-      else if (button.dataset.act === "link") this.copyLink();
-      return;
-    }
+    if (button?.closest(".selbar")) { this.withMarking((marking) => marking.press(button)); return; }
     const sheet = event.target.closest("[data-sheet]");
     if (sheet) { event.preventDefault(); this.openSheet(sheet.dataset.sheet); return; }
     const picture = event.target.closest(".prose figure img");
@@ -231,15 +175,10 @@ class Reader extends HTMLElement {
     const link = event.target.closest("a.picture-link");
     if (link) { event.preventDefault(); this.loadPicture(link); return; }
     if (!this.text.contains(event.target) || event.target.closest("a, button, summary") || !getSelection().isCollapsed) return;
-    const at = getSelection().rangeCount && toOffsets(this.runs, this.wordAround(getSelection().getRangeAt(0)));
-    this.focusNote(at ? shortestAt(this.marks, at.start) : null);
-  }
-
-  /** The character behind a caret, as a range. */
-  wordAround(caret) {
-    const { startContainer: node, startOffset } = caret;
-    const end = node.nodeType === Node.TEXT_NODE ? Math.min(startOffset + 1, node.data.length) : startOffset;
-    return { startContainer: node, startOffset: Math.max(0, end - 1), endContainer: node, endOffset: end };
+    if (!this.marks.length || !getSelection().rangeCount) { this.focusNote(null); return; }
+    // Taken now: the selection may move until the module is there.
+    const { startContainer, startOffset } = getSelection().getRangeAt(0);
+    this.withMarking((marking) => this.focusNote(marking.markAt(startContainer, startOffset)));
   }
 
   loadPicture(link) {
@@ -265,8 +204,9 @@ class Reader extends HTMLElement {
   /** Does the action of a key. Returns whether there was something to do. */
   act(action, key) {
     if (["color", "highlight", "highlight-note"].includes(action)) {
-      if (!this.chosen) return false;
-      this.mark(action === "color" ? COLORS[Number(key) - 1] : this.color, action === "highlight-note");
+      if (!this.selected) return false;
+      const color = action === "color" ? COLORS[Number(key) - 1] : undefined;
+      this.withMarking((marking) => { marking.choose(); return marking.mark(color, action === "highlight-note"); });
       return true;
     }
     if (action === "caret") { this.enterCaret(); return true; }

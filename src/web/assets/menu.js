@@ -14,13 +14,18 @@ export function place(menu, button) {
 
 const entries = (menu) => [...menu.querySelectorAll("a[href], button:not([disabled])")];
 
-document.addEventListener("toggle", (event) => {
-  const menu = event.target;
-  if (!menu.matches?.(".menu[popover]") || event.newState !== "open") return;
+function show(menu) {
   const button = document.querySelector(`[popovertarget="${CSS.escape(menu.id)}"]`);
   if (button) place(menu, button);
   entries(menu)[0]?.focus();
+}
+
+document.addEventListener("toggle", (event) => {
+  if (event.target.matches?.(".menu[popover]") && event.newState === "open") show(event.target);
 }, true);
+
+// One that was opened before this module ran.
+for (const menu of document.querySelectorAll(".menu:popover-open")) show(menu);
 
 document.addEventListener("keydown", (event) => {
   const menu = event.target.closest?.(".menu[popover]");

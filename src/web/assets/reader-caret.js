@@ -1,5 +1,5 @@
 // Caret mode of the reader: a selection that arrows move by words, for keyboards and screen readers.
-import { textOf, wordsOf } from "./anchor.js";
+import { textOf, wordsOf } from "./anchor-offsets.js";
 import { announce } from "./toast.js";
 
 const LINE_WORDS = 10;

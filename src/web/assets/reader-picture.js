@@ -1,7 +1,9 @@
 // A picture of the reader, as large as the window.
+import { addStyles } from "./styles.js";
 
 /** Shows a picture in a dialog with a button of this name. */
-export function showPicture(picture, closeLabel) {
+export async function showPicture(picture, closeLabel) {
+  await addStyles(["./shell.css"]);
   const dialog = document.createElement("dialog");
   dialog.className = "dialog picture-dialog";
   dialog.setAttribute("aria-label", picture.alt || closeLabel);

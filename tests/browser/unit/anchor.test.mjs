@@ -1,7 +1,8 @@
 // Places in a text, on a small document of our own: no browser is needed.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { index, length, shortestAt, textOf, toOffsets, toPoints, wordsOf } from "../../../src/web/assets/anchor.js";
+import { index, length, toPoints } from "../../../src/web/assets/anchor.js";
+import { shortestAt, textOf, toOffsets, wordsOf } from "../../../src/web/assets/anchor-offsets.js";
 
 const text = (data) => ({ nodeType: 3, data });
 const element = (localName, attributes, ...children) => {
