@@ -4,6 +4,7 @@ import { newPage, resolve } from "./browser.mjs";
 
 const SIZES = [[360, 740], [1280, 900]];
 const SCHEMES = ["light", "dark"];
+const MAX_ASSET_BYTES = 100_000;
 const axeSource = await readFile(resolve("axe-core/axe.min.js"), "utf8");
 
 /** Opens a page of a spec: its address, and what it does to get the state that is shown. */
@@ -18,6 +19,7 @@ export async function openPage(world, { path, session, prepare, status = 200 }, 
 
 /** Checks a page in all themes and widths, and that it shows its contents without script. */
 export async function checkPage(world, spec) {
+  await assertLight(world, spec);
   for (const scheme of SCHEMES) {
     for (const size of SIZES) {
       const page = await openPage(world, spec, { scheme, size });
@@ -41,6 +43,25 @@ export async function checkPage(world, spec) {
   const text = await plain.locator("main").innerText();
   await plain.context().close();
   if (!text.trim()) throw new Error(`${spec.path}: empty without script`);
+}
+
+/** Asserts that a page loads few bytes of own styles, scripts, icons and fonts, uncompressed, before anything is done on it. */
+async function assertLight(world, { path, session }) {
+  const page = await newPage(world, { session });
+  try {
+    const urls = new Set();
+    page.on("request", (request) => {
+      const url = new URL(request.url());
+      if (url.origin === new URL(world.base).origin && /\.(css|js|svg|woff2?)$/.test(url.pathname)) urls.add(url.pathname + url.search);
+    });
+    // Modules for elements of the page are fetched by others, which may be after its load event.
+    await page.goto(path, { waitUntil: "networkidle" });
+    const files = await Promise.all([...urls].map(async (url) => [url, (await (await page.context().request.get(url)).body()).length]));
+    const total = files.reduce((sum, [, bytes]) => sum + bytes, 0);
+    if (total >= MAX_ASSET_BYTES) throw new Error(`${path}: ${total} bytes of assets\n${files.map(([url, bytes]) => `  ${bytes} ${url}`).join("\n")}`);
+  } finally {
+    await page.context().close();
+  }
 }
 
 /** Asserts that axe finds nothing. */
