@@ -39,6 +39,8 @@ function enhance(root) {
   };
   let timer = 0;
   let asked = null;
+  // The words whose list is shown.
+  let listed = input.value;
 
   const select = (index) => {
     const all = options();
@@ -57,12 +59,23 @@ function enhance(root) {
   const update = async () => {
     asked?.abort();
     asked = new AbortController();
+    const words = input.value;
     try {
-      const url = `/go?${new URLSearchParams({ q: input.value })}`;
+      const url = `/go?${new URLSearchParams({ q: words })}`;
       const answer = await request(url, { parts: ["palette-list"], signal: asked.signal });
       const fresh = answer?.page?.getElementById("palette-list");
-      if (fresh) { list().replaceWith(document.adoptNode(fresh)); name(); select(0); }
+      if (fresh) { list().replaceWith(document.adoptNode(fresh)); name(); select(0); listed = words; }
     } catch { /* replaced by the next one, or offline: what is shown stays */ }
+  };
+
+  /** Goes to the selected entry; after words that have no list yet, to the one of their list. */
+  const enter = async (other) => {
+    if (listed !== input.value) {
+      clearTimeout(timer);
+      await update();
+      if (listed !== input.value) return;
+    }
+    choose(options()[Math.max(selected(), 0)], other);
   };
 
   input.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(update, PAUSE_MILLISECONDS); });
@@ -70,11 +83,11 @@ function enhance(root) {
     if (event.isComposing) return;
     if (event.key === "ArrowDown") select(selected() + 1);
     else if (event.key === "ArrowUp") select(selected() - 1);
-    else if (event.key === "Enter") choose(options()[selected()], event.ctrlKey || event.metaKey);
+    else if (event.key === "Enter") enter(event.ctrlKey || event.metaKey);
     else return;
     event.preventDefault();
   });
-  root.addEventListener("submit", (event) => { event.preventDefault(); choose(options()[Math.max(selected(), 0)]); });
+  root.addEventListener("submit", (event) => { event.preventDefault(); enter(false); });
   for (const [attribute, value] of [["role", "combobox"], ["aria-expanded", "true"], ["aria-autocomplete", "list"], ["aria-controls", "palette-list"]]) {
     input.setAttribute(attribute, value);
   }

@@ -2,7 +2,7 @@
 // Without it the page has the same text with its marks, and forms for all of this.
 import { index, toPoints } from "./anchor.js";
 import { onKeys } from "./keys.js";
-import { request } from "./swap.js";
+import { noteAddress, request } from "./swap.js";
 import { announce } from "./toast.js";
 
 const COLORS = ["yellow", "green", "blue", "pink", "violet"];
@@ -252,6 +252,7 @@ class Reader extends HTMLElement {
       for (const name of ["at", "part"]) url.searchParams.delete(name);
       url.hash = "";
       history.replaceState(history.state, "", url);
+      noteAddress();
       setTimeout(() => { for (const piece of all("mark.at", this.text)) piece.classList.add("is-over"); }, ARRIVAL_MILLIS);
       return;
     }

@@ -93,7 +93,7 @@ async function run(element, url, options, push) {
     const shown = response.headers.get("Carrel-Location");
     if (push && response.ok && shown && shown !== location.pathname + location.search) {
       history.pushState(null, "", shown);
-      shownAddress = address();
+      noteAddress();
     }
     element.dispatchEvent(new CustomEvent("carrel:done", { bubbles: true, detail: { response } }));
   } catch (error) {
@@ -141,4 +141,6 @@ document.addEventListener("change", (event) => {
 // Back and forward show what the address says. A step within the page, to a fragment, changes nothing else.
 const address = () => { const url = new URL(location.href); url.searchParams.delete("done"); return url.pathname + url.search; };
 let shownAddress = address();
+/** Takes the address as that of what is shown, after a script has changed it. */
+export function noteAddress() { shownAddress = address(); }
 addEventListener("popstate", () => { if (address() !== shownAddress) location.reload(); });

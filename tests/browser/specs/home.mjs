@@ -12,7 +12,9 @@ async function fullHome(world) {
   const path = `/library/bookmarks/${bookmark.bookmarkId}`;
   await session.until(path, (answer) => answer.bookmark.status === "ready");
   await session.api("PATCH", path, { progress: 0.6 });
-  await session.api("POST", `${path}/highlights`, { text: "Nobody saw it." });
+  const text = "Nobody saw it.";
+  const startOffset = TEXT.indexOf(text);
+  await session.api("POST", `${path}/highlights`, { text, startOffset, endOffset: startOffset + text.length });
   await session.api("POST", "/projects", { name: "Harbour book" });
   await followFeed(session, "Slack Water", [["High water", "The step."], ["Low water", "The mud."]]);
   await session.save({ url: world.site.fail("/gone", 404) });

@@ -1,7 +1,7 @@
 // The library: filters in the address, selection over pages with undo, row states, saving, tags and collections.
 import assert from "node:assert/strict";
 
-const LONG_TITLE = `A title without an end ${"of the longest of all harbours ".repeat(9)}`;
+const LONG_TITLE = `A title without an end ${"of the longest of all harbours ".repeat(8)}`;
 const HOSTILE_TITLE = "</h3><script>alert(1)</script>\u202eyrots";
 
 export async function setUp(world) {
