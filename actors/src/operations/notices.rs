@@ -5,7 +5,7 @@
 use entity::{api_key, notice, oauth_client, oauth_grant};
 use schemars::JsonSchema;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QueryTrait};
+use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, QueryOrder, QueryTrait};
 use serde::Serialize;
 use uuid::Uuid;
 use values::id::{NoticeId, UserId};

@@ -1,7 +1,7 @@
 // <c-pdf>: pages of a PDF that load as they come into view, the current page, zoom, and copying over lines. Without it one page is shown,
 // with links to the others.
 import { joinRuns, nextZoom } from "./pdf-runs.js";
-import { request } from "./swap.js";
+import { noteAddress, request } from "./swap.js";
 
 const isField = (element) => element?.closest?.("input, textarea, select, [contenteditable]");
 
@@ -99,6 +99,7 @@ class CPdf extends HTMLElement {
     url.searchParams.delete("at");
     url.hash = "";
     history.replaceState(history.state, "", url);
+    noteAddress();
   }
 
   go(number, behavior = "auto") {

@@ -131,7 +131,7 @@ impl ReadPart {
         };
         let block_address = |offset: usize| match PartSelector::At(offset).index(&parts) {
             of_part if of_part == index => format!("#o{offset}"),
-            of_part => format!("/read/{}?part={}#o{offset}", document.id, of_part + 1),
+            of_part => format!("/read/{document}?part={}#o{offset}", of_part + 1),
         };
         let decoration = Decoration {
             marks: &marks,

@@ -302,7 +302,7 @@ impl Fetcher {
         let retry_after = retry_after(response.headers(), (self.clock)());
         // The host that responded, which after redirects is not the one that was asked, is the one that asks for a delay.
         let url = PageUrl::parse(response.url().as_str());
-        let host = url.map_or_else(|_| String::new(), |url| host_throttle::site_key(&url));
+        let host = url.map_or_else(|_| String::new(), |url| site_key(&url));
         Err(FetchError::Status { status: status.as_u16(), retry_after, host })
     }
 }
