@@ -9,9 +9,7 @@ use entity::{activity, activity_day, password_reset, session, user};
 use errors::Error;
 use library::context::CoreContext;
 use library::owned_transaction::begin_owned;
-use sea_orm::{
-    ActiveModelTrait, ActiveValue::Set, ColumnTrait, EntityTrait, IntoActiveModel, PaginatorTrait,
-};
+use sea_orm::{ActiveModelTrait, ActiveValue::Set, ColumnTrait, EntityTrait, IntoActiveModel};
 use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, SqlErr};
 use text::is_deceptive;
 use validation::reasons::DECEPTIVE_TEXT;
@@ -59,7 +57,7 @@ pub async fn set_up(core: &CoreContext, new: NewAccount) -> Result<user::Model, 
     let txn = core.accounts_db.begin().await?;
     // On PostgreSQL this row lock makes two set-ups at the same time wait for each other; SQLite has one writer anyway.
     service_state::raise_generation(&txn).await?;
-    if user::Entity::find().count(&txn).await? > 0 {
+    if user::Entity::find().limit(1).one(&txn).await?.is_some() {
         return Err(CLOSED);
     }
     // Who sets the server up runs it.

@@ -150,6 +150,16 @@ fn hit(passages: &[TextPassage], text: &[char], start: usize, end: usize) -> Tex
     }
 }
 
+/// Returns the range of the first place of words in a text, in Unicode scalar values; `None` if there is none, or no word. Case and kind of
+/// white space do not count.
+pub(super) fn find_words(text: &str, words: &str) -> Option<(usize, usize)> {
+    let (text, needle): (Vec<char>, Vec<char>) = (text.chars().collect(), folded_words(words));
+    if needle.is_empty() {
+        return None;
+    }
+    (0..text.len()).find_map(|at| Some((at, at + match_at(text.get(at..)?, &needle)?)))
+}
+
 /// Returns the words folded, with one space between them.
 fn folded_words(words: &str) -> Vec<char> {
     words.split_whitespace().collect::<Vec<_>>().join(" ").chars().map(fold).collect()

@@ -16,6 +16,7 @@ use values::kind::{ContentType, DocumentStatus};
 use values::scope::Scope;
 use values::time::Timestamp;
 
+use super::find_text::find_words;
 use super::search::{LibrarySearch, Search, SearchMode, SearchRequest, SearchResponse};
 use super::text_positions::{TextPosition, load_passages, number_paragraphs, position_within};
 use crate::ai;
@@ -157,9 +158,15 @@ impl Operation for SearchPassages {
 
 /// Returns where the text of a snippet is in the document. A snippet has single spaces, and `…` where text was left out.
 fn locate(passage: &chunk::Model, snippet: &str) -> Option<TextPosition> {
-    let found = find_text(&passage.text, snippet.trim_matches('…'), 0)?;
-    let offset = |within: i32| usize::try_from(passage.start_offset.saturating_add(within)).ok();
-    Some(position_within(passage, offset(found.start)?, offset(found.end)?))
+    let words = snippet.trim_matches('…');
+    // By the letters alone in a text with control characters, which a snippet leaves out.
+    let by_letters = || {
+        let found = find_text(&passage.text, words, 0)?;
+        Some((usize::try_from(found.start).ok()?, usize::try_from(found.end).ok()?))
+    };
+    let (start, end) = find_words(&passage.text, words).or_else(by_letters)?;
+    let offset = usize::try_from(passage.start_offset).ok()?;
+    Some(position_within(passage, offset + start, offset + end))
 }
 
 /// What the source of a document says of itself.

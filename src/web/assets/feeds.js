@@ -31,9 +31,30 @@ function act(action) {
 onKeys("list", act);
 onKeys("feeds", act);
 
+/**
+ * Shows the open entry in the list. The other rows stay as they are, also those that a list of unread entries would not have any more:
+ * the way back to an entry that was just read is short.
+ */
+function updateRow() {
+  for (const row of document.querySelectorAll(".entry.is-focused")) {
+    row.classList.remove("is-focused");
+    row.querySelector("a").removeAttribute("aria-current");
+  }
+  const template = document.getElementById("entry-row");
+  const fresh = template && document.adoptNode(template.content.firstElementChild);
+  const row = fresh && document.querySelector(`li[data-entry="${CSS.escape(fresh.dataset.entry)}"]`);
+  if (!row) return;
+  const hadFocus = row.contains(document.activeElement);
+  row.replaceWith(fresh);
+  if (hadFocus) fresh.querySelector("a").focus({ preventScroll: true });
+  const count = document.querySelector("#part-entries .num");
+  if (count) count.textContent = template.dataset.count;
+}
+
 // An entry is read from its start, although the pane that it comes into was scrolled.
 let open = document.getElementById("entry")?.dataset.entry;
 document.addEventListener("carrel:swap", () => {
+  updateRow();
   const shown = document.getElementById("entry")?.dataset.entry;
   if (shown !== open) {
     document.getElementById("part-reading")?.scrollTo({ top: 0, behavior: "instant" });

@@ -4,6 +4,8 @@ import { openDialog } from "./dialog.js";
 import { undo } from "./toast.js";
 
 const SEQUENCE_MILLISECONDS = 1200;
+// Pressed with other keys, they are no keys of their own.
+const MODIFIERS = ["Shift", "Control", "Alt", "AltGraph", "Meta"];
 const handlers = [];
 let first = "";
 let timer = 0;
@@ -40,7 +42,7 @@ function run(row, event, key) {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.defaultPrevented || event.isComposing || event.altKey || event.key === "Escape") return;
+  if (event.defaultPrevented || event.isComposing || event.altKey || event.key === "Escape" || MODIFIERS.includes(event.key)) return;
   const hasControl = event.ctrlKey || event.metaKey;
   const inDialog = document.querySelector("dialog[open]");
   if (!hasControl && (document.body.dataset.keys === "off" || isField(event.target) || inDialog)) return;

