@@ -30,7 +30,8 @@ class Reader extends HTMLElement {
     addEventListener("afterprint", () => this.read());
     this.watchKeys();
     document.addEventListener("carrel:swap", (event) => { if (event.detail.ids.includes("notes")) this.read(); });
-    this.addEventListener("click", (event) => this.click(event));
+    // Links to the sheets are in the bar, outside of this element.
+    document.addEventListener("click", (event) => this.click(event));
     this.addEventListener("toggle", () => this.placeNotes(), true);
   }
 
@@ -249,6 +250,8 @@ class Reader extends HTMLElement {
   arrive() {
     const url = new URL(location.href);
     if (url.searchParams.has("at")) {
+      // Before the address loses its fragment: the browser may not have gone there yet.
+      pick("#at", this.text)?.scrollIntoView({ block: "center", behavior: "instant" });
       for (const name of ["at", "part"]) url.searchParams.delete(name);
       url.hash = "";
       history.replaceState(history.state, "", url);

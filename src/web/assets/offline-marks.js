@@ -79,7 +79,7 @@ export const sendMarks = () => navigator.locks.request("carrel-marks", sendAll);
 
 /** The parts of the page that show what waits. */
 function waitingParts() {
-  const forms = [...document.querySelectorAll("[data-waits]")].map((it) => it.closest("form[data-swap]")).filter(Boolean);
+  const forms = [...document.querySelectorAll("[data-pending]")].map((it) => it.closest("form[data-swap]")).filter(Boolean);
   return [...new Set(forms.flatMap((form) => form.dataset.swap.split(/\s+/)))];
 }
 
@@ -90,8 +90,8 @@ async function showWaiting() {
   if (marks.length) localStorage.setItem("carrel-waiting", String(marks.length)); else localStorage.removeItem("carrel-waiting");
   clearTimeout(timer);
   if (marks.length) timer = setTimeout(sendMarks, RETRY_MILLIS);
-  for (const shown of document.querySelectorAll("[data-waits]")) {
-    if (shown.localName === "button") { shown.disabled = false; delete shown.dataset.waits; } else shown.remove();
+  for (const shown of document.querySelectorAll("[data-pending]")) {
+    if (shown.localName === "button") { shown.disabled = false; delete shown.dataset.pending; } else shown.remove();
   }
   if (!marks.length) return;
   const place = document.querySelector(".read-bar, main .head") ?? document.querySelector("main");
@@ -102,7 +102,7 @@ async function showWaiting() {
 function stateOf(text) {
   const state = document.createElement("span");
   state.className = "state is-warning";
-  state.dataset.waits = "";
+  state.dataset.pending = "";
   state.textContent = text;
   return state;
 }
@@ -115,7 +115,7 @@ function showMark(path, fields) {
   for (const form of document.querySelectorAll("form[data-offline]")) {
     if (form.getAttribute("action") !== path) continue;
     const button = form.querySelector(`button[name=action][value="${CSS.escape(fields.get("action"))}"]`);
-    if (button) { button.disabled = true; button.dataset.waits = ""; }
+    if (button) { button.disabled = true; button.dataset.pending = ""; }
   }
 }
 

@@ -121,6 +121,7 @@ export const tests = {
     await page.locator("#toast").getByText("2 archived").waitFor();
     await page.keyboard.press("z");
     await session.until("/library/bookmarks?archived=true", (answer) => answer.bookmarks.length === 0);
+    await page.getByRole("checkbox", { name: "Select “First”" }).waitFor();
     await page.keyboard.press("j");
     await page.keyboard.press("o");
     await page.waitForURL("**/read/**");
