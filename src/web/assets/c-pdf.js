@@ -76,7 +76,7 @@ class CPdf extends HTMLElement {
   }
 
   showCurrent() {
-    const middle = innerHeight / 3;
+    const middle = innerHeight / 2;
     const figures = [...this.pages.querySelectorAll(".pdf-page")];
     const shown = figures.find((figure) => figure.getBoundingClientRect().bottom > middle);
     const number = Number(shown?.dataset.page);

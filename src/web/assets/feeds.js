@@ -36,19 +36,21 @@ onKeys("feeds", act);
  * the way back to an entry that was just read is short.
  */
 function updateRow() {
+  const template = document.getElementById("entry-row");
+  if (!template) return;
   for (const row of document.querySelectorAll(".entry.is-focused")) {
     row.classList.remove("is-focused");
     row.querySelector("a").removeAttribute("aria-current");
   }
-  const template = document.getElementById("entry-row");
-  const fresh = template && document.adoptNode(template.content.firstElementChild);
-  const row = fresh && document.querySelector(`li[data-entry="${CSS.escape(fresh.dataset.entry)}"]`);
-  if (!row) return;
-  const hadFocus = row.contains(document.activeElement);
-  row.replaceWith(fresh);
+  const fresh = document.adoptNode(template.content.firstElementChild);
+  const row = document.querySelector(`li[data-entry="${CSS.escape(fresh.dataset.entry)}"]`);
+  const hadFocus = row?.contains(document.activeElement);
+  row?.replaceWith(fresh);
   if (hadFocus) fresh.querySelector("a").focus({ preventScroll: true });
   const count = document.querySelector("#part-entries .num");
   if (count) count.textContent = template.dataset.count;
+  // The next change brings another one.
+  template.remove();
 }
 
 // An entry is read from its start, although the pane that it comes into was scrolled.

@@ -92,7 +92,9 @@ export const tests = {
     await page.goto(app.path);
     const params = await sentBack(page, () => page.getByRole("button", { name: "Allow selected" }).click());
     await app.exchange(params.get("code"));
-    // The first page still tries to reach the app, which nobody serves.
+    // This page still tries to reach the app, which nobody serves.
+    await page.close();
+    page.noise.splice(0);
     const settings = await t.open({ session });
     await settings.goto("/settings/apps");
     await settings.getByRole("button", { name: "Disconnect Heron" }).click();

@@ -176,7 +176,7 @@ export const tests = {
     await page.waitForURL("**/highlights?color=green");
     assert.equal(await page.locator(".passage").count(), 1);
     await page.goBack();
-    assert.ok(await page.locator(".passage").count() > 1);
+    await page.locator(".passage").nth(1).waitFor();
     const answer = await page.request.get("/highlights.md?color=green");
     assert.match(await answer.text(), /> less like a floor/);
   },

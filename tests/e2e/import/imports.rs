@@ -28,6 +28,12 @@ pub async fn start_import(session: &Client, file: &[u8], fields: &[(&str, &str)]
 /// Stores the file of an import again, as if the import had not ended.
 pub async fn restore_file(server: &Server, id: &str, file: &[u8]) {
     let (ctx, import) = (server.context(), ImportId(id.parse().unwrap()));
+    // It is deleted after the import has ended.
+    eventually("the former file is deleted", async || {
+        let of_import = stored_file::Entity::find().filter(stored_file::Column::ImportId.eq(import));
+        of_import.one(ctx.core.db.read()).await.unwrap().is_none().then_some(())
+    })
+    .await;
     let store = &*ctx.uploads.store;
     let mut writer = FileWriter::begin(&ctx.core, store).await.unwrap();
     writer.write(Bytes::copy_from_slice(file)).await.unwrap();
