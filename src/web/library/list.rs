@@ -3,7 +3,8 @@
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actors::operations::bookmarks::{BookmarkView, CountFacets, CountFacetsResponse, ListBookmarks};
-use actors::operations::collections::{CollectionView, ShowCollection};
+use actors::operations::collections::{CollectionView, ShowCollection, ShowCollectionTree};
+use actors::operations::saved_searches::{ListSavedSearches, SavedSearchView};
 use actors::target::Target;
 use askama::Template;
 use errors::Error;
@@ -25,6 +26,8 @@ use crate::web::page::shell::{Here, Shell};
 const PAGE_ROWS: u64 = 50;
 /// The longest query that the list takes, in characters.
 const MAX_QUERY_CHARS: usize = 500;
+/// Collections, and saved searches, that are linked beside the list; their pages have all.
+const MAX_SHORTCUTS: usize = 8;
 
 /// A list of bookmarks with its filters.
 #[derive(Template)]
@@ -43,6 +46,10 @@ struct LibraryPage {
     is_empty_library: bool,
     groups: Vec<FacetGroup>,
     chips: Vec<FilterChip>,
+    /// The first collections of the top level.
+    collections: Vec<CollectionView>,
+    /// The first saved searches.
+    saved: Vec<SavedSearchView>,
     /// The collection whose list it is.
     collection: Option<CollectionView>,
     /// Whether a row changes by itself, so that the list is asked for again.
@@ -136,6 +143,8 @@ async fn respond(
         is_empty_library: false,
         groups: Vec::new(),
         chips: filter_chips(&filter, request.locale()),
+        collections: Vec::new(),
+        saved: Vec::new(),
         collection,
         is_live: false,
         filter,
@@ -164,6 +173,16 @@ impl LibraryPage {
         self.is_empty_library = counts.library == 0;
         let is_filtered = self.filter.is_filtered() || self.collection.is_some();
         self.counts = Some(ShownCounts::new(&counts, is_filtered, request.locale()));
+        self.load_shortcuts(request).await
+    }
+
+    /// Loads the collections and saved searches that are linked beside the list.
+    async fn load_shortcuts(&mut self, request: &PageRequest) -> Result<(), Error> {
+        let tree = request.run_json::<ShowCollectionTree>(&Target::default(), json!({})).await?;
+        let roots = tree.collections.into_iter().filter(|node| node.depth == 0);
+        self.collections = roots.map(|node| node.collection).take(MAX_SHORTCUTS).collect();
+        let saved = request.run_json::<ListSavedSearches>(&Target::default(), json!({})).await?;
+        self.saved = saved.saved_searches.into_iter().take(MAX_SHORTCUTS).collect();
         Ok(())
     }
 

@@ -418,3 +418,25 @@ async fn help_shows_the_query_language() {
 
     assert!(help.contains("is:unread") && help.contains("/library?q=tag%3Atides"), "{help}");
 }
+
+#[actix_web::test]
+async fn library_links_first_collections_and_saved_searches() {
+    let server = Server::start().await;
+    let (session, other) =
+        (server.user(Plan::Pro).await.sign_in().await, server.user(Plan::Pro).await.sign_in().await);
+    save(&session, json!({ "url": "https://a.example/gulls", "title": "Gulls" })).await;
+    save(&other, json!({ "url": "https://a.example/gulls", "title": "Gulls" })).await;
+    let outer = session.post("/app/api/library/collections", json!({ "name": "Shore & sea" })).await;
+    let outer = outer.data(201)["collection"]["collectionId"].clone();
+    let inner = json!({ "name": "Waders", "parentId": outer });
+    session.post("/app/api/library/collections", inner).await.data(201);
+    let search = json!({ "name": "To read", "query": "is:unread tag:gulls" });
+    session.post("/app/api/saved-searches", search).await.data(201);
+
+    let (shown, foreign) = (page(&session, "/library").await, page(&other, "/library").await);
+
+    assert_eq!(values_after(&shown, r#"<li><a href="/collections/"#), [outer.as_str().unwrap()]);
+    assert!(shown.contains("Shore &#38; sea") && !shown.contains("Waders"));
+    assert!(shown.contains(r#"<li><a href="/library?q=is%3Aunread%20tag%3Agulls">"#), "{shown}");
+    assert!(!foreign.contains("Shore") && !foreign.contains("To read"));
+}
