@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 export async function allow(url, email, password) {
     const signedIn = await submit(await fetch(url), { email, password });
     const cookie = signedIn.headers.get('set-cookie').split(';')[0];
-    const consent = await fetch(signedIn.headers.get('location'), { headers: { Cookie: cookie } });
+    const consent = await fetch(new URL(signedIn.headers.get('location'), url), { headers: { Cookie: cookie } });
     const redirect = await submit(consent, { decision: 'allow' }, cookie);
     return new URL(redirect.headers.get('location')).searchParams;
 }
@@ -22,11 +22,11 @@ async function submit(page, typed, cookie = '') {
 
 /** The action of a form, and the fields that the user does not change. */
 function read(html) {
-    const form = /<form method="post" action="([^"]*)">(.*?)<\/form>/s.exec(html);
+    const form = /(<form [^>]*method="post"[^>]*>)(.*?)<\/form>/s.exec(html);
     assert.ok(form, `no form in ${html}`);
     const inputs = [...form[2].matchAll(/<input [^>]*>/g)].map(([tag]) => ({ tag, ...attributes(tag) }));
-    const submitted = inputs.filter(({ type, tag }) => type === 'hidden' || tag.endsWith(' checked>'));
-    return { action: plain(form[1]), fields: submitted.map(({ name, value }) => [name, value]) };
+    const submitted = inputs.filter(({ type, tag }) => type === 'hidden' || / checked[ >]/.test(tag));
+    return { action: attributes(form[1]).action, fields: submitted.map(({ name, value }) => [name, value]) };
 }
 
 function attributes(tag) {
