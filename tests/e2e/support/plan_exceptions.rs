@@ -81,6 +81,10 @@ pub const RARE_OWNER_SCANS: &[(&str, &str)] = &[
         r#""bookmark"."deleted_at" IS NULL AND ((+"bookmark"."saved_at")"#,
         "either of two times: bookmarks are tested in the order of the list until the page is full",
     ),
+    (
+        r#""bookmark"."deleted_at" IS NULL AND ("bookmark"."saved_at" < $2 OR "bookmark"."saved_at" >= $3)"#,
+        "the same on PostgreSQL",
+    ),
 ];
 
 /// The statements whose only condition is the owner, and that return or change all rows of a user in a table that grows.
