@@ -38,8 +38,10 @@ fn tokens(folder: &Path) -> Vec<String> {
 }
 
 /// Waits until this number of e-mails with links has been sent, and returns the secrets.
-async fn wait_for_links(folder: &TempDir, number: usize) -> Vec<String> {
+async fn wait_for_links(server: &Server, folder: &TempDir, number: usize) -> Vec<String> {
     eventually("the links are sent", async || {
+        // One e-mail is sent at a time, and the next a second of this clock later.
+        server.clock.advance(Duration::from_secs(1));
         let found = tokens(folder.path());
         (found.len() >= number).then_some(found)
     })
@@ -62,8 +64,7 @@ async fn link_sets_a_password_once_and_ends_sessions_and_apps() {
     let (key, session) = (user.full_key().await, user.sign_in().await);
     let anonymous = server.anonymous();
     request_link(&anonymous, &user.email().to_uppercase()).await.data(202);
-    let token = wait_for_links(&folder, 1).await.remove(0);
-    // Not before the link: the e-mail that an app was connected may be sent at the same time, and the link a second of the clock later.
+    let token = wait_for_links(&server, &folder, 1).await.remove(0);
     let app = OAuthClient::new(server.anonymous()).await;
     let tokens = app.connect(&session, "read:library").await;
 
@@ -82,7 +83,7 @@ async fn unacceptable_password_leaves_the_link_as_it_is() {
     let (server, folder) = start_with_mail().await;
     let user = server.user(Plan::Pro).await;
     request_link(&server.anonymous(), user.email()).await.data(202);
-    let token = wait_for_links(&folder, 1).await.remove(0);
+    let token = wait_for_links(&server, &folder, 1).await.remove(0);
 
     assert_eq!(reset(&server.anonymous(), &token, "short").await.faults(), ["new"]);
 
@@ -100,7 +101,7 @@ async fn request_does_not_tell_whether_an_account_exists() {
     let refused = request_link(&anonymous, disabled.email()).await;
     let known = request_link(&anonymous, user.email()).await;
 
-    wait_for_links(&folder, 1).await;
+    wait_for_links(&server, &folder, 1).await;
     for other in [&unknown, &refused] {
         assert_eq!((other.status, other.data(202)), (known.status, known.data(202)));
     }
@@ -112,7 +113,7 @@ async fn expired_link_and_made_up_link_are_refused() {
     let (server, folder) = start_with_mail().await;
     let user = server.user(Plan::Pro).await;
     request_link(&server.anonymous(), user.email()).await.data(202);
-    let token = wait_for_links(&folder, 1).await.remove(0);
+    let token = wait_for_links(&server, &folder, 1).await.remove(0);
 
     server.clock.advance(Duration::from_secs(3600));
 
@@ -130,7 +131,7 @@ async fn new_password_ends_the_other_links() {
     for _ in 0..2 {
         request_link(&server.anonymous(), user.email()).await.data(202);
     }
-    let links = wait_for_links(&folder, 2).await;
+    let links = wait_for_links(&server, &folder, 2).await;
 
     reset(&server.anonymous(), &links[0], NEW_PASSWORD).await.data(200);
 
@@ -143,14 +144,14 @@ async fn account_gets_three_links_in_an_hour() {
     let (user, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
     for number in 1..=3 {
         request_link(&server.anonymous(), user.email()).await.data(202);
-        wait_for_links(&folder, number).await;
+        wait_for_links(&server, &folder, number).await;
     }
 
     request_link(&server.anonymous(), user.email()).await.data(202);
     request_link(&server.anonymous(), other.email()).await.data(202);
 
     // The one of the other account was requested after the one that is not sent.
-    wait_for_links(&folder, 4).await;
+    wait_for_links(&server, &folder, 4).await;
     assert_eq!(tokens(folder.path()).len(), 4);
 }
 
@@ -185,7 +186,7 @@ async fn new_password_ends_the_wait_after_failed_sign_ins() {
     }
     assert_eq!(sign_in_status(&server, &user, PASSWORD).await, 429);
     request_link(&server.anonymous(), user.email()).await.data(202);
-    let token = wait_for_links(&folder, 1).await.remove(0);
+    let token = wait_for_links(&server, &folder, 1).await.remove(0);
 
     reset(&server.anonymous(), &token, NEW_PASSWORD).await.data(200);
 
