@@ -30,10 +30,6 @@ class Connection:
         self.saved: list[str] = []
         self.failure: str | None = None
 
-    @property
-    def is_search(self) -> bool:
-        return self.number % MIX == 1
-
     def request(self) -> bytes:
         head = {"Host": "x", "Authorization": f"Bearer {self.account.secret}", "User-Agent": CLIENT}
         line, body = "GET /rest/v1/user", b""
@@ -41,7 +37,7 @@ class Connection:
             page = {"url": f"https://drain.example/{self.number}/{self.sent}", "text": f"word{self.sent} of a page"}
             line, body = "POST /rest/v1/bookmarks", json.dumps(page).encode()
             head |= {"Content-Type": "application/json", "Content-Length": len(body)}
-        elif self.is_search:
+        elif self.number % MIX == 1:
             line = "GET /rest/v2/search?q=word1"
         lines = [f"{line} HTTP/1.1", *(f"{name}: {value}" for name, value in head.items())]
         self.sent += 1
@@ -101,10 +97,7 @@ def test_requests_are_answered_and_recorded_during_a_drain(service: FaultyServic
     assert status == 0 and seconds < MAX_STOP_SECONDS, (status, seconds)
     assert [connection.failure for connection in connections if connection.failure] == []
     statuses = collections.Counter(status for connection in connections for status in connection.statuses)
-    searches = {status for connection in connections if connection.is_search for status in connection.statuses}
-    others = {status for connection in connections if not connection.is_search for status in connection.statuses}
-    # A search that takes longer than ten seconds, as it may on a busy machine, is refused.
-    assert others == {200, 201} and {200} <= searches <= {200, 503}, statuses
+    assert set(statuses) == {200, 201}
     # A request that was handled but not answered would have a row too.
     assert activity_rows(service) == sum(statuses.values())
     service.start()
