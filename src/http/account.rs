@@ -110,7 +110,7 @@ pub async fn sign_in(
     ctx: &OperationContext,
     read: impl AsyncFnOnce() -> Result<SignInRequest, Error>,
 ) -> Result<StartedSession, Error> {
-    // Otherwise another site could sign the browser in to an account of its own, and see what the user saves there (row C2).
+    // Otherwise another site could sign the browser in to an account that it controls, and see what the user saves (row C2).
     require_own_origin(request, &ctx.core)?;
     let SignInRequest { email, password } = read().await?;
     let (email, password) = (email.into_inner(), password.into_inner());

@@ -185,7 +185,7 @@ impl CompressedAsset {
     }
 }
 
-/// Leaves out the lines of a script that are comments, a fifth of all. A comment stands on lines of its own.
+/// Removes the comment lines of a script, about a fifth of all lines. No comment follows code on the same line.
 fn without_line_comments(script: &str) -> String {
     let is_comment =
         |line: &&str| ["//", "/**", "* ", "*/"].iter().any(|start| line.trim_start().starts_with(start));

@@ -52,8 +52,9 @@ impl PlaceView {
     }
 }
 
+/// Returns a time of a recording in whole seconds, rounded down; 0 for a negative one.
 #[expect(clippy::cast_possible_truncation, reason = "a recording has fewer seconds than an `i64` holds")]
-fn whole_seconds(seconds: f64) -> i64 {
+pub fn whole_seconds(seconds: f64) -> i64 {
     seconds.max(0.0).floor() as i64
 }
 

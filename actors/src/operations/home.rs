@@ -31,9 +31,9 @@ use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 
 /// Texts that are continued.
-const MAX_CONTINUED: usize = 3;
+const MAX_CONTINUED_TEXTS: usize = 3;
 /// Saves that are listed.
-const MAX_SAVED: u64 = 5;
+const MAX_SAVED_BOOKMARKS: u64 = 5;
 /// New entries that are listed.
 const MAX_ENTRIES: u64 = 5;
 /// Projects that are listed.
@@ -111,7 +111,7 @@ impl Operation for ShowHome {
             Some(onboarding::load(db, user, state.as_ref()).await?).filter(|view| !view.is_over)
         };
         let begun = continued::select_ids(db, user).await?;
-        let shown = begun.get(..MAX_CONTINUED).unwrap_or(&begun);
+        let shown = begun.get(..MAX_CONTINUED_TEXTS).unwrap_or(&begun);
         // Two statements: a bookmark may be in both lists.
         let begun_views = load_views(&ctx.core, db, user, shown).await?;
         let saved = load_views(&ctx.core, db, user, &saved_ids(db, user).await?).await?;
@@ -153,7 +153,7 @@ async fn saved_ids(db: &impl ConnectionTrait, user: UserId) -> Result<Vec<Bookma
     let ids = bookmark::Entity::visible_to(user)
         .order_by_desc(bookmark::Column::SavedAt)
         .order_by_desc(bookmark::Column::Id)
-        .limit(MAX_SAVED)
+        .limit(MAX_SAVED_BOOKMARKS)
         .select_only()
         .column(bookmark::Column::Id);
     Ok(ids.into_tuple().all(db).await?)

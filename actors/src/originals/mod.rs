@@ -1,6 +1,6 @@
 //! The files from which texts were made: stored uploads, and files of the web that are fetched again while a user looks at them.
 //!
-//! A PDF or a recording that was saved by its URL is not stored for ever. When its user opens it, it is fetched again and kept for a
+//! A PDF or a recording that was saved by its URL is not stored permanently. When its user opens it, it is fetched again and kept for a
 //! day after its last use ([`recording_file`]).
 
 mod media_type;

@@ -60,7 +60,7 @@ impl OpenFiles {
 
     /// Keeps a file open.
     pub async fn insert(&self, version: FileVersion, file: LocalFile) -> Arc<LocalFile> {
-        // A file of the store takes no space of its own.
+        // A stored file takes no additional space.
         let kib = match &file {
             LocalFile::Stored(_) => 1,
             LocalFile::Temporary(copy) => {

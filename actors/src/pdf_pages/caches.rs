@@ -16,7 +16,7 @@ const MAX_PICTURE_BYTES: u64 = 64 << 20;
 /// Bytes of all text layers that are kept.
 const MAX_LAYER_BYTES: u64 = 32 << 20;
 /// Pages of all documents whose sizes are kept.
-const MAX_SIZES: u64 = 500_000;
+const MAX_PAGE_SIZES: u64 = 500_000;
 /// Bytes that an entry takes besides its contents.
 const OVERHEAD_BYTES: usize = 512;
 /// Time after which a page that is not shown again makes room.
@@ -66,7 +66,11 @@ impl Default for Caches {
             weight(made.as_ref().map_or(0, |drawn| drawn.webp.len()) + OVERHEAD_BYTES)
         };
         Self {
-            overviews: Cache::builder().weigher(pages).max_capacity(MAX_SIZES).time_to_idle(MAX_IDLE).build(),
+            overviews: Cache::builder()
+                .weigher(pages)
+                .max_capacity(MAX_PAGE_SIZES)
+                .time_to_idle(MAX_IDLE)
+                .build(),
             layers: Cache::builder()
                 .weigher(layer_bytes)
                 .max_capacity(MAX_LAYER_BYTES)

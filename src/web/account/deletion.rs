@@ -11,7 +11,7 @@ use crate::parts;
 use crate::web::filters;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// The page that asks for the password.
 #[derive(Template)]
@@ -54,7 +54,7 @@ async fn show_with(
     faults: FormFaults,
 ) -> Result<HttpResponse, Error> {
     let page = DeleteAccountPage {
-        shell: request.shell(Here::Settings).await?,
+        shell: request.shell(NavigationEntry::Settings).await?,
         tab: "account",
         faults,
         email: request.viewer.user.email.clone(),

@@ -11,7 +11,7 @@ use crate::parts;
 use crate::web::filters;
 use crate::web::page::done::DoneMessage;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// The page of the keyboard.
 #[derive(Template)]
@@ -26,7 +26,7 @@ parts!(KeyboardPage {});
 
 /// Shows the page.
 pub async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
-    let shell = request.shell(Here::Settings).await?;
+    let shell = request.shell(NavigationEntry::Settings).await?;
     let has_single_keys = request.viewer.settings.single_keys;
     request.show(&KeyboardPage { shell, tab: "keyboard", has_single_keys })
 }

@@ -14,7 +14,7 @@ use errors::Error;
 
 use super::page::request::PageRequest;
 use super::page::route::PageRoute;
-use super::page::shell::{Here, Shell};
+use super::page::shell::{NavigationEntry, Shell};
 use crate::parts;
 use crate::web::filters;
 
@@ -47,6 +47,6 @@ pub fn mount(config: &mut ServiceConfig) {
 }
 
 async fn show_index(request: PageRequest) -> Result<HttpResponse, Error> {
-    let shell = request.shell(Here::Settings).await?;
+    let shell = request.shell(NavigationEntry::Settings).await?;
     request.show(&SettingsIndexPage { shell, email: request.viewer.user.email.clone() })
 }

@@ -14,7 +14,7 @@ use crate::web::filters;
 use crate::web::page::done::DoneMessage;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// The page with name, language, time zone and theme.
 #[derive(Template)]
@@ -77,7 +77,7 @@ async fn show_with(
     };
     let settings = &viewer.settings;
     let page = ProfilePage {
-        shell: request.shell(Here::Settings).await?,
+        shell: request.shell(NavigationEntry::Settings).await?,
         tab: "account",
         email: viewer.user.email.clone(),
         name: shown("name", viewer.user.name.as_deref()),

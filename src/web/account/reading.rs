@@ -14,7 +14,7 @@ use crate::web::filters;
 use crate::web::page::done::DoneMessage;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// The page of the reader.
 #[derive(Template)]
@@ -88,7 +88,7 @@ async fn show_with(
     let reading = request.viewer.settings.reading.clone();
     let (size, leading, measure) = preset_sizes(reading.preset);
     let page = ReadingPage {
-        shell: request.shell(Here::Settings).await?,
+        shell: request.shell(NavigationEntry::Settings).await?,
         tab: "reading",
         faults,
         presets: ReadingPreset::NAMES,

@@ -13,7 +13,7 @@ use crate::web::filters;
 use crate::web::page::done::DoneMessage;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 use crate::web::strings::ToMessageValue;
 
 /// The page of the password and the sessions.
@@ -75,7 +75,7 @@ async fn show_with(
     faults: FormFaults,
 ) -> Result<HttpResponse, Error> {
     let page = SecurityPage {
-        shell: request.shell(Here::Settings).await?,
+        shell: request.shell(NavigationEntry::Settings).await?,
         tab: "security",
         faults,
         email: request.viewer.user.email.clone(),

@@ -20,7 +20,7 @@ use super::page::done::DoneMessage;
 use super::page::faults::FormFaults;
 use super::page::request::PageRequest;
 use super::page::route::PageRoute;
-use super::page::shell::{Here, Shell};
+use super::page::shell::{NavigationEntry, Shell};
 use crate::parts;
 use crate::web::filters;
 use crate::web::locale::Locale;
@@ -105,7 +105,7 @@ async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
 async fn empty(request: &PageRequest, what: &'static str) -> Result<AddPage, Error> {
     let text = |name: &str| request.form.text(name).to_owned();
     Ok(AddPage {
-        shell: request.shell(Here::Library).await?,
+        shell: request.shell(NavigationEntry::Library).await?,
         locale: request.locale().clone(),
         what,
         urls: text("urls"),
@@ -131,7 +131,7 @@ async fn add(request: PageRequest) -> Result<HttpResponse, Error> {
     }
 }
 
-/// Saves the addresses. What became of each stands in the page; if all are new, the user goes on.
+/// Saves the addresses. If all are new, redirects; otherwise the page shows the result of each.
 async fn add_pages(request: &PageRequest) -> Result<HttpResponse, Error> {
     let found = find_addresses(request.form.text("urls"));
     if found.urls.is_empty() {

@@ -15,7 +15,7 @@ use crate::parts;
 use crate::web::filters;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// Questions that the page lists at first.
 const RECENT_QUESTIONS: u32 = 5;
@@ -81,7 +81,7 @@ pub async fn page(
     request.show_with_status(
         status,
         &AskPage {
-            shell: request.shell(Here::Ask).await?,
+            shell: request.shell(NavigationEntry::Ask).await?,
             budget: AskBudgetView::new(&state),
             scopes: scopes(&state.scope, &projects, request),
             question: typed.to_owned(),

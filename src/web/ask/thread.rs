@@ -17,7 +17,7 @@ use crate::parts;
 use crate::web::filters;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// Questions that a thread can have.
 const MAX_THREAD_QUESTIONS: usize = 20;
@@ -73,7 +73,7 @@ pub async fn page(
     request.show_with_status(
         status,
         &ThreadPage {
-            shell: request.shell(Here::Ask).await?,
+            shell: request.shell(NavigationEntry::Ask).await?,
             path: format!("/ask/{thread_id}"),
             title,
             scope,

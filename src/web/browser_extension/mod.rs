@@ -12,7 +12,7 @@ use errors::Error;
 
 use super::page::request::PageRequest;
 use super::page::route::PageRoute;
-use super::page::shell::{Here, Shell};
+use super::page::shell::{NavigationEntry, Shell};
 use crate::parts;
 use crate::web::filters;
 
@@ -42,7 +42,7 @@ pub fn mount(config: &mut ServiceConfig) {
 }
 
 async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
-    let shell = request.shell(Here::Settings).await?;
+    let shell = request.shell(NavigationEntry::Settings).await?;
     let base_url = request.ctx.core.base_url.to_string();
     request.show(&ExtensionPage {
         shell,

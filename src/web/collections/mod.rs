@@ -18,7 +18,7 @@ use super::page::done::DoneMessage;
 use super::page::faults::FormFaults;
 use super::page::request::PageRequest;
 use super::page::route::PageRoute;
-use super::page::shell::{Here, Shell};
+use super::page::shell::{NavigationEntry, Shell};
 use crate::parts;
 use crate::web::filters;
 
@@ -74,7 +74,7 @@ async fn respond(
     faults: FormFaults,
 ) -> Result<HttpResponse, Error> {
     let nodes = load_tree(request).await?;
-    let shell = request.shell(Here::Library).await?;
+    let shell = request.shell(NavigationEntry::Library).await?;
     let text = |name| request.form.text(name).to_owned();
     let page = CollectionsPage { shell, nodes, name: text("name"), parent: text("parent"), faults };
     request.show_with_status(status, &page)
@@ -139,7 +139,7 @@ async fn respond_edit(
 ) -> Result<HttpResponse, Error> {
     let id: CollectionId = request.target().id(0)?;
     let nodes = outside(load_tree(request).await?, id);
-    let shell = request.shell(Here::Library).await?;
+    let shell = request.shell(NavigationEntry::Library).await?;
     let CollectionForm { name, description, parent } = form;
     request
         .show_with_status(status, &EditCollectionPage { shell, id, name, description, parent, nodes, faults })

@@ -18,7 +18,7 @@ use crate::web::filters;
 use crate::web::locale::Locale;
 use crate::web::page::request::PageRequest;
 use crate::web::page::route::PageRoute;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 use crate::web::strings::MessageValue;
 
 /// Lines of a page.
@@ -94,7 +94,7 @@ async fn show(page: PageRequest) -> Result<HttpResponse, Error> {
         format!("/settings/activity{query}{separator}cursor={cursor}")
     });
     page.show(&ActivityPage {
-        shell: page.shell(Here::Settings).await?,
+        shell: page.shell(NavigationEntry::Settings).await?,
         tab: "activity",
         grid: chart.lines,
         chart_title: chart_title(&utc, &counted),

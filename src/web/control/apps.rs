@@ -14,7 +14,7 @@ use crate::web::filters;
 use crate::web::page::done::DoneMessage;
 use crate::web::page::request::PageRequest;
 use crate::web::page::route::PageRoute;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 use crate::web::strings::MessageValue;
 
 /// Mounts the pages.
@@ -61,7 +61,7 @@ async fn show(page: PageRequest) -> Result<HttpResponse, Error> {
         app,
     };
     page.show(&AppsPage {
-        shell: page.shell(Here::Settings).await?,
+        shell: page.shell(NavigationEntry::Settings).await?,
         tab: "apps",
         apps: listed.apps.into_iter().map(row).collect(),
         ended: listed.ended.into_iter().map(ended_row).collect(),

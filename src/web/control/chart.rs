@@ -13,7 +13,7 @@ const BASE: f64 = 136.0;
 /// Part of a day's width that its bar takes.
 const BAR_SHARE: f64 = 0.64;
 /// Height of the smallest bar that is drawn: a single call stays visible.
-const MIN_BAR: f64 = 1.5;
+const MIN_BAR_HEIGHT: f64 = 1.5;
 /// Lines of the grid above the base.
 const GRID_LINES: u64 = 3;
 /// Days between two labels of the axis.
@@ -88,7 +88,7 @@ impl Chart {
             let mut parts = Vec::new();
             for (class, calls) in [("b-rest", day.rest.calls), ("b-mcp", day.mcp.calls)] {
                 if calls > 0 {
-                    let height = height_of(calls).max(MIN_BAR);
+                    let height = height_of(calls).max(MIN_BAR_HEIGHT);
                     y -= height;
                     parts.push(BarPart { class, y: text(y), height: text(height) });
                 }

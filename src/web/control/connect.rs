@@ -19,7 +19,7 @@ use crate::parts;
 use crate::web::filters;
 use crate::web::page::request::PageRequest;
 use crate::web::page::route::PageRoute;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// An assistant that connected within this time has answered the page.
 const RECENT_CONNECTION: Duration = Duration::from_secs(15 * 60);
@@ -38,8 +38,8 @@ struct ConnectPage {
     mcp_url: String,
     assistants: Vec<(String, String)>,
     assistant: Assistant,
-    reach: Reach,
-    connected: Option<Connected>,
+    reach: ServerReach,
+    connected: Option<LastConnection>,
     test: Option<TestView>,
 }
 parts!(ConnectPage { "connected" => as_connected, "test" => as_test });
@@ -53,7 +53,7 @@ impl ConnectPage {
 
 /// From where the URL of the server can be reached, as far as it tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum ServerReach {
     /// It is an https URL of a public host.
     Public,
     /// It is not https.
@@ -62,7 +62,7 @@ pub enum Reach {
     Private,
 }
 
-impl Reach {
+impl ServerReach {
     fn of(base_url: &str) -> Self {
         let Ok(url) = PageUrl::parse(base_url) else { return Self::Private };
         // The guard of fetches without exceptions knows which addresses are public. Names are not looked up here.
@@ -82,7 +82,7 @@ fn is_local_name(host: &str) -> bool {
 }
 
 /// What connected last.
-struct Connected {
+struct LastConnection {
     name: String,
     at: Timestamp,
 }
@@ -143,11 +143,11 @@ async fn render(page: &PageRequest, test: Option<TestView>) -> Result<HttpRespon
     let assistants = listed.assistants.iter().map(|one| (one.id.clone(), one.name.clone())).collect();
     let assistant = listed.assistants.into_iter().find(|one| one.id == wanted).ok_or(Error::not_found())?;
     let view = ConnectPage {
-        shell: page.shell(Here::Settings).await?,
+        shell: page.shell(NavigationEntry::Settings).await?,
         tab: "connect",
         mcp_url: listed.mcp_url,
         assistants,
-        reach: Reach::of(&page.ctx.core.base_url),
+        reach: ServerReach::of(&page.ctx.core.base_url),
         connected: last_connected(page).await?,
         assistant,
         test,
@@ -156,13 +156,13 @@ async fn render(page: &PageRequest, test: Option<TestView>) -> Result<HttpRespon
 }
 
 /// Returns the app or the key that connected last, if that was within the last minutes.
-async fn last_connected(page: &PageRequest) -> Result<Option<Connected>, Error> {
+async fn last_connected(page: &PageRequest) -> Result<Option<LastConnection>, Error> {
     let since = page.locale().now - RECENT_CONNECTION;
     let apps = page.run(ListApps).await?.apps.into_iter();
-    let apps = apps.map(|app| Connected { name: app.client_name, at: app.connected_at });
+    let apps = apps.map(|app| LastConnection { name: app.client_name, at: app.connected_at });
     let keys = page.run(ListKeys).await?.keys.into_iter().filter(|key| key.kind == KeyKind::Mcp);
     let keys = keys.filter_map(|key| {
-        Some(Connected { at: key.first_used_at?, name: key.last_client.unwrap_or(key.name) })
+        Some(LastConnection { at: key.first_used_at?, name: key.last_client.unwrap_or(key.name) })
     });
     Ok(apps.chain(keys).filter(|connected| connected.at >= since).max_by_key(|connected| connected.at))
 }
@@ -174,14 +174,14 @@ mod tests {
     #[test]
     fn url_tells_from_where_the_server_is_reached() {
         for (url, reach) in [
-            ("https://carrel.example", Reach::Public),
-            ("http://carrel.example", Reach::Plain),
-            ("http://127.0.0.1:8080", Reach::Private),
-            ("https://192.168.1.4", Reach::Private),
-            ("http://localhost:8080", Reach::Private),
-            ("https://carrel.local", Reach::Private),
+            ("https://carrel.example", ServerReach::Public),
+            ("http://carrel.example", ServerReach::Plain),
+            ("http://127.0.0.1:8080", ServerReach::Private),
+            ("https://192.168.1.4", ServerReach::Private),
+            ("http://localhost:8080", ServerReach::Private),
+            ("https://carrel.local", ServerReach::Private),
         ] {
-            assert_eq!(Reach::of(url), reach, "{url}");
+            assert_eq!(ServerReach::of(url), reach, "{url}");
         }
     }
 }

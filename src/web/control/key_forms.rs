@@ -25,7 +25,7 @@ use crate::web::page::faults::FormFaults;
 use crate::web::page::fields::Fields;
 use crate::web::page::request::PageRequest;
 use crate::web::page::route::PageRoute;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 use crate::web::strings::MessageValue;
 
 const DAY_SECONDS: u64 = 24 * 3600;
@@ -78,7 +78,7 @@ async fn render(
     let limits = page.ctx.core.plans.limits(plan);
     let text = |name| fields.get(name).unwrap_or_default().to_owned();
     let view = NewKeyPage {
-        shell: page.shell(Here::Settings).await?,
+        shell: page.shell(NavigationEntry::Settings).await?,
         tab: "keys",
         kind,
         is_kind_in_plan: rules::max_keys(kind, limits) > 0,

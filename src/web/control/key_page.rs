@@ -21,7 +21,7 @@ use crate::web::page::faults::FormFaults;
 use crate::web::page::fields::Fields;
 use crate::web::page::request::PageRequest;
 use crate::web::page::route::PageRoute;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 use crate::web::strings::MessageValue;
 
 /// Stands for the secret in a command, where it is not known any more.
@@ -107,7 +107,7 @@ async fn render(
 ) -> Result<HttpResponse, Error> {
     let plan = page.viewer.caller.plan;
     let view = KeyPage {
-        shell: page.shell(Here::Settings).await?,
+        shell: page.shell(NavigationEntry::Settings).await?,
         tab: "keys",
         form,
         scopes: ScopeChoices::of(key.kind, plan, ticked),

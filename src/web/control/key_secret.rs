@@ -14,7 +14,7 @@ use values::time::Timestamp;
 use crate::parts;
 use crate::web::filters;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// A form that is older than this may have lost its ticket, and is shown again: tickets are kept a little longer.
 const MAX_FORM_AGE: Duration = Duration::from_secs(9 * 60);
@@ -71,7 +71,7 @@ parts!(KeySecretPage {});
 pub async fn show(page: &PageRequest, created: KeySecretResponse) -> Result<HttpResponse, Error> {
     let KeySecretResponse { key, secret } = created;
     let test_command = test_command(&page.ctx.core.base_url, key.kind, &secret);
-    let shell = page.shell(Here::Settings).await?;
+    let shell = page.shell(NavigationEntry::Settings).await?;
     page.show(&KeySecretPage { shell, tab: "keys", key, secret, test_command })
 }
 

@@ -17,7 +17,7 @@ use crate::web::filters;
 use crate::web::locale::Locale;
 use crate::web::page::request::PageRequest;
 use crate::web::page::route::PageRoute;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 use crate::web::strings::MessageValue;
 
 /// The end of a key is shown as a warning from this time before it on.
@@ -142,7 +142,7 @@ async fn show(page: PageRequest) -> Result<HttpResponse, Error> {
     let has_keys = !listed.is_empty();
     let shown = listed.into_iter().filter(|key| kind.is_none_or(|kind| key.kind == kind));
     page.show(&ApiKeysPage {
-        shell: page.shell(Here::Settings).await?,
+        shell: page.shell(NavigationEntry::Settings).await?,
         tab: "keys",
         kind,
         quotas,

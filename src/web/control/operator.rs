@@ -16,7 +16,7 @@ use crate::web::locale::Locale;
 use crate::web::page::done::DoneMessage;
 use crate::web::page::request::PageRequest;
 use crate::web::page::route::PageRoute;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 use crate::web::strings::MessageValue::{Number, Text};
 
 /// Mounts the pages.
@@ -88,7 +88,7 @@ async fn show(page: PageRequest) -> Result<HttpResponse, Error> {
         &[("version", Text(health.version.to_owned())), ("up", Text(locale.duration(up)))],
     );
     page.show(&OperatorPage {
-        shell: page.shell(Here::Settings).await?,
+        shell: page.shell(NavigationEntry::Settings).await?,
         tab: "operator",
         op_tab: "health",
         subtitle,
@@ -194,7 +194,7 @@ async fn show_storage(page: PageRequest) -> Result<HttpResponse, Error> {
         "postgres" => "operator-postgres",
         _ => "operator-sqlite",
     };
-    let shell = page.shell(Here::Settings).await?;
+    let shell = page.shell(NavigationEntry::Settings).await?;
     page.show(&StoragePage { shell, tab: "operator", op_tab: "storage", storage, database })
 }
 

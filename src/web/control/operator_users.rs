@@ -15,7 +15,7 @@ use crate::web::filters;
 use crate::web::page::done::DoneMessage;
 use crate::web::page::request::PageRequest;
 use crate::web::page::route::PageRoute;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 use crate::web::strings::MessageValue;
 
 /// Mounts the pages.
@@ -67,7 +67,7 @@ async fn show(page: PageRequest) -> Result<HttpResponse, Error> {
         user,
     };
     page.show(&UsersPage {
-        shell: page.shell(Here::Settings).await?,
+        shell: page.shell(NavigationEntry::Settings).await?,
         tab: "operator",
         op_tab: "users",
         users: listed.users.into_iter().map(row).collect(),

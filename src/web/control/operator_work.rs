@@ -13,7 +13,7 @@ use crate::web::filters;
 use crate::web::page::done::DoneMessage;
 use crate::web::page::request::PageRequest;
 use crate::web::page::route::PageRoute;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 use crate::web::strings::MessageValue;
 
 /// Mounts the pages.
@@ -95,7 +95,7 @@ async fn show_work(page: PageRequest) -> Result<HttpResponse, Error> {
     let kind = |FailedKind { work, failed }: FailedKind| (words(&work), failed);
     let is_working = queue.tracks.iter().any(|track| track.waiting + track.running > 0);
     page.show(&WorkPage {
-        shell: page.shell(Here::Settings).await?,
+        shell: page.shell(NavigationEntry::Settings).await?,
         tab: "operator",
         op_tab: "work",
         tracks: queue.tracks.into_iter().map(|track| (track_key(track.track), track)).collect(),
@@ -113,7 +113,7 @@ async fn retry_job(page: PageRequest) -> Result<HttpResponse, Error> {
 
 async fn show_hosts(page: PageRequest) -> Result<HttpResponse, Error> {
     let listed = page.run(ListFailingHosts).await?;
-    let shell = page.shell(Here::Settings).await?;
+    let shell = page.shell(NavigationEntry::Settings).await?;
     page.show(&HostsPage { shell, tab: "operator", op_tab: "hosts", hosts: listed.hosts, all: listed.all })
 }
 

@@ -18,7 +18,7 @@ use crate::web::filters;
 use crate::web::locale::Locale;
 use crate::web::page::request::PageRequest;
 use crate::web::page::route::PageRoute;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 use crate::web::strings::MessageValue::Text;
 
 /// From this share on a bar is a warning.
@@ -49,12 +49,12 @@ struct CredentialRow {
     activity: String,
 }
 
-/// A part of the page: bars that begin anew together.
+/// A section of the page: counts that are reset at the same time.
 struct BarSection {
     /// The id of its heading.
     id: &'static str,
     title: String,
-    /// When they begin anew; empty for those that do not.
+    /// When they are reset; empty for counts that are never reset.
     resets: String,
     bars: Vec<Bar>,
 }
@@ -88,7 +88,7 @@ async fn show(page: PageRequest) -> Result<HttpResponse, Error> {
     // Months and days of limits are those of UTC.
     let utc = Locale { zone: TimeZone::UTC, ..locale.clone() };
     let view = UsagePage {
-        shell: page.shell(Here::Settings).await?,
+        shell: page.shell(NavigationEntry::Settings).await?,
         tab: "usage",
         plan: plan_key(usage.plan),
         sections: vec![
@@ -116,7 +116,7 @@ async fn show(page: PageRequest) -> Result<HttpResponse, Error> {
     page.show(&view)
 }
 
-/// Says when a count begins anew, in the time zone of the account.
+/// Returns the text that says when a count is reset, in the time zone of the account.
 fn resets_text(locale: &Locale, at: Timestamp) -> String {
     let key = if locale.zone == TimeZone::UTC { "usage-resets-utc" } else { "usage-resets" };
     locale.t_with(key, &[("time", Text(locale.time(at))), ("date", Text(locale.date(at)))])

@@ -10,7 +10,7 @@ use values::kind::ExportState;
 
 use super::page::request::PageRequest;
 use super::page::route::PageRoute;
-use super::page::shell::{Here, Shell};
+use super::page::shell::{NavigationEntry, Shell};
 use crate::http::originals;
 use crate::parts;
 use crate::web::filters;
@@ -44,8 +44,12 @@ async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
     let is_running = exports.iter().any(|export| export.status == ExportState::Running);
     let listed = |view: ExportView| ListedExport { day: request.locale().date_time(view.created_at), view };
     let exports = exports.into_iter().map(listed).collect();
-    let page =
-        ExportsPage { shell: request.shell(Here::Settings).await?, tab: "export", exports, is_running };
+    let page = ExportsPage {
+        shell: request.shell(NavigationEntry::Settings).await?,
+        tab: "export",
+        exports,
+        is_running,
+    };
     request.show(&page)
 }
 

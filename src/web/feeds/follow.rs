@@ -14,7 +14,7 @@ use crate::web::page::done::DoneMessage;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
 use crate::web::page::route::PageRoute;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// The page that finds feeds and follows them.
 #[derive(Template)]
@@ -83,7 +83,7 @@ async fn page(
 ) -> Result<FollowPage, Error> {
     let tree = request.run(ListFeedTree).await?;
     Ok(FollowPage {
-        shell: request.shell(Here::Feeds).await?,
+        shell: request.shell(NavigationEntry::Feeds).await?,
         url,
         candidates,
         folder: request.form.text("folder").to_owned(),

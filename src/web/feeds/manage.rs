@@ -15,7 +15,7 @@ use crate::web::locale::Locale;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
 use crate::web::page::route::PageRoute;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 use crate::web::strings::MessageValue::{Number, Text};
 
 /// All feeds of a user.
@@ -94,7 +94,7 @@ async fn load(request: &PageRequest, faults: FormFaults) -> Result<ManagePage, E
         MuteRow { id: mute.id.to_string(), words: mute.words, feed: feed.and_then(title) }
     };
     Ok(ManagePage {
-        shell: request.shell(Here::Feeds).await?,
+        shell: request.shell(NavigationEntry::Feeds).await?,
         mutes: mutes.into_iter().map(mute_row).collect(),
         names: tree.folders.iter().filter_map(|folder| folder.name.clone()).collect(),
         feed_count: tree.feed_count,

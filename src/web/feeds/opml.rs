@@ -15,7 +15,7 @@ use crate::web::page::done::DoneMessage;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
 use crate::web::page::route::PageRoute;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 use crate::web::strings::MessageValue::Number;
 
 /// The longest file: some ten thousand feeds.
@@ -37,7 +37,7 @@ pub(super) fn mount(config: &mut ServiceConfig) {
 }
 
 async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
-    let shell = request.shell(Here::Feeds).await?;
+    let shell = request.shell(NavigationEntry::Feeds).await?;
     request.show(&OpmlPage { shell, faults: FormFaults::default() })
 }
 
@@ -54,7 +54,7 @@ async fn import(request: PageRequest) -> Result<HttpResponse, Error> {
         Ok(imported) => imported,
         Err(error) => {
             let (status, faults) = FormFaults::from_error(error, request.locale())?;
-            let shell = request.shell(Here::Feeds).await?;
+            let shell = request.shell(NavigationEntry::Feeds).await?;
             return request.show_with_status(status, &OpmlPage { shell, faults });
         }
     };

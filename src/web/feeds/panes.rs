@@ -19,7 +19,7 @@ use crate::web::home::visit_words;
 use crate::web::locale::Locale;
 use crate::web::page::request::PageRequest;
 use crate::web::page::route::PageRoute;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// The page of feeds.
 #[derive(Template)]
@@ -98,7 +98,7 @@ async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
     let (title, is_foreign_title) = title(&request, &selection, &tree);
     let mark_up_to = rows.iter().find(|row| row.is_open).or(rows.last()).map(|row| row.id.clone());
     let page = FeedsPage {
-        shell: request.shell(Here::Feeds).await?,
+        shell: request.shell(NavigationEntry::Feeds).await?,
         links: TreeLinks {
             unread: everything(EntryShow::Unread).href(&[]),
             all: everything(EntryShow::All).href(&[]),

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::page::request::PageRequest;
 use super::page::route::PageRoute;
-use super::page::shell::{Here, Shell};
+use super::page::shell::{NavigationEntry, Shell};
 use crate::parts;
 use crate::web::filters;
 
@@ -57,7 +57,7 @@ pub fn mount(config: &mut ServiceConfig) {
 }
 
 async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
-    let shell = request.shell(Here::Elsewhere).await?;
+    let shell = request.shell(NavigationEntry::Elsewhere).await?;
     let has_single_keys = request.viewer.settings.single_keys;
     request.show(&KeysPage { shell, groups: groups(), has_single_keys })
 }

@@ -18,9 +18,10 @@ use self::filter::{COLORS, filter_of};
 use super::page::fields::Fields;
 use super::page::request::PageRequest;
 use super::page::route::PageRoute;
-use super::page::shell::{Here, Shell};
+use super::page::shell::{NavigationEntry, Shell};
 use crate::parts;
 use crate::web::filters::{self, visible_text};
+use crate::web::places::whole_seconds;
 
 /// Highlights of a page.
 const PAGE_HIGHLIGHTS: u64 = 50;
@@ -106,7 +107,7 @@ async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
     };
     let next = listed.next_cursor.map(|cursor| with_cursor(query, &cursor)).unwrap_or_default();
     let page = HighlightsPage {
-        shell: request.shell(Here::Highlights).await?,
+        shell: request.shell(NavigationEntry::Highlights).await?,
         total: listed.total,
         colors: COLORS.into_iter().map(color).collect(),
         note_chip: HighlightChip {
@@ -251,11 +252,6 @@ fn place(request: &PageRequest, of: &HighlightOfDocument) -> String {
 
 fn number(number: i64) -> crate::web::strings::MessageValue {
     crate::web::strings::MessageValue::Number(number)
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "a recording is shorter than 2^53 seconds")]
-fn whole_seconds(seconds: f64) -> i64 {
-    seconds.floor() as i64
 }
 
 /// Returns the address of the very place of a highlight.

@@ -17,7 +17,7 @@ use super::notices::NoticeRow;
 use super::page::done::DoneMessage;
 use super::page::request::PageRequest;
 use super::page::route::PageRoute;
-use super::page::shell::{Here, Shell};
+use super::page::shell::{NavigationEntry, Shell};
 use crate::parts;
 use crate::web::filters;
 use crate::web::locale::Locale;
@@ -74,7 +74,7 @@ pub fn mount(config: &mut ServiceConfig) {
 async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
     let turn = request.query.get("turn").and_then(|turn| turn.parse().ok()).unwrap_or_default();
     let home = request.run(ShowHome::with_turn(turn)).await?;
-    let shell = request.shell(Here::Home).await?;
+    let shell = request.shell(NavigationEntry::Home).await?;
     if let Some(onboarding) = home.onboarding {
         return start::show(&request, shell, onboarding);
     }

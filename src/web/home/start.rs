@@ -17,7 +17,7 @@ use crate::web::page::done::DoneMessage;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
 use crate::web::page::route::PageRoute;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// The page of a new user.
 #[derive(Template)]
@@ -73,7 +73,7 @@ async fn show_faults(
     faults: FormFaults,
 ) -> Result<HttpResponse, Error> {
     let onboarding = request.run(ShowOnboarding).await?;
-    let shell = request.shell(Here::Home).await?;
+    let shell = request.shell(NavigationEntry::Home).await?;
     request.show_with_status(status, &page(request, shell, onboarding, faults))
 }
 

@@ -14,7 +14,7 @@ use crate::parts;
 use crate::web::filters;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// The page with the form.
 #[derive(Template)]
@@ -83,7 +83,7 @@ async fn page(request: &PageRequest, faults: FormFaults) -> Result<NewImportPage
     let imports = request.run(ListImports).await?.imports;
     let earlier: Vec<EarlierImport> = imports.into_iter().map(EarlierImport::of).collect();
     Ok(NewImportPage {
-        shell: request.shell(Here::Settings).await?,
+        shell: request.shell(NavigationEntry::Settings).await?,
         tab: "import",
         faults,
         max_size: request.locale().bytes(request.ctx.uploads.import_bytes),

@@ -16,7 +16,7 @@ use super::stage::ImportStage;
 use crate::parts;
 use crate::web::filters;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// Rows of the first view, and of one of a single outcome.
 const PREVIEW_ROWS: u32 = 10;
@@ -99,7 +99,7 @@ pub async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
     });
     let report = import.report.as_ref();
     let page = ImportPage {
-        shell: request.shell(Here::Settings).await?,
+        shell: request.shell(NavigationEntry::Settings).await?,
         tab: "import",
         href: format!("/imports/{}", import.id),
         stage: ImportStage::of(&import),

@@ -16,13 +16,13 @@ use crate::web::filters;
 use crate::web::page::done::DoneMessage;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 use crate::web::strings::MessageValue;
 
 /// Bookmarks that a form can name. More are selected by their query.
 const MAX_FORM_IDS: usize = 1000;
 /// Bookmarks that are added to a project, or asked about, at once.
-const MAX_TOGETHER: usize = 50;
+const MAX_SOURCE_BOOKMARKS: usize = 50;
 
 /// The bookmarks that a form selects.
 #[derive(Clone, Debug)]
@@ -181,7 +181,7 @@ async fn add_to_collection(request: &PageRequest, selection: FormSelection) -> R
 
 /// Adds the bookmarks to the project of the form, or asks for it.
 async fn add_to_project(request: &PageRequest, selection: FormSelection) -> Result<HttpResponse, Error> {
-    if selection.query.is_some() || selection.ids.len() > MAX_TOGETHER {
+    if selection.query.is_some() || selection.ids.len() > MAX_SOURCE_BOOKMARKS {
         return request.done(&selection.back, DoneMessage::new("library-done-too-many"));
     }
     let Some(project) = request.form.get("to") else {
@@ -203,7 +203,7 @@ async fn add_to_project(request: &PageRequest, selection: FormSelection) -> Resu
 
 /// Goes on to a question about the bookmarks.
 fn ask(request: &PageRequest, selection: &FormSelection) -> Result<HttpResponse, Error> {
-    if selection.query.is_some() || selection.ids.len() > MAX_TOGETHER {
+    if selection.query.is_some() || selection.ids.len() > MAX_SOURCE_BOOKMARKS {
         return request.done(&selection.back, DoneMessage::new("library-done-too-many"));
     }
     Ok(request.redirect(&format!("/ask?scope=picked:{}", selection.ids.join(","))))
@@ -223,7 +223,7 @@ async fn ask_for(
     };
     let projects = if action == "project" { active_projects(request).await? } else { Vec::new() };
     let status = if faults.is_any() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    let shell = request.shell(Here::Library).await?;
+    let shell = request.shell(NavigationEntry::Library).await?;
     let typed = request.form.text("tag").to_owned();
     let page = BulkPage { shell, selection, action, collections, projects, faults, typed };
     request.show_with_status(status, &page)

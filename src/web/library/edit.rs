@@ -12,7 +12,7 @@ use crate::web::filters;
 use crate::web::page::done::DoneMessage;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// The longest form, in bytes: notes of the most characters, as a form encodes them.
 pub const MAX_EDIT_BYTES: usize = 2 << 20;
@@ -72,7 +72,7 @@ async fn respond(
     notes: String,
     faults: FormFaults,
 ) -> Result<HttpResponse, Error> {
-    let shell = request.shell(Here::Library).await?;
+    let shell = request.shell(NavigationEntry::Library).await?;
     let (id, back) = (request.target().text(0)?, request.back("/library"));
     request.show_with_status(status, &EditBookmarkPage { shell, id, title, notes, faults, back })
 }

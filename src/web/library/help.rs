@@ -7,7 +7,7 @@ use errors::Error;
 use crate::parts;
 use crate::web::filters;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// The terms of the language, each with the key of what it finds.
 const TERMS: [(&str, &str); 19] = [
@@ -49,7 +49,7 @@ impl HelpSearchPage {
 
 /// Shows the page.
 pub async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
-    let shell = request.shell(Here::Library).await?;
+    let shell = request.shell(NavigationEntry::Library).await?;
     request.show(&HelpSearchPage { shell })
 }
 

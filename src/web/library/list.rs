@@ -20,7 +20,7 @@ use crate::parts;
 use crate::web::filters;
 use crate::web::locale::Locale;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// Bookmarks of a page.
 const PAGE_ROWS: u64 = 50;
@@ -68,7 +68,7 @@ impl LibraryPage {
         self.counts.as_ref().map(|counts| counts.total.clone()).unwrap_or_default()
     }
 
-    /// How many bookmarks match, for a script; at least so many.
+    /// The number of bookmarks that match, for a script: a lower bound if they were not all counted.
     fn total_number(&self) -> usize {
         self.counts.as_ref().map_or(0, |counts| counts.count)
     }
@@ -132,7 +132,7 @@ async fn respond(
     if query.chars().count() > MAX_QUERY_CHARS {
         fault = Some(request.locale().t("library-query-long"));
     }
-    let shell = request.shell(Here::Library).await?;
+    let shell = request.shell(NavigationEntry::Library).await?;
     let mut page = LibraryPage {
         shell,
         query,

@@ -12,7 +12,7 @@ use crate::web::filters;
 use crate::web::page::done::DoneMessage;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// The longest pasted page, in bytes.
 pub const MAX_PASTED_BYTES: usize = 6 << 20;
@@ -53,7 +53,7 @@ async fn show_with(
     faults: FormFaults,
 ) -> Result<HttpResponse, Error> {
     let bookmark = request.run_query::<ShowBookmark>(&request.target(), &[]).await?.bookmark;
-    let shell = request.shell(Here::Library).await?;
+    let shell = request.shell(NavigationEntry::Library).await?;
     let back = request.back("/library");
     request.show_with_status(status, &PastePage { shell, bookmark, faults, back })
 }

@@ -18,7 +18,7 @@ use crate::web::filters;
 use crate::web::page::done::DoneMessage;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// The list of saved searches.
 #[derive(Template)]
@@ -49,7 +49,7 @@ parts!(SavedFormPage { "dialog" => as_dialog });
 /// Shows all saved searches.
 pub async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
     let searches = load(&request).await?;
-    let shell = request.shell(Here::Library).await?;
+    let shell = request.shell(NavigationEntry::Library).await?;
     request.show(&SavedPage { shell, searches })
 }
 
@@ -93,7 +93,7 @@ fn moved(mut ids: Vec<String>, id: &str, is_up: bool) -> Vec<String> {
 /// Shows the form for a new saved search.
 pub async fn show_new(request: PageRequest) -> Result<HttpResponse, Error> {
     let query = request.query.text("q").to_owned();
-    let shell = request.shell(Here::Library).await?;
+    let shell = request.shell(NavigationEntry::Library).await?;
     request.show(&SavedFormPage {
         shell,
         action: "/saved-searches/new".to_owned(),
@@ -125,7 +125,7 @@ pub async fn show_edit(request: PageRequest) -> Result<HttpResponse, Error> {
     let id = request.target().text(0)?;
     let search = load(&request).await?.into_iter().find(|search| search.saved_search_id.to_string() == id);
     let search = search.ok_or(Error::not_found())?;
-    let shell = request.shell(Here::Library).await?;
+    let shell = request.shell(NavigationEntry::Library).await?;
     request.show(&SavedFormPage {
         shell,
         action: format!("/saved-searches/{id}"),
@@ -160,7 +160,7 @@ async fn show_faults(
         faults = FormFaults::default();
         faults.add("query", query_fault_text(fault, request.locale()));
     }
-    let shell = request.shell(Here::Library).await?;
+    let shell = request.shell(NavigationEntry::Library).await?;
     let name = request.form.text("name").to_owned();
     let is_pinned = request.form.has("pinned");
     let page = SavedFormPage { shell, action, is_new, name, query, is_pinned, faults };

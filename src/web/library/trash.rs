@@ -13,11 +13,11 @@ use crate::parts;
 use crate::web::filters;
 use crate::web::page::done::DoneMessage;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 use crate::web::strings::MessageValue;
 
 /// Bookmarks that one form restores.
-const MAX_RESTORED: usize = 100;
+const MAX_RESTORED_BOOKMARKS: usize = 100;
 
 /// The deleted bookmarks.
 #[derive(Template)]
@@ -41,7 +41,7 @@ struct DeletedRow {
 /// Shows the trash.
 pub async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
     let listed = request.run_query::<ListTrash>(&Target::default(), &["cursor"]).await?;
-    let shell = request.shell(Here::Library).await?;
+    let shell = request.shell(NavigationEntry::Library).await?;
     let rows = listed.bookmarks.into_iter().map(|deleted: DeletedBookmarkView| {
         let until = request.locale().date(deleted.restorable_until);
         DeletedRow { row: LibraryRow::of_one(deleted.bookmark), until }
@@ -58,7 +58,7 @@ pub async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
 /// Restores bookmarks.
 pub async fn restore(request: PageRequest) -> Result<HttpResponse, Error> {
     let (mut restored, mut failed) = (0_i64, 0_i64);
-    for id in request.form.all("id").take(MAX_RESTORED) {
+    for id in request.form.all("id").take(MAX_RESTORED_BOOKMARKS) {
         match request.run_json::<RestoreBookmark>(&Target(vec![id.to_owned()]), json!({})).await {
             Ok(_) => restored = restored.saturating_add(1),
             // It is gone for good, or its URL was saved again.

@@ -14,7 +14,7 @@ use errors::Error;
 use super::page::done::DoneMessage;
 use super::page::request::PageRequest;
 use super::page::route::PageRoute;
-use super::page::shell::{Here, Shell};
+use super::page::shell::{NavigationEntry, Shell};
 use crate::parts;
 use crate::web::filters;
 use crate::web::strings::MessageValue;
@@ -43,7 +43,7 @@ pub fn mount(config: &mut ServiceConfig) {
 
 async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
     let list = request.run_query::<ListNotices>(&Target(Vec::new()), &["cursor"]).await?;
-    let shell = request.shell(Here::Notices).await?;
+    let shell = request.shell(NavigationEntry::Notices).await?;
     request.show(&NoticesPage {
         shell,
         unread: list.unread,

@@ -21,7 +21,7 @@ use super::done::DoneMessage;
 use super::fields::{Fields, read_json_as};
 use super::public::{PublicRequest, see_other};
 use super::render::{PageView, RenderContext, respond};
-use super::shell::{Here, Shell, ToastView};
+use super::shell::{NavigationEntry, Shell, ToastView};
 use crate::http::budget::Sender;
 use crate::http::response_slots::wait_for_slot;
 use crate::http::session::authenticate;
@@ -149,7 +149,7 @@ impl PageRequest {
     ///
     /// # Errors
     /// The error of the operation that counts what is unread.
-    pub async fn shell(&self, here: Here) -> Result<Shell, Error> {
+    pub async fn shell(&self, here: NavigationEntry) -> Result<Shell, Error> {
         let counts = self.run(ShowShellCounts).await?;
         let mut pinned = self.run(ListSavedSearches).await?.saved_searches;
         pinned.retain(|search| search.is_pinned);

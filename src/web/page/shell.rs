@@ -10,7 +10,7 @@ use crate::web::locale::Locale;
 
 /// The entry of the navigation that is current.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Here {
+pub enum NavigationEntry {
     /// Home.
     Home,
     /// The library, and what is read from it.
@@ -35,7 +35,7 @@ pub enum Here {
     Elsewhere,
 }
 
-impl Here {
+impl NavigationEntry {
     /// Returns whether this is the entry of this name, which templates use.
     pub fn is(self, name: &str) -> bool {
         let own = match self {
@@ -72,7 +72,7 @@ impl Here {
 #[derive(Clone, Debug)]
 pub struct Shell {
     /// The current entry.
-    pub here: Here,
+    pub here: NavigationEntry,
     /// The name of the user, or the e-mail address.
     pub name: String,
     /// The first letter of the name.

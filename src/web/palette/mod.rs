@@ -16,7 +16,7 @@ use values::kind::ContentType;
 
 use super::page::request::PageRequest;
 use super::page::route::PageRoute;
-use super::page::shell::{Here, Shell};
+use super::page::shell::{NavigationEntry, Shell};
 use crate::parts;
 use crate::web::filters;
 use destinations::{Destination, destinations};
@@ -24,7 +24,7 @@ use entry::{PaletteEntry, contains};
 
 /// Titles, and of each other kind, that are listed.
 const MAX_TITLES: usize = 6;
-const MAX_OTHERS: usize = 4;
+const MAX_ENTRIES_OF_KIND: usize = 4;
 /// Characters of a query that are used.
 const MAX_QUERY_CHARS: usize = 200;
 
@@ -63,14 +63,14 @@ struct MenuPage {
 parts!(MenuPage {});
 
 async fn show_menu(request: PageRequest) -> Result<HttpResponse, Error> {
-    let shell = request.shell(Here::Elsewhere).await?;
+    let shell = request.shell(NavigationEntry::Elsewhere).await?;
     request.show(&MenuPage { shell })
 }
 
 async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
     let query: String = request.query.text("q").trim().chars().take(MAX_QUERY_CHARS).collect();
     let groups = find(&request, &query).await?;
-    let shell = request.shell(Here::Elsewhere).await?;
+    let shell = request.shell(NavigationEntry::Elsewhere).await?;
     request.show(&PalettePage { shell, query, groups })
 }
 
@@ -129,7 +129,7 @@ async fn projects(request: &PageRequest, query: &str) -> Result<Vec<PaletteEntry
     let matching = found.projects.into_iter().filter(|project| contains(&project.name, query));
     let detail = request.locale().t("palette-project");
     Ok(matching
-        .take(MAX_OTHERS)
+        .take(MAX_ENTRIES_OF_KIND)
         .map(|project| PaletteEntry {
             icon: "projects",
             text: project.name,
@@ -145,7 +145,7 @@ async fn collections(request: &PageRequest, query: &str) -> Result<Vec<PaletteEn
     let found = request.run_json::<ListCollections>(&Target::default(), json!({ "limit": 100 })).await?;
     let matching = found.collections.into_iter().filter(|collection| contains(&collection.name, query));
     Ok(matching
-        .take(MAX_OTHERS)
+        .take(MAX_ENTRIES_OF_KIND)
         .map(|collection| PaletteEntry {
             icon: "collection",
             text: collection.name,

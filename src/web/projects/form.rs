@@ -9,7 +9,7 @@ use crate::parts;
 use crate::web::filters;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// A form.
 pub struct ProjectForm {
@@ -117,7 +117,7 @@ impl ProjectForm {
         status: StatusCode,
         faults: FormFaults,
     ) -> Result<HttpResponse, Error> {
-        let shell = request.shell(Here::Projects).await?;
+        let shell = request.shell(NavigationEntry::Projects).await?;
         request.show_with_status(status, &ProjectFormPage { shell, form: self, faults })
     }
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::parts;
 use crate::web::filters;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// Projects on a page.
 const LISTED_PROJECTS: u32 = 50;
@@ -44,6 +44,6 @@ pub async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
             .finish();
         format!("/projects?{query}")
     });
-    let shell = request.shell(Here::Projects).await?;
+    let shell = request.shell(NavigationEntry::Projects).await?;
     request.show(&ProjectsPage { shell, shows_archived, projects: listed.projects, more })
 }

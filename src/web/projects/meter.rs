@@ -95,7 +95,7 @@ fn row(class: &'static str, key: &'static str, part: ContextPart) -> MeterRow {
     MeterRow { class, key, chars: part.chars, entries: Some((part.given, part.total)), is_cut }
 }
 
-/// Returns the bars of the parts, one beside the other, in a room of so many characters.
+/// Returns the bars of the parts, one beside the other. The full width stands for `room` characters.
 #[expect(clippy::cast_precision_loss, reason = "a context has at most some ten thousand characters")]
 fn bars(rows: &[MeterRow], room: usize) -> Vec<MeterBar> {
     let scale = METER_WIDTH / room.max(1) as f64;

@@ -18,7 +18,7 @@ use super::rows::{DecisionRow, ProjectNoteRow, ProjectSourceRow};
 use crate::parts;
 use crate::web::filters;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 use crate::web::search::HitView;
 use crate::web::strings::ToMessageValue;
 
@@ -157,7 +157,7 @@ pub async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
     let hits = find(&request, &project, &query).await?;
     let name = [("name", project.view.name.to_message_value())];
     let prompt = request.locale().t_with("projects-prompt", &name);
-    let shell = request.shell(Here::Projects).await?;
+    let shell = request.shell(NavigationEntry::Projects).await?;
     request.show(&ProjectPage {
         shell,
         is_archived: project.view.status == ProjectStatus::Archived,

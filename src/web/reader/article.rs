@@ -16,7 +16,7 @@ use crate::parts;
 use crate::web::filters;
 use crate::web::page::fields::Fields;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// The longest range that an address marks, in characters.
 const MAX_TARGET_CHARS: usize = 10_000;
@@ -103,7 +103,9 @@ pub async fn show(request: &PageRequest, page: ReaderPage) -> Result<HttpRespons
         end: target.end,
     });
     let article = ArticlePage {
-        shell: request.shell(if document.entry.is_some() { Here::Feeds } else { Here::Library }).await?,
+        shell: request
+            .shell(if document.entry.is_some() { NavigationEntry::Feeds } else { NavigationEntry::Library })
+            .await?,
         part: part.map(PartView::from).unwrap_or_default(),
         outline,
         target,

@@ -6,6 +6,7 @@ use values::id::DocumentId;
 
 use crate::web::filters::visible_text;
 use crate::web::page::request::PageRequest;
+use crate::web::places::whole_seconds;
 
 /// The longest words that are looked for, in characters.
 const MAX_WORDS_CHARS: usize = 200;
@@ -58,13 +59,12 @@ pub async fn find(request: &PageRequest, document: DocumentId) -> Result<FindVie
 }
 
 impl FoundPlace {
-    #[expect(clippy::cast_possible_truncation, reason = "no recording has so many seconds")]
     fn new(document: DocumentId, words: &str, hit: TextHit) -> Self {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         if let Some(page) = hit.page {
             query.append_pair("page", &page.to_string());
         }
-        let seconds = hit.seconds.unwrap_or_default() as i64;
+        let seconds = whole_seconds(hit.seconds.unwrap_or_default());
         if hit.seconds.is_some() {
             query.append_pair("t", &seconds.to_string());
         }

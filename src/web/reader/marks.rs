@@ -16,7 +16,7 @@ use crate::parts;
 use crate::web::filters;
 use crate::web::page::done::DoneMessage;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// The places where the words of a highlight may be.
 #[derive(Template)]
@@ -80,7 +80,7 @@ pub async fn find(request: PageRequest) -> Result<HttpResponse, Error> {
     let highlight = Target(vec![request.target().text(1)?]);
     let found = request.run_json::<FindHighlight>(&highlight, json!({})).await?;
     let page = FindPage {
-        shell: request.shell(Here::Highlights).await?,
+        shell: request.shell(NavigationEntry::Highlights).await?,
         document: found.document_id.to_string(),
         id: found.highlight.highlight_id.to_string(),
         quote: found.highlight.text.clone(),

@@ -24,7 +24,7 @@ use crate::web::page::done::DoneMessage;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::fields::Fields;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 use crate::web::strings::ToMessageValue;
 
 /// Characters of the words that are shown, and that a question begins with: the rest of its room is for the question.
@@ -118,7 +118,7 @@ async fn respond(
     faults: FormFaults,
 ) -> Result<HttpResponse, Error> {
     let projects = active_projects(request).await?;
-    let shell = request.shell(Here::Library).await?;
+    let shell = request.shell(NavigationEntry::Library).await?;
     request.show_with_status(status, &ToProjectPage { shell, words, projects, faults })
 }
 

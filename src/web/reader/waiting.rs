@@ -10,7 +10,7 @@ use super::reader_page::ReaderPage;
 use crate::parts;
 use crate::web::filters;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// The state of a document without a text.
 #[derive(Template)]
@@ -35,7 +35,7 @@ parts!(WaitingPage { "state" => as_state });
 pub async fn show(request: &PageRequest, page: ReaderPage) -> Result<HttpResponse, Error> {
     let ReaderPage { document, view } = page;
     let waiting = WaitingPage {
-        shell: request.shell(Here::Library).await?,
+        shell: request.shell(NavigationEntry::Library).await?,
         is_waiting: is_in_progress(&document),
         reason: filters::visible_text(document.error.as_deref().unwrap_or_default()),
         can_retry: document.bookmark.is_some() && document.url.is_some(),

@@ -14,7 +14,7 @@ use errors::Error;
 use super::page::faults::FormFaults;
 use super::page::request::PageRequest;
 use super::page::route::PageRoute;
-use super::page::shell::{Here, Shell};
+use super::page::shell::{NavigationEntry, Shell};
 use super::strings::ToMessageValue;
 use crate::parts;
 use crate::web::filters;
@@ -58,7 +58,7 @@ async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
         Some(_) | None => None,
     };
     let (places, kinds) = (SearchFacetView::places(&address), SearchFacetView::kinds(&address));
-    let shell = request.shell(Here::Search).await?;
+    let shell = request.shell(NavigationEntry::Search).await?;
     request.show(&SearchPage { shell, address, results, near, fault, places, kinds })
 }
 

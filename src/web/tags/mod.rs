@@ -19,7 +19,7 @@ use super::page::faults::FormFaults;
 use super::page::fields::own_path;
 use super::page::request::PageRequest;
 use super::page::route::PageRoute;
-use super::page::shell::{Here, Shell};
+use super::page::shell::{NavigationEntry, Shell};
 use crate::parts;
 use crate::web::filters;
 use crate::web::strings::MessageValue;
@@ -79,7 +79,7 @@ async fn respond(
         }
     }
     let tags = request.run_json::<FindTags>(&Target::default(), list).await?;
-    let shell = request.shell(Here::Settings).await?;
+    let shell = request.shell(NavigationEntry::Settings).await?;
     let here = address(&words, is_by_count, fields.get("cursor"));
     let next = tags.next_cursor.as_deref().map(|cursor| address(&words, is_by_count, Some(cursor)));
     let selected = request.form.all("name").map(str::to_owned).collect();

@@ -16,7 +16,7 @@ use crate::web::filters;
 use crate::web::page::done::DoneMessage;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 use crate::web::strings::MessageValue;
 
 /// Rows of a stage on the first page.
@@ -192,7 +192,7 @@ async fn page(request: &PageRequest, faults: FormFaults) -> Result<UploadsPage, 
         uploads.next_cursor.map(|cursor| next_href("", &cursor))
     };
     Ok(UploadsPage {
-        shell: request.shell(Here::Uploads).await?,
+        shell: request.shell(NavigationEntry::Uploads).await?,
         faults,
         is_failed_list,
         is_moving: !running.is_empty(),

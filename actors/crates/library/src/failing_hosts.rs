@@ -15,9 +15,9 @@ use crate::failed_jobs::{self, FailedFetch, RetryJobError};
 use errors::Error;
 
 /// The latest failed jobs, and the failing feeds, that are looked at.
-const MAX_LISTED: u64 = 1_000;
+const MAX_FAILURE_ROWS: u64 = 1_000;
 /// Failed jobs of a host that a retry enqueues.
-const MAX_RETRIES: usize = 200;
+const MAX_RETRIED_JOBS: usize = 200;
 
 /// A host from which something could not be fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub struct HostRetry {
 /// [`DbErr`] when the database fails.
 pub async fn list(db: &impl ConnectionTrait) -> Result<Vec<FailingHost>, DbErr> {
     let mut hosts: HashMap<String, FailingHost> = HashMap::new();
-    for failed in failed_jobs::list_failed_fetches(db, MAX_LISTED).await? {
+    for failed in failed_jobs::list_failed_fetches(db, MAX_FAILURE_ROWS).await? {
         let Some(host) = host_of(&failed.url) else { continue };
         hosts.entry(host.clone()).or_insert_with(|| FailingHost::new(&host)).add_page(failed);
     }
@@ -97,9 +97,9 @@ pub async fn list(db: &impl ConnectionTrait) -> Result<Vec<FailingHost>, DbErr> 
 /// # Errors
 /// [`Error`] when the database fails. What was enqueued before stays enqueued.
 pub async fn retry(core: &CoreContext, host: &str) -> Result<HostRetry, Error> {
-    let failed = failed_jobs::list_failed_fetches(core.db.read(), MAX_LISTED).await?;
+    let failed = failed_jobs::list_failed_fetches(core.db.read(), MAX_FAILURE_ROWS).await?;
     let of_host = failed.into_iter().filter(|failed| host_of(&failed.url).as_deref() == Some(host));
-    let jobs: Vec<JobId> = of_host.map(|failed| failed.id).take(MAX_RETRIES).collect();
+    let jobs: Vec<JobId> = of_host.map(|failed| failed.id).take(MAX_RETRIED_JOBS).collect();
     let mut retried = HostRetry::default();
     for job in jobs {
         match failed_jobs::retry_failed_job(core, job).await {
@@ -138,7 +138,7 @@ fn failing_feeds() -> Select<feed_source::Entity> {
     feed_source::Entity::find()
         .filter(Expr::cust("feed_source.failures > 0"))
         .order_by_asc(feed_source::Column::Id)
-        .limit(MAX_LISTED)
+        .limit(MAX_FAILURE_ROWS)
 }
 
 /// Returns the host of a URL.

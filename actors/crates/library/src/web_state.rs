@@ -1,4 +1,4 @@
-//! What the web app remembers of a user: the visits, by which new entries are told from old ones, and onboarding.
+//! What the web app stores about a user: the time of the last visit, since which entries count as new, and the state of onboarding.
 
 use std::time::Duration;
 

@@ -93,9 +93,9 @@ pub struct Facet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FacetCount {
-    /// The number.
+    /// The number of bookmarks.
     pub count: usize,
-    /// Whether it is exact. If not, there are at least so many.
+    /// Whether `count` is exact. If not, it is a lower bound.
     pub is_exact: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Changes of many bookmarks in one request, with the record by which they are undone.
 //!
-//! Each batch is a transaction of its own, so that other requests can write in between: a change of 20,000 bookmarks takes seconds.
+//! Each batch has its own transaction, so that other requests can write in between: a change of 20,000 bookmarks takes seconds.
 
 use database::{Transaction, padded};
 use entity::{bookmark, collection};

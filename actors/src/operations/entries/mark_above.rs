@@ -96,8 +96,8 @@ impl Operation for MarkAbove {
 }
 
 impl MarkAbove {
-    /// Returns the unread entries from the start of the list to the last one that is marked: one more than the maximum at least, if
-    /// there are so many.
+    /// Returns the unread entries from the start of the list to the last one that is marked. If there are more than the maximum, at least
+    /// one more than the maximum is returned.
     async fn unread_ids(&self, txn: &impl ConnectionTrait, user: UserId) -> Result<Vec<EntryId>, Error> {
         let up_to = match self.up_to {
             None => None,

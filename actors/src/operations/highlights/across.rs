@@ -119,7 +119,12 @@ impl Operation for ListAllHighlights {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListAllHighlightsResponse, Error> {
         let user = caller.user;
         let list = self.page.of_list(ctx, caller, self.filter.list_name());
-        let scan = Scan { ctx, user, filter: &self.filter, bookmark: self.filter.bookmark(ctx, user).await? };
+        let scan = HighlightScan {
+            ctx,
+            user,
+            filter: &self.filter,
+            bookmark: self.filter.bookmark(ctx, user).await?,
+        };
         let ListPage { rows, next_cursor } = scan.page(&list).await?;
         let highlights = with_documents(ctx, user, rows).await?;
         let counts = account_count::Entity::owned_by(user).one(ctx.core.db.read()).await?;
@@ -163,14 +168,14 @@ impl HighlightFilter {
 }
 
 /// Reads highlights in the order of the list until there are enough that match.
-struct Scan<'a> {
+struct HighlightScan<'a> {
     ctx: &'a OperationContext,
     user: UserId,
     filter: &'a HighlightFilter,
     bookmark: Option<BookmarkId>,
 }
 
-impl Scan<'_> {
+impl HighlightScan<'_> {
     async fn page(&self, list: &PagedList<'_>) -> Result<ListPage<highlight::Model>, Error> {
         let mut after: Option<HighlightPosition> = list.position()?;
         let batch = if self.filter.takes_all() { list.fetch_limit() } else { BATCH_ROWS };

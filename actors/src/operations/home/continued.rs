@@ -12,7 +12,7 @@ use values::kind::ContentType;
 use crate::operations::bookmarks::BookmarkView;
 
 /// Texts that are counted.
-const MAX_COUNTED: u64 = 100;
+const MAX_COUNTED_TEXTS: u64 = 100;
 /// Characters of the last sentence that are shown. Of a longer one the end is shown.
 const MAX_SENTENCE_CHARS: usize = 240;
 /// Words that a reader reads within a minute.
@@ -37,7 +37,7 @@ pub(super) async fn select_ids(db: &impl ConnectionTrait, user: UserId) -> Resul
         .filter(Expr::cust("NOT bookmark.archived AND bookmark.progress > 0 AND bookmark.progress < 1"))
         .order_by_desc(bookmark::Column::UpdatedAt)
         .order_by_desc(bookmark::Column::Id)
-        .limit(MAX_COUNTED)
+        .limit(MAX_COUNTED_TEXTS)
         .select_only()
         .column(bookmark::Column::Id);
     Ok(begun.into_tuple().all(db).await?)

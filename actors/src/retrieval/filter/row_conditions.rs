@@ -111,7 +111,7 @@ pub fn is_readable(user: UserId, search: &SearchQuery, backend: DbBackend) -> Co
 }
 
 /// Returns the condition that the user may read a document, and that it is in the searched part of the library, also by the documents that
-/// the filter names. A set of more than 30,000 documents is left out: only conditions on bookmarks resolve to so many, and they are part of the
+/// the filter names. A set of more than 30,000 documents is left out: only conditions on bookmarks select that many, and they are part of the
 /// condition themselves.
 pub fn is_searched(user: UserId, search: &SearchQuery, backend: DbBackend) -> Condition {
     let named = match &search.within.documents {

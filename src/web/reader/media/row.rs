@@ -5,11 +5,12 @@ use std::ops::Range;
 
 use actors::operations::recording::SpeechSegment;
 
+use crate::web::places::whole_seconds;
 use crate::web::reader::side_notes::SideNote;
 
 /// A row of a transcript.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SaidRow {
+pub struct TranscriptRow {
     /// When it is spoken, in whole seconds.
     pub seconds: i64,
     /// The same, as the address names it.
@@ -47,15 +48,14 @@ pub struct RowMarks<'a> {
     pub seconds: Option<i64>,
 }
 
-impl SaidRow {
+impl TranscriptRow {
     /// Returns the rows of segments, which follow one another.
-    #[expect(clippy::cast_possible_truncation, reason = "no recording has so many seconds")]
     pub fn list(segments: Vec<SpeechSegment>, marks: &RowMarks<'_>) -> Vec<Self> {
         let mut target_is_open = marks.target.is_some();
         let mut taken = BTreeSet::new();
         let named = named_index(&segments, marks.seconds);
         let row = |(index, segment): (usize, SpeechSegment)| {
-            let seconds = segment.start_seconds as i64;
+            let seconds = whole_seconds(segment.start_seconds);
             let is_named = named == Some(index);
             // The address names a time within the row.
             let anchor = marks.seconds.filter(|_| is_named).unwrap_or(seconds);
@@ -138,9 +138,9 @@ mod tests {
     fn named_characters_are_marked_over_rows() {
         let segments = vec![segment(0, 0.0, 0, "One é."), segment(1, 2.0, 7, "Two.")];
 
-        let rows = SaidRow::list(segments, &marks(Some(4..9), None));
+        let rows = TranscriptRow::list(segments, &marks(Some(4..9), None));
 
-        let texts = |row: &SaidRow| {
+        let texts = |row: &TranscriptRow| {
             row.pieces.iter().map(|piece| (piece.text.clone(), piece.is_target)).collect::<Vec<_>>()
         };
         assert_eq!(texts(&rows[0]), [("One ".to_owned(), false), ("é.".to_owned(), true)]);
@@ -153,11 +153,11 @@ mod tests {
         let segments =
             vec![segment(0, 0.4, 0, "One."), segment(1, 2.5, 5, "Two."), segment(2, 2.9, 10, "Three.")];
 
-        let rows = SaidRow::list(segments.clone(), &marks(None, Some(1)));
+        let rows = TranscriptRow::list(segments.clone(), &marks(None, Some(1)));
         assert_eq!(rows.iter().map(|row| row.is_named).collect::<Vec<_>>(), [true, false, false]);
         assert_eq!(rows.iter().map(|row| row.anchor.as_str()).collect::<Vec<_>>(), ["t1", "t2", ""]);
 
-        let rows = SaidRow::list(segments, &marks(None, Some(2)));
+        let rows = TranscriptRow::list(segments, &marks(None, Some(2)));
         assert!(rows[2].is_named);
     }
 }

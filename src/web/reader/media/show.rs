@@ -10,11 +10,12 @@ use errors::Error;
 use values::id::DocumentId;
 use values::kind::{ContentType, DocumentStatus};
 
-use super::row::{RowMarks, SaidRow};
+use super::row::{RowMarks, TranscriptRow};
 use crate::parts;
 use crate::web::filters;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
+use crate::web::places::whole_seconds;
 use crate::web::reader::article::target_of;
 use crate::web::reader::find_words::{FindView, find};
 use crate::web::reader::page_view::ReaderView;
@@ -24,7 +25,7 @@ use crate::web::reader::side_notes::{ColorChoice, SideNote, color_choices};
 /// Rows of a part.
 const PART_ROWS: usize = 400;
 /// Highlights whose times are drawn in the player and shown beside them.
-const MAX_TIMED: usize = 200;
+const MAX_TIMED_HIGHLIGHTS: usize = 200;
 /// The width of the drawing of the player, in its own units.
 const SCRUB_WIDTH: f64 = 1000.0;
 
@@ -36,7 +37,7 @@ struct MediaPage {
     view: ReaderView,
     is_video: bool,
     is_upload: bool,
-    rows: Vec<SaidRow>,
+    rows: Vec<TranscriptRow>,
     /// Whether the transcript is being made.
     is_moving: bool,
     /// Why it could not be made; empty if it was.
@@ -96,19 +97,19 @@ pub async fn show(request: &PageRequest, page: ReaderPage) -> Result<HttpRespons
     let marks = RowMarks { notes: &view.notes, target: target.clone(), seconds: named.map(i64::from) };
     let find = find(request, id).await?;
     let media = MediaPage {
-        shell: request.shell(Here::Library).await?,
+        shell: request.shell(NavigationEntry::Library).await?,
         is_video: document.content_type == ContentType::Video,
         is_upload: document.url.is_none(),
         is_moving: speech.status == DocumentStatus::Processing,
         fault: fault(&document, &speech),
         progress: speech.progress.map(|part| request.locale().percent(part)).unwrap_or_default(),
-        duration: whole(speech.duration_seconds.unwrap_or_default()),
+        duration: whole_seconds(speech.duration_seconds.unwrap_or_default()),
         start_at,
         ticks,
         times,
         previous: (speech.from > 0).then(|| speech.from.saturating_sub(PART_ROWS)),
         next: speech.next_from,
-        rows: SaidRow::list(speech.segments, &marks),
+        rows: TranscriptRow::list(speech.segments, &marks),
         find,
         target,
         colors: color_choices("yellow"),
@@ -148,7 +149,7 @@ async fn stopped_at(
 ) -> Result<i64, Error> {
     let Some(start) = target.map(|target| target.start).or(stopped_offset(document)) else { return Ok(0) };
     let words = LocateSpeech { document: document.document_id, start, end: start + 1 };
-    Ok(whole(request.run(words).await?.start_seconds.unwrap_or_default()))
+    Ok(whole_seconds(request.run(words).await?.start_seconds.unwrap_or_default()))
 }
 
 async fn note_times(
@@ -157,22 +158,25 @@ async fn note_times(
     notes: &[SideNote],
 ) -> Result<Vec<NoteTime>, Error> {
     let mut times = Vec::new();
-    for note in notes.iter().filter(|note| !note.is_lost).take(MAX_TIMED) {
+    for note in notes.iter().filter(|note| !note.is_lost).take(MAX_TIMED_HIGHLIGHTS) {
         let (Ok(start), Ok(end)) = (usize::try_from(note.start), usize::try_from(note.end)) else { continue };
         if start < end {
             let spoken = request.run(LocateSpeech { document, start, end }).await?;
-            times.extend(spoken.start_seconds.map(|at| NoteTime { id: note.id.clone(), seconds: whole(at) }));
+            times.extend(
+                spoken.start_seconds.map(|at| NoteTime { id: note.id.clone(), seconds: whole_seconds(at) }),
+            );
         }
     }
     Ok(times)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "no recording has so many seconds")]
+#[expect(clippy::cast_precision_loss, reason = "a recording has fewer seconds than an `f64` counts exactly")]
+#[expect(clippy::cast_possible_truncation, reason = "a place on the bar is at most `SCRUB_WIDTH`")]
 fn ticks(times: &[NoteTime], notes: &[SideNote], duration: Option<f64>) -> Vec<ScrubTick> {
     let Some(duration) = duration.filter(|duration| *duration > 0.0) else { return Vec::new() };
     let tick = |time: &NoteTime| {
         let note = notes.iter().find(|note| note.id == time.id)?;
-        let x = whole((time.seconds as f64 / duration).clamp(0.0, 1.0) * SCRUB_WIDTH);
+        let x = ((time.seconds as f64 / duration).clamp(0.0, 1.0) * SCRUB_WIDTH) as i64;
         Some(ScrubTick { x, color: note.color })
     };
     times.iter().filter_map(tick).collect()
@@ -181,9 +185,4 @@ fn ticks(times: &[NoteTime], notes: &[SideNote], duration: Option<f64>) -> Vec<S
 fn fault(document: &ReadPageResponse, speech: &ReadSpeechResponse) -> String {
     let reason = document.error.as_deref().filter(|_| speech.status == DocumentStatus::Failed);
     filters::visible_text(reason.unwrap_or_default())
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "no recording has so many seconds")]
-fn whole(seconds: f64) -> i64 {
-    seconds.max(0.0) as i64
 }

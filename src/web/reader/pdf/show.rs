@@ -14,7 +14,7 @@ use crate::parts;
 use crate::web::filters;
 use crate::web::page::render::render_with;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{Here, Shell};
+use crate::web::page::shell::{NavigationEntry, Shell};
 use crate::web::reader::article::target_of;
 use crate::web::reader::find_words::{FindView, find};
 use crate::web::reader::page_view::ReaderView;
@@ -28,7 +28,7 @@ const LISTED_AFTER: usize = 80;
 /// Highlights that the thumbnail of a page shows.
 const MAX_DOTS: usize = 5;
 /// Highlights of a page that are drawn.
-const MAX_DRAWN: usize = 200;
+const MAX_DRAWN_HIGHLIGHTS: usize = 200;
 
 /// The page of a PDF.
 #[derive(Template)]
@@ -111,7 +111,7 @@ pub async fn show(request: &PageRequest, page: ReaderPage) -> Result<HttpRespons
         heading.page.map(|page| OutlineLink { title, page, is_inner: heading.level > top })
     });
     let reader = PdfReader {
-        shell: request.shell(Here::Library).await?,
+        shell: request.shell(NavigationEntry::Library).await?,
         pages: boxes,
         current,
         total,
@@ -192,8 +192,8 @@ async fn add_marks(
     find: &FindView,
 ) -> Result<(), Error> {
     let (notes, mut ranges): (Vec<&SideNote>, Vec<Range<usize>>) =
-        notes_within(&view.notes, span).take(MAX_DRAWN).unzip();
-    let hits = find.hits.iter().filter(|hit| span.contains(&hit.start)).take(MAX_DRAWN);
+        notes_within(&view.notes, span).take(MAX_DRAWN_HIGHLIGHTS).unzip();
+    let hits = find.hits.iter().filter(|hit| span.contains(&hit.start)).take(MAX_DRAWN_HIGHLIGHTS);
     ranges.extend(hits.map(|hit| hit.start..hit.end));
     let has_target = target.is_some();
     ranges.extend(target);
@@ -258,8 +258,8 @@ fn textless(request: &PageRequest, pages: &[PdfPage]) -> String {
         .filter_map(|run| Some((run.first()?, run.last()?)))
         .map(|(first, last)| if first == last { first.to_string() } else { format!("{first}–{last}") })
         .collect();
-    let shown = ranges.iter().take(MAX_RANGES).cloned().collect::<Vec<_>>().join(", ");
-    if ranges.len() > MAX_RANGES {
+    let shown = ranges.iter().take(MAX_PAGE_RANGES).cloned().collect::<Vec<_>>().join(", ");
+    if ranges.len() > MAX_PAGE_RANGES {
         format!("{shown}, {}", request.locale().t("pdf-textless-more"))
     } else {
         shown
@@ -267,7 +267,7 @@ fn textless(request: &PageRequest, pages: &[PdfPage]) -> String {
 }
 
 /// Ranges of pages without text that are named.
-const MAX_RANGES: usize = 12;
+const MAX_PAGE_RANGES: usize = 12;
 
 #[cfg(test)]
 mod tests {
